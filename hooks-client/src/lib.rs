@@ -1,0 +1,3 @@
+//! Skeleton.
+/// Runs.
+pub fn run() {}

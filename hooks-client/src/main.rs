@@ -1,0 +1,3 @@
+fn main() {
+    hooks_client::run();
+}
