@@ -1,0 +1,73 @@
+//! The daily log: Markdown that reads like a log and parses like a format. Its grammar is in docs/storage.md.
+//!
+//! Text in, entries out, and back: nothing here touches a file. The same grammar serves `MEMORY.md`, where only entries
+//! that carry our comment are memories and all else is a person's prose.
+
+mod comment;
+mod edit;
+mod escape;
+mod parse;
+mod render;
+
+pub use edit::{Splice, insertion, removal};
+pub use parse::parse;
+
+use chrono::NaiveDate;
+
+use crate::memory::Memory;
+
+/// The file of curated, long-term memory.
+pub const LONG_TERM_FILE: &str = "MEMORY.md";
+
+/// Which of the two kinds of file that hold memories this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogKind {
+    /// `YYYY-MM-DD.md`: every entry is a memory, with our comment or without.
+    Daily(NaiveDate),
+    /// `MEMORY.md`: only entries with our comment are memories.
+    LongTerm,
+}
+
+impl LogKind {
+    /// The kind of a file by its path relative to the store, or `None` for Markdown that holds no memories.
+    pub fn of(path: &str) -> Option<Self> {
+        if path == LONG_TERM_FILE {
+            return Some(Self::LongTerm);
+        }
+        let stem = path.strip_suffix(".md")?;
+        // The round trip refuses what chrono tolerates, such as `2026-1-28`.
+        let date = NaiveDate::parse_from_str(stem, "%Y-%m-%d").ok()?;
+        (date.to_string() == stem).then_some(Self::Daily(date))
+    }
+
+    /// The file name of this kind.
+    pub fn file_name(self) -> String {
+        match self {
+            Self::Daily(date) => format!("{date}.md"),
+            Self::LongTerm => LONG_TERM_FILE.to_owned(),
+        }
+    }
+}
+
+/// What a file holds: its memories, and the lines that are none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parsed {
+    /// The memories in the order of the file.
+    pub entries: Vec<Entry>,
+    /// The numbers of the lines, from 1, that a person wrote as prose.
+    pub prose: Vec<usize>,
+}
+
+/// A memory and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The memory itself.
+    pub memory: Memory,
+    /// Its first line, from 1.
+    pub start_line: usize,
+    /// Its last line, included.
+    pub end_line: usize,
+}
+
+#[cfg(test)]
+mod tests;

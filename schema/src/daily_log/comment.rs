@@ -1,0 +1,197 @@
+//! What rides in HTML comments: which session the next lines belong to, and what an entry carries beside its text.
+
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use serde::{Deserialize, Serialize};
+
+use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
+use crate::moment::{Moment, parse_offset};
+
+/// `<!-- session ID OFFSET -->`: whose the following lines are, and where their clock stood.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct SessionMark {
+    pub(super) session_id: String,
+    /// Seconds east of UTC; logs of the Go version do not say.
+    pub(super) offset: Option<i32>,
+}
+
+impl SessionMark {
+    pub(super) fn of(memory: &Memory) -> Self {
+        Self { session_id: memory.session_id.clone(), offset: Some(memory.at.offset_seconds()) }
+    }
+
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let inner = line.trim_end().strip_prefix("<!-- session ")?.strip_suffix("-->")?.trim();
+        let mut words = inner.split(' ');
+        let session_id = decode_word(words.next()?);
+        let offset = words.next().and_then(parse_offset);
+        Some(Self { session_id, offset })
+    }
+
+    pub(super) fn render(&self, offset: &str) -> String {
+        format!("<!-- session {} {offset} -->", encode_word(&self.session_id))
+    }
+}
+
+/// The JSON object at the end of an entry. Unknown fields of a newer version are ignored.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Fields {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<MemoryType>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    importance: Option<u8>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pinned: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    supersedes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    metadata: serde_json::Map<String, serde_json::Value>,
+    /// A bare field of entries that people or older versions wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<serde_json::Value>,
+}
+
+impl Fields {
+    /// The fields of an entry in the chronological part: only what its line and session comment do not say.
+    pub(super) fn of_session_data(memory: &Memory) -> Option<Self> {
+        let fields = Self::of_attributes(&memory.attributes);
+        (fields != Self::default()).then_some(fields)
+    }
+
+    /// The fields of an entry under a section, which has no line of its own to carry time and session.
+    pub(super) fn of_structural(memory: &Memory) -> Self {
+        let session = Some(&memory.session_id).filter(|id| !id.is_empty()).cloned();
+        let at = format!("{}{}", memory.at.time(), memory.at.offset());
+        Self { id: Some(memory.id.to_string()), at: Some(at), session, ..Self::of_attributes(&memory.attributes) }
+    }
+
+    /// The fields of an entry in `MEMORY.md`, where people reorder sections freely: type and day ride along.
+    pub(super) fn of_long_term(memory: &Memory) -> Self {
+        Self { kind: Some(memory.kind), at: Some(memory.at.rfc3339()), ..Self::of_structural(memory) }
+    }
+
+    fn of_attributes(attributes: &Attributes) -> Self {
+        Self {
+            importance: attributes.importance,
+            pinned: attributes.pinned,
+            supersedes: attributes.supersedes.as_ref().map(ToString::to_string),
+            origin: attributes.origin.clone(),
+            metadata: attributes.metadata.clone(),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn parse(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
+    }
+
+    pub(super) fn render(&self) -> String {
+        let json = serde_json::to_string(self).expect("string keys and plain values always serialise");
+        // Inside strings only, where JSON reads the escape back: nothing in a value may end the comment.
+        format!("<!-- {} -->", json.replace('<', "\\u003c").replace('>', "\\u003e"))
+    }
+
+    pub(super) fn id(&self) -> Option<MemoryId> {
+        self.id.as_deref().and_then(MemoryId::parse)
+    }
+
+    pub(super) fn kind(&self) -> Option<MemoryType> {
+        self.kind
+    }
+
+    pub(super) fn session(&self) -> Option<String> {
+        self.session.clone()
+    }
+
+    /// The time: whole in `MEMORY.md`, without the day in a daily log, which is of that day.
+    pub(super) fn at(&self, day: Option<NaiveDate>) -> Option<Moment> {
+        let text = self.at.as_deref()?;
+        if let Some(at) = Moment::parse_rfc3339(text) {
+            return Some(at);
+        }
+        if let Ok(local) = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S") {
+            return Some(Moment::from_local_unknown(local.date(), local.time()));
+        }
+        let (time, offset) = text.split_at_checked(8)?;
+        let time = NaiveTime::parse_from_str(time, "%H:%M:%S").ok()?;
+        match parse_offset(offset) {
+            Some(seconds) => Moment::from_local(day?, time, seconds),
+            None => Some(Moment::from_local_unknown(day?, time)),
+        }
+    }
+
+    pub(super) fn into_attributes(self) -> Attributes {
+        let mut metadata = self.metadata;
+        if let Some(context) = self.context {
+            metadata.entry("context").or_insert(context);
+        }
+        Attributes {
+            importance: self.importance.map(|value| value.min(3)),
+            pinned: self.pinned,
+            supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
+            origin: self.origin,
+            metadata,
+        }
+    }
+}
+
+/// Writes a session id as one word that cannot end the comment. The empty id is a dash.
+fn encode_word(id: &str) -> String {
+    match id {
+        "" => "-".to_owned(),
+        "-" => "%2D".to_owned(),
+        _ => id.bytes().fold(String::with_capacity(id.len()), |mut word, byte| {
+            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'@') {
+                word.push(char::from(byte));
+            } else {
+                word.push_str(&format!("%{byte:02X}"));
+            }
+            word
+        }),
+    }
+}
+
+fn decode_word(word: &str) -> String {
+    if word == "-" {
+        return String::new();
+    }
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.filter(|_| byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(decoded) => {
+                bytes.push(decoded);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn any_session_id_is_one_word_and_comes_back(id in any::<String>()) {
+            let mark = SessionMark { session_id: id, offset: Some(32_400) };
+            prop_assert_eq!(SessionMark::parse(&mark.render("+09:00")), Some(mark));
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Reads a log: which lines are memories, and which are prose.
+//!
+//! Tolerant by design: people edit these files and the Go version wrote them without comments. Nothing is refused; what is
+//! not an entry is prose, and prose is indexed as well.
+
+use std::collections::{HashMap, HashSet};
+
+use chrono::{NaiveDate, NaiveTime};
+
+use super::comment::{Fields, SessionMark};
+use super::escape::unescape;
+use super::{Entry, LogKind, Parsed};
+use crate::memory::{Memory, MemoryId, MemoryType};
+use crate::moment::Moment;
+
+/// Reads the text of a log.
+pub fn parse(text: &str, kind: LogKind) -> Parsed {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let lines: Vec<&str> = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
+    let mut reader = Reader::new(kind);
+    let mut at = 0;
+    while at < lines.len() {
+        at += reader.take(&lines[at..], at + 1);
+    }
+    reader.parsed
+}
+
+/// Where in the file the reader is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Before the first `##`: one line after the other, as things happened.
+    Chronological,
+    /// Under the heading of a type.
+    Section(MemoryType),
+    /// Under a heading of somebody's own.
+    Foreign,
+}
+
+struct Reader {
+    kind: LogKind,
+    part: Part,
+    mark: SessionMark,
+    /// How often each derived id came already, for the ordinal.
+    seen: HashMap<MemoryId, u32>,
+    ids: HashSet<MemoryId>,
+    parsed: Parsed,
+}
+
+/// The start of an entry: what its first line says before its text.
+struct Opening<'t> {
+    kind: MemoryType,
+    time: Option<NaiveTime>,
+    text: &'t str,
+}
+
+impl Reader {
+    fn new(kind: LogKind) -> Self {
+        let part = Part::Chronological;
+        let (seen, ids) = (HashMap::new(), HashSet::new());
+        Self { kind, part, mark: SessionMark::default(), seen, ids, parsed: Parsed::default() }
+    }
+
+    /// Takes what begins at the first of `lines`, which is line `number` of the file, and answers how many lines it was.
+    fn take(&mut self, lines: &[&str], number: usize) -> usize {
+        let line = lines[0];
+        if let Some(heading) = line.strip_prefix("## ") {
+            let known = MemoryType::from_label(heading);
+            self.part = known.map_or(Part::Foreign, Part::Section);
+            // In MEMORY.md people write under these headings themselves, so they stay with the prose as its heading.
+            if known.is_none() || self.kind == LogKind::LongTerm {
+                self.parsed.prose.push(number);
+            }
+            return 1;
+        }
+        if let Some(mark) = SessionMark::parse(line) {
+            if self.part == Part::Chronological {
+                self.mark = mark;
+            }
+            return 1;
+        }
+        if let Some(opening) = self.opening(line) {
+            let length = self.length(lines);
+            if self.entry(&opening, &lines[1..length], number) {
+                return length;
+            }
+        }
+        let title = matches!(self.kind, LogKind::Daily(day) if line.strip_prefix("# ") == Some(&day.to_string()));
+        if !title && !line.trim().is_empty() {
+            self.parsed.prose.push(number);
+        }
+        1
+    }
+
+    fn opening<'t>(&self, line: &'t str) -> Option<Opening<'t>> {
+        let text = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "))?;
+        match (self.part, self.kind) {
+            (Part::Chronological, LogKind::Daily(_)) => {
+                let (time, rest) = clock(text)?;
+                let (label, rest) = rest.strip_prefix("**")?.split_once("**:")?;
+                let text = rest.strip_prefix(' ').unwrap_or(rest);
+                Some(Opening { kind: MemoryType::from_label(label)?, time: Some(time), text })
+            }
+            (Part::Section(kind), _) => Some(Opening { kind, time: None, text }),
+            // MEMORY.md is a person's file: an entry of ours may stand under any heading, and its comment says its type.
+            (_, LogKind::LongTerm) => Some(Opening { kind: MemoryType::Learning, time: None, text }),
+            (Part::Foreign, LogKind::Daily(_)) => None,
+        }
+    }
+
+    /// How many lines the entry at the first of `lines` takes: indented lines, blank ones between them, and lines that
+    /// follow without a blank one, which Markdown counts to the item as well.
+    fn length(&self, lines: &[&str]) -> usize {
+        let mut end = 1;
+        let mut at = 1;
+        while at < lines.len() {
+            let line = lines[at];
+            at += 1;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let indented = line.starts_with("  ") || line.starts_with('\t');
+            let adjacent = at == end + 1 && !self.interrupts(line);
+            if !indented && !adjacent {
+                break;
+            }
+            end = at;
+        }
+        end
+    }
+
+    /// Whether a line that is not indented begins something new.
+    fn interrupts(&self, line: &str) -> bool {
+        let bullet = line.starts_with("- ") || line.starts_with("* ");
+        let begins_entry = match self.part {
+            Part::Chronological if matches!(self.kind, LogKind::Daily(_)) => self.opening(line).is_some(),
+            _ => bullet,
+        };
+        let heading = line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
+        begins_entry || heading || line.starts_with("<!-- ")
+    }
+
+    /// Adds the entry, or answers `false` when it is prose after all.
+    fn entry(&mut self, opening: &Opening<'_>, more: &[&str], number: usize) -> bool {
+        let mut lines = vec![opening.text];
+        lines.extend(
+            more.iter().map(|line| line.strip_prefix("  ").or_else(|| line.strip_prefix('\t')).unwrap_or(line)),
+        );
+        let fields = take_fields(&mut lines);
+        if self.kind == LogKind::LongTerm && fields.as_ref().and_then(Fields::id).is_none() {
+            return false;
+        }
+        let fields = fields.unwrap_or_default();
+        let mut content = lines.join("\n");
+        let day = match self.kind {
+            LogKind::Daily(day) => Some(day),
+            LogKind::LongTerm => None,
+        };
+        let at = fields.at(day).or_else(|| self.moment(day, opening.time, &mut content));
+        let session_id = match opening.time {
+            Some(_) => self.mark.session_id.clone(),
+            None => fields.session().unwrap_or_default(),
+        };
+        let content = unescape(&content).into_owned();
+        let kind = fields.kind().unwrap_or(opening.kind);
+        let at = at.unwrap_or_else(|| Moment::from_local_unknown(NaiveDate::default(), NaiveTime::MIN));
+        let id = self.claim(fields.id(), |ordinal| MemoryId::derive(&session_id, kind, &at, &content, ordinal));
+        let attributes = fields.into_attributes();
+        let memory = Memory { id, session_id, kind, content, at, attributes };
+        self.parsed.entries.push(Entry { memory, start_line: number, end_line: number + more.len() });
+        true
+    }
+
+    /// The time of an entry whose comment does not say it. The Go version may have put it before the text of a structural
+    /// entry, from where it is taken.
+    fn moment(&self, day: Option<NaiveDate>, time: Option<NaiveTime>, content: &mut String) -> Option<Moment> {
+        let day = day?;
+        let time = time.unwrap_or_else(|| match clock(content) {
+            Some((time, rest)) => {
+                *content = rest.to_owned();
+                time
+            }
+            None => NaiveTime::MIN,
+        });
+        match self.mark.offset {
+            Some(offset) => Moment::from_local(day, time, offset),
+            None => Some(Moment::from_local_unknown(day, time)),
+        }
+    }
+
+    /// The id that an entry was given, unless a copy of it already stands above; else a derived one with the next ordinal.
+    fn claim(&mut self, given: Option<MemoryId>, derive: impl Fn(u32) -> MemoryId) -> MemoryId {
+        if let Some(id) = given
+            && self.ids.insert(id.clone())
+        {
+            return id;
+        }
+        let ordinal = self.seen.entry(derive(0)).or_default();
+        loop {
+            let id = derive(*ordinal);
+            *ordinal += 1;
+            if self.ids.insert(id.clone()) {
+                return id;
+            }
+        }
+    }
+}
+
+/// `[HH:MM:SS] ` at the start of a text, and what follows it.
+fn clock(text: &str) -> Option<(NaiveTime, &str)> {
+    let (time, rest) = text.strip_prefix('[')?.split_once("] ")?;
+    Some((NaiveTime::parse_from_str(time, "%H:%M:%S").ok()?, rest))
+}
+
+/// Takes our comment off the last line that has one: at the end of that line, or the whole of it.
+fn take_fields(lines: &mut Vec<&str>) -> Option<Fields> {
+    for at in (0..lines.len()).rev() {
+        let Some(body) = lines[at].trim_end().strip_suffix(" -->") else { continue };
+        let Some(start) = body.rfind("<!-- {") else { continue };
+        let Some(fields) = Fields::parse(&body[start + "<!-- ".len()..]) else { continue };
+        let before = &body[..start];
+        if before.is_empty() && at > 0 {
+            lines.remove(at);
+        } else {
+            lines[at] = before.strip_suffix(' ').unwrap_or(before);
+        }
+        return Some(fields);
+    }
+    None
+}

@@ -1,0 +1,253 @@
+use proptest::prelude::*;
+use rstest::rstest;
+
+use super::*;
+use crate::memory::{Attributes, MemoryId, MemoryType};
+use crate::moment::Moment;
+
+const DAY: &str = "2026-01-28";
+
+fn day() -> LogKind {
+    LogKind::of("2026-01-28.md").unwrap()
+}
+
+fn memory(session: &str, kind: MemoryType, time: &str, content: &str) -> Memory {
+    let at = Moment::parse_rfc3339(&format!("{DAY}T{time}+09:00")).unwrap();
+    Memory {
+        id: MemoryId::derive(session, kind, &at, content, 0),
+        session_id: session.to_owned(),
+        kind,
+        content: content.to_owned(),
+        at,
+        attributes: Attributes::default(),
+    }
+}
+
+fn write(file: &mut Vec<u8>, memory: &Memory, kind: LogKind) -> usize {
+    let splice = insertion(file, memory, kind);
+    *file = splice.apply(file);
+    splice.line
+}
+
+fn text(file: &[u8]) -> &str {
+    std::str::from_utf8(file).unwrap()
+}
+
+fn memories(parsed: &Parsed) -> Vec<Memory> {
+    parsed.entries.iter().map(|entry| entry.memory.clone()).collect()
+}
+
+#[test]
+fn a_log_reads_as_people_expect_it() {
+    let mut file = Vec::new();
+    let mut decision =
+        memory("4f368b8b", MemoryType::Decision, "10:32:10", "Cache JWT tokens in Redis, TTL five minutes.");
+    decision.attributes.metadata.insert("context".into(), "SPEC-001".into());
+    for memory in [
+        &memory("4f368b8b", MemoryType::UserPrompt, "10:30:15", "Implement the watcher"),
+        &decision,
+        &memory("4f368b8b", MemoryType::ErrorFix, "10:33:00", "Wrong flag:\n\n```sh\ncargo run --locked\n```"),
+        &memory("4f368b8b", MemoryType::AssistantResponse, "10:30:45", "I will create watcher.rs\n\nand test it."),
+        &memory("77aa", MemoryType::Error, "10:31:02", "Exit code 3"),
+        &memory("4f368b8b", MemoryType::Learning, "10:34:00", "notify watches directories"),
+    ] {
+        write(&mut file, memory, day());
+    }
+    insta::assert_snapshot!(text(&file), @r##"
+    # 2026-01-28
+
+    <!-- session 4f368b8b +09:00 -->
+    - [10:30:15] **User Prompt**: Implement the watcher
+    - [10:30:45] **Assistant Response**: I will create watcher.rs
+
+      and test it.
+
+    <!-- session 77aa +09:00 -->
+    - [10:31:02] **Error**: Exit code 3
+
+    ## Decision
+
+    - Cache JWT tokens in Redis, TTL five minutes. <!-- {"id":"a032fb5ebec2042b436da1173bb09b5a","at":"10:32:10+09:00","session":"4f368b8b","metadata":{"context":"SPEC-001"}} -->
+
+    ## Learning
+
+    - notify watches directories <!-- {"id":"91d4960a80b59aeb998cd9b87a24a9b3","at":"10:34:00+09:00","session":"4f368b8b"} -->
+
+    ## Error Fix
+
+    - Wrong flag:
+
+      ```sh
+      cargo run --locked
+      ```
+      <!-- {"id":"c0ff8924807b1b25a6039922bf67831c","at":"10:33:00+09:00","session":"4f368b8b"} -->
+    "##);
+    assert_eq!(memories(&parse(text(&file), day())).len(), 6);
+    assert_eq!(parse(text(&file), day()).prose, Vec::<usize>::new());
+}
+
+#[rstest]
+#[case::heading("## Decision\n# 2026-01-28")]
+#[case::fence("```rust\nfn main() {}\n```")]
+#[case::comment_end("a --> b <!-- {\"id\":\"x\"} -->")]
+#[case::session_mark("x\n<!-- session evil +00:00 -->")]
+#[case::list_markers("- [10:00:00] **User Prompt**: y\n- z\n* w\n1. v")]
+#[case::windows_lines("a\r\nb\r\n")]
+#[case::emoji("한글 👩‍👩‍👧 끝")]
+#[case::control("\u{0}\u{1b}[31mred\u{7}\u{85}")]
+#[case::empty("")]
+#[case::blank("  \n\t\n")]
+#[case::references("&#13; &#38;#13; &amp;")]
+#[case::clock("[10:00:00] then this")]
+#[case::indented("    four\n  two\n\ttab")]
+#[case::many_newlines("\n\n\na\n\n\n\nb\n\n\n")]
+fn hostile_text_survives_in_every_type(#[case] content: &str) {
+    for kind in MemoryType::ALL {
+        round_trip(&[memory("s", kind, "10:00:00", content), memory("s", kind, "10:00:01", "after")]);
+    }
+}
+
+fn round_trip(written: &[Memory]) {
+    for log in [day(), LogKind::LongTerm] {
+        let mut file = Vec::new();
+        let mut lines = Vec::new();
+        for memory in written {
+            if log == LogKind::LongTerm && memory.kind.is_session_data() {
+                continue;
+            }
+            lines.push((memory.clone(), write(&mut file, memory, log)));
+        }
+        let parsed = parse(text(&file), log);
+        let mut found = memories(&parsed);
+        let mut expected: Vec<Memory> = lines.iter().map(|(memory, _)| memory.clone()).collect();
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        expected.sort_by(|a, b| a.id.cmp(&b.id));
+        assert_eq!(found, expected, "{}", text(&file));
+        let last = lines.last().map(|(memory, line)| (memory.id.clone(), *line));
+        let entry = parsed.entries.iter().find(|entry| Some(&entry.memory.id) == last.as_ref().map(|(id, _)| id));
+        assert_eq!(entry.map(|entry| entry.start_line), last.map(|(_, line)| line), "{}", text(&file));
+    }
+}
+
+fn any_memory() -> impl Strategy<Value = (usize, String, u32, String, Attributes)> {
+    let content = prop_oneof![any::<String>(), "[-#*<>!& \\n\\r\\t\\[\\]0-9:a`~{}\"]{0,60}"];
+    let attributes =
+        (proptest::option::of(0u8..4), any::<bool>(), proptest::option::of("[a-f0-9]{8}"), any::<String>()).prop_map(
+            |(importance, pinned, supersedes, note)| Attributes {
+                importance,
+                pinned,
+                supersedes: supersedes.as_deref().and_then(MemoryId::parse),
+                origin: (!note.is_empty()).then(|| note.clone()),
+                metadata: serde_json::Map::from_iter([("note".to_owned(), note.into())]),
+            },
+        );
+    (0usize..11, "[a-z-]{0,9}", 0u32..86_400, content, attributes)
+}
+
+proptest! {
+    #[test]
+    fn any_memories_written_are_read_back_exactly(drawn in proptest::collection::vec(any_memory(), 1..8)) {
+        let mut written: Vec<Memory> = Vec::new();
+        for (kind, session, second, content, attributes) in drawn {
+            let time = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+            let mut memory = memory(&session, MemoryType::ALL[kind], &time, &content);
+            memory.attributes = attributes;
+            if !written.iter().any(|other| other.id == memory.id) {
+                written.push(memory);
+            }
+        }
+        round_trip(&written);
+    }
+
+    #[test]
+    fn no_text_makes_the_parser_fail_and_every_line_is_accounted_for(text in "([-#*] |  |## Decision|<!-- session s -->|- \\[10:00:00\\] \\*\\*Error\\*\\*: |\\PC{0,5}|\n){0,30}") {
+        let parsed = parse(&text, day());
+        for entry in &parsed.entries {
+            prop_assert!(!parsed.prose.iter().any(|line| (entry.start_line..=entry.end_line).contains(line)));
+        }
+    }
+
+    #[test]
+    fn taking_an_entry_out_leaves_the_others_as_they_are(drawn in proptest::collection::vec(any_memory(), 2..6), pick in any::<prop::sample::Index>()) {
+        let mut file = Vec::new();
+        for (n, (kind, session, _, content, _)) in drawn.iter().enumerate() {
+            write(&mut file, &memory(session, MemoryType::ALL[*kind], &format!("10:00:{n:02}"), content), day());
+        }
+        let mut before = parse(text(&file), day());
+        let entry = before.entries.remove(pick.index(before.entries.len()));
+        let after = removal(&file, &entry).apply(&file);
+        prop_assert_eq!(memories(&parse(text(&after), day())), memories(&before));
+    }
+}
+
+#[test]
+fn a_log_of_the_go_version_is_read_without_any_comment() {
+    let log = "# 2026-01-28\n\n- [10:30:15] **User Prompt**: Implement the watcher\nwith tests\n- [10:30:45] **Tool Usage**: \
+               Files modified: a.rs\n\n## Decision\n\n- Use Redis\n- [10:40:00] Use SQLite\n\n## Notes\n\n- mine\n";
+    let parsed = parse(log, day());
+    let found: Vec<_> =
+        parsed.entries.iter().map(|e| (e.memory.kind, e.memory.at.time(), e.memory.content.as_str())).collect();
+    assert_eq!(
+        found,
+        [
+            (MemoryType::UserPrompt, "10:30:15".to_owned(), "Implement the watcher\nwith tests"),
+            (MemoryType::ToolUsage, "10:30:45".to_owned(), "Files modified: a.rs"),
+            (MemoryType::Decision, "00:00:00".to_owned(), "Use Redis"),
+            (MemoryType::Decision, "10:40:00".to_owned(), "Use SQLite"),
+        ]
+    );
+    assert_eq!(parsed.prose, [12, 14], "the foreign section is prose");
+}
+
+#[test]
+fn an_edit_by_hand_keeps_the_id_of_a_decision_and_makes_a_new_one_of_a_prompt() {
+    let mut file = Vec::new();
+    let prompt = memory("s", MemoryType::UserPrompt, "10:00:00", "use redis");
+    let decision = memory("s", MemoryType::Decision, "10:00:01", "cache in redis");
+    write(&mut file, &prompt, day());
+    write(&mut file, &decision, day());
+    let edited = text(&file).replace("redis", "valkey");
+    let found = memories(&parse(&edited, day()));
+    assert_eq!(found[0].content, "use valkey");
+    assert_ne!(found[0].id, prompt.id);
+    assert_eq!(found[1].content, "cache in valkey");
+    assert_eq!(found[1].id, decision.id);
+}
+
+#[test]
+fn a_copied_entry_is_a_second_memory_with_an_id_of_its_own() {
+    let mut file = Vec::new();
+    let decision = memory("s", MemoryType::Decision, "10:00:01", "cache in redis");
+    write(&mut file, &decision, day());
+    let line = text(&file).lines().last().unwrap().to_owned();
+    let found = memories(&parse(&format!("{}{line}\n", text(&file)), day()));
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[0].id, decision.id);
+    assert_ne!(found[1].id, decision.id);
+}
+
+#[test]
+fn a_log_saved_with_windows_lines_and_a_mark_reads_the_same() {
+    let mut file = Vec::new();
+    write(&mut file, &memory("s", MemoryType::UserPrompt, "10:00:00", "one\n\ntwo"), day());
+    write(&mut file, &memory("s", MemoryType::Decision, "10:00:01", "three\nfour"), day());
+    let windows = format!("\u{feff}{}", text(&file).replace('\n', "\r\n"));
+    assert_eq!(memories(&parse(&windows, day())), memories(&parse(text(&file), day())));
+}
+
+#[test]
+fn in_long_term_memory_only_our_entries_are_memories() {
+    let mut file = b"# My project\n\nWe ship on Tuesdays.\n\n## Decision\n\n- written by hand\n".to_vec();
+    write(&mut file, &memory("s", MemoryType::Decision, "10:00:00", "saved by an agent"), LogKind::LongTerm);
+    let parsed = parse(text(&file), LogKind::LongTerm);
+    assert_eq!(memories(&parsed).len(), 1);
+    assert_eq!(parsed.prose, [1, 3, 5, 7]);
+}
+
+#[test]
+fn bytes_that_are_not_text_stay_when_an_entry_is_added() {
+    let mut file = b"# 2026-01-28\n\n- [10:00:00] **User Prompt**: caf\xe9\n\n## Decision\n\n- old\n".to_vec();
+    write(&mut file, &memory("s", MemoryType::UserPrompt, "10:00:01", "new"), day());
+    assert!(file.windows(4).any(|bytes| bytes == b"caf\xe9"));
+    assert_eq!(memories(&parse(&String::from_utf8_lossy(&file), day())).len(), 3);
+}
