@@ -1,6 +1,24 @@
 //! What two processes of jikime-memory must agree on: types, paths, redaction, the store, the daily log and the one
 //! `capture`. Knows nothing of search, MCP or a command line.
 
+pub mod capture;
 pub mod daily_log;
+pub mod database;
+pub mod forget;
+pub mod forgotten;
+pub mod hook;
+pub mod hook_log;
+pub mod layout;
+pub mod lock;
+pub mod log_file;
 pub mod memory;
 pub mod moment;
+pub mod private;
+pub mod project;
+pub mod redaction;
+pub mod spool;
+pub mod stamp;
+pub mod store;
+pub mod tool;
+pub mod tool_usage;
+pub mod track;

@@ -2,6 +2,8 @@
 //!
 //! Works on bytes, because a log that somebody saved in another encoding must keep every byte that is not ours.
 
+use std::ops::RangeInclusive;
+
 use super::comment::SessionMark;
 use super::render::render;
 use super::{Entry, LogKind};
@@ -16,8 +18,8 @@ pub struct Splice {
     pub end: usize,
     /// What comes in their place.
     pub bytes: Vec<u8>,
-    /// The number of the line, from 1, on which the inserted entry begins afterwards.
-    pub line: usize,
+    /// The lines, from 1, that the inserted entry takes afterwards; for a removal the line where it was.
+    pub lines: RangeInclusive<usize>,
 }
 
 impl Splice {
@@ -56,19 +58,21 @@ pub fn insertion(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
     let unterminated = at > 0 && file[at - 1] != b'\n';
     let preamble = if unterminated { format!("\n{preamble}") } else { preamble };
     let line = lines_in(&file[..at]) + lines_in(preamble.as_bytes()) + 1;
+    let entry = render(memory, kind);
+    let lines = line..=line + lines_in(entry.as_bytes()) - 1;
     let mut bytes = preamble.into_bytes();
-    bytes.extend_from_slice(render(memory, kind).as_bytes());
+    bytes.extend_from_slice(entry.as_bytes());
     if file[at..].starts_with(b"#") {
         bytes.push(b'\n');
     }
-    Splice { start: at, end: at, bytes, line }
+    Splice { start: at, end: at, bytes, lines }
 }
 
 /// The change that takes the lines of `entry` out.
 pub fn removal(file: &[u8], entry: &Entry) -> Splice {
     let start = line_start(file, entry.start_line);
     let end = line_start(file, entry.end_line + 1);
-    Splice { start, end, bytes: Vec::new(), line: entry.start_line }
+    Splice { start, end, bytes: Vec::new(), lines: entry.start_line..=entry.start_line }
 }
 
 /// A `##` heading.

@@ -26,7 +26,7 @@ fn memory(session: &str, kind: MemoryType, time: &str, content: &str) -> Memory 
 fn write(file: &mut Vec<u8>, memory: &Memory, kind: LogKind) -> usize {
     let splice = insertion(file, memory, kind);
     *file = splice.apply(file);
-    splice.line
+    *splice.lines.start()
 }
 
 fn text(file: &[u8]) -> &str {

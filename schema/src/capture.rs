@@ -1,0 +1,218 @@
+//! The one way in: a text becomes a memory here, whoever saw it, and nothing of it reaches disk before secrets are out.
+//!
+//! `prepare` makes a text fit to be kept; `commit` keeps it. Between the two it may travel or wait in the spool.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::daily_log::{LogKind, insertion, parse};
+use crate::forgotten;
+use crate::log_file;
+use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
+use crate::moment::Moment;
+use crate::private::strip_private;
+use crate::redaction::redact;
+use crate::store::{Place, Row, Rows, Store, StoreError};
+
+/// The longest text that is kept of one event, in bytes. Of a longer one its start and end stay.
+pub const LIMIT: usize = 64 * 1024;
+
+/// How long the same text of one session is the same memory, in seconds.
+const WINDOW: i64 = 60;
+
+/// A text as it was seen, before anything was done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// The host's session, empty when there is none.
+    pub session_id: String,
+    pub kind: MemoryType,
+    pub content: String,
+    pub at: Moment,
+    pub attributes: Attributes,
+    pub destination: Destination,
+}
+
+/// Which file a memory is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Destination {
+    /// The log of its day.
+    DailyLog,
+    /// `MEMORY.md`.
+    LongTerm,
+}
+
+/// A text that may be kept: private parts and secrets are out, it is in NFC and not too long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    draft: Draft,
+    redactions: usize,
+    delivery: Delivery,
+}
+
+/// How a text comes to `commit`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// It is said now: what was once forgotten may be said again.
+    Live,
+    /// It waited or was imported: what was forgotten stays forgotten.
+    Replay,
+}
+
+/// What became of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Captured {
+    /// It is a new memory.
+    Saved { id: MemoryId, place: Place },
+    /// It is remembered already.
+    Duplicate(Box<Row>),
+    /// It was deleted on purpose and stays so.
+    Forgotten,
+}
+
+/// Makes a text fit to be kept and keeps it. `None` when nothing of it is left to keep.
+pub fn capture(store: &mut Store, draft: Draft) -> Result<Option<Captured>, StoreError> {
+    prepare(draft).map(|prepared| commit(store, &prepared)).transpose()
+}
+
+/// Takes out what is private or secret, and what is too long. `None` when nothing is left.
+pub fn prepare(draft: Draft) -> Option<Prepared> {
+    let open = strip_private(&draft.content);
+    let redacted = redact(&open);
+    let normal: String = redacted.text.trim().nfc().collect();
+    if normal.is_empty() {
+        return None;
+    }
+    let content = shorten(&normal).into_owned();
+    let redactions = redacted.count;
+    let attributes = redact_attributes(draft.attributes);
+    Some(Prepared { draft: Draft { content, attributes, ..draft }, redactions, delivery: Delivery::Live })
+}
+
+impl Prepared {
+    /// What waited in the spool, where it was written after it had been prepared.
+    pub(crate) fn replayed(draft: Draft, redactions: usize) -> Self {
+        Self { draft, redactions, delivery: Delivery::Replay }
+    }
+
+    pub fn draft(&self) -> &Draft {
+        &self.draft
+    }
+
+    pub fn redactions(&self) -> usize {
+        self.redactions
+    }
+}
+
+/// Writes the memory into its log and its row beside it, both under the store's lock.
+///
+/// Doing it again changes nothing: the id says that it is there, and so does the log when the row is missing.
+pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreError> {
+    store.require_writable()?;
+    let memory = prepared.memory();
+    let kind = match prepared.draft.destination {
+        Destination::DailyLog => LogKind::Daily(memory.at.date()),
+        Destination::LongTerm => LogKind::LongTerm,
+    };
+    let _lock = store.lock()?;
+    if prepared.delivery == Delivery::Replay && forgotten::holds(store.layout(), &memory.content)? {
+        return Ok(Captured::Forgotten);
+    }
+    if let Some(row) = duplicate(store.rows(), &memory, kind)? {
+        return Ok(Captured::Duplicate(Box::new(row)));
+    }
+    let place = write(store, &memory, kind)?;
+    let project = store.layout().project().to_string_lossy().into_owned();
+    store.transact(|rows| {
+        rows.insert(&memory, &place, &project)?;
+        if prepared.redactions > 0 {
+            rows.count("redactions", prepared.redactions)?;
+        }
+        rows.refresh_session(&memory.session_id)
+    })?;
+    Ok(Captured::Saved { id: memory.id, place })
+}
+
+impl Prepared {
+    fn memory(&self) -> Memory {
+        let Draft { session_id, kind, content, at, attributes, .. } = self.draft.clone();
+        let id = MemoryId::derive(&session_id, kind, &at, &content, 0);
+        Memory { id, session_id, kind, content, at, attributes }
+    }
+}
+
+/// The memory that this text already is: the same event, the same text a moment ago in this session, or, for what was
+/// concluded, the same conclusion at any time.
+fn duplicate(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::Result<Option<Row>> {
+    if let Some(row) = rows.by_id(&memory.id)? {
+        return Ok(Some(row));
+    }
+    let bound = |seconds| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
+    if let Some(row) = rows.duplicate(memory, &bound(-WINDOW), &bound(WINDOW))? {
+        return Ok(Some(row).filter(|row| kind != LogKind::LongTerm || row.place.path == kind.file_name()));
+    }
+    if memory.kind.is_session_data() {
+        return Ok(None);
+    }
+    let known = rows.same_conclusion(memory)?;
+    Ok(known.filter(|row| (row.place.path == LogKind::LongTerm.file_name()) == (kind == LogKind::LongTerm)))
+}
+
+/// Puts the entry into its log, unless a crash left it there without its row.
+fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Place, StoreError> {
+    let name = kind.file_name();
+    let mut found = None;
+    let splice = log_file::change(&store.layout().file(&name), |bytes| {
+        found = find(bytes, memory, kind);
+        found.is_none().then(|| insertion(bytes, memory, kind))
+    })?;
+    let (start_line, end_line) = match (splice, found) {
+        (Some(splice), _) => splice.lines.into_inner(),
+        (None, Some(lines)) => lines,
+        (None, None) => unreachable!("the change was refused only because the entry was found"),
+    };
+    Ok(Place { path: name, start_line, end_line })
+}
+
+/// The lines of an entry that the log already holds. Parses only when its time stands in the log at all.
+fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> {
+    let time = memory.at.time();
+    if !bytes.windows(time.len()).any(|window| window == time.as_bytes()) {
+        return None;
+    }
+    let parsed = parse(&String::from_utf8_lossy(bytes), kind);
+    let entry = parsed.entries.into_iter().find(|entry| entry.memory.id == memory.id)?;
+    Some((entry.start_line, entry.end_line))
+}
+
+/// Keeps start and end of a text over [`LIMIT`], and says how much is gone.
+fn shorten(text: &str) -> Cow<'_, str> {
+    if text.len() <= LIMIT {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(LIMIT * 3 / 4);
+    let tail = text.ceil_char_boundary(text.len() - (LIMIT / 4 - 64));
+    let gone = text[head..tail].chars().count();
+    Cow::Owned(format!("{}\n[… {gone} characters left out …]\n{}", &text[..head], &text[tail..]))
+}
+
+fn redact_attributes(attributes: Attributes) -> Attributes {
+    if attributes.metadata.is_empty() {
+        return attributes;
+    }
+    let metadata = attributes.metadata.into_iter().map(|(key, value)| (key, redact_value(value))).collect();
+    Attributes { metadata, ..attributes }
+}
+
+fn redact_value(value: serde_json::Value) -> serde_json::Value {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => Value::String(redact(&strip_private(&text)).text.into_owned()),
+        Value::Array(items) => Value::Array(items.into_iter().map(redact_value).collect()),
+        Value::Object(fields) => Value::Object(fields.into_iter().map(|(k, v)| (k, redact_value(v))).collect()),
+        plain => plain,
+    }
+}
+
+#[cfg(test)]
+mod tests;

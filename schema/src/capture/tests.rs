@@ -1,0 +1,166 @@
+use std::fs;
+
+use rstest::rstest;
+
+use super::*;
+use crate::database::Patience;
+use crate::forget::forget;
+use crate::spool;
+use crate::store::Filter;
+
+fn draft(kind: MemoryType, second: i64, content: &str) -> Draft {
+    Draft {
+        session_id: "s1".into(),
+        kind,
+        content: content.into(),
+        at: Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap(),
+        attributes: Attributes::default(),
+        destination: Destination::DailyLog,
+    }
+}
+
+fn store(project: &tempfile::TempDir) -> Store {
+    Store::open(project.path(), Patience::Server).unwrap()
+}
+
+fn id(captured: Option<Captured>) -> MemoryId {
+    match captured.unwrap() {
+        Captured::Saved { id, .. } => id,
+        Captured::Duplicate(row) => row.memory.id,
+        Captured::Forgotten => panic!("forgotten"),
+    }
+}
+
+fn entries(store: &Store) -> usize {
+    let files = store.layout().markdown_files().unwrap();
+    let of_file = |path: &String| {
+        let text = fs::read_to_string(store.layout().file(path)).unwrap();
+        parse(&text, LogKind::of(path).unwrap()).entries.len()
+    };
+    files.iter().map(of_file).sum()
+}
+
+#[test]
+fn the_same_event_twice_is_one_memory_and_one_entry() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let first = id(capture(&mut store, draft(MemoryType::UserPrompt, 0, "hello")).unwrap());
+    let again = id(capture(&mut store, draft(MemoryType::UserPrompt, 0, "hello")).unwrap());
+    assert_eq!(first, again);
+    assert_eq!(entries(&store), 1);
+}
+
+#[rstest]
+#[case::prompt_within_a_minute(MemoryType::UserPrompt, 59, 1)]
+#[case::prompt_after_a_minute(MemoryType::UserPrompt, 61, 2)]
+#[case::decision_a_day_later(MemoryType::Decision, 86_400, 1)]
+fn the_same_text_again_is_one_memory_for_a_while(
+    #[case] kind: MemoryType,
+    #[case] later: i64,
+    #[case] memories: usize,
+) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    capture(&mut store, draft(kind, 0, "the same")).unwrap();
+    capture(&mut store, draft(kind, later, "the same")).unwrap();
+    assert_eq!(entries(&store), memories);
+}
+
+#[test]
+fn a_crash_between_log_and_row_is_mended_by_doing_it_again() {
+    let project = tempfile::tempdir().unwrap();
+    let mut first = store(&project);
+    let saved = id(capture(&mut first, draft(MemoryType::UserPrompt, 0, "hello")).unwrap());
+    let seq = first.rows().by_id(&saved).unwrap().unwrap().seq;
+    first.transact(|rows| rows.delete(seq)).unwrap();
+    let again = capture(&mut first, draft(MemoryType::UserPrompt, 0, "hello")).unwrap();
+    assert_eq!(id(again), saved);
+    assert_eq!(entries(&first), 1);
+    assert_eq!(first.rows().by_id(&saved).unwrap().unwrap().place.start_line, 4);
+}
+
+#[test]
+fn nothing_secret_or_private_reaches_any_file() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let secret = format!("gh{}_{}", "p", "A1b2".repeat(9));
+    let mut said = draft(MemoryType::Decision, 0, &format!("token {secret} <private>my diary</private> stays 한글"));
+    said.attributes.metadata.insert("note".into(), format!("also {secret}").into());
+    spool::put(store.layout(), &prepare(said.clone()).unwrap()).unwrap();
+    let saved = id(capture(&mut store, said).unwrap());
+    let content = store.rows().by_id(&saved).unwrap().unwrap().memory.content;
+    assert!(content.ends_with("stays 한글") && content.contains("[REDACTED:"), "{content}");
+    assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("1"));
+    let mut pending = vec![store.layout().dir().to_owned()];
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            pending.extend(fs::read_dir(&path).unwrap().map(|item| item.unwrap().path()));
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        for hidden in [secret.as_bytes(), b"my diary"] {
+            assert!(!bytes.windows(hidden.len()).any(|window| window == hidden), "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_only_private_or_blank_is_not_captured() {
+    for content in ["", " \n\t", "<private>all of it</private>"] {
+        assert_eq!(prepare(draft(MemoryType::UserPrompt, 0, content)), None, "{content:?}");
+    }
+}
+
+#[test]
+fn a_text_over_the_limit_keeps_its_start_and_its_end() {
+    let text = format!("start{}끝", "가".repeat(LIMIT));
+    let prepared = prepare(draft(MemoryType::UserPrompt, 0, &text)).unwrap();
+    let content = &prepared.draft().content;
+    assert!(content.len() <= LIMIT && content.starts_with("start가") && content.ends_with("가끝"));
+    assert!(content.contains("characters left out …]"));
+}
+
+#[test]
+fn a_decomposed_text_is_kept_composed() {
+    let prepared = prepare(draft(MemoryType::UserPrompt, 0, "\u{1112}\u{1161}\u{11ab}글")).unwrap();
+    assert_eq!(prepared.draft().content, "한글");
+}
+
+#[test]
+fn what_waits_in_the_spool_is_kept_once_and_what_was_forgotten_stays_away() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    for (second, text) in [(0, "one"), (1, "two")] {
+        let prepared = prepare(draft(MemoryType::UserPrompt, second, text)).unwrap();
+        spool::put(store.layout(), &prepared).unwrap();
+        spool::put(store.layout(), &prepared).unwrap();
+    }
+    fs::write(store.layout().spool().join("broken.json"), "{").unwrap();
+    assert_eq!(spool::drain(&mut store, 10).unwrap(), 2);
+    assert_eq!(spool::waiting(store.layout()), 0);
+    assert!(store.layout().spool().join("broken.unreadable").exists());
+
+    let one = store.rows().list(&Filter::default(), 10).unwrap().pop().unwrap().memory.id;
+    forget(&mut store, &one).unwrap();
+    spool::put(store.layout(), &prepare(draft(MemoryType::UserPrompt, 0, "one")).unwrap()).unwrap();
+    assert_eq!(spool::drain(&mut store, 10).unwrap(), 0);
+    capture(&mut store, draft(MemoryType::UserPrompt, 100, "one")).unwrap();
+    assert_eq!(entries(&store), 2, "what is said again is kept again");
+}
+
+#[test]
+fn two_dozen_captures_at_once_on_a_cold_store_are_all_kept() {
+    let project = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for n in 0..24 {
+            let project = &project;
+            scope.spawn(move || {
+                let mut store = store(project);
+                capture(&mut store, draft(MemoryType::UserPrompt, n, &format!("prompt {n}"))).unwrap();
+            });
+        }
+    });
+    let store = store(&project);
+    assert_eq!(store.rows().list(&Filter::default(), 100).unwrap().len(), 24);
+    assert_eq!(entries(&store), 24);
+}

@@ -1,0 +1,120 @@
+//! Opens a SQLite file the way every process of ours must: WAL, private, patient, and without a sync at the end of a hook.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::layout::private_file;
+
+/// How long a process waits for others, and whether it may tidy up when it closes a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// A hook: whoever waits for it waits for a prompt.
+    Hook,
+    /// A server or a command line.
+    Server,
+}
+
+impl Patience {
+    /// The longest wait for a lock of SQLite or of ours.
+    pub fn limit(self) -> Duration {
+        match self {
+            Self::Hook => Duration::from_millis(250),
+            Self::Server => Duration::from_secs(5),
+        }
+    }
+}
+
+/// A database that could not be opened or used.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    #[error("cannot create {path}", path = .path.display())]
+    Create { path: PathBuf, source: io::Error },
+    #[error("cannot use {path}", path = .path.display())]
+    Sqlite { path: PathBuf, source: rusqlite::Error },
+}
+
+impl DatabaseError {
+    /// Whether the file is damaged, or no database at all, so that only setting it aside helps.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Self::Sqlite { source, .. } if is_damage(source))
+    }
+}
+
+/// Whether an error of SQLite says that the file itself is damaged.
+pub fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// Opens the database at `path`, making an empty one where there is none.
+pub fn open(path: &Path, patience: Patience) -> Result<Connection, DatabaseError> {
+    // SQLite would make the file readable for all; the files beside it take over its mode.
+    private_file()
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
+    configure(path, patience).map_err(|source| DatabaseError::Sqlite { path: path.to_owned(), source })
+}
+
+fn configure(path: &Path, patience: Patience) -> rusqlite::Result<Connection> {
+    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    db.busy_timeout(patience.limit())?;
+    switch_to_wal(&db, patience)?;
+    db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
+    // The last connection to close would copy the log into the database and sync, five times the cost of a hook.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, patience == Patience::Hook)?;
+    Ok(db)
+}
+
+/// The busy handler is not asked while a new database goes over to WAL, so a crowd of first hooks has to retry by itself.
+fn switch_to_wal(db: &Connection, patience: Patience) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + patience.limit();
+    loop {
+        match db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0)) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            outcome => return outcome.map(drop),
+        }
+    }
+}
+
+/// A database in memory, for a store whose files may not be written.
+pub fn open_in_memory() -> rusqlite::Result<Connection> {
+    Connection::open_in_memory()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_private_and_in_wal_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let db = open(&path, Patience::Hook).unwrap();
+        db.execute_batch("CREATE TABLE t (x)").unwrap();
+        let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+        #[cfg(unix)]
+        for name in ["a.db", "a.db-wal"] {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
+    }
+
+    #[test]
+    fn garbage_is_told_from_other_faults() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        std::fs::write(&path, "no database at all, but long enough for a header of one hundred bytes".repeat(20))
+            .unwrap();
+        assert!(open(&path, Patience::Server).unwrap_err().is_damage());
+        assert!(!open(&dir.path().join("no/such.db"), Patience::Server).unwrap_err().is_damage());
+    }
+}

@@ -1,0 +1,36 @@
+//! The hashes of what was deleted on purpose, so that no replay and no import brings it back.
+
+use std::fs;
+use std::io::{self, Write as _};
+
+use crate::layout::{Layout, private_file};
+use crate::memory::content_hash;
+use crate::store::StoreError;
+
+/// Remembers that a text was forgotten. The caller holds the store lock.
+pub fn add(layout: &Layout, content: &str) -> Result<(), StoreError> {
+    if holds(layout, content)? {
+        return Ok(());
+    }
+    let line = format!("{}\n", content_hash(content));
+    let path = layout.forgotten();
+    private_file()
+        .append(true)
+        .create(true)
+        .open(&path)
+        .and_then(|mut file| file.write_all(line.as_bytes()))
+        .map_err(|source| StoreError::Io { doing: "append to", path, source })
+}
+
+/// Whether a text was forgotten.
+pub fn holds(layout: &Layout, content: &str) -> Result<bool, StoreError> {
+    let path = layout.forgotten();
+    match fs::read_to_string(&path) {
+        Ok(hashes) => {
+            let hash = content_hash(content);
+            Ok(hashes.lines().any(|line| line == hash))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(StoreError::Io { doing: "read", path, source }),
+    }
+}

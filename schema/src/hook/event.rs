@@ -1,0 +1,182 @@
+//! What happened in the host, as far as it is worth remembering.
+
+use std::path::{Component, Path};
+
+use serde_json::Value;
+
+use super::command_line::changes_something;
+use super::wire::Payload;
+
+/// Our own tools' names begin so in the host: what they do is no news to us.
+const OWN_TOOLS: [&str; 2] = ["mcp__jikime-memory__", "mcp__plugin_jikime-memory_"];
+
+/// The start of prompts that the host wrote itself.
+const MACHINE_MADE: [&str; 5] =
+    ["<task-notification>", "<command-name>", "<command-message>", "<local-command-", "<bash-"];
+
+/// Folders whose files are made by tools, not by people or agents at work.
+const NOISE: [&str; 14] = [
+    ".git",
+    ".hg",
+    ".svn",
+    ".jikime",
+    "node_modules",
+    "target",
+    "dist",
+    "build",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".next",
+    ".cache",
+    "vendor",
+];
+
+/// The longest command line, and the longest report of a failure, that is kept, in bytes.
+const COMMAND_LIMIT: usize = 240;
+const FAILURE_LIMIT: usize = 2_000;
+
+/// Something that happened, and in which session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Occurrence {
+    pub session_id: String,
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// Somebody asked for something.
+    Prompt(String),
+    /// A tool changed something.
+    ToolUse(Use),
+    /// A tool failed.
+    Failure(String),
+    /// The agent finished a turn, with this answer if the host told it.
+    TurnEnd(Option<String>),
+}
+
+/// What a tool changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Use {
+    /// A file, relative to the project where it lies in it.
+    File(String),
+    /// A command that was run.
+    Command(String),
+}
+
+impl Occurrence {
+    /// What a payload tells, or `None` when it is nothing to remember.
+    pub fn of(payload: &Payload, project: &Path) -> Option<Self> {
+        let event = match payload.hook_event_name.as_str() {
+            "UserPromptSubmit" => prompt(payload)?,
+            "PostToolUse" => Event::ToolUse(tool_use(payload, project)?),
+            "PostToolUseFailure" => Event::Failure(failure(payload)?),
+            "Stop" => Event::TurnEnd(payload.last_assistant_message.clone()),
+            _ => return None,
+        };
+        Some(Self { session_id: payload.session_id.clone(), event })
+    }
+}
+
+fn prompt(payload: &Payload) -> Option<Event> {
+    let written_by_hand = payload.source.as_deref().is_none_or(|source| matches!(source, "user" | "sdk"));
+    let prompt = payload.prompt.as_deref()?;
+    let machine_made = MACHINE_MADE.iter().any(|start| prompt.trim_start().starts_with(start));
+    (written_by_hand && !machine_made).then(|| Event::Prompt(prompt.to_owned()))
+}
+
+fn tool_use(payload: &Payload, project: &Path) -> Option<Use> {
+    let input = |name: &str| payload.tool_input.get(name).and_then(Value::as_str);
+    match payload.tool_name.as_deref()? {
+        "Edit" | "MultiEdit" | "Write" => file(input("file_path")?, project),
+        "NotebookEdit" => file(input("notebook_path")?, project),
+        "Bash" | "PowerShell" => command(input("command")?),
+        _ => None,
+    }
+}
+
+fn file(path: &str, project: &Path) -> Option<Use> {
+    let path = Path::new(path);
+    let shown = path.strip_prefix(project).unwrap_or(path);
+    let noisy =
+        shown.components().any(|part| matches!(part, Component::Normal(name) if NOISE.iter().any(|n| name == *n)));
+    (!noisy).then(|| Use::File(shown.to_string_lossy().replace('\\', "/")))
+}
+
+fn command(line: &str) -> Option<Use> {
+    changes_something(line).then(|| Use::Command(head(line.trim(), COMMAND_LIMIT).replace('\n', " ")))
+}
+
+fn failure(payload: &Payload) -> Option<String> {
+    let tool = payload.tool_name.as_deref()?;
+    // A user who stops a tool is no fault of it.
+    if payload.is_interrupt == Some(true) || OWN_TOOLS.iter().any(|own| tool.starts_with(own)) {
+        return None;
+    }
+    let input = ["command", "file_path", "url", "pattern"]
+        .iter()
+        .find_map(|name| payload.tool_input.get(name).and_then(Value::as_str));
+    let what = match input {
+        Some(input) => format!("{tool} failed: {}", head(input.trim(), COMMAND_LIMIT)),
+        None => format!("{tool} failed"),
+    };
+    let error = payload.error.as_deref().unwrap_or_default().trim();
+    Some(if error.is_empty() { what } else { format!("{what}\n{}", head(error, FAILURE_LIMIT)) })
+}
+
+fn head(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(limit)])
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn occurrence(payload: &Value) -> Option<Event> {
+        let payload = Payload::parse(payload.to_string().as_bytes()).unwrap();
+        Occurrence::of(&payload, Path::new("/p")).map(|occurrence| occurrence.event)
+    }
+
+    #[rstest]
+    #[case::user(json!({"prompt": "fix it", "source": "user"}), true)]
+    #[case::older_host(json!({"prompt": "fix it"}), true)]
+    #[case::slash_command(json!({"prompt": "/review the parser"}), true)]
+    #[case::wake_up(json!({"prompt": "fix it", "source": "loop_wakeup"}), false)]
+    #[case::notification(json!({"prompt": "<task-notification>\n<task-id>a</task-id>"}), false)]
+    #[case::no_prompt(json!({}), false)]
+    fn only_prompts_of_people_are_remembered(#[case] mut fields: Value, #[case] remembered: bool) {
+        fields["hook_event_name"] = "UserPromptSubmit".into();
+        assert_eq!(occurrence(&fields).is_some(), remembered);
+    }
+
+    #[rstest]
+    #[case::edit("Edit", json!({"file_path": "/p/src/a.rs"}), Some(Use::File("src/a.rs".into())))]
+    #[case::outside("Write", json!({"file_path": "/etc/hosts"}), Some(Use::File("/etc/hosts".into())))]
+    #[case::notebook("NotebookEdit", json!({"notebook_path": "/p/n.ipynb"}), Some(Use::File("n.ipynb".into())))]
+    #[case::dependency("Write", json!({"file_path": "/p/node_modules/x/a.js"}), None)]
+    #[case::own_store("Write", json!({"file_path": "/p/.jikime/memory/MEMORY.md"}), None)]
+    #[case::build("Bash", json!({"command": "cargo test\n"}), Some(Use::Command("cargo test".into())))]
+    #[case::look("Bash", json!({"command": "cat notes.txt; echo BASH-OK"}), None)]
+    #[case::read("Read", json!({"file_path": "/p/a"}), None)]
+    fn only_changes_are_tracked(#[case] tool: &str, #[case] input: Value, #[case] expected: Option<Use>) {
+        let found = occurrence(&json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input}));
+        assert_eq!(found, expected.map(Event::ToolUse));
+    }
+
+    #[test]
+    fn a_failure_says_what_was_tried_and_an_interrupt_is_none() {
+        let mut payload = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
+            "tool_input": {"command": "make"}, "error": "Exit code 2\nno rule"});
+        let expected = "Bash failed: make\nExit code 2\nno rule";
+        assert_eq!(occurrence(&payload), Some(Event::Failure(expected.into())));
+        payload["is_interrupt"] = true.into();
+        assert_eq!(occurrence(&payload), None);
+    }
+}

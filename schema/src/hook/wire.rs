@@ -1,0 +1,45 @@
+//! The payload of a hook as the host sends it. Fields that we do not use are ignored, so that newer hosts are understood.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// One payload. Every field but the first two may be missing: hosts of January 2026 send fewer.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Payload {
+    #[serde(default)]
+    pub session_id: String,
+    #[serde(default)]
+    pub hook_event_name: String,
+    #[serde(default)]
+    pub transcript_path: Option<String>,
+    #[serde(default)]
+    pub cwd: Option<String>,
+    /// Who wrote a prompt: `user`, `sdk`, or one of the host's own sources.
+    #[serde(default)]
+    pub source: Option<String>,
+    #[serde(default)]
+    pub prompt: Option<String>,
+    #[serde(default)]
+    pub tool_name: Option<String>,
+    #[serde(default)]
+    pub tool_input: Value,
+    /// The failure of a tool, in words.
+    #[serde(default)]
+    pub error: Option<String>,
+    #[serde(default)]
+    pub is_interrupt: Option<bool>,
+    #[serde(default)]
+    pub last_assistant_message: Option<String>,
+}
+
+/// A payload that is no JSON object.
+#[derive(Debug, thiserror::Error)]
+#[error("the hook's input is not the JSON of an event, at line {line} column {column}", line = .0.line(), column = .0.column())]
+pub struct WireError(#[from] serde_json::Error);
+
+impl Payload {
+    /// Reads a payload.
+    pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
+        Ok(serde_json::from_slice(bytes)?)
+    }
+}

@@ -1,0 +1,194 @@
+//! Where everything of a store lies on disk. The only place that knows a file name; docs/storage.md describes them.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// The store's directory relative to the project, with `/`.
+pub const STORE_DIR: &str = ".jikime/memory";
+
+const GITIGNORE: &str = "\
+# Written by jikime-memory. MEMORY.md and notes of your own are for the repository, the rest stays on this machine.
+*
+!.gitignore
+!*/
+!*.md
+[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md
+/track/
+/spool/
+";
+
+/// The paths of one store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    project: PathBuf,
+    dir: PathBuf,
+}
+
+impl Layout {
+    /// The layout of the store in `project`. Touches nothing.
+    pub fn new(project: &Path) -> Self {
+        Self { project: project.to_owned(), dir: project.join(".jikime").join("memory") }
+    }
+
+    /// The project whose memory this is.
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// The store's directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn memory_db(&self) -> PathBuf {
+        self.dir.join("memory.db")
+    }
+
+    pub fn index_db(&self) -> PathBuf {
+        self.dir.join("index.db")
+    }
+
+    /// Held for every change of a log.
+    pub fn store_lock(&self) -> PathBuf {
+        self.dir.join("store.lock")
+    }
+
+    /// Held by the one process that indexes.
+    pub fn index_lock(&self) -> PathBuf {
+        self.dir.join("index.lock")
+    }
+
+    pub fn track(&self) -> PathBuf {
+        self.dir.join("track")
+    }
+
+    pub fn spool(&self) -> PathBuf {
+        self.dir.join("spool")
+    }
+
+    pub fn forgotten(&self) -> PathBuf {
+        self.dir.join("forgotten")
+    }
+
+    pub fn hook_log(&self) -> PathBuf {
+        self.dir.join("hook.log")
+    }
+
+    /// The file at a path relative to the store, written with `/`.
+    pub fn file(&self, relative: &str) -> PathBuf {
+        self.dir.join(relative)
+    }
+
+    /// Makes the directories, for their owner only, and `.gitignore`. What is there already stays as it is.
+    pub fn create(&self) -> io::Result<()> {
+        if self.gitignore().exists() && self.track().is_dir() && self.spool().is_dir() {
+            return Ok(());
+        }
+        for dir in [self.dir.clone(), self.track(), self.spool()] {
+            create_private_dir(&dir)?;
+        }
+        match private_file().create_new(true).open(self.gitignore()) {
+            Ok(mut file) => io::Write::write_all(&mut file, GITIGNORE.as_bytes()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn gitignore(&self) -> PathBuf {
+        self.dir.join(".gitignore")
+    }
+
+    /// Every Markdown file of the store as a path relative to it, sorted. Links are not followed, so that nothing outside
+    /// the store is ever taken for memory.
+    pub fn markdown_files(&self) -> io::Result<Vec<String>> {
+        let mut found = Vec::new();
+        let mut pending = vec![self.dir.clone()];
+        while let Some(dir) = pending.pop() {
+            let listing = match fs::read_dir(&dir) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                listing => listing?,
+            };
+            for item in listing {
+                let item = item?;
+                let kind = item.file_type()?;
+                let path = item.path();
+                if kind.is_dir() && path != self.track() && path != self.spool() {
+                    pending.push(path);
+                } else if kind.is_file() {
+                    found.extend(self.relative(&path).filter(|path| is_note(path)));
+                }
+            }
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    /// A path inside the store as it is written in answers: relative to the store, with `/`.
+    pub fn relative(&self, path: &Path) -> Option<String> {
+        let parts = path.strip_prefix(&self.dir).ok()?.components().map(|part| match part {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        });
+        parts.collect::<Option<Vec<_>>>().map(|parts| parts.join("/")).filter(|path| !path.is_empty())
+    }
+}
+
+/// Whether a path of the store is Markdown for people, not a hidden file or an editor's or our own temporary one.
+pub fn is_note(path: &str) -> bool {
+    path.ends_with(".md") && !path.split('/').any(|part| part.starts_with('.'))
+}
+
+/// How files of the store are opened for writing: readable by their owner only, where the platform has modes.
+pub fn private_file() -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+fn create_private_dir(dir: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_store_is_for_its_owner_and_keeps_a_gitignore_that_was_edited() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        layout.create().unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode(layout.dir().to_owned()), 0o700);
+            assert_eq!(mode(layout.gitignore()), 0o600);
+        }
+        fs::write(layout.gitignore(), "mine").unwrap();
+        fs::remove_dir(layout.track()).unwrap();
+        layout.create().unwrap();
+        assert_eq!(fs::read_to_string(layout.gitignore()).unwrap(), "mine");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn notes_in_subfolders_count_and_hidden_files_buffers_and_links_do_not() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        layout.create().unwrap();
+        for path in ["MEMORY.md", "notes/api.md", "notes/.draft.md", "spool/x.md", "a.txt"] {
+            fs::create_dir_all(layout.file(path).parent().unwrap()).unwrap();
+            fs::write(layout.file(path), "text").unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/hostname", layout.file("link.md")).unwrap();
+        assert_eq!(layout.markdown_files().unwrap(), ["MEMORY.md", "notes/api.md"]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Which project a process works for: the one resolver that every entry point uses.
+//!
+//! Reads a few small files and starts no process. Never takes the home directory unless it was named.
+
+mod git;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// The directory whose memory this is, and why it was chosen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// An absolute path; the store is `.jikime/memory/` in it.
+    pub root: PathBuf,
+    /// The rule that chose it.
+    pub reason: Reason,
+}
+
+/// The rule by which a project was chosen. Its `Display` completes the sentence "this project, because …".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// `--project` named it.
+    Flag,
+    /// `JIKIME_PROJECT_DIR` named it.
+    Environment,
+    /// It is the nearest directory that holds `.jikime/`.
+    Store,
+    /// It is the root of the git repository.
+    GitRoot,
+    /// It is the main worktree of the linked one in which the search started.
+    Worktree,
+    /// The search started here and found nothing better.
+    Start,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Flag => "--project names it",
+            Self::Environment => "JIKIME_PROJECT_DIR names it",
+            Self::Store => "it is the nearest directory with a .jikime folder",
+            Self::GitRoot => "it is the root of the git repository",
+            Self::Worktree => "it is the main worktree of a linked git worktree",
+            Self::Start => "the search started here, and no .jikime folder or git repository is above",
+        })
+    }
+}
+
+/// Why there is no project.
+#[derive(Debug, thiserror::Error)]
+pub enum ProjectError {
+    /// A directory that was named is not there.
+    #[error("no directory {} that {named_by} names", path.display())]
+    Missing {
+        /// What named it: `--project`, `JIKIME_PROJECT_DIR`, `CLAUDE_PROJECT_DIR` or the working directory.
+        named_by: &'static str,
+        /// The directory, absolute.
+        path: PathBuf,
+    },
+    /// The search ended at the home directory or above it, whose memory would be that of everything.
+    #[error("{} is the home directory or above it: pass --project to use it as a project", path.display())]
+    Home {
+        /// The directory that was refused.
+        path: PathBuf,
+    },
+}
+
+/// What a process knows when it asks for its project.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Request {
+    /// The value of `--project`.
+    pub flag: Option<PathBuf>,
+    /// `JIKIME_PROJECT_DIR`.
+    pub environment: Option<PathBuf>,
+    /// `CLAUDE_PROJECT_DIR`, which hosts set for their hooks and servers.
+    pub claude_project_dir: Option<PathBuf>,
+    /// Where the process runs; relative paths start here.
+    pub working_directory: PathBuf,
+    /// The user's home directory, when there is one.
+    pub home: Option<PathBuf>,
+}
+
+impl Request {
+    /// What the environment of this process says. Fails when the working directory is gone.
+    pub fn from_environment(flag: Option<PathBuf>) -> io::Result<Self> {
+        let variable = |name| std::env::var_os(name).map(PathBuf::from);
+        Ok(Self {
+            flag,
+            environment: variable("JIKIME_PROJECT_DIR"),
+            claude_project_dir: variable("CLAUDE_PROJECT_DIR"),
+            working_directory: std::env::current_dir()?,
+            home: std::env::home_dir(),
+        })
+    }
+
+    /// A path as an absolute one; an empty path is as good as none.
+    fn absolute(&self, path: Option<&Path>) -> Option<PathBuf> {
+        let path = path.filter(|path| !path.as_os_str().is_empty())?;
+        Some(tidy(&self.working_directory.join(path)))
+    }
+}
+
+/// Chooses the project.
+///
+/// `--project`, then `JIKIME_PROJECT_DIR`, exactly as given. Otherwise the walk starts at `CLAUDE_PROJECT_DIR`, else at
+/// the working directory, and takes the nearest ancestor with `.jikime/`, else the git root, else the start itself.
+pub fn resolve(request: &Request) -> Result<Project, ProjectError> {
+    if let Some(root) = request.absolute(request.flag.as_deref()) {
+        return Ok(Project { root: existing(root, "--project")?, reason: Reason::Flag });
+    }
+    if let Some(root) = request.absolute(request.environment.as_deref()) {
+        return Ok(Project { root: existing(root, "JIKIME_PROJECT_DIR")?, reason: Reason::Environment });
+    }
+    let start = match request.absolute(request.claude_project_dir.as_deref()) {
+        Some(start) => existing(start, "CLAUDE_PROJECT_DIR")?,
+        None => existing(tidy(&request.working_directory), "the working directory")?,
+    };
+    let homes = Homes::of(request);
+    if homes.are_at_or_below(&start) {
+        return Err(ProjectError::Home { path: start });
+    }
+    Ok(walk(&start, &homes))
+}
+
+/// Walks from a start that is not the home directory up to the git root, to the home directory or to the top.
+fn walk(start: &Path, homes: &Homes) -> Project {
+    for directory in start.ancestors().take_while(|directory| !homes.are_at_or_below(directory)) {
+        let holds_store = directory.join(".jikime").is_dir();
+        match git::kind_of(directory) {
+            Some(git::Kind::Linked { main: Some(main) })
+                if !directory.join(".jikime").join("memory").is_dir() && !homes.are_at_or_below(&main) =>
+            {
+                return Project { root: main, reason: Reason::Worktree };
+            }
+            _ if holds_store => return Project { root: directory.to_owned(), reason: Reason::Store },
+            Some(_) => return Project { root: directory.to_owned(), reason: Reason::GitRoot },
+            None => {}
+        }
+    }
+    Project { root: start.to_owned(), reason: Reason::Start }
+}
+
+fn existing(path: PathBuf, named_by: &'static str) -> Result<PathBuf, ProjectError> {
+    if path.is_dir() { Ok(path) } else { Err(ProjectError::Missing { named_by, path }) }
+}
+
+/// The home directory as it is named and as it is when links are followed.
+struct Homes(Vec<PathBuf>);
+
+impl Homes {
+    fn of(request: &Request) -> Self {
+        let named = request.absolute(request.home.as_deref());
+        let real = named.as_deref().and_then(|home| home.canonicalize().ok());
+        Self(named.into_iter().chain(real).collect())
+    }
+
+    /// Whether a directory is the home directory or one of its ancestors, by whatever links it was reached.
+    fn are_at_or_below(&self, directory: &Path) -> bool {
+        let holds_home = |directory: &Path| self.0.iter().any(|home| home.starts_with(directory));
+        holds_home(directory) || directory.canonicalize().is_ok_and(|real| holds_home(&real))
+    }
+}
+
+/// Takes `.` and `..` out of an absolute path by its text alone, so that links in it stay as the user named them.
+///
+/// Where `..` follows a link, its text leads elsewhere than the file system does, and the path is left as it is.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidied = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if tidied.is_symlink() => return path.to_owned(),
+            Component::ParentDir => {
+                tidied.pop();
+            }
+            component => tidied.push(component),
+        }
+    }
+    tidied
+}

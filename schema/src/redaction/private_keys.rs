@@ -1,0 +1,105 @@
+//! Private keys in PEM: the whole block, and what there is of one that was cut off.
+
+use std::ops::Range;
+
+use super::cursor::Cursor;
+use super::rules::Site;
+
+/// The block that begins at a `-----BEGIN `, when it is one of a private key and holds something.
+pub(super) fn block(site: &Site<'_>) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(site.text, site.behind());
+    let label = cursor.take(LONGEST_LABEL, |character| matches!(character, 'A'..='Z' | '0'..='9' | ' '));
+    if !(label.ends_with("PRIVATE KEY") || label.ends_with("PRIVATE KEY BLOCK")) || !cursor.eat(DASHES) {
+        return None;
+    }
+    let body = cursor.at();
+    let unterminated = body + key_lines(cursor.rest());
+    // Between its markers a key may be wrapped in whatever a program puts around it; a sentence that quotes both markers
+    // holds no run of that length.
+    let end = terminated(site.text, body).filter(|end| {
+        let is_bare = unterminated > body && site.text[unterminated..end.start].chars().all(is_filler);
+        is_bare || has_key_run(&site.text[body..end.start])
+    });
+    match end {
+        Some(end) => Some(site.at..end.end),
+        None => (unterminated > body).then_some(site.at..unterminated),
+    }
+}
+
+const DASHES: &str = "-----";
+const LONGEST_LABEL: usize = 40;
+const LONGEST_BODY: usize = 64 * 1024;
+/// Shorter runs of base64 characters are words.
+const SHORTEST_RUN: usize = 24;
+
+/// The `-----END …-----` of a body, unless another block begins first or it is out of reach.
+fn terminated(text: &str, body: usize) -> Option<Range<usize>> {
+    let within = &text.as_bytes()[body..text.len().min(body + LONGEST_BODY)];
+    let start = body + within.windows(DASHES.len()).position(|window| window == DASHES.as_bytes())?;
+    let mut cursor = Cursor::new(text, start + DASHES.len());
+    if !cursor.eat("END ") {
+        return None;
+    }
+    cursor.take(LONGEST_LABEL, |character| matches!(character, 'A'..='Z' | '0'..='9' | ' '));
+    cursor.eat(DASHES);
+    Some(start..cursor.at())
+}
+
+fn has_key_run(body: &str) -> bool {
+    body.split(|character| !is_base64(character)).any(|run| run.len() >= SHORTEST_RUN)
+}
+
+/// How many bytes of lines that can only belong to a key stand at the start of a text.
+///
+/// A line ends at a line break or, in quoted text, at a literal `\n`; quotes and `+` around it are those of a program.
+fn key_lines(text: &str) -> usize {
+    let (mut at, mut end) = (0, 0);
+    while at < text.len() {
+        let rest = &text[at..];
+        let raw = rest[..line_length(rest.as_bytes())].trim_end_matches(is_around_a_line);
+        let line = raw.trim_start_matches(is_around_a_line);
+        let is_key = line.chars().all(is_base64) && (end > 0 || line.is_empty() || begins_a_key(line));
+        if !is_key && (end > 0 || !is_header(line)) {
+            break;
+        }
+        if is_key && !line.is_empty() {
+            // Up to the end of the line itself: the break behind it belongs to the text that follows.
+            end = at + raw.len();
+        }
+        at += line_length(rest.as_bytes());
+        at += match text.as_bytes()[at..] {
+            [b'\n', ..] => 1,
+            [b'\\', b'n' | b'r' | b'\\', ..] => 2,
+            _ => break,
+        };
+    }
+    end
+}
+
+fn line_length(text: &[u8]) -> usize {
+    let ends = |at: usize| matches!(text[at], b'\n' | b'\\') || text[at..].starts_with(DASHES.as_bytes());
+    (0..text.len()).find(|&at| ends(at)).unwrap_or(text.len())
+}
+
+fn is_around_a_line(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '+' | ',' | '>' | '|')
+}
+
+/// What stands between the last line of a key and its end marker: breaks, escaped ones too, and quotes.
+fn is_filler(character: char) -> bool {
+    is_around_a_line(character) || matches!(character, '\\' | 'n' | 'r')
+}
+
+/// Whether a first line is more than a word of the sentence in which the header is quoted.
+fn begins_a_key(line: &str) -> bool {
+    line.bytes().any(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+}
+
+/// A header of an encrypted key or of PGP armour, for example `DEK-Info: AES-128-CBC,3F`.
+fn is_header(line: &str) -> bool {
+    ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:"].iter().any(|name| line.starts_with(name))
+}
+
+fn is_base64(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '+' | '/' | '=')
+}

@@ -1,0 +1,520 @@
+//! Whether a value that stands behind the name of a secret is one, or a reference, a placeholder, a type, a word.
+//!
+//! The more a name says (`password` more than `token`) and the less the place looks like a program, the less is asked
+//! of the value.
+
+use super::assignments::is_hangul;
+
+/// What the name of a value says about it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Family {
+    /// Chosen by people, so that any word can be one.
+    Password,
+    /// Either.
+    Secret,
+    /// Made by machines; the name has many other uses.
+    Token,
+    /// Made by machines.
+    Key,
+}
+
+/// How a value is assigned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `NAME=value`, `?name=value`, `--name=value`: hardly anything but a value can stand here.
+    Shell,
+    /// `--name value`: a sentence about the flag looks the same.
+    Flag,
+    /// A line of its own, as in YAML: a type or a remark looks the same.
+    Line,
+    /// Anything else: an expression of a program looks the same.
+    Code,
+}
+
+/// A value and what is known of its place.
+pub(super) struct Value<'t> {
+    pub(super) text: &'t str,
+    pub(super) quoted: bool,
+    pub(super) form: Form,
+    /// Whether the name is a plural, which announces a count more often than a secret.
+    pub(super) plural: bool,
+}
+
+/// Whether a value of this family is a secret.
+pub(super) fn is_secret(value: &Value<'_>, family: Family) -> bool {
+    let text = value.text;
+    if text.len() < shortest(family) || is_masked(text) || is_reference(text) || is_placeholder(text) {
+        return false;
+    }
+    if text.contains(char::is_whitespace) {
+        return matches!(family, Family::Password | Family::Secret) && !value.plural && is_passphrase(text);
+    }
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) && text.chars().any(is_hangul) {
+        return false;
+    }
+    if !value.quoted && value.form != Form::Shell && is_expression(text) {
+        return false;
+    }
+    if value.plural || matches!(family, Family::Token | Family::Key) {
+        return is_machine_made(value);
+    }
+    is_chosen(value, family)
+}
+
+fn shortest(family: Family) -> usize {
+    if family == Family::Password { 4 } else { 6 }
+}
+
+/// Whether the rest of a name makes it something about a secret: `token_count`, `password-reset`, `SECRET_NAME`.
+pub(super) fn describes(suffix: &str) -> bool {
+    let mut word = String::new();
+    let mut words = Vec::new();
+    for character in suffix.chars() {
+        if !character.is_ascii_alphanumeric()
+            || character.is_ascii_uppercase() && word.ends_with(|last: char| last.is_ascii_lowercase())
+        {
+            words.push(std::mem::take(&mut word));
+        }
+        if character.is_ascii_alphanumeric() {
+            word.push(character);
+        }
+    }
+    words.push(word);
+    words.iter().any(|word| DESCRIPTIONS.contains(&word.to_ascii_lowercase().as_str()))
+}
+
+const DESCRIPTIONS: &[&str] = &[
+    "algorithm",
+    "at",
+    "attempts",
+    "audience",
+    "bucket",
+    "budget",
+    "button",
+    "changed",
+    "charset",
+    "class",
+    "column",
+    "cost",
+    "count",
+    "created",
+    "dir",
+    "encoder",
+    "endpoint",
+    "entropy",
+    "env",
+    "error",
+    "expired",
+    "expires",
+    "expiration",
+    "expiry",
+    "field",
+    "file",
+    "form",
+    "format",
+    "generator",
+    "hash",
+    "hasher",
+    "header",
+    "hint",
+    "icon",
+    "id",
+    "index",
+    "input",
+    "issuer",
+    "label",
+    "len",
+    "length",
+    "lifetime",
+    "limit",
+    "manager",
+    "max",
+    "message",
+    "min",
+    "mode",
+    "name",
+    "names",
+    "param",
+    "path",
+    "pattern",
+    "placeholder",
+    "policy",
+    "prefix",
+    "property",
+    "provider",
+    "ref",
+    "regex",
+    "required",
+    "reset",
+    "ring",
+    "rotation",
+    "rule",
+    "schema",
+    "size",
+    "state",
+    "status",
+    "stdin",
+    "store",
+    "strength",
+    "title",
+    "ttl",
+    "type",
+    "uri",
+    "url",
+    "usage",
+];
+
+/// Whether a value is only a mask: `****`, `xxxx`, `…`, or a secret that was shortened with dots.
+pub(super) fn is_masked(value: &str) -> bool {
+    let masks = |character: char| matches!(character, '*' | 'x' | 'X' | '.' | '•' | '●' | '-' | '_' | '#' | '?' | '…');
+    value.chars().all(masks) || value.contains("...") || value.contains('…') || value.contains("***")
+}
+
+/// Whether a value says where the secret is instead of being it: a variable, a template, a call, a member, a path.
+pub(super) fn is_reference(value: &str) -> bool {
+    let mut characters = value.chars();
+    let Some(first) = characters.next() else { return true };
+    let rest = characters.as_str();
+    let is_word = !rest.is_empty() && rest.chars().all(is_word_character);
+    match first {
+        '$' if rest.starts_with(['{', '(', '[']) || is_word && !rest.starts_with(|c: char| c.is_ascii_digit()) => true,
+        '$' if rest.starts_with("env:") || rest.starts_with("this") => true,
+        '<' | '{' | '[' | '(' | '`' => true,
+        '%' => value.len() < 4 || value.ends_with('%') || rest.starts_with(['(', '{']),
+        '#' => rest.starts_with('{'),
+        '!' | '&' | '@' | '*' | ':' => is_word && !rest.bytes().any(|byte| byte.is_ascii_digit()),
+        '.' | '~' | '/' => is_path(value),
+        _ => {
+            ["${", "{{", "#{", "%(", "://", "::", "<%"].iter().any(|sign| head(value).contains(sign))
+                || is_call(value)
+                || is_member(value)
+                || is_path(value)
+        }
+    }
+}
+
+/// Long values are judged by how they begin, so that looking at many of them stays cheap.
+fn head(value: &str) -> &str {
+    value.char_indices().nth(256).map_or(value, |(end, _)| &value[..end])
+}
+
+fn is_word_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || character == '_'
+}
+
+/// `getPassword()`, `env!("X")`, `os.environ["X"]`, `Option<String>`
+fn is_call(value: &str) -> bool {
+    let value = head(value);
+    let name = value.trim_start_matches(|character| is_word_character(character) || matches!(character, '.' | ':'));
+    let callee = &value[..value.len() - name.len()];
+    let name = name.trim_start_matches(['!', '?']);
+    callee.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') && name.starts_with(['(', '[', '<'])
+}
+
+/// `process.env.API_KEY`, `config.password`, `user?.token`; digits make it a value unless it begins like a reference.
+fn is_member(value: &str) -> bool {
+    let value = value.trim_end_matches("()");
+    let mut parts = head(value).split('.').map(|part| part.trim_end_matches(['?', '!']));
+    let is_name = |part: &str| {
+        !part.is_empty() && part.chars().all(is_word_character) && !part.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let first = parts.next().unwrap_or_default();
+    let rest: Vec<&str> = parts.collect();
+    let is_owner = OWNERS.contains(&first) || !value.bytes().any(|byte| byte.is_ascii_digit());
+    !rest.is_empty() && is_owner && is_name(first) && rest.into_iter().all(is_name)
+}
+
+const OWNERS: &[&str] = &[
+    "app", "args", "cfg", "conf", "config", "context", "ctx", "data", "env", "module", "options", "opts", "os",
+    "params", "process", "props", "req", "request", "res", "response", "secrets", "self", "settings", "this", "user",
+    "var",
+];
+
+/// `/run/secrets/token`, `./token.txt`, `C:\keys`, `secrets/db.txt`
+fn is_path(value: &str) -> bool {
+    let is_plain = |character: char| is_word_character(character) || matches!(character, '/' | '.' | '-' | '~' | '@');
+    let value = head(value);
+    let is_rooted = value.starts_with("./") || value.starts_with("../") || value.starts_with("~/");
+    let slashes = value.matches('/').count();
+    let has_extension = value.rsplit_once('.').is_some_and(|(_, extension)| (1..=5).contains(&extension.len()));
+    let has_drive = matches!(value.as_bytes(), [drive, b':', b'\\' | b'/', ..] if drive.is_ascii_alphabetic());
+    let is_absolute = value.starts_with('/') && (slashes > 1 || !value.bytes().any(|byte| byte.is_ascii_digit()));
+    has_drive || value.chars().all(is_plain) && (is_rooted || is_absolute || slashes > 0 && has_extension)
+}
+
+/// Words that stand where a value would, and markers that say what to put there.
+///
+/// `changeme` is among them: it is what documentation prints, it protects nothing, and that a password was never set is
+/// worth remembering.
+fn is_placeholder(value: &str) -> bool {
+    if value.len() > 64 {
+        return false;
+    }
+    let value = value.to_lowercase();
+    let is_word = |part: &str| WORDS.contains(&part);
+    value.split(['|', '/', ',', '!', '?', ':', ';']).all(|part| part.is_empty() || is_word(part))
+        || ["your", "replace", "insert", "enter-", "enter_", "put-", "required|", "nullable|", "xxxx"]
+            .iter()
+            .any(|start| value.starts_with(start))
+        || value.ends_with("-here")
+        || value.ends_with("_here")
+        || is_version(&value)
+}
+
+fn is_version(value: &str) -> bool {
+    let digits = value.strip_prefix('v').unwrap_or(value);
+    digits.contains('.') && digits.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
+}
+
+const WORDS: &[&str] = &[
+    "aes128",
+    "aes256",
+    "any",
+    "argon2",
+    "argon2d",
+    "argon2i",
+    "argon2id",
+    "argument",
+    "array",
+    "async",
+    "await",
+    "basic",
+    "base64",
+    "bcrypt",
+    "bearer",
+    "blank",
+    "bool",
+    "boolean",
+    "byte",
+    "bytes",
+    "bytea",
+    "change-me",
+    "change_me",
+    "changeit",
+    "changeme",
+    "char",
+    "checked",
+    "correct",
+    "default",
+    "deprecated",
+    "disabled",
+    "dummy",
+    "ed25519",
+    "empty",
+    "enabled",
+    "encrypted",
+    "es256",
+    "example",
+    "expired",
+    "false",
+    "field",
+    "filtered",
+    "flag",
+    "hash",
+    "hashed",
+    "hidden",
+    "hmac",
+    "hs256",
+    "hs512",
+    "ignored",
+    "incorrect",
+    "inherit",
+    "input",
+    "int",
+    "integer",
+    "invalid",
+    "jwt",
+    "login",
+    "masked",
+    "match",
+    "matches",
+    "md5",
+    "mismatch",
+    "missing",
+    "n/a",
+    "never",
+    "nil",
+    "none",
+    "null",
+    "nullable",
+    "number",
+    "object",
+    "omitted",
+    "opaque",
+    "option",
+    "optional",
+    "parameter",
+    "passed",
+    "pbkdf2",
+    "placeholder",
+    "plain",
+    "plaintext",
+    "private",
+    "prompt",
+    "protected",
+    "public",
+    "random",
+    "redacted",
+    "removed",
+    "required",
+    "reset",
+    "rotated",
+    "rs256",
+    "rs512",
+    "salted",
+    "sample",
+    "scrypt",
+    "sha1",
+    "sha256",
+    "sha384",
+    "sha512",
+    "static",
+    "stored",
+    "str",
+    "string",
+    "strong",
+    "text",
+    "todo",
+    "true",
+    "typeof",
+    "undefined",
+    "unchanged",
+    "unknown",
+    "unset",
+    "unused",
+    "utf8",
+    "uuid",
+    "uuid4",
+    "valid",
+    "validated",
+    "value",
+    "varchar",
+    "verified",
+    "void",
+    "weak",
+    "when",
+    "with",
+    "wrong",
+    "that",
+    "from",
+    "this",
+];
+
+/// Whether words in quotes are a passphrase rather than a sentence about one.
+fn is_passphrase(value: &str) -> bool {
+    let is_sentence =
+        |word: &str| SENTENCE_WORDS.contains(&word.to_lowercase().trim_matches(|c: char| !c.is_alphanumeric()));
+    value.is_ascii() && value.len() <= 128 && !value.ends_with(':') && !value.split_whitespace().any(is_sentence)
+}
+
+const SENTENCE_WORDS: &[&str] = &[
+    "a",
+    "an",
+    "and",
+    "are",
+    "at",
+    "be",
+    "by",
+    "can",
+    "cannot",
+    "change",
+    "characters",
+    "confirm",
+    "could",
+    "does",
+    "empty",
+    "enter",
+    "failed",
+    "field",
+    "for",
+    "forgot",
+    "forgotten",
+    "from",
+    "has",
+    "have",
+    "hash",
+    "if",
+    "in",
+    "incorrect",
+    "invalid",
+    "is",
+    "least",
+    "missing",
+    "must",
+    "new",
+    "no",
+    "not",
+    "of",
+    "on",
+    "optional",
+    "or",
+    "password",
+    "please",
+    "required",
+    "reset",
+    "secret",
+    "should",
+    "string",
+    "than",
+    "that",
+    "the",
+    "this",
+    "to",
+    "token",
+    "type",
+    "was",
+    "will",
+    "with",
+    "wrong",
+    "you",
+    "your",
+];
+
+/// Names, types and member accesses as programs write them without quotes.
+fn is_expression(value: &str) -> bool {
+    let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
+    let is_name = value.chars().all(is_word_character);
+    let is_compound = value.contains('_') || value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
+    let digits_at_end = value.bytes().rev().take_while(u8::is_ascii_digit).count();
+    let only_numbered = value.bytes().filter(u8::is_ascii_digit).count() == digits_at_end && digits_at_end <= 2;
+    is_name && is_compound && value.len() <= 40 && (!has_digit || only_numbered && value.contains('_'))
+}
+
+/// Whether a token or a key could have been made by a machine: letters and digits, or a long run of letters.
+fn is_machine_made(value: &Value<'_>) -> bool {
+    let text = value.text;
+    let letters = text.bytes().filter(u8::is_ascii_alphabetic).count();
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let is_assigned = value.form == Form::Shell && !value.plural;
+    match (letters, digits) {
+        (0, digits) => digits >= 16 || is_assigned && digits >= 12,
+        (_, 0) => {
+            letters == text.len() && letters >= if value.quoted { 20 } else { 32 } || is_assigned && text.len() >= 8
+        }
+        _ => !value.plural || text.len() >= 16,
+    }
+}
+
+/// Whether a password or a secret could have been chosen by a person for this place.
+fn is_chosen(value: &Value<'_>, family: Family) -> bool {
+    let text = value.text;
+    let is_word = text.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.'));
+    if !is_word {
+        return value.form != Form::Flag || !text.starts_with('-');
+    }
+    let echoes = ["pass", "pwd", "secret", "token"].iter().any(|name| text.to_ascii_lowercase().contains(name));
+    let begins_lower = text.starts_with(|first: char| first.is_ascii_lowercase());
+    match (value.form, family) {
+        (Form::Shell, _) => true,
+        (_, Family::Password) if value.quoted => !echoes,
+        (_, _) if value.quoted => text.len() >= 12 && text.bytes().all(|byte| byte.is_ascii_alphabetic()),
+        (Form::Flag, Family::Password) => begins_lower && !SENTENCE_WORDS.contains(&text) && !text.starts_with('-'),
+        (Form::Line, Family::Password) => begins_lower && !echoes && !text.contains('_'),
+        _ => false,
+    }
+}
+
+/// Whether a run of base64 is more than a word: a digit, or a capital that does not begin it.
+pub(super) fn is_mixed(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_digit()) || value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase())
+}

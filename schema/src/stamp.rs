@@ -1,0 +1,24 @@
+//! What tells that a file changed without reading it.
+
+use std::fs;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// Time and size of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    /// When it was changed last, in nanoseconds since 1970.
+    pub mtime: i64,
+    /// Its size in bytes.
+    pub size: i64,
+}
+
+impl Stamp {
+    /// The stamp of a file, or `None` when there is none.
+    pub fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok()?;
+        let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let size = i64::try_from(metadata.len()).unwrap_or(i64::MAX);
+        Some(Self { mtime: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX), size })
+    }
+}

@@ -1,0 +1,231 @@
+//! The store of one project: its files, `memory.db`, and the rule that Markdown is the truth.
+//!
+//! Opening never fails because of what is in the database: a damaged one is set aside and rebuilt, one of the Go version is
+//! upgraded, and a store that may not be written is read from its Markdown into memory.
+
+mod go_version;
+mod kind;
+mod rows;
+mod sessions;
+mod sync;
+
+pub use rows::{Filter, Place, Row, Rows};
+pub use sync::SyncReport;
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::database::{self, DatabaseError, Patience};
+use crate::layout::Layout;
+use crate::lock::{FileLock, LockError};
+use crate::log_file::LogFileError;
+use crate::moment::Moment;
+use kind::{Contents, contents, newer_version_in_header};
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    layout: Layout,
+    db: Connection,
+    access: Access,
+    patience: Patience,
+    notes: Vec<String>,
+}
+
+/// What may be done with a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    /// Everything.
+    Full,
+    /// Its Markdown is read; nothing is written but the spool.
+    ReadOnly(ReadOnlyReason),
+}
+
+/// Why a store is only read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadOnlyReason {
+    /// A later version of the program made its database.
+    Newer(i64),
+    /// The file system or its modes do not let us.
+    NotWritable(String),
+}
+
+impl fmt::Display for ReadOnlyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Newer(version) => write!(
+                f,
+                "its database is of version {version} and this program knows up to {}; update jikime-memory",
+                kind::VERSION
+            ),
+            Self::NotWritable(cause) => write!(f, "it cannot be written: {cause}"),
+        }
+    }
+}
+
+/// What can go wrong with a store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("cannot make the store {path}", path = .path.display())]
+    Create { path: std::path::PathBuf, source: io::Error },
+    #[error("the store is read-only: {0}")]
+    ReadOnly(ReadOnlyReason),
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    #[error("memory.db is of the Go version and waits to be upgraded by the server")]
+    NeedsUpgrade,
+    #[error("memory.db failed")]
+    Sqlite(#[from] rusqlite::Error),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    LogFile(#[from] LogFileError),
+    #[error("cannot {doing} {path}", path = .path.display())]
+    Io { doing: &'static str, path: std::path::PathBuf, source: io::Error },
+}
+
+impl Store {
+    /// Opens the store of a project, making it when there is none.
+    pub fn open(project: &Path, patience: Patience) -> Result<Self, StoreError> {
+        let layout = Layout::new(project);
+        if let Some(version) = newer_version_in_header(&layout.memory_db()) {
+            return Self::in_memory(layout, patience, ReadOnlyReason::Newer(version));
+        }
+        if let Err(source) = layout.create() {
+            if is_refusal(&source) && layout.dir().is_dir() {
+                return Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(source.to_string()));
+            }
+            return Err(StoreError::Create { path: layout.dir().to_owned(), source });
+        }
+        Self::open_database(layout, patience)
+    }
+
+    fn open_database(layout: Layout, patience: Patience) -> Result<Self, StoreError> {
+        let mut notes = Vec::new();
+        let opened = match database::open(&layout.memory_db(), patience) {
+            Err(error) if error.is_damage() => {
+                notes.push(set_aside(&layout, patience)?);
+                database::open(&layout.memory_db(), patience)
+            }
+            opened => opened,
+        };
+        let db = match opened {
+            Err(error) if refuses_writing(&error) => {
+                let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+                return Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(cause));
+            }
+            opened => opened?,
+        };
+        let mut store = Self { layout, db, access: Access::Full, patience, notes };
+        match contents(&store.db)? {
+            Contents::Current => {}
+            Contents::Nothing => kind::create(&mut store.db)?,
+            Contents::Newer(version) => return Self::in_memory(store.layout, patience, ReadOnlyReason::Newer(version)),
+            Contents::GoVersion => {
+                let note = go_version::upgrade(&mut store)?;
+                store.notes.push(note);
+            }
+            Contents::Foreign => {
+                drop(store.db);
+                let note = set_aside(&store.layout, patience)?;
+                let mut again = Self::open_database(store.layout, patience)?;
+                again.notes.push(note);
+                return Ok(again);
+            }
+        }
+        Ok(store)
+    }
+
+    /// A store whose rows live in memory, made of its Markdown.
+    fn in_memory(layout: Layout, patience: Patience, reason: ReadOnlyReason) -> Result<Self, StoreError> {
+        let mut db = database::open_in_memory()?;
+        kind::create(&mut db)?;
+        let note = format!("the store is read-only: {reason}");
+        Ok(Self { layout, db, access: Access::ReadOnly(reason), patience, notes: vec![note] })
+    }
+
+    /// Where the store lies.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Whether it may be written.
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// What opening it had to mend or leave out, in words for people.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> Rows<'_> {
+        Rows(&self.db)
+    }
+
+    /// Refuses when the store may only be read.
+    pub fn require_writable(&self) -> Result<(), StoreError> {
+        match &self.access {
+            Access::Full => Ok(()),
+            Access::ReadOnly(reason) => Err(StoreError::ReadOnly(reason.clone())),
+        }
+    }
+
+    /// Takes the lock that every change of a log needs.
+    pub fn lock(&self) -> Result<FileLock, LockError> {
+        FileLock::acquire(&self.layout.store_lock(), self.patience.limit())
+    }
+
+    /// Does several statements as one, in a transaction that writes from its first moment.
+    pub fn transact<T>(&mut self, work: impl FnOnce(Rows<'_>) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let transaction = Transaction::new(&mut self.db, TransactionBehavior::Immediate)?;
+        let outcome = work(Rows(&transaction))?;
+        transaction.commit()?;
+        Ok(outcome)
+    }
+
+    fn project_name(&self) -> String {
+        self.layout.project().to_string_lossy().into_owned()
+    }
+}
+
+/// Moves a database that cannot be used out of the way and says so. What it held comes back from Markdown.
+fn set_aside(layout: &Layout, patience: Patience) -> Result<String, StoreError> {
+    let _lock = FileLock::acquire(&layout.store_lock(), patience.limit())?;
+    let path = layout.memory_db();
+    // Another process may have mended it while we waited for the lock.
+    if database::open(&path, patience).is_ok_and(|db| !matches!(contents(&db), Ok(Contents::Foreign) | Err(_))) {
+        return Ok("memory.db was damaged and has been rebuilt".to_owned());
+    }
+    let name = format!("memory.db.damaged-{}", Moment::now().local_second().replace([':', '-'], ""));
+    for ending in ["", "-wal", "-shm"] {
+        let (from, to) = (format!("memory.db{ending}"), format!("{name}{ending}"));
+        match fs::rename(layout.file(&from), layout.file(&to)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            moved => moved.map_err(|source| StoreError::Io { doing: "set aside", path: path.clone(), source })?,
+        }
+    }
+    Ok(format!("memory.db could not be read; it was set aside as {name} and is rebuilt from Markdown"))
+}
+
+fn is_refusal(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+}
+
+fn refuses_writing(error: &DatabaseError) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+    match error {
+        DatabaseError::Create { source, .. } => is_refusal(source),
+        DatabaseError::Sqlite { source, .. } => {
+            matches!(source.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,68 @@
+//! Which kind of database `memory.db` is, and how ours begins.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+/// The version of the tables in `memory.sql`. Versions below it were the Go program's.
+pub(super) const VERSION: i64 = 4;
+
+/// Marks a database as ours: "JMEM".
+const APPLICATION_ID: i64 = 0x4a4d_454d;
+
+/// What a database holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Contents {
+    /// No table yet.
+    Nothing,
+    /// Our tables of this version.
+    Current,
+    /// Our tables of a later version.
+    Newer(i64),
+    /// The tables of the Go version.
+    GoVersion,
+    /// Somebody else's tables.
+    Foreign,
+}
+
+pub(super) fn contents(db: &Connection) -> rusqlite::Result<Contents> {
+    let number = |pragma: &str| db.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
+    if number("application_id")? == APPLICATION_ID {
+        let version = number("user_version")?;
+        return Ok(if version > VERSION { Contents::Newer(version) } else { Contents::Current });
+    }
+    let has_table = |name: &str| db.table_exists(None, name);
+    if has_table("memories")? && has_table("chunks")? {
+        return Ok(Contents::GoVersion);
+    }
+    let objects: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(if objects == 0 { Contents::Nothing } else { Contents::Foreign })
+}
+
+/// Makes our tables, unless another process was faster.
+pub(super) fn create(db: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = Transaction::new(db, TransactionBehavior::Immediate)?;
+    if contents(&transaction)? == Contents::Nothing {
+        create_tables(&transaction)?;
+    }
+    transaction.commit()
+}
+
+/// Makes our tables and marks the database as ours, inside the caller's transaction.
+pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
+    db.execute_batch(include_str!("memory.sql"))?;
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    db.pragma_update(None, "user_version", VERSION)
+}
+
+/// The version in the header of a database that a later program made. Reads the file itself, because opening it with SQLite
+/// would already write beside it.
+pub(super) fn newer_version_in_header(path: &Path) -> Option<i64> {
+    let mut header = [0; 72];
+    File::open(path).ok()?.read_exact(&mut header).ok()?;
+    let number = |at: usize| header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
+    let version = i64::from(number(60)?);
+    (i64::from(number(68)?) == APPLICATION_ID && version > VERSION).then_some(version)
+}

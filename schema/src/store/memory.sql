@@ -1,0 +1,67 @@
+-- Version 1 of memory.db: what hooks and servers write. All of it but access counts is rebuilt from Markdown.
+
+CREATE TABLE memories (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    session_id TEXT NOT NULL,
+    project_dir TEXT NOT NULL,
+    type TEXT NOT NULL,
+    content TEXT NOT NULL,
+    content_hash TEXT NOT NULL,
+    metadata TEXT,
+    importance INTEGER,
+    pinned INTEGER NOT NULL DEFAULT 0,
+    origin TEXT,
+    supersedes TEXT,
+    path TEXT NOT NULL,
+    start_line INTEGER NOT NULL,
+    end_line INTEGER NOT NULL,
+    created_at TEXT NOT NULL,
+    utc_offset INTEGER NOT NULL,
+    accessed_at TEXT,
+    access_count INTEGER NOT NULL DEFAULT 0
+);
+
+CREATE INDEX memories_by_content ON memories (content_hash, session_id, type);
+CREATE INDEX memories_by_session ON memories (session_id, created_at);
+CREATE INDEX memories_by_time ON memories (created_at);
+CREATE INDEX memories_by_path ON memories (path);
+CREATE INDEX memories_by_supersedes ON memories (supersedes) WHERE supersedes IS NOT NULL;
+
+-- What the full-text index has still to forget.
+CREATE TABLE removed (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq INTEGER NOT NULL
+);
+
+CREATE TRIGGER memory_removed AFTER DELETE ON memories BEGIN
+    INSERT INTO removed (seq) VALUES (old.seq);
+END;
+
+CREATE TABLE sessions (
+    id TEXT PRIMARY KEY,
+    started_at TEXT NOT NULL,
+    ended_at TEXT NOT NULL,
+    title TEXT,
+    prompts INTEGER NOT NULL,
+    files TEXT NOT NULL,
+    errors INTEGER NOT NULL,
+    summary TEXT
+);
+
+-- The logs whose entries the rows above are in step with.
+CREATE TABLE files (
+    path TEXT PRIMARY KEY,
+    hash TEXT NOT NULL,
+    mtime INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    indexed_at TEXT NOT NULL
+);
+
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
+
+-- Which database this is: an index made over another one starts anew.
+INSERT INTO meta (key, value) VALUES ('instance', lower(hex(randomblob(8))));

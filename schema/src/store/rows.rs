@@ -1,0 +1,258 @@
+//! The statements on `memories` and `meta`, each a named method. Knows no files.
+
+use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params, params_from_iter};
+
+use crate::memory::{Attributes, Memory, MemoryId, MemoryType, content_hash};
+use crate::moment::Moment;
+
+/// Where a memory stands: a file of the store and its lines, from 1, the last included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub path: String,
+    pub start_line: usize,
+    pub end_line: usize,
+}
+
+/// A memory as the database holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Grows with every insertion and never comes again: the watermark of the index.
+    pub seq: i64,
+    pub memory: Memory,
+    pub place: Place,
+    /// The newest memory that replaces this one.
+    pub superseded_by: Option<MemoryId>,
+    pub access_count: i64,
+}
+
+/// What a list of memories is narrowed to. Every field that is `None` admits all.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    pub kind: Option<MemoryType>,
+    pub session_id: Option<String>,
+    /// The first moment that counts, RFC 3339 in UTC.
+    pub since: Option<String>,
+    /// The last moment that counts, RFC 3339 in UTC.
+    pub until: Option<String>,
+    pub path: Option<String>,
+}
+
+/// The statements, over a connection or the transaction that derefs to one.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'c>(pub &'c Connection);
+
+const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
+     start_line, end_line, created_at, utc_offset, access_count, \
+     (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1)";
+
+impl Rows<'_> {
+    /// Adds a memory and answers its sequence number.
+    pub fn insert(&self, memory: &Memory, place: &Place, project: &str) -> rusqlite::Result<i64> {
+        let attributes = &memory.attributes;
+        let metadata = (!attributes.metadata.is_empty()).then(|| serde_json::Value::from(attributes.metadata.clone()));
+        self.0
+            .prepare_cached(
+                "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, metadata, importance,
+                     pinned, origin, supersedes, path, start_line, end_line, created_at, utc_offset)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+            )?
+            .insert(params![
+                memory.id.as_str(),
+                memory.session_id,
+                project,
+                memory.kind.as_str(),
+                memory.content,
+                content_hash(&memory.content),
+                metadata.map(|object| object.to_string()),
+                attributes.importance,
+                attributes.pinned,
+                attributes.origin,
+                attributes.supersedes.as_ref().map(MemoryId::as_str),
+                place.path,
+                place.start_line as i64,
+                place.end_line as i64,
+                memory.at.utc(),
+                memory.at.offset_seconds(),
+            ])
+    }
+
+    pub fn delete(&self, seq: i64) -> rusqlite::Result<()> {
+        self.0.prepare_cached("DELETE FROM memories WHERE seq = ?1")?.execute([seq]).map(drop)
+    }
+
+    pub fn move_to(&self, seq: i64, place: &Place) -> rusqlite::Result<()> {
+        self.0
+            .prepare_cached("UPDATE memories SET path = ?2, start_line = ?3, end_line = ?4 WHERE seq = ?1")?
+            .execute(params![seq, place.path, place.start_line as i64, place.end_line as i64])
+            .map(drop)
+    }
+
+    /// Carries over how often a memory was read to the row that takes its place.
+    pub fn set_access_count(&self, seq: i64, count: i64) -> rusqlite::Result<()> {
+        self.0
+            .prepare_cached("UPDATE memories SET access_count = ?2 WHERE seq = ?1")?
+            .execute(params![seq, count])
+            .map(drop)
+    }
+
+    /// Notes that a memory was read.
+    pub fn touch(&self, id: &MemoryId, now: &Moment) -> rusqlite::Result<()> {
+        self.0
+            .prepare_cached("UPDATE memories SET access_count = access_count + 1, accessed_at = ?2 WHERE id = ?1")?
+            .execute(params![id.as_str(), now.utc()])
+            .map(drop)
+    }
+
+    pub fn by_id(&self, id: &MemoryId) -> rusqlite::Result<Option<Row>> {
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1");
+        self.0.prepare_cached(&sql)?.query_row([id.as_str()], read).optional()
+    }
+
+    /// At most two ids that begin so, in their order.
+    pub fn ids_beginning_with(&self, beginning: &str) -> rusqlite::Result<Vec<String>> {
+        let sql = "SELECT id FROM memories WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2";
+        self.0.prepare_cached(sql)?.query_map([beginning], |row| row.get(0))?.collect()
+    }
+
+    pub fn by_seq(&self, seq: i64) -> rusqlite::Result<Option<Row>> {
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1");
+        self.0.prepare_cached(&sql)?.query_row([seq], read).optional()
+    }
+
+    /// Every memory of one file, in its order.
+    pub fn by_path(&self, path: &str) -> rusqlite::Result<Vec<Row>> {
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 ORDER BY start_line, seq");
+        self.0.prepare_cached(&sql)?.query_map([path], read)?.collect()
+    }
+
+    /// The memories inserted after a watermark, oldest first.
+    pub fn after(&self, seq: i64, limit: usize) -> rusqlite::Result<Vec<Row>> {
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq > ?1 ORDER BY seq LIMIT ?2");
+        self.0.prepare_cached(&sql)?.query_map(params![seq, limit as i64], read)?.collect()
+    }
+
+    /// What was removed after a watermark: its own number and the sequence number that is gone.
+    pub fn removed_after(&self, n: i64) -> rusqlite::Result<Vec<(i64, i64)>> {
+        let mut statement = self.0.prepare_cached("SELECT n, seq FROM removed WHERE n > ?1 ORDER BY n")?;
+        statement.query_map([n], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    }
+
+    /// The newest memories that pass a filter.
+    pub fn list(&self, filter: &Filter, limit: usize) -> rusqlite::Result<Vec<Row>> {
+        let mut sql = format!("SELECT {COLUMNS} FROM memories WHERE 1");
+        let mut values: Vec<Box<dyn ToSql>> = Vec::new();
+        let mut narrow = |condition: &str, value: Option<String>| {
+            if let Some(value) = value {
+                sql.push_str(condition);
+                values.push(Box::new(value));
+            }
+        };
+        narrow(" AND type = ?", filter.kind.map(|kind| kind.as_str().to_owned()));
+        narrow(" AND session_id = ?", filter.session_id.clone());
+        narrow(" AND created_at >= ?", filter.since.clone());
+        narrow(" AND created_at <= ?", filter.until.clone());
+        narrow(" AND path = ?", filter.path.clone());
+        sql.push_str(" ORDER BY created_at DESC, seq DESC LIMIT ?");
+        values.push(Box::new(limit as i64));
+        self.0.prepare(&sql)?.query_map(params_from_iter(values), read)?.collect()
+    }
+
+    /// A memory with the same text, type and session, captured between two moments in UTC.
+    pub fn duplicate(&self, memory: &Memory, from: &str, to: &str) -> rusqlite::Result<Option<Row>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM memories WHERE content_hash = ?1 AND session_id = ?2 AND type = ?3
+             AND created_at BETWEEN ?4 AND ?5 ORDER BY seq LIMIT 1"
+        );
+        let hash = content_hash(&memory.content);
+        let values = params![hash, memory.session_id, memory.kind.as_str(), from, to];
+        self.0.prepare_cached(&sql)?.query_row(values, read).optional()
+    }
+
+    /// The newest memory that says the same and has not been replaced.
+    pub fn same_conclusion(&self, memory: &Memory) -> rusqlite::Result<Option<Row>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM memories WHERE content_hash = ?1 AND type = ?2
+             AND NOT EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id)
+             ORDER BY created_at DESC LIMIT 1"
+        );
+        let values = params![content_hash(&memory.content), memory.kind.as_str()];
+        self.0.prepare_cached(&sql)?.query_row(values, read).optional()
+    }
+
+    pub fn count_by_type(&self) -> rusqlite::Result<Vec<(MemoryType, u64)>> {
+        let mut statement = self.0.prepare_cached("SELECT type, count(*) FROM memories GROUP BY type")?;
+        let counted = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?)))?;
+        let mut counts = Vec::new();
+        for pair in counted {
+            let (name, count) = pair?;
+            counts.extend(name.parse().ok().map(|kind: MemoryType| (kind, count.unsigned_abs())));
+        }
+        counts.sort_unstable();
+        Ok(counts)
+    }
+
+    pub fn count_sessions(&self) -> rusqlite::Result<u64> {
+        self.0.query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+    }
+
+    /// How many memories were inserted after a watermark.
+    pub fn count_after(&self, seq: i64) -> rusqlite::Result<u64> {
+        let sql = "SELECT count(*) FROM memories WHERE seq > ?1";
+        self.0.query_row(sql, [seq], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+    }
+
+    pub fn meta(&self, key: &str) -> rusqlite::Result<Option<String>> {
+        self.0.prepare_cached("SELECT value FROM meta WHERE key = ?1")?.query_row([key], |row| row.get(0)).optional()
+    }
+
+    pub fn set_meta(&self, key: &str, value: &str) -> rusqlite::Result<()> {
+        self.0
+            .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
+            .execute([key, value])
+            .map(drop)
+    }
+
+    /// Adds to a counter that `meta` keeps.
+    pub fn count(&self, key: &str, more: usize) -> rusqlite::Result<()> {
+        let so_far: usize = self.meta(key)?.and_then(|value| value.parse().ok()).unwrap_or_default();
+        self.set_meta(key, &(so_far + more).to_string())
+    }
+}
+
+fn read(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
+    let id = |column: usize| -> rusqlite::Result<Option<MemoryId>> {
+        Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(MemoryId::parse))
+    };
+    let kind = row.get_ref(3)?.as_str()?.parse().map_err(|error| unreadable(3, error))?;
+    let created = row.get_ref(13)?.as_str()?;
+    let at = Moment::parse_rfc3339(created).and_then(|at| Moment::from_unix(at.unix(), row.get(14).ok()));
+    let metadata = row.get::<_, Option<String>>(5)?.and_then(|text| serde_json::from_str(&text).ok());
+    Ok(Row {
+        seq: row.get(0)?,
+        memory: Memory {
+            id: id(1)?.ok_or_else(|| unreadable(1, "no id"))?,
+            session_id: row.get(2)?,
+            kind,
+            content: row.get(4)?,
+            at: at.ok_or_else(|| unreadable(13, "no time"))?,
+            attributes: Attributes {
+                importance: row.get(6)?,
+                pinned: row.get(7)?,
+                supersedes: id(9)?,
+                origin: row.get(8)?,
+                metadata: metadata.unwrap_or_default(),
+            },
+        },
+        place: Place {
+            path: row.get(10)?,
+            start_line: row.get::<_, i64>(11)?.unsigned_abs() as usize,
+            end_line: row.get::<_, i64>(12)?.unsigned_abs() as usize,
+        },
+        superseded_by: id(16)?,
+        access_count: row.get(15)?,
+    })
+}
+
+fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
+}

@@ -1,0 +1,47 @@
+//! Session rows: what happened in a session, derived from its memories whenever one of them changes.
+
+use rusqlite::{Connection, params};
+
+use crate::tool_usage;
+
+/// Characters of a session's title.
+const TITLE: usize = 80;
+
+/// Derives the row of one session anew; without memories it has none.
+pub(super) fn refresh(db: &Connection, session_id: &str) -> rusqlite::Result<()> {
+    if session_id.is_empty() {
+        return Ok(());
+    }
+    let mut files: Vec<String> = Vec::new();
+    let mut usages = db.prepare_cached(
+        "SELECT content FROM memories WHERE session_id = ?1 AND type = 'tool_usage' ORDER BY created_at, seq",
+    )?;
+    for content in usages.query_map([session_id], |row| row.get::<_, String>(0))? {
+        for file in tool_usage::files(&content?) {
+            if !files.iter().any(|known| known == file) {
+                files.push(file.to_owned());
+            }
+        }
+    }
+    let title = first_prompt(db, session_id)?;
+    db.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([session_id])?;
+    db.prepare_cached(
+        "INSERT INTO sessions (id, started_at, ended_at, title, prompts, files, errors, summary)
+         SELECT ?1, min(created_at), max(created_at), ?2, total(type = 'user_prompt'), ?3, total(type = 'error'),
+             (SELECT content FROM memories WHERE session_id = ?1 AND type = 'session_summary'
+              ORDER BY created_at DESC LIMIT 1)
+         FROM memories WHERE session_id = ?1 HAVING count(*) > 0",
+    )?
+    .execute(params![session_id, title, serde_json::Value::from(files).to_string()])
+    .map(drop)
+}
+
+fn first_prompt(db: &Connection, session_id: &str) -> rusqlite::Result<Option<String>> {
+    let mut first = db.prepare_cached(
+        "SELECT content FROM memories WHERE session_id = ?1 AND type = 'user_prompt' ORDER BY created_at, seq LIMIT 1",
+    )?;
+    let mut rows = first.query([session_id])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let prompt = row.get_ref(0)?.as_str()?;
+    Ok(prompt.lines().find(|line| !line.trim().is_empty()).map(|line| line.trim().chars().take(TITLE).collect()))
+}

@@ -1,0 +1,264 @@
+use std::fs;
+
+use rstest::rstest;
+use rusqlite::Connection;
+
+use super::*;
+use crate::capture::{Captured, Destination, Draft, capture};
+use crate::daily_log::LONG_TERM_FILE;
+use crate::forget::forget;
+use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
+
+const LOG: &str = "2026-01-28.md";
+
+fn at(time: &str) -> Moment {
+    Moment::parse_rfc3339(&format!("2026-01-28T{time}+09:00")).unwrap()
+}
+
+fn draft(kind: MemoryType, time: &str, content: &str) -> Draft {
+    Draft {
+        session_id: "s1".into(),
+        kind,
+        content: content.into(),
+        at: at(time),
+        attributes: Attributes::default(),
+        destination: Destination::DailyLog,
+    }
+}
+
+fn open(project: &Path) -> Store {
+    Store::open(project, Patience::Server).unwrap()
+}
+
+fn sync(store: &mut Store) -> SyncReport {
+    let mut total = SyncReport::default();
+    for path in store.changed_logs().unwrap() {
+        let report = store.sync_log(&path).unwrap();
+        total.added += report.added;
+        total.changed += report.changed;
+        total.removed += report.removed;
+    }
+    total
+}
+
+fn all(store: &Store) -> Vec<Memory> {
+    let rows = store.rows().list(&Filter::default(), 10_000).unwrap();
+    let mut memories: Vec<Memory> = rows.into_iter().map(|row| row.memory).collect();
+    memories.sort_by(|a, b| a.id.cmp(&b.id));
+    memories
+}
+
+fn filled(project: &Path) -> Store {
+    let mut store = open(project);
+    for (n, kind) in MemoryType::ALL.into_iter().enumerate() {
+        capture(&mut store, draft(kind, &format!("10:00:{n:02}"), &format!("text {n} of {kind}\n\nmore"))).unwrap();
+    }
+    store
+}
+
+#[test]
+fn the_rows_come_back_from_markdown_alone() {
+    let project = tempfile::tempdir().unwrap();
+    let store = filled(project.path());
+    let before = all(&store);
+    assert_eq!(before.len(), 11);
+    drop(store);
+    fs::remove_file(Layout::new(project.path()).memory_db()).unwrap();
+    let mut store = open(project.path());
+    assert_eq!(sync(&mut store).added, 11);
+    assert_eq!(all(&store), before);
+}
+
+#[test]
+fn places_are_right_after_later_captures_moved_the_lines() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = filled(project.path());
+    sync(&mut store);
+    let text = fs::read_to_string(store.layout().file(LOG)).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    for row in store.rows().list(&Filter::default(), 100).unwrap() {
+        let first = row.memory.content.lines().next().unwrap();
+        assert!(lines[row.place.start_line - 1].contains(first), "{row:?}");
+        assert!(!lines[row.place.end_line - 1].is_empty(), "{row:?}");
+    }
+    assert_eq!(sync(&mut store), SyncReport::default(), "nothing is left to do");
+}
+
+#[test]
+fn an_edit_by_hand_changes_the_memory_and_a_deleted_line_removes_it() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    let decision = saved(capture(&mut store, draft(MemoryType::Decision, "10:00:00", "use redis")).unwrap());
+    let prompt = saved(capture(&mut store, draft(MemoryType::UserPrompt, "10:00:01", "why?")).unwrap());
+    sync(&mut store);
+    let path = store.layout().file(LOG);
+    let text = fs::read_to_string(&path).unwrap();
+    let edited: Vec<&str> = text.lines().filter(|line| !line.contains("why?")).collect();
+    fs::write(&path, edited.join("\n").replace("use redis", "use valkey")).unwrap();
+    assert_eq!(sync(&mut store), SyncReport { added: 0, changed: 1, removed: 1 });
+    assert_eq!(store.rows().by_id(&decision).unwrap().unwrap().memory.content, "use valkey");
+    assert_eq!(store.rows().by_id(&prompt).unwrap(), None);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(sync(&mut store).removed, 1);
+}
+
+fn saved(captured: Option<Captured>) -> MemoryId {
+    match captured {
+        Some(Captured::Saved { id, .. }) => id,
+        other => panic!("not saved: {other:?}"),
+    }
+}
+
+#[test]
+fn an_entry_moved_to_long_term_memory_keeps_its_id_and_a_copied_one_gets_its_own() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    let id = saved(capture(&mut store, draft(MemoryType::Decision, "10:00:00", "use redis")).unwrap());
+    sync(&mut store);
+    let log = store.layout().file(LOG);
+    let text = fs::read_to_string(&log).unwrap();
+    let line = text.lines().find(|line| line.contains("use redis")).unwrap();
+    fs::write(store.layout().file(LONG_TERM_FILE), format!("## Decision\n\n{line}\n")).unwrap();
+    assert_eq!(sync(&mut store).added, 1, "a copy is a second memory");
+    assert_eq!(sync(&mut store), SyncReport::default());
+    fs::write(store.layout().file(LONG_TERM_FILE), "").unwrap();
+    assert_eq!(sync(&mut store).removed, 1);
+    fs::write(store.layout().file(LONG_TERM_FILE), format!("## Decision\n\n{line}\n")).unwrap();
+    fs::write(&log, text.replace(line, "")).unwrap();
+    sync(&mut store);
+    assert_eq!(store.rows().by_id(&id).unwrap().unwrap().place.path, LONG_TERM_FILE);
+    assert_eq!(all(&store).len(), 1);
+}
+
+#[test]
+fn a_forgotten_memory_is_out_of_log_and_rows() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = filled(project.path());
+    let gone = all(&store).remove(3);
+    assert!(forget(&mut store, &gone.id).unwrap().is_some());
+    assert!(forget(&mut store, &gone.id).unwrap().is_none());
+    sync(&mut store);
+    assert_eq!(all(&store).len(), 10);
+    assert!(crate::forgotten::holds(store.layout(), &gone.content).unwrap());
+}
+
+#[rstest]
+#[case::garbage(b"this is no database, whatever its name says. ".repeat(100))]
+#[case::torn([b"SQLite format 3\0".to_vec(), vec![0xff; 5000]].concat())]
+fn a_damaged_database_is_set_aside_and_rebuilt(#[case] bytes: Vec<u8>) {
+    let project = tempfile::tempdir().unwrap();
+    let before = all(&filled(project.path()));
+    let layout = Layout::new(project.path());
+    for ending in ["-wal", "-shm"] {
+        let _ = fs::remove_file(layout.file(&format!("memory.db{ending}")));
+    }
+    fs::write(layout.memory_db(), &bytes).unwrap();
+    let mut store = open(project.path());
+    assert!(store.notes()[0].contains("set aside as memory.db.damaged-"), "{:?}", store.notes());
+    sync(&mut store);
+    assert_eq!(all(&store), before);
+    let aside = fs::read_dir(layout.dir()).unwrap().filter_map(Result::ok).map(|item| item.path());
+    let aside: Vec<_> = aside.filter(|path| path.to_string_lossy().contains("damaged-")).collect();
+    assert_eq!(fs::read(&aside[0]).unwrap(), bytes, "what was there is kept");
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_read_from_its_markdown_and_left_alone() {
+    let project = tempfile::tempdir().unwrap();
+    let before = all(&filled(project.path()));
+    let layout = Layout::new(project.path());
+    let db = Connection::open(layout.memory_db()).unwrap();
+    db.pragma_update(None, "user_version", 99).unwrap();
+    db.pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap();
+    drop(db);
+    let listing = || {
+        let mut files: Vec<_> = fs::read_dir(layout.dir()).unwrap().map(|item| item.unwrap().path()).collect();
+        files.sort();
+        files.into_iter().map(|path| (path.clone(), fs::read(path).ok())).collect::<Vec<_>>()
+    };
+    let files = listing();
+    let mut store = open(project.path());
+    sync(&mut store);
+    assert_eq!(all(&store), before);
+    assert!(matches!(store.access(), Access::ReadOnly(ReadOnlyReason::Newer(99))));
+    let refused = capture(&mut store, draft(MemoryType::Decision, "11:00:00", "x")).unwrap_err();
+    assert!(refused.to_string().contains("update jikime-memory"), "{refused}");
+    drop(store);
+    assert_eq!(listing(), files, "no file was written");
+}
+
+#[test]
+fn a_database_of_the_go_version_is_upgraded_and_nothing_is_lost() {
+    let project = tempfile::tempdir().unwrap();
+    let layout = Layout::new(project.path());
+    layout.create().unwrap();
+    fs::write(
+        layout.file(LOG),
+        "# 2026-01-28\n\n- [10:30:15] **User Prompt**: held by the log\n\n## Decision\n\n- a decision held\n",
+    )
+    .unwrap();
+    let db = Connection::open(layout.memory_db()).unwrap();
+    db.execute_batch(GO_TABLES).unwrap();
+    let local = Moment::from_local_unknown(at("10:30:15").date(), chrono::NaiveTime::from_hms_opt(10, 30, 15).unwrap());
+    for (id, kind, content, created) in [
+        ("go-1", "user_prompt", "held by the log", local.utc()),
+        ("go-2", "decision", "a decision held", local.utc()),
+        ("go-3", "decision", "a decision that only\nthe database knows", local.utc()),
+        ("go-4", "assistant_response", "an answer", local.unix().to_string()),
+        ("go-5", "insight", "of a type that is gone", "2026-01-29 10:30:15.5 +0900 KST".to_owned()),
+    ] {
+        db.execute(
+            "INSERT INTO memories VALUES (?1, 's', '/p', ?2, ?3, 'h', '{\"a\":1}', x'0000803f', ?4, ?4, 7)",
+            [id, kind, content, &created],
+        )
+        .unwrap();
+    }
+    db.execute("INSERT INTO embedding_cache VALUES ('h', 'openai', 'm', x'0000803f', 1, '2026')", []).unwrap();
+    drop(db);
+    assert!(matches!(Store::open(project.path(), Patience::Hook), Err(StoreError::NeedsUpgrade)));
+
+    let mut store = open(project.path());
+    assert!(store.notes()[0].contains("5 memories, 3 of them written"), "{:?}", store.notes());
+    assert_eq!(sync(&mut store), SyncReport::default());
+    let memories = all(&store);
+    assert_eq!(memories.len(), 5, "{memories:#?}");
+    let go3 = store.rows().by_id(&MemoryId::parse("go-3").unwrap()).unwrap().unwrap();
+    assert_eq!(go3.memory.content, "a decision that only\nthe database knows");
+    assert_eq!(go3.access_count, 7);
+    let cached: i64 = store.db.query_row("SELECT count(*) FROM embedding_cache", [], |row| row.get(0)).unwrap();
+    assert_eq!(cached, 1, "paid embeddings stay");
+    let backup = Connection::open(layout.file("memory.db.go-backup")).unwrap();
+    let kept: i64 = backup.query_row("SELECT count(*) FROM memories", [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, 5);
+}
+
+const GO_TABLES: &str = "
+    CREATE TABLE memories (id TEXT PRIMARY KEY, session_id TEXT, project_dir TEXT, type TEXT, content TEXT,
+        content_hash TEXT, metadata TEXT, embedding BLOB, created_at, accessed_at, access_count INTEGER);
+    CREATE TABLE chunks (id INTEGER PRIMARY KEY, path TEXT, start_line INTEGER, end_line INTEGER, text TEXT, hash TEXT,
+        heading TEXT, embedding BLOB);
+    CREATE TABLE files (path TEXT PRIMARY KEY, hash TEXT, mtime INTEGER, size INTEGER, indexed_at TEXT);
+    CREATE TABLE embedding_cache (content_hash TEXT, provider TEXT, model TEXT, embedding BLOB, dims INTEGER,
+        created_at TEXT, PRIMARY KEY (content_hash, provider, model));";
+
+#[test]
+fn a_session_row_tells_what_happened_in_it() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    for (kind, time, content) in [
+        (MemoryType::UserPrompt, "10:00:00", "Implement the watcher\nplease"),
+        (MemoryType::ToolUsage, "10:00:05", "Files modified: src/a.rs, src/b.rs\nCommands: cargo test"),
+        (MemoryType::ToolUsage, "10:00:09", "Files modified: src/b.rs"),
+        (MemoryType::Error, "10:00:10", "Exit code 3"),
+    ] {
+        capture(&mut store, draft(kind, time, content)).unwrap();
+    }
+    let row: (String, String, i64, String, i64) = store
+        .db
+        .query_row("SELECT title, started_at, prompts, files, errors FROM sessions WHERE id = 's1'", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+        })
+        .unwrap();
+    let expected = ("Implement the watcher", "2026-01-28T01:00:00Z", 1, r#"["src/a.rs","src/b.rs"]"#, 1);
+    assert_eq!((row.0.as_str(), row.1.as_str(), row.2, row.3.as_str(), row.4), expected);
+}

@@ -1,0 +1,213 @@
+//! The list of tools: what a model reads before it calls one, and what a host needs to know about each.
+
+/// When to look into memory: the server's instructions and the snippet for `CLAUDE.md` are this one text.
+pub const MEMORY_FIRST: &str = include_str!("memory_first.md");
+
+/// The six tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tool {
+    Search,
+    Get,
+    Load,
+    Save,
+    Stats,
+    Reindex,
+}
+
+impl Tool {
+    /// In the order in which hosts list them.
+    pub const ALL: [Self; 6] = [Self::Search, Self::Get, Self::Load, Self::Save, Self::Stats, Self::Reindex];
+
+    /// The name by which it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Search => "memory_search",
+            Self::Get => "memory_get",
+            Self::Load => "memory_load",
+            Self::Save => "memory_save",
+            Self::Stats => "memory_stats",
+            Self::Reindex => "memory_reindex",
+        }
+    }
+
+    /// The tool of this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    }
+
+    /// The name that people see.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Search => "Search memory",
+            Self::Get => "Open a memory",
+            Self::Load => "Load memory",
+            Self::Save => "Save a memory",
+            Self::Stats => "Memory statistics",
+            Self::Reindex => "Rebuild the index",
+        }
+    }
+
+    /// What it is for; the first sentence says when to use it.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Search => {
+                "Use whenever this session may not hold what was decided, learned, asked or done before. Searches \
+                 earlier sessions and project notes by words in any language; hits open with memory_get."
+            }
+            Self::Get => "Use to read a search hit whole, by id, or lines of a memory file, by path.",
+            Self::Load => "Use at the first message of a session: long-term memory; `full` adds today's log.",
+            Self::Save => {
+                "Use as soon as something is decided, learned or preferred, one self-contained fact per call. Saving \
+                 it again changes nothing."
+            }
+            Self::Stats => "Use to see what memory holds and whether something is wrong with it.",
+            Self::Reindex => "Use when search misses what a memory file says.",
+        }
+    }
+
+    /// Whether it leaves everything as it is.
+    pub fn is_read_only(self) -> bool {
+        !matches!(self, Self::Save | Self::Reindex)
+    }
+}
+
+/// A tool with its schemas.
+#[cfg(feature = "schemars")]
+#[derive(Debug, Clone)]
+pub struct Definition {
+    pub tool: Tool,
+    pub input_schema: serde_json::Map<String, serde_json::Value>,
+    pub output_schema: serde_json::Map<String, serde_json::Value>,
+}
+
+/// The six tools with the schemas of their arguments and results.
+#[cfg(feature = "schemars")]
+pub fn definitions() -> [Definition; 6] {
+    use super::{
+        GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
+        SearchOutput, StatsInput, StatsOutput,
+    };
+    Tool::ALL.map(|tool| {
+        let (input_schema, output_schema) = match tool {
+            Tool::Search => (schema_of::<SearchInput>(), schema_of::<SearchOutput>()),
+            Tool::Get => (schema_of::<GetInput>(), schema_of::<GetOutput>()),
+            Tool::Load => (schema_of::<LoadInput>(), schema_of::<LoadOutput>()),
+            Tool::Save => (schema_of::<SaveInput>(), schema_of::<SaveOutput>()),
+            Tool::Stats => (schema_of::<StatsInput>(), schema_of::<StatsOutput>()),
+            Tool::Reindex => (schema_of::<ReindexInput>(), schema_of::<ReindexOutput>()),
+        };
+        Definition { tool, input_schema, output_schema }
+    })
+}
+
+/// The JSON Schema of a type, without what only costs a model tokens or makes a validator complain: `$schema`, titles,
+/// number formats, `null` for fields that may simply be left out, and the doc comments of types.
+#[cfg(feature = "schemars")]
+fn schema_of<T: schemars::JsonSchema>() -> serde_json::Map<String, serde_json::Value> {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    slim(&mut schema);
+    match schema {
+        serde_json::Value::Object(mut fields) => {
+            fields.remove("description");
+            // Some hosts refuse an object schema without it.
+            fields.entry("properties").or_insert_with(|| serde_json::Map::new().into());
+            fields
+        }
+        _ => unreachable!("the schema of a struct is an object"),
+    }
+}
+
+#[cfg(feature = "schemars")]
+fn slim(schema: &mut serde_json::Value) {
+    use serde_json::Value;
+    match schema {
+        Value::Array(items) => items.iter_mut().for_each(slim),
+        Value::Object(fields) => {
+            fields.retain(|key, value| {
+                // A property may bear one of these names; then its value is a schema, not a text.
+                let says_nothing = matches!(key.as_str(), "title" | "format" | "$schema") && value.is_string();
+                let is_obvious = key == "default" && matches!(value, Value::Null | Value::Bool(false));
+                !says_nothing && !is_obvious
+            });
+            if let Some(Value::Array(types)) = fields.get_mut("type") {
+                types.retain(|kind| kind != "null");
+                if let [single] = types.as_slice() {
+                    let single = single.clone();
+                    fields.insert("type".to_owned(), single);
+                }
+            }
+            if let Some(Value::Array(variants)) = fields.get_mut("enum") {
+                variants.retain(|variant| !variant.is_null());
+            }
+            inline_optional(fields);
+            fields.values_mut().for_each(slim);
+        }
+        _ => {}
+    }
+}
+
+/// `anyOf: [X, null]`, which stands for a field that may be left out, becomes `X`; and a choice of documented constants
+/// becomes a plain `enum`.
+#[cfg(feature = "schemars")]
+fn inline_optional(fields: &mut serde_json::Map<String, serde_json::Value>) {
+    use serde_json::Value;
+    if let Some(Value::Array(choices)) = fields.get("anyOf") {
+        let mut real = choices.iter().filter(|choice| choice.get("type") != Some(&"null".into()));
+        if let (Some(Value::Object(only)), None) = (real.next().cloned(), real.next()) {
+            fields.remove("anyOf");
+            for (key, value) in only {
+                fields.entry(key).or_insert(value);
+            }
+        }
+    }
+    if let Some(Value::Array(choices)) = fields.get("oneOf") {
+        let constants: Option<Vec<Value>> = choices.iter().map(|choice| choice.get("const").cloned()).collect();
+        if let Some(constants) = constants {
+            fields.remove("oneOf");
+            fields.insert("type".to_owned(), "string".into());
+            fields.insert("enum".to_owned(), constants.into());
+        }
+    }
+    // What a type says of itself is for the reader of the code.
+    if fields.contains_key("enum") {
+        fields.remove("description");
+    }
+}
+
+#[cfg(all(test, feature = "schemars"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_six_tools_cost_a_model_at_most_a_thousand_tokens() {
+        let mut characters = 0;
+        for definition in definitions() {
+            let schema = serde_json::to_string(&definition.input_schema).unwrap();
+            characters += definition.tool.name().len() + definition.tool.description().chars().count();
+            characters += schema.chars().count();
+        }
+        assert!(characters <= 4_000, "{characters} characters are {} tokens", characters / 4);
+    }
+
+    #[test]
+    fn the_rules_fit_into_what_hosts_show() {
+        assert!(MEMORY_FIRST.len() < 2_048, "{} bytes", MEMORY_FIRST.len());
+    }
+
+    #[test]
+    fn no_schema_uses_what_hosts_stumble_over() {
+        for definition in definitions() {
+            for schema in [definition.input_schema, definition.output_schema] {
+                assert_eq!(schema["type"], "object");
+                let text = serde_json::to_string(&schema).unwrap();
+                for bad in ["$ref", "$defs", "anyOf", "oneOf", "allOf", "\"format\"", "null"] {
+                    assert!(!text.contains(bad), "{bad} in {text}");
+                }
+            }
+        }
+    }
+}

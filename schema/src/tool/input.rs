@@ -1,0 +1,130 @@
+//! The arguments of the tools. Written in camelCase, read in snake_case as well; a field that is not listed is refused.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::memory::MemoryType;
+
+/// Arguments of `memory_search`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SearchInput {
+    /// Words or a question, any language
+    pub query: String,
+    #[serde(default, alias = "max_results", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(range(min = 1, max = 50), extend("default" = 6)))]
+    pub max_results: Option<i64>,
+    #[serde(default, alias = "min_score", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(range(min = 0, max = 1), extend("default" = 0.35)))]
+    pub min_score: Option<f64>,
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<MemoryType>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<SearchSource>,
+    #[serde(default, alias = "session_id", skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// Date or RFC 3339
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// File or folder
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    #[serde(default, alias = "max_tokens", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(extend("default" = 1000)))]
+    pub max_tokens: Option<i64>,
+    /// Say how scores came about
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub explain: bool,
+}
+
+/// Which of the two sources a search is narrowed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "snake_case")]
+pub enum SearchSource {
+    Chunks,
+    Memory,
+}
+
+/// Arguments of `memory_get`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GetInput {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// First line, from 1
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<i64>,
+    /// Instead of path
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+/// Arguments of `memory_load`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LoadInput {
+    #[serde(default)]
+    pub source: LoadSource,
+    #[serde(default, alias = "max_tokens", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(extend("default" = 8000)))]
+    pub max_tokens: Option<i64>,
+}
+
+/// How much `memory_load` loads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "snake_case")]
+pub enum LoadSource {
+    /// Long-term memory.
+    #[default]
+    Startup,
+    /// Long-term memory and today's log.
+    Full,
+}
+
+/// Arguments of `memory_save`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SaveInput {
+    #[serde(rename = "type")]
+    pub kind: MemoryType,
+    pub content: String,
+    /// An object, or the text of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(with = "serde_json::Map<String, Value>"))]
+    pub metadata: Option<Value>,
+    /// Into MEMORY.md
+    #[serde(default, alias = "long_term", skip_serializing_if = "std::ops::Not::not")]
+    pub long_term: bool,
+    /// Id it replaces
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<String>,
+}
+
+/// Arguments of `memory_stats`: none.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct StatsInput {}
+
+/// Arguments of `memory_reindex`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReindexInput {
+    /// Rebuild everything
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub full: bool,
+    /// Only this file
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}

@@ -1,0 +1,178 @@
+//! The buffer of one session's tool use: a line for each use, until the end of the turn makes one memory of them.
+//!
+//! Lines are appended and taken under a lock on the buffer itself, so that a use noted while the buffer is taken is kept.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::hook::Use;
+use crate::layout::{Layout, private_file};
+use crate::memory::content_hash;
+use crate::moment::Moment;
+use crate::private::strip_private;
+use crate::redaction::redact;
+use crate::store::StoreError;
+
+/// The longest line of a buffer in bytes; a longer one is noted without its end.
+const LINE_LIMIT: usize = 1_024;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+}
+
+/// What a buffer held: each file and each command once, in the order of their first use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub files: Vec<String>,
+    pub commands: Vec<String>,
+    /// When the last of them was.
+    pub at: Moment,
+}
+
+/// Notes a use.
+pub fn append(layout: &Layout, session_id: &str, tool_use: &Use, at: &Moment) -> Result<(), StoreError> {
+    let clean = |text: &str| {
+        let text = redact(&strip_private(text)).text.into_owned();
+        text[..text.floor_char_boundary(LINE_LIMIT)].to_owned()
+    };
+    let (file, command) = match tool_use {
+        Use::File(path) => (Some(clean(path)), None),
+        Use::Command(line) => (None, Some(clean(line))),
+    };
+    let path = buffer(layout, session_id);
+    let fault = |source| StoreError::Io { doing: "append to", path: path.clone(), source };
+    let mut json =
+        serde_json::to_vec(&Line { at: at.rfc3339(), file, command }).map_err(|error| fault(error.into()))?;
+    json.push(b'\n');
+    let mut buffer = private_file().append(true).create(true).open(&path).map_err(fault)?;
+    buffer.lock().and_then(|()| buffer.write_all(&json)).map_err(fault)
+}
+
+/// Hands what the buffer holds to `keep`, and empties it when that succeeds. An empty buffer is not handed over.
+pub fn take<E: From<StoreError>>(
+    layout: &Layout,
+    session_id: &str,
+    keep: impl FnOnce(Taken) -> Result<(), E>,
+) -> Result<(), E> {
+    let path = buffer(layout, session_id);
+    let fault = |source| StoreError::Io { doing: "take", path: path.clone(), source };
+    let mut buffer = match private_file().read(true).open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(fault)?,
+    };
+    buffer.lock().map_err(fault)?;
+    let text = whole(&mut buffer).map_err(fault)?;
+    if let Some(taken) = parse(&text) {
+        keep(taken)?;
+    }
+    buffer.set_len(0).map_err(fault)?;
+    Ok(())
+}
+
+fn whole(buffer: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    buffer.seek(SeekFrom::Start(0))?;
+    buffer.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn parse(text: &str) -> Option<Taken> {
+    let mut taken: Option<Taken> = None;
+    // A torn line is what a crash left; it says nothing.
+    for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+        let Some(at) = Moment::parse_rfc3339(&line.at) else { continue };
+        let taken = taken.get_or_insert_with(|| Taken { files: Vec::new(), commands: Vec::new(), at });
+        taken.at = taken.at.max(at);
+        for (list, item) in [(&mut taken.files, line.file), (&mut taken.commands, line.command)] {
+            list.extend(item.filter(|item| !list.contains(item)));
+        }
+    }
+    taken
+}
+
+/// The session's buffer. An id that makes no file name goes by its hash.
+fn buffer(layout: &Layout, session_id: &str) -> PathBuf {
+    let plain = (1..=64).contains(&session_id.len())
+        && session_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+    let name = if plain { session_id.to_owned() } else { content_hash(session_id)[..32].to_owned() };
+    layout.track().join(format!("{name}.jsonl"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(project: &tempfile::TempDir) -> Layout {
+        let layout = Layout::new(project.path());
+        layout.create().unwrap();
+        layout
+    }
+
+    fn taken(layout: &Layout, session: &str) -> Option<Taken> {
+        let mut found = None;
+        take(layout, session, |taken| {
+            found = Some(taken);
+            Ok::<(), StoreError>(())
+        })
+        .unwrap();
+        found
+    }
+
+    #[test]
+    fn a_buffer_names_each_use_once_and_is_empty_afterwards() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        let at = |second| Moment::from_unix(1_769_563_800 + second, Some(0)).unwrap();
+        for (second, used) in
+            [Use::File("a".into()), Use::Command("make".into()), Use::File("a".into())].iter().enumerate()
+        {
+            append(&layout, "s", used, &at(second as i64)).unwrap();
+        }
+        append(&layout, "../other", &Use::File("b".into()), &at(9)).unwrap();
+        let expected = Taken { files: vec!["a".into()], commands: vec!["make".into()], at: at(2) };
+        assert_eq!(taken(&layout, "s"), Some(expected));
+        assert_eq!(taken(&layout, "s"), None);
+        assert_eq!(taken(&layout, "../other").unwrap().files, ["b"], "sessions do not take each other's lines");
+    }
+
+    #[test]
+    fn what_could_not_be_kept_stays_in_the_buffer() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        append(&layout, "s", &Use::File("a".into()), &Moment::now()).unwrap();
+        take(&layout, "s", |_| Err(StoreError::NeedsUpgrade)).unwrap_err();
+        assert!(taken(&layout, "s").is_some());
+    }
+
+    #[test]
+    fn no_use_is_lost_between_appending_and_taking() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        let mut seen = Vec::new();
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..4)
+                .map(|writer| {
+                    let layout = &layout;
+                    scope.spawn(move || {
+                        for n in 0..50 {
+                            append(layout, "s", &Use::File(format!("{writer}-{n}")), &Moment::now()).unwrap();
+                        }
+                    })
+                })
+                .collect();
+            while !writers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+                seen.extend(taken(&layout, "s").into_iter().flat_map(|taken| taken.files));
+            }
+        });
+        seen.extend(taken(&layout, "s").into_iter().flat_map(|taken| taken.files));
+        assert_eq!(seen.len(), 200);
+    }
+}
