@@ -1,0 +1,131 @@
+//! `memory_get`: a hit whole, or lines of a memory file.
+
+use schema::daily_log::{LogKind, parse};
+use schema::memory::MemoryId;
+use schema::moment::Moment;
+use schema::store::{Access, Row, Store};
+use schema::tool::{GetInput, GetOutput};
+
+use super::file_access::{confine, read, shown};
+use crate::error::ToolError;
+use crate::index::Index;
+
+/// Characters of an answer: about 10,000 tokens.
+const LIMIT: usize = 40_000;
+
+pub(super) fn get(store: &mut Store, index: &Index, input: &GetInput) -> Result<GetOutput, ToolError> {
+    match (&input.id, &input.path) {
+        (Some(id), None) => by_id(store, index, id.trim()),
+        (None, Some(path)) => by_path(store, path, input.from, input.lines),
+        (Some(_), Some(_)) => Err(ToolError::Invalid("give either id or path, not both".to_owned())),
+        (None, None) => Err(ToolError::Invalid("give the id of a search hit, or the path of a file".to_owned())),
+    }
+}
+
+fn by_id(store: &mut Store, index: &Index, id: &str) -> Result<GetOutput, ToolError> {
+    if let Some(chunk) = index.chunk_by_uid(id)? {
+        let total_lines = count_lines(&read(store.layout(), &chunk.path)?);
+        let (content, notice) = cut(chunk.text, "the rest is in the file; open it by path");
+        let (start_line, end_line) = (chunk.start_line, chunk.end_line);
+        return Ok(GetOutput { path: shown(&chunk.path), start_line, end_line, total_lines, content, notice });
+    }
+    let missing = || {
+        ToolError::NotFound(format!(
+            "there is no memory with the id {id:?}; it may have been edited or deleted: search again"
+        ))
+    };
+    let parsed = MemoryId::parse(id).ok_or_else(missing)?;
+    let row = located(store, &parsed)?.ok_or_else(missing)?;
+    if *store.access() == Access::Full {
+        // How often a memory is read is nice to know; another process that writes is no reason to fail.
+        let _ = store.rows().touch(&parsed, &Moment::now());
+    }
+    let total_lines = read(store.layout(), &row.place.path).map_or(row.place.end_line, |text| count_lines(&text));
+    let (content, notice) = cut(row.memory.content, "the rest is in the file; open it by path");
+    Ok(GetOutput {
+        path: shown(&row.place.path),
+        start_line: row.place.start_line,
+        end_line: row.place.end_line,
+        total_lines,
+        content,
+        notice,
+    })
+}
+
+/// The row with the lines where its entry stands now.
+fn located(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, ToolError> {
+    let Some(mut row) = store.rows().by_id(id)? else { return Ok(None) };
+    if store.is_stale(&row.place.path)? {
+        // When another process writes just now, the entry is looked up in the file instead.
+        if store.sync_log(&row.place.path).is_ok() {
+            return Ok(store.rows().by_id(id)?);
+        }
+        let kind = LogKind::of(&row.place.path);
+        let text = read(store.layout(), &row.place.path)?;
+        let entries = kind.map(|kind| parse(&text, kind).entries).unwrap_or_default();
+        if let Some(entry) = entries.into_iter().find(|entry| entry.memory.id == *id) {
+            (row.place.start_line, row.place.end_line) = (entry.start_line, entry.end_line);
+            row.memory = entry.memory;
+        }
+    }
+    Ok(Some(row))
+}
+
+fn by_path(store: &Store, path: &str, from: Option<i64>, lines: Option<i64>) -> Result<GetOutput, ToolError> {
+    let from = from.unwrap_or(1);
+    if from < 1 {
+        return Err(ToolError::Invalid(format!("from is {from}: lines count from 1")));
+    }
+    if lines.is_some_and(|lines| lines < 1) {
+        return Err(ToolError::Invalid(format!("lines is {}: ask for 1 or more", lines.unwrap_or_default())));
+    }
+    let inside = confine(store.layout(), path)?;
+    let text = read(store.layout(), &inside)?;
+    let total_lines = count_lines(&text);
+    let start = from.unsigned_abs() as usize;
+    let wanted = lines.map_or(usize::MAX, |lines| lines.unsigned_abs() as usize);
+    if start > total_lines {
+        let notice = format!("the file ends at line {total_lines}");
+        let (end_line, content) = (start - 1, String::new());
+        return Ok(GetOutput {
+            path: shown(&inside),
+            start_line: start,
+            end_line,
+            total_lines,
+            content,
+            notice: Some(notice),
+        });
+    }
+    let mut content = String::new();
+    let mut end_line = start - 1;
+    let mut notice = None;
+    for line in text.lines().skip(start - 1).take(wanted) {
+        if !content.is_empty() && content.len() + line.len() > LIMIT {
+            notice = Some(format!("cut after line {end_line}; go on with from {}", end_line + 1));
+            break;
+        }
+        if end_line >= start {
+            content.push('\n');
+        }
+        content.push_str(line);
+        end_line += 1;
+    }
+    let (content, long_line) = cut(content, "the line goes on");
+    let short = lines.is_some_and(|_| end_line == total_lines && wanted > total_lines - start + 1);
+    let notice = long_line.or(notice).or_else(|| short.then(|| format!("the file ends at line {total_lines}")));
+    Ok(GetOutput { path: shown(&inside), start_line: start, end_line, total_lines, content, notice })
+}
+
+fn count_lines(text: &str) -> usize {
+    text.lines().count()
+}
+
+fn cut(mut text: String, rest: &str) -> (String, Option<String>) {
+    if text.len() <= LIMIT {
+        return (text, None);
+    }
+    let total = text.chars().count();
+    text.truncate(text.floor_char_boundary(LIMIT));
+    let notice = format!("cut after {} of {total} characters; {rest}", text.chars().count());
+    (text, Some(notice))
+}

@@ -1,0 +1,82 @@
+//! `memory_save`: one fact, kept for later sessions.
+
+use schema::capture::{Captured, Destination, Draft, LIMIT, capture};
+use schema::memory::{Attributes, MemoryId};
+use schema::moment::Moment;
+use schema::store::Store;
+use schema::tool::{SaveInput, SaveOutput};
+use serde_json::{Map, Value};
+
+use super::file_access::shown;
+use crate::error::ToolError;
+
+pub(super) fn save(
+    store: &mut Store,
+    input: &SaveInput,
+    session_id: &str,
+    at: Moment,
+) -> Result<SaveOutput, ToolError> {
+    if input.content.trim().is_empty() {
+        return Err(ToolError::Invalid("content is empty: say what is to be remembered".to_owned()));
+    }
+    if input.content.len() > LIMIT {
+        return Err(ToolError::Invalid(format!(
+            "content is {} bytes, at most {LIMIT} are kept: save the point of it, and leave the rest in a file",
+            input.content.len()
+        )));
+    }
+    if input.long_term && input.kind.is_session_data() {
+        return Err(ToolError::Invalid(format!(
+            "type {} is the course of a session and belongs into the daily log: leave out longTerm, or choose decision, \
+             learning, error_fix, session_summary, preference or convention",
+            input.kind
+        )));
+    }
+    let supersedes = input.supersedes.as_deref().map(|id| superseded(store, id.trim())).transpose()?;
+    let draft = Draft {
+        session_id: session_id.to_owned(),
+        kind: input.kind,
+        content: input.content.clone(),
+        at,
+        attributes: Attributes { supersedes, metadata: metadata(input.metadata.as_ref())?, ..Attributes::default() },
+        destination: if input.long_term { Destination::LongTerm } else { Destination::DailyLog },
+    };
+    let (id, place, duplicate_of) = match capture(store, draft)? {
+        Some(Captured::Saved { id, place }) => (id, place, None),
+        Some(Captured::Duplicate(row)) => (row.memory.id.clone(), row.place, Some(row.memory.id.to_string())),
+        Some(Captured::Forgotten) => unreachable!("only replays ask what was forgotten"),
+        None => {
+            return Err(ToolError::Invalid("nothing is left of content without its <private> parts".to_owned()));
+        }
+    };
+    let path = shown(&place.path);
+    let saved = duplicate_of.is_none();
+    let message = if saved { format!("saved to {path}") } else { format!("already remembered in {path}") };
+    let (start_line, end_line) = (place.start_line, place.end_line);
+    Ok(SaveOutput { id: id.to_string(), path, start_line, end_line, saved, duplicate_of, message })
+}
+
+fn superseded(store: &Store, id: &str) -> Result<MemoryId, ToolError> {
+    let missing =
+        || ToolError::NotFound(format!("supersedes is {id:?}: there is no memory with this id; search for it first"));
+    let parsed = MemoryId::parse(id).ok_or_else(missing)?;
+    store.rows().by_id(&parsed)?.map(|_| parsed).ok_or_else(missing)
+}
+
+/// An object, or the text of one: some models can only send text.
+fn metadata(given: Option<&Value>) -> Result<Map<String, Value>, ToolError> {
+    let refused = |what: &str| {
+        ToolError::Invalid(format!("metadata is {what}: give a JSON object such as {{\"context\": \"SPEC-001\"}}"))
+    };
+    match given {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(fields)) => Ok(fields.clone()),
+        Some(Value::String(text)) if text.trim().is_empty() => Ok(Map::new()),
+        Some(Value::String(text)) => match serde_json::from_str(text) {
+            Ok(Value::Object(fields)) => Ok(fields),
+            Ok(_) => Err(refused("JSON but no object")),
+            Err(error) => Err(refused(&format!("not JSON ({error})"))),
+        },
+        Some(_) => Err(refused("no object")),
+    }
+}

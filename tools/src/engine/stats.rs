@@ -1,0 +1,55 @@
+//! `memory_stats`: what there is, and what is wrong.
+
+use std::fs;
+
+use schema::hook_log;
+use schema::spool;
+use schema::store::Store;
+use schema::tool::{EmbeddingStats, StatsOutput, TypeCount};
+
+use crate::error::ToolError;
+use crate::index::Index;
+
+/// Faults of hooks that are told.
+const FAULTS: usize = 5;
+
+pub(super) fn stats(store: &Store, index: &Index) -> Result<StatsOutput, ToolError> {
+    let rows = store.rows();
+    let types: Vec<TypeCount> =
+        rows.count_by_type()?.into_iter().map(|(kind, count)| TypeCount { kind, count }).collect();
+    let (chunks, files, last_indexed) = index.counts()?;
+    let redactions = rows.meta("redactions")?.and_then(|count| count.parse().ok()).unwrap_or_default();
+    let mut problems = store.notes().to_vec();
+    problems.extend(hook_log::last(store.layout(), FAULTS).into_iter().map(|fault| format!("hook: {fault}")));
+    Ok(StatsOutput {
+        project: store.layout().project().to_string_lossy().into_owned(),
+        memories: types.iter().map(|counted| counted.count).sum(),
+        types,
+        sessions: rows.count_sessions()?,
+        chunks,
+        files,
+        bytes: bytes(store),
+        embedding: EmbeddingStats { provider: "none".to_owned(), model: None, coverage: 0.0 },
+        pending: rows.count_after(index.watermark(rows)?)?,
+        last_indexed: last_indexed.max(store.last_synced()?),
+        redactions,
+        queue: spool::waiting(store.layout()) as u64,
+        problems,
+    })
+}
+
+/// Bytes of everything in the store's directory.
+fn bytes(store: &Store) -> u64 {
+    let mut total = 0;
+    let mut pending = vec![store.layout().dir().to_owned()];
+    while let Some(dir) = pending.pop() {
+        for item in fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok) {
+            match item.file_type() {
+                Ok(kind) if kind.is_dir() => pending.push(item.path()),
+                Ok(kind) if kind.is_file() => total += item.metadata().map_or(0, |metadata| metadata.len()),
+                _ => {}
+            }
+        }
+    }
+    total
+}

@@ -1,0 +1,53 @@
+//! What a tool answers when it cannot do what was asked, by who can mend it.
+
+use schema::lock::LockError;
+use schema::store::StoreError;
+
+/// Why a tool did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// The arguments; the message says how to mend them.
+    #[error("{0}")]
+    Invalid(String),
+    /// What was asked for is not there.
+    #[error("{0}")]
+    NotFound(String),
+    /// The store cannot be used now or not in this way.
+    #[error("{0}")]
+    Unavailable(String),
+    /// A fault of ours.
+    #[error("{0}")]
+    Internal(String),
+}
+
+impl From<StoreError> for ToolError {
+    fn from(error: StoreError) -> Self {
+        let text = chain(&error);
+        match error {
+            StoreError::Sqlite(source) => Self::from(source),
+            StoreError::Lock(LockError::Busy(_)) => {
+                Self::Unavailable(format!("another process is writing: {text}; try again"))
+            }
+            _ => Self::Unavailable(text),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for ToolError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{DatabaseBusy, DiskFull, ReadOnly, SystemIoFailure};
+        match error.sqlite_error_code() {
+            Some(DatabaseBusy) => Self::Unavailable("another process is writing; try again".to_owned()),
+            Some(DiskFull | ReadOnly | SystemIoFailure) => Self::Unavailable(chain(&error)),
+            _ => Self::Internal(chain(&error)),
+        }
+    }
+}
+
+/// An error and its causes in one line.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    let mut texts: Vec<String> = causes.map(ToString::to_string).collect();
+    texts.dedup();
+    texts.join(": ")
+}

@@ -1,0 +1,216 @@
+//! The index: chunks of Markdown and one full-text table over chunks and memories, in a database of its own.
+//!
+//! Everything here can be deleted and made again. One process at a time writes, under the index lock; all may read.
+
+mod chunks;
+mod documents;
+
+pub use chunks::ChunkRow;
+pub use documents::{Document, title_of};
+
+use std::fs;
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use schema::database::{self, DatabaseError, Patience};
+use schema::layout::Layout;
+use schema::lock::{FileLock, LockError};
+use schema::store::{Access, Rows, Store};
+
+use crate::error::ToolError;
+use crate::fulltext::FullText;
+
+/// Raised whenever tables, tokens or chunks change, so that an index of an earlier program is made anew.
+const VERSION: i64 = 1;
+
+/// Rows taken in by one transaction.
+const BATCH: usize = 500;
+
+/// The open index.
+#[derive(Debug)]
+pub struct Index {
+    db: Connection,
+    layout: Layout,
+    access: Access,
+}
+
+/// How long to wait for the right to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Urgency {
+    /// A search: what is not indexed yet is scanned instead.
+    Now,
+    /// Indexing itself.
+    Patient,
+}
+
+impl Urgency {
+    fn limit(self) -> Duration {
+        match self {
+            Self::Now => Duration::from_millis(20),
+            Self::Patient => Duration::from_secs(30),
+        }
+    }
+}
+
+impl Index {
+    /// Opens the index of a store; one that is damaged or of another version is made anew, and so is one in memory for a
+    /// store that may not be written.
+    pub fn open(store: &Store) -> Result<Self, ToolError> {
+        let layout = store.layout().clone();
+        let access = store.access().clone();
+        if access != Access::Full {
+            let db = database::open_in_memory()?;
+            create(&db)?;
+            return Ok(Self { db, layout, access });
+        }
+        let db = match open_current(&layout) {
+            Ok(Some(db)) => db,
+            Ok(None) => start_over(&layout)?,
+            Err(error) if error.is_damage() => start_over(&layout)?,
+            Err(error) => return Err(ToolError::Unavailable(crate::error::chain(&error))),
+        };
+        Ok(Self { db, layout, access })
+    }
+
+    /// The full-text table.
+    pub fn fulltext(&self) -> FullText<'_> {
+        FullText::new(&self.db)
+    }
+
+    /// Takes the right to write, or `None` when another process has it.
+    pub fn lock(&self, urgency: Urgency) -> Result<Option<IndexLock>, ToolError> {
+        if self.access != Access::Full {
+            return Ok(Some(IndexLock { _file: None }));
+        }
+        match FileLock::acquire(&self.layout.index_lock(), urgency.limit()) {
+            Ok(lock) => Ok(Some(IndexLock { _file: Some(lock) })),
+            Err(LockError::Busy(_)) => Ok(None),
+            Err(error) => Err(ToolError::Unavailable(crate::error::chain(&error))),
+        }
+    }
+
+    /// Takes in what hooks and servers wrote to `memory.db` since the last time.
+    pub fn take_in_memories(&mut self, rows: Rows<'_>, _lock: &IndexLock) -> Result<(), ToolError> {
+        let instance = rows.meta("instance")?.unwrap_or_default();
+        if self.progress()?.instance != instance {
+            self.forget_memories(&instance)?;
+        }
+        let removed = rows.removed_after(self.progress()?.last_removed)?;
+        if let Some((last, _)) = removed.last() {
+            let transaction = self.begin()?;
+            for (_, seq) in &removed {
+                FullText::new(&transaction).remove(Document::Memory(*seq).rowid())?;
+            }
+            transaction.execute("UPDATE progress SET last_removed = ?1", [last])?;
+            transaction.commit()?;
+        }
+        loop {
+            let new = rows.after(self.progress()?.last_seq, BATCH)?;
+            let Some(last) = new.last().map(|row| row.seq) else { return Ok(()) };
+            let transaction = self.begin()?;
+            for row in &new {
+                let document = Document::Memory(row.seq).rowid();
+                FullText::new(&transaction).insert(document, &title_of(&row.memory), &row.memory.content)?;
+            }
+            transaction.execute("UPDATE progress SET last_seq = ?1", [last])?;
+            transaction.commit()?;
+        }
+    }
+
+    /// The sequence number up to which memories are indexed, or -1 when the index is over another database.
+    pub fn watermark(&self, rows: Rows<'_>) -> Result<i64, ToolError> {
+        let progress = self.progress()?;
+        Ok(if Some(progress.instance) == rows.meta("instance")? { progress.last_seq } else { -1 })
+    }
+
+    /// Empties the index in one step, so that readers see the old one until the new one is filled by the same transaction's
+    /// successors. The caller fills it again.
+    pub fn clear(&mut self, _lock: &IndexLock) -> Result<(), ToolError> {
+        let transaction = self.begin()?;
+        FullText::new(&transaction).clear()?;
+        transaction.execute_batch(
+            "DELETE FROM chunks; DELETE FROM files; UPDATE progress SET instance = '', last_seq = -1, last_removed = 0;",
+        )?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn forget_memories(&mut self, instance: &str) -> Result<(), ToolError> {
+        let transaction = self.begin()?;
+        let memories: Vec<i64> = {
+            let mut statement = transaction.prepare("SELECT id FROM fulltext_docsize WHERE id % 2 = 0")?;
+            statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
+        };
+        for document in memories {
+            FullText::new(&transaction).remove(document)?;
+        }
+        transaction.execute("UPDATE progress SET instance = ?1, last_seq = -1, last_removed = 0", params![instance])?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    fn begin(&mut self) -> rusqlite::Result<Transaction<'_>> {
+        Transaction::new(&mut self.db, TransactionBehavior::Immediate)
+    }
+
+    fn progress(&self) -> rusqlite::Result<Progress> {
+        let mut statement = self.db.prepare_cached("SELECT instance, last_seq, last_removed FROM progress")?;
+        statement.query_row([], |row| {
+            Ok(Progress { instance: row.get(0)?, last_seq: row.get(1)?, last_removed: row.get(2)? })
+        })
+    }
+}
+
+/// The right to write to the index, held until dropped.
+#[derive(Debug)]
+pub struct IndexLock {
+    _file: Option<FileLock>,
+}
+
+struct Progress {
+    instance: String,
+    last_seq: i64,
+    last_removed: i64,
+}
+
+/// The index as it is on disk, or `None` when there is none of this version.
+fn open_current(layout: &Layout) -> Result<Option<Connection>, DatabaseError> {
+    let path = layout.index_db();
+    let db = database::open(&path, Patience::Server)?;
+    let version = db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).optional();
+    match version.and_then(|version| Ok(version == Some(VERSION) && db.table_exists(None, "progress")?)) {
+        Ok(current) => Ok(current.then_some(db)),
+        Err(source) => Err(DatabaseError::Sqlite { path, source }),
+    }
+}
+
+/// Deletes what is there and makes an empty index, unless another process did so while we waited.
+fn start_over(layout: &Layout) -> Result<Connection, ToolError> {
+    let lock = FileLock::acquire(&layout.index_lock(), Urgency::Patient.limit());
+    let _lock = lock.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
+    if let Ok(Some(db)) = open_current(layout) {
+        return Ok(db);
+    }
+    for ending in ["", "-wal", "-shm"] {
+        let path = layout.file(&format!("index.db{ending}"));
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(ToolError::Unavailable(format!("cannot delete {}: {error}", path.display())));
+            }
+            _ => {}
+        }
+    }
+    let opened = database::open(&layout.index_db(), Patience::Server);
+    let db = opened.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
+    create(&db)?;
+    Ok(db)
+}
+
+fn create(db: &Connection) -> rusqlite::Result<()> {
+    let transaction = db.unchecked_transaction()?;
+    transaction.execute_batch(include_str!("index/index.sql"))?;
+    FullText::new(&transaction).create()?;
+    transaction.execute("INSERT INTO progress VALUES (1, '', -1, 0)", [])?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()
+}

@@ -1,0 +1,43 @@
+//! Memories and chunks as documents of the one full-text table.
+
+use schema::memory::Memory;
+use serde_json::Value;
+
+/// A document by its source and its number there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Document {
+    /// The sequence number of a memory.
+    Memory(i64),
+    /// The id of a chunk.
+    Chunk(i64),
+}
+
+impl Document {
+    /// Even row numbers are memories, odd ones chunks.
+    pub fn rowid(self) -> i64 {
+        match self {
+            Self::Memory(seq) => seq * 2,
+            Self::Chunk(id) => id * 2 + 1,
+        }
+    }
+
+    /// The document of a row number.
+    pub fn of_rowid(rowid: i64) -> Self {
+        if rowid % 2 == 0 { Self::Memory(rowid / 2) } else { Self::Chunk(rowid / 2) }
+    }
+}
+
+/// What is searched beside the text of a memory: its type, where that says something, and the words of its metadata.
+pub fn title_of(memory: &Memory) -> String {
+    let mut title = String::new();
+    if !memory.kind.is_session_data() {
+        title.push_str(memory.kind.label());
+    }
+    for value in memory.attributes.metadata.values() {
+        if let Value::String(text) = value {
+            title.push(' ');
+            title.push_str(text);
+        }
+    }
+    title
+}

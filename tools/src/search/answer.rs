@@ -1,0 +1,138 @@
+//! The answer: hits as a model reads them, within its budget, and what it should know about them.
+
+use schema::daily_log::LONG_TERM_FILE;
+use schema::layout::STORE_DIR;
+use schema::store::Store;
+use schema::tool::{Hit, HitSource, Mode, SearchOutput};
+
+use super::candidate::Passage;
+use super::rank::{Lifts, Ranked};
+use super::request::Request;
+use super::snippet::snippet;
+use crate::error::ToolError;
+
+/// Characters of a snippet.
+const SNIPPET: usize = 200;
+
+/// Characters that a hit costs beside its texts: names of fields, quotes, numbers.
+const OVERHEAD: usize = 160;
+
+/// The nearest passages that are named when none is relevant, and how much is shown of each.
+const NEAREST: usize = 3;
+const TOPIC: usize = 60;
+
+/// Makes the answer of what was ranked.
+pub(super) fn answer(store: &mut Store, request: &Request, ranked: Vec<Ranked>) -> Result<SearchOutput, ToolError> {
+    let (relevant, weak): (Vec<Ranked>, Vec<Ranked>) =
+        ranked.into_iter().partition(|ranked| f64::from(ranked.score) >= request.min_score);
+    let found = relevant.len();
+    let mut notices = Vec::new();
+    let mut results: Vec<Hit> = Vec::new();
+    let mut left = request.max_tokens * 4;
+    for ranked in relevant.into_iter().take(request.limit) {
+        let hit = hit(store, request, ranked)?;
+        let cost =
+            OVERHEAD + hit.snippet.chars().count() + hit.path.len() + hit.heading.as_ref().map_or(0, String::len);
+        if cost > left && !results.is_empty() {
+            let more = found.min(request.limit) - results.len();
+            notices.push(format!("{more} more hits left out to stay within maxTokens {}", request.max_tokens));
+            break;
+        }
+        left = left.saturating_sub(cost);
+        results.push(hit);
+    }
+    if results.is_empty() {
+        notices.push(nothing(request, &weak));
+    }
+    if request.query.was_cut() {
+        notices.push("the query is long; only its beginning was searched for".to_owned());
+    }
+    Ok(SearchOutput {
+        count: results.len(),
+        results,
+        mode: Mode::Text,
+        provider: "none".to_owned(),
+        model: None,
+        notice: (!notices.is_empty()).then(|| notices.join("; ")),
+    })
+}
+
+fn nothing(request: &Request, weak: &[Ranked]) -> String {
+    if request.query.is_empty() {
+        return "nothing to search for: the query has no letters or digits".to_owned();
+    }
+    if weak.is_empty() {
+        return "nothing remembered shares a word with this query".to_owned();
+    }
+    let topics: Vec<String> = weak
+        .iter()
+        .take(NEAREST)
+        .map(|ranked| {
+            format!("{:?} ({:.2})", snippet(ranked.candidate.passage.text(), &request.query, TOPIC), ranked.score)
+        })
+        .collect();
+    format!("nothing is relevant enough (minScore {}); nearest: {}", request.min_score, topics.join(", "))
+}
+
+fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Hit, ToolError> {
+    let explanation = request.explain.then(|| explain(&ranked));
+    let passage = current(store, ranked.candidate.passage)?;
+    let place = passage.place();
+    let text = passage.text();
+    let mut flags = Vec::new();
+    if passage.superseded_by().is_some() {
+        flags.push("superseded".to_owned());
+    }
+    if place.path == LONG_TERM_FILE {
+        flags.push("long_term".to_owned());
+    }
+    if passage.memory().is_some_and(|memory| memory.attributes.pinned) {
+        flags.push("pinned".to_owned());
+    }
+    let memory = passage.memory();
+    Ok(Hit {
+        id: passage.id().to_owned(),
+        source: if memory.is_some() { HitSource::Memory } else { HitSource::Chunks },
+        kind: memory.map(|memory| memory.kind),
+        path: format!("{STORE_DIR}/{}", place.path),
+        start_line: place.start_line,
+        end_line: place.end_line,
+        heading: match &passage {
+            Passage::Chunk(chunk) => Some(chunk.heading.clone()).filter(|heading| !heading.is_empty()),
+            Passage::Memory(_) => None,
+        },
+        date: passage.at().map(|at| match memory {
+            Some(_) => at.local_second().replace('T', " "),
+            None => at.date().to_string(),
+        }),
+        session_id: memory.map(|memory| memory.session_id.clone()).filter(|id| !id.is_empty()),
+        snippet: snippet(text, &request.query, SNIPPET),
+        score: f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0,
+        flags,
+        explanation,
+    })
+}
+
+/// The passage with the lines where it stands now: a log that changed since is read again first.
+fn current(store: &mut Store, passage: Passage) -> Result<Passage, ToolError> {
+    let Passage::Memory(row) = passage else { return Ok(passage) };
+    if !store.is_stale(&row.place.path)? {
+        return Ok(Passage::Memory(row));
+    }
+    // Another process may be writing; then the lines as they were are the best there is.
+    let _ = store.sync_log(&row.place.path);
+    let again = store.rows().by_id(&row.memory.id)?;
+    Ok(Passage::Memory(again.map_or(row, Box::new)))
+}
+
+fn explain(ranked: &Ranked) -> String {
+    let Lifts { curated, importance, recent, neighbour } = ranked.lifts;
+    let mut text = format!("words {:.3}", ranked.candidate.relevance);
+    for (name, lift) in [("curated", curated), ("importance", importance), ("recent", recent), ("neighbour", neighbour)]
+    {
+        if lift > 0.0 {
+            text.push_str(&format!(", {name} +{:.0} %", lift * 100.0));
+        }
+    }
+    text
+}

@@ -1,0 +1,72 @@
+//! Queries: which words and terms are looked for.
+
+use proptest::prelude::*;
+use rstest::rstest;
+
+use super::*;
+
+/// Words separated by bars: the whole term, then the parts; an asterisk marks a beginning.
+fn shape(text: &str) -> String {
+    let query = Query::parse(text);
+    let name = |place: usize| {
+        let term = &query.terms()[place];
+        format!("{}{}", term.text, if term.prefix { "*" } else { "" })
+    };
+    let word = |word: &Word| {
+        let parts = word.parts.iter().map(|(place, _)| name(*place)).collect::<Vec<_>>().join(" ");
+        match word.whole {
+            Some(whole) if parts.is_empty() => name(whole),
+            Some(whole) => format!("{}({parts})", name(whole)),
+            None => format!("({parts})"),
+        }
+    };
+    query.words().iter().map(word).collect::<Vec<_>>().join(" | ")
+}
+
+#[rstest]
+#[case::question("How did we decide to cache the tokens?", "decid | cach | token")]
+#[case::only_function_words("what is this", "what | is | this")]
+#[case::capitals_are_no_function_words("support in IT and the US", "support | it | us")]
+#[case::all_capitals("WHAT IS REDIS", "redi")]
+#[case::compound("getUserName", "getusernam(get user name)")]
+#[case::path("src/rate_limit.rs", "srcratelimitr(src rate limit rs ratelimit ratelimitr)")]
+#[case::korean("토큰을 어떻게 저장했지", "(토큰 큰을) | (저장 장했 했지)")]
+#[case::korean_question_only("뭐였지", "(뭐였 였지)")]
+#[case::korean_command("배포 일정 알려줘", "배포 | 일정")]
+#[case::one_syllable("값", "값*")]
+#[case::glued_particle("JWT를", "jwt")]
+#[case::glued_word("JWT토큰", "jwt | 토큰")]
+#[case::counted("12월 배포", "12 | 12월 | 월* | 배포")]
+#[case::japanese("検索トークン", "(検索 索ト トー ーク クン)")]
+#[case::repeated("token tokens token", "token")]
+fn questions_become_words(#[case] text: &str, #[case] expected: &str) {
+    assert_eq!(shape(text), expected);
+}
+
+#[test]
+fn quoted_words_know_their_quote() {
+    let query = Query::parse("see \"rate limit\" and “token bucket” now");
+    let quotes: Vec<Option<usize>> = query.words().iter().map(|word| word.quote).collect();
+    assert_eq!(quotes, [None, Some(0), Some(0), Some(1), Some(1), None]);
+}
+
+#[test]
+fn what_is_too_long_is_cut_and_said_so() {
+    let long = (0..500).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
+    let query = Query::parse(&long);
+    assert_eq!(query.terms().len(), MOST_TERMS);
+    assert!(query.was_cut());
+    assert!(Query::parse(&"가".repeat(5000)).was_cut());
+    assert!(!Query::parse("token bucket").was_cut());
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_query(text in "\\PC{0,200}") {
+        let query = Query::parse(&text);
+        prop_assert!(query.terms().len() <= MOST_TERMS);
+        for word in query.words() {
+            prop_assert!(word.whole.is_some() || !word.parts.is_empty());
+        }
+    }
+}

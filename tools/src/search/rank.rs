@@ -1,0 +1,169 @@
+//! The order of candidates: relevance first, then mild preferences that only ever lift a score, so that none falls under the
+//! threshold because of what it is.
+
+use std::collections::{HashMap, HashSet};
+
+use schema::daily_log::LONG_TERM_FILE;
+use schema::memory::MemoryType;
+use schema::moment::Moment;
+
+use super::candidate::{Candidate, Passage};
+use crate::text;
+
+/// What people or agents curated counts for more than what was logged.
+const CURATED: f32 = 0.06;
+
+/// For each step of importance above 1.
+const IMPORTANCE: f32 = 0.02;
+
+/// What was logged today counts for more; half of it is left after [`HALF_LIFE`] days.
+const RECENT: f32 = 0.04;
+const HALF_LIFE: f32 = 30.0;
+
+/// The share of a better neighbour's relevance that rubs off on what was said around it, and how near that is in seconds.
+const NEIGHBOUR: f32 = 0.05;
+const NEAR: i64 = 120;
+
+/// Hits of one file of notes, or of one session's course, that stand before those of others.
+const PER_ORIGIN: usize = 4;
+
+/// The share of common words from which on two passages say the same.
+const SAME: f32 = 0.9;
+
+/// Ranked passages that are compared with each other for sameness.
+const COMPARED: usize = 100;
+
+/// A candidate with its place in the order.
+#[derive(Debug, Clone)]
+pub(super) struct Ranked {
+    pub(super) candidate: Candidate,
+    pub(super) score: f32,
+    pub(super) lifts: Lifts,
+}
+
+/// What lifted a score, each as a share of the relevance.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Lifts {
+    pub(super) curated: f32,
+    pub(super) importance: f32,
+    pub(super) recent: f32,
+    pub(super) neighbour: f32,
+}
+
+/// Puts candidates in order, best first; of passages that say the same the best stays.
+pub(super) fn rank(candidates: Vec<Candidate>, now: &Moment) -> Vec<Ranked> {
+    let neighbours = neighbours(&candidates);
+    let mut ranked: Vec<Ranked> = candidates
+        .into_iter()
+        .zip(neighbours)
+        .map(|(candidate, neighbour)| {
+            let lifts = Lifts { neighbour, ..lifts(&candidate.passage, now) };
+            let lift = lifts.curated + lifts.importance + lifts.recent + lifts.neighbour;
+            Ranked { score: candidate.relevance * (1.0 + lift), lifts, candidate }
+        })
+        .collect();
+    ranked.sort_by(|a, b| {
+        let superseded = |ranked: &Ranked| ranked.candidate.passage.superseded_by().is_some();
+        let later = |ranked: &Ranked| std::cmp::Reverse(ranked.candidate.passage.at());
+        // The id last: an order that does not depend on the database that the rows happen to lie in.
+        superseded(a)
+            .cmp(&superseded(b))
+            .then(b.score.total_cmp(&a.score))
+            .then(later(a).cmp(&later(b)))
+            .then_with(|| a.candidate.passage.id().cmp(b.candidate.passage.id()))
+    });
+    spread(collapse(ranked))
+}
+
+fn lifts(passage: &Passage, now: &Moment) -> Lifts {
+    let memory = passage.memory();
+    let curated = match memory {
+        Some(memory) => !memory.kind.is_session_data() || passage.path() == LONG_TERM_FILE,
+        None => passage.at().is_none(),
+    };
+    let importance =
+        memory.map_or(1, |memory| memory.attributes.importance.unwrap_or_else(|| memory.kind.default_importance()));
+    let recent = passage.at().filter(|_| memory.is_none_or(|memory| memory.kind.is_session_data())).map_or(0.0, |at| {
+        // Whole days, so that the same question has the same answer all day.
+        let days = ((now.unix() - at.unix()) / 86_400).max(0) as f32;
+        RECENT * 0.5_f32.powf(days / HALF_LIFE)
+    });
+    Lifts {
+        curated: if curated { CURATED } else { 0.0 },
+        importance: IMPORTANCE * (f32::from(importance) - 1.0).max(0.0),
+        recent,
+        neighbour: 0.0,
+    }
+}
+
+/// For each candidate what a more relevant one of the same session, captured shortly before or after, adds to it.
+fn neighbours(candidates: &[Candidate]) -> Vec<f32> {
+    let mut sessions: HashMap<&str, Vec<(i64, f32)>> = HashMap::new();
+    for candidate in candidates {
+        if let Some(memory) = session_data(&candidate.passage) {
+            sessions.entry(memory.0).or_default().push((memory.1, candidate.relevance));
+        }
+    }
+    let lift = |candidate: &Candidate| {
+        let (session, at) = session_data(&candidate.passage)?;
+        let near = sessions.get(session)?.iter().filter(|(other, _)| (other - at).abs() <= NEAR);
+        let best = near.map(|(_, relevance)| *relevance).fold(0.0, f32::max);
+        (best > candidate.relevance).then_some(NEIGHBOUR * best)
+    };
+    candidates.iter().map(|candidate| lift(candidate).unwrap_or_default()).collect()
+}
+
+fn session_data(passage: &Passage) -> Option<(&str, i64)> {
+    let memory = passage.memory()?;
+    let counts = memory.kind.is_session_data() && !memory.session_id.is_empty() && memory.kind != MemoryType::ToolUsage;
+    counts.then(|| (memory.session_id.as_str(), memory.at.unix()))
+}
+
+/// Leaves out what a better passage says already.
+fn collapse(ranked: Vec<Ranked>) -> Vec<Ranked> {
+    let mut kept: Vec<Ranked> = Vec::with_capacity(ranked.len());
+    let mut words: Vec<HashSet<String>> = Vec::new();
+    for candidate in ranked {
+        if words.len() < COMPARED {
+            let own: HashSet<String> =
+                text::analyze(candidate.candidate.passage.text()).into_iter().map(|token| token.text).collect();
+            if words.iter().any(|other| same(other, &own)) {
+                continue;
+            }
+            words.push(own);
+        }
+        kept.push(candidate);
+    }
+    kept
+}
+
+fn same(a: &HashSet<String>, b: &HashSet<String>) -> bool {
+    let (fewer, more) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    if (fewer.len() as f32) < SAME * more.len() as f32 {
+        return false;
+    }
+    let common = fewer.intersection(more).count();
+    common as f32 >= SAME * (fewer.len() + more.len() - common) as f32
+}
+
+/// Moves hits of an origin that already has its share behind the others; nothing is lost.
+fn spread(ranked: Vec<Ranked>) -> Vec<Ranked> {
+    let mut shares: HashMap<String, usize> = HashMap::new();
+    let (mut first, mut later) = (Vec::new(), Vec::new());
+    for candidate in ranked {
+        let passage = &candidate.candidate.passage;
+        let origin = match passage.memory() {
+            Some(memory) if !memory.kind.is_session_data() || memory.session_id.is_empty() => None,
+            Some(memory) => Some(format!("session {}", memory.session_id)),
+            None => Some(format!("file {}", passage.path())),
+        };
+        let share = origin.map_or(0, |origin| {
+            let share = shares.entry(origin).or_default();
+            *share += 1;
+            *share
+        });
+        if share > PER_ORIGIN { later.push(candidate) } else { first.push(candidate) }
+    }
+    first.append(&mut later);
+    first
+}

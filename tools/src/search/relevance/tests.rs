@@ -1,0 +1,149 @@
+//! Relevance: the properties that keep fusion and thresholds honest.
+
+use proptest::prelude::*;
+use rstest::rstest;
+use rusqlite::Connection;
+
+use super::*;
+use crate::fulltext::FullText;
+
+/// The scores of documents in a store that holds them and as many unrelated ones.
+fn scores(query: &str, documents: &[String], others: usize) -> Vec<f32> {
+    let connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch("BEGIN").unwrap();
+    let fulltext = FullText::new(&connection);
+    fulltext.create().unwrap();
+    let filler = (0..others).map(|i| "ffff gggg hhhh jjjj ".repeat(5 + i % 10));
+    for (row, document) in documents.iter().cloned().chain(filler).enumerate() {
+        fulltext.insert(row as i64, "", &document).unwrap();
+    }
+    connection.execute_batch("COMMIT").unwrap();
+    let query = Query::parse(query);
+    let relevance = Relevance::new(&query, &fulltext.corpus(&query).unwrap());
+    documents.iter().map(|document| relevance.score("", document)).collect()
+}
+
+fn corpus(query: &Query, documents: u64, frequency: u64) -> Corpus {
+    Corpus { documents, average_length: 40.0, frequencies: vec![frequency.min(documents); query.terms().len()] }
+}
+
+fn score(query: &str, title: &str, body: &str) -> f32 {
+    let query = Query::parse(query);
+    Relevance::new(&query, &corpus(&query, 100, 3)).score(title, body)
+}
+
+const THRESHOLD: f32 = 0.35;
+
+#[rstest]
+#[case::phrase("token expiry", "the token expiry is short", "the token is what an expiry ends")]
+#[case::quoted("\"token expiry\" rotation", "the token expiry is short", "the token rotation has no end")]
+#[case::coverage("token expiry redis", "token expiry in redis", "token token token expiry")]
+#[case::whole_compound("getUserName", "calls get_user_name twice", "the name of the user to get")]
+#[case::particle("토큰을 만료했나요", "토큰 만료 때문에 바꿨다", "토큰 형식을 바꾸고 끝냈다")]
+#[case::one_syllable("값", "그 값을 바꾼다", "그 갑을 바꾼다")]
+#[case::spaced_differently("다크모드", "다크 모드를 켠다", "다른 모드를 켠다")]
+fn the_first_document_is_the_better_one(#[case] query: &str, #[case] better: &str, #[case] worse: &str) {
+    let (better, worse) = (score(query, "", better), score(query, "", worse));
+    assert!(better > worse, "{better} > {worse}");
+    assert!(better > THRESHOLD, "{better}");
+}
+
+#[test]
+fn a_title_counts_more_than_a_body() {
+    assert!(score("redis", "Redis", "what we keep there") > score("redis", "", "Redis, what we keep there"));
+}
+
+#[test]
+fn a_question_in_natural_language_is_not_a_condition() {
+    let question = "What did we decide about the expiry of the JWT tokens in the login service last month?";
+    assert!(score(question, "", "JWT tokens expire after five minutes.") > THRESHOLD);
+    let korean = "지난달에 로그인 서비스에서 토큰 만료 시간을 어떻게 결정했나요?";
+    assert!(score(korean, "", "토큰 만료는 5분으로 한다.") > THRESHOLD);
+}
+
+#[test]
+fn one_common_word_of_many_is_not_relevant() {
+    let query = Query::parse("best striker of the football league season user");
+    let mut corpus = corpus(&query, 100, 0);
+    *corpus.frequencies.last_mut().unwrap() = 20;
+    let score =
+        Relevance::new(&query, &corpus).score("", "The user prefers tabs over spaces and short commit messages.");
+    assert!(score > 0.0 && score < THRESHOLD, "{score}");
+}
+
+#[test]
+fn nothing_in_common_is_zero() {
+    assert_eq!(score("redis", "", "postgres"), 0.0);
+    assert_eq!(score("", "", "postgres"), 0.0);
+    assert_eq!(score("redis", "", ""), 0.0);
+}
+
+/// Words with distinct stems and without function words.
+fn word() -> impl Strategy<Value = String> {
+    prop_oneof!["[b-d]{3}[xz]", "[가-깋]{2,4}"]
+}
+
+fn document() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec(prop_oneof![word(), "[m-p]{3}q"], 1..30)
+}
+
+proptest! {
+    #[test]
+    fn one_more_occurrence_never_lowers_the_score(
+        words in prop::collection::vec("[b-d]{3}[xz]", 1..5), mut document in document(), place in any::<prop::sample::Index>(),
+        which in any::<prop::sample::Index>(),
+    ) {
+        let query = words.join(" ");
+        let at = place.index(document.len());
+        // What is replaced is no term, and the number of tokens stays.
+        document[at] = "mmmq".to_owned();
+        let before = score(&query, "", &document.join(" "));
+        document[at] = words[which.index(words.len())].clone();
+        let after = score(&query, "", &document.join(" "));
+        prop_assert!(after >= before, "{} < {}", after, before);
+    }
+
+    #[test]
+    fn a_keyword_that_matches_fully_passes_the_threshold_in_every_store(
+        words in prop::collection::vec(word(), 1..=2), filler in prop::collection::vec("[m-p]{3}q", 0..2000),
+        documents in 1u64..1_000_000, frequency in 1u64..1_000_000,
+    ) {
+        let text = format!("{} {}", words.join(" "), filler.join(" "));
+        let query = Query::parse(&words.join(" "));
+        let score = Relevance::new(&query, &corpus(&query, documents, frequency)).score("", &text);
+        prop_assert!(score > THRESHOLD && score <= 1.0, "{}", score);
+    }
+
+    #[test]
+    fn one_more_matched_word_never_lowers_the_score(words in prop::collection::vec("[b-d]{3}[xz]", 2..6)) {
+        let query = words.join(" ");
+        let mut document = vec!["mmmq".to_owned(); words.len()];
+        let mut before = 0.0;
+        for (i, word) in words.iter().enumerate() {
+            document[i].clone_from(word);
+            let after = score(&query, "", &document.join(" "));
+            prop_assert!(after >= before, "{} < {}", after, before);
+            before = after;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_store_of_three_ranks_as_a_large_one(
+        words in prop::collection::vec("[b-d]{3}[xz]", 1..4), documents in prop::collection::vec(document(), 1..=3),
+    ) {
+        let documents: Vec<String> = documents.iter().map(|document| document.join(" ")).collect();
+        let (small, large) = (scores(&words.join(" "), &documents, 0), scores(&words.join(" "), &documents, 1000));
+        for (i, j) in (0..small.len()).flat_map(|i| (0..small.len()).map(move |j| (i, j))) {
+            if small[i] > small[j] + 0.05 {
+                prop_assert!(large[i] > large[j], "{:?} {:?}", small, large);
+            }
+            prop_assert_eq!(small[i] > 0.0, large[i] > 0.0);
+        }
+        for (small, large) in small.iter().zip(&large) {
+            prop_assert!((small - large).abs() < 0.15, "{} {}", small, large);
+        }
+    }
+}

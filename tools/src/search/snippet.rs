@@ -1,0 +1,127 @@
+//! Snippets: the few words of a document around its best match, on one line.
+
+use super::matches::{Hit, Matches};
+use super::query::Query;
+
+/// At most `max_chars` characters of the text around the densest match, `…` included where something is left out.
+///
+/// Runs of space and line ends become one space and control characters are dropped.
+pub fn snippet(body: &str, query: &Query, max_chars: usize) -> String {
+    let line = one_line(body);
+    let starts: Vec<usize> = line.char_indices().map(|(i, _)| i).collect();
+    if starts.len() <= max_chars {
+        return line;
+    }
+    // Two characters are for the marks of omission.
+    let Some(room) = max_chars.checked_sub(2).filter(|room| *room > 0) else {
+        return line.chars().take(max_chars).collect();
+    };
+    let matches: Vec<Match> = matches(&line, &starts, query);
+    let (from, to) = window(&matches, starts.len(), room);
+    let from = first_cut(&line, &starts, from, matches.iter().map(|found| found.start).find(|start| *start >= from));
+    let to = last_cut(&line, &starts, from, to);
+    let byte = |at: usize| starts.get(at).copied().unwrap_or(line.len());
+    let before = if from > 0 { "…" } else { "" };
+    let after = if to < starts.len() { "…" } else { "" };
+    format!("{before}{}{after}", line[byte(from)..byte(to)].trim())
+}
+
+/// The text on one line, without control characters and invisible changes of direction.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_whitespace() {
+            if !line.is_empty() && !line.ends_with(' ') {
+                line.push(' ');
+            }
+        } else if !c.is_control() && !matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}') {
+            line.push(c);
+        }
+    }
+    line.truncate(line.trim_end().len());
+    line
+}
+
+/// A term in the line, in characters.
+#[derive(Debug, Clone, Copy)]
+struct Match {
+    term: usize,
+    start: usize,
+    end: usize,
+}
+
+fn matches(line: &str, starts: &[usize], query: &Query) -> Vec<Match> {
+    let mut matches = Vec::new();
+    let place = |byte: usize| starts.partition_point(|start| *start < byte);
+    Matches::new(query).visit(line, |Hit { term, start, end, .. }| {
+        matches.push(Match { term, start: place(start), end: place(end) });
+    });
+    matches
+}
+
+/// The window of `room` characters that holds the most distinct terms, and of those the most occurrences.
+fn window(matches: &[Match], length: usize, room: usize) -> (usize, usize) {
+    let mut counts = vec![0usize; matches.iter().map(|found| found.term + 1).max().unwrap_or(0)];
+    let mut distinct = 0;
+    let mut last = 0;
+    let mut best = (0, 0, 0..0);
+    for (first, found) in matches.iter().enumerate() {
+        while let Some(next) = matches.get(last).filter(|next| next.end <= found.start + room) {
+            distinct += usize::from(counts[next.term] == 0);
+            counts[next.term] += 1;
+            last += 1;
+        }
+        if (distinct, last.saturating_sub(first)) > (best.0, best.1) {
+            best = (distinct, last - first, first..last);
+        }
+        if last > first {
+            counts[found.term] -= 1;
+            distinct -= usize::from(counts[found.term] == 0);
+        } else {
+            last = first + 1;
+        }
+    }
+    let (start, end) = match matches.get(best.2.clone()) {
+        Some([first, .., last]) => (first.start, last.end),
+        Some([only]) => (only.start, only.end),
+        _ => (0, 0),
+    };
+    // What is left of the room goes before and after, more of it after, where the text goes on.
+    let before = room.saturating_sub(end - start) / 3;
+    let from = start.saturating_sub(before).min(length - room);
+    (from, from + room)
+}
+
+/// How far a cut may move to stand at a space.
+const SLACK: usize = 24;
+
+/// Moves the beginning of the window to the beginning of a word, but not past the first match.
+fn first_cut(line: &str, starts: &[usize], from: usize, first_match: Option<usize>) -> usize {
+    if from == 0 {
+        return 0;
+    }
+    let limit = first_match.unwrap_or(usize::MAX).min(from + SLACK);
+    let at = |i: usize| starts.get(i).and_then(|start| line[*start..].chars().next());
+    let word = (from..=limit).take_while(|i| *i < starts.len()).find(|i| at(i - 1) == Some(' '));
+    word.unwrap_or_else(|| (from..limit).find(|i| at(*i).is_none_or(|c| !clings(c))).unwrap_or(from))
+}
+
+/// Moves the end of the window back to the end of a word.
+fn last_cut(line: &str, starts: &[usize], from: usize, to: usize) -> usize {
+    if to >= starts.len() {
+        return starts.len();
+    }
+    let at = |i: usize| line[starts[i]..].chars().next();
+    let lowest = to.saturating_sub(SLACK).max(from + 1);
+    let word = (lowest..=to).rev().find(|i| at(*i) == Some(' '));
+    word.unwrap_or_else(|| (lowest..=to).rev().find(|i| at(*i).is_none_or(|c| !clings(c))).unwrap_or(to))
+}
+
+/// Whether a character belongs to the one before it: marks, joiners, variants, skin tones, trailing letters of Hangul.
+fn clings(c: char) -> bool {
+    matches!(c, '\u{200D}' | '\u{1160}'..='\u{11FF}' | '\u{1F3FB}'..='\u{1F3FF}')
+        || unicode_normalization::char::is_combining_mark(c)
+}
+
+#[cfg(test)]
+mod tests;

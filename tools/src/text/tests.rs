@@ -1,0 +1,88 @@
+//! Tokens: which texts share them, and what they may consist of.
+
+use proptest::prelude::*;
+use rstest::rstest;
+use unicode_normalization::UnicodeNormalization;
+
+use super::*;
+
+#[rstest]
+#[case::english_is_stemmed("Running tests, cached tokens", "run test cach token")]
+#[case::possessive("Caroline's users' we'll don't", "carolin user we dont")]
+#[case::camel("getUserName", "get user name getusernam")]
+#[case::snake("get_user_name", "get user name getusernam")]
+#[case::kebab("get-user-name", "get user name getusernam")]
+#[case::acronym("HTTPServer", "http server httpserver")]
+#[case::plural_of_an_acronym("PRs", "prs")]
+#[case::error_code("E0308 sha256 200ms", "e0308 sha256 200ms")]
+#[case::version("v1.95.0", "v1 95 0 v1950")]
+#[case::path("src/rate_limit.rs", "src rate limit rs ratelimit ratelimitr srcratelimitr")]
+#[case::rust_path("std::collections", "std collect stdcollect")]
+#[case::korean_pairs("토큰을", "토큰 큰을 을")]
+#[case::one_syllable("값", "값")]
+#[case::glued("Rust로", "rust 로")]
+#[case::counted("12월", "12 12월 월")]
+#[case::han_and_kana("検索トークン", "検索 索ト トー ーク クン ン")]
+#[case::thai("ไทย", "ไท ทย ย")]
+#[case::accents("Café naïve Ёлка", "cafe naiv елка")]
+#[case::full_width("ＡＰＩ", "api")]
+#[case::half_width("ｶﾞｽ", "ガス ス")]
+#[case::german("Straße", "strass")]
+#[case::punctuation("\"*:^()+-~ -- 'x' AND", "x and")]
+fn texts_have_tokens(#[case] text: &str, #[case] expected: &str) {
+    assert_eq!(indexed(text), expected);
+}
+
+#[test]
+fn separate_letters_of_macos_give_the_tokens_of_syllables() {
+    for text in ["검색 토큰을", "café", "ガス", "Åse"] {
+        let decomposed: String = text.nfd().collect();
+        assert_eq!(indexed(&decomposed), indexed(text), "{text}");
+    }
+}
+
+#[test]
+fn offsets_point_into_the_original_text() {
+    let text = "Use getUserName로 검색";
+    let found: Vec<(String, &str, u32)> =
+        analyze(text).into_iter().map(|token| (token.text, &text[token.start..token.end], token.word)).collect();
+    let expected = [
+        ("use", "Use", 0),
+        ("get", "get", 1),
+        ("user", "User", 1),
+        ("name", "Name", 1),
+        ("getusernam", "getUserName", 1),
+        ("로", "로", 1),
+        ("검색", "검색", 2),
+        ("색", "색", 2),
+    ];
+    assert_eq!(found, expected.map(|(token, source, word)| (token.to_owned(), source, word)));
+}
+
+#[test]
+fn encoded_data_does_no_harm() {
+    let blob = "aGVsbG8Wb3JsZA".repeat(10_000);
+    let tokens = analyze(&blob);
+    assert_eq!(tokens.len(), 1);
+    assert_eq!(tokens[0].text.chars().count(), LONGEST_TOKEN);
+    let drawn = "_".repeat(200_000) + "x";
+    assert_eq!(indexed(&drawn), "x");
+}
+
+proptest! {
+    #[test]
+    fn tokens_hold_nothing_that_separates_them(text in "\\PC{0,80}|[ -~]{0,80}|[\\x00-\\x1f가-힣ᄀ-ᇿ\u{300}-\u{36f}]{0,40}") {
+        for token in analyze(&text) {
+            prop_assert!(!token.text.is_empty() && token.text.chars().count() <= LONGEST_TOKEN);
+            let allowed = |c: char| if c.is_ascii() { c.is_ascii_alphanumeric() } else { !c.is_whitespace() && !c.is_control() };
+            prop_assert!(token.text.chars().all(allowed), "{:?}", token);
+            prop_assert!(text.get(token.start..token.end).is_some_and(|source| !source.is_empty()));
+        }
+    }
+
+    #[test]
+    fn folding_twice_changes_nothing(word in "\\w{1,20}") {
+        let once = fold::fold(&word);
+        prop_assert_eq!(fold::fold(&once), once);
+    }
+}
