@@ -1,3 +1,9 @@
-//! Skeleton.
-/// Runs.
-pub fn run() {}
+//! The hooks client: one event of Claude Code on standard input, remembered, exit status 0.
+//!
+//! Start reading at `main`. It never fails, blocks or delays the host: what cannot be written in time goes to the spool.
+
+mod command;
+mod deliver;
+mod entry;
+
+pub use entry::main;

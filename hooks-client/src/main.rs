@@ -1,3 +1,3 @@
-fn main() {
-    hooks_client::run();
+fn main() -> std::process::ExitCode {
+    hooks_client::main()
 }

@@ -1,0 +1,37 @@
+//! The commands of the hooks client, one for each event that it is registered for.
+
+/// What the host's settings call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// UserPromptSubmit.
+    PromptSave,
+    /// PostToolUse and PostToolUseFailure.
+    Track,
+    /// Stop.
+    Complete,
+}
+
+impl Command {
+    const ALL: [(&'static str, Self, &'static str); 3] = [
+        ("memory-prompt-save", Self::PromptSave, "UserPromptSubmit: remember what was asked"),
+        ("memory-track", Self::Track, "PostToolUse, PostToolUseFailure: note changes, remember failures"),
+        ("memory-complete", Self::Complete, "Stop: remember the answer and what the turn changed"),
+    ];
+
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, ..)| *known == name).map(|(_, command, _)| *command)
+    }
+
+    /// What `--help` prints.
+    pub(crate) fn help() -> String {
+        let mut text = String::from(
+            "jikime-hook: hands one event of Claude Code to the project's memory\n\n\
+             usage: jikime-hook COMMAND < event.json\n\ncommands:\n",
+        );
+        for (name, _, what) in Self::ALL {
+            text.push_str(&format!("  {name:<20} {what}\n"));
+        }
+        text.push_str("\nIt exits 0 whatever happens; faults go to standard error and to .jikime/memory/hook.log.\n");
+        text
+    }
+}
