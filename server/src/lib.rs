@@ -1,3 +1,11 @@
-//! Skeleton.
-/// Runs.
-pub fn run() {}
+//! Who serves: the MCP server and the command line. Start reading at `cli` for what people call, at `serve` for what hosts
+//! start.
+
+mod cli;
+mod exit;
+mod mcp;
+mod serve;
+mod watcher;
+mod worker;
+
+pub use cli::main;

@@ -1,3 +1,3 @@
-fn main() {
-    server::run();
+fn main() -> std::process::ExitCode {
+    server::main()
 }

@@ -1,0 +1,174 @@
+//! The commands and their options, as `--help` explains them.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand};
+use schema::memory::MemoryType;
+use schema::tool::{LoadSource, SearchSource};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default());
+
+/// The memory that coding agents lack: what was asked, decided and learned, as Markdown in the project.
+#[derive(Debug, Parser)]
+#[command(
+    name = "jikime-memory",
+    version,
+    styles = STYLES,
+    arg_required_else_help = true,
+    after_help = "Try `jikime-memory demo` to see it work on a throw-away project.\n\
+                  Hosts start `jikime-memory serve`; see mcp.example.json."
+)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Common {
+    /// The project whose memory is meant [default: the one around the working directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// Answer in JSON, for scripts
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve MCP on standard input and output; hosts start this
+    Serve,
+    /// The same under the name that some hosts' configurations use
+    #[command(subcommand)]
+    Mcp(McpCommand),
+    /// Find what is remembered, by words or a question in any language
+    #[command(after_help = "Example: jikime-memory search 왜 Redis를 쓰기로 했지")]
+    Search(SearchArguments),
+    /// List the newest memories
+    List(ListArguments),
+    /// Show one memory by its id, or a file of the store by its path
+    Show {
+        /// The id, or as much of its beginning as tells it apart; or a path such as MEMORY.md
+        what: String,
+    },
+    /// Remember something
+    #[command(after_help = "Example: jikime-memory save decision \"Cache JWT tokens in Redis, TTL five minutes\"")]
+    Save(SaveArguments),
+    /// Delete a memory from its log and the index
+    Delete {
+        /// The id, or as much of its beginning as tells it apart
+        id: String,
+    },
+    /// Count what is remembered, and tell what is wrong
+    Stats,
+    /// Bring the index in step with the Markdown
+    Index {
+        /// Only this file
+        #[arg(long, value_name = "PATH")]
+        file: Option<String>,
+        /// Rebuild everything
+        #[arg(long)]
+        full: bool,
+    },
+    /// Print what a session loads at its start
+    Load {
+        /// Also today's log
+        #[arg(long)]
+        full: bool,
+        /// The budget of the answer, about four characters each
+        #[arg(long, value_name = "TOKENS")]
+        max_tokens: Option<i64>,
+    },
+    /// Show the main job on a throw-away project: events go in, and are found again
+    Demo,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Serve MCP on standard input and output
+    Serve,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArguments {
+    /// What to look for
+    #[arg(required = true, value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
+    /// At most so many hits, 1 to 50
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) max_results: Option<i64>,
+    /// From which score on a hit counts, 0 to 1
+    #[arg(long, value_name = "SCORE")]
+    pub(crate) min_score: Option<f64>,
+    /// Only this type of memory
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<MemoryType>,
+    /// Only memories, or only chunks of Markdown
+    #[arg(long, value_name = "SOURCE", value_parser = source)]
+    pub(crate) source: Option<SearchSource>,
+    /// Only this session
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// From this date or time on
+    #[arg(long, value_name = "DATE")]
+    pub(crate) since: Option<String>,
+    /// Up to this date or time
+    #[arg(long, value_name = "DATE")]
+    pub(crate) until: Option<String>,
+    /// Only this file or folder of the store
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// Tell how each score came about
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// Only this type of memory
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) kind: Option<MemoryType>,
+    /// Only this session
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// At most so many
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
+    pub(crate) limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SaveArguments {
+    /// decision, learning, error_fix, session_summary, preference, convention, or a type of session data
+    #[arg(value_name = "TYPE")]
+    pub(crate) kind: MemoryType,
+    /// The text; `-` reads it from standard input
+    #[arg(required = true, value_name = "TEXT")]
+    pub(crate) content: Vec<String>,
+    /// A JSON object that is kept with it
+    #[arg(long, value_name = "JSON")]
+    pub(crate) metadata: Option<String>,
+    /// Into MEMORY.md, which every session loads
+    #[arg(long)]
+    pub(crate) long_term: bool,
+    /// The id of the memory that this one replaces
+    #[arg(long, value_name = "ID")]
+    pub(crate) supersedes: Option<String>,
+}
+
+fn source(name: &str) -> Result<SearchSource, String> {
+    match name {
+        "memory" => Ok(SearchSource::Memory),
+        "chunks" => Ok(SearchSource::Chunks),
+        _ => Err("known sources are memory and chunks".to_owned()),
+    }
+}
+
+/// How much is loaded.
+pub(crate) fn load_source(full: bool) -> LoadSource {
+    if full { LoadSource::Full } else { LoadSource::Startup }
+}

@@ -1,0 +1,130 @@
+//! Does what a command asks for.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressStyle};
+use schema::project::{Request, resolve};
+use schema::store::Filter;
+use schema::tool::{GetInput, LoadInput, ReindexInput, SaveInput, SearchInput};
+use tools::engine::{Engine, Progress};
+use tools::error::ToolError;
+
+use super::arguments::{Arguments, Command, ListArguments, McpCommand, SaveArguments, SearchArguments, load_source};
+use super::demo;
+use super::output::{Listed, Printer};
+use crate::serve::serve;
+
+/// Runs one command.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+    let Arguments { common, command } = arguments;
+    let printer = Printer::new(common.json);
+    match command {
+        Command::Serve | Command::Mcp(McpCommand::Serve) => serve(&project(common.project)?),
+        Command::Demo => demo::demo(&printer),
+        Command::Index { file, full } => index(&project(common.project)?, &printer, file, full),
+        other => {
+            let mut engine = open(&project(common.project)?)?;
+            engine.refresh()?;
+            match other {
+                Command::Search(arguments) => search(&mut engine, &printer, arguments),
+                Command::List(arguments) => list(&engine, &printer, arguments),
+                Command::Show { what } => show(&mut engine, &printer, what),
+                Command::Save(arguments) => save(&mut engine, &printer, arguments),
+                Command::Delete { id } => printer.deleted(&Listed::of(&engine.delete(&id)?)),
+                Command::Stats => printer.stats(&engine.stats()?),
+                Command::Load { full, max_tokens } => {
+                    printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
+                }
+                Command::Serve | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
+            }
+        }
+    }
+}
+
+fn project(flag: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    let request = Request::from_environment(flag).context("cannot tell the working directory")?;
+    Ok(resolve(&request)?.root)
+}
+
+/// Opens the store and tells on standard error what had to be mended.
+fn open(project: &Path) -> anyhow::Result<Engine> {
+    let mut engine = Engine::open(project, None)?;
+    for note in engine.take_news() {
+        tracing::warn!("{note}");
+    }
+    Ok(engine)
+}
+
+fn search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) -> anyhow::Result<()> {
+    let input = SearchInput {
+        query: arguments.query.join(" "),
+        max_results: arguments.max_results,
+        min_score: arguments.min_score,
+        kind: arguments.kind,
+        source: arguments.source,
+        session_id: arguments.session,
+        since: arguments.since,
+        until: arguments.until,
+        path: arguments.path,
+        // People scroll; the budget is for models.
+        max_tokens: Some(i64::from(u16::MAX)),
+        explain: arguments.explain,
+    };
+    printer.found(&engine.search(&input)?)
+}
+
+fn list(engine: &Engine, printer: &Printer, arguments: ListArguments) -> anyhow::Result<()> {
+    let filter = Filter { kind: arguments.kind, session_id: arguments.session, ..Filter::default() };
+    let rows = engine.list(&filter, arguments.limit)?;
+    printer.list(&rows.iter().map(Listed::of).collect::<Vec<_>>())
+}
+
+fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
+    let is_path = what.ends_with(".md") || what.contains('/');
+    let input = if is_path {
+        GetInput { path: Some(what), ..GetInput::default() }
+    } else {
+        GetInput { id: Some(engine.whole_id(&what)?), ..GetInput::default() }
+    };
+    printer.shown(&engine.get(&input)?)
+}
+
+fn save(engine: &mut Engine, printer: &Printer, arguments: SaveArguments) -> anyhow::Result<()> {
+    let mut content = arguments.content.join(" ");
+    if content == "-" {
+        content.clear();
+        std::io::stdin().read_to_string(&mut content).context("cannot read standard input")?;
+    }
+    let input = SaveInput {
+        kind: arguments.kind,
+        content,
+        metadata: arguments.metadata.map(serde_json::Value::String),
+        long_term: arguments.long_term,
+        supersedes: arguments.supersedes.map(|id| engine.whole_id(&id)).transpose()?,
+    };
+    printer.saved(&engine.save(&input)?)
+}
+
+fn index(project: &Path, printer: &Printer, file: Option<String>, full: bool) -> anyhow::Result<()> {
+    let mut engine = open(project)?;
+    let bar = bar();
+    let mut report = |step: Progress| {
+        bar.set_length(step.total as u64);
+        bar.set_position(step.done as u64);
+        bar.set_message(step.path);
+    };
+    let done: Result<_, ToolError> = engine.reindex(&ReindexInput { full, path: file }, &mut report);
+    bar.finish_and_clear();
+    printer.indexed(&done?)
+}
+
+/// A bar on a terminal, nothing elsewhere.
+fn bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files  {per_sec}  {eta} left  {wide_msg}");
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

@@ -1,0 +1,68 @@
+//! The results as short texts, for hosts that show a model text rather than structure.
+
+use std::fmt::Write as _;
+
+use schema::tool::{Hit, SearchOutput, StatsOutput};
+
+use crate::worker::Answer;
+
+/// The text of an answer.
+pub(super) fn of(answer: &Answer) -> String {
+    match answer {
+        Answer::Search(output) => search(output),
+        Answer::Get(output) => {
+            let head = format!("{}:{}-{} of {}", output.path, output.start_line, output.end_line, output.total_lines);
+            with_notice(format!("{head}\n\n{}", output.content), output.notice.as_deref())
+        }
+        Answer::Load(output) => with_notice(output.content.clone(), output.notice.as_deref()),
+        Answer::Save(output) => format!("{} (id {})", output.message, output.id),
+        Answer::Stats(output) => stats(output),
+        Answer::Reindex(output) => format!(
+            "read {} files: {} chunks, {} memories added or changed, {} removed",
+            output.files, output.chunks, output.memories, output.removed
+        ),
+    }
+}
+
+fn search(output: &SearchOutput) -> String {
+    let hits = output.results.iter().enumerate().map(|(n, found)| hit(n + 1, found));
+    with_notice(hits.collect::<Vec<_>>().join("\n"), output.notice.as_deref())
+}
+
+fn hit(n: usize, hit: &Hit) -> String {
+    let kind = hit.kind.map_or("note", schema::memory::MemoryType::as_str);
+    let mut text = format!("{n}. [{kind}]");
+    if let Some(date) = &hit.date {
+        let _ = write!(text, " {date}");
+    }
+    let _ = write!(text, " {}:{} (score {:.2}, id {})", hit.path, hit.start_line, hit.score, hit.id);
+    for flag in &hit.flags {
+        let _ = write!(text, " {flag}");
+    }
+    let _ = write!(text, "\n   {}", hit.snippet);
+    text
+}
+
+fn stats(output: &StatsOutput) -> String {
+    let mut text = format!(
+        "{} memories, {} chunks of {} files, {} sessions, {} bytes in {}",
+        output.memories, output.chunks, output.files, output.sessions, output.bytes, output.project
+    );
+    for counted in &output.types {
+        let _ = write!(text, "\n{}: {}", counted.kind, counted.count);
+    }
+    for problem in &output.problems {
+        let _ = write!(text, "\nproblem: {problem}");
+    }
+    text
+}
+
+fn with_notice(mut text: String, notice: Option<&str>) -> String {
+    if let Some(notice) = notice {
+        if !text.is_empty() {
+            text.push_str("\n\n");
+        }
+        let _ = write!(text, "Note: {notice}");
+    }
+    text
+}

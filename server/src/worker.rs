@@ -1,0 +1,188 @@
+//! The one thread that owns the engine. Calls come through a bounded channel and are done one after the other, so that
+//! nothing that serves a host ever waits for SQLite.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use schema::tool::{
+    GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
+    SearchOutput, StatsInput, StatsOutput, Tool,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, oneshot};
+use tools::engine::{Engine, Progress};
+use tools::error::ToolError;
+
+use crate::watcher::Watcher;
+
+/// Calls that may wait; a host that sends more has to wait itself.
+const QUEUE: usize = 64;
+
+/// A turn that takes longer is worth a warning.
+const SLOW: Duration = Duration::from_millis(500);
+
+/// What the worker is asked to do.
+pub(crate) enum Work {
+    /// Do a call and say what came of it.
+    Call { call: Call, progress: ProgressSink, reply: oneshot::Sender<Result<Answer, ToolError>> },
+    /// Files of the store changed.
+    FilesChanged,
+}
+
+/// Hears how far a long call has come.
+pub(crate) type ProgressSink = Option<mpsc::UnboundedSender<Progress>>;
+
+/// A call of a tool with its arguments.
+#[derive(Debug)]
+pub(crate) enum Call {
+    Search(SearchInput),
+    Get(GetInput),
+    Load(LoadInput),
+    Save(SaveInput),
+    Stats,
+    Reindex(ReindexInput),
+}
+
+/// The result of a call.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    Search(SearchOutput),
+    Get(GetOutput),
+    Load(LoadOutput),
+    Save(SaveOutput),
+    Stats(Box<StatsOutput>),
+    Reindex(ReindexOutput),
+}
+
+impl Call {
+    /// Reads the arguments of a tool; what does not fit is answered with what would.
+    pub(crate) fn parse(tool: Tool, arguments: Map<String, Value>) -> Result<Self, ToolError> {
+        Ok(match tool {
+            Tool::Search => Self::Search(read(arguments)?),
+            Tool::Get => Self::Get(read(arguments)?),
+            Tool::Load => Self::Load(read(arguments)?),
+            Tool::Save => Self::Save(read(arguments)?),
+            Tool::Stats => {
+                let StatsInput {} = read(arguments)?;
+                Self::Stats
+            }
+            Tool::Reindex => Self::Reindex(read(arguments)?),
+        })
+    }
+
+    fn run(self, engine: &mut Engine, progress: &ProgressSink) -> Result<Answer, ToolError> {
+        let mut report = |step: Progress| {
+            if let Some(sink) = progress {
+                // Nobody may be listening any more, which is no reason to stop.
+                let _ = sink.send(step);
+            }
+        };
+        Ok(match self {
+            Self::Search(input) => Answer::Search(engine.search(&input)?),
+            Self::Get(input) => Answer::Get(engine.get(&input)?),
+            Self::Load(input) => Answer::Load(engine.load(&input)?),
+            Self::Save(input) => Answer::Save(engine.save(&input)?),
+            Self::Stats => Answer::Stats(Box::new(engine.stats()?)),
+            Self::Reindex(input) => Answer::Reindex(engine.reindex(&input, &mut report)?),
+        })
+    }
+}
+
+fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, ToolError> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Invalid(format!("arguments: {error}")))
+}
+
+/// The worker's handle: where work is sent, and the thread to wait for.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    pub(crate) work: mpsc::Sender<Work>,
+    pub(crate) thread: JoinHandle<()>,
+}
+
+/// Starts the worker. It opens the store by itself, so that a host is answered before that is done.
+pub(crate) fn start(project: PathBuf, session_id: Option<String>) -> std::io::Result<Worker> {
+    let (work, inbox) = mpsc::channel(QUEUE);
+    let for_watcher = work.downgrade();
+    let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
+        let mut bench = Bench { project, session_id, for_watcher, open: None };
+        bench.run(inbox);
+    })?;
+    Ok(Worker { work, thread })
+}
+
+struct Bench {
+    project: PathBuf,
+    session_id: Option<String>,
+    for_watcher: mpsc::WeakSender<Work>,
+    open: Option<Open>,
+}
+
+struct Open {
+    engine: Engine,
+    /// Tells of changed files for as long as it lives; without one every call looks for changes itself.
+    watcher: Option<Watcher>,
+}
+
+impl Bench {
+    fn run(&mut self, mut inbox: mpsc::Receiver<Work>) {
+        if let Err(error) = self.engine() {
+            tracing::error!("cannot open the store: {error}");
+        }
+        while let Some(work) = inbox.blocking_recv() {
+            let started = Instant::now();
+            match work {
+                Work::Call { call, progress, reply } => {
+                    let outcome = self.guarded(|bench| bench.call(call, &progress));
+                    let _ = reply.send(outcome);
+                }
+                Work::FilesChanged => {
+                    if let Err(error) = self.guarded(|bench| bench.engine()?.engine.refresh().map(drop)) {
+                        tracing::warn!("cannot index what changed: {error}");
+                    }
+                }
+            }
+            if started.elapsed() > SLOW {
+                tracing::warn!("a turn took {} ms", started.elapsed().as_millis());
+            }
+        }
+    }
+
+    fn call(&mut self, call: Call, progress: &ProgressSink) -> Result<Answer, ToolError> {
+        let open = self.engine()?;
+        if open.watcher.is_none() {
+            open.engine.refresh()?;
+        }
+        call.run(&mut open.engine, progress)
+    }
+
+    /// The open engine; one that could not be opened, or failed, is opened again.
+    fn engine(&mut self) -> Result<&mut Open, ToolError> {
+        match &mut self.open {
+            Some(open) => Ok(open),
+            none => {
+                let mut engine = Engine::open(&self.project, self.session_id.clone())?;
+                engine.refresh()?;
+                let watcher = Watcher::start(engine.store().layout(), self.for_watcher.clone());
+                let watcher = watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok();
+                Ok(none.insert(Open { engine, watcher }))
+            }
+        }
+    }
+
+    /// Does something so that neither a panic nor a fault of a database outlives it.
+    fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
+        let outcome = catch_unwind(AssertUnwindSafe(|| work(self)));
+        let outcome = outcome.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+            Err(ToolError::Internal(format!("a fault in jikime-memory: {text}")))
+        });
+        if let Err(ToolError::Internal(_)) = outcome {
+            self.open = None;
+        }
+        outcome
+    }
+}
