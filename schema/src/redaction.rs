@@ -10,6 +10,7 @@ mod private_keys;
 mod rules;
 mod triggers;
 mod values;
+mod words;
 
 #[cfg(test)]
 mod tests;

@@ -34,13 +34,16 @@ fn assigned(site: &Site<'_>, family: Family) -> Option<Range<usize>> {
     if separator == Separator::Colon {
         skip_declared_type(&mut cursor);
     }
-    let (span, quoted) = quoted_value(&cursor).map_or_else(|| (bare_value(&cursor), false), |span| (span, true));
+    let literal = quoted_value(&cursor);
+    let quoted = literal.is_some();
+    let span = literal.unwrap_or_else(|| bare_value(&cursor, PREVIEW));
     let form = form(site, &name, &separator, spaced, &span);
     if separator == Separator::Tag && !site.text[span.end..].starts_with("</") {
         return None;
     }
     let value = Value { text: &site.text[span.clone()], quoted, form, plural: name.plural };
-    values::is_secret(&value, family).then_some(span)
+    let whole = || if quoted { span.clone() } else { bare_value(&cursor, LONGEST_VALUE) };
+    values::is_secret(&value, family).then(whole)
 }
 
 /// The name around a trigger.
@@ -80,13 +83,13 @@ impl<'t> Name<'t> {
         })
     }
 
-    /// Short triggers are parts of ordinary words (`compass`, `bypass`) and `pass` alone is one.
+    /// Short triggers are parts of ordinary words (`compass`, `bypass`), and `pass` alone is one unless `=` follows.
     fn may_follow(prefix: &str, site: &Site<'_>) -> bool {
         let last = prefix.chars().next_back();
         let begins_word = last.is_none_or(|last| !last.is_ascii_alphanumeric())
             || last.is_some_and(|last| last.is_ascii_lowercase()) && site.text.as_bytes()[site.at].is_ascii_uppercase();
         match site.trigger {
-            "pass" => begins_word && !prefix.is_empty(),
+            "pass" => begins_word && (!prefix.is_empty() || site.text[site.behind()..].starts_with('=')),
             "pwd" | "비번" => begins_word,
             _ => !["max_", "min_", "num_", "max-", "min-", "no-"]
                 .iter()
@@ -184,12 +187,15 @@ fn quoted_value(cursor: &Cursor<'_>) -> Option<Range<usize>> {
 /// Longer values are cut here; a password has long ended, and what a longer token leaves behind is no token.
 const LONGEST_VALUE: usize = 4096;
 
+/// How much of a bare value is looked at to decide. A text of names without end would otherwise be read 4,096 times.
+const PREVIEW: usize = 256;
+
 /// A value without quotes: to the next space, without the punctuation of the text around it.
-fn bare_value(cursor: &Cursor<'_>) -> Range<usize> {
+fn bare_value(cursor: &Cursor<'_>, limit: usize) -> Range<usize> {
     let mut cursor = cursor.clone();
     cursor.take(3, |character| matches!(character, '"' | '\'' | '`' | '\\'));
     let start = cursor.at();
-    let run = cursor.take(LONGEST_VALUE, |character| {
+    let run = cursor.take(limit, |character| {
         !character.is_whitespace() && !matches!(character, '"' | '\'' | '`' | '<' | '>') && !is_hangul(character)
     });
     let mut end = run.len();

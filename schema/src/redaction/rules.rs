@@ -161,7 +161,7 @@ pub(super) static RULES: [Rule; 48] = [
     Rule::token(
         "slack-token",
         &["xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xoxd-"],
-        r"xox[a-e o-s](?:\.xox[a-z])?-[A-Za-z0-9%/+_-]{10,}",
+        r"xox[a-eo-s](?:\.xox[a-z])?-[A-Za-z0-9%/+_-]{10,}",
     ),
     Rule::token("slack-token", &["xapp-"], r"xapp-[0-9]-[A-Za-z0-9-]{10,}"),
     Rule::behind(

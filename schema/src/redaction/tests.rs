@@ -116,6 +116,9 @@ fn fill(template: &str) -> String {
 #[case::sql("WITH PASSWORD 'hunter2';", "WITH PASSWORD '[REDACTED:password]';")]
 #[case::markdown("- **Password:** `hunter2`", "- **Password:** `[REDACTED:password]`")]
 #[case::passphrase("passphrase = \"correct horse battery staple\"", "passphrase = \"[REDACTED:password]\"")]
+#[case::short_name("PASS=hunter2", "PASS=[REDACTED:password]")]
+#[case::secret_of_words("jwt_secret: \"super-secret-jwt-key\"", "jwt_secret: \"[REDACTED:secret]\"")]
+#[case::personal_address("https://{hex24}@github.com/x", "https://[REDACTED:password]@github.com/x")]
 #[case::numbered("PASSWORD_2=hunter2", "PASSWORD_2=[REDACTED:password]")]
 #[case::bang("password=hunter2!", "password=[REDACTED:password]")]
 #[case::symbols("password=P@$$w0rd,x&y", "password=[REDACTED:password]")]
@@ -200,6 +203,7 @@ fn a_secret_is_replaced_and_what_stands_around_it_stays(#[case] template: &str, 
 #[case::flag_prose("pass it with the --password flag or the --token option")]
 #[case::stdin("docker login --password-stdin")]
 #[case::version("token: 1.2.3")]
+#[case::measure("[token: 0.123ms]")]
 #[case::input("<input type=\"password\" name=\"password\" placeholder=\"Password\">")]
 #[case::docker_user("docker run -u 1000:1000 image")]
 #[case::times("10:30:15 and 12:45:AAA")]
@@ -247,6 +251,15 @@ fn every_secret_of_a_text_is_counted() {
         "DB_PASSWORD=[REDACTED:password]\nGITHUB_TOKEN=[REDACTED:github-token]\nURL=redis://:[REDACTED:password]@cache\n"
     );
     assert_eq!(redacted.count, 3);
+}
+
+#[test]
+fn what_only_a_placeholder_lays_bare_is_found_in_the_same_call() {
+    // With the token in it the value is a path; without it, it could be a password.
+    let text = fill("password=x1/y-gh~p_{run36}.txt");
+    let expected = "password=[REDACTED:password][REDACTED:github-token].txt";
+    assert_eq!(redact(&text), Redacted { text: Cow::Borrowed(expected), count: 2 });
+    assert_eq!(redact(expected).count, 0);
 }
 
 /// Texts of pieces that mean something to a rule, which random characters would hardly ever form.

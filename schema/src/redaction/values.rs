@@ -4,6 +4,7 @@
 //! of the value.
 
 use super::assignments::is_hangul;
+use super::words::{self, DESCRIPTIONS, OWNERS, SENTENCE_WORDS, WORDS};
 
 /// What the name of a value says about it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,89 +81,8 @@ pub(super) fn describes(suffix: &str) -> bool {
         }
     }
     words.push(word);
-    words.iter().any(|word| DESCRIPTIONS.contains(&word.to_ascii_lowercase().as_str()))
+    words.iter().any(|word| words::has(DESCRIPTIONS, &word.to_ascii_lowercase()))
 }
-
-const DESCRIPTIONS: &[&str] = &[
-    "algorithm",
-    "at",
-    "attempts",
-    "audience",
-    "bucket",
-    "budget",
-    "button",
-    "changed",
-    "charset",
-    "class",
-    "column",
-    "cost",
-    "count",
-    "created",
-    "dir",
-    "encoder",
-    "endpoint",
-    "entropy",
-    "env",
-    "error",
-    "expired",
-    "expires",
-    "expiration",
-    "expiry",
-    "field",
-    "file",
-    "form",
-    "format",
-    "generator",
-    "hash",
-    "hasher",
-    "header",
-    "hint",
-    "icon",
-    "id",
-    "index",
-    "input",
-    "issuer",
-    "label",
-    "len",
-    "length",
-    "lifetime",
-    "limit",
-    "manager",
-    "max",
-    "message",
-    "min",
-    "mode",
-    "name",
-    "names",
-    "param",
-    "path",
-    "pattern",
-    "placeholder",
-    "policy",
-    "prefix",
-    "property",
-    "provider",
-    "ref",
-    "regex",
-    "required",
-    "reset",
-    "ring",
-    "rotation",
-    "rule",
-    "schema",
-    "size",
-    "state",
-    "status",
-    "stdin",
-    "store",
-    "strength",
-    "title",
-    "ttl",
-    "type",
-    "uri",
-    "url",
-    "usage",
-];
 
 /// Whether a value is only a mask: `****`, `xxxx`, `…`, or a secret that was shortened with dots.
 pub(super) fn is_masked(value: &str) -> bool {
@@ -220,15 +140,9 @@ fn is_member(value: &str) -> bool {
     };
     let first = parts.next().unwrap_or_default();
     let rest: Vec<&str> = parts.collect();
-    let is_owner = OWNERS.contains(&first) || !value.bytes().any(|byte| byte.is_ascii_digit());
+    let is_owner = words::has(OWNERS, first) || !value.bytes().any(|byte| byte.is_ascii_digit());
     !rest.is_empty() && is_owner && is_name(first) && rest.into_iter().all(is_name)
 }
-
-const OWNERS: &[&str] = &[
-    "app", "args", "cfg", "conf", "config", "context", "ctx", "data", "env", "module", "options", "opts", "os",
-    "params", "process", "props", "req", "request", "res", "response", "secrets", "self", "settings", "this", "user",
-    "var",
-];
 
 /// `/run/secrets/token`, `./token.txt`, `C:\keys`, `secrets/db.txt`
 fn is_path(value: &str) -> bool {
@@ -251,7 +165,7 @@ fn is_placeholder(value: &str) -> bool {
         return false;
     }
     let value = value.to_lowercase();
-    let is_word = |part: &str| WORDS.contains(&part);
+    let is_word = |part: &str| words::has(WORDS, part);
     value.split(['|', '/', ',', '!', '?', ':', ';']).all(|part| part.is_empty() || is_word(part))
         || ["your", "replace", "insert", "enter-", "enter_", "put-", "required|", "nullable|", "xxxx"]
             .iter()
@@ -261,214 +175,20 @@ fn is_placeholder(value: &str) -> bool {
         || is_version(&value)
 }
 
+/// `1.2.3`, `v0.9`, and measures such as `0.12ms`.
 fn is_version(value: &str) -> bool {
     let digits = value.strip_prefix('v').unwrap_or(value);
+    let unit = digits.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
+    let digits = if unit <= 2 { &digits[..digits.len() - unit] } else { digits };
     digits.contains('.') && digits.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
 }
-
-const WORDS: &[&str] = &[
-    "aes128",
-    "aes256",
-    "any",
-    "argon2",
-    "argon2d",
-    "argon2i",
-    "argon2id",
-    "argument",
-    "array",
-    "async",
-    "await",
-    "basic",
-    "base64",
-    "bcrypt",
-    "bearer",
-    "blank",
-    "bool",
-    "boolean",
-    "byte",
-    "bytes",
-    "bytea",
-    "change-me",
-    "change_me",
-    "changeit",
-    "changeme",
-    "char",
-    "checked",
-    "correct",
-    "default",
-    "deprecated",
-    "disabled",
-    "dummy",
-    "ed25519",
-    "empty",
-    "enabled",
-    "encrypted",
-    "es256",
-    "example",
-    "expired",
-    "false",
-    "field",
-    "filtered",
-    "flag",
-    "hash",
-    "hashed",
-    "hidden",
-    "hmac",
-    "hs256",
-    "hs512",
-    "ignored",
-    "incorrect",
-    "inherit",
-    "input",
-    "int",
-    "integer",
-    "invalid",
-    "jwt",
-    "login",
-    "masked",
-    "match",
-    "matches",
-    "md5",
-    "mismatch",
-    "missing",
-    "n/a",
-    "never",
-    "nil",
-    "none",
-    "null",
-    "nullable",
-    "number",
-    "object",
-    "omitted",
-    "opaque",
-    "option",
-    "optional",
-    "parameter",
-    "passed",
-    "pbkdf2",
-    "placeholder",
-    "plain",
-    "plaintext",
-    "private",
-    "prompt",
-    "protected",
-    "public",
-    "random",
-    "redacted",
-    "removed",
-    "required",
-    "reset",
-    "rotated",
-    "rs256",
-    "rs512",
-    "salted",
-    "sample",
-    "scrypt",
-    "sha1",
-    "sha256",
-    "sha384",
-    "sha512",
-    "static",
-    "stored",
-    "str",
-    "string",
-    "strong",
-    "text",
-    "todo",
-    "true",
-    "typeof",
-    "undefined",
-    "unchanged",
-    "unknown",
-    "unset",
-    "unused",
-    "utf8",
-    "uuid",
-    "uuid4",
-    "valid",
-    "validated",
-    "value",
-    "varchar",
-    "verified",
-    "void",
-    "weak",
-    "when",
-    "with",
-    "wrong",
-    "that",
-    "from",
-    "this",
-];
 
 /// Whether words in quotes are a passphrase rather than a sentence about one.
 fn is_passphrase(value: &str) -> bool {
     let is_sentence =
-        |word: &str| SENTENCE_WORDS.contains(&word.to_lowercase().trim_matches(|c: char| !c.is_alphanumeric()));
+        |word: &str| words::has(SENTENCE_WORDS, word.to_lowercase().trim_matches(|c: char| !c.is_alphanumeric()));
     value.is_ascii() && value.len() <= 128 && !value.ends_with(':') && !value.split_whitespace().any(is_sentence)
 }
-
-const SENTENCE_WORDS: &[&str] = &[
-    "a",
-    "an",
-    "and",
-    "are",
-    "at",
-    "be",
-    "by",
-    "can",
-    "cannot",
-    "change",
-    "characters",
-    "confirm",
-    "could",
-    "does",
-    "empty",
-    "enter",
-    "failed",
-    "field",
-    "for",
-    "forgot",
-    "forgotten",
-    "from",
-    "has",
-    "have",
-    "hash",
-    "if",
-    "in",
-    "incorrect",
-    "invalid",
-    "is",
-    "least",
-    "missing",
-    "must",
-    "new",
-    "no",
-    "not",
-    "of",
-    "on",
-    "optional",
-    "or",
-    "password",
-    "please",
-    "required",
-    "reset",
-    "secret",
-    "should",
-    "string",
-    "than",
-    "that",
-    "the",
-    "this",
-    "to",
-    "token",
-    "type",
-    "was",
-    "will",
-    "with",
-    "wrong",
-    "you",
-    "your",
-];
 
 /// Names, types and member accesses as programs write them without quotes.
 fn is_expression(value: &str) -> bool {
@@ -507,8 +227,8 @@ fn is_chosen(value: &Value<'_>, family: Family) -> bool {
     match (value.form, family) {
         (Form::Shell, _) => true,
         (_, Family::Password) if value.quoted => !echoes,
-        (_, _) if value.quoted => text.len() >= 12 && text.bytes().all(|byte| byte.is_ascii_alphabetic()),
-        (Form::Flag, Family::Password) => begins_lower && !SENTENCE_WORDS.contains(&text) && !text.starts_with('-'),
+        (_, _) if value.quoted => text.len() >= if text.contains(['-', '_', '.']) { 16 } else { 12 },
+        (Form::Flag, Family::Password) => begins_lower && !words::has(SENTENCE_WORDS, text) && !text.starts_with('-'),
         (Form::Line, Family::Password) => begins_lower && !echoes && !text.contains('_'),
         _ => false,
     }

@@ -44,7 +44,7 @@ pub(crate) fn demo(printer: &Printer) -> anyhow::Result<()> {
         long_term: true,
         supersedes: None,
     })?;
-    printer.line(&format!("  memory_save       {DECISION}\n"))?;
+    printer.line(&format!("  memory_save         {DECISION}\n"))?;
     engine.refresh()?;
     printer.line("In a later session any host finds it with memory_search:\n")?;
     for query in QUERIES {
@@ -69,7 +69,7 @@ fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {
             destination: Destination::DailyLog,
         };
         capture(&mut store, draft)?;
-        printer.line(&format!("  {kind:<18}{}", content.lines().next().unwrap_or_default()))?;
+        printer.line(&format!("  {kind:<20}{}", content.lines().next().unwrap_or_default()))?;
     }
     Ok(())
 }

@@ -1,0 +1,38 @@
+//! The words by which a value that only talks about a secret is told from one.
+
+/// Whether a list holds a word.
+pub(super) fn has(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == word)
+}
+
+/// Words behind the name of a secret that make it something about one.
+pub(super) const DESCRIPTIONS: &str = "\
+    algorithm at attempts audience bucket budget button changed charset class column cost count created dir \
+    encoder endpoint entropy env error expiration expired expires expiry field file form format generator hash \
+    hasher header hint icon id index input issuer label len length lifetime limit manager max message min mode \
+    name names param path pattern placeholder policy prefix property provider ref regex required reset ring \
+    rotation rule schema size state status stdin store strength title ttl type uri url usage";
+
+/// Names with which a reference to a member begins.
+pub(super) const OWNERS: &str = "\
+    app args cfg conf config context ctx data env module options opts os params process props req request res \
+    response secrets self settings this user var";
+
+/// What stands where a value would: types, algorithms, states, and words that say there is none.
+pub(super) const WORDS: &str = "\
+    aes128 aes256 any argon2 argon2d argon2i argon2id argument array async await base64 basic bcrypt bearer blank \
+    bool boolean byte bytea bytes change-me change_me changeit changeme char checked correct default deprecated \
+    disabled dummy ed25519 empty enabled encrypted es256 example expired false field filtered flag from hash \
+    hashed hidden hmac hs256 hs512 ignored incorrect inherit input int integer invalid jwt login masked match \
+    matches md5 mismatch missing n/a never nil none null nullable number object omitted opaque option optional \
+    parameter passed pbkdf2 placeholder plain plaintext private prompt protected public random redacted removed \
+    required reset rotated rs256 rs512 salted sample scrypt sha1 sha256 sha384 sha512 static stored str string \
+    strong text that this todo true typeof unchanged undefined unknown unset unused utf8 uuid uuid4 valid \
+    validated value varchar verified void weak when with wrong";
+
+/// Words that sentences about passwords hold and passphrases hardly do.
+pub(super) const SENTENCE_WORDS: &str = "\
+    a an and are at be by can cannot change characters confirm could does empty enter failed field for forgot \
+    forgotten from has hash have if in incorrect invalid is least missing must new no not of on optional or \
+    password please required reset secret should string than that the this to token type was will with wrong you \
+    your";
