@@ -1,1 +1,18 @@
-//! Harness.
+//! What end-to-end tests stand on: a sandbox with a project and a home of its own, the real programs run in it, a client
+//! that speaks MCP to the server, and the events that the real host sent.
+//!
+//! Knows the product only from outside: its programs, its files, its protocol. What fails here panics with what was seen.
+
+mod fixtures;
+mod mcp_client;
+mod mcp_wire;
+mod outcome;
+mod poll;
+mod sandbox;
+
+pub use crate::fixtures::{fixtures_dir, recorded_event};
+pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};
+pub use crate::mcp_wire::{RpcError, ToolResult};
+pub use crate::outcome::{Outcome, run_to_end};
+pub use crate::poll::{eventually, eventually_some};
+pub use crate::sandbox::{Binaries, Sandbox};

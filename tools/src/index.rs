@@ -11,7 +11,7 @@ pub use documents::{Document, title_of};
 use std::fs;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use schema::database::{self, DatabaseError, Patience};
 use schema::layout::Layout;
 use schema::lock::{FileLock, LockError};
@@ -89,25 +89,27 @@ impl Index {
         }
     }
 
-    /// Takes in what hooks and servers wrote to `memory.db` since the last time.
-    pub fn take_in_memories(&mut self, rows: Rows<'_>, _lock: &IndexLock) -> Result<(), ToolError> {
+    /// Takes in what hooks and servers wrote to `memory.db` since the last time, and answers how many memories that were.
+    pub fn take_in_memories(&mut self, rows: Rows<'_>, _lock: &IndexLock) -> Result<usize, ToolError> {
         let instance = rows.meta("instance")?.unwrap_or_default();
         if self.progress()?.instance != instance {
             self.forget_memories(&instance)?;
         }
         let removed = rows.removed_after(self.progress()?.last_removed)?;
         if let Some((last, _)) = removed.last() {
-            let transaction = self.begin()?;
+            let transaction = self.db.savepoint()?;
             for (_, seq) in &removed {
                 FullText::new(&transaction).remove(Document::Memory(*seq).rowid())?;
             }
             transaction.execute("UPDATE progress SET last_removed = ?1", [last])?;
             transaction.commit()?;
         }
+        let mut taken = 0;
         loop {
             let new = rows.after(self.progress()?.last_seq, BATCH)?;
-            let Some(last) = new.last().map(|row| row.seq) else { return Ok(()) };
-            let transaction = self.begin()?;
+            let Some(last) = new.last().map(|row| row.seq) else { return Ok(taken) };
+            taken += new.len();
+            let transaction = self.db.savepoint()?;
             for row in &new {
                 let document = Document::Memory(row.seq).rowid();
                 FullText::new(&transaction).insert(document, &title_of(&row.memory), &row.memory.content)?;
@@ -123,10 +125,17 @@ impl Index {
         Ok(if Some(progress.instance) == rows.meta("instance")? { progress.last_seq } else { -1 })
     }
 
-    /// Empties the index in one step, so that readers see the old one until the new one is filled by the same transaction's
-    /// successors. The caller fills it again.
+    /// Does all of `work` in one step: readers see the index as it was until it is done, and after a fault.
+    pub fn in_one_step<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
+        self.db.execute_batch("BEGIN IMMEDIATE")?;
+        let outcome = work(self);
+        self.db.execute_batch(if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        outcome
+    }
+
+    /// Empties the index.
     pub fn clear(&mut self, _lock: &IndexLock) -> Result<(), ToolError> {
-        let transaction = self.begin()?;
+        let transaction = self.db.savepoint()?;
         FullText::new(&transaction).clear()?;
         transaction.execute_batch(
             "DELETE FROM chunks; DELETE FROM files; UPDATE progress SET instance = '', last_seq = -1, last_removed = 0;",
@@ -136,7 +145,7 @@ impl Index {
     }
 
     fn forget_memories(&mut self, instance: &str) -> Result<(), ToolError> {
-        let transaction = self.begin()?;
+        let transaction = self.db.savepoint()?;
         let memories: Vec<i64> = {
             let mut statement = transaction.prepare("SELECT id FROM fulltext_docsize WHERE id % 2 = 0")?;
             statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
@@ -147,10 +156,6 @@ impl Index {
         transaction.execute("UPDATE progress SET instance = ?1, last_seq = -1, last_removed = 0", params![instance])?;
         transaction.commit()?;
         Ok(())
-    }
-
-    fn begin(&mut self) -> rusqlite::Result<Transaction<'_>> {
-        Transaction::new(&mut self.db, TransactionBehavior::Immediate)
     }
 
     fn progress(&self) -> rusqlite::Result<Progress> {

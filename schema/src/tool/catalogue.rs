@@ -193,6 +193,26 @@ mod tests {
         assert!(characters <= 4_000, "{characters} characters are {} tokens", characters / 4);
     }
 
+    /// The schemas as files, for readers and for hosts that are set up by hand. They heal themselves: a changed type fails
+    /// this test once and leaves the new file.
+    #[test]
+    fn the_generated_schemas_are_those_of_the_types() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("generated");
+        let mut stale = Vec::new();
+        for definition in definitions() {
+            for (schema, part) in [(&definition.input_schema, "input"), (&definition.output_schema, "output")] {
+                let path = folder.join(format!("{}.{part}.json", definition.tool.name()));
+                let text = serde_json::to_string_pretty(schema).unwrap() + "\n";
+                if std::fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+                    std::fs::create_dir_all(&folder).unwrap();
+                    std::fs::write(&path, text).unwrap();
+                    stale.push(path);
+                }
+            }
+        }
+        assert!(stale.is_empty(), "written anew, run again and commit: {stale:?}");
+    }
+
     #[test]
     fn the_rules_fit_into_what_hosts_show() {
         assert!(MEMORY_FIRST.len() < 2_048, "{} bytes", MEMORY_FIRST.len());

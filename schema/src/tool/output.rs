@@ -180,7 +180,7 @@ pub struct ReindexOutput {
     pub files: usize,
     /// Chunks made of them.
     pub chunks: usize,
-    /// Memories added or changed.
+    /// Memories taken in.
     pub memories: usize,
     /// Passages that got a vector.
     pub embedded: usize,

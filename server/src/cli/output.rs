@@ -127,7 +127,7 @@ impl Printer {
     pub(crate) fn indexed(&self, output: &ReindexOutput) -> anyhow::Result<()> {
         self.print(output, || {
             format!(
-                "Read {} files: {} chunks, {} memories added or changed, {} removed, in {} ms\n",
+                "Read {} files: {} chunks made, {} memories taken in, {} removed, in {} ms\n",
                 output.files, output.chunks, output.memories, output.removed, output.milliseconds
             )
         })

@@ -18,7 +18,7 @@ pub(super) fn of(answer: &Answer) -> String {
         Answer::Save(output) => format!("{} (id {})", output.message, output.id),
         Answer::Stats(output) => stats(output),
         Answer::Reindex(output) => format!(
-            "read {} files: {} chunks, {} memories added or changed, {} removed",
+            "read {} files: {} chunks made, {} memories taken in, {} removed",
             output.files, output.chunks, output.memories, output.removed
         ),
     }

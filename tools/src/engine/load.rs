@@ -69,8 +69,12 @@ fn add(output: &mut LoadOutput, name: &str, text: &str, budget: usize, keep: Kee
         output.content.push('\n');
     }
     for line in chosen {
-        output.content.push_str(without_comment(line));
-        output.content.push('\n');
+        let line = without_comment(line);
+        // Where a comment was, one blank line is enough.
+        if !line.trim().is_empty() || !(output.content.is_empty() || output.content.ends_with("\n\n")) {
+            output.content.push_str(line);
+            output.content.push('\n');
+        }
     }
     if count < lines.len() {
         output.truncated = true;

@@ -9,7 +9,7 @@ use schema::tool::{ReindexInput, ReindexOutput};
 use super::Engine;
 use super::file_access::{confine, shown};
 use crate::error::ToolError;
-use crate::index::Urgency;
+use crate::index::{Index, IndexLock, Urgency};
 
 /// How far indexing has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +22,13 @@ pub struct Progress {
     pub path: String,
 }
 
+/// Whether chunks and full text are made again although no file changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rebuild {
+    No,
+    Yes,
+}
+
 impl Engine {
     pub(super) fn reindex_as_asked(
         &mut self,
@@ -30,63 +37,70 @@ impl Engine {
     ) -> Result<ReindexOutput, ToolError> {
         if let Some(path) = &input.path {
             let inside = confine(self.store.layout(), path)?;
-            let gone = !self.store.layout().file(&inside).exists();
-            let known = self.index.changed_files()?.contains(&inside);
-            if gone && !known {
+            if !self.store.layout().file(&inside).exists() && !self.index.changed_files()?.contains(&inside) {
                 return Err(ToolError::NotFound(format!("there is no file {}", shown(&inside))));
             }
             if input.full {
-                self.forget_file(&inside)?;
+                self.index.distrust_file(&inside, &self.index_lock()?)?;
             }
-            return self.reindex_files(&BTreeSet::from([inside]), progress);
+            return self.reindex_files(&BTreeSet::from([inside]), Rebuild::No, progress);
         }
-        if input.full {
-            if *self.store.access() == Access::Full {
-                self.store.distrust_rows()?;
-            }
-            let lock = self.index_lock()?;
-            self.index.clear(&lock)?;
+        if !input.full {
+            return self.reindex_changed(progress);
         }
-        self.reindex_changed(progress)
+        if *self.store.access() == Access::Full {
+            self.store.distrust_rows()?;
+        }
+        let mut files: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
+        let listing = self.store.layout().markdown_files();
+        files.extend(listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?);
+        self.reindex_files(&files, Rebuild::Yes, progress)
     }
 
     /// Brings every file that changed in step.
     pub(super) fn reindex_changed(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<ReindexOutput, ToolError> {
         let mut files: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
         files.extend(self.index.changed_files()?);
-        self.reindex_files(&files, progress)
+        self.reindex_files(&files, Rebuild::No, progress)
     }
 
+    /// Rows first, then what is derived from files and rows.
     fn reindex_files(
         &mut self,
         files: &BTreeSet<String>,
+        rebuild: Rebuild,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<ReindexOutput, ToolError> {
         let started = Instant::now();
         let mut output = ReindexOutput { files: files.len(), ..ReindexOutput::default() };
-        for (done, path) in files.iter().enumerate() {
-            let synced = self.store.sync_log(path)?;
-            let lock = self.index_lock()?;
-            let chunked = self.index.take_in_file(path, &lock)?;
-            output.memories += synced.added + synced.changed;
-            output.chunks += chunked.added;
-            output.removed += synced.removed + chunked.removed;
-            progress(Progress { done: done + 1, total: files.len(), path: shown(path) });
+        for path in files {
+            output.removed += self.store.sync_log(path)?.removed;
         }
         let lock = self.index_lock()?;
-        self.index.take_in_memories(self.store.rows(), &lock)?;
+        let rows = self.store.rows();
+        let mut fill = |index: &mut Index| {
+            for (done, path) in files.iter().enumerate() {
+                let chunked = index.take_in_file(path, &lock)?;
+                output.chunks += chunked.added;
+                output.removed += chunked.removed;
+                progress(Progress { done: done + 1, total: files.len(), path: shown(path) });
+            }
+            output.memories = index.take_in_memories(rows, &lock)?;
+            Ok(())
+        };
+        match rebuild {
+            Rebuild::No => fill(&mut self.index)?,
+            Rebuild::Yes => self.index.in_one_step(|index| {
+                index.clear(&lock)?;
+                fill(index)
+            })?,
+        }
         output.milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(output)
     }
 
-    fn forget_file(&mut self, inside: &str) -> Result<(), ToolError> {
-        let lock = self.index_lock()?;
-        self.index.distrust_file(inside, &lock)
-    }
-
-    fn index_lock(&self) -> Result<crate::index::IndexLock, ToolError> {
-        self.index
-            .lock(Urgency::Patient)?
-            .ok_or_else(|| ToolError::Unavailable("another process is indexing; try again in a moment".to_owned()))
+    fn index_lock(&self) -> Result<IndexLock, ToolError> {
+        let lock = self.index.lock(Urgency::Patient)?;
+        lock.ok_or_else(|| ToolError::Unavailable("another process is indexing; try again in a moment".to_owned()))
     }
 }

@@ -79,7 +79,7 @@ impl Index {
         let made = if stamp.is_some() { chunks_of(path, &text) } else { Vec::new() };
         let mut report = ChunkReport { added: made.len(), removed: 0 };
         let old = self.chunk_ids(path)?;
-        let transaction = self.begin()?;
+        let transaction = self.db.savepoint()?;
         for id in &old {
             FullText::new(&transaction).remove(Document::Chunk(*id).rowid())?;
         }

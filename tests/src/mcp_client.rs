@@ -1,0 +1,363 @@
+//! A client of `jikime-memory serve`: newline-delimited JSON-RPC over the server's standard input and output.
+//!
+//! It is stricter than a host: any line on standard output that is not a message makes it panic, and so does any answer that
+//! does not come in time.
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::mcp_wire::{Message, RpcError, ToolResult};
+use crate::outcome::end;
+use crate::poll::poll;
+
+/// How long an answer may take, unless the test sets its own time.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
+
+/// How long the server may take to end after its input is closed.
+const END_DEADLINE: Duration = Duration::from_secs(10);
+
+const LEGACY_VERSION: &str = "2025-11-25";
+const MODERN_VERSION: &str = "2026-07-28";
+
+/// The two manners of speaking MCP that hosts have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// `initialize` with 2025-11-25, then a session.
+    Legacy,
+    /// `server/discover` with 2026-07-28; every request says its version, client and capabilities.
+    Modern,
+}
+
+/// A request that was sent; see [`McpClient::answer`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestId(u64);
+
+/// How a server ended.
+#[derive(Debug, Clone)]
+pub struct Closed {
+    pub status: ExitStatus,
+    pub stderr: String,
+}
+
+/// A running server and the connection to it. Dropping it closes the connection and sees the server end.
+#[derive(Debug)]
+pub struct McpClient {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    stderr: Arc<Mutex<String>>,
+    era: Era,
+    greeting: Value,
+    next_id: u64,
+    answers: HashMap<u64, Result<Value, RpcError>>,
+    notifications: Vec<(String, Value)>,
+    patience: Duration,
+}
+
+impl McpClient {
+    /// Starts a server and greets it in the manner of `era`.
+    #[track_caller]
+    pub fn start(command: Command, era: Era) -> Self {
+        let mut client = Self::start_silently(command, era);
+        client.greeting = client.greet();
+        client
+    }
+
+    /// Starts a server and says nothing yet; for tests of what comes before a greeting.
+    #[track_caller]
+    pub fn start_silently(mut command: Command, era: Era) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
+        let stdin = child.stdin.take();
+        let lines = read_lines(child.stdout.take().expect("standard output was asked for as a pipe"));
+        let stderr = keep_text(child.stderr.take().expect("standard error was asked for as a pipe"));
+        Self {
+            child,
+            stdin,
+            lines,
+            stderr,
+            era,
+            greeting: Value::Null,
+            next_id: 0,
+            answers: HashMap::new(),
+            notifications: Vec::new(),
+            patience: ANSWER_DEADLINE,
+        }
+    }
+
+    #[track_caller]
+    fn greet(&mut self) -> Value {
+        match self.era {
+            Era::Legacy => {
+                let hello = json!({
+                    "protocolVersion": LEGACY_VERSION, "capabilities": {}, "clientInfo": client_info(),
+                });
+                let greeting = self.expect_answer("initialize", hello);
+                assert_eq!(greeting["protocolVersion"], LEGACY_VERSION, "{greeting}");
+                self.notify("notifications/initialized", Value::Null);
+                greeting
+            }
+            Era::Modern => {
+                let greeting = self.expect_answer("server/discover", json!({}));
+                let versions = greeting["supportedVersions"].as_array();
+                let speaks_ours = versions.is_some_and(|versions| versions.iter().any(|found| found == MODERN_VERSION));
+                assert!(speaks_ours, "{MODERN_VERSION} is not among supportedVersions: {greeting}");
+                greeting
+            }
+        }
+    }
+
+    #[track_caller]
+    fn expect_answer(&mut self, method: &str, params: Value) -> Value {
+        self.request(method, params).unwrap_or_else(|error| panic!("{method}: {error:?}"))
+    }
+
+    /// What the server said of itself when it was greeted: name, version, capabilities, instructions.
+    pub fn greeting(&self) -> &Value {
+        &self.greeting
+    }
+
+    /// The process id of the server.
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// How long to wait for each answer from now on.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    /// Calls a tool and waits for its result. A progress token goes along, as Claude Code sends one with every call.
+    #[track_caller]
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Result<ToolResult, RpcError> {
+        let id = self.send_call(tool, arguments);
+        self.answer(id).map(ToolResult::read)
+    }
+
+    /// Calls a tool and does not wait; [`Self::answer`] gives the raw result.
+    #[track_caller]
+    pub fn send_call(&mut self, tool: &str, arguments: Value) -> RequestId {
+        let token = self.next_id;
+        let mut params = json!({ "name": tool, "_meta": { "progressToken": token } });
+        params["arguments"] = arguments;
+        self.send_request("tools/call", params)
+    }
+
+    /// The tools that the server lists, as it describes them.
+    #[track_caller]
+    pub fn tools(&mut self) -> Vec<Value> {
+        let list = self.expect_answer("tools/list", json!({}));
+        list["tools"].as_array().unwrap_or_else(|| panic!("no list of tools: {list}")).clone()
+    }
+
+    /// Sends a request and waits for its answer.
+    #[track_caller]
+    pub fn request(&mut self, method: &str, params: Value) -> Result<Value, RpcError> {
+        let id = self.send_request(method, params);
+        self.answer(id)
+    }
+
+    /// Sends a request and does not wait, so that several can be under way at once.
+    #[track_caller]
+    pub fn send_request(&mut self, method: &str, params: Value) -> RequestId {
+        let id = self.next_id;
+        self.next_id += 1;
+        let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
+        let params = self.sign(params);
+        if !params.is_null() {
+            message["params"] = params;
+        }
+        self.send_line(&message.to_string());
+        RequestId(id)
+    }
+
+    /// Sends a notification.
+    #[track_caller]
+    pub fn notify(&mut self, method: &str, params: Value) {
+        let mut message = json!({ "jsonrpc": "2.0", "method": method });
+        if !params.is_null() {
+            message["params"] = params;
+        }
+        self.send_line(&message.to_string());
+    }
+
+    /// Takes back a request, as a host does when its user interrupts.
+    #[track_caller]
+    pub fn cancel(&mut self, id: RequestId) {
+        self.notify("notifications/cancelled", json!({ "requestId": id.0, "reason": "the test takes it back" }));
+    }
+
+    /// In the modern era every request says who asks, in which version, and what the client can do.
+    fn sign(&self, mut params: Value) -> Value {
+        if self.era == Era::Modern {
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN_VERSION.into();
+            params["_meta"]["io.modelcontextprotocol/clientInfo"] = client_info();
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        }
+        params
+    }
+
+    /// Sends one line as it is, message or not.
+    #[track_caller]
+    pub fn send_line(&mut self, line: &str) {
+        let stdin = self.stdin.as_mut().expect("the connection is open until it is closed or dropped");
+        if let Err(error) = writeln!(stdin, "{line}").and_then(|()| stdin.flush()) {
+            panic!("the server does not take {line}: {error}; standard error: {}", self.stderr());
+        }
+    }
+
+    /// Waits for the answer to a request.
+    #[track_caller]
+    pub fn answer(&mut self, id: RequestId) -> Result<Value, RpcError> {
+        let deadline = Instant::now() + self.patience;
+        loop {
+            if let Some(answer) = self.answers.remove(&id.0) {
+                return answer;
+            }
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.take(&line),
+                Err(why) => {
+                    let why = match why {
+                        RecvTimeoutError::Timeout => format!("no answer within {:?}", self.patience),
+                        RecvTimeoutError::Disconnected => "the server closed its output".to_owned(),
+                    };
+                    panic!("{why} to request {}; standard error: {}", id.0, self.stderr());
+                }
+            }
+        }
+    }
+
+    /// The parameters of the notifications of one method that have come so far.
+    #[track_caller]
+    pub fn notifications(&mut self, method: &str) -> Vec<Value> {
+        while let Ok(line) = self.lines.try_recv() {
+            self.take(&line);
+        }
+        self.notifications.iter().filter(|(name, _)| name == method).map(|(_, params)| params.clone()).collect()
+    }
+
+    #[track_caller]
+    fn take(&mut self, line: &str) {
+        match Message::parse(line) {
+            Ok(Message::Answer { id, answer }) => match id.as_u64().filter(|id| *id < self.next_id) {
+                Some(id) => drop(self.answers.insert(id, answer)),
+                // Allowed only as the answer to a line whose id could not be read.
+                None => assert!(id.is_null() && answer.is_err(), "an answer to nothing that was asked: {line}"),
+            },
+            Ok(Message::Request { id, method }) => self.refuse(&id, &method),
+            Ok(Message::Notification { method, params }) => self.notifications.push((method, params)),
+            Err(why) => panic!(
+                "standard output carries what is not a message ({why}): {line:?}; standard error: {}",
+                self.stderr()
+            ),
+        }
+    }
+
+    /// Answers a server's own request: this client declares no capabilities, so there is only `ping` to grant.
+    #[track_caller]
+    fn refuse(&mut self, id: &Value, method: &str) {
+        let answer = match method {
+            "ping" => json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
+            _ => json!({
+                "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": format!("no method {method}") },
+            }),
+        };
+        self.send_line(&answer.to_string());
+    }
+
+    /// What the server has written to standard error so far.
+    pub fn stderr(&self) -> String {
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether the server still runs.
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().expect("a child of this process can be waited for").is_none()
+    }
+
+    /// Closes the connection and waits for the server to end by itself.
+    #[track_caller]
+    pub fn close(mut self) -> Closed {
+        drop(self.stdin.take());
+        let ended = self.wait(END_DEADLINE);
+        let status = ended.unwrap_or_else(|| panic!("still running {END_DEADLINE:?} after its input was closed"));
+        Closed { status, stderr: self.stderr() }
+    }
+
+    /// Ends the server at once, as a host or a power cut does, without a chance to tidy up.
+    pub fn kill(mut self) {
+        end(&mut self.child);
+        // What a killed server wrote last may be half a line, and is not judged when the client is dropped.
+        self.stdin = None;
+    }
+
+    /// Waits for the server to end, and checks what it still wrote.
+    #[track_caller]
+    fn wait(&mut self, deadline: Duration) -> Option<ExitStatus> {
+        let status = poll(deadline, || self.child.try_wait().expect("a child of this process can be waited for"))?;
+        // The rest of its output is in the pipe by now; a child that it left behind may hold the pipe open.
+        while let Ok(line) = self.lines.recv_timeout(Duration::from_millis(200)) {
+            if let Err(why) = Message::parse(&line) {
+                panic!("standard output carries what is not a message ({why}): {line:?}");
+            }
+        }
+        Some(status)
+    }
+}
+
+impl Drop for McpClient {
+    fn drop(&mut self) {
+        let was_open = self.stdin.take().is_some();
+        if thread::panicking() || !was_open {
+            return end(&mut self.child);
+        }
+        let ended = self.wait(END_DEADLINE);
+        if ended.is_none() {
+            end(&mut self.child);
+            panic!("the server ran on for {END_DEADLINE:?} after its input was closed; {}", self.stderr());
+        }
+    }
+}
+
+fn client_info() -> Value {
+    json!({ "name": "jikime-memory-tests", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// Passes each line on; what follows the last line end is a line too, and fails as one.
+fn read_lines(stdout: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut stdout = BufReader::new(stdout);
+        let mut line = Vec::new();
+        while stdout.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+            let text = String::from_utf8_lossy(&line);
+            // Only the line end itself is cut, so that an empty line is seen as one.
+            let text = text.strip_suffix('\n').map_or_else(|| format!("{text} (cut off)"), str::to_owned);
+            if sender.send(text).is_err() {
+                return;
+            }
+            line.clear();
+        }
+    });
+    receiver
+}
+
+fn keep_text(mut stderr: ChildStderr) -> Arc<Mutex<String>> {
+    let kept = Arc::new(Mutex::new(String::new()));
+    let text = Arc::clone(&kept);
+    thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(length @ 1..) = stderr.read(&mut bytes) {
+            let piece = String::from_utf8_lossy(&bytes[..length]);
+            text.lock().unwrap_or_else(PoisonError::into_inner).push_str(&piece);
+        }
+    });
+    kept
+}

@@ -1,0 +1,204 @@
+//! A place of its own for each test: a project, a home directory, and an environment in which nothing else is set.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::fixtures::{recorded_event, replace_texts};
+use crate::mcp_client::{Era, McpClient};
+use crate::outcome::{Outcome, run_to_end};
+
+/// How long a command may take. Generous, because a test is not a benchmark: what must be fast measures `elapsed`.
+const COMMAND_DEADLINE: Duration = Duration::from_secs(60);
+
+/// The time zone of every sandbox: far from UTC, on the other side of midnight from America, and without summer time.
+const TIME_ZONE: &str = "Asia/Seoul";
+
+/// Variables without which programs do not start at all on some platform, and which point at nothing of the user's.
+const INHERITED: [&str; 4] = ["PATH", "SystemRoot", "SystemDrive", "PATHEXT"];
+
+/// Where Cargo put the programs under test. Made by [`binaries!`](crate::binaries), because Cargo tells only the tests.
+#[derive(Debug, Clone)]
+pub struct Binaries {
+    /// The server and command line, `jikime-memory`.
+    pub memory: PathBuf,
+    /// The hooks client, `jikime-hook`.
+    pub hook: PathBuf,
+}
+
+/// The [`Binaries`] of this build.
+#[macro_export]
+macro_rules! binaries {
+    () => {
+        $crate::Binaries {
+            memory: ::std::path::PathBuf::from(env!("CARGO_BIN_EXE_jikime-memory-under-test")),
+            hook: ::std::path::PathBuf::from(env!("CARGO_BIN_EXE_jikime-hook-under-test")),
+        }
+    };
+}
+
+/// A [`Sandbox`] with a git project in it, ready to run the programs of this build.
+#[macro_export]
+macro_rules! sandbox {
+    () => {
+        $crate::Sandbox::new($crate::binaries!())
+    };
+}
+
+/// A temporary directory with `project/` and `home/`, removed when it is dropped.
+#[derive(Debug)]
+pub struct Sandbox {
+    root: TempDir,
+    binaries: Binaries,
+    environment: Vec<(OsString, OsString)>,
+}
+
+impl Sandbox {
+    /// A sandbox whose project is the root of a git checkout, as most projects are.
+    pub fn new(binaries: Binaries) -> Self {
+        let sandbox = Self::without_git(binaries);
+        sandbox.write(".git/HEAD", "ref: refs/heads/main\n");
+        sandbox
+    }
+
+    /// A sandbox whose project is a plain directory.
+    pub fn without_git(binaries: Binaries) -> Self {
+        let root = tempfile::Builder::new().prefix("jikime-").tempdir().expect("a temporary directory can be made");
+        let sandbox = Self { root, binaries, environment: Vec::new() };
+        for directory in [sandbox.project(), sandbox.home(), sandbox.temporary()] {
+            fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
+        }
+        sandbox
+    }
+
+    /// The directory that holds everything of this sandbox. Links are resolved, so that printed paths compare.
+    pub fn root(&self) -> PathBuf {
+        fs::canonicalize(self.root.path()).expect("the sandbox exists as long as its value")
+    }
+
+    /// The project, and the working directory of every command.
+    pub fn project(&self) -> PathBuf {
+        self.root().join("project")
+    }
+
+    /// The home directory.
+    pub fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    /// The project's store, whether or not it exists yet.
+    pub fn store(&self) -> PathBuf {
+        self.project().join(".jikime").join("memory")
+    }
+
+    fn temporary(&self) -> PathBuf {
+        self.root().join("tmp")
+    }
+
+    /// Sets a variable for every command built from now on.
+    pub fn set_variable(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
+        self.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Writes a file below the project, with the folders it needs, and gives its path.
+    #[track_caller]
+    pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.project().join(path);
+        let parent = path.parent().expect("a file below the project has a folder");
+        fs::create_dir_all(parent).unwrap_or_else(|error| panic!("{}: {error}", parent.display()));
+        fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        path
+    }
+
+    /// Reads a file below the project.
+    #[track_caller]
+    pub fn read(&self, path: impl AsRef<Path>) -> String {
+        let path = self.project().join(path);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The project's daily logs joined in order of their days; empty when there are none.
+    pub fn logs(&self) -> String {
+        let Ok(entries) = fs::read_dir(self.store()) else { return String::new() };
+        let is_log =
+            |name: &str| name.len() == "2026-01-28.md".len() && name.starts_with("20") && name.ends_with(".md");
+        let mut names: Vec<PathBuf> = entries
+            .filter_map(Result::ok)
+            .filter(|entry| entry.file_name().to_str().is_some_and(is_log))
+            .map(|entry| entry.path())
+            .collect();
+        names.sort();
+        names.iter().map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
+    }
+
+    /// A recorded event as the host would have sent it from this sandbox; see [`recorded_event`].
+    #[track_caller]
+    pub fn event(&self, name: &str) -> Value {
+        let mut event = recorded_event(name);
+        replace_texts(&mut event, "/home/dev/project", &self.project().to_string_lossy());
+        replace_texts(&mut event, "/home/dev", &self.home().to_string_lossy());
+        event
+    }
+
+    /// `jikime-memory`, in the project, with the sandbox's environment.
+    pub fn memory_command(&self) -> Command {
+        self.command(&self.binaries.memory)
+    }
+
+    /// `jikime-hook COMMAND` as the host starts it.
+    pub fn hook_command(&self, command: &str) -> Command {
+        let mut hook = self.command(&self.binaries.hook);
+        hook.arg(command).env("CLAUDE_PROJECT_DIR", self.project()).env("CLAUDECODE", "1");
+        hook
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.project()).env_clear();
+        command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.env("TZ", TIME_ZONE);
+        for name in ["HOME", "USERPROFILE"] {
+            command.env(name, self.home());
+        }
+        // What a program leaves in the directory for temporary files goes with the sandbox.
+        for name in ["TMPDIR", "TMP", "TEMP"] {
+            command.env(name, self.temporary());
+        }
+        command.env("APPDATA", self.home().join("AppData/Roaming"));
+        command.env("LOCALAPPDATA", self.home().join("AppData/Local"));
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs `jikime-memory` with `arguments` to its end.
+    #[track_caller]
+    pub fn run_cli<I, S>(&self, arguments: I) -> Outcome
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let mut command = self.memory_command();
+        command.args(arguments);
+        run_to_end(command, "", COMMAND_DEADLINE)
+    }
+
+    /// Runs `jikime-hook COMMAND` to its end with `payload` on its standard input.
+    #[track_caller]
+    pub fn run_hook(&self, command: &str, payload: &str) -> Outcome {
+        run_to_end(self.hook_command(command), payload, COMMAND_DEADLINE)
+    }
+
+    /// Starts `jikime-memory serve` and greets it in the manner of `era`.
+    #[track_caller]
+    pub fn serve(&self, era: Era) -> McpClient {
+        let mut command = self.memory_command();
+        command.arg("serve");
+        McpClient::start(command, era)
+    }
+}

@@ -1,0 +1,210 @@
+//! Bad input gets a clear answer and loses nothing: the same server goes on and finds what it held before.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::fs;
+
+use harness::{Era, McpClient, Sandbox, sandbox};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+const KEPT: &str = "Webhooks are acknowledged after the commit.";
+
+fn serve(sandbox: &Sandbox) -> McpClient {
+    sandbox.run_cli(["save", "decision", KEPT]).success();
+    sandbox.serve(Era::Legacy)
+}
+
+fn still_works(client: &mut McpClient) {
+    let result = client.call("memory_search", json!({ "query": "webhooks commit" })).unwrap();
+    assert_eq!(result.expect_success()["results"][0]["snippet"], KEPT);
+}
+
+#[rstest]
+#[case::empty_query("memory_search", json!({"query": " "}), "query is empty")]
+#[case::no_query("memory_search", json!({}), "missing field `query`")]
+#[case::score_of_seven("memory_search", json!({"query": "x", "minScore": 7}), "from 0 to 1")]
+#[case::no_results("memory_search", json!({"query": "x", "maxResults": 0}), "from 1 to 50")]
+#[case::unknown_type("memory_search", json!({"query": "x", "type": "idea"}), "`error_fix`")]
+#[case::unknown_field("memory_search", json!({"query": "x", "limit": 3}), "`maxResults`")]
+#[case::no_date("memory_search", json!({"query": "x", "since": "last week"}), "2026-01-28")]
+#[case::metadata("memory_save", json!({"type": "decision", "content": "x", "metadata": "{"}), "not JSON")]
+#[case::blank("memory_save", json!({"type": "decision", "content": "\n"}), "content is empty")]
+#[case::five_megabytes("memory_save", json!({"type": "decision", "content": "x".repeat(5_000_000)}), "5000000 bytes")]
+#[case::unknown_kind("memory_save", json!({"type": "thought", "content": "x"}), "`preference`")]
+#[case::no_such_memory("memory_save", json!({"type": "decision", "content": "x", "supersedes": "abc"}), "no memory")]
+#[case::parent("memory_get", json!({"path": "../../../etc/passwd"}), "without \"..\"")]
+#[case::absolute("memory_get", json!({"path": "/etc/passwd"}), "relative to the project")]
+#[case::windows("memory_get", json!({"path": "C:\\secrets.md"}), "relative to the project")]
+#[case::directory("memory_get", json!({"path": ".jikime/memory"}), "directory")]
+#[case::missing("memory_get", json!({"path": "missing.md"}), "no file .jikime/memory/missing.md")]
+#[case::database("memory_get", json!({"path": ".jikime/memory/memory.db"}), "only Markdown")]
+#[case::line_zero("memory_get", json!({"path": "MEMORY.md", "from": 0}), "count from 1")]
+#[case::both("memory_get", json!({"path": "MEMORY.md", "id": "x"}), "not both")]
+#[case::neither("memory_get", json!({}), "id of a search hit")]
+#[case::reindex_outside("memory_reindex", json!({"path": "../x.md"}), "without \"..\"")]
+#[case::stats_with_arguments("memory_stats", json!({"verbose": true}), "unknown field `verbose`")]
+fn a_call_that_cannot_be_done_says_how_to_mend_it(#[case] tool: &str, #[case] arguments: Value, #[case] says: &str) {
+    let sandbox = sandbox!();
+    let mut client = serve(&sandbox);
+    let result = client.call(tool, arguments).unwrap();
+    let text = result.expect_failure();
+    assert!(text.contains(says), "{text}");
+    assert!(text.starts_with(tool), "{text}");
+    still_works(&mut client);
+}
+
+#[rstest]
+#[case::one_megabyte("commit ".repeat(150_000))]
+#[case::quotes("\"commit".to_owned())]
+#[case::operators("webhooks NEAR(commit, 3) AND NOT acknowledged*".to_owned())]
+#[case::columns("title:webhooks -body:commit ^after (".to_owned())]
+#[case::nul("webhooks\0commit".to_owned())]
+#[case::sql("webhooks'; DROP TABLE memories; --".to_owned())]
+fn what_is_an_operator_elsewhere_is_a_word_here(#[case] query: String) {
+    let sandbox = sandbox!();
+    let mut client = serve(&sandbox);
+    let result = client.call("memory_search", json!({ "query": query, "minScore": 0 })).unwrap();
+    assert_eq!(result.expect_success()["results"][0]["snippet"], KEPT);
+}
+
+#[test]
+fn a_query_without_words_and_one_about_nothing_known_are_answered_with_the_reason() {
+    let sandbox = sandbox!();
+    let mut client = serve(&sandbox);
+    for (query, reason) in [("!?*", "no letters or digits"), ("zebra", "shares a word")] {
+        let result = client.call("memory_search", json!({ "query": query })).unwrap();
+        let output = result.expect_success();
+        assert_eq!((&output["results"], &output["count"]), (&json!([]), &json!(0)));
+        assert!(output["notice"].as_str().unwrap().contains(reason), "{output:#}");
+    }
+}
+
+#[test]
+fn lines_past_the_end_are_answered_with_where_the_end_is() {
+    let sandbox = sandbox!();
+    sandbox.write(".jikime/memory/MEMORY.md", "one\ntwo\nthree\n");
+    let mut client = serve(&sandbox);
+    let beyond = client.call("memory_get", json!({ "path": "MEMORY.md", "from": 9 })).unwrap();
+    let beyond = beyond.expect_success();
+    assert_eq!((&beyond["content"], &beyond["total_lines"]), (&json!(""), &json!(3)));
+    assert_eq!(beyond["notice"], "the file ends at line 3");
+    let over = client.call("memory_get", json!({ "path": "MEMORY.md", "from": 2, "lines": 9 })).unwrap();
+    let over = over.expect_success();
+    assert_eq!((&over["content"], &over["end_line"]), (&json!("two\nthree"), &json!(3)));
+    assert_eq!(over["notice"], "the file ends at line 3");
+}
+
+#[test]
+fn control_characters_and_secrets_are_kept_apart_from_what_is_kept() {
+    let sandbox = sandbox!();
+    let mut client = serve(&sandbox);
+    let secret = format!("gh{}_{}", "p", "a1B2".repeat(9));
+    let content = format!("nul \0 and bell \u{7}, password={secret}");
+    let saved = client.call("memory_save", json!({ "type": "learning", "content": content })).unwrap();
+    let id = saved.expect_success()["id"].clone();
+    let kept = client.call("memory_get", json!({ "id": id })).unwrap().expect_success()["content"].clone();
+    let kept = kept.as_str().unwrap();
+    assert!(kept.starts_with("nul \0 and bell \u{7}, password=[REDACTED:"), "{kept:?}");
+    assert!(!sandbox.logs().contains(&secret) && !sandbox.logs().contains('\0'));
+}
+
+#[test]
+fn a_file_that_is_not_utf8_is_refused_and_its_neighbours_are_found() {
+    let sandbox = sandbox!();
+    sandbox.write(".jikime/memory/latin.md", b"# Caf\xe9\n\nThe espresso machine is calibrated weekly.\n");
+    let mut client = serve(&sandbox);
+    let refused = client.call("memory_get", json!({ "path": "latin.md" })).unwrap();
+    assert!(refused.expect_failure().contains("not UTF-8"));
+    still_works(&mut client);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_store_is_neither_opened_nor_indexed() {
+    let sandbox = sandbox!();
+    let outside = sandbox.write("secret.md", "The vault code is written on the walrus.");
+    fs::create_dir_all(sandbox.store()).unwrap();
+    std::os::unix::fs::symlink(outside, sandbox.store().join("link.md")).unwrap();
+    std::os::unix::fs::symlink(sandbox.project(), sandbox.store().join("folder")).unwrap();
+    let mut client = serve(&sandbox);
+    for path in ["link.md", "folder/secret.md"] {
+        let refused = client.call("memory_get", json!({ "path": path })).unwrap();
+        assert!(refused.expect_failure().contains("out of the store"), "{path}");
+    }
+    let found = client.call("memory_search", json!({ "query": "walrus vault code" })).unwrap();
+    assert_eq!(found.expect_success()["count"], 0);
+}
+
+#[test]
+fn a_database_full_of_garbage_is_set_aside_rebuilt_and_said() {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", KEPT]).success();
+    for ending in ["-wal", "-shm"] {
+        let _ = fs::remove_file(sandbox.store().join(format!("memory.db{ending}")));
+    }
+    for name in ["memory.db", "index.db"] {
+        sandbox.write(format!(".jikime/memory/{name}"), "garbage ".repeat(4_000));
+    }
+    let mut client = sandbox.serve(Era::Modern);
+    still_works(&mut client);
+    let stats = client.call("memory_stats", json!({})).unwrap();
+    let problems = stats.expect_success()["problems"].to_string();
+    assert!(problems.contains("set aside as memory.db.damaged-"), "{problems}");
+}
+
+#[test]
+fn a_store_of_a_newer_program_is_read_and_what_is_captured_waits_in_the_spool() {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", KEPT]).success();
+    let db = rusqlite::Connection::open(sandbox.store().join("memory.db")).unwrap();
+    db.pragma_update(None, "user_version", 77).unwrap();
+    db.pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap();
+    drop(db);
+    let log = sandbox.logs();
+
+    let mut client = sandbox.serve(Era::Modern);
+    let found = client.call("memory_search", json!({ "query": "webhooks commit" })).unwrap();
+    let found = found.expect_success();
+    assert_eq!(found["results"][0]["snippet"], KEPT);
+    assert!(found["notice"].as_str().unwrap().contains("read-only"), "{found:#}");
+    let refused = client.call("memory_save", json!({ "type": "decision", "content": "new" })).unwrap();
+    assert!(refused.expect_failure().contains("update jikime-memory"));
+    let event = sandbox.event("UserPromptSubmit").to_string();
+    sandbox.run_hook("memory-prompt-save", &event).success().printed_nothing();
+    assert_eq!(sandbox.logs(), log);
+    assert_eq!(client.call("memory_stats", json!({})).unwrap().expect_success()["queue"], 1);
+}
+
+#[test]
+fn a_long_term_memory_of_twenty_megabytes_is_loaded_in_part_and_searched_whole() {
+    let sandbox = sandbox!();
+    let mut text = String::from("# Memory\n\n");
+    for n in 0..200_000 {
+        text.push_str(&format!("- line {n} of a very long memory with many words that are all alike, alas\n"));
+        if n % 50 == 0 {
+            text.push_str(&format!("\n## Part {n}\n\n"));
+        }
+    }
+    text.push_str("\n## The needle\n\nThe ocelot sleeps under the stairs of the test bench.\n");
+    text.push_str(&"padding ".repeat((20_000_000 - text.len().min(20_000_000)) / 8));
+    sandbox.write(".jikime/memory/MEMORY.md", &text);
+    let mut client = sandbox.serve(Era::Modern);
+    let loaded = client.call("memory_load", json!({})).unwrap();
+    let loaded = loaded.expect_success();
+    assert_eq!(loaded["truncated"], true);
+    assert!(loaded["content"].as_str().unwrap().len() <= 40_000);
+    assert!(loaded["notice"].as_str().unwrap().contains("memory_get opens them"), "{}", loaded["notice"]);
+    let found = client.call("memory_search", json!({ "query": "where does the ocelot sleep?" })).unwrap();
+    assert!(found.expect_success()["results"][0]["snippet"].as_str().unwrap().contains("ocelot"));
+}
+
+#[test]
+fn a_wrong_tool_and_a_wrong_method_do_not_end_the_server() {
+    let sandbox = sandbox!();
+    let mut client = serve(&sandbox);
+    assert_eq!(client.call("memory_dance", json!({})).unwrap_err().code, -32602);
+    assert_eq!(client.request("no/such/method", json!({})).unwrap_err().code, -32601);
+    client.send_line("this is no message");
+    still_works(&mut client);
+}

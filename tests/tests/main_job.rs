@@ -1,0 +1,146 @@
+//! The main job, through the real programs: events as the host sends them go in, and any host finds them again, also after
+//! both databases are gone.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::fs;
+
+use harness::{Era, McpClient, Sandbox, sandbox};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+/// What the recorded events leave in memory, by a question that finds it and a word of the answer.
+const REMEMBERED: [(&str, &str, &str); 5] = [
+    ("RIG-HELLO", "user_prompt", "RIG-HELLO"),
+    ("what was asked with the rigcmd command?", "user_prompt", "/rigcmd with args"),
+    ("which files were modified, notes.txt?", "tool_usage", "notes.txt"),
+    ("exit code 3 of the failed bash command", "error", "Exit code 3"),
+    ("the second probe", "assistant_response", "The second probe is still out."),
+];
+
+fn send_recorded_events(sandbox: &Sandbox) {
+    for (command, event) in [
+        ("memory-prompt-save", "UserPromptSubmit"),
+        ("memory-prompt-save", "UserPromptSubmit.slash-command"),
+        ("memory-prompt-save", "UserPromptSubmit.task-notification"),
+        ("memory-track", "PostToolUse.Edit"),
+        ("memory-track", "PostToolUse.Write"),
+        ("memory-track", "PostToolUse.Bash"),
+        ("memory-track", "PostToolUse.Read"),
+        ("memory-track", "PostToolUse.mcp__mini__recall"),
+        ("memory-track", "PostToolUseFailure.Bash"),
+        ("memory-complete", "Stop"),
+        ("memory-complete", "Stop.background"),
+    ] {
+        let outcome = sandbox.run_hook(command, &sandbox.event(event).to_string());
+        outcome.success().printed_nothing().complained_of_nothing();
+    }
+    // The turn of the session that used tools ends, too.
+    let mut stop = sandbox.event("Stop");
+    stop["session_id"] = sandbox.event("PostToolUse.Edit")["session_id"].clone();
+    stop["last_assistant_message"] = "The notes are written.".into();
+    sandbox.run_hook("memory-complete", &stop.to_string()).success().complained_of_nothing();
+}
+
+fn search(client: &mut McpClient, query: &str) -> Value {
+    let result = client.call("memory_search", json!({ "query": query })).unwrap();
+    result.expect_success().clone()
+}
+
+fn found(client: &mut McpClient) -> Vec<Value> {
+    let mut all = Vec::new();
+    for (question, kind, text) in REMEMBERED {
+        let output = search(client, question);
+        let hits = output["results"].as_array().unwrap();
+        let hit = hits.iter().find(|hit| hit["type"] == kind && hit["snippet"].as_str().unwrap().contains(text));
+        let hit = hit.unwrap_or_else(|| panic!("{question:?} does not find {text:?}: {output:#}"));
+        let by_id = client.call("memory_get", json!({ "id": hit["id"] })).unwrap().expect_success().clone();
+        assert!(by_id["content"].as_str().unwrap().contains(text), "{by_id:#}");
+        let lines = hit["end_line"].as_i64().unwrap() - hit["start_line"].as_i64().unwrap() + 1;
+        let arguments = json!({ "path": hit["path"], "from": hit["start_line"], "lines": lines });
+        let by_path = client.call("memory_get", arguments).unwrap().expect_success().clone();
+        assert!(by_path["content"].as_str().unwrap().contains(text), "{by_path:#}");
+        all.push(output);
+    }
+    all
+}
+
+#[rstest]
+#[case::legacy(Era::Legacy)]
+#[case::modern(Era::Modern)]
+fn recorded_events_are_found_and_found_again_after_both_databases_were_deleted(#[case] era: Era) {
+    let sandbox = sandbox!();
+    send_recorded_events(&sandbox);
+    let mut client = sandbox.serve(era);
+    let before = found(&mut client);
+    let closed = client.close();
+    assert!(closed.status.success(), "{closed:?}");
+
+    for name in ["memory.db", "index.db"] {
+        for ending in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(sandbox.store().join(format!("{name}{ending}")));
+        }
+    }
+    let mut client = sandbox.serve(era);
+    assert_eq!(found(&mut client), before);
+}
+
+#[test]
+fn what_a_hook_captures_while_a_server_runs_is_found_at_once() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Modern);
+    assert_eq!(search(&mut client, "RIG-HELLO")["count"], 0);
+    let event = sandbox.event("UserPromptSubmit").to_string();
+    sandbox.run_hook("memory-prompt-save", &event).success().complained_of_nothing();
+    assert_eq!(search(&mut client, "RIG-HELLO")["count"], 1);
+    sandbox.run_hook("memory-prompt-save", &event).success().complained_of_nothing();
+    assert_eq!(search(&mut client, "RIG-HELLO")["count"], 1, "the same event twice is one memory");
+}
+
+#[test]
+fn a_prompt_of_an_older_host_is_remembered_as_well() {
+    let sandbox = sandbox!();
+    let event = sandbox.event("2.1.20/UserPromptSubmit").to_string();
+    sandbox.run_hook("memory-prompt-save", &event).success().complained_of_nothing();
+    sandbox.run_hook("memory-complete", &sandbox.event("2.1.20/Stop").to_string()).success().complained_of_nothing();
+    assert!(sandbox.logs().contains("**User Prompt**: RIG-HELLO"), "{}", sandbox.logs());
+}
+
+#[rstest]
+#[case::not_json("memory-track", "{")]
+#[case::nothing("memory-complete", "")]
+#[case::another_shape("memory-prompt-save", "[1, 2]")]
+#[case::no_such_command("memory-dance", "{}")]
+fn a_hook_ends_well_whatever_it_is_given(#[case] command: &str, #[case] input: &str) {
+    let sandbox = sandbox!();
+    let outcome = sandbox.run_hook(command, input);
+    outcome.success().printed_nothing();
+    assert!(outcome.stderr.starts_with("jikime-hook: "), "{outcome:?}");
+}
+
+#[test]
+fn nothing_is_captured_for_users_who_keep_no_history() {
+    let mut sandbox = sandbox!();
+    sandbox.set_variable("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "1");
+    let event = sandbox.event("UserPromptSubmit").to_string();
+    sandbox.run_hook("memory-prompt-save", &event).success().printed_nothing().complained_of_nothing();
+    assert_eq!(sandbox.logs(), "");
+}
+
+#[test]
+fn hooks_at_once_on_a_cold_store_lose_nothing() {
+    let sandbox = sandbox!();
+    std::thread::scope(|scope| {
+        for n in 0..24 {
+            let sandbox = &sandbox;
+            scope.spawn(move || {
+                let mut event = sandbox.event("UserPromptSubmit");
+                event["prompt"] = format!("prompt number {n}").into();
+                sandbox.run_hook("memory-prompt-save", &event.to_string()).success().printed_nothing();
+            });
+        }
+    });
+    // What a hook could not write in time waits in the spool for the next one who opens the store.
+    let stats = sandbox.run_cli(["stats", "--json"]).success().json();
+    assert_eq!((&stats["memories"], &stats["queue"]), (&json!(24), &json!(0)), "{stats:#}");
+}

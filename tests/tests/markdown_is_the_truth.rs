@@ -1,0 +1,143 @@
+//! Delete both databases and nothing that was remembered is lost: the same memories, ids and search results come back.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::fs;
+
+use harness::{Era, McpClient, Sandbox, eventually, sandbox};
+use schema::capture::{Destination, Draft, capture};
+use schema::database::Patience;
+use schema::memory::{Attributes, MemoryType};
+use schema::moment::Moment;
+use schema::store::Store;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// How long the server may take to see a change of a file: its debounce, and a busy machine.
+const SEEN: Duration = Duration::from_secs(20);
+
+const TOPICS: [&str; 10] = [
+    "retry queue drops a batch after the deploy",
+    "결제 웹훅 중복 처리",
+    "parse_config panics on an empty file",
+    "세션 쿠키로 인증을 바꾼 이유",
+    "src/billing/webhook.rs acknowledges too early",
+    "error E0308 in the resolver",
+    "캐시 무효화는 Redis pub/sub",
+    "the release branch is cut on Tuesdays",
+    "データベースの移行手順",
+    "graphql schema generation is slow",
+];
+
+fn fill(sandbox: &Sandbox, memories: usize) {
+    let mut store = Store::open(&sandbox.project(), Patience::Server).unwrap();
+    for n in 0..memories {
+        let kind = MemoryType::ALL[n % 11];
+        let topic = TOPICS[(n / 11) % TOPICS.len()];
+        let content = match n % 4 {
+            0 => format!("{topic}, case {n}"),
+            1 => format!("{topic}\n\n```rust\nlet case = {n};\n```"),
+            2 => format!("- {topic}\n- case {n} <!-- not ours -->\n\n## Heading of {n}"),
+            _ => format!("  {topic} #{n}\r\n"),
+        };
+        let long_term = !kind.is_session_data() && n % 5 == 0;
+        let draft = Draft {
+            session_id: format!("session-{}", n % 7),
+            kind,
+            content,
+            at: Moment::from_unix(1_769_000_000 + 613 * n as i64, Some(32_400)).unwrap(),
+            attributes: Attributes { importance: (n % 3 == 0).then_some(2), ..Attributes::default() },
+            destination: if long_term { Destination::LongTerm } else { Destination::DailyLog },
+        };
+        capture(&mut store, draft).unwrap();
+    }
+}
+
+fn memories(sandbox: &Sandbox) -> Vec<Value> {
+    let listed = sandbox.run_cli(["list", "--json", "-n", "100000"]).success().json();
+    let mut memories = listed.as_array().unwrap().clone();
+    memories.sort_by_key(|memory| memory["id"].as_str().unwrap().to_owned());
+    memories
+}
+
+fn answers(sandbox: &Sandbox) -> Vec<Value> {
+    TOPICS.iter().map(|topic| sandbox.run_cli(["search", "--json", "-n", "20", topic]).success().json()).collect()
+}
+
+#[test]
+fn five_hundred_memories_of_all_types_come_back_from_markdown_alone() {
+    let sandbox = sandbox!();
+    fill(&sandbox, 550);
+    sandbox.run_cli(["index"]).success();
+    let (before, found) = (memories(&sandbox), answers(&sandbox));
+    assert_eq!(before.len(), 550);
+    assert!(found.iter().all(|answer| answer["count"].as_u64().unwrap() >= 10), "{found:#?}");
+    for name in fs::read_dir(sandbox.store()).unwrap().map(|item| item.unwrap().path()) {
+        if name.to_string_lossy().contains(".db") {
+            fs::remove_file(name).unwrap();
+        }
+    }
+    sandbox.run_cli(["index"]).success();
+    assert_eq!(memories(&sandbox), before);
+    assert_eq!(answers(&sandbox), found);
+    sandbox.run_cli(["index", "--full"]).success();
+    assert_eq!(memories(&sandbox), before);
+    assert_eq!(answers(&sandbox), found);
+}
+
+fn snippets(client: &mut McpClient, query: &str) -> Vec<String> {
+    let result = client.call("memory_search", json!({ "query": query })).unwrap();
+    let hits = result.expect_success()["results"].as_array().unwrap().clone();
+    hits.iter().map(|hit| hit["snippet"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_running_server_sees_what_people_write_edit_replace_and_delete() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Modern);
+    assert_eq!(snippets(&mut client, "walrus"), Vec::<String>::new());
+    let note =
+        sandbox.write(".jikime/memory/notes/animals.md", "# Animals\n\nThe walrus guards the release checklist.\n");
+    eventually(SEEN, || snippets(&mut client, "walrus").len() == 1);
+
+    let replacement = note.with_extension("tmp");
+    fs::write(&replacement, "# Animals\n\nThe ocelot guards the release checklist now.\n").unwrap();
+    fs::rename(&replacement, &note).unwrap();
+    eventually(SEEN, || snippets(&mut client, "ocelot").len() == 1);
+    assert_eq!(snippets(&mut client, "walrus"), Vec::<String>::new());
+
+    fs::remove_file(&note).unwrap();
+    eventually(SEEN, || snippets(&mut client, "ocelot").is_empty());
+}
+
+#[test]
+fn an_edit_of_a_decision_changes_it_and_a_deleted_line_forgets_it() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Modern);
+    let save = |client: &mut McpClient, content: &str| {
+        let result =
+            client.call("memory_save", json!({ "type": "decision", "content": content, "longTerm": true })).unwrap();
+        result.expect_success()["id"].as_str().unwrap().to_owned()
+    };
+    let cache = save(&mut client, "Sessions are cached in Redis for five minutes.");
+    save(&mut client, "Releases are cut on Tuesdays.");
+    let path = ".jikime/memory/MEMORY.md";
+    let edited = sandbox.read(path).replace("Redis", "Valkey");
+    let edited: Vec<&str> = edited.lines().filter(|line| !line.contains("Tuesdays")).collect();
+    sandbox.write(path, edited.join("\n"));
+    eventually(SEEN, || !snippets(&mut client, "valkey sessions").is_empty());
+    let content = client.call("memory_get", json!({ "id": cache })).unwrap().expect_success()["content"].clone();
+    assert_eq!(content, "Sessions are cached in Valkey for five minutes.");
+    assert_eq!(snippets(&mut client, "releases tuesdays"), Vec::<String>::new());
+}
+
+#[test]
+fn one_fact_is_one_hit_although_log_and_index_both_hold_it() {
+    let sandbox = sandbox!();
+    let text = "The nightly build publishes to the staging registry.";
+    sandbox.run_cli(["save", "decision", text]).success();
+    sandbox.run_cli(["save", "decision", text, "--long-term"]).success();
+    sandbox.write(".jikime/memory/notes.md", format!("# Builds\n\n{text}\n"));
+    let found = sandbox.run_cli(["search", "--json", "nightly build staging"]).success().json();
+    assert_eq!(found["count"], 1, "{found:#}");
+}
