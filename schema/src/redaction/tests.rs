@@ -56,7 +56,7 @@ fn fill(template: &str) -> String {
 #[case::stripe_test("sk_~test_{run24}", "[REDACTED:stripe-key]")]
 #[case::stripe_webhook("wh~sec_{run32}", "[REDACTED:stripe-key]")]
 #[case::npm("npm~_{run36}", "[REDACTED:npm-token]")]
-#[case::npmrc("//registry.example.org/:_authToken={hex36}", "//registry.npmjs.org/:_authToken=[REDACTED:token]")]
+#[case::npmrc("//registry.example.org/:_authToken={hex36}", "//registry.example.org/:_authToken=[REDACTED:token]")]
 #[case::pypi("pypi~-AgEIcHlwaS5vcmc{run40}", "[REDACTED:pypi-token]")]
 #[case::crates("ci~o{run32}", "[REDACTED:crates-token]")]
 #[case::hugging_face("hf~_{run34}", "[REDACTED:huggingface-token]")]
