@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use rmcp::ServiceExt as _;
 use rmcp::transport::io::stdio_pipes;
+use tokio::sync::mpsc::Sender;
 
 use crate::mcp::Memory;
-use crate::worker::{self, Worker};
+use crate::worker::{self, Work, Worker};
 
-/// How long the worker may take to finish what it was asked before the host ended us. A host that sends a signal kills after
-/// half a second.
-const FINISH: Duration = Duration::from_millis(250);
+/// How long the worker may take to finish what it was asked before a signal came: hosts kill half a second after it.
+const FINISH_AFTER_SIGNAL: Duration = Duration::from_millis(250);
+
+/// The same after the host closed the connection, which leaves time to save and to index.
+const FINISH: Duration = Duration::from_secs(30);
 
 /// The host's session, for memories that are saved without a hook.
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
@@ -24,33 +27,32 @@ pub(crate) fn serve(project: &Path) -> anyhow::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     let signalled = runtime.block_on(async {
-        let service = match Memory::new(work).serve(stdio_pipes()).await {
-            Ok(service) => service,
-            // A host that goes away before it says anything is no fault of anybody.
-            Err(error) => {
-                tracing::debug!("the host ended before the first request: {error}");
-                return false;
-            }
-        };
-        let cancel = service.cancellation_token();
         tokio::select! {
-            ended = service.waiting() => {
-                tracing::debug!("the host ended: {ended:?}");
-                false
-            }
-            () = signal() => {
-                cancel.cancel();
-                true
-            }
+            // First, so that a signal is listened for before the first request is answered.
+            biased;
+            () = signal() => true,
+            () = talk(work) => false,
         }
     });
     // Reading standard input may block a thread for good; the process does not wait for it.
     runtime.shutdown_background();
-    let deadline = Instant::now() + FINISH;
-    while !thread.is_finished() && (!signalled || Instant::now() < deadline) {
+    let deadline = Instant::now() + if signalled { FINISH_AFTER_SIGNAL } else { FINISH };
+    while !thread.is_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(2));
     }
     Ok(())
+}
+
+/// Answers the host until its side of the connection ends.
+async fn talk(work: Sender<Work>) {
+    match Memory::new(work).serve(stdio_pipes()).await {
+        Ok(service) => {
+            let ended = service.waiting().await;
+            tracing::debug!("the host ended: {ended:?}");
+        }
+        // A host that goes away before it says anything is no fault of anybody.
+        Err(error) => tracing::debug!("the host ended before the first request: {error}"),
+    }
 }
 
 /// Waits for the signals by which hosts end a server.

@@ -1,0 +1,160 @@
+//! The MCP server as a host meets it: what it says of itself, that its results are what its schemas promise, how it ends.
+
+use std::time::Duration;
+
+use harness::{Era, McpClient, sandbox};
+use rstest::rstest;
+use schema::layout::Layout;
+use schema::lock::FileLock;
+use schema::tool::MEMORY_FIRST;
+use serde_json::{Value, json};
+
+#[rstest]
+#[case::legacy(Era::Legacy)]
+#[case::modern(Era::Modern)]
+fn the_greeting_carries_the_rules_and_the_list_the_six_tools(#[case] era: Era) {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(era);
+    assert_eq!(client.greeting()["instructions"], MEMORY_FIRST);
+    let tools = client.tools();
+    let seen: Vec<Value> = tools
+        .iter()
+        .map(|tool| json!([tool["name"], tool["title"], tool["annotations"]["readOnlyHint"], tool["_meta"]]))
+        .collect();
+    let at_hand = json!({ "anthropic/alwaysLoad": true });
+    assert_eq!(
+        seen,
+        [
+            json!(["memory_search", "Search memory", true, at_hand]),
+            json!(["memory_get", "Open a memory", true, null]),
+            json!(["memory_load", "Load memory", true, null]),
+            json!(["memory_save", "Save a memory", false, at_hand]),
+            json!(["memory_stats", "Memory statistics", true, null]),
+            json!(["memory_reindex", "Rebuild the index", false, null]),
+        ]
+    );
+    for tool in &tools {
+        let hints = &tool["annotations"];
+        assert_eq!((&hints["destructiveHint"], &hints["idempotentHint"]), (&json!(false), &json!(true)), "{tool:#}");
+        assert_eq!(hints["openWorldHint"], false, "{tool:#}");
+    }
+}
+
+#[test]
+fn every_result_is_what_its_schema_promises_and_is_short_text_as_well() {
+    let sandbox = sandbox!();
+    sandbox.write(".jikime/memory/notes/api.md", "# API\n\n## Limits\n\nThe gateway allows forty requests a second.\n");
+    let mut client = sandbox.serve(Era::Modern);
+    let schemas = client.tools();
+    let mut call = |tool: &str, arguments: Value| {
+        let result = client.call(tool, arguments).unwrap();
+        let schema = schemas.iter().find(|listed| listed["name"] == tool).unwrap();
+        let validator = jsonschema::validator_for(&schema["outputSchema"]).unwrap();
+        let output = result.expect_success().clone();
+        let errors: Vec<String> = validator.iter_errors(&output).map(|error| error.to_string()).collect();
+        assert_eq!(errors, Vec::<String>::new(), "{tool}: {output:#}");
+        assert!(!result.text.is_empty() && !result.text.starts_with('{'), "{tool}: {}", result.text);
+        (output, result.text)
+    };
+    let saved = call(
+        "memory_save",
+        json!({ "type": "decision", "content": "Requests are limited per key.", "metadata": { "context": "SPEC-7" } }),
+    );
+    let old = saved.0["id"].clone();
+    call(
+        "memory_save",
+        json!({ "type": "decision", "content": "Requests are limited per tenant.", "supersedes": old }),
+    );
+    let (found, text) = call("memory_search", json!({ "query": "requests limited", "explain": true }));
+    let flags: Vec<&Value> = found["results"].as_array().unwrap().iter().map(|hit| &hit["flags"]).collect();
+    assert_eq!(flags.last(), Some(&&json!(["superseded"])), "what was replaced comes last: {found:#}");
+    assert!(found["results"].as_array().unwrap().iter().any(|hit| hit["heading"] == "API"), "{found:#}");
+    assert!(text.contains("[decision] 20") && text.contains(".jikime/memory/notes/api.md:"), "{text}");
+    let spec = call("memory_search", json!({ "query": "SPEC-7", "type": "decision" })).0;
+    assert_eq!(spec["results"][0]["id"], old, "metadata is searched as well");
+    call("memory_get", json!({ "id": old }));
+    call("memory_get", json!({ "path": ".jikime/memory/notes/api.md", "from": 3 }));
+    call("memory_load", json!({ "source": "full" }));
+    call("memory_stats", json!({}));
+    call("memory_reindex", json!({ "full": true }));
+}
+
+#[test]
+fn a_host_is_greeted_while_another_process_holds_the_index() {
+    let sandbox = sandbox!();
+    let layout = Layout::new(&sandbox.project());
+    layout.create().unwrap();
+    let lock = FileLock::acquire(&layout.index_lock(), Duration::from_secs(5)).unwrap();
+    // The engine waits for the lock to make its index; the protocol does not wait for the engine.
+    let mut client = sandbox.serve(Era::Modern);
+    assert_eq!(client.tools().len(), 6);
+    drop(lock);
+    assert_eq!(client.call("memory_stats", json!({})).unwrap().expect_success()["memories"], 0);
+}
+
+#[test]
+fn progress_is_told_for_each_file_to_a_host_that_asks() {
+    let sandbox = sandbox!();
+    for n in 0..5 {
+        sandbox.write(
+            format!(".jikime/memory/note-{n}.md"),
+            format!("# Note {n}\n\nWhat note {n} says is long enough to keep.\n"),
+        );
+    }
+    let mut client = sandbox.serve(Era::Legacy);
+    client.call("memory_reindex", json!({ "full": true })).unwrap().expect_success();
+    // A notification may follow the answer; the next answer comes after it.
+    client.call("memory_stats", json!({})).unwrap();
+    let steps: Vec<u64> = client
+        .notifications("notifications/progress")
+        .iter()
+        .map(|step| step["progress"].as_f64().unwrap() as u64)
+        .collect();
+    assert_eq!(steps, [1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn calls_under_way_are_answered_before_the_server_ends_with_its_input() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Legacy);
+    let arguments = json!({ "type": "learning", "content": "The last thing said is kept." });
+    client.send_call("memory_save", arguments);
+    let closed = client.close();
+    assert!(closed.status.success(), "{closed:?}");
+    assert!(sandbox.logs().contains("The last thing said is kept."));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_the_server_with_status_zero() {
+    let sandbox = sandbox!();
+    for signal in ["-TERM", "-INT"] {
+        let client = sandbox.serve(Era::Modern);
+        let process = client.process_id().to_string();
+        std::process::Command::new("kill").args([signal, &process]).status().unwrap();
+        let closed: harness::Closed = wait_without_closing(client);
+        assert!(closed.status.success(), "{signal}: {closed:?}");
+    }
+}
+
+#[cfg(unix)]
+fn wait_without_closing(mut client: McpClient) -> harness::Closed {
+    harness::eventually(Duration::from_secs(10), || !client.is_running());
+    client.close()
+}
+
+#[test]
+fn two_servers_on_one_store_find_what_the_other_saves() {
+    let sandbox = sandbox!();
+    let (mut one, mut other) = (sandbox.serve(Era::Legacy), sandbox.serve(Era::Modern));
+    for n in 0..20 {
+        let writer = if n % 2 == 0 { &mut one } else { &mut other };
+        let arguments = json!({ "type": "learning", "content": format!("finding{n} about the scheduler") });
+        writer.call("memory_save", arguments).unwrap().expect_success();
+    }
+    for n in 0..20 {
+        let reader = if n % 2 == 0 { &mut other } else { &mut one };
+        let found = reader.call("memory_search", json!({ "query": format!("finding{n}") })).unwrap();
+        assert!(found.expect_success()["count"].as_u64().unwrap() >= 1, "finding{n}");
+    }
+}
