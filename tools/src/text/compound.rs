@@ -21,6 +21,11 @@ pub(crate) fn visit(run: &str, folded: &mut String, mut sink: impl FnMut(&str, R
     if run.len() <= LONGEST_TOKEN && run.bytes().all(|b| b.is_ascii_lowercase()) {
         return sink(run, 0..run.len(), Role::Whole);
     }
+    if let Some((letter, sign)) =
+        [("++", "plusplus"), ("#", "sharp")].iter().find_map(|(sign, spoken)| Some((run.strip_suffix(sign)?, spoken)))
+    {
+        return sink(&(letter.to_ascii_lowercase() + sign), 0..run.len(), Role::Whole);
+    }
     let parts = parts(run);
     let mut emit = |range: &[Part], role| {
         folded.clear();

@@ -28,6 +28,7 @@ use super::*;
 #[case::full_width("ＡＰＩ", "api")]
 #[case::half_width("ｶﾞｽ", "ガス ス")]
 #[case::german("Straße", "strass")]
+#[case::languages("C++, (C#) and F#; issue#12 a#b", "cplusplus csharp and fsharp issu 12 a b")]
 #[case::punctuation("\"*:^()+-~ -- 'x' AND", "x and")]
 fn texts_have_tokens(#[case] text: &str, #[case] expected: &str) {
     assert_eq!(indexed(text), expected);

@@ -46,9 +46,17 @@ fn run_length(rest: &str, wanted: Class) -> usize {
         {
             at += length;
         } else {
-            return at;
+            return at + language_sign(&rest[..at], &rest[at..]);
         }
     }
+}
+
+/// Length of the sign that makes a letter the name of a language: `C++`, `C#`, `F#`.
+fn language_sign(run: &str, behind: &str) -> usize {
+    let sign = if behind.starts_with("++") { 2 } else { usize::from(behind.starts_with('#')) };
+    let is_one_letter = run.len() == 1 && run.as_bytes()[0].is_ascii_alphabetic();
+    let ends_there = behind[sign..].chars().next().and_then(class) != Some(Class::Letter);
+    if is_one_letter && ends_there { sign } else { 0 }
 }
 
 /// Length of what may join two parts of one name at the beginning of `rest`.
