@@ -21,11 +21,11 @@ const RECENT: f32 = 0.04;
 const HALF_LIFE: f32 = 30.0;
 
 /// The share of a better neighbour's relevance that rubs off on what was said around it, and how near that is in seconds.
-const NEIGHBOUR: f32 = 0.05;
+const NEIGHBOUR: f32 = 0.15;
 const NEAR: i64 = 120;
 
 /// Hits of one file of notes, or of one session's course, that stand before those of others.
-const PER_ORIGIN: usize = 4;
+const PER_ORIGIN: usize = 5;
 
 /// The share of common words from which on two passages say the same.
 const SAME: f32 = 0.9;
@@ -167,3 +167,6 @@ fn spread(ranked: Vec<Ranked>) -> Vec<Ranked> {
     first.append(&mut later);
     first
 }
+
+#[cfg(test)]
+mod tests;
