@@ -123,13 +123,15 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
     }
     let place = write(store, &memory, kind)?;
     let project = store.layout().project().to_string_lossy().into_owned();
-    store.transact(|rows| {
+    // The log holds it, so it is kept. A row that cannot be written now comes with the next reading of the log, which is no
+    // longer as it was when it was read last.
+    let _ = store.transact(|rows| {
         rows.insert(&memory, &place, &project)?;
         if prepared.redactions > 0 {
             rows.count("redactions", prepared.redactions)?;
         }
         rows.refresh_session(&memory.session_id)
-    })?;
+    });
     Ok(Captured::Saved { id: memory.id, place })
 }
 

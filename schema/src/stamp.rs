@@ -1,4 +1,4 @@
-//! What tells that a file changed without reading it.
+//! What tells, without reading it, that a file changed or is another one by the same name.
 
 use std::fs;
 use std::path::Path;
@@ -11,6 +11,21 @@ pub struct Stamp {
     pub mtime: i64,
     /// Its size in bytes.
     pub size: i64,
+}
+
+/// Which file a path leads to. Two files by the same name differ, where the platform tells; where it does not, a file in use
+/// cannot be replaced either.
+pub fn identity(path: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
 }
 
 impl Stamp {

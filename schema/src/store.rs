@@ -24,6 +24,7 @@ use crate::layout::Layout;
 use crate::lock::{FileLock, LockError};
 use crate::log_file::LogFileError;
 use crate::moment::Moment;
+use crate::stamp::identity;
 use kind::{Contents, contents, newer_version_in_header};
 
 /// An open store.
@@ -31,6 +32,8 @@ use kind::{Contents, contents, newer_version_in_header};
 pub struct Store {
     layout: Layout,
     db: Connection,
+    /// Which file `memory.db` was when it was opened.
+    identity: Option<(u64, u64)>,
     access: Access,
     patience: Patience,
     notes: Vec<String>,
@@ -120,7 +123,8 @@ impl Store {
             }
             opened => opened?,
         };
-        let mut store = Self { layout, db, access: Access::Full, patience, notes };
+        let identity = identity(&layout.memory_db());
+        let mut store = Self { layout, db, identity, access: Access::Full, patience, notes };
         match contents(&store.db)? {
             Contents::Current => {}
             Contents::Nothing => kind::create(&mut store.db)?,
@@ -145,12 +149,18 @@ impl Store {
         let mut db = database::open_in_memory()?;
         kind::create(&mut db)?;
         let note = format!("the store is read-only: {reason}");
-        Ok(Self { layout, db, access: Access::ReadOnly(reason), patience, notes: vec![note] })
+        let identity = identity(&layout.memory_db());
+        Ok(Self { layout, db, identity, access: Access::ReadOnly(reason), patience, notes: vec![note] })
     }
 
     /// Where the store lies.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Whether `memory.db` is still the file that was opened, not one that was deleted or replaced since.
+    pub fn is_current(&self) -> bool {
+        self.identity == identity(&self.layout.memory_db())
     }
 
     /// Whether it may be written.
@@ -214,15 +224,19 @@ fn set_aside(layout: &Layout, patience: Patience) -> Result<String, StoreError> 
 }
 
 fn is_refusal(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull)
 }
 
 fn refuses_writing(error: &DatabaseError) -> bool {
-    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
     match error {
         DatabaseError::Create { source, .. } => is_refusal(source),
         DatabaseError::Sqlite { source, .. } => {
-            matches!(source.sqlite_error_code(), Some(CannotOpen | PermissionDenied | ReadOnly))
+            matches!(
+                source.sqlite_error_code(),
+                Some(CannotOpen | DiskFull | PermissionDenied | ReadOnly | SystemIoFailure)
+            )
         }
     }
 }

@@ -151,6 +151,10 @@ impl Bench {
     }
 
     fn call(&mut self, call: Call, progress: &ProgressSink) -> Result<Answer, ToolError> {
+        // What could not be written when the store was opened may be writable by now.
+        if matches!(call, Call::Save(_)) && self.open.as_ref().is_some_and(|open| !open.engine.is_writable()) {
+            self.open = None;
+        }
         let open = self.engine()?;
         if open.watcher.is_none() {
             open.engine.refresh()?;
@@ -158,13 +162,16 @@ impl Bench {
         call.run(&mut open.engine, progress)
     }
 
-    /// The open engine; one that could not be opened, or failed, is opened again.
+    /// The open engine; one that could not be opened, failed, or whose files were deleted, is opened again.
     fn engine(&mut self) -> Result<&mut Open, ToolError> {
+        self.open.take_if(|open| !open.engine.is_current());
         match &mut self.open {
             Some(open) => Ok(open),
             none => {
                 let mut engine = Engine::open(&self.project, self.session_id.clone())?;
-                engine.refresh()?;
+                if let Err(error) = engine.refresh() {
+                    tracing::warn!("cannot index what changed: {error}");
+                }
                 let watcher = Watcher::start(engine.store().layout(), self.for_watcher.clone());
                 let watcher = watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok();
                 Ok(none.insert(Open { engine, watcher }))

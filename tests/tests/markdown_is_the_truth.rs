@@ -110,6 +110,23 @@ fn a_running_server_sees_what_people_write_edit_replace_and_delete() {
     eventually(SEEN, || snippets(&mut client, "ocelot").is_empty());
 }
 
+#[cfg(unix)]
+#[test]
+fn databases_deleted_under_a_running_server_are_made_again() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Legacy);
+    sandbox.run_cli(["save", "decision", "The walrus guards the release."]).success();
+    assert_eq!(snippets(&mut client, "walrus").len(), 1);
+    for file in fs::read_dir(sandbox.store()).unwrap().map(|item| item.unwrap().path()) {
+        if file.to_string_lossy().contains(".db") {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    assert_eq!(snippets(&mut client, "walrus").len(), 1);
+    sandbox.run_cli(["save", "decision", "The ocelot guards the tests."]).success();
+    assert_eq!(snippets(&mut client, "ocelot").len(), 1, "the server sees the new database");
+}
+
 #[test]
 fn an_edit_of_a_decision_changes_it_and_a_deleted_line_forgets_it() {
     let sandbox = sandbox!();

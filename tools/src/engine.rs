@@ -46,8 +46,14 @@ impl Engine {
     /// Opens the store of a project. Nothing is indexed yet; [`Engine::refresh`] does that.
     pub fn open(project: &Path, session_id: Option<String>) -> Result<Self, ToolError> {
         let store = Store::open(project, Patience::Server)?;
-        let index = Index::open(&store)?;
-        let untold = store.notes().to_vec();
+        let mut untold = store.notes().to_vec();
+        let index = match Index::open(&store) {
+            Err(ToolError::Unavailable(cause)) => {
+                untold.push(format!("the index is kept in memory for now: {cause}"));
+                Index::in_memory(&store)?
+            }
+            opened => opened?,
+        };
         Ok(Self { store, index, session_id: session_id.unwrap_or_default(), untold })
     }
 
@@ -59,9 +65,20 @@ impl Engine {
     /// Brings rows and chunks in step with every file that changed, and keeps what waits in the spool.
     pub fn refresh(&mut self) -> Result<ReindexOutput, ToolError> {
         if *self.store.access() == Access::Full {
-            spool::drain(&mut self.store, SPOOLED)?;
+            // What cannot be kept now waits on; it must not keep search from working.
+            let _ = spool::drain(&mut self.store, SPOOLED);
         }
         self.reindex_changed(&mut |_| {})
+    }
+
+    /// Whether memories can be saved.
+    pub fn is_writable(&self) -> bool {
+        *self.store.access() == Access::Full
+    }
+
+    /// Whether the databases are still the files that were opened.
+    pub fn is_current(&self) -> bool {
+        self.store.is_current() && self.index.is_current()
     }
 
     /// `memory_search`.

@@ -15,6 +15,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use schema::database::{self, DatabaseError, Patience};
 use schema::layout::Layout;
 use schema::lock::{FileLock, LockError};
+use schema::stamp::identity;
 use schema::store::{Access, Rows, Store};
 
 use crate::error::ToolError;
@@ -31,7 +32,16 @@ const BATCH: usize = 500;
 pub struct Index {
     db: Connection,
     layout: Layout,
-    access: Access,
+    /// Which file it was when it was opened; `None` for an index in memory.
+    identity: Option<(u64, u64)>,
+    /// Whether it is a file, which several processes share.
+    place: Place,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    File,
+    Memory,
 }
 
 /// How long to wait for the right to write.
@@ -56,20 +66,30 @@ impl Index {
     /// Opens the index of a store; one that is damaged or of another version is made anew, and so is one in memory for a
     /// store that may not be written.
     pub fn open(store: &Store) -> Result<Self, ToolError> {
-        let layout = store.layout().clone();
-        let access = store.access().clone();
-        if access != Access::Full {
-            let db = database::open_in_memory()?;
-            create(&db)?;
-            return Ok(Self { db, layout, access });
+        if *store.access() != Access::Full {
+            return Self::in_memory(store);
         }
+        let layout = store.layout().clone();
         let db = match open_current(&layout) {
             Ok(Some(db)) => db,
             Ok(None) => start_over(&layout)?,
             Err(error) if error.is_damage() => start_over(&layout)?,
             Err(error) => return Err(ToolError::Unavailable(crate::error::chain(&error))),
         };
-        Ok(Self { db, layout, access })
+        let identity = identity(&layout.index_db());
+        Ok(Self { db, layout, identity, place: Place::File })
+    }
+
+    /// An index that is no file, for a store in which none can be written.
+    pub fn in_memory(store: &Store) -> Result<Self, ToolError> {
+        let db = database::open_in_memory()?;
+        create(&db)?;
+        Ok(Self { db, layout: store.layout().clone(), identity: None, place: Place::Memory })
+    }
+
+    /// Whether `index.db` is still the file that was opened, not one that was deleted or replaced since.
+    pub fn is_current(&self) -> bool {
+        self.place == Place::Memory || self.identity == identity(&self.layout.index_db())
     }
 
     /// The full-text table.
@@ -79,7 +99,7 @@ impl Index {
 
     /// Takes the right to write, or `None` when another process has it.
     pub fn lock(&self, urgency: Urgency) -> Result<Option<IndexLock>, ToolError> {
-        if self.access != Access::Full {
+        if self.place == Place::Memory {
             return Ok(Some(IndexLock { _file: None }));
         }
         match FileLock::acquire(&self.layout.index_lock(), urgency.limit()) {

@@ -32,7 +32,11 @@ pub fn search(
     let request = Request::of(input)?;
     // What was captured a moment ago is found: rows are taken in first, or scanned when another process indexes.
     if let Some(lock) = index.lock(Urgency::Now)? {
-        index.take_in_memories(store.rows(), &lock)?;
+        match index.take_in_memories(store.rows(), &lock) {
+            // A full disk, for example; then they are scanned as well.
+            Ok(_) | Err(ToolError::Unavailable(_)) => {}
+            Err(error) => return Err(error),
+        }
     }
     let corpus = index.fulltext().corpus(&request.query)?;
     let relevance = Relevance::new(&request.query, &corpus);
