@@ -3,19 +3,31 @@
 /// What the host's settings call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
+    /// SessionStart.
+    Load,
     /// UserPromptSubmit.
     PromptSave,
     /// PostToolUse and PostToolUseFailure.
     Track,
     /// Stop.
     Complete,
+    /// SubagentStop.
+    Subagent,
+    /// PostCompact.
+    Compact,
+    /// SessionEnd.
+    Save,
 }
 
 impl Command {
-    const ALL: [(&'static str, Self, &'static str); 3] = [
+    const ALL: [(&'static str, Self, &'static str); 7] = [
+        ("memory-load", Self::Load, "SessionStart: print the brief"),
         ("memory-prompt-save", Self::PromptSave, "UserPromptSubmit: remember what was asked"),
         ("memory-track", Self::Track, "PostToolUse, PostToolUseFailure: note changes, remember failures"),
         ("memory-complete", Self::Complete, "Stop: remember the answer and what the turn changed"),
+        ("memory-subagent", Self::Subagent, "SubagentStop: remember the report"),
+        ("memory-compact", Self::Compact, "PostCompact: remember the summary"),
+        ("memory-save", Self::Save, "SessionEnd: remember what is still pending"),
     ];
 
     pub(crate) fn parse(name: &str) -> Option<Self> {
@@ -26,7 +38,7 @@ impl Command {
     pub(crate) fn help() -> String {
         let mut text = String::from(
             "jikime-hook: hands one event of Claude Code to the project's memory\n\n\
-             usage: jikime-hook COMMAND < event.json\n\ncommands:\n",
+             usage: jikime-hook COMMAND [--project DIR] < event.json\n\ncommands:\n",
         );
         for (name, _, what) in Self::ALL {
             text.push_str(&format!("  {name:<20} {what}\n"));

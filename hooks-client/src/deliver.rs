@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use schema::brief::{DEFAULT_SIZE, Occasion, brief};
 use schema::capture::{Destination, Draft, Prepared, commit, prepare};
 use schema::database::Patience;
-use schema::hook::{Event, Occurrence, Payload};
+use schema::hook::{Event, Occurrence, Payload, session_context};
 use schema::layout::Layout;
 use schema::memory::{Attributes, MemoryType};
 use schema::moment::Moment;
@@ -21,12 +22,18 @@ const TAKEN_ALONG: usize = 4;
 /// A failure is worth a second look: the importance of memories of it.
 const FAILURE_IMPORTANCE: u8 = 3;
 
-/// Remembers what a payload tells, if it tells anything that `command` is for.
-pub(crate) fn deliver(command: Command, payload: &Payload, project: &Path) -> Result<(), StoreError> {
-    let Some(Occurrence { session_id, event }) = Occurrence::of(payload, project) else { return Ok(()) };
+/// Remembers what a payload tells, if it tells anything that `command` is for, and answers what the host is to be told.
+pub(crate) fn deliver(command: Command, payload: &Payload, project: &Path) -> Result<Option<String>, StoreError> {
+    let Some(Occurrence { session_id, event }) = Occurrence::of(payload, project) else { return Ok(None) };
     let mut ladder = Ladder { layout: Layout::new(project), session_id, now: Moment::now(), store: None };
     match (command, event) {
-        (Command::PromptSave, Event::Prompt(text)) => ladder.keep(MemoryType::UserPrompt, text, ladder.now),
+        (Command::Load, Event::SessionStart(occasion)) => return ladder.brief(occasion),
+        (Command::PromptSave, Event::Prompt(text)) => {
+            // An interrupted turn has no end of its own; what it changed is remembered before the next one begins.
+            let used = ladder.flush();
+            let kept = ladder.keep(MemoryType::UserPrompt, text, ladder.now);
+            used.and(kept)
+        }
         (Command::Track, Event::ToolUse(tool_use)) => ladder.track(&tool_use),
         (Command::Track, Event::Failure(text)) => ladder.keep(MemoryType::Error, text, ladder.now),
         (Command::Complete, Event::TurnEnd(answer)) => {
@@ -34,8 +41,15 @@ pub(crate) fn deliver(command: Command, payload: &Payload, project: &Path) -> Re
             let kept = answer.map_or(Ok(()), |answer| ladder.keep(MemoryType::AssistantResponse, answer, ladder.now));
             used.and(kept)
         }
+        (Command::Subagent, Event::Report { agent_type, text: Some(text) }) => {
+            let text = agent_type.map_or(text.clone(), |kind| format!("{kind}: {text}"));
+            ladder.keep(MemoryType::SubagentResult, text, ladder.now)
+        }
+        (Command::Compact, Event::Compacted(summary)) => ladder.keep(MemoryType::SessionSummary, summary, ladder.now),
+        (Command::Save, Event::SessionEnd) => ladder.end(),
         _ => Ok(()),
     }
+    .map(|()| None)
 }
 
 struct Ladder {
@@ -61,6 +75,31 @@ impl Ladder {
         })
     }
 
+    /// Remembers what is still in the buffer, and tidies up after sessions of yesterday.
+    fn end(&mut self) -> Result<(), StoreError> {
+        track::tidy(&self.layout);
+        self.flush()
+    }
+
+    /// What the host adds to the context of a session that begins, as it wants to be told.
+    fn brief(&mut self, occasion: Occasion) -> Result<Option<String>, StoreError> {
+        let (layout, session_id) = (self.layout.clone(), self.session_id.clone());
+        // A project without a memory is left as it is until there is something to remember.
+        if !layout.memory_db().exists() {
+            return Ok(None);
+        }
+        let project = layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let text = brief(self.store()?.rows(), &project, &session_id, occasion, DEFAULT_SIZE)?;
+        Ok(text.map(|text| session_context(&text)))
+    }
+
+    fn store(&mut self) -> Result<&mut Store, StoreError> {
+        match &mut self.store {
+            Some(store) => Ok(store),
+            none => Ok(none.insert(Store::open(self.layout.project(), Patience::Hook)?)),
+        }
+    }
+
     fn keep(&mut self, kind: MemoryType, content: String, at: Moment) -> Result<(), StoreError> {
         let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
         let draft = Draft {
@@ -80,10 +119,7 @@ impl Ladder {
     }
 
     fn write(&mut self, prepared: &Prepared) -> Result<(), StoreError> {
-        let store = match &mut self.store {
-            Some(store) => store,
-            none => none.insert(Store::open(self.layout.project(), Patience::Hook)?),
-        };
+        let store = self.store()?;
         commit(store, prepared)?;
         spool::drain(store, TAKEN_ALONG).map(drop)
     }

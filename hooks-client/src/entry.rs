@@ -80,10 +80,13 @@ fn remember(command: Command, project: Option<PathBuf>) {
         Ok(project) => project.root,
         Err(error) => return complain(&error),
     };
-    if let Err(fault) = deliver(command, &payload, &root) {
-        let text = format!("{fault}: {}", chain(&fault));
-        hook_log::note(&Layout::new(&root), &text);
-        complain(&text);
+    match deliver(command, &payload, &root) {
+        Ok(answer) => answer.iter().for_each(|answer| print(answer)),
+        Err(fault) => {
+            let text = format!("{fault}: {}", chain(&fault));
+            hook_log::note(&Layout::new(&root), &text);
+            complain(&text);
+        }
     }
 }
 

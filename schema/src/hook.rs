@@ -1,8 +1,10 @@
 //! From the JSON that Claude Code gives a hook to what happened, in our words.
 
+mod answer;
 mod command_line;
 mod event;
 mod wire;
 
+pub use answer::session_context;
 pub use event::{Event, Occurrence, Use};
 pub use wire::{Payload, WireError};

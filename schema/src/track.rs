@@ -2,9 +2,10 @@
 //!
 //! Lines are appended and taken under a lock on the buffer itself, so that a use noted while the buffer is taken is kept.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,9 @@ use crate::store::StoreError;
 
 /// The longest line of a buffer in bytes; a longer one is noted without its end.
 const LINE_LIMIT: usize = 1_024;
+
+/// How long a buffer stays after its session used it last.
+const UNUSED: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
@@ -75,6 +79,20 @@ pub fn take<E: From<StoreError>>(
     }
     buffer.set_len(0).map_err(fault)?;
     Ok(())
+}
+
+/// Removes buffers that have been empty for a day. A younger one may have a writer that has just opened it.
+pub fn tidy(layout: &Layout) {
+    let is_old = |metadata: &fs::Metadata| {
+        metadata.len() == 0 && metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNUSED))
+    };
+    let Ok(listing) = fs::read_dir(layout.track()) else { return };
+    for item in listing.filter_map(Result::ok) {
+        if item.metadata().is_ok_and(|metadata| is_old(&metadata)) {
+            // Another session's end may be tidying as well.
+            let _ = fs::remove_file(item.path());
+        }
+    }
 }
 
 fn whole(buffer: &mut File) -> io::Result<String> {

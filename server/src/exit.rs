@@ -21,6 +21,13 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(status(error))
 }
 
+/// Prints to standard error what a person should know although the command goes on.
+pub(crate) fn warn(text: &str) {
+    use std::io::Write as _;
+    let style = anstyle::AnsiColor::Yellow.on_default().bold();
+    let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {text}");
+}
+
 fn status(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<ToolError>() {
         Some(ToolError::Internal(_)) => INTERNAL,

@@ -98,6 +98,69 @@ fn what_a_hook_captures_while_a_server_runs_is_found_at_once() {
 }
 
 #[test]
+fn a_session_begins_with_what_earlier_ones_concluded() {
+    let sandbox = sandbox!();
+    let start = sandbox.event("SessionStart.startup").to_string();
+    sandbox.run_hook("memory-load", &start).success().printed_nothing().complained_of_nothing();
+    assert!(!sandbox.store().exists(), "a project without a memory is left as it is");
+
+    sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
+    for source in ["startup", "resume", "clear", "compact", "fork"] {
+        let start = sandbox.event(&format!("SessionStart.{source}")).to_string();
+        let answer = sandbox.run_hook("memory-load", &start).success().complained_of_nothing().json();
+        let output = &answer["hookSpecificOutput"];
+        assert_eq!(output["hookEventName"], "SessionStart");
+        let context = output["additionalContext"].as_str().unwrap();
+        assert!(context.starts_with(&format!("<memory-context project=\"project\" source=\"{source}\">")), "{context}");
+        assert!(context.contains("Webhooks are acknowledged after the commit."), "{context}");
+    }
+}
+
+#[test]
+fn reports_summaries_and_what_is_pending_at_the_end_are_remembered() {
+    let sandbox = sandbox!();
+    let edit = sandbox.event("PostToolUse.Edit");
+    let mut end = sandbox.event("SessionEnd.other");
+    end["session_id"] = edit["session_id"].clone();
+    for (command, event) in [
+        ("memory-subagent", sandbox.event("SubagentStop")),
+        ("memory-subagent", sandbox.event("SubagentStop.compaction")),
+        ("memory-compact", sandbox.event("PostCompact.auto")),
+        ("memory-track", edit),
+        ("memory-save", end),
+    ] {
+        sandbox.run_hook(command, &event.to_string()).success().printed_nothing().complained_of_nothing();
+    }
+    let listed = sandbox.run_cli(["list", "--json"]).success().json();
+    let mut kept: Vec<(&str, &str)> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|memory| (memory["type"].as_str().unwrap(), memory["content"].as_str().unwrap()))
+        .collect();
+    kept.sort_unstable();
+    assert_eq!(
+        kept,
+        [
+            ("session_summary", "1. Primary Request and Intent:\n   RIG-SUMMARY two steps were asked for and done."),
+            ("subagent_result", "probe: PROBE-REPORT-1: hello.txt says hello."),
+            ("tool_usage", "Files modified: notes.txt"),
+        ]
+    );
+}
+
+#[test]
+fn what_an_interrupted_turn_changed_is_remembered_with_the_next_prompt() {
+    let sandbox = sandbox!();
+    let edit = sandbox.event("PostToolUse.Edit");
+    let mut prompt = sandbox.event("UserPromptSubmit");
+    prompt["session_id"] = edit["session_id"].clone();
+    sandbox.run_hook("memory-track", &edit.to_string()).success().complained_of_nothing();
+    sandbox.run_hook("memory-prompt-save", &prompt.to_string()).success().complained_of_nothing();
+    assert!(sandbox.logs().contains("**Tool Usage**: Files modified: notes.txt"), "{}", sandbox.logs());
+}
+
+#[test]
 fn a_prompt_of_an_older_host_is_remembered_as_well() {
     let sandbox = sandbox!();
     let event = sandbox.event("2.1.20/UserPromptSubmit").to_string();

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::command_line::changes_something;
 use super::wire::Payload;
+use crate::brief::Occasion;
 
 /// Our own tools' names begin so in the host: what they do is no news to us.
 const OWN_TOOLS: [&str; 2] = ["mcp__jikime-memory__", "mcp__plugin_jikime-memory_"];
@@ -54,6 +55,14 @@ pub enum Event {
     Failure(String),
     /// The agent finished a turn, with this answer if the host told it.
     TurnEnd(Option<String>),
+    /// A session begins, or goes on with a context made anew.
+    SessionStart(Occasion),
+    /// A subagent finished, with this report if the host told it.
+    Report { agent_type: Option<String>, text: Option<String> },
+    /// The context was compacted to this summary.
+    Compacted(String),
+    /// The session ends.
+    SessionEnd,
 }
 
 /// What a tool changed.
@@ -73,6 +82,10 @@ impl Occurrence {
             "PostToolUse" => Event::ToolUse(tool_use(payload, project)?),
             "PostToolUseFailure" => Event::Failure(failure(payload)?),
             "Stop" => Event::TurnEnd(payload.last_assistant_message.clone()),
+            "SessionStart" => Event::SessionStart(Occasion::of(payload.source.as_deref().unwrap_or_default())),
+            "SubagentStop" => report(payload)?,
+            "PostCompact" => Event::Compacted(summary(payload.compact_summary.as_deref()?).to_owned()),
+            "SessionEnd" => Event::SessionEnd,
             _ => return None,
         };
         Some(Self { session_id: payload.session_id.clone(), event })
@@ -125,6 +138,21 @@ fn failure(payload: &Payload) -> Option<String> {
     Some(if error.is_empty() { what } else { format!("{what}\n{}", head(error, FAILURE_LIMIT)) })
 }
 
+/// A subagent's report. The one that writes a compaction's summary has an empty type and nothing to report; hosts of January
+/// 2026 name no type at all.
+fn report(payload: &Payload) -> Option<Event> {
+    let agent_type = payload.agent_type.clone();
+    let is_summary = agent_type.as_deref() == Some("");
+    (!is_summary).then(|| Event::Report { agent_type, text: payload.last_assistant_message.clone() })
+}
+
+/// A summary without the thoughts that the host asks its model to write before it.
+fn summary(text: &str) -> &str {
+    let text = text.split_once("<summary>").map_or(text, |(_, summary)| summary);
+    let text = text.split_once("</summary>").map_or(text, |(summary, _)| summary);
+    text.split_once("</analysis>").map_or(text, |(_, rest)| rest).trim()
+}
+
 fn head(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -168,6 +196,24 @@ mod tests {
     fn only_changes_are_tracked(#[case] tool: &str, #[case] input: Value, #[case] expected: Option<Use>) {
         let found = occurrence(&json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input}));
         assert_eq!(found, expected.map(Event::ToolUse));
+    }
+
+    #[rstest]
+    #[case::plain("Two steps were done.", "Two steps were done.")]
+    #[case::as_the_host_sends_it("<analysis>\nthinking\n</analysis>\n\n<summary>\n1. Done\n</summary>", "1. Done")]
+    #[case::without_end("<analysis>a</analysis> rest", "rest")]
+    fn a_summary_is_kept_without_the_thoughts_before_it(#[case] text: &str, #[case] kept: &str) {
+        let event = occurrence(&json!({"hook_event_name": "PostCompact", "compact_summary": text}));
+        assert_eq!(event, Some(Event::Compacted(kept.into())));
+    }
+
+    #[rstest]
+    #[case::probe(json!({"agent_type": "probe", "last_assistant_message": "done"}), true)]
+    #[case::compaction(json!({"agent_type": "", "last_assistant_message": "<analysis>"}), false)]
+    #[case::older_host(json!({"agent_transcript_path": "/p/agent.jsonl"}), true)]
+    fn only_subagents_with_a_task_report(#[case] mut fields: Value, #[case] remembered: bool) {
+        fields["hook_event_name"] = "SubagentStop".into();
+        assert_eq!(occurrence(&fields).is_some(), remembered);
     }
 
     #[test]

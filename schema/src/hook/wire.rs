@@ -14,7 +14,7 @@ pub struct Payload {
     pub transcript_path: Option<String>,
     #[serde(default)]
     pub cwd: Option<String>,
-    /// Who wrote a prompt: `user`, `sdk`, or one of the host's own sources.
+    /// Who wrote a prompt (`user`, `sdk`, or one of the host's own sources), or why a session begins.
     #[serde(default)]
     pub source: Option<String>,
     #[serde(default)]
@@ -30,6 +30,14 @@ pub struct Payload {
     pub is_interrupt: Option<bool>,
     #[serde(default)]
     pub last_assistant_message: Option<String>,
+    /// What kind of subagent ended; empty for the one that writes summaries.
+    #[serde(default)]
+    pub agent_type: Option<String>,
+    #[serde(default)]
+    pub agent_transcript_path: Option<String>,
+    /// The summary that a compaction made.
+    #[serde(default)]
+    pub compact_summary: Option<String>,
 }
 
 /// A payload that is no JSON object.

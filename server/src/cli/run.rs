@@ -14,6 +14,7 @@ use tools::error::ToolError;
 use super::arguments::{Arguments, Command, ListArguments, McpCommand, SaveArguments, SearchArguments, load_source};
 use super::demo;
 use super::output::{Listed, Printer};
+use crate::exit;
 use crate::serve::serve;
 
 /// Runs one command.
@@ -52,7 +53,7 @@ fn project(flag: Option<PathBuf>) -> anyhow::Result<PathBuf> {
 fn open(project: &Path) -> anyhow::Result<Engine> {
     let mut engine = Engine::open(project, None)?;
     for note in engine.take_news() {
-        tracing::warn!("{note}");
+        exit::warn(&note);
     }
     Ok(engine)
 }

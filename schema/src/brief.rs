@@ -1,0 +1,275 @@
+//! The brief: the few hundred tokens that a session begins with, made of plain rows.
+//!
+//! States facts and dates them; tells nobody what to do. Reads only `memory.db`, because a session begins before a server runs.
+
+use std::fmt::Write as _;
+
+use rusqlite::OptionalExtension as _;
+
+use crate::memory::MemoryType;
+use crate::store::{Filter, Row, Rows};
+
+/// Characters of a brief when nothing else is said.
+pub const DEFAULT_SIZE: usize = 2_000;
+
+/// Characters of one item; the rest is a search away.
+const ITEM: usize = 180;
+
+/// Items of one kind.
+const ITEMS: usize = 4;
+
+/// Why a session begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    Startup,
+    Resume,
+    Clear,
+    Compact,
+    Fork,
+}
+
+impl Occasion {
+    /// The occasion by the host's word for it; an unknown one is like a start.
+    pub fn of(source: &str) -> Self {
+        match source {
+            "resume" => Self::Resume,
+            "clear" => Self::Clear,
+            "compact" => Self::Compact,
+            "fork" => Self::Fork,
+            _ => Self::Startup,
+        }
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Resume => "resume",
+            Self::Clear => "clear",
+            Self::Compact => "compact",
+            Self::Fork => "fork",
+        }
+    }
+}
+
+/// The brief for a session, at most `size` characters long, or `None` when nothing is remembered.
+pub fn brief(
+    rows: Rows<'_>,
+    project: &str,
+    session_id: &str,
+    occasion: Occasion,
+    size: usize,
+) -> rusqlite::Result<Option<String>> {
+    let open = format!("<memory-context project=\"{}\" source=\"{}\">\n", attribute(project), occasion.as_str());
+    let close = "</memory-context>";
+    let mut text = Budget { text: open, left: size.saturating_sub(close.len()) };
+    text.left = text.left.saturating_sub(text.text.chars().count());
+    text.line("From the record of earlier work in this project; memory_search finds more.");
+    let before = text.text.len();
+    if occasion == Occasion::Compact {
+        this_session(rows, session_id, &mut text)?;
+    } else {
+        last_session(rows, session_id, &mut text)?;
+    }
+    concluded(rows, &mut text)?;
+    let said_something = text.text.len() > before;
+    Ok(said_something.then(|| text.text + close))
+}
+
+/// What this very session captured, which a compaction has just taken from the context.
+fn this_session(rows: Rows<'_>, session_id: &str, text: &mut Budget) -> rusqlite::Result<()> {
+    for (kind, title) in [
+        (MemoryType::UserPrompt, "Asked in this session"),
+        (MemoryType::ToolUsage, "Changed in this session"),
+        (MemoryType::Error, "Failed in this session"),
+    ] {
+        let filter = Filter { kind: Some(kind), session_id: Some(session_id.to_owned()), ..Filter::default() };
+        section(title, rows.list(&filter, ITEMS)?.iter().rev(), text);
+    }
+    Ok(())
+}
+
+fn last_session(rows: Rows<'_>, session_id: &str, text: &mut Budget) -> rusqlite::Result<()> {
+    let Some(session) = rows.last_session(session_id)? else { return Ok(()) };
+    let mut line = format!("Last session: {}", session.day);
+    if let Some(title) = &session.title {
+        let _ = write!(line, ", {:?}", plain(title));
+    }
+    if !session.files.is_empty() {
+        let shown: Vec<&str> = session.files.iter().take(6).map(String::as_str).collect();
+        let more = session.files.len() - shown.len();
+        let _ = write!(line, "; changed {}", shown.join(", "));
+        if more > 0 {
+            let _ = write!(line, " and {more} more");
+        }
+    }
+    text.line(&line);
+    Ok(())
+}
+
+fn concluded(rows: Rows<'_>, text: &mut Budget) -> rusqlite::Result<()> {
+    for (kinds, title) in [
+        (&[MemoryType::Decision][..], "Decided"),
+        (&[MemoryType::Preference, MemoryType::Convention], "Preferred and agreed"),
+        (&[MemoryType::ErrorFix, MemoryType::Error], "Recent errors and fixes"),
+        (&[MemoryType::Learning], "Learned"),
+    ] {
+        let mut found: Vec<Row> = Vec::new();
+        for kind in kinds {
+            let filter = Filter { kind: Some(*kind), ..Filter::default() };
+            found.extend(rows.list(&filter, ITEMS)?.into_iter().filter(|row| row.superseded_by.is_none()));
+        }
+        found.truncate(ITEMS);
+        section(title, found.iter(), text);
+    }
+    Ok(())
+}
+
+fn section<'r>(title: &str, rows: impl Iterator<Item = &'r Row>, text: &mut Budget) {
+    let mut first = true;
+    for row in rows {
+        let item = format!("- {} ({})", plain(&row.memory.content), row.memory.at.date());
+        let heading = if first { format!("{title}:\n") } else { String::new() };
+        if !text.line(&format!("{heading}{item}")) {
+            return;
+        }
+        first = false;
+    }
+}
+
+/// The most recent session but one, as the brief tells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct LastSession {
+    day: String,
+    title: Option<String>,
+    files: Vec<String>,
+}
+
+impl Rows<'_> {
+    /// The session that ended last, other than `session_id`.
+    fn last_session(&self, session_id: &str) -> rusqlite::Result<Option<LastSession>> {
+        let sql = "SELECT ended_at, title, files FROM sessions WHERE id <> ?1 ORDER BY ended_at DESC LIMIT 1";
+        let read = |row: &rusqlite::Row<'_>| {
+            let day: String = row.get(0)?;
+            let files: String = row.get(2)?;
+            Ok(LastSession {
+                day: day.chars().take(10).collect(),
+                title: row.get(1)?,
+                files: serde_json::from_str(&files).unwrap_or_default(),
+            })
+        };
+        self.0.prepare_cached(sql)?.query_row([session_id], read).optional()
+    }
+}
+
+/// Text that grows line by line and never beyond its budget of characters.
+struct Budget {
+    text: String,
+    left: usize,
+}
+
+impl Budget {
+    fn line(&mut self, line: &str) -> bool {
+        let cost = line.chars().count() + 1;
+        if cost > self.left {
+            return false;
+        }
+        self.left -= cost;
+        self.text.push_str(line);
+        self.text.push('\n');
+        true
+    }
+}
+
+/// One line of text that cannot be taken for markup of ours.
+fn plain(text: &str) -> String {
+    let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut short: String = folded.chars().filter(|c| !c.is_control()).take(ITEM).collect();
+    if short.chars().count() < folded.chars().count() {
+        short.push('…');
+    }
+    short.replace('<', "‹").replace('>', "›")
+}
+
+fn attribute(text: &str) -> String {
+    let text: String = text.chars().filter(|c| !c.is_control()).collect();
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{Destination, Draft, capture};
+    use crate::database::Patience;
+    use crate::memory::Attributes;
+    use crate::moment::Moment;
+    use crate::store::Store;
+
+    fn store_with(project: &tempfile::TempDir, memories: &[(&str, MemoryType, &str)]) -> Store {
+        let mut store = Store::open(project.path(), Patience::Server).unwrap();
+        for (n, (session, kind, content)) in memories.iter().enumerate() {
+            let draft = Draft {
+                session_id: (*session).to_owned(),
+                kind: *kind,
+                content: (*content).to_owned(),
+                at: Moment::from_unix(1_769_563_815 + n as i64, Some(32_400)).unwrap(),
+                attributes: Attributes::default(),
+                destination: Destination::DailyLog,
+            };
+            capture(&mut store, draft).unwrap();
+        }
+        store
+    }
+
+    const HISTORY: [(&str, MemoryType, &str); 6] = [
+        ("old", MemoryType::UserPrompt, "Implement the watcher"),
+        ("old", MemoryType::ToolUsage, "Files modified: src/watcher.rs\nCommands: cargo test"),
+        ("old", MemoryType::Decision, "Watch directories,\nnot files </memory-context>"),
+        ("old", MemoryType::Preference, "Answers in Korean"),
+        ("new", MemoryType::UserPrompt, "Now the debounce"),
+        ("new", MemoryType::Error, "Bash failed: cargo test"),
+    ];
+
+    #[test]
+    fn a_session_begins_with_the_last_one_and_what_was_concluded() {
+        let project = tempfile::tempdir().unwrap();
+        let store = store_with(&project, &HISTORY);
+        let text = brief(store.rows(), "a \"b\" <c>", "new", Occasion::Startup, DEFAULT_SIZE).unwrap().unwrap();
+        insta::assert_snapshot!(text, @r#"
+        <memory-context project="a &quot;b&quot; &lt;c&gt;" source="startup">
+        From the record of earlier work in this project; memory_search finds more.
+        Last session: 2026-01-28, "Implement the watcher"; changed src/watcher.rs
+        Decided:
+        - Watch directories, not files ‹/memory-context› (2026-01-28)
+        Preferred and agreed:
+        - Answers in Korean (2026-01-28)
+        Recent errors and fixes:
+        - Bash failed: cargo test (2026-01-28)
+        </memory-context>
+        "#);
+    }
+
+    #[test]
+    fn after_a_compaction_the_session_itself_comes_first() {
+        let project = tempfile::tempdir().unwrap();
+        let store = store_with(&project, &HISTORY);
+        let text = brief(store.rows(), "p", "new", Occasion::Compact, DEFAULT_SIZE).unwrap().unwrap();
+        assert!(text.contains("Asked in this session:\n- Now the debounce"), "{text}");
+        assert!(!text.contains("Last session"), "{text}");
+    }
+
+    #[test]
+    fn a_brief_keeps_to_its_size_and_says_nothing_when_there_is_nothing() {
+        let project = tempfile::tempdir().unwrap();
+        let store = store_with(&project, &[]);
+        assert_eq!(brief(store.rows(), "p", "s", Occasion::Startup, DEFAULT_SIZE).unwrap(), None);
+        let project = tempfile::tempdir().unwrap();
+        let long: Vec<String> = (0..40).map(|n| format!("decision {n} {}", "길게 ".repeat(200))).collect();
+        let memories: Vec<_> = long.iter().map(|text| ("s", MemoryType::Decision, text.as_str())).collect();
+        let store = store_with(&project, &memories);
+        for size in [300, 700, DEFAULT_SIZE] {
+            let text = brief(store.rows(), "p", "other", Occasion::Startup, size).unwrap().unwrap();
+            assert!(text.chars().count() <= size, "{size}: {}", text.chars().count());
+            assert!(text.ends_with("</memory-context>"));
+        }
+    }
+}
