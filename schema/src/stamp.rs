@@ -1,8 +1,11 @@
 //! What tells, without reading it, that a file changed or is another one by the same name.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
+
+use crate::layout::Layout;
 
 /// Time and size of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +29,20 @@ pub fn identity(path: &Path) -> Option<(u64, u64)> {
         let _ = path;
         None
     }
+}
+
+/// The paths, relative to the store, whose files are not as they were when `known` was noted: new, changed or gone. Sorted.
+pub fn changed(
+    layout: &Layout,
+    present: impl IntoIterator<Item = String>,
+    mut known: HashMap<String, Stamp>,
+) -> Vec<String> {
+    let mut is_new =
+        |path: &String| known.remove(path).is_none_or(|known| Stamp::of(&layout.file(path)) != Some(known));
+    let mut changed: Vec<String> = present.into_iter().filter(&mut is_new).collect();
+    changed.extend(known.into_keys());
+    changed.sort();
+    changed
 }
 
 impl Stamp {

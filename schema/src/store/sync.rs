@@ -10,7 +10,7 @@ use crate::daily_log::{LogKind, Parsed, parse};
 use crate::log_file;
 use crate::memory::{Memory, MemoryId, content_hash};
 use crate::moment::Moment;
-use crate::stamp::Stamp;
+use crate::stamp::{self, Stamp};
 
 /// What bringing a log and its rows in step changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -27,22 +27,12 @@ const ATTEMPTS: usize = 5;
 const BATCH: usize = 200;
 
 impl Store {
-    /// The logs that changed since their rows were derived, those that are gone included. Hashes a file only when its size
-    /// or time differ.
+    /// The logs that changed since their rows were derived, those that are gone included.
     pub fn changed_logs(&self) -> Result<Vec<String>, StoreError> {
         let listing = self.layout.markdown_files();
         let present = listing.map_err(|source| self.io("list", self.layout.dir(), source))?;
-        let mut known = self.known_files()?;
-        let mut changed = Vec::new();
-        for path in present.into_iter().filter(|path| LogKind::of(path).is_some()) {
-            let known = known.remove(&path);
-            if known.is_none() || known != Stamp::of(&self.layout.file(&path)) {
-                changed.push(path);
-            }
-        }
-        changed.extend(known.into_keys());
-        changed.sort();
-        Ok(changed)
+        let logs = present.into_iter().filter(|path| LogKind::of(path).is_some());
+        Ok(stamp::changed(&self.layout, logs, self.known_files()?))
     }
 
     /// Whether a log changed since its rows were derived.

@@ -1,7 +1,5 @@
 //! Chunking: exact lines, nothing lost, nothing much too large.
 
-use std::time::{Duration, Instant};
-
 use proptest::prelude::*;
 use rstest::rstest;
 
@@ -93,11 +91,9 @@ fn a_gap_between_lines_is_never_spanned() {
 #[case::headings("# a\n".repeat(500_000))]
 #[case::fences("```\n".repeat(500_000))]
 #[case::korean("가나다라 ".repeat(500_000))]
-fn large_files_take_linear_time(#[case] text: String) {
-    let begun = Instant::now();
+fn large_files_are_cut_into_pieces_of_the_budget(#[case] text: String) {
+    // Quadratic time would be hours here, and be seen without a clock.
     let found = chunks(&text);
-    // Generous, since tests run unoptimised and side by side; quadratic time would be hours.
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
     assert!(found.iter().all(|chunk| tokens(&chunk.text) <= BUDGET + OVERLAP + 2));
 }
 

@@ -7,7 +7,7 @@ use schema::daily_log::{LogKind, parse};
 use schema::log_file;
 use schema::memory::content_hash;
 use schema::moment::Moment;
-use schema::stamp::Stamp;
+use schema::stamp::{self, Stamp};
 
 use super::{Document, Index, IndexLock};
 use crate::chunk::{Chunk, chunks, chunks_of_lines};
@@ -52,17 +52,8 @@ impl Index {
         let present = listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?;
         let mut statement = self.db.prepare_cached("SELECT path, mtime, size FROM files")?;
         let read = |row: &SqlRow<'_>| Ok((row.get(0)?, Stamp { mtime: row.get(1)?, size: row.get(2)? }));
-        let mut known: HashMap<String, Stamp> = statement.query_map([], read)?.collect::<rusqlite::Result<_>>()?;
-        let mut changed = Vec::new();
-        for path in present {
-            let known = known.remove(&path);
-            if known.is_none() || known != Stamp::of(&self.layout.file(&path)) {
-                changed.push(path);
-            }
-        }
-        changed.extend(known.into_keys());
-        changed.sort();
-        Ok(changed)
+        let known: HashMap<String, Stamp> = statement.query_map([], read)?.collect::<rusqlite::Result<_>>()?;
+        Ok(stamp::changed(&self.layout, present, known))
     }
 
     /// Makes the chunks of one file anew if its text changed.
