@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use rusqlite::OptionalExtension as _;
 
 use crate::memory::MemoryType;
+use crate::moment::Moment;
 use crate::store::{Filter, Row, Rows};
 
 /// Characters of a brief when nothing else is said.
@@ -147,12 +148,16 @@ struct LastSession {
 impl Rows<'_> {
     /// The session that ended last, other than `session_id`.
     fn last_session(&self, session_id: &str) -> rusqlite::Result<Option<LastSession>> {
-        let sql = "SELECT ended_at, title, files FROM sessions WHERE id <> ?1 ORDER BY ended_at DESC LIMIT 1";
+        let sql =
+            "SELECT ended_at, title, files, (SELECT utc_offset FROM memories WHERE session_id = sessions.id LIMIT 1)
+                   FROM sessions WHERE id <> ?1 ORDER BY ended_at DESC LIMIT 1";
         let read = |row: &rusqlite::Row<'_>| {
-            let day: String = row.get(0)?;
+            let ended: String = row.get(0)?;
             let files: String = row.get(2)?;
+            let offset = row.get(3)?;
+            let at = Moment::parse_rfc3339(&ended).and_then(|at| Moment::from_unix(at.unix(), offset));
             Ok(LastSession {
-                day: day.chars().take(10).collect(),
+                day: at.map_or(ended, |at| at.date().to_string()),
                 title: row.get(1)?,
                 files: serde_json::from_str(&files).unwrap_or_default(),
             })
@@ -201,7 +206,6 @@ mod tests {
     use crate::capture::{Destination, Draft, capture};
     use crate::database::Patience;
     use crate::memory::Attributes;
-    use crate::moment::Moment;
     use crate::store::Store;
 
     fn store_with(project: &tempfile::TempDir, memories: &[(&str, MemoryType, &str)]) -> Store {

@@ -76,13 +76,13 @@ impl Printer {
                 let kind = hit.kind.map_or("note", MemoryType::as_str);
                 text.push_str(&format!("{GOOD}{:.2}{GOOD:#}  {STRONG}{kind}{STRONG:#}", hit.score));
                 for detail in [&hit.date, &hit.heading].into_iter().flatten() {
-                    text.push_str(&format!("  {detail}"));
+                    text.push_str(&format!("  {}", printable(detail)));
                 }
                 for flag in &hit.flags {
                     text.push_str(&format!("  [{flag}]"));
                 }
                 text.push_str(&format!("\n      {}\n", hit.snippet));
-                text.push_str(&format!("      {DIM}{}:{}  {}{DIM:#}\n", hit.path, hit.start_line, hit.id));
+                text.push_str(&format!("      {DIM}{}:{}  {}{DIM:#}\n", printable(&hit.path), hit.start_line, hit.id));
                 if let Some(explanation) = &hit.explanation {
                     text.push_str(&format!("      {DIM}{explanation}{DIM:#}\n"));
                 }
