@@ -13,6 +13,8 @@ pub(crate) enum Command {
     Complete,
     /// SubagentStop.
     Subagent,
+    /// PreCompact.
+    Flush,
     /// PostCompact.
     Compact,
     /// SessionEnd.
@@ -20,12 +22,13 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    const ALL: [(&'static str, Self, &'static str); 7] = [
+    const ALL: [(&'static str, Self, &'static str); 8] = [
         ("memory-load", Self::Load, "SessionStart: print the brief"),
         ("memory-prompt-save", Self::PromptSave, "UserPromptSubmit: remember what was asked"),
         ("memory-track", Self::Track, "PostToolUse, PostToolUseFailure: note changes, remember failures"),
         ("memory-complete", Self::Complete, "Stop: remember the answer and what the turn changed"),
         ("memory-subagent", Self::Subagent, "SubagentStop: remember the report"),
+        ("memory-flush", Self::Flush, "PreCompact: remember decisions, learnings and fixes that were said"),
         ("memory-compact", Self::Compact, "PostCompact: remember the summary"),
         ("memory-save", Self::Save, "SessionEnd: remember what is still pending"),
     ];

@@ -5,6 +5,7 @@ use std::path::Path;
 use schema::brief::{DEFAULT_SIZE, Occasion, brief};
 use schema::capture::{Destination, Draft, Prepared, commit, prepare};
 use schema::database::Patience;
+use schema::extract::extract;
 use schema::hook::{Event, Occurrence, Payload, session_context};
 use schema::layout::Layout;
 use schema::memory::{Attributes, MemoryType};
@@ -13,6 +14,7 @@ use schema::spool;
 use schema::store::{Store, StoreError};
 use schema::tool_usage;
 use schema::track;
+use schema::transcript::{Since, Thread, last_answer, turns};
 
 use crate::command::Command;
 
@@ -38,18 +40,33 @@ pub(crate) fn deliver(command: Command, payload: &Payload, project: &Path) -> Re
         (Command::Track, Event::Failure(text)) => ladder.keep(MemoryType::Error, text, ladder.now),
         (Command::Complete, Event::TurnEnd(answer)) => {
             let used = ladder.flush();
+            let answer = answer.or_else(|| said_last(payload.transcript_path.as_deref(), Thread::Main));
             let kept = answer.map_or(Ok(()), |answer| ladder.keep(MemoryType::AssistantResponse, answer, ladder.now));
             used.and(kept)
         }
-        (Command::Subagent, Event::Report { agent_type, text: Some(text) }) => {
-            let text = agent_type.map_or(text.clone(), |kind| format!("{kind}: {text}"));
-            ladder.keep(MemoryType::SubagentResult, text, ladder.now)
+        (Command::Subagent, Event::Report { agent_type, text }) => {
+            match text.or_else(|| said_last(payload.agent_transcript_path.as_deref(), Thread::Subagent)) {
+                Some(text) => {
+                    let text = agent_type.map_or(text.clone(), |kind| format!("{kind}: {text}"));
+                    ladder.keep(MemoryType::SubagentResult, text, ladder.now)
+                }
+                None => Ok(()),
+            }
+        }
+        (Command::Flush, Event::CompactionAhead) => {
+            let used = ladder.flush();
+            used.and(ladder.extract(payload.transcript_path.as_deref()))
         }
         (Command::Compact, Event::Compacted(summary)) => ladder.keep(MemoryType::SessionSummary, summary, ladder.now),
         (Command::Save, Event::SessionEnd) => ladder.end(),
         _ => Ok(()),
     }
     .map(|()| None)
+}
+
+/// The last thing that was said in a transcript. One that is missing or unreadable says nothing.
+fn said_last(transcript: Option<&str>, thread: Thread) -> Option<String> {
+    last_answer(Path::new(transcript?), thread).ok().flatten()
 }
 
 struct Ladder {
@@ -73,6 +90,17 @@ impl Ladder {
             Some(text) => self.keep(MemoryType::ToolUsage, text, taken.at),
             None => Ok(()),
         })
+    }
+
+    /// Remembers what was decided, learned and fixed since the last compaction, before its words leave the context.
+    fn extract(&mut self, transcript: Option<&str>) -> Result<(), StoreError> {
+        let Some(said) = transcript.and_then(|path| turns(Path::new(path), Since::LastCompaction).ok()) else {
+            return Ok(());
+        };
+        for found in extract(said) {
+            self.keep(found.kind, found.content, found.at)?;
+        }
+        Ok(())
     }
 
     /// Remembers what is still in the buffer, and tidies up after sessions of yesterday.

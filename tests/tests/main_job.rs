@@ -5,7 +5,7 @@
 
 use std::fs;
 
-use harness::{Era, McpClient, Sandbox, sandbox};
+use harness::{Era, McpClient, Sandbox, fixtures_dir, sandbox};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -161,11 +161,35 @@ fn what_an_interrupted_turn_changed_is_remembered_with_the_next_prompt() {
 }
 
 #[test]
+fn what_was_decided_is_remembered_before_a_compaction_takes_its_words() {
+    let sandbox = sandbox!();
+    let line = |kind: &str, text: &str| {
+        json!({ "type": kind, "timestamp": "2026-01-28T01:30:15Z", "message": { "role": kind, "content": text } })
+            .to_string()
+    };
+    let transcript = [
+        line("user", "How should we store sessions?"),
+        line("assistant", "We decided to keep sessions in Redis because the database is too slow for them."),
+    ];
+    let mut event = sandbox.event("PreCompact.auto");
+    event["transcript_path"] = sandbox.write("transcript.jsonl", transcript.join("\n") + "\n").to_string_lossy().into();
+    for _ in 0..2 {
+        sandbox.run_hook("memory-flush", &event.to_string()).success().printed_nothing().complained_of_nothing();
+    }
+    let listed = sandbox.run_cli(["list", "--json", "--type", "decision"]).success().json();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed:#}");
+    assert_eq!(listed[0]["date"], "2026-01-28 10:30:15");
+}
+
+#[test]
 fn a_prompt_of_an_older_host_is_remembered_as_well() {
     let sandbox = sandbox!();
     let event = sandbox.event("2.1.20/UserPromptSubmit").to_string();
     sandbox.run_hook("memory-prompt-save", &event).success().complained_of_nothing();
-    sandbox.run_hook("memory-complete", &sandbox.event("2.1.20/Stop").to_string()).success().complained_of_nothing();
+    let mut stop = sandbox.event("2.1.20/Stop");
+    stop["transcript_path"] = fixtures_dir().join("transcripts/2.1.20/tools.jsonl").to_string_lossy().into();
+    sandbox.run_hook("memory-complete", &stop.to_string()).success().complained_of_nothing();
+    assert!(sandbox.logs().contains("**Assistant Response**: All done"), "{}", sandbox.logs());
     assert!(sandbox.logs().contains("**User Prompt**: RIG-HELLO"), "{}", sandbox.logs());
 }
 

@@ -7,13 +7,10 @@ use serde_json::Value;
 use super::command_line::changes_something;
 use super::wire::Payload;
 use crate::brief::Occasion;
+use crate::host_text::{is_machine_made, without_injected};
 
 /// Our own tools' names begin so in the host: what they do is no news to us.
 const OWN_TOOLS: [&str; 2] = ["mcp__jikime-memory__", "mcp__plugin_jikime-memory_"];
-
-/// The start of prompts that the host wrote itself.
-const MACHINE_MADE: [&str; 5] =
-    ["<task-notification>", "<command-name>", "<command-message>", "<local-command-", "<bash-"];
 
 /// Folders whose files are made by tools, not by people or agents at work.
 const NOISE: [&str; 14] = [
@@ -59,6 +56,8 @@ pub enum Event {
     SessionStart(Occasion),
     /// A subagent finished, with this report if the host told it.
     Report { agent_type: Option<String>, text: Option<String> },
+    /// The context is about to be compacted.
+    CompactionAhead,
     /// The context was compacted to this summary.
     Compacted(String),
     /// The session ends.
@@ -84,6 +83,7 @@ impl Occurrence {
             "Stop" => Event::TurnEnd(payload.last_assistant_message.clone()),
             "SessionStart" => Event::SessionStart(Occasion::of(payload.source.as_deref().unwrap_or_default())),
             "SubagentStop" => report(payload)?,
+            "PreCompact" => Event::CompactionAhead,
             "PostCompact" => Event::Compacted(summary(payload.compact_summary.as_deref()?).to_owned()),
             "SessionEnd" => Event::SessionEnd,
             _ => return None,
@@ -95,8 +95,7 @@ impl Occurrence {
 fn prompt(payload: &Payload) -> Option<Event> {
     let written_by_hand = payload.source.as_deref().is_none_or(|source| matches!(source, "user" | "sdk"));
     let prompt = payload.prompt.as_deref()?;
-    let machine_made = MACHINE_MADE.iter().any(|start| prompt.trim_start().starts_with(start));
-    (written_by_hand && !machine_made).then(|| Event::Prompt(prompt.to_owned()))
+    (written_by_hand && !is_machine_made(prompt)).then(|| Event::Prompt(without_injected(prompt).into_owned()))
 }
 
 fn tool_use(payload: &Payload, project: &Path) -> Option<Use> {
@@ -178,6 +177,7 @@ mod tests {
     #[case::slash_command(json!({"prompt": "/review the parser"}), true)]
     #[case::wake_up(json!({"prompt": "fix it", "source": "loop_wakeup"}), false)]
     #[case::notification(json!({"prompt": "<task-notification>\n<task-id>a</task-id>"}), false)]
+    #[case::command_output(json!({"prompt": "<local-command-stdout>x</local-command-stdout>"}), false)]
     #[case::no_prompt(json!({}), false)]
     fn only_prompts_of_people_are_remembered(#[case] mut fields: Value, #[case] remembered: bool) {
         fields["hook_event_name"] = "UserPromptSubmit".into();

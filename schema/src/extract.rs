@@ -1,0 +1,182 @@
+//! Finds decisions, learnings and error fixes in what was said, by rules.
+//!
+//! Precise rather than plentiful: a sentence counts only when it *says* that something was decided, learned or fixed.
+//!
+//! | kind | English | Korean |
+//! | --- | --- | --- |
+//! | decision | `Decision: …`, "we decided to / agreed on / settled on / opted for / chose …", "let's go with …" | `결정: …`, "…기로 했다 / 결정했다 / 합의했다", "… 대신 …로 가자" |
+//! | learning | `TIL`, `Lesson learned: …`, "learned that …", "turns out …", "note for next time: …" | `알게 된 점: …`, `교훈: …`, "…을 알게 되었다 / 배웠다 / 깨달았다", "알고 보니 …" |
+//! | error fix | a cause ("the root cause was …", "was caused by …") with its fix, or "fixed … by …ing" | "원인은 …" with "…로 해결했다 / 고쳤다 / 수정했다", or "… 오류를 …해서 해결했다" |
+//!
+//! | left out | because |
+//! | --- | --- |
+//! | fenced code, block quotes, tables, headings, unticked boxes, quoted words | somebody else's words, output or plans |
+//! | questions, "if", "whether", "should", "만약", "할지" before the words of the rule | not yet so |
+//! | "not", "never", "아직", "결정하지 않" | not so |
+//! | "write", "record", "please", "주세요" | an instruction |
+//! | "probably", "might", "아마", "것 같" with a cause | a guess |
+//! | "that", "option 2", "this" as what was decided | says nothing by itself |
+//! | under 20 columns (Hangul and Han take two) or over 600 characters | too little or too much to stand alone |
+//!
+//! A reason that follows ("Because …", "왜냐하면 …", an item `Reason: …`) and the fix that follows a cause stay with it.
+
+mod english;
+mod korean;
+mod passages;
+
+use std::collections::{HashSet, VecDeque};
+
+use crate::memory::MemoryType;
+use crate::moment::Moment;
+use crate::transcript::Said;
+use passages::{Sentence, sentences};
+
+/// How many findings one run answers; of more, the last ones.
+pub const MOST: usize = 20;
+
+/// The least width of a finding in columns, and its greatest length in characters.
+const LEAST_COLUMNS: usize = 20;
+const MOST_CHARACTERS: usize = 600;
+
+/// The longest text that is looked at, in bytes: longer ones are pasted files and logs.
+const LONGEST_TEXT: usize = 64 * 1024;
+
+/// Something worth keeping that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// `Decision`, `Learning` or `ErrorFix`.
+    pub kind: MemoryType,
+    /// The sentence that says it, with its reason or fix.
+    pub content: String,
+    /// When it was said.
+    pub at: Moment,
+}
+
+/// What a sentence says by the rules of a language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Says {
+    Decision,
+    Learning,
+    /// What was wrong and how it was mended.
+    Fixed,
+    /// What was wrong; counts only when the mending follows.
+    Cause,
+}
+
+/// Finds what is worth keeping in prompts and answers, each once, in the order it was said.
+///
+/// Summaries are left out: a machine made them of what was said before.
+pub fn extract(said: impl IntoIterator<Item = Said>) -> Vec<Found> {
+    let mut found = VecDeque::with_capacity(MOST);
+    let mut known = HashSet::new();
+    for said in said {
+        let (Said::Prompt { text, at } | Said::Answer { text, at }) = said else { continue };
+        if text.len() > LONGEST_TEXT {
+            continue;
+        }
+        for (kind, content) in findings(&sentences(&text)) {
+            if known.insert((kind, fingerprint(&content))) {
+                found.push_back(Found { kind, content, at });
+            }
+            if found.len() > MOST {
+                found.pop_front();
+            }
+        }
+    }
+    found.into()
+}
+
+fn findings(sentences: &[Sentence]) -> Vec<(MemoryType, String)> {
+    let mut found = Vec::new();
+    let mut next = 0;
+    while let Some(sentence) = sentences.get(next) {
+        let (kind, taken) = match says(&sentence.text) {
+            Some(Says::Decision) => (MemoryType::Decision, 1 + reason(sentence, sentences.get(next + 1))),
+            Some(Says::Learning) => (MemoryType::Learning, 1 + reason(sentence, sentences.get(next + 1))),
+            Some(Says::Fixed) => (MemoryType::ErrorFix, 1),
+            Some(Says::Cause) => match fix(sentence, &sentences[next + 1..]) {
+                Some(following) => (MemoryType::ErrorFix, 1 + following),
+                None => {
+                    next += 1;
+                    continue;
+                }
+            },
+            None => {
+                next += 1;
+                continue;
+            }
+        };
+        let parts: Vec<_> = sentences[next..next + taken].iter().map(|sentence| sentence.text.as_str()).collect();
+        let (whole, alone) = (parts.join(" "), parts[0]);
+        // A reason that makes it too long is left behind, a fix is not: without it there is no finding.
+        let content = if fits(&whole) || kind == MemoryType::ErrorFix { whole.as_str() } else { alone };
+        if fits(content) {
+            found.push((kind, content.to_owned()));
+        }
+        next += taken;
+    }
+    found
+}
+
+fn says(sentence: &str) -> Option<Says> {
+    if sentence.chars().count() > MOST_CHARACTERS || sentence.contains(['?', '？']) || sentence.ends_with([':', '：'])
+    {
+        return None;
+    }
+    english::says(sentence).or_else(|| korean::says(sentence))
+}
+
+/// How many of the following sentences give the reason: one or none.
+fn reason(sentence: &Sentence, next: Option<&Sentence>) -> usize {
+    let Some(next) = next.filter(|next| !next.text.contains(['?', '？'])) else { return 0 };
+    let labelled = english::is_reason_label(&next.text) || korean::is_reason_label(&next.text);
+    let same = sentence.passage == next.passage && (english::is_reason(&next.text) || korean::is_reason(&next.text));
+    usize::from(labelled || same)
+}
+
+/// How many of the following sentences lead to the mending of a cause: at most two, or a labelled one.
+fn fix(sentence: &Sentence, following: &[Sentence]) -> Option<usize> {
+    let first = following.first()?;
+    if english::is_fix_label(&first.text) || korean::is_fix_label(&first.text) {
+        return Some(1);
+    }
+    let near = following.iter().take(2).take_while(|next| next.passage == sentence.passage);
+    let near = near.take_while(|next| !next.text.contains(['?', '？']));
+    near.enumerate().find_map(|(n, next)| (english::is_fix(&next.text) || korean::is_fix(&next.text)).then_some(n + 1))
+}
+
+fn fits(content: &str) -> bool {
+    let columns: usize = content.chars().map(|c| if c >= '\u{1100}' { 2 } else { 1 }).sum();
+    columns >= LEAST_COLUMNS && content.chars().count() <= MOST_CHARACTERS
+}
+
+/// Letters and digits alone, so that marks and capitals make no second finding of the same words.
+fn fingerprint(content: &str) -> String {
+    content.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Where a phrase stands as words of its own.
+fn find_words(text: &str, phrase: &str) -> Option<usize> {
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(phrase).map(|(at, _)| at).find(|at| {
+        let after = &text[at + phrase.len()..];
+        !is_word(text[..*at].chars().next_back()) && (phrase.ends_with(' ') || !is_word(after.chars().next()))
+    })
+}
+
+/// Whether what precedes leaves a quotation or inline code open.
+fn opens_quote(lead: &str) -> bool {
+    let odd = |mark: char| lead.matches(mark).count() % 2 == 1;
+    odd('"') || odd('`') || lead.matches('“').count() > lead.matches('”').count()
+}
+
+/// What follows one of the labels at the start, when it is more than a placeholder.
+fn labelled<'a>(text: &'a str, labels: &[&str]) -> Option<&'a str> {
+    let (label, rest) = text.split_once([':', '：'])?;
+    let rest = rest.trim();
+    let placeholder = rest.is_empty() || rest.starts_with(['<', '[', '{', '…', '_', '.']);
+    (labels.contains(&label.trim()) && !placeholder).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests;
