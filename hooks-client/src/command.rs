@@ -1,5 +1,7 @@
 //! The commands of the hooks client, one for each event that it is registered for.
 
+use std::time::Duration;
+
 /// What the host's settings call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
@@ -37,6 +39,18 @@ impl Command {
         Self::ALL.iter().find(|(known, ..)| *known == name).map(|(_, command, _)| *command)
     }
 
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(_, command, _)| *command == self).map_or("", |(name, ..)| name)
+    }
+
+    /// When the process ends, done or not. All hooks of a session's end share 1.5 seconds.
+    pub(crate) fn deadline(self) -> Duration {
+        match self {
+            Self::Save => Duration::from_millis(500),
+            _ => Duration::from_secs(1),
+        }
+    }
+
     /// What `--help` prints.
     pub(crate) fn help() -> String {
         let mut text = String::from(
@@ -46,7 +60,7 @@ impl Command {
         for (name, _, what) in Self::ALL {
             text.push_str(&format!("  {name:<20} {what}\n"));
         }
-        text.push_str("\nIt exits 0 whatever happens; faults go to standard error and to .jikime/memory/hook.log.\n");
+        text.push_str("\nIt exits 0 whatever happens; faults go to .jikime/memory/hook.log, which memory_stats reads.\n");
         text
     }
 }

@@ -1,9 +1,12 @@
 //! The process: arguments, standard input, a deadline, and an exit status that never disturbs the host.
+//!
+//! Standard error stays empty, for hosts show it to people; faults go to the store's `hook.log`.
 
 use std::io::{self, Read as _, Write as _};
+use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::process::ExitCode;
-use std::sync::mpsc;
+use std::process::{self, ExitCode};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
@@ -15,17 +18,23 @@ use schema::project::{Request, resolve};
 use crate::command::Command;
 use crate::deliver::deliver;
 
-/// When the process ends, whatever it is waiting for: a host that never closes our input, or a disk that does not answer.
-const DEADLINE: Duration = Duration::from_secs(2);
-
 /// The largest event that is read, in bytes. A tool's answer can be large, and is not needed.
 const INPUT_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// The stack of the thread that does nothing but wait, in bytes.
+const WATCH_STACK: usize = 64 * 1024;
+
+/// How long noting that the deadline passed may take: the disk may be what did not answer.
+const NOTING: Duration = Duration::from_millis(50);
 
 /// Set to 1 by users who want no record of their prompts.
 const NO_HISTORY: &str = "CLAUDE_CODE_SKIP_PROMPT_HISTORY";
 
 /// Set to `off` to remember nothing.
 const CAPTURE: &str = "JIKIME_CAPTURE";
+
+/// The store that faults are noted in, once it is known.
+static STORE: OnceLock<Layout> = OnceLock::new();
 
 /// Runs the client on the process's own arguments and input.
 pub fn main() -> ExitCode {
@@ -36,70 +45,72 @@ pub fn main() -> ExitCode {
         _ => None,
     };
     match (name.as_str(), Command::parse(&name)) {
-        (_, Some(command)) => within_deadline(move || remember(command, project)),
+        (_, Some(command)) => run(command, project),
         ("--version" | "-V", _) => print(&format!("jikime-hook {}\n", env!("CARGO_PKG_VERSION"))),
         ("" | "--help" | "-h", _) => print(&Command::help()),
-        (unknown, _) => complain(&format!("unknown command {unknown:?}; jikime-hook --help lists the commands")),
+        // Settings written by hand or for another version; whoever wrote them will want to know.
+        (unknown, _) => {
+            let _ = writeln!(io::stderr(), "jikime-hook: unknown command {unknown:?}; --help lists the commands");
+        }
     }
     ExitCode::SUCCESS
 }
 
-/// Does the work on a thread of its own, so that a panic or a wait in it cannot hold the process.
-fn within_deadline(work: impl FnOnce() + Send + 'static) {
-    let (done, finished) = mpsc::channel();
-    let worker = thread::Builder::new().spawn(move || {
-        work();
-        let _ = done.send(());
-    });
-    match worker {
-        // A panic drops the sender, which ends the wait as well; its message is on standard error already.
-        Ok(_) => drop(finished.recv_timeout(DEADLINE)),
-        Err(error) => complain(&format!("cannot start: {error}")),
+fn run(command: Command, project: Option<PathBuf>) {
+    end_after(command.deadline());
+    panic::set_hook(Box::new(|_| {}));
+    let outcome = panic::catch_unwind(AssertUnwindSafe(|| remember(command, project)));
+    let outcome = outcome.unwrap_or_else(|_| Err(format!("a fault in jikime-hook ended {}", command.name())));
+    match outcome {
+        Ok(answer) => answer.iter().for_each(|answer| print(answer)),
+        Err(fault) => note(&fault),
     }
 }
 
-fn remember(command: Command, project: Option<PathBuf>) {
+/// Ends the process after a while, whatever it is waiting for: a host that never closes our input, a disk that does not answer.
+fn end_after(deadline: Duration) {
+    let watch = move || {
+        thread::sleep(deadline - NOTING);
+        let noting = thread::Builder::new().stack_size(WATCH_STACK).spawn(move || {
+            note(&format!("ended after {} ms, before everything was done", deadline.as_millis()));
+        });
+        drop(noting);
+        thread::sleep(NOTING);
+        process::exit(0);
+    };
+    // Without this thread the host's own limit is left.
+    let _ = thread::Builder::new().stack_size(WATCH_STACK).spawn(watch);
+}
+
+fn remember(command: Command, project: Option<PathBuf>) -> Result<Option<String>, String> {
     let is_set = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
     // The input is read even when it is not wanted: a host that writes to a closed pipe reports a failed hook.
     let mut input = Vec::new();
-    if let Err(error) = io::stdin().take(INPUT_LIMIT).read_to_end(&mut input) {
-        return complain(&format!("cannot read the event: {error}"));
-    }
+    let read = io::stdin().take(INPUT_LIMIT).read_to_end(&mut input);
     if is_set(NO_HISTORY, "1") || is_set(CAPTURE, "off") {
-        return;
+        return Ok(None);
     }
-    let payload = match Payload::parse(&input) {
-        Ok(payload) => payload,
-        Err(error) => return complain(&format!("{error}: {}", chain(&error))),
-    };
-    let project = match Request::from_environment(project).map_err(|error| error.to_string()) {
-        Ok(request) => resolve(&request).map_err(|error| error.to_string()),
-        Err(error) => Err(error),
-    };
-    let root = match project {
-        Ok(project) => project.root,
-        Err(error) => return complain(&error),
-    };
-    match deliver(command, &payload, &root) {
-        Ok(answer) => answer.iter().for_each(|answer| print(answer)),
-        Err(fault) => {
-            let text = format!("{fault}: {}", chain(&fault));
-            hook_log::note(&Layout::new(&root), &text);
-            complain(&text);
-        }
+    let request = Request::from_environment(project).map_err(|error| error.to_string())?;
+    let root = resolve(&request).map_err(|error| error.to_string())?.root;
+    let _ = STORE.set(Layout::new(&root));
+    read.map_err(|error| format!("cannot read the event: {error}"))?;
+    let payload = Payload::parse(&input).map_err(|error| chain(&error))?;
+    deliver(command, &payload, &root).map_err(|error| chain(&error))
+}
+
+/// Notes a fault where `memory_stats` finds it. Without a store there is nobody to tell.
+fn note(fault: &str) {
+    if let Some(layout) = STORE.get() {
+        hook_log::note(layout, fault);
     }
 }
 
-/// The causes of an error, each after the other.
+/// An error and its causes, each after the other.
 fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    let errors = std::iter::successors(Some(error), |error| error.source());
+    errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn print(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
-}
-
-fn complain(text: &str) {
-    let _ = writeln!(io::stderr(), "jikime-hook: {text}");
 }

@@ -1,5 +1,6 @@
 //! Opens a SQLite file the way every process of ours must: WAL, private, patient, and without a sync at the end of a hook.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -22,11 +23,15 @@ impl Patience {
     /// The longest wait for a lock of SQLite or of ours.
     pub fn limit(self) -> Duration {
         match self {
-            Self::Hook => Duration::from_millis(250),
+            Self::Hook => Duration::from_millis(100),
             Self::Server => Duration::from_secs(5),
         }
     }
 }
+
+/// The size of a write-ahead log from which on a hook copies it into the database, in bytes. Reading that much costs a hook half
+/// a millisecond.
+const LOG_LIMIT: u64 = 512 * 1024;
 
 /// A database that could not be opened or used.
 #[derive(Debug, thiserror::Error)]
@@ -65,9 +70,23 @@ fn configure(path: &Path, patience: Patience) -> rusqlite::Result<Connection> {
     db.busy_timeout(patience.limit())?;
     switch_to_wal(&db, patience)?;
     db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
-    // The last connection to close would copy the log into the database and sync, five times the cost of a hook.
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, patience == Patience::Hook)?;
+    if patience == Patience::Hook {
+        spare_the_disk(&db, path)?;
+    }
     Ok(db)
+}
+
+/// Leaves the copying of the write-ahead log into the database, with its syncs, to others.
+///
+/// A hook's commit would copy, and so would its close, when no other process has the database open: five times the cost of a
+/// hook. A log that has grown is copied at the close all the same, because whoever opens the database first reads all of it.
+fn spare_the_disk(db: &Connection, path: &Path) -> rusqlite::Result<()> {
+    let mut log = path.to_owned().into_os_string();
+    log.push("-wal");
+    let is_small = fs::metadata(log).map_or(true, |metadata| metadata.len() < LOG_LIMIT);
+    db.pragma_update(None, "wal_autocheckpoint", 0)?;
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, is_small)?;
+    Ok(())
 }
 
 /// The busy handler is not asked while a new database goes over to WAL, so a crowd of first hooks has to retry by itself.
@@ -106,6 +125,20 @@ mod tests {
             let mode = std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
+    }
+
+    #[test]
+    fn the_log_of_a_database_that_only_hooks_use_stays_small() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        open(&path, Patience::Hook).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+        for _ in 0..100 {
+            let db = open(&path, Patience::Hook).unwrap();
+            db.execute("INSERT INTO t VALUES (randomblob(20000))", []).unwrap();
+            let log = std::fs::metadata(dir.path().join("a.db-wal")).unwrap().len();
+            assert!(log < LOG_LIMIT + 64 * 1024, "{log}");
+        }
+        assert!(std::fs::metadata(path).unwrap().len() > LOG_LIMIT);
     }
 
     #[test]

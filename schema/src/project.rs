@@ -93,7 +93,7 @@ impl Request {
             environment: variable("JIKIME_PROJECT_DIR"),
             claude_project_dir: variable("CLAUDE_PROJECT_DIR"),
             working_directory: std::env::current_dir()?,
-            home: std::env::home_dir(),
+            home: home(),
         })
     }
 
@@ -102,6 +102,13 @@ impl Request {
         let path = path.filter(|path| !path.as_os_str().is_empty())?;
         Some(tidy(&self.working_directory.join(path)))
     }
+}
+
+/// The user's home directory as the environment tells it. Asking the user database as well would make the hooks client load
+/// the system's resolvers, for a case in which shells do not know the home directory either.
+pub(crate) fn home() -> Option<PathBuf> {
+    let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+    std::env::var_os(variable).map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
 /// Chooses the project.

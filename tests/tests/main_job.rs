@@ -197,12 +197,19 @@ fn a_prompt_of_an_older_host_is_remembered_as_well() {
 #[case::not_json("memory-track", "{")]
 #[case::nothing("memory-complete", "")]
 #[case::another_shape("memory-prompt-save", "[1, 2]")]
-#[case::no_such_command("memory-dance", "{}")]
 fn a_hook_ends_well_whatever_it_is_given(#[case] command: &str, #[case] input: &str) {
     let sandbox = sandbox!();
-    let outcome = sandbox.run_hook(command, input);
+    sandbox.run_cli(["save", "decision", "there is a store"]).success();
+    sandbox.run_hook(command, input).success().printed_nothing().complained_of_nothing();
+    let problems = sandbox.run_cli(["stats", "--json"]).success().json()["problems"].to_string();
+    assert!(problems.contains("the event is"), "{problems}");
+}
+
+#[test]
+fn a_command_that_is_none_is_complained_of_to_whoever_wrote_the_settings() {
+    let outcome = sandbox!().run_hook("memory-dance", "{}");
     outcome.success().printed_nothing();
-    assert!(outcome.stderr.starts_with("jikime-hook: "), "{outcome:?}");
+    assert_eq!(outcome.stderr, "jikime-hook: unknown command \"memory-dance\"; --help lists the commands\n");
 }
 
 #[test]
