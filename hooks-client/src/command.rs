@@ -60,7 +60,9 @@ impl Command {
         for (name, _, what) in Self::ALL {
             text.push_str(&format!("  {name:<20} {what}\n"));
         }
-        text.push_str("\nIt exits 0 whatever happens; faults go to .jikime/memory/hook.log, which memory_stats reads.\n");
+        text.push_str(
+            "\nIt exits 0 whatever happens; faults go to .jikime/memory/hook.log, which memory_stats reads.\n",
+        );
         text
     }
 }

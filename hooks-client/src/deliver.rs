@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use schema::brief::{DEFAULT_SIZE, Occasion, brief};
+use schema::brief::{Occasion, Request, brief};
 use schema::capture::{Destination, Draft, Prepared, commit, prepare};
 use schema::database::Patience;
 use schema::extract::extract;
@@ -10,6 +10,7 @@ use schema::hook::{Event, Occurrence, Payload, session_context};
 use schema::layout::Layout;
 use schema::memory::{Attributes, MemoryType};
 use schema::moment::Moment;
+use schema::settings::{self, Loaded};
 use schema::spool;
 use schema::store::{Store, StoreError};
 use schema::tool_usage;
@@ -25,11 +26,17 @@ const TAKEN_ALONG: usize = 4;
 const FAILURE_IMPORTANCE: u8 = 3;
 
 /// Remembers what a payload tells, if it tells anything that `command` is for, and answers what the host is to be told.
-pub(crate) fn deliver(command: Command, payload: &Payload, project: &Path) -> Result<Option<String>, StoreError> {
-    let Some(Occurrence { session_id, event }) = Occurrence::of(payload, project) else { return Ok(None) };
-    let mut ladder = Ladder { layout: Layout::new(project), session_id, now: Moment::now(), store: None };
+pub(crate) fn deliver(
+    command: Command,
+    payload: &Payload,
+    layout: &Layout,
+    loaded: &Loaded,
+) -> Result<Option<String>, StoreError> {
+    let Some(Occurrence { session_id, event }) = Occurrence::of(payload, layout.project()) else { return Ok(None) };
+    let mut ladder = Ladder { layout: layout.clone(), session_id, now: Moment::now(), store: None };
     match (command, event) {
-        (Command::Load, Event::SessionStart(occasion)) => return ladder.brief(occasion),
+        (Command::Load, Event::SessionStart(occasion)) => return ladder.brief(occasion, loaded),
+        _ if !loaded.settings.capture => Ok(()),
         (Command::PromptSave, Event::Prompt(text)) => {
             // An interrupted turn has no end of its own; what it changed is remembered before the next one begins.
             let used = ladder.flush();
@@ -110,14 +117,22 @@ impl Ladder {
     }
 
     /// What the host adds to the context of a session that begins, as it wants to be told.
-    fn brief(&mut self, occasion: Occasion) -> Result<Option<String>, StoreError> {
-        let (layout, session_id) = (self.layout.clone(), self.session_id.clone());
+    fn brief(&mut self, occasion: Occasion, loaded: &Loaded) -> Result<Option<String>, StoreError> {
+        let Loaded { settings, problems } = loaded;
+        let is_wanted = match settings.brief {
+            settings::Brief::Always => true,
+            settings::Brief::AfterCompaction => occasion == Occasion::Compact,
+            settings::Brief::Never => false,
+        };
         // A project without a memory is left as it is until there is something to remember.
-        if !layout.memory_db().exists() {
+        if !is_wanted || !self.layout.memory_db().exists() {
             return Ok(None);
         }
-        let project = layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let text = brief(self.store()?.rows(), &project, &session_id, occasion, DEFAULT_SIZE)?;
+        let project = self.layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let session_id = self.session_id.clone();
+        let request =
+            Request { project: &project, session_id: &session_id, occasion, problems, size: settings.brief_size };
+        let text = brief(self.store()?.rows(), &request)?;
         Ok(text.map(|text| session_context(&text)))
     }
 

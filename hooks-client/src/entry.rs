@@ -14,6 +14,7 @@ use schema::hook::Payload;
 use schema::hook_log;
 use schema::layout::Layout;
 use schema::project::{Request, resolve};
+use schema::settings;
 
 use crate::command::Command;
 use crate::deliver::deliver;
@@ -26,12 +27,6 @@ const WATCH_STACK: usize = 64 * 1024;
 
 /// How long noting that the deadline passed may take: the disk may be what did not answer.
 const NOTING: Duration = Duration::from_millis(50);
-
-/// Set to 1 by users who want no record of their prompts.
-const NO_HISTORY: &str = "CLAUDE_CODE_SKIP_PROMPT_HISTORY";
-
-/// Set to `off` to remember nothing.
-const CAPTURE: &str = "JIKIME_CAPTURE";
 
 /// The store that faults are noted in, once it is known.
 static STORE: OnceLock<Layout> = OnceLock::new();
@@ -46,6 +41,8 @@ pub fn main() -> ExitCode {
     };
     match (name.as_str(), Command::parse(&name)) {
         (_, Some(command)) => run(command, project),
+        // Registered by hosts that are set up for meaning as well as words; there is nothing to make up for yet.
+        ("embed-backfill", _) => {}
         ("--version" | "-V", _) => print(&format!("jikime-hook {}\n", env!("CARGO_PKG_VERSION"))),
         ("" | "--help" | "-h", _) => print(&Command::help()),
         // Settings written by hand or for another version; whoever wrote them will want to know.
@@ -83,19 +80,19 @@ fn end_after(deadline: Duration) {
 }
 
 fn remember(command: Command, project: Option<PathBuf>) -> Result<Option<String>, String> {
-    let is_set = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
     // The input is read even when it is not wanted: a host that writes to a closed pipe reports a failed hook.
     let mut input = Vec::new();
     let read = io::stdin().take(INPUT_LIMIT).read_to_end(&mut input);
-    if is_set(NO_HISTORY, "1") || is_set(CAPTURE, "off") {
-        return Ok(None);
-    }
     let request = Request::from_environment(project).map_err(|error| error.to_string())?;
     let root = resolve(&request).map_err(|error| error.to_string())?.root;
-    let _ = STORE.set(Layout::new(&root));
+    let layout = STORE.get_or_init(|| Layout::new(&root));
+    let loaded = settings::load(layout);
+    if loaded.settings.disabled {
+        return Ok(None);
+    }
     read.map_err(|error| format!("cannot read the event: {error}"))?;
     let payload = Payload::parse(&input).map_err(|error| chain(&error))?;
-    deliver(command, &payload, &root).map_err(|error| chain(&error))
+    deliver(command, &payload, layout, &loaded).map_err(|error| chain(&error))
 }
 
 /// Notes a fault where `memory_stats` finds it. Without a store there is nobody to tell.

@@ -10,9 +10,6 @@ use crate::memory::MemoryType;
 use crate::moment::Moment;
 use crate::store::{Filter, Row, Rows};
 
-/// Characters of a brief when nothing else is said.
-pub const DEFAULT_SIZE: usize = 2_000;
-
 /// Characters of one item; the rest is a search away.
 const ITEM: usize = 180;
 
@@ -52,20 +49,31 @@ impl Occasion {
     }
 }
 
-/// The brief for a session, at most `size` characters long, or `None` when nothing is remembered.
-pub fn brief(
-    rows: Rows<'_>,
-    project: &str,
-    session_id: &str,
-    occasion: Occasion,
-    size: usize,
-) -> rusqlite::Result<Option<String>> {
+/// What a brief is made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The project's name.
+    pub project: &'a str,
+    pub session_id: &'a str,
+    pub occasion: Occasion,
+    /// Settings that were not understood. Told first: a session that is not remembered has no other way to learn it.
+    pub problems: &'a [String],
+    /// Characters at most.
+    pub size: usize,
+}
+
+/// The brief for a session, or `None` when there is nothing to tell.
+pub fn brief(rows: Rows<'_>, request: &Request<'_>) -> rusqlite::Result<Option<String>> {
+    let Request { project, session_id, occasion, problems, size } = *request;
     let open = format!("<memory-context project=\"{}\" source=\"{}\">\n", attribute(project), occasion.as_str());
     let close = "</memory-context>";
     let mut text = Budget { text: open, left: size.saturating_sub(close.len()) };
     text.left = text.left.saturating_sub(text.text.chars().count());
     text.line("From the record of earlier work in this project; memory_search finds more.");
     let before = text.text.len();
+    for problem in problems {
+        text.line(&format!("Settings of this memory: {}", plain(problem)));
+    }
     if occasion == Occasion::Compact {
         this_session(rows, session_id, &mut text)?;
     } else {
@@ -224,6 +232,10 @@ mod tests {
         store
     }
 
+    fn told(store: &Store, project: &str, session_id: &str, occasion: Occasion, size: usize) -> Option<String> {
+        brief(store.rows(), &Request { project, session_id, occasion, problems: &[], size }).unwrap()
+    }
+
     const HISTORY: [(&str, MemoryType, &str); 6] = [
         ("old", MemoryType::UserPrompt, "Implement the watcher"),
         ("old", MemoryType::ToolUsage, "Files modified: src/watcher.rs\nCommands: cargo test"),
@@ -237,7 +249,7 @@ mod tests {
     fn a_session_begins_with_the_last_one_and_what_was_concluded() {
         let project = tempfile::tempdir().unwrap();
         let store = store_with(&project, &HISTORY);
-        let text = brief(store.rows(), "a \"b\" <c>", "new", Occasion::Startup, DEFAULT_SIZE).unwrap().unwrap();
+        let text = told(&store, "a \"b\" <c>", "new", Occasion::Startup, 2_000).unwrap();
         insta::assert_snapshot!(text, @r#"
         <memory-context project="a &quot;b&quot; &lt;c&gt;" source="startup">
         From the record of earlier work in this project; memory_search finds more.
@@ -256,22 +268,33 @@ mod tests {
     fn after_a_compaction_the_session_itself_comes_first() {
         let project = tempfile::tempdir().unwrap();
         let store = store_with(&project, &HISTORY);
-        let text = brief(store.rows(), "p", "new", Occasion::Compact, DEFAULT_SIZE).unwrap().unwrap();
+        let text = told(&store, "p", "new", Occasion::Compact, 2_000).unwrap();
         assert!(text.contains("Asked in this session:\n- Now the debounce"), "{text}");
         assert!(!text.contains("Last session"), "{text}");
+    }
+
+    #[test]
+    fn settings_that_were_not_understood_are_told_first() {
+        let project = tempfile::tempdir().unwrap();
+        let store = store_with(&project, &[]);
+        let problems = ["memory.toml: line 2: <what>".to_owned()];
+        let request =
+            Request { project: "p", session_id: "s", occasion: Occasion::Startup, problems: &problems, size: 2_000 };
+        let text = brief(store.rows(), &request).unwrap().unwrap();
+        assert!(text.contains("\nSettings of this memory: memory.toml: line 2: ‹what›\n"), "{text}");
     }
 
     #[test]
     fn a_brief_keeps_to_its_size_and_says_nothing_when_there_is_nothing() {
         let project = tempfile::tempdir().unwrap();
         let store = store_with(&project, &[]);
-        assert_eq!(brief(store.rows(), "p", "s", Occasion::Startup, DEFAULT_SIZE).unwrap(), None);
+        assert_eq!(told(&store, "p", "s", Occasion::Startup, 2_000), None);
         let project = tempfile::tempdir().unwrap();
         let long: Vec<String> = (0..40).map(|n| format!("decision {n} {}", "길게 ".repeat(200))).collect();
         let memories: Vec<_> = long.iter().map(|text| ("s", MemoryType::Decision, text.as_str())).collect();
         let store = store_with(&project, &memories);
-        for size in [300, 700, DEFAULT_SIZE] {
-            let text = brief(store.rows(), "p", "other", Occasion::Startup, size).unwrap().unwrap();
+        for size in [300, 700, 2_000] {
+            let text = told(&store, "p", "other", Occasion::Startup, size).unwrap();
             assert!(text.chars().count() <= size, "{size}: {}", text.chars().count());
             assert!(text.ends_with("</memory-context>"));
         }

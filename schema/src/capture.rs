@@ -143,8 +143,9 @@ impl Prepared {
     }
 }
 
-/// The memory that this text already is: the same event, the same text a moment ago in this session, or, for what was
-/// concluded, the same conclusion at any time.
+/// The memory that this text already is: the same event, the same text a moment ago in this session, an answer that nobody
+/// has said anything after (hosts end a turn again when a hook or a background task made it go on), or, for what was concluded,
+/// the same conclusion at any time.
 fn duplicate(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::Result<Option<Row>> {
     if let Some(row) = rows.by_id(&memory.id)? {
         return Ok(Some(row));
@@ -152,6 +153,11 @@ fn duplicate(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::Result
     let bound = |seconds| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
     if let Some(row) = rows.duplicate(memory, &bound(-WINDOW), &bound(WINDOW))? {
         return Ok(Some(row).filter(|row| kind != LogKind::LongTerm || row.place.path == kind.file_name()));
+    }
+    if memory.kind == MemoryType::AssistantResponse && !memory.session_id.is_empty() {
+        return Ok(rows
+            .last_said(&memory.session_id)?
+            .filter(|row| row.memory.kind == MemoryType::AssistantResponse && row.memory.content == memory.content));
     }
     if memory.kind.is_session_data() {
         return Ok(None);

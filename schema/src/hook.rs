@@ -7,4 +7,5 @@ mod wire;
 
 pub use answer::session_context;
 pub use event::{Event, Occurrence, Use};
+pub(crate) use wire::lenient;
 pub use wire::{Payload, WireError};

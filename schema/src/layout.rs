@@ -75,6 +75,11 @@ impl Layout {
         self.dir.join("hook.log")
     }
 
+    /// The project's settings, beside the store so that they may be committed while it is not.
+    pub fn settings(&self) -> PathBuf {
+        self.project.join(".jikime").join("memory.toml")
+    }
+
     /// The file at a path relative to the store, written with `/`.
     pub fn file(&self, relative: &str) -> PathBuf {
         self.dir.join(relative)

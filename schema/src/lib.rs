@@ -19,6 +19,7 @@ pub mod moment;
 pub mod private;
 pub mod project;
 pub mod redaction;
+pub mod settings;
 pub mod spool;
 pub mod stamp;
 pub mod store;

@@ -67,6 +67,22 @@ fn the_same_text_again_is_one_memory_for_a_while(
 }
 
 #[test]
+fn an_answer_again_without_a_prompt_in_between_is_no_second_memory() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    for (kind, second, content) in [
+        (MemoryType::UserPrompt, 0, "go on"),
+        (MemoryType::AssistantResponse, 10, "All done."),
+        (MemoryType::AssistantResponse, 500, "All done."),
+        (MemoryType::UserPrompt, 600, "and now?"),
+        (MemoryType::AssistantResponse, 700, "All done."),
+    ] {
+        capture(&mut store, draft(kind, second, content)).unwrap();
+    }
+    assert_eq!(entries(&store), 4);
+}
+
+#[test]
 fn a_crash_between_log_and_row_is_mended_by_doing_it_again() {
     let project = tempfile::tempdir().unwrap();
     let mut first = store(&project);

@@ -76,11 +76,11 @@ pub enum Use {
 impl Occurrence {
     /// What a payload tells, or `None` when it is nothing to remember.
     pub fn of(payload: &Payload, project: &Path) -> Option<Self> {
-        let event = match payload.hook_event_name.as_str() {
+        let event = match payload.hook_event_name.as_deref()? {
             "UserPromptSubmit" => prompt(payload)?,
             "PostToolUse" => Event::ToolUse(tool_use(payload, project)?),
             "PostToolUseFailure" => Event::Failure(failure(payload)?),
-            "Stop" => Event::TurnEnd(payload.last_assistant_message.clone()),
+            "Stop" => Event::TurnEnd(said(payload)),
             "SessionStart" => Event::SessionStart(Occasion::of(payload.source.as_deref().unwrap_or_default())),
             "SubagentStop" => report(payload)?,
             "PreCompact" => Event::CompactionAhead,
@@ -88,7 +88,7 @@ impl Occurrence {
             "SessionEnd" => Event::SessionEnd,
             _ => return None,
         };
-        Some(Self { session_id: payload.session_id.clone(), event })
+        Some(Self { session_id: payload.session_id.clone().unwrap_or_default(), event })
     }
 }
 
@@ -142,7 +142,12 @@ fn failure(payload: &Payload) -> Option<String> {
 fn report(payload: &Payload) -> Option<Event> {
     let agent_type = payload.agent_type.clone();
     let is_summary = agent_type.as_deref() == Some("");
-    (!is_summary).then(|| Event::Report { agent_type, text: payload.last_assistant_message.clone() })
+    (!is_summary).then(|| Event::Report { agent_type, text: said(payload) })
+}
+
+/// What the agent said last, where the host tells it.
+fn said(payload: &Payload) -> Option<String> {
+    payload.last_assistant_message.clone().filter(|text| !text.trim().is_empty())
 }
 
 /// A summary without the thoughts that the host asks its model to write before it.
@@ -179,6 +184,8 @@ mod tests {
     #[case::notification(json!({"prompt": "<task-notification>\n<task-id>a</task-id>"}), false)]
     #[case::command_output(json!({"prompt": "<local-command-stdout>x</local-command-stdout>"}), false)]
     #[case::no_prompt(json!({}), false)]
+    #[case::of_another_type(json!({"prompt": {"text": "fix it"}}), false)]
+    #[case::beside_another_type(json!({"prompt": "fix it", "error": ["x"], "is_interrupt": "no"}), true)]
     fn only_prompts_of_people_are_remembered(#[case] mut fields: Value, #[case] remembered: bool) {
         fields["hook_event_name"] = "UserPromptSubmit".into();
         assert_eq!(occurrence(&fields).is_some(), remembered);

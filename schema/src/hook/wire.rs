@@ -1,42 +1,43 @@
 //! The payload of a hook as the host sends it. Fields that we do not use are ignored, so that newer hosts are understood.
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// One payload. Every field but the first two may be missing: hosts of January 2026 send fewer.
+/// One payload. Every field may be missing or of another type: hosts of January 2026 send fewer, and later ones change them.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Payload {
-    #[serde(default)]
-    pub session_id: String,
-    #[serde(default)]
-    pub hook_event_name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
+    pub session_id: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub hook_event_name: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
     pub transcript_path: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub cwd: Option<String>,
     /// Who wrote a prompt (`user`, `sdk`, or one of the host's own sources), or why a session begins.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub source: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub prompt: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub tool_name: Option<String>,
     #[serde(default)]
     pub tool_input: Value,
     /// The failure of a tool, in words.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub error: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub is_interrupt: Option<bool>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub last_assistant_message: Option<String>,
     /// What kind of subagent ended; empty for the one that writes summaries.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub agent_type: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub agent_transcript_path: Option<String>,
     /// The summary that a compaction made.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient")]
     pub compact_summary: Option<String>,
 }
 
@@ -50,4 +51,10 @@ impl Payload {
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         Ok(serde_json::from_slice(bytes)?)
     }
+}
+
+/// A field that counts as missing when its value is of another type than the one we know.
+pub(crate) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
 }

@@ -38,16 +38,19 @@ CREATE TRIGGER memory_removed AFTER DELETE ON memories BEGIN
     INSERT INTO removed (seq) VALUES (old.seq);
 END;
 
+-- Derived from the memories of a session: its title is the first prompt, tools counts changes and commands, duration is in seconds.
 CREATE TABLE sessions (
     id TEXT PRIMARY KEY,
     started_at TEXT NOT NULL,
     ended_at TEXT NOT NULL,
+    duration INTEGER NOT NULL,
     title TEXT,
     prompts INTEGER NOT NULL,
     files TEXT NOT NULL,
+    tools INTEGER NOT NULL,
     errors INTEGER NOT NULL,
     summary TEXT
-);
+) WITHOUT ROWID;
 
 -- The logs whose entries the rows above are in step with.
 CREATE TABLE files (

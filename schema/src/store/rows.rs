@@ -168,6 +168,15 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row(values, read).optional()
     }
 
+    /// What was said last in a session, by a person or the agent.
+    pub fn last_said(&self, session_id: &str) -> rusqlite::Result<Option<Row>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM memories WHERE session_id = ?1 AND type IN ('user_prompt', 'assistant_response')
+             ORDER BY created_at DESC, seq DESC LIMIT 1"
+        );
+        self.0.prepare_cached(&sql)?.query_row([session_id], read).optional()
+    }
+
     /// The newest memory that says the same and has not been replaced.
     pub fn same_conclusion(&self, memory: &Memory) -> rusqlite::Result<Option<Row>> {
         let sql = format!(

@@ -12,12 +12,15 @@ pub(super) fn refresh(db: &Connection, session_id: &str) -> rusqlite::Result<()>
     if session_id.is_empty() {
         return Ok(());
     }
-    let mut files: Vec<String> = Vec::new();
+    let (mut files, mut tools) = (Vec::<String>::new(), 0);
     let mut usages = db.prepare_cached(
         "SELECT content FROM memories WHERE session_id = ?1 AND type = 'tool_usage' ORDER BY created_at, seq",
     )?;
     for content in usages.query_map([session_id], |row| row.get::<_, String>(0))? {
-        for file in tool_usage::files(&content?) {
+        let content = content?;
+        tools += tool_usage::commands(&content).count();
+        for file in tool_usage::files(&content) {
+            tools += 1;
             if !files.iter().any(|known| known == file) {
                 files.push(file.to_owned());
             }
@@ -26,13 +29,14 @@ pub(super) fn refresh(db: &Connection, session_id: &str) -> rusqlite::Result<()>
     let title = first_prompt(db, session_id)?;
     db.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([session_id])?;
     db.prepare_cached(
-        "INSERT INTO sessions (id, started_at, ended_at, title, prompts, files, errors, summary)
-         SELECT ?1, min(created_at), max(created_at), ?2, total(type = 'user_prompt'), ?3, total(type = 'error'),
+        "INSERT INTO sessions (id, started_at, ended_at, duration, title, prompts, files, tools, errors, summary)
+         SELECT ?1, min(created_at), max(created_at), unixepoch(max(created_at)) - unixepoch(min(created_at)), ?2,
+             total(type = 'user_prompt'), ?3, ?4, total(type = 'error'),
              (SELECT content FROM memories WHERE session_id = ?1 AND type = 'session_summary'
               ORDER BY created_at DESC LIMIT 1)
          FROM memories WHERE session_id = ?1 HAVING count(*) > 0",
     )?
-    .execute(params![session_id, title, serde_json::Value::from(files).to_string()])
+    .execute(params![session_id, title, serde_json::Value::from(files).to_string(), tools as i64])
     .map(drop)
 }
 

@@ -253,12 +253,13 @@ fn a_session_row_tells_what_happened_in_it() {
     ] {
         capture(&mut store, draft(kind, time, content)).unwrap();
     }
-    let row: (String, String, i64, String, i64) = store
+    let row: String = store
         .db
-        .query_row("SELECT title, started_at, prompts, files, errors FROM sessions WHERE id = 's1'", [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-        })
+        .query_row(
+            "SELECT concat_ws(' | ', title, started_at, duration, prompts, files, tools, errors) FROM sessions WHERE id = 's1'",
+            [],
+            |row| row.get(0),
+        )
         .unwrap();
-    let expected = ("Implement the watcher", "2026-01-28T01:00:00Z", 1, r#"["src/a.rs","src/b.rs"]"#, 1);
-    assert_eq!((row.0.as_str(), row.1.as_str(), row.2, row.3.as_str(), row.4), expected);
+    assert_eq!(row, r#"Implement the watcher | 2026-01-28T01:00:00Z | 10 | 1 | ["src/a.rs","src/b.rs"] | 4 | 1"#);
 }

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use serde::de::{self, DeserializeOwned, IgnoredAny, SeqAccess, Visitor};
+use serde::de::{self, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 
 use super::Thread;
+use crate::hook::lenient;
 use crate::host_text::{HOST_MARKUP, MACHINE_PROMPT, without_injected};
 use crate::moment::Moment;
 
@@ -143,13 +143,6 @@ impl Content {
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 }
-
-/// A field that counts as missing when its value is of another type than the one we know.
-fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).ok())
-}
-
 impl<'de> Deserialize<'de> for Content {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(ContentVisitor)

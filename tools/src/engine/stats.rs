@@ -3,6 +3,7 @@
 use std::fs;
 
 use schema::hook_log;
+use schema::settings;
 use schema::spool;
 use schema::store::Store;
 use schema::tool::{EmbeddingStats, StatsOutput, TypeCount};
@@ -19,7 +20,8 @@ pub(super) fn stats(store: &Store, index: &Index) -> Result<StatsOutput, ToolErr
         rows.count_by_type()?.into_iter().map(|(kind, count)| TypeCount { kind, count }).collect();
     let (chunks, files, last_indexed) = index.counts()?;
     let redactions = rows.meta("redactions")?.and_then(|count| count.parse().ok()).unwrap_or_default();
-    let mut problems = store.notes().to_vec();
+    let mut problems = settings::load(store.layout()).problems;
+    problems.extend_from_slice(store.notes());
     problems.extend(hook_log::last(store.layout(), FAULTS).into_iter().map(|fault| format!("hook: {fault}")));
     Ok(StatsOutput {
         project: store.layout().project().to_string_lossy().into_owned(),

@@ -1,0 +1,197 @@
+//! Settings: what people decide, from defaults, the user's file, the project's file and the environment, the later over the
+//! earlier. docs/settings.md is generated from the table in `settings/catalogue.rs`.
+//!
+//! Settings of what may be kept are promises: where they cannot be understood, nothing is captured until they can.
+
+mod catalogue;
+mod value;
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use crate::layout::Layout;
+use crate::project::home;
+use catalogue::{KEYS, Key};
+use value::{number, switch, texts, word};
+
+/// Bytes of a settings file that are read; a longer one is refused.
+const FILE_LIMIT: u64 = 64 * 1024;
+
+/// Characters of a brief: fewer say nothing, and of more the host shows the beginning only.
+const BRIEF_SIZES: std::ops::RangeInclusive<usize> = 200..=9_000;
+
+/// What is set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Hooks do nothing at all.
+    pub disabled: bool,
+    /// Events are remembered.
+    pub capture: bool,
+    /// When a session begins with a brief.
+    pub brief: Brief,
+    /// Characters of a brief at most.
+    pub brief_size: usize,
+    /// A prompt is answered with memories that fit it.
+    pub recall: bool,
+    /// Globs of files, relative to the project, of which nothing is remembered.
+    pub exclude: Vec<String>,
+    /// Patterns of further secrets.
+    pub redact: Vec<String>,
+}
+
+/// When a session begins with a brief.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Brief {
+    Always,
+    /// Only after a compaction.
+    AfterCompaction,
+    Never,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            disabled: false,
+            capture: true,
+            brief: Brief::Always,
+            brief_size: 2_000,
+            recall: false,
+            exclude: Vec::new(),
+            redact: Vec::new(),
+        }
+    }
+}
+
+/// Settings, and what could not be understood of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Loaded {
+    pub settings: Settings,
+    /// In words for people, each with the file or variable that it is about.
+    pub problems: Vec<String>,
+}
+
+/// Reads the settings of a project as this process sees them.
+pub fn load(layout: &Layout) -> Loaded {
+    let files = user_file().into_iter().chain([layout.settings()]);
+    combine(files, |name| std::env::var(name).ok())
+}
+
+/// The user's own file, whether it is there or not.
+pub fn user_file() -> Option<PathBuf> {
+    let variable = if cfg!(windows) { "APPDATA" } else { "XDG_CONFIG_HOME" };
+    let directory = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let directory = directory.or_else(|| home().map(|home| home.join(".config")))?;
+    Some(directory.join("jikime-memory").join("memory.toml"))
+}
+
+fn combine(files: impl IntoIterator<Item = PathBuf>, variable: impl Fn(&str) -> Option<String>) -> Loaded {
+    let mut layers = Layers::default();
+    for path in files {
+        layers.add_file(&path);
+    }
+    for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
+        if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
+            layers.set(key, &Value::String(value), name);
+        }
+    }
+    let is_set = |name: &str| variable(name).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
+    layers.settings.disabled = is_set("JIKIME_MEMORY_DISABLED");
+    // The host's own switch for people who want no record of their prompts.
+    layers.settings.capture &= !is_set("CLAUDE_CODE_SKIP_PROMPT_HISTORY");
+    layers.finish()
+}
+
+#[derive(Debug, Default)]
+struct Layers {
+    settings: Settings,
+    problems: Vec<String>,
+    /// Whether something that may forbid capture could not be understood.
+    in_doubt: bool,
+}
+
+impl Layers {
+    fn add_file(&mut self, path: &Path) {
+        let table = match read(path) {
+            Ok(None) => return,
+            Ok(Some(table)) => table,
+            Err(problem) => {
+                self.in_doubt = true;
+                return self.problems.push(format!("{}: {problem}", path.display()));
+            }
+        };
+        for (name, value) in &table {
+            match KEYS.iter().find(|key| key.name == name) {
+                Some(key) => self.set(key, value, &path.display().to_string()),
+                None => {
+                    let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+                    self.problems.push(format!("{}: no setting {name}; there is {}", path.display(), known.join(", ")));
+                }
+            }
+        }
+    }
+
+    fn set(&mut self, key: &Key, value: &Value, place: &str) {
+        if self.settings.set(key.name, value).is_none() {
+            self.in_doubt |= key.guards;
+            self.problems.push(format!("{place}: {} must be {}", key.name, key.values));
+        }
+    }
+
+    fn finish(mut self) -> Loaded {
+        if self.in_doubt {
+            self.settings.capture = false;
+            self.problems.push("nothing is captured until this is mended".to_owned());
+        }
+        Loaded { settings: self.settings, problems: self.problems }
+    }
+}
+
+impl Settings {
+    /// Takes a value over when it is one that the setting may have.
+    fn set(&mut self, name: &str, value: &Value) -> Option<()> {
+        match name {
+            "capture" => self.capture = switch(value)?,
+            "recall" => self.recall = switch(value)?,
+            "brief" => {
+                self.brief = match word(value)? {
+                    "on" => Brief::Always,
+                    "compact-only" => Brief::AfterCompaction,
+                    "off" => Brief::Never,
+                    _ => return None,
+                }
+            }
+            "brief_size" => self.brief_size = number(value, BRIEF_SIZES)?,
+            // A project adds to what its user keeps out; it takes nothing away.
+            "exclude" => self.exclude.extend(texts(value)?),
+            "redact" => self.redact.extend(texts(value)?),
+            _ => unreachable!("every name of the catalogue is handled above"),
+        }
+        Some(())
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Table>, String> {
+    let mut text = String::new();
+    let read = fs::File::open(path).and_then(|file| file.take(FILE_LIMIT + 1).read_to_string(&mut text));
+    match read {
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(error.to_string()),
+        Ok(size) if size as u64 > FILE_LIMIT => return Err(format!("is larger than {FILE_LIMIT} bytes")),
+        Ok(_) => {}
+    }
+    text.parse::<Table>().map(Some).map_err(|error| {
+        let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
+        format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+    })
+}
+
+/// Also when a directory above is a file.
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! The table of settings: what may be set, where, and what it means. docs/settings.md is made of it.
+
+/// One setting.
+#[derive(Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "some of it is for the document only"))]
+pub(super) struct Key {
+    /// Its name in files.
+    pub(super) name: &'static str,
+    /// The variable that sets it for one process.
+    pub(super) variable: Option<&'static str>,
+    /// What it may be, in TOML.
+    pub(super) values: &'static str,
+    pub(super) default: &'static str,
+    pub(super) meaning: &'static str,
+    /// Whether it says what may be kept: where it cannot be understood, nothing is.
+    pub(super) guards: bool,
+}
+
+pub(super) const KEYS: [Key; 6] = [
+    Key {
+        name: "capture",
+        variable: Some("JIKIME_CAPTURE"),
+        values: "`true` or `false`",
+        default: "`true`",
+        meaning: "Whether hooks remember events. What was remembered is found either way, and `memory_save` goes on.",
+        guards: true,
+    },
+    Key {
+        name: "brief",
+        variable: Some("JIKIME_BRIEF"),
+        values: "`\"on\"`, `\"compact-only\"` or `\"off\"`",
+        default: "`\"on\"`",
+        meaning: "Whether a session begins with a brief: always, only after a compaction, or never.",
+        guards: false,
+    },
+    Key {
+        name: "brief_size",
+        variable: Some("JIKIME_BRIEF_SIZE"),
+        values: "a number from 200 to 9000",
+        default: "`2000`",
+        meaning: "Characters of a brief at most.",
+        guards: false,
+    },
+    Key {
+        name: "recall",
+        variable: Some("JIKIME_RECALL"),
+        values: "`\"on\"` or `\"off\"`",
+        default: "`\"off\"`",
+        meaning: "Whether a prompt brings along up to three memories that fit it well, each once in a session. \
+                  Needs the running server.",
+        guards: false,
+    },
+    Key {
+        name: "exclude",
+        variable: None,
+        values: "a list of at most 100 globs such as `\"secrets/**\"`",
+        default: "`[]`",
+        meaning: "Files of the project of which nothing is remembered. Lists of both files count.",
+        guards: true,
+    },
+    Key {
+        name: "redact",
+        variable: None,
+        values: "a list of at most 100 regular expressions such as `'ACME-[0-9]{8}'`",
+        default: "`[]`",
+        meaning: "Further secrets, taken out like those that are known. Lists of both files count.",
+        guards: true,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn document() -> String {
+        let mut text = String::from(
+            "# Settings\n\n\
+             Nothing has to be set. What is set is read anew by every hook and by every start of the server; the later of these\n\
+             wins over the earlier:\n\n\
+             1. the user's file: `$XDG_CONFIG_HOME/jikime-memory/memory.toml`, else `~/.config/jikime-memory/memory.toml`;\n   \
+             on Windows `%APPDATA%\\jikime-memory\\memory.toml`\n\
+             2. the project's file: `.jikime/memory.toml`, which may be committed\n\
+             3. the environment\n\n\
+             | setting | is | default | environment | meaning |\n| --- | --- | --- | --- | --- |\n",
+        );
+        for Key { name, variable, values, default, meaning, .. } in KEYS {
+            let variable = variable.map_or_else(|| "–".to_owned(), |variable| format!("`{variable}`"));
+            text.push_str(&format!("| `{name}` | {values} | {default} | {variable} | {meaning} |\n"));
+        }
+        text.push_str(
+            "\nOnly in the environment: `JIKIME_MEMORY_DISABLED=1` makes hooks do nothing at all, and\n\
+             `CLAUDE_CODE_SKIP_PROMPT_HISTORY=1`, the host's own switch, turns capture off.\n\n\
+             A setting that cannot be understood is told by `memory_stats` and by the brief, and has its default. Where it is one of\n",
+        );
+        let guards: Vec<_> = KEYS.iter().filter(|key| key.guards).map(|key| format!("`{}`", key.name)).collect();
+        text.push_str(&format!(
+            "{}, or a file that is no TOML, nothing is captured until it is mended:\nit may have been what forbids it.\n",
+            guards.join(", ")
+        ));
+        text
+    }
+
+    #[test]
+    fn the_document_is_generated_from_this_table() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/settings.md");
+        let current = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+        let document = document();
+        if current != document {
+            std::fs::write(&path, &document).unwrap();
+        }
+        assert_eq!(current, document, "docs/settings.md was out of date and has been written anew");
+    }
+}

@@ -1,0 +1,88 @@
+use rstest::rstest;
+
+use super::*;
+
+fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Loaded {
+    let directory = tempfile::tempdir().unwrap();
+    let files = [("user.toml", user), ("project.toml", project)].map(|(name, text)| {
+        let path = directory.path().join(name);
+        if !text.is_empty() {
+            fs::write(&path, text).unwrap();
+        }
+        path
+    });
+    let mut loaded =
+        combine(files, |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()));
+    for problem in &mut loaded.problems {
+        *problem = problem.replace(&format!("{}/", directory.path().display()), "");
+    }
+    loaded
+}
+
+#[test]
+fn without_any_setting_the_defaults_hold() {
+    assert_eq!(loaded("", "", &[]), Loaded::default());
+}
+
+#[test]
+fn the_later_wins_and_lists_add_up() {
+    let user = "brief = \"off\"\nbrief_size = 500\ncapture = false\nexclude = [\"a\"]";
+    let project = "brief = \"compact-only\"\ncapture = true\nexclude = [\"b\"]\nredact = ['ACME-\\d+']";
+    let Loaded { settings, problems } = loaded(user, project, &[("JIKIME_BRIEF_SIZE", "800"), ("JIKIME_RECALL", "on")]);
+    let expected = Settings {
+        brief: Brief::AfterCompaction,
+        brief_size: 800,
+        recall: true,
+        exclude: vec!["a".to_owned(), "b".to_owned()],
+        redact: vec!["ACME-\\d+".to_owned()],
+        ..Settings::default()
+    };
+    assert_eq!((settings, problems), (expected, vec![]));
+}
+
+#[rstest]
+#[case::off("JIKIME_CAPTURE", "off", false, false)]
+#[case::no_history("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "1", false, false)]
+#[case::history("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "0", true, false)]
+#[case::disabled("JIKIME_MEMORY_DISABLED", "1", true, true)]
+#[case::empty("JIKIME_CAPTURE", "", true, false)]
+fn the_environment_turns_things_off(
+    #[case] name: &str,
+    #[case] value: &str,
+    #[case] captures: bool,
+    #[case] is_disabled: bool,
+) {
+    let settings = loaded("", "", &[(name, value)]).settings;
+    assert_eq!((settings.capture, settings.disabled), (captures, is_disabled));
+}
+
+const STOPPED: &str = "nothing is captured until this is mended";
+
+#[rstest]
+#[case::no_toml("capture = \"on\"\nbrief =", &["project.toml: line 2: "], false)]
+#[case::wrong_type("exclude = \"secrets\"", &["project.toml: exclude must be a list of at most 100 globs such as"], false)]
+#[case::wrong_word("brief = \"sometimes\"", &["project.toml: brief must be `\"on\"`, `\"compact-only\"` or `\"off\"`"], true)]
+#[case::out_of_range("brief_size = 10", &["project.toml: brief_size must be a number from 200 to 9000"], true)]
+#[case::of_a_later_version("colour = \"red\"", &["project.toml: no setting colour; there is capture, brief, brief_size, recall, exclude, redact"], true)]
+fn what_is_not_understood_is_told_and_never_captures_against_a_wish(
+    #[case] text: &str,
+    #[case] expected: &[&str],
+    #[case] captures: bool,
+) {
+    let Loaded { settings, problems } = loaded("", text, &[("JIKIME_CAPTURE", "on")]);
+    assert_eq!(settings.capture, captures, "{problems:?}");
+    assert_eq!(problems.len(), expected.len() + usize::from(!captures), "{problems:?}");
+    for (problem, expected) in problems.iter().zip(expected) {
+        assert!(problem.starts_with(expected), "{problem}");
+    }
+    assert_eq!(problems.last().is_some_and(|problem| problem == STOPPED), !captures);
+}
+
+#[test]
+fn a_file_that_is_too_large_or_cannot_be_read_stops_capture() {
+    let large = format!("redact = [{}]", "'x',".repeat(20_000));
+    assert!(!loaded("", &large, &[]).settings.capture);
+    let directory = tempfile::tempdir().unwrap();
+    let loaded = combine([directory.path().to_owned()], |_| None);
+    assert!(!loaded.settings.capture && loaded.problems.len() == 2, "{loaded:?}");
+}
