@@ -3,7 +3,7 @@
 //! Standard error stays empty, for hosts show it to people; faults go to the store's `hook.log`.
 
 use std::io::{self, Read as _, Write as _};
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 use std::path::PathBuf;
 use std::process::{self, ExitCode};
 use std::sync::OnceLock;
@@ -55,10 +55,11 @@ pub fn main() -> ExitCode {
 
 fn run(command: Command, project: Option<PathBuf>) {
     end_after(command.deadline());
-    panic::set_hook(Box::new(|_| {}));
-    let outcome = panic::catch_unwind(AssertUnwindSafe(|| remember(command, project)));
-    let outcome = outcome.unwrap_or_else(|_| Err(format!("a fault in jikime-hook ended {}", command.name())));
-    match outcome {
+    panic::set_hook(Box::new(move |fault| {
+        note(&format!("a fault in jikime-hook ended {}: {fault}", command.name()));
+        process::exit(0);
+    }));
+    match remember(command, project) {
         Ok(answer) => answer.iter().for_each(|answer| print(answer)),
         Err(fault) => note(&fault),
     }

@@ -194,15 +194,16 @@ fn a_prompt_of_an_older_host_is_remembered_as_well() {
 }
 
 #[rstest]
-#[case::not_json("memory-track", "{")]
-#[case::nothing("memory-complete", "")]
-#[case::another_shape("memory-prompt-save", "[1, 2]")]
-fn a_hook_ends_well_whatever_it_is_given(#[case] command: &str, #[case] input: &str) {
+#[case::not_json("memory-track", "{", true)]
+#[case::nothing("memory-complete", "", true)]
+#[case::no_object("memory-prompt-save", "[1, 2]", false)]
+#[case::no_event("memory-flush", "{}", false)]
+fn a_hook_ends_well_whatever_it_is_given(#[case] command: &str, #[case] input: &str, #[case] is_fault: bool) {
     let sandbox = sandbox!();
     sandbox.run_cli(["save", "decision", "there is a store"]).success();
     sandbox.run_hook(command, input).success().printed_nothing().complained_of_nothing();
     let problems = sandbox.run_cli(["stats", "--json"]).success().json()["problems"].to_string();
-    assert!(problems.contains("hook: "), "{problems}");
+    assert_eq!(problems.contains("hook: "), is_fault, "{problems}");
 }
 
 #[test]
