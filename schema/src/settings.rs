@@ -6,11 +6,13 @@
 mod catalogue;
 mod value;
 
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use toml::{Table, Value};
+use toml::Spanned;
+use toml::de::{DeTable as Table, DeValue as Value};
 
 use crate::layout::Layout;
 use crate::project::home;
@@ -94,7 +96,7 @@ fn combine(files: impl IntoIterator<Item = PathBuf>, variable: impl Fn(&str) -> 
     }
     for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
         if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
-            layers.set(key, &Value::String(value), name);
+            layers.set(key, &Value::String(value.into()), &name);
         }
     }
     let is_set = |name: &str| variable(name).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
@@ -114,26 +116,32 @@ struct Layers {
 
 impl Layers {
     fn add_file(&mut self, path: &Path) {
-        let table = match read(path) {
-            Ok(None) => return,
-            Ok(Some(table)) => table,
+        let place = path.display();
+        let text = match read(path) {
+            Err(error) if is_absent(&error) => return,
+            read => read.map_err(|error| error.to_string()),
+        };
+        let table = text.as_deref().map_err(String::clone).and_then(parse);
+        match table {
+            Ok(table) => table.iter().for_each(|(name, value)| self.add(name.as_ref(), value.as_ref(), &place)),
             Err(problem) => {
                 self.in_doubt = true;
-                return self.problems.push(format!("{}: {problem}", path.display()));
-            }
-        };
-        for (name, value) in &table {
-            match KEYS.iter().find(|key| key.name == name) {
-                Some(key) => self.set(key, value, &path.display().to_string()),
-                None => {
-                    let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
-                    self.problems.push(format!("{}: no setting {name}; there is {}", path.display(), known.join(", ")));
-                }
+                self.problems.push(format!("{place}: {problem}"));
             }
         }
     }
 
-    fn set(&mut self, key: &Key, value: &Value, place: &str) {
+    fn add(&mut self, name: &str, value: &Value<'_>, place: &impl Display) {
+        match KEYS.iter().find(|key| key.name == name) {
+            Some(key) => self.set(key, value, place),
+            None => {
+                let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+                self.problems.push(format!("{place}: no setting {name}; there is {}", known.join(", ")));
+            }
+        }
+    }
+
+    fn set(&mut self, key: &Key, value: &Value<'_>, place: &impl Display) {
         if self.settings.set(key.name, value).is_none() {
             self.in_doubt |= key.guards;
             self.problems.push(format!("{place}: {} must be {}", key.name, key.values));
@@ -151,7 +159,7 @@ impl Layers {
 
 impl Settings {
     /// Takes a value over when it is one that the setting may have.
-    fn set(&mut self, name: &str, value: &Value) -> Option<()> {
+    fn set(&mut self, name: &str, value: &Value<'_>) -> Option<()> {
         match name {
             "capture" => self.capture = switch(value)?,
             "recall" => self.recall = switch(value)?,
@@ -173,16 +181,17 @@ impl Settings {
     }
 }
 
-fn read(path: &Path) -> Result<Option<Table>, String> {
+fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let read = fs::File::open(path).and_then(|file| file.take(FILE_LIMIT + 1).read_to_string(&mut text));
-    match read {
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(error.to_string()),
-        Ok(size) if size as u64 > FILE_LIMIT => return Err(format!("is larger than {FILE_LIMIT} bytes")),
-        Ok(_) => {}
+    let size = fs::File::open(path)?.take(FILE_LIMIT + 1).read_to_string(&mut text)?;
+    if size as u64 > FILE_LIMIT {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("is larger than {FILE_LIMIT} bytes")));
     }
-    text.parse::<Table>().map(Some).map_err(|error| {
+    Ok(text)
+}
+
+fn parse(text: &str) -> Result<Table<'_>, String> {
+    Table::parse(text).map(Spanned::into_inner).map_err(|error| {
         let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
         format!("line {}: {}", before.matches('\n').count() + 1, error.message())
     })

@@ -2,17 +2,17 @@
 
 use std::ops::RangeInclusive;
 
-use toml::Value;
+use toml::de::DeValue as Value;
 
 /// The most patterns or globs of one file, and the longest of them in bytes.
 const MOST_TEXTS: usize = 100;
 const LONGEST_TEXT: usize = 1_000;
 
-pub(super) fn word(value: &Value) -> Option<&str> {
+pub(super) fn word<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     value.as_str()
 }
 
-pub(super) fn switch(value: &Value) -> Option<bool> {
+pub(super) fn switch(value: &Value<'_>) -> Option<bool> {
     match (value, word(value)) {
         (Value::Boolean(on), _) => Some(*on),
         (_, Some("on" | "true" | "1")) => Some(true),
@@ -21,16 +21,16 @@ pub(super) fn switch(value: &Value) -> Option<bool> {
     }
 }
 
-pub(super) fn number(value: &Value, range: RangeInclusive<usize>) -> Option<usize> {
+pub(super) fn number(value: &Value<'_>, range: RangeInclusive<usize>) -> Option<usize> {
     let number = match value {
-        Value::Integer(number) => usize::try_from(*number).ok(),
+        Value::Integer(number) => usize::from_str_radix(number.as_str(), number.radix()).ok(),
         _ => word(value)?.parse().ok(),
     };
     number.filter(|number| range.contains(number))
 }
 
-pub(super) fn texts(value: &Value) -> Option<Vec<String>> {
+pub(super) fn texts(value: &Value<'_>) -> Option<Vec<String>> {
     let list = value.as_array().filter(|list| list.len() <= MOST_TEXTS)?;
     let is_fit = |text: &&str| !text.is_empty() && text.len() <= LONGEST_TEXT;
-    list.iter().map(|item| word(item).filter(is_fit).map(str::to_owned)).collect()
+    list.iter().map(|item| word(item.as_ref()).filter(is_fit).map(str::to_owned)).collect()
 }
