@@ -1,4 +1,4 @@
-//! The ladder of an event: into the store directly, or, when that cannot be done in time, into the spool.
+//! The ladder of an event: to the running server, else into the store directly, else into the spool.
 
 use std::path::Path;
 
@@ -7,9 +7,11 @@ use schema::capture::{Destination, Draft, Prepared, commit, prepare};
 use schema::database::Patience;
 use schema::extract::extract;
 use schema::hook::{Event, Occurrence, Payload, session_context};
+use schema::hook_log;
 use schema::layout::Layout;
 use schema::memory::{Attributes, MemoryType};
 use schema::moment::Moment;
+use schema::queue;
 use schema::settings::{self, Loaded};
 use schema::spool;
 use schema::store::{Store, StoreError};
@@ -33,39 +35,34 @@ pub(crate) fn deliver(
     loaded: &Loaded,
 ) -> Result<Option<String>, StoreError> {
     let Some(Occurrence { session_id, event }) = Occurrence::of(payload, layout.project()) else { return Ok(None) };
-    let mut ladder = Ladder { layout: layout.clone(), session_id, now: Moment::now(), store: None };
+    let mut ladder = Ladder { layout, session_id, now: Moment::now(), store: None };
     match (command, event) {
         (Command::Load, Event::SessionStart(occasion)) => return ladder.brief(occasion, loaded),
         _ if !loaded.settings.capture => Ok(()),
-        (Command::PromptSave, Event::Prompt(text)) => {
-            // An interrupted turn has no end of its own; what it changed is remembered before the next one begins.
-            let used = ladder.flush();
-            let kept = ladder.keep(MemoryType::UserPrompt, text, ladder.now);
-            used.and(kept)
-        }
+        // An interrupted turn has no end of its own; what it changed is remembered before the next one begins.
+        (Command::PromptSave, Event::Prompt(text)) => ladder.end_turn(Some((MemoryType::UserPrompt, text))),
         (Command::Track, Event::ToolUse(tool_use)) => ladder.track(&tool_use),
-        (Command::Track, Event::Failure(text)) => ladder.keep(MemoryType::Error, text, ladder.now),
+        (Command::Track, Event::Failure(text)) => ladder.keep([ladder.draft(MemoryType::Error, text, ladder.now)]),
         (Command::Complete, Event::TurnEnd(answer)) => {
-            let used = ladder.flush();
             let answer = answer.or_else(|| said_last(payload.transcript_path.as_deref(), Thread::Main));
-            let kept = answer.map_or(Ok(()), |answer| ladder.keep(MemoryType::AssistantResponse, answer, ladder.now));
-            used.and(kept)
+            ladder.end_turn(answer.map(|answer| (MemoryType::AssistantResponse, answer)))
         }
         (Command::Subagent, Event::Report { agent_type, text }) => {
-            match text.or_else(|| said_last(payload.agent_transcript_path.as_deref(), Thread::Subagent)) {
-                Some(text) => {
-                    let text = agent_type.map_or(text.clone(), |kind| format!("{kind}: {text}"));
-                    ladder.keep(MemoryType::SubagentResult, text, ladder.now)
-                }
-                None => Ok(()),
-            }
+            let text = text.or_else(|| said_last(payload.agent_transcript_path.as_deref(), Thread::Subagent));
+            let report = text.map(|text| agent_type.map_or(text.clone(), |kind| format!("{kind}: {text}")));
+            ladder.keep(report.map(|report| ladder.draft(MemoryType::SubagentResult, report, ladder.now)))
         }
         (Command::Flush, Event::CompactionAhead) => {
-            let used = ladder.flush();
-            used.and(ladder.extract(payload.transcript_path.as_deref()))
+            let used = ladder.end_turn(None);
+            used.and(ladder.keep(ladder.extract(payload.transcript_path.as_deref())))
         }
-        (Command::Compact, Event::Compacted(summary)) => ladder.keep(MemoryType::SessionSummary, summary, ladder.now),
-        (Command::Save, Event::SessionEnd) => ladder.end(),
+        (Command::Compact, Event::Compacted(summary)) => {
+            ladder.keep([ladder.draft(MemoryType::SessionSummary, summary, ladder.now)])
+        }
+        (Command::Save, Event::SessionEnd) => {
+            track::tidy(layout);
+            ladder.end_turn(None)
+        }
         _ => Ok(()),
     }
     .map(|()| None)
@@ -76,44 +73,49 @@ fn said_last(transcript: Option<&str>, thread: Thread) -> Option<String> {
     last_answer(Path::new(transcript?), thread).ok().flatten()
 }
 
-struct Ladder {
-    layout: Layout,
+struct Ladder<'l> {
+    layout: &'l Layout,
     session_id: String,
     now: Moment,
     /// Opened by the first memory that needs it.
     store: Option<Store>,
 }
 
-impl Ladder {
-    fn track(&self, tool_use: &schema::hook::Use) -> Result<(), StoreError> {
-        self.layout.create().map_err(|source| StoreError::Create { path: self.layout.dir().to_owned(), source })?;
-        track::append(&self.layout, &self.session_id, tool_use, &self.now)
-    }
-
-    /// Makes one memory of what the turn changed.
-    fn flush(&mut self) -> Result<(), StoreError> {
-        let (layout, session_id) = (self.layout.clone(), self.session_id.clone());
-        track::take(&layout, &session_id, |taken| match tool_usage::describe(&taken.files, &taken.commands) {
-            Some(text) => self.keep(MemoryType::ToolUsage, text, taken.at),
-            None => Ok(()),
-        })
-    }
-
-    /// Remembers what was decided, learned and fixed since the last compaction, before its words leave the context.
-    fn extract(&mut self, transcript: Option<&str>) -> Result<(), StoreError> {
-        let Some(said) = transcript.and_then(|path| turns(Path::new(path), Since::LastCompaction).ok()) else {
-            return Ok(());
-        };
-        for found in extract(said) {
-            self.keep(found.kind, found.content, found.at)?;
+impl Ladder<'_> {
+    fn draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
+        let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
+        Draft {
+            session_id: self.session_id.clone(),
+            kind,
+            content,
+            at,
+            attributes: Attributes { importance, ..Attributes::default() },
+            destination: Destination::DailyLog,
         }
-        Ok(())
     }
 
-    /// Remembers what is still in the buffer, and tidies up after sessions of yesterday.
-    fn end(&mut self) -> Result<(), StoreError> {
-        track::tidy(&self.layout);
-        self.flush()
+    fn track(&self, tool_use: &schema::hook::Use) -> Result<(), StoreError> {
+        self.create()?;
+        track::append(self.layout, &self.session_id, tool_use, &self.now)
+    }
+
+    /// Makes one memory of what the turn changed, and keeps it before what was said.
+    fn end_turn(&mut self, said: Option<(MemoryType, String)>) -> Result<(), StoreError> {
+        let (layout, session_id) = (self.layout, self.session_id.clone());
+        let mut said = said.map(|(kind, text)| self.draft(kind, text, self.now));
+        track::take(layout, &session_id, |taken| {
+            let used = tool_usage::describe(&taken.files, &taken.commands);
+            let used = used.map(|text| self.draft(MemoryType::ToolUsage, text, taken.at));
+            self.keep(used.into_iter().chain(said.take()))
+        })?;
+        self.keep(said)
+    }
+
+    /// What was decided, learned and fixed since the last compaction, before its words leave the context.
+    fn extract(&self, transcript: Option<&str>) -> Vec<Draft> {
+        let said = transcript.and_then(|path| turns(Path::new(path), Since::LastCompaction).ok());
+        let found = said.map(extract).unwrap_or_default().into_iter();
+        found.map(|found| self.draft(found.kind, found.content, found.at)).collect()
     }
 
     /// What the host adds to the context of a session that begins, as it wants to be told.
@@ -136,34 +138,44 @@ impl Ladder {
         Ok(text.map(|text| session_context(&text)))
     }
 
+    /// Keeps memories, by the first rung of the ladder that holds.
+    fn keep(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
+        let memories: Vec<Prepared> = drafts.into_iter().filter_map(prepare).collect();
+        if memories.is_empty() || queue::capture(self.layout, &memories) {
+            return Ok(());
+        }
+        let mut waiting = memories.as_slice();
+        while let [memory, rest @ ..] = waiting {
+            if let Err(fault) = self.store().and_then(|store| commit(store, memory).map(drop)) {
+                return self.set_aside(waiting, &fault);
+            }
+            waiting = rest;
+        }
+        let drained = self.store().and_then(|store| spool::drain(store, TAKEN_ALONG));
+        drained.err().iter().for_each(|fault| hook_log::note_error(self.layout, fault));
+        Ok(())
+    }
+
+    /// Leaves memories to somebody with more time or more rights. The fault is told, unless others were just faster.
+    fn set_aside(&self, memories: &[Prepared], fault: &StoreError) -> Result<(), StoreError> {
+        self.create()?;
+        for memory in memories {
+            spool::put(self.layout, memory)?;
+        }
+        if !fault.is_busy() {
+            hook_log::note_error(self.layout, fault);
+        }
+        Ok(())
+    }
+
+    fn create(&self) -> Result<(), StoreError> {
+        self.layout.create().map_err(|source| StoreError::Create { path: self.layout.dir().to_owned(), source })
+    }
+
     fn store(&mut self) -> Result<&mut Store, StoreError> {
         match &mut self.store {
             Some(store) => Ok(store),
             none => Ok(none.insert(Store::open(self.layout.project(), Patience::Hook)?)),
         }
-    }
-
-    fn keep(&mut self, kind: MemoryType, content: String, at: Moment) -> Result<(), StoreError> {
-        let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
-        let draft = Draft {
-            session_id: self.session_id.clone(),
-            kind,
-            content,
-            at,
-            attributes: Attributes { importance, ..Attributes::default() },
-            destination: Destination::DailyLog,
-        };
-        let Some(prepared) = prepare(draft) else { return Ok(()) };
-        match self.write(&prepared) {
-            Ok(()) => Ok(()),
-            // The event waits for somebody with more time or more rights; the fault is still told.
-            Err(fault) => spool::put(&self.layout, &prepared).and(Err(fault)),
-        }
-    }
-
-    fn write(&mut self, prepared: &Prepared) -> Result<(), StoreError> {
-        let store = self.store()?;
-        commit(store, prepared)?;
-        spool::drain(store, TAKEN_ALONG).map(drop)
     }
 }

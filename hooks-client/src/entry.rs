@@ -2,6 +2,7 @@
 //!
 //! Standard error stays empty, for hosts show it to people; faults go to the store's `hook.log`.
 
+use std::error::Error;
 use std::io::{self, Read as _, Write as _};
 use std::panic;
 use std::path::PathBuf;
@@ -61,7 +62,8 @@ fn run(command: Command, project: Option<PathBuf>) {
     }));
     match remember(command, project) {
         Ok(answer) => answer.iter().for_each(|answer| print(answer)),
-        Err(fault) => note(&fault),
+        // Without a store there is nobody to tell.
+        Err(fault) => STORE.get().into_iter().for_each(|layout| hook_log::note_error(layout, &*fault)),
     }
 }
 
@@ -80,33 +82,25 @@ fn end_after(deadline: Duration) {
     let _ = thread::Builder::new().stack_size(WATCH_STACK).spawn(watch);
 }
 
-fn remember(command: Command, project: Option<PathBuf>) -> Result<Option<String>, String> {
+fn remember(command: Command, project: Option<PathBuf>) -> Result<Option<String>, Box<dyn Error>> {
     // The input is read even when it is not wanted: a host that writes to a closed pipe reports a failed hook.
     let mut input = Vec::new();
     let read = io::stdin().take(INPUT_LIMIT).read_to_end(&mut input);
-    let request = Request::from_environment(project).map_err(|error| error.to_string())?;
-    let root = resolve(&request).map_err(|error| error.to_string())?.root;
+    let root = resolve(&Request::from_environment(project)?)?.root;
     let layout = STORE.get_or_init(|| Layout::new(&root));
     let loaded = settings::load(layout);
     if loaded.settings.disabled {
         return Ok(None);
     }
     read.map_err(|error| format!("cannot read the event: {error}"))?;
-    let payload = Payload::parse(&input).map_err(|error| chain(&error))?;
-    deliver(command, &payload, layout, &loaded).map_err(|error| chain(&error))
+    Ok(deliver(command, &Payload::parse(&input)?, layout, &loaded)?)
 }
 
-/// Notes a fault where `memory_stats` finds it. Without a store there is nobody to tell.
+/// Notes a fault where `memory_stats` finds it.
 fn note(fault: &str) {
     if let Some(layout) = STORE.get() {
         hook_log::note(layout, fault);
     }
-}
-
-/// An error and its causes, each after the other.
-fn chain(error: &dyn std::error::Error) -> String {
-    let errors = std::iter::successors(Some(error), |error| error.source());
-    errors.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 fn print(text: &str) {

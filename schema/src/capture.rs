@@ -90,9 +90,9 @@ pub fn prepare(draft: Draft) -> Option<Prepared> {
 }
 
 impl Prepared {
-    /// What waited in the spool, where it was written after it had been prepared.
-    pub(crate) fn replayed(draft: Draft, redactions: usize) -> Self {
-        Self { draft, redactions, delivery: Delivery::Replay }
+    /// What was prepared elsewhere, and came through the queue or out of the spool.
+    pub(crate) fn delivered(draft: Draft, redactions: usize, delivery: Delivery) -> Self {
+        Self { draft, redactions, delivery }
     }
 
     pub fn draft(&self) -> &Draft {

@@ -1,13 +1,24 @@
 //! Faults of hooks, where `memory_stats` finds them: a hook has nobody to tell.
 
+use std::error::Error;
 use std::fs;
 use std::io::Write as _;
+use std::iter;
 
 use crate::layout::{Layout, private_file};
 use crate::moment::Moment;
 
 /// The size above which the older half of the log is dropped, in bytes.
 const LIMIT: u64 = 64 * 1024;
+
+/// Notes an error with its causes.
+pub fn note_error(layout: &Layout, error: &dyn Error) {
+    let mut text = error.to_string();
+    for cause in iter::successors(error.source(), |cause| (*cause).source()) {
+        text.push_str(&format!(": {cause}"));
+    }
+    note(layout, &text);
+}
 
 /// Notes a fault on one line. A log that cannot be written is given up in silence: there is nowhere left to tell it.
 pub fn note(layout: &Layout, text: &str) {

@@ -59,6 +59,11 @@ impl Layout {
         self.dir.join("index.lock")
     }
 
+    /// Held by the server that answers the queue.
+    pub fn queue_lock(&self) -> PathBuf {
+        self.dir.join("queue.lock")
+    }
+
     pub fn track(&self) -> PathBuf {
         self.dir.join("track")
     }

@@ -6,35 +6,11 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
-use crate::capture::{Captured, Destination, Draft, Prepared, commit};
+use crate::capture::{Captured, Delivery, Prepared, commit};
 use crate::layout::{Layout, private_file};
-use crate::memory::{Attributes, MemoryId, MemoryType};
-use crate::moment::Moment;
+use crate::memory::MemoryId;
+use crate::parcel::Parcel;
 use crate::store::{Store, StoreError};
-
-/// A waiting memory as its file holds it. Fields of a newer version are ignored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Waiting {
-    session: String,
-    #[serde(rename = "type")]
-    kind: MemoryType,
-    at: String,
-    content: String,
-    #[serde(default)]
-    long_term: bool,
-    #[serde(default)]
-    importance: Option<u8>,
-    #[serde(default)]
-    supersedes: Option<String>,
-    #[serde(default)]
-    origin: Option<String>,
-    #[serde(default)]
-    metadata: serde_json::Map<String, serde_json::Value>,
-    #[serde(default)]
-    redactions: usize,
-}
 
 /// Lays a memory aside. The same one twice is one file.
 pub fn put(layout: &Layout, prepared: &Prepared) -> Result<PathBuf, StoreError> {
@@ -43,7 +19,7 @@ pub fn put(layout: &Layout, prepared: &Prepared) -> Result<PathBuf, StoreError> 
     let name = format!("{}-{id}.json", draft.at.utc().replace([':', '-'], ""));
     let path = layout.spool().join(&name);
     let fault = |source| StoreError::Io { doing: "write", path: path.clone(), source };
-    let json = serde_json::to_vec(&Waiting::of(prepared)).map_err(|error| fault(error.into()))?;
+    let json = serde_json::to_vec(&Parcel::of(prepared)).map_err(|error| fault(error.into()))?;
     fs::create_dir_all(layout.spool()).map_err(fault)?;
     let temporary = layout.spool().join(format!(".{name}.{}.tmp", std::process::id()));
     let written =
@@ -73,7 +49,9 @@ pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             read => read.map_err(fault)?,
         };
-        let Some(prepared) = serde_json::from_slice(&bytes).ok().and_then(Waiting::prepared) else {
+        let Some(prepared) =
+            serde_json::from_slice(&bytes).ok().and_then(|parcel: Parcel| parcel.open(Delivery::Replay))
+        else {
             fs::rename(&path, path.with_extension("unreadable")).map_err(fault)?;
             continue;
         };
@@ -98,40 +76,4 @@ fn files(layout: &Layout) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
-}
-
-impl Waiting {
-    fn of(prepared: &Prepared) -> Self {
-        let Draft { session_id, kind, content, at, attributes, destination } = prepared.draft().clone();
-        Self {
-            session: session_id,
-            kind,
-            at: at.rfc3339(),
-            content,
-            long_term: destination == Destination::LongTerm,
-            importance: attributes.importance,
-            supersedes: attributes.supersedes.map(|id| id.to_string()),
-            origin: attributes.origin,
-            metadata: attributes.metadata,
-            redactions: prepared.redactions(),
-        }
-    }
-
-    fn prepared(self) -> Option<Prepared> {
-        let draft = Draft {
-            session_id: self.session,
-            kind: self.kind,
-            content: self.content,
-            at: Moment::parse_rfc3339(&self.at)?,
-            attributes: Attributes {
-                importance: self.importance,
-                pinned: false,
-                supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
-                origin: self.origin,
-                metadata: self.metadata,
-            },
-            destination: if self.long_term { Destination::LongTerm } else { Destination::DailyLog },
-        };
-        Some(Prepared::replayed(draft, self.redactions))
-    }
 }

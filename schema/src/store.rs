@@ -91,6 +91,19 @@ pub enum StoreError {
     Io { doing: &'static str, path: std::path::PathBuf, source: io::Error },
 }
 
+impl StoreError {
+    /// Whether another process was at it for longer than this one could wait.
+    pub fn is_busy(&self) -> bool {
+        use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
+        let code = match self {
+            Self::Lock(LockError::Busy(_)) => return true,
+            Self::Sqlite(source) | Self::Database(DatabaseError::Sqlite { source, .. }) => source.sqlite_error_code(),
+            _ => None,
+        };
+        matches!(code, Some(DatabaseBusy | DatabaseLocked))
+    }
+}
+
 impl Store {
     /// Opens the store of a project, making it when there is none.
     pub fn open(project: &Path, patience: Patience) -> Result<Self, StoreError> {

@@ -4,6 +4,7 @@
 mod cli;
 mod exit;
 mod mcp;
+mod queue;
 mod serve;
 mod watcher;
 mod worker;

@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 use anyhow::Context as _;
 use rmcp::ServiceExt as _;
 use rmcp::transport::io::stdio_pipes;
+use schema::layout::Layout;
 use tokio::sync::mpsc::Sender;
 
 use crate::mcp::Memory;
+use crate::queue;
 use crate::worker::{self, Work, Worker};
 
 /// How long the worker may take to finish what it was asked before a signal came: hosts kill half a second after it.
@@ -31,7 +33,8 @@ pub(crate) fn serve(project: &Path) -> anyhow::Result<()> {
             // First, so that a signal is listened for before the first request is answered.
             biased;
             () = signal() => true,
-            () = talk(work) => false,
+            () = talk(work.clone()) => false,
+            () = queue::serve(Layout::new(project), work) => unreachable!("the queue is served as long as the host is"),
         }
     });
     // Reading standard input may block a thread for good; the process does not wait for it.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use schema::queue::{Reply, Request};
 use schema::tool::{
     GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
     SearchOutput, StatsInput, StatsOutput, Tool,
@@ -28,6 +29,8 @@ const SLOW: Duration = Duration::from_millis(500);
 pub(crate) enum Work {
     /// Do a call and say what came of it.
     Call { call: Call, progress: ProgressSink, reply: oneshot::Sender<Result<Answer, ToolError>> },
+    /// Do what a hook asks through the queue.
+    Event { request: Request, reply: oneshot::Sender<Reply> },
     /// Files of the store changed.
     FilesChanged,
 }
@@ -138,6 +141,10 @@ impl Bench {
                     let outcome = self.guarded(|bench| bench.call(call, &progress));
                     let _ = reply.send(outcome);
                 }
+                Work::Event { request, reply } => {
+                    let outcome = self.guarded(|bench| bench.event(&request));
+                    let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
+                }
                 Work::FilesChanged => {
                     if let Err(error) = self.guarded(|bench| bench.engine()?.engine.refresh().map(drop)) {
                         tracing::warn!("cannot index what changed: {error}");
@@ -160,6 +167,14 @@ impl Bench {
             open.engine.refresh()?;
         }
         call.run(&mut open.engine, progress)
+    }
+
+    fn event(&mut self, request: &Request) -> Result<Reply, ToolError> {
+        let engine = &mut self.engine()?.engine;
+        match request {
+            Request::Capture(memories) => engine.keep(memories).map(|()| Reply::Captured),
+            Request::Recall { query, session_id } => engine.recall(query, session_id).map(Reply::Recalled),
+        }
     }
 
     /// The open engine; one that could not be opened, failed, or whose files were deleted, is opened again.

@@ -5,16 +5,19 @@
 mod file_access;
 mod get;
 mod load;
+mod recall;
 mod reindex;
 mod save;
 mod stats;
 
 use std::path::Path;
 
+use schema::capture::{Prepared, commit};
 use schema::database::Patience;
 use schema::forget;
 use schema::memory::MemoryId;
 use schema::moment::Moment;
+use schema::queue::Recalled;
 use schema::spool;
 use schema::store::{Access, Filter, Row, Store};
 use schema::tool::{
@@ -103,6 +106,19 @@ impl Engine {
     /// `memory_save`.
     pub fn save(&mut self, input: &SaveInput) -> Result<SaveOutput, ToolError> {
         save::save(&mut self.store, input, &self.session_id, Moment::now())
+    }
+
+    /// Keeps what a hook prepared.
+    pub fn keep(&mut self, memories: &[Prepared]) -> Result<(), ToolError> {
+        for memory in memories {
+            commit(&mut self.store, memory)?;
+        }
+        Ok(())
+    }
+
+    /// The few memories that fit a prompt well.
+    pub fn recall(&mut self, prompt: &str, session_id: &str) -> Result<Vec<Recalled>, ToolError> {
+        recall::recall(&mut self.store, &mut self.index, prompt, session_id)
     }
 
     /// `memory_stats`.

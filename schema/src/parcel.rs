@@ -1,0 +1,66 @@
+//! A memory on its way: what `prepare` made fit to be kept, as it lies in the spool and travels through the queue.
+
+use serde::{Deserialize, Serialize};
+
+use crate::capture::{Delivery, Destination, Draft, Prepared};
+use crate::memory::{Attributes, MemoryId, MemoryType};
+use crate::moment::Moment;
+
+/// The serialised form. Fields of a later version are ignored.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Parcel {
+    session: String,
+    #[serde(rename = "type")]
+    kind: MemoryType,
+    at: String,
+    content: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    long_term: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    importance: Option<u8>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    supersedes: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    metadata: serde_json::Map<String, serde_json::Value>,
+    #[serde(default)]
+    redactions: usize,
+}
+
+impl Parcel {
+    pub(crate) fn of(prepared: &Prepared) -> Self {
+        let Draft { session_id, kind, content, at, attributes, destination } = prepared.draft().clone();
+        Self {
+            session: session_id,
+            kind,
+            at: at.rfc3339(),
+            content,
+            long_term: destination == Destination::LongTerm,
+            importance: attributes.importance,
+            supersedes: attributes.supersedes.map(|id| id.to_string()),
+            origin: attributes.origin,
+            metadata: attributes.metadata,
+            redactions: prepared.redactions(),
+        }
+    }
+
+    /// What was sent, or `None` when it tells no time.
+    pub(crate) fn open(self, delivery: Delivery) -> Option<Prepared> {
+        let draft = Draft {
+            session_id: self.session,
+            kind: self.kind,
+            content: self.content,
+            at: Moment::parse_rfc3339(&self.at)?,
+            attributes: Attributes {
+                importance: self.importance,
+                pinned: false,
+                supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
+                origin: self.origin,
+                metadata: self.metadata,
+            },
+            destination: if self.long_term { Destination::LongTerm } else { Destination::DailyLog },
+        };
+        Some(Prepared::delivered(draft, self.redactions, delivery))
+    }
+}

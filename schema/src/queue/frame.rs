@@ -1,0 +1,191 @@
+//! The frames: a line with a request, a line with its reply.
+//!
+//! Fields that are not known are ignored. A request without anything that is known is refused, and its sender helps itself
+//! another way; so either side may be older than the other.
+
+use serde::{Deserialize, Serialize};
+
+use crate::capture::{Delivery, Prepared};
+use crate::parcel::Parcel;
+
+/// The longest line in bytes, its end included.
+pub const LINE_LIMIT: usize = 1024 * 1024;
+
+/// The version of the frames that this program writes.
+const VERSION: u32 = 1;
+
+/// What a client wants.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Request {
+    /// To have these kept, all of them.
+    Capture(Vec<Prepared>),
+    /// The memories that fit this text best, for this session.
+    Recall { query: String, session_id: String },
+}
+
+/// What the server answers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// They are kept.
+    Captured,
+    Recalled(Vec<Recalled>),
+    /// Why it did nothing, in words.
+    Refused(String),
+}
+
+/// A memory that fits a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recalled {
+    pub id: String,
+    /// Where it stands, relative to the project.
+    pub path: String,
+    /// Local date and time, where it has one.
+    #[serde(default)]
+    pub date: Option<String>,
+    pub text: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RequestLine {
+    v: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capture: Option<Vec<Parcel>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recall: Option<RecallLine>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RecallLine {
+    query: String,
+    session: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ReplyLine {
+    v: u32,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    captured: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    recalled: Option<Vec<Recalled>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+}
+
+impl Request {
+    pub fn to_line(&self) -> String {
+        let mut line = RequestLine { v: VERSION, capture: None, recall: None };
+        match self {
+            Self::Capture(memories) => line.capture = Some(memories.iter().map(Parcel::of).collect()),
+            Self::Recall { query, session_id } => {
+                line.recall = Some(RecallLine { query: query.clone(), session: session_id.clone() });
+            }
+        }
+        to_line(&line)
+    }
+
+    /// Reads a line, or says why it cannot be done.
+    pub fn parse(line: &[u8]) -> Result<Self, String> {
+        let line: RequestLine = serde_json::from_slice(line).map_err(|error| format!("no request: {error}"))?;
+        match line {
+            RequestLine { capture: Some(parcels), .. } => {
+                let memories = parcels.into_iter().map(|parcel| parcel.open(Delivery::Live));
+                memories.collect::<Option<_>>().map(Self::Capture).ok_or_else(|| "a memory without a time".to_owned())
+            }
+            RequestLine { recall: Some(RecallLine { query, session }), .. } => {
+                Ok(Self::Recall { query, session_id: session })
+            }
+            RequestLine { v, .. } => Err(format!("no request that version {VERSION} knows, in a frame of version {v}")),
+        }
+    }
+}
+
+impl Reply {
+    pub fn to_line(&self) -> String {
+        let mut line = ReplyLine { v: VERSION, captured: false, recalled: None, refused: None };
+        match self {
+            Self::Captured => line.captured = true,
+            Self::Recalled(memories) => line.recalled = Some(memories.clone()),
+            Self::Refused(why) => line.refused = Some(why.clone()),
+        }
+        to_line(&line)
+    }
+
+    /// Reads a line, or answers `None` when it is no reply that is known.
+    pub fn parse(line: &[u8]) -> Option<Self> {
+        match serde_json::from_slice(line).ok()? {
+            ReplyLine { captured: true, .. } => Some(Self::Captured),
+            ReplyLine { recalled: Some(memories), .. } => Some(Self::Recalled(memories)),
+            ReplyLine { refused, .. } => refused.map(Self::Refused),
+        }
+    }
+}
+
+fn to_line(frame: &impl Serialize) -> String {
+    let mut line = serde_json::to_string(frame).expect("a frame is made of texts, numbers and lists");
+    line.push('\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::capture::{Destination, Draft, prepare};
+    use crate::memory::{Attributes, MemoryType};
+    use crate::moment::Moment;
+
+    fn prepared(session_id: &str, content: &str, long_term: bool) -> Option<Prepared> {
+        prepare(Draft {
+            session_id: session_id.to_owned(),
+            kind: MemoryType::Decision,
+            content: content.to_owned(),
+            at: Moment::from_unix(1_769_563_815, Some(32_400)).unwrap(),
+            attributes: Attributes { importance: Some(3), ..Attributes::default() },
+            destination: if long_term { Destination::LongTerm } else { Destination::DailyLog },
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_request_comes_back_from_one_line(session in "\\PC{0,40}", texts in prop::collection::vec("(\\PC|\\s){0,200}", 0..4)) {
+            let memories = texts.iter().enumerate().filter_map(|(n, text)| prepared(&session, text, n % 2 == 0)).collect();
+            for request in [
+                Request::Capture(memories),
+                Request::Recall { query: texts.concat(), session_id: session.clone() },
+            ] {
+                let line = request.to_line();
+                prop_assert_eq!(line.find('\n'), Some(line.len() - 1));
+                prop_assert_eq!(Request::parse(line.as_bytes()), Ok(request));
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Request::parse(&bytes);
+            let _ = Reply::parse(&bytes);
+        }
+    }
+
+    #[test]
+    fn replies_come_back_from_one_line() {
+        let found =
+            Recalled { id: "ab".into(), path: "MEMORY.md".into(), date: None, text: "한글\n\"quoted\"".into() };
+        for reply in
+            [Reply::Captured, Reply::Recalled(vec![found]), Reply::Recalled(vec![]), Reply::Refused("no".into())]
+        {
+            let line = reply.to_line();
+            assert_eq!(line.find('\n'), Some(line.len() - 1));
+            assert_eq!(Reply::parse(line.as_bytes()), Some(reply));
+        }
+    }
+
+    #[test]
+    fn frames_of_a_later_version_are_understood_as_far_as_they_are_known() {
+        let line = br#"{"v":2,"recall":{"query":"q","session":"s","limit":9},"colour":"red"}"#;
+        assert_eq!(Request::parse(line), Ok(Request::Recall { query: "q".into(), session_id: "s".into() }));
+        let unknown = Request::parse(br#"{"v":2,"forget":{"id":"x"}}"#).unwrap_err();
+        assert_eq!(unknown, "no request that version 1 knows, in a frame of version 2");
+        assert_eq!(Reply::parse(br#"{"v":2,"later":true}"#), None);
+    }
+}

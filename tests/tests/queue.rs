@@ -1,0 +1,228 @@
+//! The queue between hooks and servers: who answers it, and that nothing is lost or doubled whatever becomes of its owner.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use harness::{Era, McpClient, Sandbox, eventually, sandbox};
+use rstest::rstest;
+use serde_json::json;
+
+/// How long a server may take to answer the queue, or to keep what waited.
+const SEEN: Duration = Duration::from_secs(20);
+
+/// Hooks at once, and the prompts of each. A longer run is asked for with `JIKIME_LONG_TESTS`.
+const HOOKS: usize = 8;
+
+fn prompts_each() -> usize {
+    if std::env::var_os("JIKIME_LONG_TESTS").is_some() { 200 } else { 12 }
+}
+
+fn prompt(sandbox: &Sandbox, text: &str) -> String {
+    let mut event = sandbox.event("UserPromptSubmit");
+    event["prompt"] = text.into();
+    event.to_string()
+}
+
+fn save(sandbox: &Sandbox, text: &str) {
+    sandbox.run_hook("memory-prompt-save", &prompt(sandbox, text)).success().printed_nothing().complained_of_nothing();
+}
+
+/// How often each prompt is in the store, and how often in the logs.
+fn kept(sandbox: &Sandbox) -> BTreeMap<String, (usize, usize)> {
+    let listed = sandbox.run_cli(["list", "--json", "--limit", "10000"]).success().json();
+    let logs = sandbox.logs();
+    let mut kept = BTreeMap::new();
+    for memory in listed.as_array().expect("a list") {
+        let text = memory["content"].as_str().expect("a text").to_owned();
+        let in_logs = logs.lines().filter(|line| line.ends_with(&format!("**User Prompt**: {text}"))).count();
+        kept.entry(text).or_insert((0, in_logs)).0 += 1;
+    }
+    kept
+}
+
+#[rstest]
+#[case::without_a_server(0, false)]
+#[case::with_a_server(1, false)]
+#[case::with_servers(3, false)]
+#[case::with_a_server_that_is_killed(1, true)]
+#[case::with_servers_of_which_one_is_killed(2, true)]
+fn every_event_is_kept_exactly_once(#[case] servers: usize, #[case] one_is_killed: bool) {
+    let sandbox = sandbox!();
+    let mut clients: Vec<McpClient> = (0..servers).map(|_| sandbox.serve(Era::Modern)).collect();
+    thread::scope(|scope| {
+        for hook in 0..HOOKS {
+            let sandbox = &sandbox;
+            scope.spawn(move || {
+                for n in 0..prompts_each() {
+                    save(sandbox, &format!("prompt {n} of hook {hook}"));
+                }
+            });
+        }
+        if one_is_killed {
+            eventually(SEEN, || sandbox.logs().lines().count() > HOOKS * prompts_each() / 3);
+            clients.remove(0).kill();
+        }
+    });
+    // What waits in the spool is kept by the next who opens the store.
+    sandbox.run_cli(["index"]).success();
+    let kept = kept(&sandbox);
+    assert_eq!(kept.len(), HOOKS * prompts_each());
+    assert_eq!(kept.iter().filter(|(_, times)| **times != (1, 1)).collect::<Vec<_>>(), vec![]);
+    let problems = sandbox.run_cli(["stats", "--json"]).success().json();
+    assert_eq!((&problems["problems"], &problems["queue"]), (&json!([]), &json!(0)));
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::os::unix::fs::DirBuilderExt as _;
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// The socket of a sandbox's store, wherever its server made it.
+    fn socket(sandbox: &Sandbox) -> Option<PathBuf> {
+        let directories =
+            fs::read_dir(sandbox.root().join("tmp")).expect("a directory for temporary files").filter_map(Result::ok);
+        let files = directories.filter_map(|directory| fs::read_dir(directory.path()).ok()).flatten();
+        let mut paths = files.filter_map(|file| Some(file.ok()?.path()));
+        paths.find(|path| path.extension().is_some_and(|ending| ending == "sock"))
+    }
+
+    fn served(sandbox: &Sandbox) -> (McpClient, PathBuf) {
+        let client = sandbox.serve(Era::Modern);
+        eventually(SEEN, || socket(sandbox).is_some());
+        (client, socket(sandbox).expect("a socket that was there"))
+    }
+
+    /// A server that was killed, and its socket.
+    fn stale(sandbox: &Sandbox) -> PathBuf {
+        let (client, socket) = served(sandbox);
+        client.kill();
+        assert!(socket.exists());
+        socket
+    }
+
+    /// Takes the place of a server, once: hears what a hook sends, answers, and waits until the hook has had enough.
+    fn stand_in(listener: &UnixListener, answer: &str) -> String {
+        let (mut stream, _) = listener.accept().expect("a hook");
+        let mut line = String::new();
+        BufReader::new(stream.try_clone().expect("the same stream")).read_line(&mut line).expect("a request");
+        let _ = stream.write_all(answer.as_bytes());
+        let _ = stream.read(&mut [0]);
+        line
+    }
+
+    #[test]
+    fn a_hook_leaves_the_writing_to_the_server_that_has_done_it() {
+        let sandbox = sandbox!();
+        let path = stale(&sandbox);
+        fs::remove_file(&path).unwrap();
+        let listener = UnixListener::bind(&path).unwrap();
+        let request = thread::scope(|scope| {
+            let server = scope.spawn(|| stand_in(&listener, "{\"v\":1,\"captured\":true}\n"));
+            save(&sandbox, "in other hands");
+            server.join().unwrap()
+        });
+        assert_eq!(kept(&sandbox).len(), 0);
+        drop(listener);
+        let client = sandbox.serve(Era::Modern);
+        eventually(SEEN, || UnixStream::connect(&path).is_ok());
+        for _ in 0..2 {
+            assert_eq!(answer(&path, request.as_bytes()), "{\"v\":1,\"captured\":true}\n");
+        }
+        assert_eq!(kept(&sandbox), BTreeMap::from([("in other hands".to_owned(), (1, 1))]));
+        client.close();
+    }
+
+    #[test]
+    fn a_socket_that_a_killed_server_left_stops_neither_hooks_nor_the_next_server() {
+        let sandbox = sandbox!();
+        let socket = stale(&sandbox);
+        save(&sandbox, "while nobody answers");
+        let client = sandbox.serve(Era::Modern);
+        eventually(SEEN, || UnixStream::connect(&socket).is_ok());
+        save(&sandbox, "while somebody does");
+        client.close();
+        assert!(!socket.exists());
+        assert_eq!(kept(&sandbox).len(), 2);
+    }
+
+    #[test]
+    fn another_server_takes_over_when_the_one_that_answers_is_killed() {
+        let sandbox = sandbox!();
+        let (first, socket) = served(&sandbox);
+        let second = sandbox.serve(Era::Modern);
+        first.kill();
+        eventually(SEEN, || UnixStream::connect(&socket).is_ok());
+        save(&sandbox, "after the change");
+        assert_eq!(kept(&sandbox).len(), 1);
+        second.close();
+    }
+
+    #[test]
+    fn a_socket_that_was_tidied_away_is_opened_again() {
+        let sandbox = sandbox!();
+        let (client, socket) = served(&sandbox);
+        fs::remove_file(&socket).unwrap();
+        eventually(SEEN, || UnixStream::connect(&socket).is_ok());
+        client.close();
+    }
+
+    #[rstest]
+    #[case::says_nothing("")]
+    #[case::talks_nonsense("GET / HTTP/1.1\n")]
+    #[case::refuses("{\"v\":1,\"refused\":\"no\"}\n")]
+    #[case::is_torn("{\"v\":1,\"captu")]
+    #[case::never_ends(&"x".repeat(2_000_000))]
+    fn an_answer_of_no_use_loses_nothing(#[case] answer: &str) {
+        let sandbox = sandbox!();
+        let path = stale(&sandbox);
+        fs::remove_file(&path).unwrap();
+        let listener = UnixListener::bind(&path).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| stand_in(&listener, answer));
+            save(&sandbox, "somebody listens");
+        });
+        assert_eq!(kept(&sandbox), BTreeMap::from([("somebody listens".to_owned(), (1, 1))]));
+    }
+
+    #[test]
+    fn a_directory_that_others_may_enter_is_not_used() {
+        let sandbox = sandbox!();
+        let path = stale(&sandbox);
+        let directory = path.parent().unwrap();
+        fs::remove_dir_all(directory).unwrap();
+        fs::DirBuilder::new().mode(0o755).create(directory).unwrap();
+        let _listener = UnixListener::bind(&path).unwrap();
+        save(&sandbox, "nobody else hears this");
+        assert_eq!(kept(&sandbox).len(), 1);
+    }
+
+    #[test]
+    fn frames_that_are_none_do_no_harm() {
+        let sandbox = sandbox!();
+        let (client, socket) = served(&sandbox);
+        for frame in ["\n", "{\n", "[]\n", "{\"v\":9,\"forget\":{}}\n", "{\"v\":1,\"capture\":[{}]}\n"] {
+            assert!(answer(&socket, frame.as_bytes()).contains("\"refused\""), "{frame}");
+        }
+        assert!(answer(&socket, &vec![b'x'; 1_100_000]).contains("\"refused\":\"no line of at most"));
+        let mut hanging = UnixStream::connect(&socket).unwrap();
+        hanging.write_all(b"{\"v\":1").unwrap();
+        save(&sandbox, "still here");
+        assert_eq!(kept(&sandbox).len(), 1);
+        client.close();
+    }
+
+    fn answer(socket: &PathBuf, frame: &[u8]) -> String {
+        let mut stream = UnixStream::connect(socket).expect("a server that answers");
+        // The server may have answered and hung up before it took in all of a line that is too long.
+        let _ = stream.write_all(frame);
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).expect("an answer");
+        line
+    }
+}
