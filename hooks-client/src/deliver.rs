@@ -151,21 +151,27 @@ impl Ladder<'_> {
             }
             waiting = rest;
         }
-        let drained = self.store().and_then(|store| spool::drain(store, TAKEN_ALONG));
-        drained.err().iter().for_each(|fault| hook_log::note_error(self.layout, fault));
+        if let Err(fault) = self.store().and_then(|store| spool::drain(store, TAKEN_ALONG)) {
+            self.note(&fault);
+        }
         Ok(())
     }
 
-    /// Leaves memories to somebody with more time or more rights. The fault is told, unless others were just faster.
+    /// Leaves memories to somebody with more time or more rights.
     fn set_aside(&self, memories: &[Prepared], fault: &StoreError) -> Result<(), StoreError> {
         self.create()?;
         for memory in memories {
             spool::put(self.layout, memory)?;
         }
+        self.note(fault);
+        Ok(())
+    }
+
+    /// Tells a fault that lost nothing, unless others were just faster.
+    fn note(&self, fault: &StoreError) {
         if !fault.is_busy() {
             hook_log::note_error(self.layout, fault);
         }
-        Ok(())
     }
 
     fn create(&self) -> Result<(), StoreError> {

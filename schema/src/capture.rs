@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::daily_log::{LogKind, insertion, parse};
+use crate::daily_log::{LogKind, first_line, insertion, parse};
 use crate::forgotten;
 use crate::log_file;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
@@ -182,12 +182,9 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Place, StoreEr
     Ok(Place { path: name, start_line, end_line })
 }
 
-/// The lines of an entry that the log already holds. Parses only when its time stands in the log at all.
+/// The lines of an entry that the log already holds. Parses only when its first line stands in the log at all.
 fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> {
-    let time = memory.at.time();
-    if !bytes.windows(time.len()).any(|window| window == time.as_bytes()) {
-        return None;
-    }
+    memchr::memmem::find(bytes, first_line(memory, kind).as_bytes())?;
     let parsed = parse(&String::from_utf8_lossy(bytes), kind);
     let entry = parsed.entries.into_iter().find(|entry| entry.memory.id == memory.id)?;
     Some((entry.start_line, entry.end_line))

@@ -11,6 +11,7 @@ mod render;
 
 pub use edit::{Splice, insertion, removal};
 pub use parse::parse;
+pub(crate) use render::first_line;
 
 use chrono::NaiveDate;
 

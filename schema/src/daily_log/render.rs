@@ -5,6 +5,13 @@ use super::comment::Fields;
 use super::escape::escape;
 use crate::memory::Memory;
 
+/// The line that an entry begins with.
+pub(crate) fn first_line(memory: &Memory, kind: LogKind) -> String {
+    let mut lines = render(memory, kind);
+    lines.truncate(lines.find('\n').unwrap_or(lines.len()));
+    lines
+}
+
 /// The lines of an entry, newline included.
 pub(super) fn render(memory: &Memory, kind: LogKind) -> String {
     let (opening, fields) = match kind {

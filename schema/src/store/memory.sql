@@ -23,7 +23,7 @@ CREATE TABLE memories (
 );
 
 CREATE INDEX memories_by_content ON memories (content_hash, session_id, type);
-CREATE INDEX memories_by_session ON memories (session_id, created_at);
+CREATE INDEX memories_by_session ON memories (session_id, created_at, type);
 CREATE INDEX memories_by_time ON memories (created_at);
 CREATE INDEX memories_by_path ON memories (path);
 CREATE INDEX memories_by_supersedes ON memories (supersedes) WHERE supersedes IS NOT NULL;
