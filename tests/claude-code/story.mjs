@@ -1,0 +1,158 @@
+// What is said and done in the sessions, what the model is shown, and what must be remembered of it: this and nothing else.
+
+const TITLE = "Limit the retries of the uploader and check them";
+const BACKUPS = "We decided to keep backups in the object store because the local disk fills up.";
+const RETRIES = "업로드 재시도는 세 번으로 제한하기로 했다.";
+const FIX = "The root cause was a loop without an end. Fixed by counting the tries.";
+const CONVENTION = "커밋 메시지는 명령형으로 쓴다";
+const REPORT = "The limit holds: the third failure is reported to the caller.";
+const LATE_REPORT = "The backups of this week are complete.";
+
+/**
+ * The sessions, in order. A step `says` something, which the turns of `model` answer: each `calls` tools or `says`
+ * something, and wants the texts of `context` in its request and those of `results` in the results of tools that the
+ * request brings. `remembers` is what the step leaves.
+ *
+ * Clients of January 2026 tell less: no summaries, no types of subagents, and to a server not which session it serves.
+ */
+export function story({ january, project }) {
+    const subagent = (task, more) => [
+        january ? "Task" : "Agent",
+        { subagent_type: "general-purpose", description: "A task", prompt: task, ...more },
+    ];
+    const report = (text) => ["subagent_result", january ? text : `general-purpose: ${text}`];
+
+    const work = [
+        {
+            says: TITLE,
+            model: [
+                { calls: [["Write", { file_path: `${project}/check.sh`, content: "echo retries: unlimited >&2\nexit 3\n" }]] },
+                { calls: [["Bash", { command: "bash check.sh", description: "Check" }]] },
+                {
+                    results: ["retries: unlimited"],
+                    calls: [["Edit", { file_path: `${project}/check.sh`, old_string: "exit 3", new_string: "exit 0" }]],
+                },
+                { calls: [["Bash", { command: "bash check.sh && git add check.sh", description: "Check and add" }]] },
+                { says: `The uploader stops after three tries. ${FIX}` },
+            ],
+            remembers: [
+                ["user_prompt", TITLE],
+                ["error", "Bash failed: bash check.sh\nExit code 3\nretries: unlimited"],
+                ["tool_usage", "Files modified: check.sh\nCommands: bash check.sh && git add check.sh"],
+                ["assistant_response", `The uploader stops after three tries. ${FIX}`],
+            ],
+        },
+        {
+            says: "백업을 둘 곳을 정하고 커밋 규칙을 기억해 줘.",
+            model: [
+                { calls: [["mcp__jikime-memory__memory_save", { type: "convention", content: CONVENTION }]] },
+                { results: ["saved"], says: `${BACKUPS}\n\n${RETRIES}` },
+            ],
+            remembers: [
+                ["user_prompt", "백업을 둘 곳을 정하고 커밋 규칙을 기억해 줘."],
+                ["convention", CONVENTION, january ? "" : undefined],
+                ["assistant_response", `${BACKUPS}\n\n${RETRIES}`],
+            ],
+        },
+        {
+            says: "Have the change reviewed",
+            model: [
+                { calls: [subagent("Review the retries.", { run_in_background: false })] },
+                { results: [REPORT], says: "The review found nothing." },
+            ],
+            remembers: [
+                ["user_prompt", "Have the change reviewed"],
+                report(REPORT),
+                ["assistant_response", "The review found nothing."],
+            ],
+        },
+        {
+            says: "/compact keep the decisions",
+            remembers: [
+                ["error_fix", FIX],
+                ["decision", BACKUPS],
+                ["decision", RETRIES],
+                ...(january ? [] : [["session_summary", "1. The retries of the uploader are limited."]]),
+            ],
+        },
+        {
+            says: "How often is an upload tried?",
+            model: [
+                {
+                    context: ['source="compact"', `Asked in this session:\n- ${TITLE}`, RETRIES],
+                    says: "Three times.",
+                },
+            ],
+            remembers: [
+                ["user_prompt", "How often is an upload tried?"],
+                ["assistant_response", "Three times."],
+            ],
+        },
+    ];
+    // The end of a task in the background arrives as a prompt, which nobody wrote.
+    const background = {
+        says: "Check the backups meanwhile",
+        answers: 2,
+        model: [
+            { calls: [subagent("Check the backups.")] },
+            { says: "The check is on its way." },
+            { context: [LATE_REPORT], says: "The backups are fine." },
+        ],
+        remembers: [
+            ["user_prompt", "Check the backups meanwhile"],
+            ["assistant_response", "The check is on its way."],
+            report(LATE_REPORT),
+            ["assistant_response", "The backups are fine."],
+        ],
+    };
+    if (!january) work.splice(3, 0, background);
+
+    const restart = [
+        {
+            says: "백업은 어디에 두기로 했지?",
+            model: [
+                {
+                    context: ['source="startup"', `, "${TITLE}"; changed check.sh`, BACKUPS, CONVENTION],
+                    calls: [["mcp__jikime-memory__memory_search", { query: "where do the backups go?" }]],
+                },
+                { results: [BACKUPS], says: "In the object store." },
+            ],
+            remembers: [
+                ["user_prompt", "백업은 어디에 두기로 했지?"],
+                ["assistant_response", "In the object store."],
+            ],
+        },
+    ];
+
+    // Cut short in the middle of a turn: what was changed is remembered all the same.
+    const resumed = [
+        {
+            says: "Write that into the notes",
+            cutShort: true,
+            model: [
+                {
+                    context: ['source="resume"', `, "${TITLE}"`],
+                    calls: [["Write", { file_path: `${project}/notes.md`, content: "Backups: object store\n" }]],
+                },
+                { hangs: true },
+            ],
+            remembers: [
+                ["user_prompt", "Write that into the notes"],
+                ["tool_usage", "Files modified: notes.md"],
+            ],
+        },
+    ];
+
+    return {
+        summary: "<analysis>\nthoughts\n</analysis>\n\n<summary>\n1. The retries of the uploader are limited.\n</summary>",
+        reports: [
+            { task: "Review the retries.", says: REPORT },
+            { task: "Check the backups.", says: LATE_REPORT, takes: 1000 },
+        ],
+        sessions: [
+            { name: "work", steps: work },
+            { name: "restart", steps: restart, hooks: "exec" },
+            { name: "resumed", steps: resumed, options: ["--continue"], continues: "restart" },
+        ],
+    };
+}
