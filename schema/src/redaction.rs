@@ -1,4 +1,4 @@
-//! Secrets in a text become `[REDACTED:kind]` before the text is stored, logged or sent anywhere.
+//! Secrets in a text become labels such as `[redacted: github token]` before the text is stored, logged or sent anywhere.
 //!
 //! Runs inside hooks that live for two milliseconds: one pass looks for the triggers of all rules, and a rule does its
 //! work, or compiles its pattern, only where one of its triggers stands.
@@ -30,7 +30,7 @@ pub struct Redacted<'t> {
     pub count: usize,
 }
 
-/// Replaces every secret in a text with `[REDACTED:kind]`; the name and the punctuation around it stay.
+/// Replaces every secret in a text with `[redacted: kind]`; the name and the punctuation around it stay.
 ///
 /// Redacting the result again changes nothing and counts 0. Time is linear in the length of the text.
 pub fn redact(text: &str) -> Redacted<'_> {
@@ -49,7 +49,7 @@ pub fn redact(text: &str) -> Redacted<'_> {
 }
 
 const MAX_READINGS: usize = 8;
-const PLACEHOLDER_START: &str = "[REDACTED:";
+const PLACEHOLDER_START: &str = "[redacted: ";
 const LONGEST_KIND: usize = 32;
 
 /// Where a secret stands, and the index of the rule that found it.
@@ -107,7 +107,7 @@ fn next_placeholder(text: &str, from: usize) -> Option<Range<usize>> {
     loop {
         let start = from + text[from..].find(PLACEHOLDER_START)?;
         let kind = start + PLACEHOLDER_START.len();
-        let is_kind = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+        let is_kind = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b' ';
         let length = text.as_bytes()[kind..].iter().take(LONGEST_KIND).take_while(|byte| is_kind(byte)).count();
         if length > 0 && text.as_bytes().get(kind + length) == Some(&b']') {
             return Some(start..kind + length + 1);

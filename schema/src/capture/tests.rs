@@ -89,7 +89,7 @@ fn nothing_secret_or_private_reaches_any_file() {
     spool::put(store.layout(), &prepare(said.clone()).unwrap()).unwrap();
     let saved = id(capture(&mut store, said).unwrap());
     let content = store.rows().by_id(&saved).unwrap().unwrap().memory.content;
-    assert!(content.ends_with("stays 한글") && content.contains("[REDACTED:"), "{content}");
+    assert!(content.ends_with("stays 한글") && content.contains("[redacted: "), "{content}");
     assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("1"));
     let mut pending = vec![store.layout().dir().to_owned()];
     while let Some(path) = pending.pop() {

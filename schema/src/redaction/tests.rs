@@ -27,104 +27,107 @@ fn fill(template: &str) -> String {
 }
 
 #[rstest]
-#[case::aws_access_key("id AK~IA{AWS} here", "id [REDACTED:aws-access-key] here")]
-#[case::aws_temporary_key("AS~IA{AWS}", "[REDACTED:aws-access-key]")]
-#[case::aws_secret_key("aws_secret_access_key = {run40}", "aws_secret_access_key = [REDACTED:aws-secret-key]")]
-#[case::aws_secret_in_json(r#""SecretAccessKey": "{run40}""#, r#""SecretAccessKey": "[REDACTED:aws-secret-key]""#)]
-#[case::github_personal("use gh~p_{run36}.", "use [REDACTED:github-token].")]
-#[case::github_oauth("gh~o_{run36}", "[REDACTED:github-token]")]
-#[case::github_user("gh~u_{run36}", "[REDACTED:github-token]")]
-#[case::github_server("gh~s_{run36}", "[REDACTED:github-token]")]
-#[case::github_refresh("gh~r_{run36}", "[REDACTED:github-token]")]
-#[case::github_fine_grained("github_~pat_{run22}_{run40}", "[REDACTED:github-token]")]
-#[case::github_in_quoted_text(r"token\ngh~p_{run36}", r"token\n[REDACTED:github-token]")]
-#[case::github_after_korean("토큰은gh~p_{run36}이다", "토큰은[REDACTED:github-token]이다")]
-#[case::gitlab("gl~pat-{run20}", "[REDACTED:gitlab-token]")]
-#[case::openai_old("sk~-{run48}", "[REDACTED:openai-key]")]
-#[case::openai_project("sk~-proj-{run40}_{run6}", "[REDACTED:openai-key]")]
-#[case::anthropic("export K=sk~-ant-api03-{run80}-AA", "export K=[REDACTED:anthropic-key]")]
-#[case::google("AI~za{run35}", "[REDACTED:google-key]")]
-#[case::gemini("AQ~.Ab8{run48}", "[REDACTED:google-key]")]
-#[case::slack_bot("xo~xb-1234567890-{run24}", "[REDACTED:slack-token]")]
-#[case::slack_user("xo~xp-1234567890-{run24}", "[REDACTED:slack-token]")]
+#[case::aws_access_key("id AK~IA{AWS} here", "id [redacted: aws access key] here")]
+#[case::aws_temporary_key("AS~IA{AWS}", "[redacted: aws access key]")]
+#[case::aws_secret_key("aws_secret_access_key = {run40}", "aws_secret_access_key = [redacted: aws secret key]")]
+#[case::aws_secret_in_json(r#""SecretAccessKey": "{run40}""#, r#""SecretAccessKey": "[redacted: aws secret key]""#)]
+#[case::github_personal("use gh~p_{run36}.", "use [redacted: github token].")]
+#[case::github_oauth("gh~o_{run36}", "[redacted: github token]")]
+#[case::github_user("gh~u_{run36}", "[redacted: github token]")]
+#[case::github_server("gh~s_{run36}", "[redacted: github token]")]
+#[case::github_refresh("gh~r_{run36}", "[redacted: github token]")]
+#[case::github_fine_grained("github_~pat_{run22}_{run40}", "[redacted: github token]")]
+#[case::github_in_quoted_text(r"token\ngh~p_{run36}", r"token\n[redacted: github token]")]
+#[case::github_after_korean("토큰은gh~p_{run36}이다", "토큰은[redacted: github token]이다")]
+#[case::gitlab("gl~pat-{run20}", "[redacted: gitlab token]")]
+#[case::openai_old("sk~-{run48}", "[redacted: openai key]")]
+#[case::openai_project("sk~-proj-{run40}_{run6}", "[redacted: openai key]")]
+#[case::anthropic("export K=sk~-ant-api03-{run80}-AA", "export K=[redacted: anthropic key]")]
+#[case::google("AI~za{run35}", "[redacted: google key]")]
+#[case::gemini("AQ~.Ab8{run48}", "[redacted: google key]")]
+#[case::slack_bot("xo~xb-1234567890-{run24}", "[redacted: slack token]")]
+#[case::slack_user("xo~xp-1234567890-{run24}", "[redacted: slack token]")]
 #[case::slack_webhook(
     "https://hooks.slack.com/services/T~0123/B0123/{run24}",
-    "https://hooks.slack.com/services/[REDACTED:slack-webhook]"
+    "https://hooks.slack.com/services/[redacted: slack webhook]"
 )]
-#[case::stripe_live("sk_~live_{run24}", "[REDACTED:stripe-key]")]
-#[case::stripe_restricted("rk_~live_{run24}", "[REDACTED:stripe-key]")]
-#[case::stripe_test("sk_~test_{run24}", "[REDACTED:stripe-key]")]
-#[case::stripe_webhook("wh~sec_{run32}", "[REDACTED:stripe-key]")]
-#[case::npm("npm~_{run36}", "[REDACTED:npm-token]")]
-#[case::npmrc("//registry.example.org/:_authToken={hex36}", "//registry.example.org/:_authToken=[REDACTED:token]")]
-#[case::pypi("pypi~-AgEIcHlwaS5vcmc{run40}", "[REDACTED:pypi-token]")]
-#[case::crates("ci~o{run32}", "[REDACTED:crates-token]")]
-#[case::hugging_face("hf~_{run34}", "[REDACTED:huggingface-token]")]
-#[case::sendgrid("SG~.{run22}.{run43}", "[REDACTED:sendgrid-key]")]
-#[case::twilio("TWILIO_SID=SK~{hex32}", "TWILIO_SID=[REDACTED:twilio-key]")]
-#[case::digitalocean("dop~_v1_{hex64}", "[REDACTED:digitalocean-token]")]
-#[case::telegram("bot123456789:~AA{run33}", "bot123456789:[REDACTED:telegram-token]")]
-#[case::discord("M~TA{run22}.GaBcDe.{run30}", "[REDACTED:discord-token]")]
+#[case::stripe_live("sk_~live_{run24}", "[redacted: stripe key]")]
+#[case::stripe_restricted("rk_~live_{run24}", "[redacted: stripe key]")]
+#[case::stripe_test("sk_~test_{run24}", "[redacted: stripe key]")]
+#[case::stripe_webhook("wh~sec_{run32}", "[redacted: stripe key]")]
+#[case::npm("npm~_{run36}", "[redacted: npm token]")]
+#[case::npmrc("//registry.example.org/:_authToken={hex36}", "//registry.example.org/:_authToken=[redacted: token]")]
+#[case::pypi("pypi~-AgEIcHlwaS5vcmc{run40}", "[redacted: pypi token]")]
+#[case::crates("ci~o{run32}", "[redacted: crates token]")]
+#[case::hugging_face("hf~_{run34}", "[redacted: hugging face token]")]
+#[case::sendgrid("SG~.{run22}.{run43}", "[redacted: sendgrid key]")]
+#[case::twilio("TWILIO_SID=SK~{hex32}", "TWILIO_SID=[redacted: twilio key]")]
+#[case::digitalocean("dop~_v1_{hex64}", "[redacted: digitalocean token]")]
+#[case::telegram("bot123456789:~AA{run33}", "bot123456789:[redacted: telegram token]")]
+#[case::discord("M~TA{run22}.GaBcDe.{run30}", "[redacted: discord token]")]
 #[case::discord_webhook(
     "https://discord.com/api/webhooks/123456789012345678/{run64}",
-    "https://discord.com/api/webhooks/123456789012345678/[REDACTED:discord-webhook]"
+    "https://discord.com/api/webhooks/123456789012345678/[redacted: discord webhook]"
 )]
-#[case::azure("AccountName=x;Account~Key={run80}==;Suffix=y", "AccountName=x;AccountKey=[REDACTED:azure-key];Suffix=y")]
-#[case::jwt("ey~J{run20}.ey~J{run40}.{run43}", "[REDACTED:jwt]")]
-#[case::bearer_header("Authorization: Bearer {run30}", "Authorization: Bearer [REDACTED:authorization]")]
+#[case::azure(
+    "AccountName=x;Account~Key={run80}==;Suffix=y",
+    "AccountName=x;AccountKey=[redacted: azure key];Suffix=y"
+)]
+#[case::jwt("ey~J{run20}.ey~J{run40}.{run43}", "[redacted: jwt]")]
+#[case::bearer_header("Authorization: Bearer {run30}", "Authorization: Bearer [redacted: authorization]")]
 #[case::basic_header(
     r#"-H "Authorization: Basic YWRt~aW46aHVudGVyMg==""#,
-    r#"-H "Authorization: Basic [REDACTED:authorization]""#
+    r#"-H "Authorization: Basic [redacted: authorization]""#
 )]
-#[case::bearer_alone("with Bearer {run30} it works", "with Bearer [REDACTED:authorization] it works")]
+#[case::bearer_alone("with Bearer {run30} it works", "with Bearer [redacted: authorization] it works")]
 #[case::header_in_json(
     r#"{"authorization": "Bearer {run30}"}"#,
-    r#"{"authorization": "Bearer [REDACTED:authorization]"}"#
+    r#"{"authorization": "Bearer [redacted: authorization]"}"#
 )]
-#[case::address("postgres://app:hunter2@db:5432/x", "postgres://app:[REDACTED:password]@db:5432/x")]
-#[case::address_with_at("mysql://root:p@ss@localhost", "mysql://root:[REDACTED:password]@localhost")]
-#[case::address_without_user("redis://:hunter2@cache", "redis://:[REDACTED:password]@cache")]
-#[case::curl("curl -s -u admin:hunter2 https://x.io", "curl -s -u admin:[REDACTED:password] https://x.io")]
-#[case::plain("password=hunter2", "password=[REDACTED:password]")]
-#[case::spaced("password = hunter2", "password = [REDACTED:password]")]
-#[case::only_letters_in_a_shell("DB_PASSWORD=letmein", "DB_PASSWORD=[REDACTED:password]")]
-#[case::passwd("passwd: hunter2", "passwd: [REDACTED:password]")]
-#[case::api_key("api_key = \"{run24}\"", "api_key = \"[REDACTED:api-key]\"")]
-#[case::api_key_header("X-Api-Key: {run24}", "X-Api-Key: [REDACTED:api-key]")]
-#[case::secret("secret: s3cr3tvalue", "secret: [REDACTED:secret]")]
-#[case::token("token={run24}&page=2", "token=[REDACTED:token]&page=2")]
-#[case::client_secret("client_secret='{run24}'", "client_secret='[REDACTED:secret]'")]
+#[case::address("postgres://app:hunter2@db:5432/x", "postgres://app:[redacted: password]@db:5432/x")]
+#[case::address_with_at("mysql://root:p@ss@localhost", "mysql://root:[redacted: password]@localhost")]
+#[case::address_without_user("redis://:hunter2@cache", "redis://:[redacted: password]@cache")]
+#[case::curl("curl -s -u admin:hunter2 https://x.io", "curl -s -u admin:[redacted: password] https://x.io")]
+#[case::plain("password=hunter2", "password=[redacted: password]")]
+#[case::spaced("password = hunter2", "password = [redacted: password]")]
+#[case::only_letters_in_a_shell("DB_PASSWORD=letmein", "DB_PASSWORD=[redacted: password]")]
+#[case::passwd("passwd: hunter2", "passwd: [redacted: password]")]
+#[case::api_key("api_key = \"{run24}\"", "api_key = \"[redacted: api key]\"")]
+#[case::api_key_header("X-Api-Key: {run24}", "X-Api-Key: [redacted: api key]")]
+#[case::secret("secret: s3cr3tvalue", "secret: [redacted: secret]")]
+#[case::token("token={run24}&page=2", "token=[redacted: token]&page=2")]
+#[case::client_secret("client_secret='{run24}'", "client_secret='[redacted: secret]'")]
 #[case::access_token(
     r#""access_token":"{run24}","expires_in":3600"#,
-    r#""access_token":"[REDACTED:token]","expires_in":3600"#
+    r#""access_token":"[redacted: token]","expires_in":3600"#
 )]
-#[case::private_key_name("private_key: {run40}", "private_key: [REDACTED:private-key]")]
-#[case::json(r#"{"password": "hunter2", "user": "x"}"#, r#"{"password": "[REDACTED:password]", "user": "x"}"#)]
-#[case::json_in_json(r#""{\"password\": \"hunter2\"}""#, r#""{\"password\": \"[REDACTED:password]\"}""#)]
-#[case::export("export API_TOKEN={run24}", "export API_TOKEN=[REDACTED:token]")]
-#[case::yaml("db:\n  password: letmein\n  port: 1", "db:\n  password: [REDACTED:password]\n  port: 1")]
-#[case::flag("login --password hunter2 --force", "login --password [REDACTED:password] --force")]
-#[case::flag_with_equals("login --token={run20}", "login --token=[REDACTED:token]")]
-#[case::korean_password("비밀번호: hunter2", "비밀번호: [REDACTED:password]")]
-#[case::korean_cipher("암호=hunter2", "암호=[REDACTED:password]")]
-#[case::korean_short("비번 : hunter2입니다", "비번 : [REDACTED:password]입니다")]
-#[case::korean_wide_colon("비밀번호：hunter2", "비밀번호：[REDACTED:password]")]
-#[case::typed_constant("const PASSWORD: &str = \"hunter2\";", "const PASSWORD: &str = \"[REDACTED:password]\";")]
-#[case::compared("if password == \"hunter2\" {", "if password == \"[REDACTED:password]\" {")]
-#[case::mapped("config[\"password\"] = \"hunter2\"", "config[\"password\"] = \"[REDACTED:password]\"")]
-#[case::xml("<password>hunter2</password>", "<password>[REDACTED:password]</password>")]
-#[case::sql("WITH PASSWORD 'hunter2';", "WITH PASSWORD '[REDACTED:password]';")]
-#[case::markdown("- **Password:** `hunter2`", "- **Password:** `[REDACTED:password]`")]
-#[case::passphrase("passphrase = \"correct horse battery staple\"", "passphrase = \"[REDACTED:password]\"")]
-#[case::short_name("PASS=hunter2", "PASS=[REDACTED:password]")]
-#[case::secret_of_words("jwt_secret: \"super-secret-jwt-key\"", "jwt_secret: \"[REDACTED:secret]\"")]
-#[case::personal_address("https://{hex24}@github.com/x", "https://[REDACTED:password]@github.com/x")]
-#[case::numbered("PASSWORD_2=hunter2", "PASSWORD_2=[REDACTED:password]")]
-#[case::bang("password=hunter2!", "password=[REDACTED:password]")]
-#[case::symbols("password=P@$$w0rd,x&y", "password=[REDACTED:password]")]
-#[case::connection_string("Server=x;Password=hunter2;Database=y", "Server=x;Password=[REDACTED:password];Database=y")]
-#[case::inside_a_reference("password=${gh~p_{run36}}", "password=${[REDACTED:github-token]}")]
-#[case::specific_kind_wins("GITHUB_TOKEN=gh~p_{run36}", "GITHUB_TOKEN=[REDACTED:github-token]")]
+#[case::private_key_name("private_key: {run40}", "private_key: [redacted: private key]")]
+#[case::json(r#"{"password": "hunter2", "user": "x"}"#, r#"{"password": "[redacted: password]", "user": "x"}"#)]
+#[case::json_in_json(r#""{\"password\": \"hunter2\"}""#, r#""{\"password\": \"[redacted: password]\"}""#)]
+#[case::export("export API_TOKEN={run24}", "export API_TOKEN=[redacted: token]")]
+#[case::yaml("db:\n  password: letmein\n  port: 1", "db:\n  password: [redacted: password]\n  port: 1")]
+#[case::flag("login --password hunter2 --force", "login --password [redacted: password] --force")]
+#[case::flag_with_equals("login --token={run20}", "login --token=[redacted: token]")]
+#[case::korean_password("비밀번호: hunter2", "비밀번호: [redacted: password]")]
+#[case::korean_cipher("암호=hunter2", "암호=[redacted: password]")]
+#[case::korean_short("비번 : hunter2입니다", "비번 : [redacted: password]입니다")]
+#[case::korean_wide_colon("비밀번호：hunter2", "비밀번호：[redacted: password]")]
+#[case::typed_constant("const PASSWORD: &str = \"hunter2\";", "const PASSWORD: &str = \"[redacted: password]\";")]
+#[case::compared("if password == \"hunter2\" {", "if password == \"[redacted: password]\" {")]
+#[case::mapped("config[\"password\"] = \"hunter2\"", "config[\"password\"] = \"[redacted: password]\"")]
+#[case::xml("<password>hunter2</password>", "<password>[redacted: password]</password>")]
+#[case::sql("WITH PASSWORD 'hunter2';", "WITH PASSWORD '[redacted: password]';")]
+#[case::markdown("- **Password:** `hunter2`", "- **Password:** `[redacted: password]`")]
+#[case::passphrase("passphrase = \"correct horse battery staple\"", "passphrase = \"[redacted: password]\"")]
+#[case::short_name("PASS=hunter2", "PASS=[redacted: password]")]
+#[case::secret_of_words("jwt_secret: \"super-secret-jwt-key\"", "jwt_secret: \"[redacted: secret]\"")]
+#[case::personal_address("https://{hex24}@github.com/x", "https://[redacted: password]@github.com/x")]
+#[case::numbered("PASSWORD_2=hunter2", "PASSWORD_2=[redacted: password]")]
+#[case::bang("password=hunter2!", "password=[redacted: password]")]
+#[case::symbols("password=P@$$w0rd,x&y", "password=[redacted: password]")]
+#[case::connection_string("Server=x;Password=hunter2;Database=y", "Server=x;Password=[redacted: password];Database=y")]
+#[case::inside_a_reference("password=${gh~p_{run36}}", "password=${[redacted: github token]}")]
+#[case::specific_kind_wins("GITHUB_TOKEN=gh~p_{run36}", "GITHUB_TOKEN=[redacted: github token]")]
 fn a_secret_is_replaced_and_what_stands_around_it_stays(#[case] template: &str, #[case] expected: &str) {
     let text = fill(template);
     let redacted = redact(&text);
@@ -196,7 +199,7 @@ fn a_secret_is_replaced_and_what_stands_around_it_stays(#[case] template: &str, 
 #[case::header_named("files with `-----BEGIN PRIVATE KEY-----` are skipped")]
 #[case::json_is_no_jwt("eyJhbGciOiJIUzI1NiJ9 is the header of one")]
 #[case::short_prefixes("the prefixes ghp_, sk-ant-, xoxb- and AKIA give them away")]
-#[case::placeholder("password=[REDACTED:password] and [REDACTED:github-token]")]
+#[case::placeholder("password=[redacted: password] and [redacted: github token]")]
 #[case::address_variable("postgres://user:${DB_PASSWORD}@host/db")]
 #[case::address_masked("postgres://user:****@host/db")]
 #[case::validation("'password' => 'required|string|min:8'")]
@@ -230,7 +233,7 @@ fn a_private_key_is_replaced_as_a_whole(#[case] kind: &str, #[case] lines: &str,
     let end = if terminated { format!("-----END {kind}PRIVATE KEY-----") } else { String::new() };
     let text = format!("before {}\nand what follows it", key_block(kind, &end, lines));
     let redacted = redact(&text);
-    assert_eq!(redacted.text, "before [REDACTED:private-key]\nand what follows it");
+    assert_eq!(redacted.text, "before [redacted: private key]\nand what follows it");
     assert_eq!(redacted.count, 1);
 }
 
@@ -238,7 +241,7 @@ fn a_private_key_is_replaced_as_a_whole(#[case] kind: &str, #[case] lines: &str,
 fn two_keys_are_two_secrets_and_the_text_between_them_stays() {
     let key = key_block("", "-----END PRIVATE KEY-----", "\nMIIEvQIBADANBgkq\n");
     let text = format!("{key} and {key}");
-    let expected = "[REDACTED:private-key] and [REDACTED:private-key]";
+    let expected = "[redacted: private key] and [redacted: private key]";
     assert_eq!(redact(&text), Redacted { text: Cow::Borrowed(expected), count: 2 });
 }
 
@@ -248,7 +251,7 @@ fn every_secret_of_a_text_is_counted() {
     let redacted = redact(&text);
     assert_eq!(
         redacted.text,
-        "DB_PASSWORD=[REDACTED:password]\nGITHUB_TOKEN=[REDACTED:github-token]\nURL=redis://:[REDACTED:password]@cache\n"
+        "DB_PASSWORD=[redacted: password]\nGITHUB_TOKEN=[redacted: github token]\nURL=redis://:[redacted: password]@cache\n"
     );
     assert_eq!(redacted.count, 3);
 }
@@ -257,7 +260,7 @@ fn every_secret_of_a_text_is_counted() {
 fn what_only_a_placeholder_lays_bare_is_found_in_the_same_call() {
     // With the token in it the value is a path; without it, it could be a password.
     let text = fill("password=x1/y-gh~p_{run36}.txt");
-    let expected = "password=[REDACTED:password][REDACTED:github-token].txt";
+    let expected = "password=[redacted: password][redacted: github token].txt";
     assert_eq!(redact(&text), Redacted { text: Cow::Borrowed(expected), count: 2 });
     assert_eq!(redact(expected).count, 0);
 }
@@ -306,8 +309,8 @@ fn pieces() -> impl Strategy<Value = String> {
         "Bearer ",
         "Basic ",
         "curl -u ",
-        "[REDACTED:token]",
-        "[REDACTED:",
+        "[redacted: token]",
+        "[redacted: ",
         "]",
         "a",
         "Z",
