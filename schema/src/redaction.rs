@@ -4,9 +4,13 @@
 //! work, or compiles its pattern, only where one of its triggers stands.
 
 mod assignments;
+mod commands;
 mod credentials;
 mod cursor;
+mod entropy;
+mod headers;
 mod private_keys;
+mod rule;
 mod rules;
 mod triggers;
 mod values;
@@ -19,7 +23,8 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use rules::{RULES, Site};
+use rule::Site;
+use rules::RULES;
 
 /// A text without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +97,8 @@ fn find_between(text: &str, stretch: Range<usize>, secrets: &mut Vec<Secret>) {
         if at < start {
             continue;
         }
-        let site = Site { text: &text[start..stretch.end], at: at - start, trigger: occurrence.trigger };
+        let trigger = occurrence.trigger;
+        let site = Site { text: &text[start..stretch.end], context: &text[..at], at: at - start, trigger };
         let Some(span) = RULES[occurrence.rule].secret_at(&site) else { continue };
         let found = Secret { span: start + span.start..start + span.end, rule: occurrence.rule };
         if best.as_ref().is_none_or(|best| found.precedence() < best.precedence()) {

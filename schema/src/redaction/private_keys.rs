@@ -1,9 +1,9 @@
-//! Private keys in PEM: the whole block, and what there is of one that was cut off.
+//! Private keys in PEM and of PuTTY: the whole block, and what there is of one that was cut off.
 
 use std::ops::Range;
 
 use super::cursor::Cursor;
-use super::rules::Site;
+use super::rule::Site;
 
 /// The block that begins at a `-----BEGIN `, when it is one of a private key and holds something.
 pub(super) fn block(site: &Site<'_>) -> Option<Range<usize>> {
@@ -24,6 +24,16 @@ pub(super) fn block(site: &Site<'_>) -> Option<Range<usize>> {
         Some(end) => Some(site.at..end.end),
         None => (unterminated > body).then_some(site.at..unterminated),
     }
+}
+
+/// The lines behind the `Private-Lines: 14` of a key of PuTTY.
+pub(super) fn putty(site: &Site<'_>) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(site.text, site.behind());
+    cursor.skip_blanks();
+    cursor.take(4, |character| character.is_ascii_digit());
+    let length = key_lines(cursor.rest());
+    let start = cursor.at() + cursor.rest().len() - cursor.rest().trim_start().len();
+    (length > 0).then(|| start..cursor.at() + length)
 }
 
 const DASHES: &str = "-----";

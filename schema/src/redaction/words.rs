@@ -36,3 +36,15 @@ pub(super) const SENTENCE_WORDS: &str = "\
     forgotten from has hash have if in incorrect invalid is least missing must new no not of on optional or \
     password please required reset secret should string than that the this to token type was will with wrong you \
     your";
+
+/// Words before `key`, `session` or `signature` that make it something that is not hidden.
+pub(super) const HARMLESS_KEYS: &str = "\
+    attribute build bundle cache column composite content dedup dedupe distribution foreign group hash host i18n \
+    idempotency index item lock map message object partition primary public query range react redis registry \
+    restore routing row s3 save shard sort ssh storage state translation type unique";
+
+/// How the names of algorithms, formats and protocols begin that hold a digit.
+pub(super) const ALGORITHMS: &str = "\
+    aes argon base32 base58 base64 bcrypt blake chacha curve ecdsa ed25519 es256 hmac hs256 hs384 hs512 http ipv4 \
+    ipv6 iso jwt kebab md5 oauth pbkdf pkcs ps256 rfc rs256 rs384 rs512 rsa scrypt sha ssl tls totp unicode utf uuid \
+    v1 v2 v3 win x509 xchacha";
