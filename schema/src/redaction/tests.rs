@@ -87,6 +87,30 @@ fn a_command_may_hold_several() {
     assert_eq!(redact(&text), Redacted { text: Cow::Borrowed(expected), count: 3 });
 }
 
+#[test]
+fn what_a_project_adds_is_taken_out_as_well_and_a_bad_pattern_does_not_spoil_the_good_ones() {
+    let patterns = ["(", r"\bACME-(\d{4})", "x*", "Falcon|Heron"].map(str::to_owned);
+    let (redactor, errors) = Redactor::new(&patterns);
+    let refused: Vec<&str> = errors.iter().map(|error| error.pattern.as_str()).collect();
+    assert_eq!(refused, ["(", "x*"]);
+    assert!(errors[0].to_string().starts_with("the pattern \"(\" of `redact` is not used: "), "{}", errors[0]);
+    let text = "ACME-1234 and FalconHeron with password=hunter2, xx";
+    let expected = "ACME-[redacted: custom] and [redacted: custom] with password=[redacted: password], xx";
+    assert_eq!(redactor.redact(text), Redacted { text: Cow::Borrowed(expected), count: 3 });
+    assert_eq!(redactor.redact(expected), Redacted { text: Cow::Borrowed(expected), count: 0 });
+    assert_eq!(redactor.redact("nothing").text, "nothing");
+}
+
+#[rstest]
+#[case::by_name("password", "hunter2", "[redacted: password]")]
+#[case::by_korean_name("비밀번호", "hunter2", "[redacted: password]")]
+#[case::by_value("note", "redis://:hunter2@cache", "redis://:[redacted: password]@cache")]
+#[case::neither("context", "SPEC-001", "SPEC-001")]
+#[case::reference("password", "${DB_PASSWORD}", "${DB_PASSWORD}")]
+fn a_value_is_judged_by_its_name_too(#[case] name: &str, #[case] value: &str, #[case] expected: &str) {
+    assert_eq!(Redactor::default().redact_named(name, value).text, expected);
+}
+
 /// Texts of pieces that mean something to a rule, which random characters would hardly ever form.
 fn pieces() -> impl Strategy<Value = String> {
     let fixed: Vec<String> = [
@@ -188,6 +212,15 @@ proptest! {
     #[test]
     fn redacting_twice_is_redacting_once_for_texts_of_telling_pieces(text in pieces()) {
         check_properties(&text)?;
+    }
+
+    #[test]
+    fn patterns_of_a_project_change_nothing_the_second_time(text in pieces()) {
+        let (redactor, _) = Redactor::new(&["t.k", "(?s)user.*?(hunter2|@)", "^[aZ7é]", "[a-c]+", "edact"].map(str::to_owned));
+        let once = redactor.redact(&text);
+        let twice = redactor.redact(&once.text);
+        prop_assert_eq!(&twice.text, &once.text);
+        prop_assert_eq!(twice.count, 0);
     }
 
     #[test]
