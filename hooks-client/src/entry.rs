@@ -11,6 +11,7 @@ use schema::hook::Payload;
 use schema::hook_log;
 use schema::layout::Layout;
 use schema::project::{Request, resolve};
+use schema::redaction::redact;
 
 use crate::command::Command;
 use crate::deliver::deliver;
@@ -70,7 +71,7 @@ fn remember(command: Command, project: Option<PathBuf>) {
     }
     let payload = match Payload::parse(&input) {
         Ok(payload) => payload,
-        Err(error) => return complain(&format!("{error}: {}", chain(&error))),
+        Err(error) => return complain(&error.to_string()),
     };
     let project = match Request::from_environment(project).map_err(|error| error.to_string()) {
         Ok(request) => resolve(&request).map_err(|error| error.to_string()),
@@ -100,6 +101,7 @@ fn print(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
+/// Tells a fault where the host may log it: without a secret that a path or a cause may hold.
 fn complain(text: &str) {
-    let _ = writeln!(io::stderr(), "jikime-hook: {text}");
+    let _ = writeln!(io::stderr(), "jikime-hook: {}", redact(text).text);
 }

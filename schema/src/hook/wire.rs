@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use serde_json::error::Category;
 
 /// One payload. Every field but the first two may be missing: hosts of January 2026 send fewer.
 #[derive(Debug, Clone, Deserialize)]
@@ -40,14 +41,38 @@ pub struct Payload {
     pub compact_summary: Option<String>,
 }
 
-/// A payload that is no JSON object.
+/// A payload that is no JSON object. Where it is wrong and how, but nothing of it: the words of `serde_json` quote values.
 #[derive(Debug, thiserror::Error)]
-#[error("the hook's input is not the JSON of an event, at line {line} column {column}", line = .0.line(), column = .0.column())]
-pub struct WireError(#[from] serde_json::Error);
+#[error("the hook's input is not the JSON of an event: {what}, at line {line} column {column}")]
+pub struct WireError {
+    what: &'static str,
+    line: usize,
+    column: usize,
+}
 
 impl Payload {
     /// Reads a payload.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
-        Ok(serde_json::from_slice(bytes)?)
+        serde_json::from_slice(bytes).map_err(|error| {
+            let what = match error.classify() {
+                Category::Eof => "it ends too early",
+                Category::Data => "a field is of another type",
+                Category::Syntax | Category::Io => "it is not well-formed",
+            };
+            WireError { what, line: error.line(), column: error.column() }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_in_a_payload_is_told_without_its_words() {
+        let error = Payload::parse(br#"{"is_interrupt": "my diary"}"#).unwrap_err();
+        let expected = "the hook's input is not the JSON of an event: a field is of another type, at line 1 column 27";
+        assert_eq!(error.to_string(), expected);
+        assert!(!format!("{error:?}").contains("diary"));
     }
 }
