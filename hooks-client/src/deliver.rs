@@ -10,6 +10,7 @@ use schema::hook::{Event, Occurrence, Payload, session_context};
 use schema::layout::Layout;
 use schema::memory::{Attributes, MemoryType};
 use schema::moment::Moment;
+use schema::screen::Screen;
 use schema::spool;
 use schema::store::{Store, StoreError};
 use schema::tool_usage;
@@ -26,8 +27,9 @@ const FAILURE_IMPORTANCE: u8 = 3;
 
 /// Remembers what a payload tells, if it tells anything that `command` is for, and answers what the host is to be told.
 pub(crate) fn deliver(command: Command, payload: &Payload, project: &Path) -> Result<Option<String>, StoreError> {
-    let Some(Occurrence { session_id, event }) = Occurrence::of(payload, project) else { return Ok(None) };
-    let mut ladder = Ladder { layout: Layout::new(project), session_id, now: Moment::now(), store: None };
+    let screen = Screen::default();
+    let Some(Occurrence { session_id, event }) = Occurrence::of(payload, project, &screen) else { return Ok(None) };
+    let mut ladder = Ladder { layout: Layout::new(project), session_id, now: Moment::now(), screen, store: None };
     match (command, event) {
         (Command::Load, Event::SessionStart(occasion)) => return ladder.brief(occasion),
         (Command::PromptSave, Event::Prompt(text)) => {
@@ -73,6 +75,7 @@ struct Ladder {
     layout: Layout,
     session_id: String,
     now: Moment,
+    screen: Screen,
     /// Opened by the first memory that needs it.
     store: Option<Store>,
 }
@@ -80,7 +83,7 @@ struct Ladder {
 impl Ladder {
     fn track(&self, tool_use: &schema::hook::Use) -> Result<(), StoreError> {
         self.layout.create().map_err(|source| StoreError::Create { path: self.layout.dir().to_owned(), source })?;
-        track::append(&self.layout, &self.session_id, tool_use, &self.now)
+        track::append(&self.layout, &self.session_id, tool_use, &self.now, &self.screen)
     }
 
     /// Makes one memory of what the turn changed.
@@ -97,7 +100,7 @@ impl Ladder {
         let Some(said) = transcript.and_then(|path| turns(Path::new(path), Since::LastCompaction).ok()) else {
             return Ok(());
         };
-        for found in extract(said) {
+        for found in extract(said, &self.screen) {
             self.keep(found.kind, found.content, found.at)?;
         }
         Ok(())
@@ -138,7 +141,7 @@ impl Ladder {
             attributes: Attributes { importance, ..Attributes::default() },
             destination: Destination::DailyLog,
         };
-        let Some(prepared) = prepare(draft) else { return Ok(()) };
+        let Some(prepared) = prepare(draft, &self.screen) else { return Ok(()) };
         match self.write(&prepared) {
             Ok(()) => Ok(()),
             // The event waits for somebody with more time or more rights; the fault is still told.
