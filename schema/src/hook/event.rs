@@ -133,7 +133,8 @@ impl Scene<'_> {
         let shown = path.strip_prefix(self.project).unwrap_or(path);
         let noisy =
             shown.components().any(|part| matches!(part, Component::Normal(name) if NOISE.iter().any(|n| name == *n)));
-        (!noisy).then(|| Use::File(shown.to_string_lossy().replace('\\', "/")))
+        // Cleaned while its backslashes are still those of whoever wrote it.
+        (!noisy).then(|| Use::File(self.screen.clean(&shown.to_string_lossy()).text.replace('\\', "/")))
     }
 
     fn command(&self, line: &str) -> Option<Use> {

@@ -53,6 +53,12 @@ fn a_private_key_is_replaced_as_a_whole(#[case] kind: &str, #[case] lines: &str,
 }
 
 #[test]
+fn the_last_line_of_a_key_that_was_cut_off_ends_where_other_text_begins() {
+    let text = format!("{} lies in it", key_block("", "", "\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC"));
+    assert_eq!(redact(&text).text, "[redacted: private key] lies in it");
+}
+
+#[test]
 fn two_keys_are_two_secrets_and_the_text_between_them_stays() {
     let key = key_block("", "-----END PRIVATE KEY-----", "\nMIIEvQIBADANBgkq\n");
     let text = format!("{key} and {key}");
