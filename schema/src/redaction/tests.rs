@@ -87,6 +87,14 @@ fn what_only_a_placeholder_lays_bare_is_found_in_the_same_call() {
 }
 
 #[test]
+fn every_label_is_told_in_the_documentation() {
+    let documentation = include_str!("../../../docs/privacy.md");
+    for kind in RULES.iter().map(|rule| rule.kind).chain(["custom"]) {
+        assert!(documentation.contains(&format!("`{kind}`")), "{kind} is not in docs/privacy.md");
+    }
+}
+
+#[test]
 fn a_command_may_hold_several() {
     let text = fill("curl -u ann:hunter2 -b sid={run24} --proxy-user=bob:hunter3 x.io");
     let expected = "curl -u ann:[redacted: password] -b [redacted: cookie] --proxy-user=bob:[redacted: password] x.io";
