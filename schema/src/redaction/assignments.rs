@@ -44,7 +44,12 @@ fn assigned(site: &Site<'_>, family: Family) -> Option<Range<usize>> {
     let quoted = literal.is_some();
     let span = literal.unwrap_or_else(|| bare_value(&cursor, PREVIEW));
     let form = form(site, &name, &separator, spaced, &span);
-    if separator == Separator::Tag && !site.text[span.end..].starts_with("</") {
+    let behind = &site.text[span.end..];
+    if separator == Separator::Tag && !behind.starts_with("</") {
+        return None;
+    }
+    // `$self->password` is read to the `-`, because a bare value ends at `>`.
+    if !quoted && site.text[span.clone()].ends_with('-') && behind.starts_with('>') {
         return None;
     }
     let value = Value { text: &site.text[span.clone()], quoted, form, plural: name.plural };

@@ -2,10 +2,19 @@
 
 /// Whether a value looks like one that a machine drew: long, of many different characters, and mixed as words are not.
 pub(super) fn is_random(value: &str) -> bool {
-    value.len() >= SHORTEST && mixing(value) >= LEAST_MIXING && bits(value) >= LEAST_BITS
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    value.len() >= SHORTEST && letters > LETTERS_OF_A_TIME && is_mixed(value) && bits(value) >= LEAST_BITS
+}
+
+/// Whether the kinds of its characters alternate as they do in what a machine drew.
+pub(super) fn is_mixed(value: &str) -> bool {
+    mixing(value) >= LEAST_MIXING
 }
 
 const SHORTEST: usize = 16;
+
+/// `1979-05-27T07:32:00Z`
+const LETTERS_OF_A_TIME: usize = 2;
 
 /// Random base64 has 3.6 bits at 16 characters and 5 at 64, random hexadecimal digits about 3.5; English words in a row
 /// have 3 to 4, which is why this alone does not tell.
@@ -70,6 +79,7 @@ mod tests {
     #[case::numbered_words("user-session-2026-01-28-v2", false)]
     #[case::camel_case("currentUserSessionIdentifier", false)]
     #[case::digits("20260128103015202601281030", false)]
+    #[case::time("1979-05-27T07:32:00Z", false)]
     #[case::row("aaaaaaaaaaaaaaaaaaaaaaaa", false)]
     #[case::path("src/components/Button2/index.tsx", false)]
     fn what_a_machine_drew_is_told_from_words(#[case] value: &str, #[case] expected: bool) {

@@ -84,9 +84,11 @@ const SHORTEST_COOKIE: usize = 5;
 
 /// Moves from behind a header's name to its value, whatever a program puts between them.
 fn begin_value(cursor: &mut Cursor<'_>) -> Option<()> {
-    cursor.take(4, |character| matches!(character, '"' | '\'' | '`' | '\\' | ']' | '*'));
+    let closers = cursor.take(4, |character| matches!(character, '"' | '\'' | '`' | '\\' | ']' | '*'));
     cursor.skip_blanks();
-    if !(cursor.eat(":") || cursor.eat("=>") || cursor.eat("=") || cursor.eat(",")) {
+    // `setHeader("Cookie", "…")`; without quotes the comma stands between arguments.
+    let is_argument = !closers.is_empty() && cursor.eat(",");
+    if !(is_argument || cursor.eat(":") || cursor.eat("=>") || cursor.eat("=")) {
         return None;
     }
     cursor.skip_blanks();

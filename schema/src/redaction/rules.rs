@@ -55,7 +55,7 @@ pub(super) static RULES: [Rule; 99] = [
     Rule::token("bitbucket token", &["ATBB"], r"ATBB[A-Za-z0-9]{28,}"),
     Rule::token("atlassian token", &["ATATT3", "ATCTT3"], r"AT[AC]TT3[A-Za-z0-9_=-]{20,}"),
     Rule::token("npm token", &["npm_"], r"npm_[A-Za-z0-9]{30,}"),
-    Rule::token("pypi token", &["pypi-"], r"pypi-(?:AgE[A-Za-z0-9_-]{13,}|[A-Za-z0-9_-]{40,})"),
+    Rule::token("pypi token", &["pypi-"], r"pypi-(?:AgE[A-Za-z0-9_-]{13,}|[A-Za-z0-9_]{40,})"),
     Rule::pattern("crates token", &["cio"], r"cio[A-Za-z0-9]{32}\b", Alone::Base64, true),
     Rule::token("rubygems key", &["rubygems_"], r"rubygems_[0-9a-f]{32,}"),
     Rule::token("nuget key", &["oy2"], r"oy2[a-z0-9]{43}\b"),

@@ -5,7 +5,7 @@
 
 use super::assignments::is_hangul;
 use super::entropy;
-use super::words::{self, ALGORITHMS, DESCRIPTIONS, OWNERS, SENTENCE_WORDS, WORDS};
+use super::words::{self, ALGORITHMS, DESCRIPTIONS, FILE_ENDINGS, OWNERS, SENTENCE_WORDS, WORDS};
 
 /// What the name of a value says about it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(super) struct Value<'t> {
 pub(super) fn is_secret(value: &Value<'_>, family: Family) -> bool {
     let text = value.text;
     // First, because the names are frequent and hardly any of their values passes.
-    if family == Family::Weak && !entropy::is_random(text) {
+    if family == Family::Weak && (value.form == Form::Sentence || !entropy::is_random(text)) {
         return false;
     }
     if text.len() < shortest(family) || is_masked(text) || is_reference(text) || is_placeholder(text) {
@@ -119,6 +119,9 @@ pub(super) fn describes(suffix: &str) -> bool {
         }
     }
     words.push(word);
+    if suffix.rsplit_once('.').is_some_and(|(_, ending)| words::has(FILE_ENDINGS, ending)) {
+        return true;
+    }
     words.iter().any(|word| words::has(DESCRIPTIONS, &word.to_ascii_lowercase()))
 }
 
@@ -138,9 +141,12 @@ pub(super) fn is_reference(value: &str) -> bool {
         '$' if rest.starts_with(['{', '(', '[']) || is_word && !rest.starts_with(|c: char| c.is_ascii_digit()) => true,
         '$' if rest.starts_with("env:") || rest.starts_with("this") => true,
         '<' | '{' | '[' | '(' | '`' => true,
-        '%' => value.len() < 4 || value.ends_with('%') || rest.starts_with(['(', '{']),
+        '%' => value.len() < 4 || value.ends_with('%') || rest.starts_with(['(', '{', 's']),
         '#' => rest.starts_with('{'),
-        '!' | '&' | '@' | '*' | ':' => is_word && !rest.bytes().any(|byte| byte.is_ascii_digit()),
+        '!' | '&' | '@' | '*' | ':' => {
+            let is_plain = is_word && !rest.bytes().any(|byte| byte.is_ascii_digit());
+            is_plain || is_call(rest) || is_member(rest) || rest.starts_with("lt;") || rest.starts_with("#x3")
+        }
         // A pattern between slashes is code.
         '/' if rest.starts_with('^') || rest.contains('[') => true,
         '.' | '~' | '/' => is_path(value),
@@ -213,6 +219,13 @@ fn is_placeholder(value: &str) -> bool {
         || value.ends_with("-here")
         || value.ends_with("_here")
         || is_version(&value)
+        || is_number(&value)
+}
+
+/// `0x00a`: a constant of a program.
+fn is_number(value: &str) -> bool {
+    let digits = value.strip_prefix("0x").map(|digits| digits.trim_end_matches(['u', 'l']));
+    digits.is_some_and(|digits| digits.len() <= 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// `1.2.3`, `v0.9`, and measures such as `0.12ms`.
@@ -243,6 +256,10 @@ fn is_expression(value: &str) -> bool {
 /// Whether a token or a key could have been made by a machine: letters and digits, or a long run of letters.
 fn is_machine_made(value: &Value<'_>) -> bool {
     let text = value.text;
+    // `other.colon2_token`, `FTS5_MAX_TOKEN`: a name of a program, though there is a digit in it.
+    if !value.quoted && value.form == Form::Code && text.contains(['_', '.', '-']) && !entropy::is_mixed(text) {
+        return false;
+    }
     let letters = text.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let is_assigned = value.form == Form::Shell && !value.plural;

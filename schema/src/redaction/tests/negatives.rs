@@ -188,6 +188,18 @@ use super::*;
 #[case::old_label("password=[REDACTED] and token: ***REDACTED***")]
 #[case::stripe_publishable("publishable: pk_live_x, price_1NabcDEF, cus_Nabc123")]
 #[case::ids("toolu_01AbCdEfGh, msg_01XyZ, req_011CSHoEeqs5C35K2UUqR7Fy, chatcmpl-abc123")]
+#[case::file_names("--> $DIR/late-compile-pass.rs:17:1 and token.js:120:15, see secret.json: 1234567")]
+#[case::member_with_digit("self.colon2_token == other.colon2_token && dot2_token: input.dot2_token,")]
+#[case::constant("if( nToken>FTS5_MAX_TOKEN_SIZE ) nToken = FTS5_MAX_TOKEN_SIZE;")]
+#[case::hexadecimal_constant("DEVSTAT_TYPE_PASS = 0x00a00, U_UNEXPECTED_TOKEN=0x10100,")]
+#[case::arrow("my $pwd = $self->pwd; token = pName2->token2;")]
+#[case::lint("needless_pass_by_value = \"warn\"")]
+#[case::borrowed("let password = &login[colon + 1..]; let is_secret = !password.is_empty();")]
+#[case::escaped_markup("passphrase: &#x3C;string> or password: &lt;password&gt;")]
+#[case::flag_described("the --username and --password options prompt when needed")]
+#[case::format_string("user_pass = '%s:%s' % (user, password)")]
+#[case::cookie_parameters("def matches(ns_cookie, lookup=lookup):")]
+#[case::key_in_a_sentence("The key is 16bytes32bits64words in size")]
 fn a_text_without_a_secret_is_left_as_it_is(#[case] text: &str) {
     assert_eq!(redact(text), Redacted { text: Cow::Borrowed(text), count: 0 });
 }
