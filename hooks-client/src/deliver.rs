@@ -12,6 +12,7 @@ use schema::layout::Layout;
 use schema::memory::{Attributes, MemoryType};
 use schema::moment::Moment;
 use schema::queue;
+use schema::screen::Screen;
 use schema::settings::{self, Loaded};
 use schema::spool;
 use schema::store::{Store, StoreError};
@@ -34,8 +35,11 @@ pub(crate) fn deliver(
     layout: &Layout,
     loaded: &Loaded,
 ) -> Result<Option<String>, StoreError> {
-    let Some(Occurrence { session_id, event }) = Occurrence::of(payload, layout.project()) else { return Ok(None) };
-    let mut ladder = Ladder { layout, session_id, now: Moment::now(), store: None };
+    let screen = &loaded.screen;
+    let Some(Occurrence { session_id, event }) = Occurrence::of(payload, layout.project(), screen) else {
+        return Ok(None);
+    };
+    let mut ladder = Ladder { layout, session_id, now: Moment::now(), screen, store: None };
     match (command, event) {
         (Command::Load, Event::SessionStart(occasion)) => return ladder.brief(occasion, loaded),
         _ if !loaded.settings.capture => Ok(()),
@@ -77,6 +81,7 @@ struct Ladder<'l> {
     layout: &'l Layout,
     session_id: String,
     now: Moment,
+    screen: &'l Screen,
     /// Opened by the first memory that needs it.
     store: Option<Store>,
 }
@@ -96,7 +101,7 @@ impl Ladder<'_> {
 
     fn track(&self, tool_use: &schema::hook::Use) -> Result<(), StoreError> {
         self.create()?;
-        track::append(self.layout, &self.session_id, tool_use, &self.now)
+        track::append(self.layout, &self.session_id, tool_use, &self.now, self.screen)
     }
 
     /// Makes one memory of what the turn changed, and keeps it before what was said.
@@ -114,13 +119,13 @@ impl Ladder<'_> {
     /// What was decided, learned and fixed since the last compaction, before its words leave the context.
     fn extract(&self, transcript: Option<&str>) -> Vec<Draft> {
         let said = transcript.and_then(|path| turns(Path::new(path), Since::LastCompaction).ok());
-        let found = said.map(extract).unwrap_or_default().into_iter();
+        let found = said.map(|said| extract(said, self.screen)).unwrap_or_default().into_iter();
         found.map(|found| self.draft(found.kind, found.content, found.at)).collect()
     }
 
     /// What the host adds to the context of a session that begins, as it wants to be told.
     fn brief(&mut self, occasion: Occasion, loaded: &Loaded) -> Result<Option<String>, StoreError> {
-        let Loaded { settings, problems } = loaded;
+        let Loaded { settings, problems, .. } = loaded;
         let is_wanted = match settings.brief {
             settings::Brief::Always => true,
             settings::Brief::AfterCompaction => occasion == Occasion::Compact,
@@ -140,7 +145,7 @@ impl Ladder<'_> {
 
     /// Keeps memories, by the first rung of the ladder that holds.
     fn keep(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
-        let memories: Vec<Prepared> = drafts.into_iter().filter_map(prepare).collect();
+        let memories: Vec<Prepared> = drafts.into_iter().filter_map(|draft| prepare(draft, self.screen)).collect();
         if memories.is_empty() || queue::capture(self.layout, &memories) {
             return Ok(());
         }

@@ -214,6 +214,7 @@ mod tests {
     use crate::capture::{Destination, Draft, capture};
     use crate::database::Patience;
     use crate::memory::Attributes;
+    use crate::screen::Screen;
     use crate::store::Store;
 
     fn store_with(project: &tempfile::TempDir, memories: &[(&str, MemoryType, &str)]) -> Store {
@@ -227,7 +228,7 @@ mod tests {
                 attributes: Attributes::default(),
                 destination: Destination::DailyLog,
             };
-            capture(&mut store, draft).unwrap();
+            capture(&mut store, draft, &Screen::default()).unwrap();
         }
         store
     }

@@ -4,15 +4,12 @@
 
 use std::borrow::Cow;
 
-use unicode_normalization::UnicodeNormalization;
-
 use crate::daily_log::{LogKind, first_line, insertion, parse};
 use crate::forgotten;
 use crate::log_file;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
-use crate::private::strip_private;
-use crate::redaction::redact;
+use crate::screen::Screen;
 use crate::store::{Place, Row, Rows, Store, StoreError};
 
 /// The longest text that is kept of one event, in bytes. Of a longer one its start and end stay.
@@ -71,22 +68,24 @@ pub enum Captured {
 }
 
 /// Makes a text fit to be kept and keeps it. `None` when nothing of it is left to keep.
-pub fn capture(store: &mut Store, draft: Draft) -> Result<Option<Captured>, StoreError> {
-    prepare(draft).map(|prepared| commit(store, &prepared)).transpose()
+pub fn capture(store: &mut Store, draft: Draft, screen: &Screen) -> Result<Option<Captured>, StoreError> {
+    prepare(draft, screen).map(|prepared| commit(store, &prepared)).transpose()
 }
 
-/// Takes out what is private or secret, and what is too long. `None` when nothing is left.
-pub fn prepare(draft: Draft) -> Option<Prepared> {
-    let open = strip_private(&draft.content);
-    let redacted = redact(&open);
-    let normal: String = redacted.text.trim().nfc().collect();
-    if normal.is_empty() {
+/// Takes out what is private or secret, and what is too long, of every text of a draft. `None` when nothing is left.
+pub fn prepare(draft: Draft, screen: &Screen) -> Option<Prepared> {
+    let cleaned = screen.clean(&draft.content);
+    let content = cleaned.text.trim();
+    if content.is_empty() {
         return None;
     }
-    let content = shorten(&normal).into_owned();
-    let redactions = redacted.count;
-    let attributes = redact_attributes(draft.attributes);
-    Some(Prepared { draft: Draft { content, attributes, ..draft }, redactions, delivery: Delivery::Live })
+    let content = shorten(content).into_owned();
+    let session_id = screen.clean(&draft.session_id).text.into_owned();
+    let origin = draft.attributes.origin.map(|origin| screen.clean(&origin).text.into_owned());
+    let (metadata, in_metadata) = screen.clean_fields(draft.attributes.metadata);
+    let attributes = Attributes { origin, metadata, ..draft.attributes };
+    let redactions = cleaned.count + in_metadata;
+    Some(Prepared { draft: Draft { session_id, content, attributes, ..draft }, redactions, delivery: Delivery::Live })
 }
 
 impl Prepared {
@@ -199,24 +198,6 @@ fn shorten(text: &str) -> Cow<'_, str> {
     let tail = text.ceil_char_boundary(text.len() - (LIMIT / 4 - 64));
     let gone = text[head..tail].chars().count();
     Cow::Owned(format!("{}\n[… {gone} characters left out …]\n{}", &text[..head], &text[tail..]))
-}
-
-fn redact_attributes(attributes: Attributes) -> Attributes {
-    if attributes.metadata.is_empty() {
-        return attributes;
-    }
-    let metadata = attributes.metadata.into_iter().map(|(key, value)| (key, redact_value(value))).collect();
-    Attributes { metadata, ..attributes }
-}
-
-fn redact_value(value: serde_json::Value) -> serde_json::Value {
-    use serde_json::Value;
-    match value {
-        Value::String(text) => Value::String(redact(&strip_private(&text)).text.into_owned()),
-        Value::Array(items) => Value::Array(items.into_iter().map(redact_value).collect()),
-        Value::Object(fields) => Value::Object(fields.into_iter().map(|(k, v)| (k, redact_value(v))).collect()),
-        plain => plain,
-    }
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ use std::collections::{HashSet, VecDeque};
 
 use crate::memory::MemoryType;
 use crate::moment::Moment;
+use crate::screen::Screen;
 use crate::transcript::Said;
 use passages::{Sentence, sentences};
 
@@ -66,7 +67,7 @@ enum Says {
 /// Finds what is worth keeping in prompts and answers, each once, in the order it was said.
 ///
 /// Summaries are left out: a machine made them of what was said before.
-pub fn extract(said: impl IntoIterator<Item = Said>) -> Vec<Found> {
+pub fn extract(said: impl IntoIterator<Item = Said>, screen: &Screen) -> Vec<Found> {
     let mut found = VecDeque::with_capacity(MOST);
     let mut known = HashSet::new();
     for said in said {
@@ -74,6 +75,8 @@ pub fn extract(said: impl IntoIterator<Item = Said>) -> Vec<Found> {
         if text.len() > LONGEST_TEXT {
             continue;
         }
+        // Before it is taken apart: the second sentence of a private part has no tag of its own.
+        let text = screen.clean(&text).text;
         for (kind, content) in findings(&sentences(&text)) {
             if known.insert((kind, fingerprint(&content))) {
                 found.push_back(Found { kind, content, at });

@@ -7,6 +7,7 @@ use std::iter;
 
 use crate::layout::{Layout, private_file};
 use crate::moment::Moment;
+use crate::redaction::redact;
 
 /// The size above which the older half of the log is dropped, in bytes.
 const LIMIT: u64 = 64 * 1024;
@@ -20,13 +21,14 @@ pub fn note_error(layout: &Layout, error: &dyn Error) {
     note(layout, &text);
 }
 
-/// Notes a fault on one line. A log that cannot be written is given up in silence: there is nowhere left to tell it.
+/// Notes a fault on one line, without the secrets that a path in it may hold. A log that cannot be written is given up in
+/// silence: there is nowhere left to tell it.
 pub fn note(layout: &Layout, text: &str) {
     let path = layout.hook_log();
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LIMIT) {
         halve(layout);
     }
-    let line = format!("{} {}\n", Moment::now().rfc3339(), text.replace(['\n', '\r'], " "));
+    let line = format!("{} {}\n", Moment::now().rfc3339(), redact(text).text.replace(['\n', '\r'], " "));
     let file = private_file().append(true).create(true).open(path);
     let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }

@@ -16,6 +16,7 @@ use toml::de::{DeTable as Table, DeValue as Value};
 
 use crate::layout::Layout;
 use crate::project::home;
+use crate::screen::Screen;
 use catalogue::{KEYS, Key};
 use value::{number, switch, texts, word};
 
@@ -68,9 +69,11 @@ impl Default for Settings {
 }
 
 /// Settings, and what could not be understood of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Loaded {
     pub settings: Settings,
+    /// Made of `redact` and `exclude`.
+    pub screen: Screen,
     /// In words for people, each with the file or variable that it is about.
     pub problems: Vec<String>,
 }
@@ -149,11 +152,14 @@ impl Layers {
     }
 
     fn finish(mut self) -> Loaded {
+        let (screen, errors) = Screen::new(&self.settings.redact, &self.settings.exclude);
+        self.in_doubt |= !errors.is_empty();
+        self.problems.extend(errors.iter().map(ToString::to_string));
         if self.in_doubt {
             self.settings.capture = false;
             self.problems.push("nothing is captured until this is mended".to_owned());
         }
-        Loaded { settings: self.settings, problems: self.problems }
+        Loaded { settings: self.settings, screen, problems: self.problems }
     }
 }
 

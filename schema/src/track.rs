@@ -13,8 +13,7 @@ use crate::hook::Use;
 use crate::layout::{Layout, private_file};
 use crate::memory::content_hash;
 use crate::moment::Moment;
-use crate::private::strip_private;
-use crate::redaction::redact;
+use crate::screen::Screen;
 use crate::store::StoreError;
 
 /// The longest line of a buffer in bytes; a longer one is noted without its end.
@@ -42,9 +41,15 @@ pub struct Taken {
 }
 
 /// Notes a use.
-pub fn append(layout: &Layout, session_id: &str, tool_use: &Use, at: &Moment) -> Result<(), StoreError> {
+pub fn append(
+    layout: &Layout,
+    session_id: &str,
+    tool_use: &Use,
+    at: &Moment,
+    screen: &Screen,
+) -> Result<(), StoreError> {
     let clean = |text: &str| {
-        let text = redact(&strip_private(text)).text.into_owned();
+        let text = screen.clean(text).text;
         text[..text.floor_char_boundary(LINE_LIMIT)].to_owned()
     };
     let (file, command) = match tool_use {
@@ -152,9 +157,9 @@ mod tests {
         for (second, used) in
             [Use::File("a".into()), Use::Command("make".into()), Use::File("a".into())].iter().enumerate()
         {
-            append(&layout, "s", used, &at(second as i64)).unwrap();
+            append(&layout, "s", used, &at(second as i64), &Screen::default()).unwrap();
         }
-        append(&layout, "../other", &Use::File("b".into()), &at(9)).unwrap();
+        append(&layout, "../other", &Use::File("b".into()), &at(9), &Screen::default()).unwrap();
         let expected = Taken { files: vec!["a".into()], commands: vec!["make".into()], at: at(2) };
         assert_eq!(taken(&layout, "s"), Some(expected));
         assert_eq!(taken(&layout, "s"), None);
@@ -165,7 +170,7 @@ mod tests {
     fn what_could_not_be_kept_stays_in_the_buffer() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
-        append(&layout, "s", &Use::File("a".into()), &Moment::now()).unwrap();
+        append(&layout, "s", &Use::File("a".into()), &Moment::now(), &Screen::default()).unwrap();
         take(&layout, "s", |_| Err(StoreError::NeedsUpgrade)).unwrap_err();
         assert!(taken(&layout, "s").is_some());
     }
@@ -181,7 +186,14 @@ mod tests {
                     let layout = &layout;
                     scope.spawn(move || {
                         for n in 0..50 {
-                            append(layout, "s", &Use::File(format!("{writer}-{n}")), &Moment::now()).unwrap();
+                            append(
+                                layout,
+                                "s",
+                                &Use::File(format!("{writer}-{n}")),
+                                &Moment::now(),
+                                &Screen::default(),
+                            )
+                            .unwrap();
                         }
                     })
                 })

@@ -3,6 +3,7 @@
 //!
 //! Knows the product only from outside: its programs, its files, its protocol. What fails here panics with what was seen.
 
+mod canaries;
 mod fixtures;
 mod mcp_client;
 mod mcp_wire;
@@ -10,6 +11,7 @@ mod outcome;
 mod poll;
 mod sandbox;
 
+pub use crate::canaries::{Canary, canaries, files_below, traces};
 pub use crate::fixtures::{fixtures_dir, recorded_event};
 pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};
 pub use crate::mcp_wire::{RpcError, ToolResult};

@@ -9,6 +9,7 @@ use schema::capture::{Destination, Draft, capture};
 use schema::database::Patience;
 use schema::memory::{Attributes, MemoryType};
 use schema::moment::Moment;
+use schema::screen::Screen;
 use schema::store::Store;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -49,7 +50,7 @@ fn fill(sandbox: &Sandbox, memories: usize) {
             attributes: Attributes { importance: (n % 3 == 0).then_some(2), ..Attributes::default() },
             destination: if long_term { Destination::LongTerm } else { Destination::DailyLog },
         };
-        capture(&mut store, draft).unwrap();
+        capture(&mut store, draft, &Screen::default()).unwrap();
     }
 }
 

@@ -8,6 +8,14 @@ use crate::forget::forget;
 use crate::spool;
 use crate::store::Filter;
 
+fn capture(store: &mut Store, draft: Draft) -> Result<Option<Captured>, StoreError> {
+    crate::capture::capture(store, draft, &Screen::default())
+}
+
+fn prepare(draft: Draft) -> Option<Prepared> {
+    crate::capture::prepare(draft, &Screen::default())
+}
+
 fn draft(kind: MemoryType, second: i64, content: &str) -> Draft {
     Draft {
         session_id: "s1".into(),
@@ -105,8 +113,8 @@ fn nothing_secret_or_private_reaches_any_file() {
     spool::put(store.layout(), &prepare(said.clone()).unwrap()).unwrap();
     let saved = id(capture(&mut store, said).unwrap());
     let content = store.rows().by_id(&saved).unwrap().unwrap().memory.content;
-    assert!(content.ends_with("stays 한글") && content.contains("[REDACTED:"), "{content}");
-    assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("1"));
+    assert!(content.ends_with("stays 한글") && content.contains("[redacted: "), "{content}");
+    assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("2"));
     let mut pending = vec![store.layout().dir().to_owned()];
     while let Some(path) = pending.pop() {
         if path.is_dir() {

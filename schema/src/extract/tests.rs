@@ -7,6 +7,10 @@ use super::*;
 use crate::transcript::{Since, turns};
 use MemoryType::{Decision, ErrorFix, Learning};
 
+fn extract(said: impl IntoIterator<Item = Said>) -> Vec<Found> {
+    super::extract(said, &Screen::default())
+}
+
 fn at() -> Moment {
     Moment::parse_rfc3339("2026-01-28T10:30:15+09:00").unwrap()
 }
@@ -252,4 +256,15 @@ proptest! {
             prop_assert!(fits(&content) && !content.contains('\n'));
         }
     }
+}
+
+#[test]
+fn what_is_private_is_not_found_whatever_sentence_it_stands_in() {
+    let text =
+        "We decided to use Redis for the cache <private>for now. We decided to sell the company in May.</private>";
+    let found = extract([answer(text)]);
+    assert_eq!(
+        found.iter().map(|found| found.content.as_str()).collect::<Vec<_>>(),
+        ["We decided to use Redis for the cache"]
+    );
 }

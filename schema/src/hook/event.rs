@@ -8,6 +8,7 @@ use super::command_line::changes_something;
 use super::wire::Payload;
 use crate::brief::Occasion;
 use crate::host_text::{is_machine_made, without_injected};
+use crate::screen::Screen;
 
 /// Our own tools' names begin so in the host: what they do is no news to us.
 const OWN_TOOLS: [&str; 2] = ["mcp__jikime-memory__", "mcp__plugin_jikime-memory_"];
@@ -75,11 +76,15 @@ pub enum Use {
 
 impl Occurrence {
     /// What a payload tells, or `None` when it is nothing to remember.
-    pub fn of(payload: &Payload, project: &Path) -> Option<Self> {
+    ///
+    /// What is told of a file that the screen excludes is nothing to remember. The texts still hold their secrets, but are
+    /// not cut through one; `capture` and `track` clean them.
+    pub fn of(payload: &Payload, project: &Path, screen: &Screen) -> Option<Self> {
+        let scene = Scene { payload, project, screen };
         let event = match payload.hook_event_name.as_deref()? {
             "UserPromptSubmit" => prompt(payload)?,
-            "PostToolUse" => Event::ToolUse(tool_use(payload, project)?),
-            "PostToolUseFailure" => Event::Failure(failure(payload)?),
+            "PostToolUse" => Event::ToolUse(scene.tool_use()?),
+            "PostToolUseFailure" => Event::Failure(scene.failure()?),
             "Stop" => Event::TurnEnd(said(payload)),
             "SessionStart" => Event::SessionStart(Occasion::of(payload.source.as_deref().unwrap_or_default())),
             "SubagentStop" => report(payload)?,
@@ -88,7 +93,9 @@ impl Occurrence {
             "SessionEnd" => Event::SessionEnd,
             _ => return None,
         };
-        Some(Self { session_id: payload.session_id.clone().unwrap_or_default(), event })
+        // It names the session in every place, so that it is cleaned before anything else is done with it.
+        let session_id = screen.clean(payload.session_id.as_deref().unwrap_or_default()).text.into_owned();
+        Some(Self { session_id, event })
     }
 }
 
@@ -98,43 +105,91 @@ fn prompt(payload: &Payload) -> Option<Event> {
     (written_by_hand && !is_machine_made(prompt)).then(|| Event::Prompt(without_injected(prompt).into_owned()))
 }
 
-fn tool_use(payload: &Payload, project: &Path) -> Option<Use> {
-    let input = |name: &str| payload.tool_input.get(name).and_then(Value::as_str);
-    match payload.tool_name.as_deref()? {
-        "Edit" | "MultiEdit" | "Write" => file(input("file_path")?, project),
-        "NotebookEdit" => file(input("notebook_path")?, project),
-        "Bash" | "PowerShell" => command(input("command")?),
-        _ => None,
+/// What a tool did, and to which project.
+struct Scene<'p> {
+    payload: &'p Payload,
+    project: &'p Path,
+    screen: &'p Screen,
+}
+
+impl Scene<'_> {
+    fn tool_use(&self) -> Option<Use> {
+        match self.payload.tool_name.as_deref()? {
+            "Edit" | "MultiEdit" | "Write" => self.file(self.input("file_path")?),
+            "NotebookEdit" => self.file(self.input("notebook_path")?),
+            "Bash" | "PowerShell" => self.command(self.input("command")?),
+            _ => None,
+        }
     }
-}
 
-fn file(path: &str, project: &Path) -> Option<Use> {
-    let path = Path::new(path);
-    let shown = path.strip_prefix(project).unwrap_or(path);
-    let noisy =
-        shown.components().any(|part| matches!(part, Component::Normal(name) if NOISE.iter().any(|n| name == *n)));
-    (!noisy).then(|| Use::File(shown.to_string_lossy().replace('\\', "/")))
-}
-
-fn command(line: &str) -> Option<Use> {
-    changes_something(line).then(|| Use::Command(head(line.trim(), COMMAND_LIMIT).replace('\n', " ")))
-}
-
-fn failure(payload: &Payload) -> Option<String> {
-    let tool = payload.tool_name.as_deref()?;
-    // A user who stops a tool is no fault of it.
-    if payload.is_interrupt == Some(true) || OWN_TOOLS.iter().any(|own| tool.starts_with(own)) {
-        return None;
+    fn input(&self, name: &str) -> Option<&str> {
+        self.payload.tool_input.get(name).and_then(Value::as_str)
     }
-    let input = ["command", "file_path", "url", "pattern"]
-        .iter()
-        .find_map(|name| payload.tool_input.get(name).and_then(Value::as_str));
-    let what = match input {
-        Some(input) => format!("{tool} failed: {}", head(input.trim(), COMMAND_LIMIT)),
-        None => format!("{tool} failed"),
-    };
-    let error = payload.error.as_deref().unwrap_or_default().trim();
-    Some(if error.is_empty() { what } else { format!("{what}\n{}", head(error, FAILURE_LIMIT)) })
+
+    fn file(&self, path: &str) -> Option<Use> {
+        if self.screen.excludes(path, self.directory(), self.project) {
+            return None;
+        }
+        let path = Path::new(path);
+        let shown = path.strip_prefix(self.project).unwrap_or(path);
+        let noisy =
+            shown.components().any(|part| matches!(part, Component::Normal(name) if NOISE.iter().any(|n| name == *n)));
+        // Cleaned while its backslashes are still those of whoever wrote it.
+        (!noisy).then(|| Use::File(self.screen.clean(&shown.to_string_lossy()).text.replace('\\', "/")))
+    }
+
+    fn command(&self, line: &str) -> Option<Use> {
+        if !changes_something(line) || self.screen.excludes_command(line, self.directory(), self.project) {
+            return None;
+        }
+        // Its lines are joined and its end is cut, and either could make a secret unrecognisable.
+        let clean = self.screen.clean(line.trim()).text;
+        Some(Use::Command(head(&clean.replace('\n', " "), COMMAND_LIMIT)))
+    }
+
+    fn failure(&self) -> Option<String> {
+        let tool = self.payload.tool_name.as_deref()?;
+        // A user who stops a tool is no fault of it.
+        if self.payload.is_interrupt == Some(true) || OWN_TOOLS.iter().any(|own| tool.starts_with(own)) {
+            return None;
+        }
+        if self.names_excluded(&self.payload.tool_input) {
+            return None;
+        }
+        let input = ["command", "file_path", "url", "pattern"].iter().find_map(|name| self.input(name));
+        let what = match input {
+            Some(input) => format!("{tool} failed: {}", self.start(input.trim(), COMMAND_LIMIT)),
+            None => format!("{tool} failed"),
+        };
+        let error = self.payload.error.as_deref().unwrap_or_default().trim();
+        Some(if error.is_empty() { what } else { format!("{what}\n{}", self.start(error, FAILURE_LIMIT)) })
+    }
+
+    /// Whether a tool's input names an excluded file anywhere but in what is to be written.
+    fn names_excluded(&self, input: &Value) -> bool {
+        match input {
+            Value::String(text) => {
+                self.screen.excludes(text, self.directory(), self.project)
+                    || self.screen.excludes_command(text, self.directory(), self.project)
+            }
+            Value::Array(items) => items.iter().any(|item| self.names_excluded(item)),
+            Value::Object(fields) => {
+                let is_content = |name: &str| matches!(name, "content" | "old_string" | "new_string" | "new_source");
+                fields.iter().any(|(name, value)| !is_content(name) && self.names_excluded(value))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
+    /// The start of a text. One that is cut is cleaned first: half a secret is not recognised any more.
+    fn start(&self, text: &str, limit: usize) -> String {
+        if text.len() <= limit { text.to_owned() } else { head(&self.screen.clean(text).text, limit) }
+    }
+
+    /// The directory that relative paths are meant from.
+    fn directory(&self) -> &Path {
+        self.payload.cwd.as_deref().map_or(self.project, Path::new)
+    }
 }
 
 /// A subagent's report. The one that writes a compaction's summary has an empty type and nothing to report; hosts of January
@@ -170,10 +225,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::redaction::redact;
 
     fn occurrence(payload: &Value) -> Option<Event> {
+        screened(payload, &Screen::default())
+    }
+
+    fn screened(payload: &Value, screen: &Screen) -> Option<Event> {
         let payload = Payload::parse(payload.to_string().as_bytes()).unwrap();
-        Occurrence::of(&payload, Path::new("/p")).map(|occurrence| occurrence.event)
+        Occurrence::of(&payload, Path::new("/p"), screen).map(|occurrence| occurrence.event)
     }
 
     #[rstest]
@@ -231,5 +291,39 @@ mod tests {
         assert_eq!(occurrence(&payload), Some(Event::Failure(expected.into())));
         payload["is_interrupt"] = true.into();
         assert_eq!(occurrence(&payload), None);
+    }
+
+    #[rstest]
+    #[case::edit("PostToolUse", "Edit", json!({"file_path": "/p/secrets/a"}))]
+    #[case::relative("PostToolUse", "Write", json!({"file_path": "../secrets/a"}))]
+    #[case::notebook("PostToolUse", "NotebookEdit", json!({"notebook_path": "/p/secrets/n.ipynb"}))]
+    #[case::command("PostToolUse", "Bash", json!({"command": "rm -r ../secrets"}))]
+    #[case::failed_read("PostToolUseFailure", "Read", json!({"file_path": "/p/secrets/a"}))]
+    #[case::failed_search("PostToolUseFailure", "Grep", json!({"pattern": "x", "path": "/p/secrets"}))]
+    #[case::failed_command("PostToolUseFailure", "Bash", json!({"command": "cat /p/secrets/a"}))]
+    #[case::failed_other_tool("PostToolUseFailure", "mcp__fs__read", json!({"paths": ["/p/a", "/p/secrets/a"]}))]
+    fn what_is_done_to_an_excluded_file_leaves_no_trace(#[case] event: &str, #[case] tool: &str, #[case] input: Value) {
+        let payload =
+            json!({"hook_event_name": event, "tool_name": tool, "tool_input": input, "cwd": "/p/app", "error": "no"});
+        let (screen, _) = Screen::new(&[], &["/secrets/**".into()]);
+        assert_eq!(screened(&payload, &screen), None);
+        assert!(occurrence(&payload).is_some(), "without the glob it is remembered");
+    }
+
+    #[test]
+    fn a_text_is_not_cut_through_a_secret() {
+        let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
+        for at in COMMAND_LIMIT - 40..COMMAND_LIMIT {
+            let command = format!("make {} {token} and what follows it", "x".repeat(at));
+            let used =
+                json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": command}});
+            let failed = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
+                "tool_input": {"command": command}, "error": format!("{}{command}", "y ".repeat(FAILURE_LIMIT / 2 - 150))});
+            for payload in [used, failed] {
+                let event = format!("{:?}", occurrence(&payload).unwrap());
+                // What is not cut is still to be cleaned, as everything is.
+                assert!(!redact(&event).text.contains("A1b2"), "{event}");
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use serde_json::error::Category;
 
 /// One payload. Every field may be missing or of another type: hosts of January 2026 send fewer, and later ones change them.
 #[derive(Debug, Clone, Deserialize)]
@@ -41,15 +42,26 @@ pub struct Payload {
     pub compact_summary: Option<String>,
 }
 
-/// A payload that is no JSON object.
+/// A payload that is no JSON object. Where it is wrong and how, but nothing of it: the words of `serde_json` quote values.
 #[derive(Debug, thiserror::Error)]
-#[error("the hook's input is not the JSON of an event, at line {line} column {column}", line = .0.line(), column = .0.column())]
-pub struct WireError(#[from] serde_json::Error);
+#[error("the hook's input is not the JSON of an event: {what}, at line {line} column {column}")]
+pub struct WireError {
+    what: &'static str,
+    line: usize,
+    column: usize,
+}
 
 impl Payload {
     /// Reads a payload.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
-        Ok(serde_json::from_slice(bytes)?)
+        serde_json::from_slice(bytes).map_err(|error| {
+            let what = match error.classify() {
+                Category::Eof => "it ends too early",
+                Category::Data => "it is no object",
+                Category::Syntax | Category::Io => "it is not well-formed",
+            };
+            WireError { what, line: error.line(), column: error.column() }
+        })
     }
 }
 
@@ -57,4 +69,17 @@ impl Payload {
 pub(crate) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializer: D) -> Result<Option<T>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(serde_json::from_value(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_in_a_payload_is_told_without_its_words() {
+        let error = Payload::parse(br#""my diary""#).unwrap_err();
+        let expected = "the hook's input is not the JSON of an event: it is no object, at line 1 column 10";
+        assert_eq!(error.to_string(), expected);
+        assert!(!format!("{error:?}").contains("diary"));
+    }
 }

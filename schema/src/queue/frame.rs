@@ -134,16 +134,18 @@ mod tests {
     use crate::capture::{Destination, Draft, prepare};
     use crate::memory::{Attributes, MemoryType};
     use crate::moment::Moment;
+    use crate::screen::Screen;
 
     fn prepared(session_id: &str, content: &str, long_term: bool) -> Option<Prepared> {
-        prepare(Draft {
+        let draft = Draft {
             session_id: session_id.to_owned(),
             kind: MemoryType::Decision,
             content: content.to_owned(),
             at: Moment::from_unix(1_769_563_815, Some(32_400)).unwrap(),
             attributes: Attributes { importance: Some(3), ..Attributes::default() },
             destination: if long_term { Destination::LongTerm } else { Destination::DailyLog },
-        })
+        };
+        prepare(draft, &Screen::default())
     }
 
     proptest! {

@@ -5,8 +5,9 @@
 use std::ops::Range;
 
 use super::cursor::Cursor;
-use super::rules::Site;
+use super::rule::Site;
 use super::values::{self, Family, Form, Value};
+use super::words::{self, HARMLESS_KEYS};
 
 pub(super) fn password(site: &Site<'_>) -> Option<Range<usize>> {
     assigned(site, Family::Password)
@@ -24,6 +25,11 @@ pub(super) fn key(site: &Site<'_>) -> Option<Range<usize>> {
     assigned(site, Family::Key)
 }
 
+/// A name that holds other things more often than secrets: only a random value is one.
+pub(super) fn weak(site: &Site<'_>) -> Option<Range<usize>> {
+    assigned(site, Family::Weak)
+}
+
 fn assigned(site: &Site<'_>, family: Family) -> Option<Range<usize>> {
     let mut cursor = Cursor::new(site.text, site.behind());
     let name = Name::read(site, &mut cursor)?;
@@ -38,7 +44,12 @@ fn assigned(site: &Site<'_>, family: Family) -> Option<Range<usize>> {
     let quoted = literal.is_some();
     let span = literal.unwrap_or_else(|| bare_value(&cursor, PREVIEW));
     let form = form(site, &name, &separator, spaced, &span);
-    if separator == Separator::Tag && !site.text[span.end..].starts_with("</") {
+    let behind = &site.text[span.end..];
+    if separator == Separator::Tag && !behind.starts_with("</") {
+        return None;
+    }
+    // `$self->password` is read to the `-`, because a bare value ends at `>`.
+    if !quoted && site.text[span.clone()].ends_with('-') && behind.starts_with('>') {
         return None;
     }
     let value = Value { text: &site.text[span.clone()], quoted, form, plural: name.plural };
@@ -91,10 +102,18 @@ impl<'t> Name<'t> {
         match site.trigger {
             "pass" => begins_word && (!prefix.is_empty() || site.text[site.behind()..].starts_with('=')),
             "pwd" | "비번" => begins_word,
+            "key" | "auth" | "session" | "signature" => begins_word && !Self::is_harmless(prefix),
             _ => !["max_", "min_", "num_", "max-", "min-", "no-"]
                 .iter()
                 .any(|word| prefix.to_ascii_lowercase().ends_with(word)),
         }
+    }
+
+    /// Whether the words before `key` or `signature` say that it is none to hide: `cache_key`, `public-key`.
+    fn is_harmless(prefix: &str) -> bool {
+        let prefix = prefix.to_ascii_lowercase();
+        let mut parts = prefix.split(|character: char| !character.is_ascii_alphanumeric());
+        parts.any(|part| words::has(HARMLESS_KEYS, part))
     }
 }
 
@@ -115,10 +134,13 @@ enum Separator {
     BlankBeforeQuote,
     /// `<password>hunter2</password>`
     Tag,
+    /// `the password is hunter2`, `비밀번호는 hunter2`
+    Verb,
 }
 
 impl Separator {
     fn read(name: &Name<'_>, closers: &str, blanks: usize, family: Family, cursor: &mut Cursor<'_>) -> Option<Self> {
+        let says = closers.is_empty() && Self::is_verb(blanks, cursor);
         let separator = if ["===", "==", "=>", "=", ":=", "?=", "!==", "!=", "＝"].iter().any(|sign| cursor.eat(sign))
         {
             Self::Equals
@@ -128,6 +150,8 @@ impl Separator {
                 return None;
             }
             Self::Colon
+        } else if says {
+            Self::Verb
         } else if blanks > 0 && closers.is_empty() && name.is_flag {
             Self::Blank
         } else if blanks > 0 && closers.is_empty() && family == Family::Password && cursor.peek() == Some('\'') {
@@ -142,6 +166,21 @@ impl Separator {
             cursor.eat("**");
         }
         Some(separator)
+    }
+
+    /// Moves past `is`, or past the particle of a Korean topic or subject, when a value can follow it.
+    fn is_verb(blanks: usize, cursor: &mut Cursor<'_>) -> bool {
+        let mut ahead = cursor.clone();
+        let found = if blanks > 0 {
+            ahead.eat_ignoring_case("is ")
+        } else {
+            ["는 ", "은 ", "가 ", "이 ", "는", "은"].iter().any(|particle| ahead.eat(particle))
+        };
+        let found = found && (blanks > 0 || !ahead.peek().is_none_or(is_hangul));
+        if found {
+            *cursor = ahead;
+        }
+        found
     }
 }
 
@@ -248,6 +287,7 @@ fn form(site: &Site<'_>, name: &Name<'_>, separator: &Separator, spaced: bool, s
     match separator {
         Separator::Blank => Form::Flag,
         Separator::Tag => Form::Shell,
+        Separator::Verb => Form::Sentence,
         Separator::Equals if name.is_flag && !spaced => Form::Shell,
         Separator::Equals if !spaced && (name.is_upper || matches!(before, Some('?' | '&' | ';'))) => Form::Shell,
         Separator::Equals if !spaced && matches!(next, None | Some(' ' | '\n' | '\r' | '&' | ';')) => Form::Line,

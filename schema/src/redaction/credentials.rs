@@ -1,10 +1,10 @@
-//! Secrets that are known by where they stand rather than by a name or a prefix: in the authority of an address, in a
-//! header, on a command line, between the parts of a bot's token.
+//! Secrets that a pattern would find too slowly or not at all: the password in an address, and tokens whose parts say what
+//! they are rather than their beginning.
 
 use std::ops::Range;
 
 use super::cursor::Cursor;
-use super::rules::Site;
+use super::rule::Site;
 use super::values;
 
 /// The password in `scheme://user:password@host`, or a long random user that stands there alone.
@@ -26,74 +26,6 @@ pub(super) fn address(site: &Site<'_>) -> Option<Range<usize>> {
 
 const LONGEST_AUTHORITY: usize = 1024;
 const SHORTEST_LONE_USER: usize = 20;
-
-/// The credentials of an `Authorization` header, or what follows `Bearer`.
-pub(super) fn authorization(site: &Site<'_>) -> Option<Range<usize>> {
-    let mut cursor = Cursor::new(site.text, site.behind());
-    let mut shortest = SHORTEST_BEARER;
-    if site.trigger == "authorization" {
-        cursor.take(4, |character| matches!(character, '"' | '\'' | '`' | '\\' | ']' | '*'));
-        cursor.skip_blanks();
-        if !(cursor.eat(":") || cursor.eat("=>") || cursor.eat("=") || cursor.eat(",")) {
-            return None;
-        }
-        cursor.skip_blanks();
-        cursor.take(4, |character| matches!(character, '"' | '\'' | '`' | '\\' | '*'));
-        cursor.skip_blanks();
-        shortest = SHORTEST_RAW;
-        for scheme in ["bearer ", "basic ", "token ", "apikey ", "bot "] {
-            if cursor.eat_ignoring_case(scheme) {
-                shortest = SHORTEST_WITH_SCHEME;
-            }
-        }
-    }
-    cursor.skip_blanks();
-    let start = cursor.at();
-    let value = cursor.take(usize::MAX, |character| {
-        character.is_ascii_alphanumeric() || matches!(character, '.' | '_' | '~' | '+' | '/' | '-')
-    });
-    let value = value.trim_end_matches('.');
-    let mut end = Cursor::new(site.text, start + value.len());
-    end.take(2, |character| character == '=');
-    (value.len() >= shortest && values::is_mixed(value) && !values::is_reference(value)).then(|| start..end.at())
-}
-
-const SHORTEST_BEARER: usize = 12;
-const SHORTEST_RAW: usize = 16;
-const SHORTEST_WITH_SCHEME: usize = 6;
-
-/// The password of `curl -u user:password` and `sshpass -p password`.
-pub(super) fn command(site: &Site<'_>) -> Option<Range<usize>> {
-    let line = Cursor::new(site.text, site.behind()).take(LONGEST_COMMAND, |character| character != '\n');
-    let is_curl = site.trigger == "curl ";
-    let options: &[&str] = if is_curl { &["-u ", "-u", "--user ", "--user="] } else { &["-p ", "-p"] };
-    let words = line.split_inclusive(' ').scan(site.behind(), |at, word| {
-        let start = *at;
-        *at += word.len();
-        Some((start, word))
-    });
-    for (start, word) in words {
-        if !options.iter().any(|option| word.starts_with(option.trim_end())) {
-            continue;
-        }
-        let option = options.iter().find(|option| word.starts_with(**option))?;
-        let mut cursor = Cursor::new(site.text, start + option.len());
-        cursor.take(1, |character| matches!(character, '"' | '\''));
-        if is_curl {
-            cursor.take(64, |character| !character.is_whitespace() && !matches!(character, ':' | '"' | '\''));
-            if !cursor.eat(":") {
-                return None;
-            }
-        }
-        let start = cursor.at();
-        let value = cursor.take(256, |character| !character.is_whitespace() && !matches!(character, '"' | '\'' | '`'));
-        let is_secret = !value.is_empty() && !values::is_reference(value) && !values::is_masked(value);
-        return is_secret.then(|| start..start + value.len());
-    }
-    None
-}
-
-const LONGEST_COMMAND: usize = 256;
 
 /// The part of a Telegram bot's token behind the bot's number, which stays.
 pub(super) fn telegram(site: &Site<'_>) -> Option<Range<usize>> {
@@ -125,6 +57,26 @@ pub(super) fn twilio(site: &Site<'_>) -> Option<Range<usize>> {
     let digits = cursor.take(33, |character| matches!(character, '0'..='9' | 'a'..='f'));
     let ends = !cursor.peek().is_some_and(is_base64_url);
     (digits.len() == 32 && ends).then(|| site.at..cursor.at())
+}
+
+/// A secret of an application in Azure: three characters, a digit, `Q~` and the rest. What stands before `Q~` stays.
+pub(super) fn azure(site: &Site<'_>) -> Option<Range<usize>> {
+    let before = site.text.as_bytes()[..site.at].iter().rev();
+    let start =
+        before.take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'~' | b'.' | b'-')).count();
+    let follows_digit = site.text[..site.at].ends_with(|last: char| last.is_ascii_digit());
+    let mut cursor = Cursor::new(site.text, site.behind());
+    let rest = cursor.take(48, |character| is_base64_url(character) || matches!(character, '~' | '.'));
+    (start == 4 && follows_digit && (31..=40).contains(&rest.len())).then(|| site.at..cursor.at())
+}
+
+/// A personal token of Airtable: `pat`, its number, a dot and 64 hexadecimal digits.
+pub(super) fn airtable(site: &Site<'_>) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(site.text, site.behind());
+    let is_number = cursor.take(15, |character| character.is_ascii_alphanumeric()).len() == 14 && cursor.eat(".");
+    let begins = is_number && !site.text[..site.at].ends_with(is_base64_url);
+    let digits = if begins { cursor.take(64, |character| character.is_ascii_hexdigit()).len() } else { 0 };
+    (digits == 64).then(|| site.at..cursor.at())
 }
 
 fn is_base64_url(character: char) -> bool {

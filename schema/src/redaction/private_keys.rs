@@ -1,9 +1,10 @@
-//! Private keys in PEM: the whole block, and what there is of one that was cut off.
+//! Private keys in PEM and of PuTTY: the whole block, and what there is of one that was cut off.
 
 use std::ops::Range;
 
 use super::cursor::Cursor;
-use super::rules::Site;
+use super::rule::Site;
+use super::values;
 
 /// The block that begins at a `-----BEGIN `, when it is one of a private key and holds something.
 pub(super) fn block(site: &Site<'_>) -> Option<Range<usize>> {
@@ -26,11 +27,23 @@ pub(super) fn block(site: &Site<'_>) -> Option<Range<usize>> {
     }
 }
 
+/// The lines behind the `Private-Lines: 14` of a key of PuTTY.
+pub(super) fn putty(site: &Site<'_>) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(site.text, site.behind());
+    cursor.skip_blanks();
+    cursor.take(4, |character| character.is_ascii_digit());
+    let length = key_lines(cursor.rest());
+    let start = cursor.at() + cursor.rest().len() - cursor.rest().trim_start().len();
+    (length > 0).then(|| start..cursor.at() + length)
+}
+
 const DASHES: &str = "-----";
 const LONGEST_LABEL: usize = 40;
 const LONGEST_BODY: usize = 64 * 1024;
 /// Shorter runs of base64 characters are words.
 const SHORTEST_RUN: usize = 24;
+/// Behind whole lines of a key, less is enough to be the rest of it.
+const SHORTEST_REST: usize = 12;
 
 /// The `-----END …-----` of a body, unless another block begins first or it is out of reach.
 fn terminated(text: &str, body: usize) -> Option<Range<usize>> {
@@ -60,6 +73,11 @@ fn key_lines(text: &str) -> usize {
         let line = raw.trim_start_matches(is_around_a_line);
         let is_key = line.chars().all(is_base64) && (end > 0 || line.is_empty() || begins_a_key(line));
         if !is_key && (end > 0 || !is_header(line)) {
+            // The last line of a key that was cut off may go on with other text.
+            let run = line.find(|character| !is_base64(character)).unwrap_or(line.len());
+            if end > 0 && run >= SHORTEST_REST && values::is_mixed(&line[..run]) {
+                end = at + (raw.len() - line.len()) + run;
+            }
             break;
         }
         if is_key && !line.is_empty() {

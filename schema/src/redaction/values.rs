@@ -4,7 +4,8 @@
 //! of the value.
 
 use super::assignments::is_hangul;
-use super::words::{self, DESCRIPTIONS, OWNERS, SENTENCE_WORDS, WORDS};
+use super::entropy;
+use super::words::{self, ALGORITHMS, DESCRIPTIONS, FILE_ENDINGS, OWNERS, SENTENCE_WORDS, WORDS};
 
 /// What the name of a value says about it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub(super) enum Family {
     Token,
     /// Made by machines.
     Key,
+    /// Anything; the name (`key`, `session`) is used for much else.
+    Weak,
 }
 
 /// How a value is assigned.
@@ -30,6 +33,8 @@ pub(super) enum Form {
     Line,
     /// Anything else: an expression of a program looks the same.
     Code,
+    /// `the password is hunter2`: most sentences go on with what is true of it.
+    Sentence,
 }
 
 /// A value and what is known of its place.
@@ -44,6 +49,10 @@ pub(super) struct Value<'t> {
 /// Whether a value of this family is a secret.
 pub(super) fn is_secret(value: &Value<'_>, family: Family) -> bool {
     let text = value.text;
+    // First, because the names are frequent and hardly any of their values passes.
+    if family == Family::Weak && (value.form == Form::Sentence || !entropy::is_random(text)) {
+        return false;
+    }
     if text.len() < shortest(family) || is_masked(text) || is_reference(text) || is_placeholder(text) {
         return false;
     }
@@ -56,10 +65,39 @@ pub(super) fn is_secret(value: &Value<'_>, family: Family) -> bool {
     if !value.quoted && value.form != Form::Shell && is_expression(text) {
         return false;
     }
+    if family == Family::Weak {
+        return !is_digest(value);
+    }
+    if value.form == Form::Sentence && !is_told(text, family) {
+        return false;
+    }
     if value.plural || matches!(family, Family::Token | Family::Key) {
         return is_machine_made(value);
     }
     is_chosen(value, family)
+}
+
+/// Whether a sentence that says what a password is goes on with it rather than with a remark: a word with a digit, which
+/// no algorithm is called.
+fn is_told(value: &str, family: Family) -> bool {
+    let shortest = if matches!(family, Family::Password | Family::Secret) { 6 } else { 16 };
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    let lower = value.to_ascii_lowercase();
+    value.len() >= shortest
+        && has(u8::is_ascii_alphabetic)
+        && has(u8::is_ascii_digit)
+        && !ALGORITHMS.split_ascii_whitespace().any(|name| lower.starts_with(name))
+}
+
+/// Whether a value of a weak name is the hash of something or the number of a thing.
+fn is_digest(value: &Value<'_>) -> bool {
+    let text = value.text;
+    let is_hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    let is_labelled = ["sha1", "sha2", "sha3", "sha5", "md5", "h1:", "w/", "blake"]
+        .iter()
+        .any(|label| text.get(..label.len()).is_some_and(|start| start.eq_ignore_ascii_case(label)));
+    // In an environment or a query a hexadecimal key is handed over; elsewhere it is what something hashes to.
+    is_labelled || is_hexadecimal(text) && (text.contains('-') || value.form != Form::Shell)
 }
 
 fn shortest(family: Family) -> usize {
@@ -81,6 +119,9 @@ pub(super) fn describes(suffix: &str) -> bool {
         }
     }
     words.push(word);
+    if suffix.rsplit_once('.').is_some_and(|(_, ending)| words::has(FILE_ENDINGS, ending)) {
+        return true;
+    }
     words.iter().any(|word| words::has(DESCRIPTIONS, &word.to_ascii_lowercase()))
 }
 
@@ -100,9 +141,14 @@ pub(super) fn is_reference(value: &str) -> bool {
         '$' if rest.starts_with(['{', '(', '[']) || is_word && !rest.starts_with(|c: char| c.is_ascii_digit()) => true,
         '$' if rest.starts_with("env:") || rest.starts_with("this") => true,
         '<' | '{' | '[' | '(' | '`' => true,
-        '%' => value.len() < 4 || value.ends_with('%') || rest.starts_with(['(', '{']),
+        '%' => value.len() < 4 || value.ends_with('%') || rest.starts_with(['(', '{', 's']),
         '#' => rest.starts_with('{'),
-        '!' | '&' | '@' | '*' | ':' => is_word && !rest.bytes().any(|byte| byte.is_ascii_digit()),
+        '!' | '&' | '@' | '*' | ':' => {
+            let is_plain = is_word && !rest.bytes().any(|byte| byte.is_ascii_digit());
+            is_plain || is_call(rest) || is_member(rest) || rest.starts_with("lt;") || rest.starts_with("#x3")
+        }
+        // A pattern between slashes is code.
+        '/' if rest.starts_with('^') || rest.contains('[') => true,
         '.' | '~' | '/' => is_path(value),
         _ => {
             ["${", "{{", "#{", "%(", "://", "::", "<%"].iter().any(|sign| head(value).contains(sign))
@@ -173,6 +219,13 @@ fn is_placeholder(value: &str) -> bool {
         || value.ends_with("-here")
         || value.ends_with("_here")
         || is_version(&value)
+        || is_number(&value)
+}
+
+/// `0x00a`: a constant of a program.
+fn is_number(value: &str) -> bool {
+    let digits = value.strip_prefix("0x").map(|digits| digits.trim_end_matches(['u', 'l']));
+    digits.is_some_and(|digits| digits.len() <= 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// `1.2.3`, `v0.9`, and measures such as `0.12ms`.
@@ -203,6 +256,10 @@ fn is_expression(value: &str) -> bool {
 /// Whether a token or a key could have been made by a machine: letters and digits, or a long run of letters.
 fn is_machine_made(value: &Value<'_>) -> bool {
     let text = value.text;
+    // `other.colon2_token`, `FTS5_MAX_TOKEN`: a name of a program, though there is a digit in it.
+    if !value.quoted && value.form == Form::Code && text.contains(['_', '.', '-']) && !entropy::is_mixed(text) {
+        return false;
+    }
     let letters = text.bytes().filter(u8::is_ascii_alphabetic).count();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let is_assigned = value.form == Form::Shell && !value.plural;

@@ -7,7 +7,7 @@ pub(super) fn has(list: &str, word: &str) -> bool {
 
 /// Words behind the name of a secret that make it something about one.
 pub(super) const DESCRIPTIONS: &str = "\
-    algorithm at attempts audience bucket budget button changed charset class column cost count created dir \
+    algorithm at attempts audience bucket budget button by changed charset class column cost count created dir \
     encoder endpoint entropy env error expiration expired expires expiry field file form format generator hash \
     hasher header hint icon id index input issuer label len length lifetime limit manager max message min mode \
     name names param path pattern placeholder policy prefix property provider ref regex required reset ring \
@@ -32,7 +32,24 @@ pub(super) const WORDS: &str = "\
 
 /// Words that sentences about passwords hold and passphrases hardly do.
 pub(super) const SENTENCE_WORDS: &str = "\
-    a an and are at be by can cannot change characters confirm could does empty enter failed field for forgot \
-    forgotten from has hash have if in incorrect invalid is least missing must new no not of on optional or \
-    password please required reset secret should string than that the this to token type was will with wrong you \
+    a an and are argument arguments as at be by can cannot change characters confirm could does empty enter \
+    failed field flag flags for forgot forgotten from has hash have if in incorrect invalid is least missing must \
+    new no not of on option optional options or parameter password please required reset secret should string than that the this to token type was will with wrong you \
     your";
+
+/// Words before `key`, `session` or `signature` that make it something that is not hidden.
+pub(super) const HARMLESS_KEYS: &str = "\
+    attribute build bundle cache column composite content dedup dedupe distribution foreign group hash host i18n \
+    idempotency index item lock map message object partition primary public query range react redis registry \
+    restore routing row s3 save shard sort ssh storage state translation type unique";
+
+/// How the names of algorithms, formats and protocols begin that hold a digit.
+pub(super) const ALGORITHMS: &str = "\
+    aes argon base32 base58 base64 bcrypt blake chacha curve ecdsa ed25519 es256 hmac hs256 hs384 hs512 http ipv4 \
+    ipv6 iso jwt kebab md5 oauth pbkdf pkcs ps256 rfc rs256 rs384 rs512 rsa scrypt sha ssl tls totp unicode utf uuid \
+    v1 v2 v3 win x509 xchacha";
+
+/// How files end that are named after a secret: `compile-pass.rs:17`, `token.js:120`.
+pub(super) const FILE_ENDINGS: &str = "\
+    c cc cpp cs css go h hpp html java js json jsx kt lock md mjs php proto py rb rs scss sh sql svelte swift toml ts \
+    tsx txt vue yaml yml";

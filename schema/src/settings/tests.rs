@@ -21,14 +21,16 @@ fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Loaded {
 
 #[test]
 fn without_any_setting_the_defaults_hold() {
-    assert_eq!(loaded("", "", &[]), Loaded::default());
+    let Loaded { settings, problems, .. } = loaded("", "", &[]);
+    assert_eq!((settings, problems), (Settings::default(), vec![]));
 }
 
 #[test]
 fn the_later_wins_and_lists_add_up() {
     let user = "brief = \"off\"\nbrief_size = 500\ncapture = false\nexclude = [\"a\"]";
     let project = "brief = \"compact-only\"\ncapture = true\nexclude = [\"b\"]\nredact = ['ACME-\\d+']";
-    let Loaded { settings, problems } = loaded(user, project, &[("JIKIME_BRIEF_SIZE", "800"), ("JIKIME_RECALL", "on")]);
+    let Loaded { settings, problems, .. } =
+        loaded(user, project, &[("JIKIME_BRIEF_SIZE", "800"), ("JIKIME_RECALL", "on")]);
     let expected = Settings {
         brief: Brief::AfterCompaction,
         brief_size: 800,
@@ -63,13 +65,14 @@ const STOPPED: &str = "nothing is captured until this is mended";
 #[case::wrong_type("exclude = \"secrets\"", &["project.toml: exclude must be a list of at most 100 globs such as"], false)]
 #[case::wrong_word("brief = \"sometimes\"", &["project.toml: brief must be `\"on\"`, `\"compact-only\"` or `\"off\"`"], true)]
 #[case::out_of_range("brief_size = 10", &["project.toml: brief_size must be a number from 200 to 9000"], true)]
+#[case::no_pattern("redact = ['(']", &["the pattern"], false)]
 #[case::of_a_later_version("colour = \"red\"", &["project.toml: no setting colour; there is capture, brief, brief_size, recall, exclude, redact"], true)]
 fn what_is_not_understood_is_told_and_never_captures_against_a_wish(
     #[case] text: &str,
     #[case] expected: &[&str],
     #[case] captures: bool,
 ) {
-    let Loaded { settings, problems } = loaded("", text, &[("JIKIME_CAPTURE", "on")]);
+    let Loaded { settings, problems, .. } = loaded("", text, &[("JIKIME_CAPTURE", "on")]);
     assert_eq!(settings.capture, captures, "{problems:?}");
     assert_eq!(problems.len(), expected.len() + usize::from(!captures), "{problems:?}");
     for (problem, expected) in problems.iter().zip(expected) {

@@ -4,15 +4,20 @@ use rstest::rstest;
 use rusqlite::Connection;
 
 use super::*;
-use crate::capture::{Captured, Destination, Draft, capture};
+use crate::capture::{Captured, Destination, Draft};
 use crate::daily_log::LONG_TERM_FILE;
 use crate::forget::forget;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
+use crate::screen::Screen;
 
 const LOG: &str = "2026-01-28.md";
 
 fn at(time: &str) -> Moment {
     Moment::parse_rfc3339(&format!("2026-01-28T{time}+09:00")).unwrap()
+}
+
+fn capture(store: &mut Store, draft: Draft) -> Result<Option<Captured>, StoreError> {
+    crate::capture::capture(store, draft, &Screen::default())
 }
 
 fn draft(kind: MemoryType, time: &str, content: &str) -> Draft {

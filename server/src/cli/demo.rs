@@ -7,6 +7,7 @@ use schema::capture::{Destination, Draft, capture};
 use schema::database::Patience;
 use schema::memory::{Attributes, MemoryType};
 use schema::moment::Moment;
+use schema::screen::Screen;
 use schema::store::Store;
 use schema::tool::{SaveInput, SearchInput};
 use tools::engine::Engine;
@@ -68,7 +69,7 @@ fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {
             attributes: Attributes::default(),
             destination: Destination::DailyLog,
         };
-        capture(&mut store, draft)?;
+        capture(&mut store, draft, &Screen::default())?;
         printer.line(&format!("  {kind:<20}{}", content.lines().next().unwrap_or_default()))?;
     }
     Ok(())

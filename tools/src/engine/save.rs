@@ -3,6 +3,7 @@
 use schema::capture::{Captured, Destination, Draft, LIMIT, capture};
 use schema::memory::{Attributes, MemoryId};
 use schema::moment::Moment;
+use schema::settings;
 use schema::store::Store;
 use schema::tool::{SaveInput, SaveOutput};
 use serde_json::{Map, Value};
@@ -41,7 +42,8 @@ pub(super) fn save(
         attributes: Attributes { supersedes, metadata: metadata(input.metadata.as_ref())?, ..Attributes::default() },
         destination: if input.long_term { Destination::LongTerm } else { Destination::DailyLog },
     };
-    let (id, place, duplicate_of) = match capture(store, draft)? {
+    let screen = settings::load(store.layout()).screen;
+    let (id, place, duplicate_of) = match capture(store, draft, &screen)? {
         Some(Captured::Saved { id, place }) => (id, place, None),
         Some(Captured::Duplicate(row)) => (row.memory.id.clone(), row.place, Some(row.memory.id.to_string())),
         Some(Captured::Forgotten) => unreachable!("only replays ask what was forgotten"),

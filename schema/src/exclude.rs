@@ -1,0 +1,202 @@
+//! The files of a project that leave no trace in its memory: globs in the manner of `.gitignore`.
+
+use std::path::{Component, Path, PathBuf};
+
+use glob::{MatchOptions, Pattern};
+
+/// Globs against paths relative to the project. The last one that matches decides, as in `.gitignore`.
+///
+/// `*.pem` and `secrets` match at any depth, `/notes` and `docs/drafts` from the project's root; what matches a folder
+/// matches all that is in it; `!` before a glob takes files back in. Case does not matter, because on some systems it does
+/// not, and to hide too much is the smaller mistake. The default excludes nothing and costs nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Exclude {
+    globs: Vec<Glob>,
+}
+
+/// A glob that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the glob {glob:?} of `exclude` is not used")]
+pub struct GlobError {
+    /// The glob as it was given.
+    pub glob: String,
+    source: glob::PatternError,
+}
+
+#[derive(Debug, Clone)]
+struct Glob {
+    /// Matches a path relative to the project.
+    inside: Pattern,
+    /// Matches a path of which it is not known where in a project it lies.
+    outside: Pattern,
+    excludes: bool,
+}
+
+impl Exclude {
+    /// Reads the globs. One that cannot be used is told beside the others, which work without it.
+    pub fn new(globs: &[String]) -> (Self, Vec<GlobError>) {
+        let mut exclude = Self::default();
+        let mut errors = Vec::new();
+        let lines = globs.iter().map(|glob| glob.trim()).filter(|glob| !glob.is_empty() && !glob.starts_with('#'));
+        for line in lines {
+            match Glob::parse(line) {
+                Ok(glob) => exclude.globs.push(glob),
+                Err(source) => errors.push(GlobError { glob: line.to_owned(), source }),
+            }
+        }
+        (exclude, errors)
+    }
+
+    /// Whether a file is excluded. A relative path is one below `directory`.
+    pub fn holds(&self, path: &str, directory: &Path, project: &Path) -> bool {
+        !self.globs.is_empty() && self.decides(&Place::of(path, directory, project))
+    }
+
+    /// Whether a word of a command line names an excluded file, or a folder of excluded files.
+    pub fn is_named_in(&self, command: &str, directory: &Path, project: &Path) -> bool {
+        if self.globs.is_empty() {
+            return false;
+        }
+        let is_quote = |character: char| matches!(character, '"' | '\'' | '`');
+        let words = command.split(|character: char| character.is_whitespace() || is_quote(character));
+        let names = words.flat_map(|word| word.split(is_joint).chain([word])).filter(|name| !name.is_empty());
+        // A command may change its directory first, so both readings count.
+        names.into_iter().any(|name| self.holds(name, directory, project) || self.holds(name, project, project))
+    }
+
+    fn decides(&self, place: &Place) -> bool {
+        let last = self.globs.iter().rev().find(|glob| glob.matches(place));
+        last.is_some_and(|glob| glob.excludes)
+    }
+}
+
+/// What joins the parts of a word in a shell: `--env-file=.env`, `HEAD:secrets/a`, `(cat x)`, `@.env`.
+fn is_joint(character: char) -> bool {
+    matches!(character, '=' | ':' | ';' | '|' | '&' | '(' | ')' | '<' | '>' | ',' | '@' | '{' | '}')
+}
+
+const OPTIONS: MatchOptions =
+    MatchOptions { case_sensitive: false, require_literal_separator: true, require_literal_leading_dot: false };
+
+impl Glob {
+    fn parse(line: &str) -> Result<Self, glob::PatternError> {
+        let (line, excludes) = line.strip_prefix('!').map_or((line, true), |rest| (rest, false));
+        let line = line.replace('\\', "/");
+        // What is in a folder is excluded with it, so that the folder's name is all that has to be matched.
+        let folder = line.trim_end_matches('/').trim_end_matches("/**");
+        let is_rooted = folder.contains('/');
+        let folder = folder.trim_start_matches("./").trim_start_matches('/');
+        let anywhere = Pattern::new(&format!("**/{}", folder.trim_start_matches("**/")))?;
+        let inside = if is_rooted { Pattern::new(folder)? } else { anywhere.clone() };
+        Ok(Self { inside, outside: anywhere, excludes })
+    }
+
+    fn matches(&self, place: &Place) -> bool {
+        let (pattern, path) = match place {
+            Place::Inside(path) => (&self.inside, path),
+            Place::Outside(path) => (&self.outside, path),
+        };
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        ends.filter(|end| *end > 0).any(|end| pattern.matches_with(&path[..end], OPTIONS))
+    }
+}
+
+/// Where a file lies, with `/` between names.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// Relative to the project.
+    Inside(String),
+    /// Somewhere else, or in the project under a name of it that we do not know, such as a link.
+    Outside(String),
+}
+
+impl Place {
+    fn of(path: &str, directory: &Path, project: &Path) -> Self {
+        let path = path.replace('\\', "/");
+        let whole = if path.starts_with('~') { PathBuf::from(&path) } else { plain(&directory.join(&path)) };
+        match whole.strip_prefix(plain(project)) {
+            Ok(rest) => Self::Inside(rest.to_string_lossy().replace('\\', "/")),
+            Err(_) => Self::Outside(whole.to_string_lossy().replace('\\', "/").trim_start_matches('/').to_owned()),
+        }
+    }
+}
+
+/// A path without `.` and `..`, by its words alone: the file may be gone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn exclude(globs: &[&str]) -> Exclude {
+        let globs: Vec<String> = globs.iter().map(ToString::to_string).collect();
+        let (exclude, errors) = Exclude::new(&globs);
+        assert!(errors.is_empty(), "{errors:?}");
+        exclude
+    }
+
+    #[rstest]
+    #[case::below("secrets/**", "/p/secrets/a/b.txt", true)]
+    #[case::folder_itself("secrets/**", "secrets", true)]
+    #[case::trailing_slash("secrets/", "/p/app/secrets/a", true)]
+    #[case::rooted("/secrets", "/p/app/secrets/a", false)]
+    #[case::middle_slash_is_rooted("docs/drafts", "/p/docs/drafts/x.md", true)]
+    #[case::middle_slash_elsewhere("docs/drafts", "/p/app/docs/drafts/x.md", false)]
+    #[case::ending_anywhere("*.pem", "/p/a/b/key.pem", true)]
+    #[case::ending_at_root("*.pem", "key.pem", true)]
+    #[case::ending_outside("*.pem", "/home/ann/.ssh/key.pem", true)]
+    #[case::rooted_outside("secrets/**", "/mnt/link-to-p/secrets/a", true)]
+    #[case::star_stays_in_its_folder("docs/*.md", "/p/docs/a/b.md", false)]
+    #[case::any_depth("docs/**/b.md", "/p/docs/x/y/b.md", true)]
+    #[case::leading_any_depth("**/private", "/p/private/a", true)]
+    #[case::dotted(".env*", "/p/app/.env.local", true)]
+    #[case::dotted_is_not_all(".env*", "/p/app/environment.rs", false)]
+    #[case::case("*.PEM", "Key.pem", true)]
+    #[case::dots("secrets/**", "/p/src/../secrets/a", true)]
+    #[case::dot("./secrets", "./secrets/a", true)]
+    #[case::backslash("secrets\\**", "secrets\\a", true)]
+    #[case::korean("비밀/**", "/p/비밀/메모.md", true)]
+    #[case::other("secrets/**", "/p/src/secrets.rs", false)]
+    #[case::comment("# secrets", "secrets", false)]
+    fn globs_match_as_in_gitignore(#[case] glob: &str, #[case] path: &str, #[case] excluded: bool) {
+        assert_eq!(exclude(&[glob]).holds(path, Path::new("/p"), Path::new("/p")), excluded);
+    }
+
+    #[rstest]
+    #[case::plain("cat secrets/a", true)]
+    #[case::folder("rm -r ./secrets", true)]
+    #[case::option("docker run --env-file=.env x", true)]
+    #[case::quoted("cp \"secrets/a\" b", true)]
+    #[case::revision("git show HEAD:secrets/a", true)]
+    #[case::data("curl -d @.env.local x.io", true)]
+    #[case::from_below("cargo test && cat ../secrets/a", true)]
+    #[case::by_the_project("cat /p/secrets/a", true)]
+    #[case::chained("make;cat<secrets/a", true)]
+    #[case::other("cargo test -p secretsmanager", false)]
+    fn a_command_that_names_a_file_is_found(#[case] command: &str, #[case] named: bool) {
+        let exclude = exclude(&["/secrets/**", ".env*"]);
+        assert_eq!(exclude.is_named_in(command, Path::new("/p/app"), Path::new("/p")), named);
+    }
+
+    #[test]
+    fn the_last_glob_that_matches_decides_and_a_bad_one_is_told() {
+        let globs = ["secrets/**", "!secrets/README.md", "a**b"].map(str::to_owned);
+        let (exclude, errors) = Exclude::new(&globs);
+        let holds = |path| exclude.holds(path, Path::new("/p"), Path::new("/p"));
+        assert!(holds("secrets/a") && !holds("secrets/README.md"));
+        assert_eq!(errors[0].to_string(), "the glob \"a**b\" of `exclude` is not used");
+        assert!(!Exclude::default().holds("secrets/a", Path::new("/p"), Path::new("/p")));
+    }
+}

@@ -1,0 +1,113 @@
+//! Passwords and cookies in the arguments of programs that take them there: `curl -u user:password`, `mysql -ppassword`.
+
+use std::ops::Range;
+
+use super::cursor::Cursor;
+use super::headers::cookies;
+use super::rule::Site;
+use super::values;
+
+/// Where an option that takes a password may begin.
+pub(super) const OPTIONS: &[&str] = &["-u", "-p", "-a", "-w", "--user", "--proxy-user", "--auth", "pass:"];
+
+/// The password that an option of the program at the start of the command takes.
+pub(super) fn password(site: &Site<'_>) -> Option<Range<usize>> {
+    let (option, takes) = option(site)?;
+    argument(Cursor::new(site.text, site.at + option.len()), takes)
+}
+
+/// The cookies of `curl -b name=value`.
+pub(super) fn curl_cookies(site: &Site<'_>) -> Option<Range<usize>> {
+    let is_option = begins_word(site) && site.text[site.at..].starts_with("-b") && runs(site.context, &["curl"]);
+    let mut cursor = Cursor::new(site.text, site.behind());
+    cursor.take(1, |character| matches!(character, ' ' | '='));
+    cursor.take(3, |character| matches!(character, '\\' | '"' | '\''));
+    is_option.then(|| cookies(&cursor, false)).flatten()
+}
+
+/// What an option takes.
+#[derive(Clone, Copy)]
+enum Takes {
+    /// `-p password` or `-ppassword`
+    Password,
+    /// Only `-ppassword`: with a space, the program asks for the password.
+    AttachedPassword,
+    /// `-u user:password`
+    Login(char),
+}
+
+/// The option that stands here, when the program in front of it is one that has it.
+fn option(site: &Site<'_>) -> Option<(&'static str, Takes)> {
+    const USER: Takes = Takes::Login(':');
+    const TABLE: &[(&str, Takes, &[&str])] = &[
+        ("--user", USER, &["curl"]),
+        ("--proxy-user", USER, &["curl"]),
+        ("--auth", USER, &["http", "https"]),
+        ("-u", USER, &["curl"]),
+        ("-U", USER, &["curl"]),
+        ("-U", Takes::Login('%'), &["smbclient"]),
+        ("-a", USER, &["http", "https"]),
+        ("-a", Takes::Password, &["redis-cli"]),
+        ("-w", Takes::Password, &["ldapsearch"]),
+        ("-P", Takes::Password, &["sqlcmd"]),
+        ("-p", Takes::AttachedPassword, &["mysql", "mysqldump", "mysqladmin", "mariadb"]),
+        // `docker login`, `helm registry login` and their like.
+        ("-p", Takes::Password, &["login", "sshpass", "mongosh", "mongodump"]),
+        ("pass:", Takes::AttachedPassword, &["openssl"]),
+    ];
+    if !begins_word(site) {
+        return None;
+    }
+    let here = &site.text[site.at..];
+    let stands_here = |option: &str| {
+        let rest = here.strip_prefix(option);
+        rest.is_some_and(|rest| !option.starts_with("--") || rest.starts_with(['=', ' ']))
+    };
+    let mut found = TABLE.iter().filter(|(option, ..)| stands_here(option));
+    found.find(|(.., programs)| runs(site.context, programs)).map(|(option, takes, _)| (*option, *takes))
+}
+
+fn begins_word(site: &Site<'_>) -> bool {
+    site.context.ends_with(char::is_whitespace)
+}
+
+/// Whether the command that ends here runs one of these programs, over lines that end in a backslash.
+fn runs(context: &str, programs: &[&str]) -> bool {
+    let near = &context[context.ceil_char_boundary(context.len().saturating_sub(LONGEST_COMMAND))..];
+    let is_break = |(at, _): &(usize, &str)| !near[..*at].ends_with('\\');
+    let line = near.rmatch_indices('\n').find(is_break).map_or(near, |(at, _)| &near[at..]);
+    let command = line.rsplit(['|', ';']).next().and_then(|part| part.rsplit("&&").next()).unwrap_or(line);
+    command
+        .split(|character: char| character.is_whitespace() || matches!(character, '/' | '"' | '\'' | '`' | '('))
+        .any(|word| programs.contains(&word))
+}
+
+const LONGEST_COMMAND: usize = 512;
+
+fn argument(mut cursor: Cursor<'_>, takes: Takes) -> Option<Range<usize>> {
+    if !matches!(takes, Takes::AttachedPassword) {
+        cursor.take(1, |character| matches!(character, ' ' | '='));
+    }
+    cursor.take(2, |character| character == '\\');
+    let quote = cursor.peek().filter(|quote| matches!(quote, '"' | '\''));
+    cursor.take(1, |character| Some(character) == quote);
+    let start = cursor.at();
+    let value = cursor.take(LONGEST_ARGUMENT, |character| match quote {
+        Some(quote) => character != quote && character != '\n',
+        None => !character.is_whitespace() && !matches!(character, '"' | '\'' | '`'),
+    });
+    let value = value.trim_end_matches('\\');
+    let (user, password) = match takes {
+        Takes::Login(separator) => value.split_once(separator)?,
+        Takes::Password | Takes::AttachedPassword => ("", value),
+    };
+    if password.is_empty() {
+        // Some services take a key as the user, and no password.
+        return (user.len() >= SHORTEST_LONE_USER && values::is_mixed(user)).then(|| start..start + user.len());
+    }
+    let is_secret = !password.starts_with('-') && !values::is_reference(password) && !values::is_masked(password);
+    is_secret.then(|| start + value.len() - password.len()..start + value.len())
+}
+
+const LONGEST_ARGUMENT: usize = 256;
+const SHORTEST_LONE_USER: usize = 16;

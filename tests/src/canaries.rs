@@ -1,0 +1,185 @@
+//! Made-up secrets of every kind, to be planted where real ones could stand and looked for where none may be.
+//!
+//! They are put together from pieces, so that no scanner of secrets mistakes this file for a leak.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A made-up secret.
+#[derive(Debug, Clone)]
+pub struct Canary {
+    /// What is to stand in its place, without the brackets.
+    pub label: &'static str,
+    /// The secret as somebody would write it, with its name or its surroundings.
+    pub text: String,
+    /// Parts of the secret, in lower case. None of them may be found anywhere.
+    traces: Vec<String>,
+}
+
+/// Templates: `~` keeps known beginnings apart, `{N}` stands for N letters and digits, `{hN}` for N hexadecimal digits, and
+/// `{word}` for a password that a person could have chosen.
+const TEMPLATES: [(&str, &str); 74] = [
+    ("private key", "-----BEGIN RSA ~PRIVATE KEY-----\n{64}\n{64}\n{24}==\n-----END RSA PRIVATE KEY-----"),
+    ("private key", "-----BEGIN OPENSSH ~PRIVATE KEY-----\n{64}\n{64}\n{40}"),
+    ("private key", r#"{"type":"service_account","private_key":"-----BEGIN ~PRIVATE KEY-----\n{64}\n{64}\n"}"#),
+    ("private key", "-----BEGIN PGP ~PRIVATE KEY BLOCK-----\n\n{64}\n{64}\n-----END PGP PRIVATE KEY BLOCK-----"),
+    ("private key", "AGE~-SECRET-KEY-1{u58}"),
+    ("aws access key", "AK~IA{u16}"),
+    ("aws secret key", "aws_secret_access_key = {40}"),
+    ("azure key", "AccountName=x;Account~Key={86}==;EndpointSuffix=core.windows.net"),
+    ("azure key", "https://x.blob.core.windows.net/c?sv=2024-11-04&sig~={43}%3D"),
+    ("google key", "AI~za{35}"),
+    ("google token", "ya~29.{40}"),
+    ("google key", "GO~CSPX-{28}"),
+    ("digitalocean token", "dop~_v1_{h64}"),
+    ("cloudflare token", "v1~.0-{h24}-{h146}"),
+    ("github token", "gh~p_{36}"),
+    ("github token", "gh~s_{36}"),
+    ("github token", "github~_pat_{22}_{59}"),
+    ("gitlab token", "gl~pat-{20}"),
+    ("gitlab token", "gl~dt-{20}"),
+    ("atlassian token", "AT~ATT3{60}"),
+    ("npm token", "npm~_{36}"),
+    ("token", "//registry.npm~js.org/:_authToken={h32}"),
+    ("pypi token", "pypi~-AgEIcHlwaS5vcmc{60}"),
+    ("docker token", "dckr~_pat_{27}"),
+    ("openai key", "sk~-{48}"),
+    ("openai key", "sk~-proj-{60}"),
+    ("anthropic key", "sk~-ant-api03-{90}AA"),
+    ("hugging face token", "hf~_{34}"),
+    ("groq key", "gs~k_{52}"),
+    ("slack token", "xo~xb-123456789012-1234567890123-{24}"),
+    ("slack token", "xa~pp-1-A0123456789-1234567890123-{h64}"),
+    ("slack webhook", "https://hooks.slack.com/services/T~0123/B0123/{24}"),
+    ("telegram token", "123456789:~AA{33}"),
+    ("discord token", "M~TA{23}.GaBcDe.{38}"),
+    ("sendgrid key", "SG~.{22}.{43}"),
+    ("twilio key", "SK~{h32}"),
+    ("token", "TWILIO_AUTH_TOKEN={h32}"),
+    ("mailgun key", "key~-{h32}"),
+    ("stripe key", "sk_~live_{24}"),
+    ("stripe key", "rk_~live_{24}"),
+    ("stripe key", "wh~sec_{32}"),
+    ("shopify token", "sh~pat_{h32}"),
+    ("vault token", "hv~s.{24}"),
+    ("doppler token", "dp~.pt.{43}"),
+    ("databricks token", "da~pi{h32}"),
+    ("linear key", "lin~_api_{40}"),
+    ("notion token", "nt~n_{46}"),
+    ("sentry token", "sntr~ys_{60}"),
+    ("jwt", "ey~J{20}.ey~J{40}.{43}"),
+    ("authorization", "Authorization: Bearer {40}"),
+    ("authorization", "Authorization: Basic {32}=="),
+    ("cookie", "Cookie: sid={32}; theme=dark"),
+    ("cookie", "curl -s --cookie 'sid={32}' https://x.io"),
+    ("password", "curl -u ann:{word} https://x.io"),
+    ("password", "mysql -u root -p{word} shop"),
+    ("password", "postgres://app:{word}@db:5432/shop"),
+    ("password", "redis://:{word}@cache:6379"),
+    ("password", "mongodb+srv://app:{word}@c.x.io/shop"),
+    ("password", "machine x.io login ann password {word}"),
+    ("password", "PGPASSWORD={word} psql"),
+    ("password", "DB_PASSWORD={word}"),
+    ("password", "password = \"{word}\""),
+    ("password", "{\"password\": \"{word}\"}"),
+    ("password", "login --password {word} --force"),
+    ("password", "비밀번호: {word}"),
+    ("password", "비밀번호는 {word}입니다"),
+    ("password", "<password>{word}</password>"),
+    ("secret", "NAVER_CLIENT_SECRET={24}"),
+    ("secret", "client_secret: '{32}'"),
+    ("token", "GET /v1/me?token={32}&page=2"),
+    ("token", "토큰: {32}"),
+    ("api key", "export SHOP_API_KEY={32}"),
+    ("credential", "{\"auths\": {\"x.io\": {\"auth\": \"{32}\"}}}"),
+    ("session", "session = '{40}'"),
+];
+
+/// One canary of every kind, and one between private tags.
+pub fn canaries() -> Vec<Canary> {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut canaries: Vec<Canary> =
+        TEMPLATES.iter().map(|(label, template)| Canary::fill(label, template, &mut random)).collect();
+    canaries.push(Canary::fill("", "kept <private>the {40} diary</private> kept", &mut random));
+    canaries
+}
+
+/// The canaries that left a trace in a text or in the bytes of a file, each with what stands around it.
+pub fn traces(canaries: &[Canary], bytes: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(bytes);
+    let lower = text.to_ascii_lowercase();
+    let found = canaries.iter().flat_map(|canary| canary.traces.iter().map(move |trace| (canary, trace)));
+    found
+        .filter_map(|(canary, trace)| {
+            let at = lower.find(trace)?;
+            let start = text.floor_char_boundary(at.saturating_sub(120));
+            let around = &text[start..text.ceil_char_boundary(text.len().min(at + 80))];
+            Some(format!("{trace} of {:?} in: {around}", canary.text))
+        })
+        .collect()
+}
+
+/// Every file below a folder.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(path) = pending.pop() {
+        match fs::read_dir(&path) {
+            Ok(items) => pending.extend(items.filter_map(|item| Some(item.ok()?.path()))),
+            Err(_) => files.push(path),
+        }
+    }
+    files
+}
+
+impl Canary {
+    fn fill(label: &'static str, template: &str, random: &mut Random) -> Self {
+        let template = template.replace('~', "");
+        let (mut text, mut traces) = (String::new(), Vec::new());
+        let mut rest = template.as_str();
+        while let Some((before, after)) = rest.split_once('{') {
+            text.push_str(before);
+            let hole = after.split_once('}').and_then(|(name, rest)| Some((random.draw(name)?, rest)));
+            let Some((drawn, behind)) = hole else {
+                text.push('{');
+                rest = after;
+                continue;
+            };
+            // A part at either end, so that a secret that was cut is found as well.
+            let part = drawn.len().min(10);
+            traces.extend([&drawn[..part], &drawn[drawn.len() - part..]].map(str::to_ascii_lowercase));
+            text.push_str(&drawn);
+            rest = behind;
+        }
+        text.push_str(rest);
+        // Both ends of a short one are the whole of it.
+        traces.dedup();
+        Self { label, text, traces }
+    }
+}
+
+/// A small generator, the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as usize
+    }
+
+    /// What a hole of a template is filled with; `None` when it is none.
+    fn draw(&mut self, hole: &str) -> Option<String> {
+        let (alphabet, length): (&[u8], &str) = match hole.as_bytes().first()? {
+            b'h' => (b"0123456789abcdef", &hole[1..]),
+            b'u' => (b"ABCDEFGHJKLMNPQRSTUVWXYZ234567", &hole[1..]),
+            b'w' => (b"abcdefghjkmnpqrstuvwxyz23456789", "9"),
+            _ => (b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789", hole),
+        };
+        let length: usize = length.parse().ok()?;
+        let drawn: String = (0..length).map(|_| char::from(alphabet[self.next() % alphabet.len()])).collect();
+        // A password has a digit, and so have all but a few tokens.
+        Some(format!("{}7{}", &drawn[..length / 2], &drawn[length / 2 + 1..]))
+    }
+}

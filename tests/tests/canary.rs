@@ -1,0 +1,270 @@
+//! Made-up secrets are planted in every text of every event, and then every byte that the programs left behind is searched.
+//!
+//! What travels over a socket is the prepared form that the spool holds as well; a test of that traffic belongs at `search`.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::fs;
+use std::path::Path;
+
+use harness::{Canary, Era, Sandbox, canaries, files_below, fixtures_dir, sandbox, traces};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+/// Which command of the client the host calls for which recorded event, by the start of its name.
+const COMMANDS: [(&str, &str); 8] = [
+    ("UserPromptSubmit", "memory-prompt-save"),
+    ("PostToolUse", "memory-track"),
+    ("Stop", "memory-complete"),
+    ("SubagentStop", "memory-subagent"),
+    ("PreCompact", "memory-flush"),
+    ("PostCompact", "memory-compact"),
+    ("SessionEnd", "memory-save"),
+    ("SessionStart", "memory-load"),
+];
+
+/// Fields that say what an event is. With anything else in them it would be another event, or none.
+const KEPT: [&str; 7] =
+    ["hook_event_name", "tool_name", "session_id", "transcript_path", "agent_transcript_path", "cwd", "source"];
+
+/// Whether the store can be written, or everything is laid aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Direct,
+    Spool,
+}
+
+#[rstest]
+#[case::direct(Way::Direct)]
+#[case::spool(Way::Spool)]
+fn no_secret_of_an_event_leaves_a_trace(#[case] way: Way) {
+    let sandbox = sandbox!();
+    let canaries = canaries();
+    sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
+    let version = (way == Way::Spool).then(|| set_version(&sandbox, 77));
+    send_all_at_once(&sandbox, &canaries);
+    std::thread::scope(|scope| {
+        for part in canaries.chunks(canaries.len().div_ceil(4)) {
+            let (sandbox, canaries) = (&sandbox, &canaries);
+            scope.spawn(move || part.iter().for_each(|canary| send_alone(sandbox, canary, canaries)));
+        }
+    });
+    send_transcripts(&sandbox, &canaries);
+    search(&sandbox, &canaries);
+    if let Some(version) = version {
+        assert!(fs::read_dir(sandbox.store().join("spool")).unwrap().count() > canaries.len(), "the spool was the way");
+        set_version(&sandbox, version);
+    }
+    let stats = sandbox.run_cli(["stats", "--json"]).success().json();
+    assert_eq!(stats["queue"], 0, "{stats:#}");
+    search(&sandbox, &canaries);
+    expect_labels(&sandbox.logs(), &canaries);
+}
+
+#[test]
+fn no_secret_that_is_saved_over_mcp_leaves_a_trace() {
+    let sandbox = sandbox!();
+    let canaries = canaries();
+    let mut client = sandbox.serve(Era::Modern);
+    for (n, canary) in canaries.iter().enumerate() {
+        let text = &canary.text;
+        let metadata = json!({ "context": text, "note": { "list": [text] }, text.as_str(): true });
+        let long_term = n % 2 == 0;
+        for metadata in [metadata.clone(), metadata.to_string().into()] {
+            let content =
+                format!("Canary {n} is kept as {} text: {text}", if metadata.is_object() { "one" } else { "another" });
+            let arguments =
+                json!({ "type": "decision", "content": content, "metadata": metadata, "longTerm": long_term });
+            let answer = client.call("memory_save", arguments).unwrap();
+            let saved = answer.expect_success()["id"].clone();
+            let kept = client.call("memory_get", json!({ "id": saved })).unwrap();
+            assert_eq!(traces(&canaries, format!("{:?} {:?}", answer.raw, kept.raw).as_bytes()), [""; 0]);
+        }
+    }
+    client.call("memory_reindex", json!({})).unwrap().expect_success();
+    let found = client.call("memory_search", json!({ "query": "canary kept text", "maxResults": 50 })).unwrap();
+    assert!(found.expect_success()["count"].as_u64().unwrap() > 10);
+    let loaded = client.call("memory_load", json!({ "source": "full" })).unwrap();
+    let stats = client.call("memory_stats", json!({})).unwrap();
+    let said = format!("{:?} {:?} {:?} {}", found.raw, loaded.raw, stats.raw, client.close().stderr);
+    assert_eq!(traces(&canaries, said.as_bytes()), [""; 0]);
+    search(&sandbox, &canaries);
+    expect_labels(&(sandbox.logs() + &sandbox.read(".jikime/memory/MEMORY.md")), &canaries);
+}
+
+#[test]
+fn a_payload_that_cannot_be_read_is_not_quoted() {
+    let sandbox = sandbox!();
+    let canaries = canaries();
+    let all = joined(&canaries);
+    for payload in [
+        json!({ "hook_event_name": "UserPromptSubmit", "is_interrupt": all }).to_string(),
+        json!({ "hook_event_name": "UserPromptSubmit", "prompt": [all] }).to_string(),
+        json!({ "hook_event_name": all, "session_id": all }).to_string(),
+        format!("{{\"prompt\": {all}"),
+        all.clone(),
+    ] {
+        hook(&sandbox, "memory-prompt-save", &payload, &canaries);
+    }
+    search(&sandbox, &canaries);
+}
+
+/// Every recorded event, with all canaries in each of its texts.
+fn send_all_at_once(sandbox: &Sandbox, canaries: &[Canary]) {
+    let recorded = fixtures_dir().join("hooks");
+    let mut names: Vec<String> = files_below(&recorded)
+        .iter()
+        .map(|path| path.strip_prefix(&recorded).unwrap().with_extension("").to_string_lossy().replace('\\', "/"))
+        .collect();
+    names.sort();
+    assert!(names.len() > 20, "{names:?}");
+    for name in names {
+        let mut event = sandbox.event(&name);
+        plant(&mut event, &joined(canaries));
+        hook(sandbox, command_of(&name), &event.to_string(), canaries);
+    }
+}
+
+/// One canary by itself, in the texts that are cut to a length, and in those that name a file or a session.
+fn send_alone(sandbox: &Sandbox, canary: &Canary, canaries: &[Canary]) {
+    let text = &canary.text;
+    let send = |name: &str, changes: Value| {
+        let mut event = sandbox.event(name);
+        for (field, value) in changes.as_object().unwrap() {
+            event[field.as_str()] = value.clone();
+        }
+        hook(sandbox, command_of(name), &event.to_string(), canaries);
+    };
+    // The place of the cut wanders through the secret from one canary to the next.
+    let padding = "x".repeat(150 + text.len() * 7 % 90);
+    let command = format!("make {text} {padding} {text}");
+    let error = format!("{} {text} {} {text}", "y ".repeat(900 + text.len() * 3 % 100), "z ".repeat(30));
+    let path = sandbox.project().join(format!("notes {text}"));
+    send("PostToolUse.Bash", json!({ "tool_input": { "command": command } }));
+    send("PostToolUse.Edit", json!({ "tool_input": { "file_path": path }, "session_id": text }));
+    let tool = format!("mcp {text}");
+    send(
+        "PostToolUseFailure.Bash",
+        json!({ "tool_name": tool, "tool_input": { "command": command }, "error": error, "cwd": path }),
+    );
+    send("UserPromptSubmit", json!({ "prompt": format!("Use {text}, please."), "session_id": text }));
+}
+
+/// Transcripts with canaries in every text, for the events whose words stand there alone.
+fn send_transcripts(sandbox: &Sandbox, canaries: &[Canary]) {
+    let folder = tempfile::tempdir().unwrap();
+    let all = joined(canaries);
+    for name in ["tools", "subagent", "compaction-auto"] {
+        let lines = fs::read_to_string(fixtures_dir().join("transcripts").join(format!("{name}.jsonl"))).unwrap();
+        let mut planted = String::new();
+        for line in lines.lines() {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            plant_words(&mut line, &all);
+            planted.push_str(&format!("{line}\n"));
+        }
+        for (n, part) in canaries.chunks(4).enumerate() {
+            let text: Vec<String> =
+                part.iter().map(|canary| format!("We decided to keep {} for the cache.", canary.text)).collect();
+            let line = json!({ "type": "assistant", "isSidechain": false, "timestamp": "2026-11-21T03:35:06.280Z",
+                "message": { "id": format!("msg_{n}"), "role": "assistant", "content": [{ "type": "text", "text": text.join("\n\n") }] } });
+            planted.push_str(&format!("{line}\n"));
+        }
+        let path = folder.path().join(format!("{name}.jsonl"));
+        fs::write(&path, planted).unwrap();
+        for (event, field) in [
+            ("PreCompact.auto", "transcript_path"),
+            ("Stop", "transcript_path"),
+            ("SubagentStop", "agent_transcript_path"),
+        ] {
+            let mut payload = sandbox.event(event);
+            payload[field] = path.to_string_lossy().into();
+            payload["last_assistant_message"] = Value::Null;
+            hook(sandbox, command_of(event), &payload.to_string(), canaries);
+        }
+    }
+}
+
+fn command_of(event: &str) -> &'static str {
+    let name = event.rsplit('/').next().unwrap();
+    COMMANDS.iter().find(|(start, _)| name.starts_with(start)).unwrap().1
+}
+
+/// Runs the client, which ends well and says nothing secret.
+#[track_caller]
+fn hook(sandbox: &Sandbox, command: &str, payload: &str, canaries: &[Canary]) {
+    let outcome = sandbox.run_hook(command, payload);
+    outcome.success();
+    assert_eq!(traces(canaries, format!("{} {}", outcome.stdout, outcome.stderr).as_bytes()), [""; 0], "{command}");
+}
+
+fn joined(canaries: &[Canary]) -> String {
+    canaries.iter().map(|canary| canary.text.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+fn plant(value: &mut Value, text: &str) {
+    match value {
+        Value::String(found) => *found = format!("{found}\n{text}"),
+        Value::Array(items) => items.iter_mut().for_each(|item| plant(item, text)),
+        Value::Object(fields) => {
+            fields
+                .iter_mut()
+                .filter(|(name, _)| !KEPT.contains(&name.as_str()))
+                .for_each(|(_, value)| plant(value, text));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Plants a text in the words of a line of a transcript, and leaves what makes it that line.
+fn plant_words(value: &mut Value, text: &str) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| plant_words(item, text)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(found) if matches!(name.as_str(), "text" | "content" | "thinking" | "command") => {
+                        *found = format!("{found}\n{text}");
+                    }
+                    other => plant_words(other, text),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Looks at every byte of every file that belongs to the sandbox, and at the names of the files.
+#[track_caller]
+fn search(sandbox: &Sandbox, canaries: &[Canary]) {
+    let mut found = Vec::new();
+    for file in files_below(&sandbox.root()) {
+        let name = file.to_string_lossy().into_owned();
+        found.extend(traces(canaries, name.as_bytes()));
+        found.extend(
+            bytes_of(&file).iter().flat_map(|bytes| traces(canaries, bytes)).map(|trace| format!("{name}: {trace}")),
+        );
+    }
+    assert!(found.is_empty(), "{} traces:\n{}", found.len(), found.join("\n"));
+}
+
+/// What a file holds; `None` when it went away meanwhile.
+fn bytes_of(file: &Path) -> Option<Vec<u8>> {
+    fs::read(file).ok()
+}
+
+/// A test that plants nothing finds nothing: what was planted came as far as the logs, and its label stands there.
+#[track_caller]
+fn expect_labels(logs: &str, canaries: &[Canary]) {
+    for canary in canaries.iter().filter(|canary| !canary.label.is_empty()) {
+        assert!(logs.contains(&format!("[redacted: {}]", canary.label)), "no label for {canary:?}");
+    }
+}
+
+/// Makes the store one of another version of the program, and answers what it was.
+fn set_version(sandbox: &Sandbox, version: i64) -> i64 {
+    let db = rusqlite::Connection::open(sandbox.store().join("memory.db")).unwrap();
+    let before = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    db.pragma_update(None, "user_version", version).unwrap();
+    db.pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap();
+    before
+}
