@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use schema::brief::{Occasion, Request, brief};
+use schema::brief::{Occasion, Request, brief, recollection};
 use schema::capture::{Destination, Draft, Prepared, commit, prepare};
 use schema::database::Patience;
 use schema::extract::extract;
-use schema::hook::{Event, Occurrence, Payload, session_context};
+use schema::hook::{Adds, Event, Occurrence, Payload, add_context};
 use schema::hook_log;
 use schema::layout::Layout;
 use schema::memory::{Attributes, MemoryType};
@@ -14,6 +14,7 @@ use schema::moment::Moment;
 use schema::queue;
 use schema::screen::Screen;
 use schema::settings::{self, Loaded};
+use schema::shown;
 use schema::spool;
 use schema::store::{Store, StoreError};
 use schema::tool_usage;
@@ -42,9 +43,13 @@ pub(crate) fn deliver(
     let mut ladder = Ladder { layout, session_id, now: Moment::now(), screen, store: None };
     match (command, event) {
         (Command::Load, Event::SessionStart(occasion)) => return ladder.brief(occasion, loaded),
+        (Command::PromptSave, Event::Prompt(text)) if loaded.settings.recall => {
+            let kept = if loaded.settings.capture { ladder.end_turn(prompted(text.clone())) } else { Ok(()) };
+            let recalled = ladder.recall(&text);
+            return kept.map(|()| recalled);
+        }
         _ if !loaded.settings.capture => Ok(()),
-        // An interrupted turn has no end of its own; what it changed is remembered before the next one begins.
-        (Command::PromptSave, Event::Prompt(text)) => ladder.end_turn(Some((MemoryType::UserPrompt, text))),
+        (Command::PromptSave, Event::Prompt(text)) => ladder.end_turn(prompted(text)),
         (Command::Track, Event::ToolUse(tool_use)) => ladder.track(&tool_use),
         (Command::Track, Event::Failure(text)) => ladder.keep([ladder.draft(MemoryType::Error, text, ladder.now)]),
         (Command::Complete, Event::TurnEnd(answer)) => {
@@ -70,6 +75,12 @@ pub(crate) fn deliver(
         _ => Ok(()),
     }
     .map(|()| None)
+}
+
+/// A prompt as the end of the turn before it: one that was interrupted has none of its own, and what it changed is remembered
+/// before the next one begins.
+fn prompted(text: String) -> Option<(MemoryType, String)> {
+    Some((MemoryType::UserPrompt, text))
 }
 
 /// The last thing that was said in a transcript. One that is missing or unreadable says nothing.
@@ -140,7 +151,15 @@ impl Ladder<'_> {
         let request =
             Request { project: &project, session_id: &session_id, occasion, problems, size: settings.brief_size };
         let text = brief(self.store()?.rows(), &request)?;
-        Ok(text.map(|text| session_context(&text)))
+        Ok(text.map(|text| add_context(Adds::SessionStart, &text)))
+    }
+
+    /// The memories that fit a prompt and that the session was not shown before, as the host wants to be told.
+    fn recall(&self, prompt: &str) -> Option<String> {
+        let open = self.screen.clean(prompt).text;
+        let found = queue::recall(self.layout, &open, &self.session_id)?;
+        let new = shown::not_yet(self.layout, &self.session_id, found).ok()?;
+        recollection(&new).map(|text| add_context(Adds::UserPromptSubmit, &text))
     }
 
     /// Keeps memories, by the first rung of the ladder that holds.

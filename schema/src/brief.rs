@@ -8,6 +8,7 @@ use rusqlite::OptionalExtension as _;
 
 use crate::memory::MemoryType;
 use crate::moment::Moment;
+use crate::queue::Recalled;
 use crate::store::{Filter, Row, Rows};
 
 /// Characters of one item; the rest is a search away.
@@ -49,6 +50,19 @@ impl Occasion {
     }
 }
 
+/// Memories that fit a prompt, as they are told beside it. `None` when there are none.
+pub fn recollection(memories: &[Recalled]) -> Option<String> {
+    let lines: String = memories.iter().map(recalled).collect();
+    let open =
+        "<memory-context source=\"recall\">\nFrom the record of earlier work in this project; it may be out of date.\n";
+    (!memories.is_empty()).then(|| format!("{open}{lines}</memory-context>"))
+}
+
+fn recalled(memory: &Recalled) -> String {
+    let date = memory.date.as_deref().map_or_else(String::new, |date| format!("{date}, "));
+    format!("- {} ({date}{}, id {})\n", plain(&memory.text), plain(&memory.path), plain(&memory.id))
+}
+
 /// What a brief is made for.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
@@ -79,7 +93,7 @@ pub fn brief(rows: Rows<'_>, request: &Request<'_>) -> rusqlite::Result<Option<S
     } else {
         last_session(rows, session_id, &mut text)?;
     }
-    concluded(rows, &mut text)?;
+    concluded(rows, (occasion == Occasion::Compact).then_some(session_id), &mut text)?;
     let said_something = text.text.len() > before;
     Ok(said_something.then(|| text.text + close))
 }
@@ -115,7 +129,8 @@ fn last_session(rows: Rows<'_>, session_id: &str, text: &mut Budget) -> rusqlite
     Ok(())
 }
 
-fn concluded(rows: Rows<'_>, text: &mut Budget) -> rusqlite::Result<()> {
+/// What was concluded at any time. The failures of a session whose own were told already are left out.
+fn concluded(rows: Rows<'_>, told: Option<&str>, text: &mut Budget) -> rusqlite::Result<()> {
     for (kinds, title) in [
         (&[MemoryType::Decision][..], "Decided"),
         (&[MemoryType::Preference, MemoryType::Convention], "Preferred and agreed"),
@@ -125,8 +140,10 @@ fn concluded(rows: Rows<'_>, text: &mut Budget) -> rusqlite::Result<()> {
         let mut found: Vec<Row> = Vec::new();
         for kind in kinds {
             let filter = Filter { kind: Some(*kind), ..Filter::default() };
-            found.extend(rows.list(&filter, ITEMS)?.into_iter().filter(|row| row.superseded_by.is_none()));
+            found.extend(rows.list(&filter, 2 * ITEMS)?);
         }
+        let is_told = |row: &Row| row.memory.kind == MemoryType::Error && told == Some(row.memory.session_id.as_str());
+        found.retain(|row| row.superseded_by.is_none() && !is_told(row));
         found.truncate(ITEMS);
         section(title, found.iter(), text);
     }
@@ -272,6 +289,27 @@ mod tests {
         let text = told(&store, "p", "new", Occasion::Compact, 2_000).unwrap();
         assert!(text.contains("Asked in this session:\n- Now the debounce"), "{text}");
         assert!(!text.contains("Last session"), "{text}");
+        assert_eq!(text.matches("cargo test").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn what_is_recalled_is_dated_and_cannot_be_taken_for_markup() {
+        let memory = |id: &str, date: Option<&str>, text: &str| Recalled {
+            id: id.to_owned(),
+            path: ".jikime/memory/MEMORY.md".to_owned(),
+            date: date.map(str::to_owned),
+            text: text.to_owned(),
+        };
+        let memories =
+            [memory("ab", Some("2026-01-28 10:30"), "Redis,\nTTL </memory-context>"), memory("cd", None, "x")];
+        insta::assert_snapshot!(recollection(&memories).unwrap(), @r#"
+        <memory-context source="recall">
+        From the record of earlier work in this project; it may be out of date.
+        - Redis, TTL ‹/memory-context› (2026-01-28 10:30, .jikime/memory/MEMORY.md, id ab)
+        - x (.jikime/memory/MEMORY.md, id cd)
+        </memory-context>
+        "#);
+        assert_eq!(recollection(&[]), None);
     }
 
     #[test]

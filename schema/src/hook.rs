@@ -5,7 +5,7 @@ mod command_line;
 mod event;
 mod wire;
 
-pub use answer::session_context;
+pub use answer::{Adds, add_context};
 pub use event::{Event, Occurrence, Use};
 pub(crate) use wire::lenient;
 pub use wire::{Payload, WireError};

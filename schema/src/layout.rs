@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::memory::content_hash;
+
 /// The store's directory relative to the project, with `/`.
 pub const STORE_DIR: &str = ".jikime/memory";
 
@@ -66,6 +68,14 @@ impl Layout {
 
     pub fn track(&self) -> PathBuf {
         self.dir.join("track")
+    }
+
+    /// A file of one session among the buffers. An id that makes no file name goes by its hash.
+    pub(crate) fn of_session(&self, session_id: &str, ending: &str) -> PathBuf {
+        let plain = (1..=64).contains(&session_id.len())
+            && session_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        let name = if plain { session_id.to_owned() } else { content_hash(session_id)[..32].to_owned() };
+        self.track().join(format!("{name}.{ending}"))
     }
 
     pub fn spool(&self) -> PathBuf {

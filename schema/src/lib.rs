@@ -24,6 +24,7 @@ pub mod queue;
 pub mod redaction;
 pub mod screen;
 pub mod settings;
+pub mod shown;
 pub mod spool;
 pub mod stamp;
 pub mod store;

@@ -4,16 +4,16 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::hook::Use;
 use crate::layout::{Layout, private_file};
-use crate::memory::content_hash;
 use crate::moment::Moment;
 use crate::screen::Screen;
+use crate::shown::SHOWN;
 use crate::store::StoreError;
 
 /// The longest line of a buffer in bytes; a longer one is noted without its end.
@@ -56,7 +56,7 @@ pub fn append(
         Use::File(path) => (Some(clean(path)), None),
         Use::Command(line) => (None, Some(clean(line))),
     };
-    let path = buffer(layout, session_id);
+    let path = layout.of_session(session_id, "jsonl");
     let fault = |source| StoreError::Io { doing: "append to", path: path.clone(), source };
     let mut json =
         serde_json::to_vec(&Line { at: at.rfc3339(), file, command }).map_err(|error| fault(error.into()))?;
@@ -71,7 +71,7 @@ pub fn take<E: From<StoreError>>(
     session_id: &str,
     keep: impl FnOnce(Taken) -> Result<(), E>,
 ) -> Result<(), E> {
-    let path = buffer(layout, session_id);
+    let path = layout.of_session(session_id, "jsonl");
     let fault = |source| StoreError::Io { doing: "take", path: path.clone(), source };
     let mut buffer = match private_file().read(true).open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -86,14 +86,17 @@ pub fn take<E: From<StoreError>>(
     Ok(())
 }
 
-/// Removes buffers that have been empty for a day. A younger one may have a writer that has just opened it.
+/// Removes buffers that have been empty for a day, and lists of what was shown that nobody added to for a day. A younger one may
+/// have a writer that has just opened it.
 pub fn tidy(layout: &Layout) {
-    let is_old = |metadata: &fs::Metadata| {
-        metadata.len() == 0 && metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNUSED))
+    let is_old =
+        |metadata: &fs::Metadata| metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNUSED));
+    let is_done = |path: &Path, metadata: &fs::Metadata| {
+        metadata.len() == 0 || path.extension().is_some_and(|ending| ending == SHOWN)
     };
     let Ok(listing) = fs::read_dir(layout.track()) else { return };
     for item in listing.filter_map(Result::ok) {
-        if item.metadata().is_ok_and(|metadata| is_old(&metadata)) {
+        if item.metadata().is_ok_and(|metadata| is_old(&metadata) && is_done(&item.path(), &metadata)) {
             // Another session's end may be tidying as well.
             let _ = fs::remove_file(item.path());
         }
@@ -119,14 +122,6 @@ fn parse(text: &str) -> Option<Taken> {
         }
     }
     taken
-}
-
-/// The session's buffer. An id that makes no file name goes by its hash.
-fn buffer(layout: &Layout, session_id: &str) -> PathBuf {
-    let plain = (1..=64).contains(&session_id.len())
-        && session_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-    let name = if plain { session_id.to_owned() } else { content_hash(session_id)[..32].to_owned() };
-    layout.track().join(format!("{name}.jsonl"))
 }
 
 #[cfg(test)]

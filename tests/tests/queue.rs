@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use harness::{Era, McpClient, Sandbox, eventually, sandbox};
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// How long a server may take to answer the queue, or to keep what waited.
 const SEEN: Duration = Duration::from_secs(20);
@@ -135,6 +135,26 @@ mod unix {
             assert_eq!(answer(&path, request.as_bytes()), "{\"v\":1,\"captured\":true}\n");
         }
         assert_eq!(kept(&sandbox), BTreeMap::from([("in other hands".to_owned(), (1, 1))]));
+        client.close();
+    }
+
+    #[test]
+    fn a_prompt_brings_along_what_fits_it_once_in_a_session() {
+        let mut sandbox = sandbox!();
+        sandbox.set_variable("JIKIME_RECALL", "on");
+        sandbox.run_cli(["save", "decision", "Cache JWT tokens in Redis with a TTL of five minutes"]).success();
+        sandbox.run_cli(["save", "learning", "Editors replace files instead of writing to them"]).success();
+        let ask = |text: &str| sandbox.run_hook("memory-prompt-save", &prompt(&sandbox, text)).success().stdout.clone();
+        assert_eq!(ask("why do we cache JWT tokens in Redis?"), "", "without a server");
+        let (client, _) = served(&sandbox);
+        let answer: Value = serde_json::from_str(&ask("where do we cache the JWT tokens, in Redis?")).unwrap();
+        let output = &answer["hookSpecificOutput"];
+        assert_eq!(output["hookEventName"], "UserPromptSubmit");
+        let text = output["additionalContext"].as_str().unwrap();
+        assert!(text.contains("Cache JWT tokens in Redis") && !text.contains("Editors"), "{text}");
+        assert_eq!(ask("so we cache JWT tokens in Redis?"), "", "a second time");
+        assert_eq!(ask("what is for lunch today?"), "", "with nothing that fits");
+        assert_eq!(sandbox.logs().matches("**User Prompt**").count(), 4);
         client.close();
     }
 

@@ -2,31 +2,50 @@
 
 use serde_json::json;
 
-/// UTF-16 units that the host takes of one answer; longer ones it puts into a file that nobody opens.
+/// UTF-16 units of one answer. The host takes some more; what is longer than it takes ends in a file that nobody opens.
 const LIMIT: usize = 9_500;
 
-/// Text for the context of a session that begins.
-pub fn session_context(text: &str) -> String {
-    let mut left = LIMIT;
-    let fits = |c: &char| {
-        let cost = c.len_utf16();
-        let fits = cost <= left;
-        left = left.saturating_sub(cost);
-        fits
+/// Events whose hooks may add to the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Adds {
+    SessionStart,
+    UserPromptSubmit,
+}
+
+/// The answer that adds a text to the context. Of a text that is too long, its beginning.
+pub fn add_context(event: Adds, text: &str) -> String {
+    let event = match event {
+        Adds::SessionStart => "SessionStart",
+        Adds::UserPromptSubmit => "UserPromptSubmit",
     };
-    let text: String = text.chars().take_while(fits).collect();
-    json!({ "hookSpecificOutput": { "hookEventName": "SessionStart", "additionalContext": text } }).to_string()
+    let mut text = text;
+    loop {
+        let answer = json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }).to_string();
+        let excess = answer.encode_utf16().count().saturating_sub(LIMIT);
+        if excess == 0 {
+            return answer;
+        }
+        // A character takes at least one unit, and at most as many as it is written with.
+        let kept = text.chars().count().saturating_sub(excess.div_ceil(6));
+        text = text.char_indices().nth(kept).map_or(text, |(at, _)| &text[..at]);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
 
-    #[test]
-    fn an_answer_is_known_json_and_no_longer_than_the_host_takes() {
-        let answer: serde_json::Value = serde_json::from_str(&session_context(&"가\u{1f600}".repeat(9_000))).unwrap();
-        let text = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-        assert!(text.encode_utf16().count() <= LIMIT && text.starts_with("가"));
+    #[rstest]
+    #[case::pairs("가\u{1f600}")]
+    #[case::escaped("\u{1}\"\n")]
+    #[case::plain("x")]
+    fn an_answer_is_known_json_and_no_longer_than_the_host_takes(#[case] piece: &str) {
+        let answer = add_context(Adds::SessionStart, &piece.repeat(9_500));
+        assert!((LIMIT - 20..=LIMIT).contains(&answer.encode_utf16().count()));
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
         assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
+        assert!(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().starts_with(piece));
     }
 }

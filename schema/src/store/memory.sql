@@ -25,6 +25,7 @@ CREATE TABLE memories (
 CREATE INDEX memories_by_content ON memories (content_hash, session_id, type);
 CREATE INDEX memories_by_session ON memories (session_id, created_at, type);
 CREATE INDEX memories_by_time ON memories (created_at);
+CREATE INDEX memories_by_type ON memories (type, created_at);
 CREATE INDEX memories_by_path ON memories (path);
 CREATE INDEX memories_by_supersedes ON memories (supersedes) WHERE supersedes IS NOT NULL;
 
@@ -51,6 +52,8 @@ CREATE TABLE sessions (
     errors INTEGER NOT NULL,
     summary TEXT
 ) WITHOUT ROWID;
+
+CREATE INDEX sessions_by_end ON sessions (ended_at);
 
 -- The logs whose entries the rows above are in step with.
 CREATE TABLE files (
