@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// The longest that a hook may take.
+pub(crate) const LONGEST: Duration = Duration::from_secs(1);
+
 /// What the host's settings call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
@@ -24,30 +27,35 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    const ALL: [(&'static str, Self, &'static str); 8] = [
-        ("memory-load", Self::Load, "SessionStart: print the brief"),
-        ("memory-prompt-save", Self::PromptSave, "UserPromptSubmit: remember what was asked"),
-        ("memory-track", Self::Track, "PostToolUse, PostToolUseFailure: note changes, remember failures"),
-        ("memory-complete", Self::Complete, "Stop: remember the answer and what the turn changed"),
-        ("memory-subagent", Self::Subagent, "SubagentStop: remember the report"),
-        ("memory-flush", Self::Flush, "PreCompact: remember decisions, learnings and fixes that were said"),
-        ("memory-compact", Self::Compact, "PostCompact: remember the summary"),
-        ("memory-save", Self::Save, "SessionEnd: remember what is still pending"),
+    const ALL: [(&'static str, Self, &'static [&'static str], &'static str); 8] = [
+        ("memory-load", Self::Load, &["SessionStart"], "print the brief"),
+        ("memory-prompt-save", Self::PromptSave, &["UserPromptSubmit"], "remember what was asked"),
+        ("memory-track", Self::Track, &["PostToolUse", "PostToolUseFailure"], "note changes, remember failures"),
+        ("memory-complete", Self::Complete, &["Stop"], "remember the answer and what the turn changed"),
+        ("memory-subagent", Self::Subagent, &["SubagentStop"], "remember the report"),
+        ("memory-flush", Self::Flush, &["PreCompact"], "remember decisions, learnings and fixes that were said"),
+        ("memory-compact", Self::Compact, &["PostCompact"], "remember the summary"),
+        ("memory-save", Self::Save, &["SessionEnd"], "remember what is still pending"),
     ];
 
     pub(crate) fn parse(name: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, ..)| *known == name).map(|(_, command, _)| *command)
+        Self::ALL.iter().find(|(known, ..)| *known == name).map(|(_, command, ..)| *command)
+    }
+
+    /// The command that an event is for. Hosts of January 2026 leave out the arguments of a hook that has them apart.
+    pub(crate) fn of_event(event: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, _, events, _)| events.contains(&event)).map(|(_, command, ..)| *command)
     }
 
     pub(crate) fn name(self) -> &'static str {
-        Self::ALL.iter().find(|(_, command, _)| *command == self).map_or("", |(name, ..)| name)
+        Self::ALL.iter().find(|(_, command, ..)| *command == self).map_or("", |(name, ..)| name)
     }
 
     /// When the process ends, done or not. All hooks of a session's end share 1.5 seconds.
     pub(crate) fn deadline(self) -> Duration {
         match self {
             Self::Save => Duration::from_millis(500),
-            _ => Duration::from_secs(1),
+            _ => LONGEST,
         }
     }
 
@@ -55,10 +63,11 @@ impl Command {
     pub(crate) fn help() -> String {
         let mut text = String::from(
             "jikime-hook: hands one event of Claude Code to the project's memory\n\n\
-             usage: jikime-hook COMMAND [--project DIR] < event.json\n\ncommands:\n",
+             usage: jikime-hook [COMMAND] [--project DIR] < event.json\n\n\
+             commands, each with the events that it is for; without one, the event says which:\n",
         );
-        for (name, _, what) in Self::ALL {
-            text.push_str(&format!("  {name:<20} {what}\n"));
+        for (name, _, events, what) in Self::ALL {
+            text.push_str(&format!("  {name:<20} {}: {what}\n", events.join(", ")));
         }
         text.push_str(
             "\nIt exits 0 whatever happens; faults go to .jikime/memory/hook.log, which memory_stats reads.\n",

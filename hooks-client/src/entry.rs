@@ -3,7 +3,7 @@
 //! Standard error stays empty, for hosts show it to people; faults go to the store's `hook.log`.
 
 use std::error::Error;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::panic;
 use std::path::PathBuf;
 use std::process::{self, ExitCode};
@@ -17,7 +17,7 @@ use schema::layout::Layout;
 use schema::project::{Request, resolve};
 use schema::settings;
 
-use crate::command::Command;
+use crate::command::{Command, LONGEST};
 use crate::deliver::deliver;
 
 /// The largest event that is read, in bytes. A tool's answer can be large, and is not needed.
@@ -41,7 +41,8 @@ pub fn main() -> ExitCode {
         _ => None,
     };
     match (name.as_str(), Command::parse(&name)) {
-        (_, Some(command)) => run(command, project),
+        (_, Some(command)) => run(Some(command), project),
+        ("", None) if !io::stdin().is_terminal() => run(None, None),
         // Registered by hosts that are set up for meaning as well as words; there is nothing to make up for yet.
         ("embed-backfill", _) => {}
         ("--version" | "-V", _) => print(&format!("jikime-hook {}\n", env!("CARGO_PKG_VERSION"))),
@@ -54,10 +55,11 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(command: Command, project: Option<PathBuf>) {
-    end_after(command.deadline());
+/// Hands the event on standard input to `command`, or to the one that it is for.
+fn run(command: Option<Command>, project: Option<PathBuf>) {
+    end_after(command.map_or(LONGEST, Command::deadline));
     panic::set_hook(Box::new(move |fault| {
-        note(&format!("a fault in jikime-hook ended {}: {fault}", command.name()));
+        note(&format!("a fault in jikime-hook ended {}: {fault}", command.map_or("an event", Command::name)));
         process::exit(0);
     }));
     match remember(command, project) {
@@ -82,7 +84,7 @@ fn end_after(deadline: Duration) {
     let _ = thread::Builder::new().stack_size(WATCH_STACK).spawn(watch);
 }
 
-fn remember(command: Command, project: Option<PathBuf>) -> Result<Option<String>, Box<dyn Error>> {
+fn remember(command: Option<Command>, project: Option<PathBuf>) -> Result<Option<String>, Box<dyn Error>> {
     // The input is read even when it is not wanted: a host that writes to a closed pipe reports a failed hook.
     let mut input = Vec::new();
     let read = io::stdin().take(INPUT_LIMIT).read_to_end(&mut input);
@@ -93,7 +95,9 @@ fn remember(command: Command, project: Option<PathBuf>) -> Result<Option<String>
         return Ok(None);
     }
     read.map_err(|error| format!("cannot read the event: {error}"))?;
-    Ok(deliver(command, &Payload::parse(&input)?, layout, &loaded)?)
+    let payload = Payload::parse(&input)?;
+    let command = command.or_else(|| Command::of_event(payload.hook_event_name.as_deref()?));
+    command.map_or(Ok(None), |command| Ok(deliver(command, &payload, layout, &loaded)?))
 }
 
 /// Notes a fault where `memory_stats` finds it.

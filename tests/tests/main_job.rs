@@ -207,6 +207,18 @@ fn a_hook_ends_well_whatever_it_is_given(#[case] command: &str, #[case] input: &
 }
 
 #[test]
+fn without_a_command_the_event_says_which() {
+    let sandbox = sandbox!();
+    for event in ["PostToolUse.Edit", "Stop", "SessionEnd.other", "PostToolUse.Read"] {
+        let mut event = sandbox.event(event);
+        event["session_id"] = "one".into();
+        sandbox.run_hook("", &event.to_string()).success().printed_nothing().complained_of_nothing();
+    }
+    assert!(sandbox.logs().contains("**Tool Usage**: Files modified: notes.txt"), "{}", sandbox.logs());
+    assert!(sandbox.logs().contains("**Assistant Response**"), "{}", sandbox.logs());
+}
+
+#[test]
 fn a_command_that_is_none_is_complained_of_to_whoever_wrote_the_settings() {
     let outcome = sandbox!().run_hook("memory-dance", "{}");
     outcome.success().printed_nothing();
