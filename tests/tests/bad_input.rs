@@ -28,6 +28,10 @@ fn still_works(client: &mut McpClient) {
 #[case::unknown_type("memory_search", json!({"query": "x", "type": "idea"}), "`error_fix`")]
 #[case::unknown_field("memory_search", json!({"query": "x", "limit": 3}), "`maxResults`")]
 #[case::no_date("memory_search", json!({"query": "x", "since": "last week"}), "2026-01-28")]
+#[case::path_outside("memory_search", json!({"query": "x", "path": "../../etc"}), "folder of the store")]
+#[case::absolute_path("memory_search", json!({"query": "x", "path": "/etc"}), "folder of the store")]
+#[case::no_time("memory_search", json!({"query": "x", "since": "2026-02-01", "until": "2026-01-01"}), "later than until")]
+#[case::half_a_result("memory_search", json!({"query": "x", "maxResults": 2.5}), "2.5 is no whole number")]
 #[case::metadata("memory_save", json!({"type": "decision", "content": "x", "metadata": "{"}), "not JSON")]
 #[case::blank("memory_save", json!({"type": "decision", "content": "\n"}), "content is empty")]
 #[case::five_megabytes("memory_save", json!({"type": "decision", "content": "x".repeat(5_000_000)}), "5000000 bytes")]
@@ -77,6 +81,18 @@ fn a_query_without_words_and_one_about_nothing_known_are_answered_with_the_reaso
         let output = result.expect_success();
         assert_eq!((&output["results"], &output["count"]), (&json!([]), &json!(0)));
         assert!(output["notice"].as_str().unwrap().contains(reason), "{output:#}");
+    }
+}
+
+#[test]
+fn what_is_narrowed_to_nothing_is_not_said_to_be_nowhere() {
+    let sandbox = sandbox!();
+    let mut client = serve(&sandbox);
+    for (name, value) in [("type", json!("learning")), ("since", json!("2099-01-01")), ("path", json!("notes"))] {
+        let arguments = json!({ "query": "webhooks commit", "maxResults": 3.0, name: value });
+        let result = client.call("memory_search", arguments).unwrap();
+        let notice = result.expect_success()["notice"].as_str().unwrap().to_owned();
+        assert!(notice.contains(&format!("within {name}; leave that out")), "{notice}");
     }
 }
 

@@ -251,3 +251,25 @@ fn hooks_at_once_on_a_cold_store_lose_nothing() {
     let stats = sandbox.run_cli(["stats", "--json"]).success().json();
     assert_eq!((&stats["memories"], &stats["queue"]), (&json!(24), &json!(0)), "{stats:#}");
 }
+
+#[test]
+fn what_is_saved_beside_a_text_is_shown_with_it() {
+    let sandbox = sandbox!();
+    let saved = ["save", "decision", "Redis for tokens", "--metadata", r#"{"context": "SPEC-001"}"#, "--json"];
+    let saved = sandbox.run_cli(saved).success().json();
+    let shown = sandbox.run_cli(["show", saved["id"].as_str().unwrap(), "--json"]).success().json();
+    assert_eq!(shown["memory"]["metadata"], json!({ "context": "SPEC-001" }));
+    let text = sandbox.run_cli(["show", saved["id"].as_str().unwrap()]).success().stdout.clone();
+    assert!(text.contains("decision, 20") && text.contains("SPEC-001"), "{text}");
+}
+
+#[test]
+fn looking_for_a_memory_makes_none() {
+    let sandbox = sandbox!();
+    for command in [&["search", "redis"][..], &["list"], &["stats"], &["load"]] {
+        let outcome = sandbox.run_cli(command);
+        outcome.code(1);
+        assert!(outcome.stderr.contains("has no memory yet"), "{outcome:?}");
+    }
+    assert!(!sandbox.project().join(".jikime").exists());
+}

@@ -26,7 +26,7 @@ pub struct Row {
 }
 
 /// What a list of memories is narrowed to. Every field that is `None` admits all.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     pub kind: Option<MemoryType>,
     pub session_id: Option<String>,

@@ -1,7 +1,8 @@
 //! The arguments of the tools. Written in camelCase, read in snake_case as well; a field that is not listed is refused.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Number, Value};
 
 use crate::memory::MemoryType;
 
@@ -12,7 +13,7 @@ use crate::memory::MemoryType;
 pub struct SearchInput {
     /// Words or a question, any language
     pub query: String,
-    #[serde(default, alias = "max_results", skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "max_results", deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schemars", schemars(range(min = 1, max = 50), extend("default" = 6)))]
     pub max_results: Option<i64>,
     #[serde(default, alias = "min_score", skip_serializing_if = "Option::is_none")]
@@ -32,7 +33,7 @@ pub struct SearchInput {
     /// File or folder
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    #[serde(default, alias = "max_tokens", skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "max_tokens", deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schemars", schemars(extend("default" = 1000)))]
     pub max_tokens: Option<i64>,
     /// Say how scores came about
@@ -57,9 +58,9 @@ pub struct GetInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// First line, from 1
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     pub lines: Option<i64>,
     /// Instead of path
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +74,7 @@ pub struct GetInput {
 pub struct LoadInput {
     #[serde(default)]
     pub source: LoadSource,
-    #[serde(default, alias = "max_tokens", skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "max_tokens", deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schemars", schemars(extend("default" = 8000)))]
     pub max_tokens: Option<i64>,
 }
@@ -127,4 +128,16 @@ pub struct ReindexInput {
     /// Only this file
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+}
+
+/// A whole number. JSON makes no difference between 3 and 3.0, and some models write the latter.
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    match Option::<Number>::deserialize(deserializer)? {
+        None => Ok(None),
+        Some(number) => {
+            let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9e15);
+            let number_in_words = || D::Error::custom(format!("{number} is no whole number"));
+            number.as_i64().or(whole.map(|number| number as i64)).map(Some).ok_or_else(number_in_words)
+        }
+    }
 }

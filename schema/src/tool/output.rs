@@ -82,9 +82,30 @@ pub struct GetOutput {
     pub end_line: usize,
     pub total_lines: usize,
     pub content: String,
+    /// When a memory was asked for by its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<AboutMemory>,
     /// What was cut or missing, and how to get the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
+}
+
+/// What is known of a memory beside its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
+pub struct AboutMemory {
+    #[serde(rename = "type")]
+    pub kind: MemoryType,
+    /// Local date and time.
+    pub date: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub session_id: String,
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
 }
 
 /// Result of `memory_load`.

@@ -34,7 +34,7 @@ const QUERIES: [&str; 3] = ["웹훅", "why do we acknowledge after commit?", "we
 /// Shows capture, saving and search on a new store, and removes it.
 pub(crate) fn demo(printer: &Printer) -> anyhow::Result<()> {
     let project = Scratch::new()?;
-    printer.line(&format!("A project for this demo: {}\n", project.0.display()))?;
+    printer.line(&format!("A project for this demo, removed at its end: {}\n", project.0.display()))?;
     printer.line("What a session of Claude Code says is captured by hooks:")?;
     remember_session(&project.0, printer)?;
     let mut engine = Engine::open(&project.0, None)?;

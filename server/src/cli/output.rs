@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
 use schema::memory::MemoryType;
 use schema::store::Row;
-use schema::tool::{GetOutput, LoadOutput, ReindexOutput, SaveOutput, SearchOutput, StatsOutput};
+use schema::tool::{AboutMemory, GetOutput, LoadOutput, ReindexOutput, SaveOutput, SearchOutput, StatsOutput};
 use serde::Serialize;
 
 const DIM: Style = AnsiColor::BrightBlack.on_default();
@@ -16,6 +16,9 @@ const GOOD: Style = AnsiColor::Green.on_default();
 
 /// Characters of a memory's text in a list.
 const PREVIEW: usize = 100;
+
+/// Columns of a table at least.
+const NARROWEST: u16 = 60;
 
 /// Prints the results of commands to standard output.
 #[derive(Debug)]
@@ -91,10 +94,12 @@ impl Printer {
         })
     }
 
-    pub(crate) fn list(&self, memories: &[Listed]) -> anyhow::Result<()> {
+    pub(crate) fn list(&self, memories: &[Listed], is_narrowed: bool) -> anyhow::Result<()> {
         self.print(&memories, || {
             if memories.is_empty() {
-                return "Nothing is remembered yet.\n".to_owned();
+                let found =
+                    if is_narrowed { "Nothing remembered is of this kind." } else { "Nothing is remembered yet." };
+                return format!("{found}\n");
             }
             let mut table = table(["id", "date", "type", "text"]);
             for memory in memories {
@@ -108,7 +113,9 @@ impl Printer {
     pub(crate) fn shown(&self, output: &GetOutput) -> anyhow::Result<()> {
         self.print(output, || {
             let place = format!("{}:{}-{}", output.path, output.start_line, output.end_line);
-            format!("{DIM}{place}{DIM:#}\n{}\n{}", printable(&output.content), notice(output.notice.as_deref()))
+            let about = output.memory.as_ref().map(about).unwrap_or_default();
+            let rest = notice(output.notice.as_deref());
+            format!("{DIM}{place}{about}{DIM:#}\n{}\n{rest}", printable(&output.content))
         })
     }
 
@@ -185,8 +192,28 @@ fn write(text: &str) -> anyhow::Result<()> {
 fn table<const N: usize>(head: [&str; N]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    // A terminal that does not know its width says 0, which would leave a character a line.
+    if table.width().is_some_and(|width| width < NARROWEST) {
+        table.set_width(NARROWEST);
+    }
     table.set_header(head.map(|name| Cell::new(name).add_attribute(Attribute::Bold)));
     table
+}
+
+/// What is known of a memory, on lines of its own.
+fn about(memory: &AboutMemory) -> String {
+    let AboutMemory { kind, date, session_id, metadata, supersedes, superseded_by } = memory;
+    let mut text = format!("\n{kind}, {date}");
+    let metadata = (!metadata.is_empty()).then(|| serde_json::Value::Object(metadata.clone()).to_string());
+    for (name, value) in [
+        ("session", Some(session_id).filter(|id| !id.is_empty())),
+        ("metadata", metadata.as_ref()),
+        ("supersedes", supersedes.as_ref()),
+        ("superseded by", superseded_by.as_ref()),
+    ] {
+        text.extend(value.map(|value| format!("\n{name} {}", printable(value))));
+    }
+    text
 }
 
 /// Text of others for a terminal: what would move the cursor or change colours is shown and not obeyed.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
+use schema::layout::Layout;
 use schema::project::{Request, resolve};
 use schema::store::Filter;
 use schema::tool::{GetInput, LoadInput, ReindexInput, SaveInput, SearchInput};
@@ -23,10 +24,16 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let printer = Printer::new(common.json);
     match command {
         Command::Serve | Command::Mcp(McpCommand::Serve) => serve(&project(common.project)?),
+        Command::Demo if common.json => Err(ToolError::Invalid("demo has no form for scripts".to_owned()).into()),
         Command::Demo => demo::demo(&printer),
         Command::Index { file, full } => index(&project(common.project)?, &printer, file, full),
         other => {
-            let mut engine = open(&project(common.project)?)?;
+            let project = project(common.project)?;
+            if !matches!(other, Command::Save(_)) && !Layout::new(&project).dir().exists() {
+                let text = format!("{} has no memory yet; jikime-memory save makes one", project.display());
+                return Err(ToolError::NotFound(text).into());
+            }
+            let mut engine = open(&project)?;
             engine.refresh()?;
             match other {
                 Command::Search(arguments) => search(&mut engine, &printer, arguments),
@@ -79,7 +86,8 @@ fn search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) ->
 fn list(engine: &Engine, printer: &Printer, arguments: ListArguments) -> anyhow::Result<()> {
     let filter = Filter { kind: arguments.kind, session_id: arguments.session, ..Filter::default() };
     let rows = engine.list(&filter, arguments.limit)?;
-    printer.list(&rows.iter().map(Listed::of).collect::<Vec<_>>())
+    let is_narrowed = filter != Filter::default() || arguments.limit == 0;
+    printer.list(&rows.iter().map(Listed::of).collect::<Vec<_>>(), is_narrowed)
 }
 
 fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {

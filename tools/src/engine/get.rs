@@ -4,7 +4,7 @@ use schema::daily_log::{LogKind, parse};
 use schema::memory::MemoryId;
 use schema::moment::Moment;
 use schema::store::{Access, Row, Store};
-use schema::tool::{GetInput, GetOutput};
+use schema::tool::{AboutMemory, GetInput, GetOutput};
 
 use super::file_access::{confine, read, shown};
 use crate::error::ToolError;
@@ -27,7 +27,8 @@ fn by_id(store: &mut Store, index: &Index, id: &str) -> Result<GetOutput, ToolEr
         let total_lines = count_lines(&read(store.layout(), &chunk.path)?);
         let (content, notice) = cut(chunk.text, "the rest is in the file; open it by path");
         let (start_line, end_line) = (chunk.start_line, chunk.end_line);
-        return Ok(GetOutput { path: shown(&chunk.path), start_line, end_line, total_lines, content, notice });
+        let path = shown(&chunk.path);
+        return Ok(GetOutput { path, start_line, end_line, total_lines, content, memory: None, notice });
     }
     let missing = || {
         ToolError::NotFound(format!(
@@ -41,6 +42,7 @@ fn by_id(store: &mut Store, index: &Index, id: &str) -> Result<GetOutput, ToolEr
         let _ = store.rows().touch(&parsed, &Moment::now());
     }
     let total_lines = read(store.layout(), &row.place.path).map_or(row.place.end_line, |text| count_lines(&text));
+    let memory = Some(about(&row));
     let (content, notice) = cut(row.memory.content, "the rest is in the file; open it by path");
     Ok(GetOutput {
         path: shown(&row.place.path),
@@ -48,8 +50,20 @@ fn by_id(store: &mut Store, index: &Index, id: &str) -> Result<GetOutput, ToolEr
         end_line: row.place.end_line,
         total_lines,
         content,
+        memory,
         notice,
     })
+}
+
+fn about(row: &Row) -> AboutMemory {
+    AboutMemory {
+        kind: row.memory.kind,
+        date: row.memory.at.local_second().replace('T', " "),
+        session_id: row.memory.session_id.clone(),
+        metadata: row.memory.attributes.metadata.clone(),
+        supersedes: row.memory.attributes.supersedes.as_ref().map(ToString::to_string),
+        superseded_by: row.superseded_by.as_ref().map(ToString::to_string),
+    }
 }
 
 /// The row with the lines where its entry stands now.
@@ -93,6 +107,7 @@ fn by_path(store: &Store, path: &str, from: Option<i64>, lines: Option<i64>) -> 
             end_line,
             total_lines,
             content,
+            memory: None,
             notice: Some(notice),
         });
     }
@@ -113,7 +128,7 @@ fn by_path(store: &Store, path: &str, from: Option<i64>, lines: Option<i64>) -> 
     let (content, long_line) = cut(content, "the line goes on");
     let short = lines.is_some_and(|_| end_line == total_lines && wanted > total_lines - start + 1);
     let notice = long_line.or(notice).or_else(|| short.then(|| format!("the file ends at line {total_lines}")));
-    Ok(GetOutput { path: shown(&inside), start_line: start, end_line, total_lines, content, notice })
+    Ok(GetOutput { path: shown(&inside), start_line: start, end_line, total_lines, content, memory: None, notice })
 }
 
 fn count_lines(text: &str) -> usize {

@@ -6,6 +6,7 @@ use schema::store::Store;
 use schema::tool::{Hit, HitSource, Mode, SearchOutput};
 
 use super::candidate::Passage;
+use super::matches::Matches;
 use super::rank::{Lifts, Ranked};
 use super::request::Request;
 use super::snippet::snippet;
@@ -30,7 +31,7 @@ pub(super) fn answer(store: &mut Store, request: &Request, ranked: Vec<Ranked>) 
     let mut results: Vec<Hit> = Vec::new();
     let mut left = request.max_tokens * 4;
     for ranked in relevant.into_iter().take(request.limit) {
-        let hit = hit(store, request, ranked)?;
+        let Some(hit) = hit(store, request, ranked)? else { continue };
         let cost =
             OVERHEAD + hit.snippet.chars().count() + hit.path.len() + hit.heading.as_ref().map_or(0, String::len);
         if cost > left && !results.is_empty() {
@@ -61,8 +62,12 @@ fn nothing(request: &Request, weak: &[Ranked]) -> String {
     if request.query.is_empty() {
         return "nothing to search for: the query has no letters or digits".to_owned();
     }
+    let narrowed = match request.narrowing.names().as_slice() {
+        [] => String::new(),
+        names => format!(" within {}; leave that out to search everything", names.join(", ")),
+    };
     if weak.is_empty() {
-        return "nothing remembered shares a word with this query".to_owned();
+        return format!("nothing remembered shares a word with this query{narrowed}");
     }
     let topics: Vec<String> = weak
         .iter()
@@ -71,12 +76,13 @@ fn nothing(request: &Request, weak: &[Ranked]) -> String {
             format!("{:?} ({:.2})", snippet(ranked.candidate.passage.text(), &request.query, TOPIC), ranked.score)
         })
         .collect();
-    format!("nothing is relevant enough (minScore {}); nearest: {}", request.min_score, topics.join(", "))
+    format!("nothing is relevant enough (minScore {}){narrowed}; nearest: {}", request.min_score, topics.join(", "))
 }
 
-fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Hit, ToolError> {
+/// A hit as it is answered, unless it is gone or says something else by now.
+fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Option<Hit>, ToolError> {
     let explanation = request.explain.then(|| explain(&ranked));
-    let passage = current(store, ranked.candidate.passage)?;
+    let Some(passage) = current(store, request, ranked.candidate.passage)? else { return Ok(None) };
     let place = passage.place();
     let text = passage.text();
     let mut flags = Vec::new();
@@ -90,7 +96,7 @@ fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Hit, Tool
         flags.push("pinned".to_owned());
     }
     let memory = passage.memory();
-    Ok(Hit {
+    Ok(Some(Hit {
         id: passage.id().to_owned(),
         source: if memory.is_some() { HitSource::Memory } else { HitSource::Chunks },
         kind: memory.map(|memory| memory.kind),
@@ -110,19 +116,23 @@ fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Hit, Tool
         score: f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0,
         flags,
         explanation,
-    })
+    }))
 }
 
-/// The passage with the lines where it stands now: a log that changed since is read again first.
-fn current(store: &mut Store, passage: Passage) -> Result<Passage, ToolError> {
-    let Passage::Memory(row) = passage else { return Ok(passage) };
-    if !store.is_stale(&row.place.path)? {
-        return Ok(Passage::Memory(row));
-    }
+/// The passage as it stands now: a log that changed since is read again first. `None` when it is no longer there, or no longer
+/// holds a word of the query.
+fn current(store: &mut Store, request: &Request, passage: Passage) -> Result<Option<Passage>, ToolError> {
+    let Passage::Memory(row) = passage else { return Ok(Some(passage)) };
     // Another process may be writing; then the lines as they were are the best there is.
-    let _ = store.sync_log(&row.place.path);
-    let again = store.rows().by_id(&row.memory.id)?;
-    Ok(Passage::Memory(again.map_or(row, Box::new)))
+    if !store.is_stale(&row.place.path)? || store.sync_log(&row.place.path).is_err() {
+        return Ok(Some(Passage::Memory(row)));
+    }
+    let Some(again) = store.rows().by_id(&row.memory.id)? else { return Ok(None) };
+    let mut matches = again.memory.content == row.memory.content;
+    if !matches {
+        Matches::new(&request.query).visit(&again.memory.content, |_| matches = true);
+    }
+    Ok(matches.then(|| Passage::Memory(Box::new(again))))
 }
 
 fn explain(ranked: &Ranked) -> String {

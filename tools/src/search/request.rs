@@ -64,28 +64,39 @@ impl Request {
             min_score,
             max_tokens: max_tokens as usize,
             explain: input.explain,
-            narrowing: Narrowing {
-                kind: input.kind,
-                source: input.source,
-                session_id: input.session_id.clone(),
-                since: input.since.as_deref().map(|text| moment("since", text, NaiveTime::MIN)).transpose()?,
-                until: input.until.as_deref().map(|text| moment("until", text, END_OF_DAY)).transpose()?,
-                path: input.path.as_deref().map(relative_to_store),
-            },
+            narrowing: Narrowing::of(input)?,
         })
     }
 }
 
 impl Narrowing {
+    fn of(input: &SearchInput) -> Result<Self, ToolError> {
+        let since = input.since.as_deref().map(|text| moment("since", text, NaiveTime::MIN)).transpose()?;
+        let until = input.until.as_deref().map(|text| moment("until", text, END_OF_DAY)).transpose()?;
+        if since.is_some() && until.is_some() && since > until {
+            return Err(invalid("since is later than until, so that nothing can be found"));
+        }
+        let path = input.path.as_deref().map(relative_to_store).transpose()?;
+        Ok(Self { kind: input.kind, source: input.source, session_id: input.session_id.clone(), since, until, path })
+    }
+
     /// Whether anything is left out, so that more candidates are needed.
     pub(super) fn is_any(&self) -> bool {
+        !self.names().is_empty()
+    }
+
+    /// The arguments that leave something out.
+    pub(super) fn names(&self) -> Vec<&'static str> {
         let Self { kind, source, session_id, since, until, path } = self;
-        kind.is_some()
-            || source.is_some()
-            || session_id.is_some()
-            || since.is_some()
-            || until.is_some()
-            || path.is_some()
+        let set = [
+            ("type", kind.is_some()),
+            ("source", source.is_some()),
+            ("sessionId", session_id.is_some()),
+            ("since", since.is_some()),
+            ("until", until.is_some()),
+            ("path", path.is_some()),
+        ];
+        set.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
     }
 }
 
@@ -106,10 +117,18 @@ fn moment(field: &str, text: &str, time: NaiveTime) -> Result<i64, ToolError> {
     Ok(at.unix())
 }
 
-fn relative_to_store(path: &str) -> String {
-    let path = path.trim().replace('\\', "/");
-    let path = path.trim_start_matches("./").trim_end_matches('/');
-    path.strip_prefix(STORE_DIR).unwrap_or(path).trim_start_matches('/').to_owned()
+/// A file or folder as it is written in the index. Where it does not lie in the store there is nothing to find.
+fn relative_to_store(path: &str) -> Result<String, ToolError> {
+    let given = path.trim().replace('\\', "/");
+    let inside = given.trim_start_matches("./").trim_end_matches('/');
+    let inside = inside.strip_prefix(STORE_DIR).map_or(inside, |rest| rest.trim_start_matches('/'));
+    let is_outside = inside.starts_with('/') || inside.contains(':') || inside.split('/').any(|part| part == "..");
+    if is_outside {
+        return Err(invalid(&format!(
+            "path is {path:?}: give a file or folder of the store, such as {STORE_DIR}/notes"
+        )));
+    }
+    Ok(inside.to_owned())
 }
 
 fn invalid(text: &str) -> ToolError {
