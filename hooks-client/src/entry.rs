@@ -85,11 +85,13 @@ fn end_after(deadline: Duration) {
 }
 
 fn remember(command: Option<Command>, project: Option<PathBuf>) -> Result<Option<String>, Box<dyn Error>> {
+    let root = Request::from_environment(project).map_err(Box::<dyn Error>::from);
+    let root = root.and_then(|request| Ok(resolve(&request)?.root));
+    let layout = root.map(|root| STORE.get_or_init(|| Layout::new(&root)));
     // The input is read even when it is not wanted: a host that writes to a closed pipe reports a failed hook.
     let mut input = Vec::new();
     let read = io::stdin().take(INPUT_LIMIT).read_to_end(&mut input);
-    let root = resolve(&Request::from_environment(project)?)?.root;
-    let layout = STORE.get_or_init(|| Layout::new(&root));
+    let layout: &Layout = layout?;
     let loaded = settings::load(layout);
     if loaded.settings.disabled {
         return Ok(None);

@@ -9,11 +9,15 @@ use crate::forgotten;
 use crate::log_file;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
+use crate::private::strip_private;
 use crate::screen::Screen;
 use crate::store::{Place, Row, Rows, Store, StoreError};
 
 /// The longest text that is kept of one event, in bytes. Of a longer one its start and end stay.
 pub const LIMIT: usize = 64 * 1024;
+
+/// The longest text that is looked at whole, in bytes. A hook has a second.
+const REACH: usize = 16 * LIMIT;
 
 /// How long the same text of one session is the same memory, in seconds.
 const WINDOW: i64 = 60;
@@ -74,12 +78,13 @@ pub fn capture(store: &mut Store, draft: Draft, screen: &Screen) -> Result<Optio
 
 /// Takes out what is private or secret, and what is too long, of every text of a draft. `None` when nothing is left.
 pub fn prepare(draft: Draft, screen: &Screen) -> Option<Prepared> {
-    let cleaned = screen.clean(&draft.content);
+    let open = within_reach(&draft.content);
+    let cleaned = screen.clean(&open);
     let content = cleaned.text.trim();
     if content.is_empty() {
         return None;
     }
-    let content = shorten(content).into_owned();
+    let content = shorten(content, LIMIT).into_owned();
     let session_id = screen.clean(&draft.session_id).text.into_owned();
     let origin = draft.attributes.origin.map(|origin| screen.clean(&origin).text.into_owned());
     let (metadata, in_metadata) = screen.clean_fields(draft.attributes.metadata);
@@ -189,13 +194,21 @@ fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> 
     Some((entry.start_line, entry.end_line))
 }
 
-/// Keeps start and end of a text over [`LIMIT`], and says how much is gone.
-fn shorten(text: &str) -> Cow<'_, str> {
-    if text.len() <= LIMIT {
+/// What of a text is looked at for secrets: far more than is kept of it, so that none is kept because it was cut through.
+fn within_reach(text: &str) -> Cow<'_, str> {
+    if text.len() <= REACH {
         return Cow::Borrowed(text);
     }
-    let head = text.floor_char_boundary(LIMIT * 3 / 4);
-    let tail = text.ceil_char_boundary(text.len() - (LIMIT / 4 - 64));
+    Cow::Owned(shorten(&strip_private(text), REACH).into_owned())
+}
+
+/// Keeps start and end of a text over `limit` bytes, and says how much is gone.
+fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
+    if text.len() <= limit {
+        return Cow::Borrowed(text);
+    }
+    let head = text.floor_char_boundary(limit * 3 / 4);
+    let tail = text.ceil_char_boundary(text.len() - (limit / 4 - 64));
     let gone = text[head..tail].chars().count();
     Cow::Owned(format!("{}\n[… {gone} characters left out …]\n{}", &text[..head], &text[tail..]))
 }

@@ -67,11 +67,15 @@ impl Engine {
 
     /// Brings rows and chunks in step with every file that changed, and keeps what waits in the spool.
     pub fn refresh(&mut self) -> Result<ReindexOutput, ToolError> {
+        self.keep_waiting();
+        self.reindex_changed(&mut |_| {})
+    }
+
+    fn keep_waiting(&mut self) {
         if *self.store.access() == Access::Full {
             // What cannot be kept now waits on; it must not keep search from working.
             let _ = spool::drain(&mut self.store, SPOOLED);
         }
-        self.reindex_changed(&mut |_| {})
     }
 
     /// Whether memories can be saved.
@@ -132,6 +136,7 @@ impl Engine {
         input: &ReindexInput,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<ReindexOutput, ToolError> {
+        self.keep_waiting();
         self.reindex_as_asked(input, progress)
     }
 
