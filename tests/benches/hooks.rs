@@ -32,33 +32,30 @@ fn main() -> Outcome<()> {
     let memory = PathBuf::from(env!("CARGO_BIN_EXE_jikime-memory-under-test"));
     let binaries = Binaries { memory, hook: installed_hook()? };
     println!("jikime-hook: {} bytes\n", fs::metadata(&binaries.hook)?.len());
-
-    let noop = measure(runs, |_| Ok((Command::new(&floors.noop), String::new())))?;
-    println!("{:<44} {:>8} {:>8} {:>8} {:>9} {:>6}", "whole process", "p50 ms", "p95 ms", "p99 ms", "x no-op", "goal");
-    let report = |name: &str, times: &Times, goal: &str| {
-        let [p50, p95, p99] = [50, 95, 99].map(|percent| times.percentile(percent).as_secs_f64() * 1e3);
-        let ratio = times.percentile(50).as_secs_f64() / noop.percentile(50).as_secs_f64();
-        println!("{name:<44} {p50:>8.2} {p95:>8.2} {p99:>8.2} {ratio:>9.2} {goal:>6}");
-    };
-    report("a process that does nothing", &noop, "");
     let file = tempfile::tempdir()?;
     let line = file.path().join("log");
-    report("one that appends a line", &measure(runs, |_| Ok((floors.append(&line), String::new())))?, "");
-
-    let alone = Sandbox::new(binaries.clone());
-    let prompt = |sandbox: &Sandbox, n: usize| hook(sandbox, "memory-prompt-save", "UserPromptSubmit", "prompt", n);
-    report("memory-track", &measure(runs, |n| Ok(tracking(&alone, n)))?, "1.6");
-    report("memory-prompt-save, direct", &measure(runs, |n| Ok(prompt(&alone, n)))?, "6");
-    let served = Sandbox::new(binaries.clone());
+    let [alone, served, full] = [(); 3].map(|()| Sandbox::new(binaries.clone()));
+    fill(&full, memories)?;
     let mut client = served.serve(Era::Modern);
     client.call("memory_stats", serde_json::json!({})).map_err(|error| format!("{error:?}"))?;
-    report("memory-prompt-save, through the queue", &measure(runs, |n| Ok(prompt(&served, n)))?, "2");
+    let prompt = |sandbox: &Sandbox, n: usize| hook(sandbox, "memory-prompt-save", "UserPromptSubmit", "prompt", n);
+    let brief = format!("memory-load, {memories} memories");
+    let cases: [(&str, &str, Case<'_>); 6] = [
+        ("a process that does nothing", "", &|_| (Command::new(&floors.noop), String::new())),
+        ("one that appends a line", "", &|_| (floors.append(&line), String::new())),
+        ("memory-track", "1.6", &|n| tracking(&alone, n)),
+        ("memory-prompt-save, through the queue", "2", &|n| prompt(&served, n)),
+        ("memory-prompt-save, direct", "6", &|n| prompt(&alone, n)),
+        (&brief, "12", &|_| starting(&full)),
+    ];
+    let times = measure(runs, &cases.each_ref().map(|(.., case)| *case))?;
+    println!("{:<44} {:>8} {:>8} {:>8} {:>9} {:>6}", "whole process", "p50 ms", "p95 ms", "p99 ms", "x no-op", "goal");
+    for ((name, goal, _), times_of) in cases.iter().zip(&times) {
+        let [p50, p95, p99] = [50, 95, 99].map(|percent| times_of.percentile(percent).as_secs_f64() * 1e3);
+        let ratio = p50 / (times[0].percentile(50).as_secs_f64() * 1e3);
+        println!("{name:<44} {p50:>8.2} {p95:>8.2} {p99:>8.2} {ratio:>9.2} {goal:>6}");
+    }
     drop(client);
-
-    let full = Sandbox::new(binaries.clone());
-    fill(&full, memories)?;
-    let brief = measure(runs, |_| Ok(starting(&full)))?;
-    report(&format!("memory-load, {memories} memories"), &brief, "12");
 
     let floor = at_once(|process, _| (floors.append(&file.path().join(process.to_string())), String::new()))?;
     println!("\n{PROCESSES} at once x {EVENTS} events: {:<22} {:>8} {:>9} {:>6}", "", "s", "x append", "goal");
@@ -135,16 +132,24 @@ impl Times {
     }
 }
 
-fn measure(runs: usize, prepare: impl Fn(usize) -> Outcome<(Command, String)>) -> Outcome<Times> {
-    let mut times = Vec::with_capacity(runs);
+/// Makes the program to measure, and what it reads, for one of many runs.
+type Case<'c> = &'c dyn Fn(usize) -> (Command, String);
+
+/// Runs the cases in turn, so that what else the machine does is in all of them.
+fn measure<const N: usize>(runs: usize, cases: &[Case<'_>; N]) -> Outcome<[Times; N]> {
+    let mut times = [(); N].map(|()| Vec::with_capacity(runs));
     for n in 0..runs {
-        let (command, input) = prepare(n)?;
-        let started = Instant::now();
-        run(command, &input)?;
-        times.push(started.elapsed());
+        for (case, times) in cases.iter().zip(&mut times) {
+            let (command, input) = case(n);
+            let started = Instant::now();
+            run(command, &input)?;
+            times.push(started.elapsed());
+        }
     }
-    times.sort_unstable();
-    Ok(Times(times))
+    Ok(times.map(|mut times| {
+        times.sort_unstable();
+        Times(times)
+    }))
 }
 
 fn run(mut command: Command, input: &str) -> Outcome<()> {
