@@ -134,7 +134,7 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
         if prepared.redactions > 0 {
             rows.count("redactions", prepared.redactions)?;
         }
-        rows.refresh_session(&memory.session_id)
+        rows.add_to_session(&memory)
     });
     Ok(Captured::Saved { id: memory.id, place })
 }

@@ -39,7 +39,7 @@ impl FileLock {
                 return Err(LockError::Busy(path.to_owned()));
             }
             std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(5));
+            pause = (pause * 2).min(Duration::from_millis(1));
         }
     }
 }

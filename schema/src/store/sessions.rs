@@ -2,10 +2,31 @@
 
 use rusqlite::{Connection, params};
 
+use crate::memory::{Memory, MemoryType};
 use crate::tool_usage;
 
 /// Characters of a session's title.
 const TITLE: usize = 80;
+
+/// Brings the row of a session up to a memory that was just inserted. What comes last and is no tool use or summary only adds
+/// to the row; anything else has it derived anew.
+pub(super) fn add(db: &Connection, memory: &Memory) -> rusqlite::Result<()> {
+    let adds = match memory.kind {
+        MemoryType::UserPrompt => (1, 0),
+        MemoryType::Error => (0, 1),
+        MemoryType::ToolUsage | MemoryType::SessionSummary => return refresh(db, &memory.session_id),
+        _ => (0, 0),
+    };
+    // Without a title yet, this prompt may be it.
+    let added = db
+        .prepare_cached(
+            "UPDATE sessions SET ended_at = ?2, duration = unixepoch(?2) - unixepoch(started_at),
+                 prompts = prompts + ?3, errors = errors + ?4
+             WHERE id = ?1 AND ended_at <= ?2 AND (title IS NOT NULL OR ?3 = 0)",
+        )?
+        .execute(params![memory.session_id, memory.at.utc(), adds.0, adds.1])?;
+    if added == 0 { refresh(db, &memory.session_id) } else { Ok(()) }
+}
 
 /// Derives the row of one session anew; without memories it has none.
 pub(super) fn refresh(db: &Connection, session_id: &str) -> rusqlite::Result<()> {

@@ -205,6 +205,11 @@ fn save_stamp(rows: Rows<'_>, path: &str, stamp: Stamp, hash: &str) -> rusqlite:
 }
 
 impl Rows<'_> {
+    /// Brings the row of a session up to a memory that was just inserted.
+    pub(crate) fn add_to_session(&self, memory: &Memory) -> rusqlite::Result<()> {
+        sessions::add(self.0, memory)
+    }
+
     /// Derives the row of a session anew after its memories changed.
     pub(crate) fn refresh_session(&self, session_id: &str) -> rusqlite::Result<()> {
         sessions::refresh(self.0, session_id)
