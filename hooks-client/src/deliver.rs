@@ -119,12 +119,13 @@ impl Ladder<'_> {
     fn end_turn(&mut self, said: Option<(MemoryType, String)>) -> Result<(), StoreError> {
         let (layout, session_id) = (self.layout, self.session_id.clone());
         let mut said = said.map(|(kind, text)| self.draft(kind, text, self.now));
-        track::take(layout, &session_id, |taken| {
+        let taken = track::take(layout, &session_id, |taken| {
             let used = tool_usage::describe(&taken.files, &taken.commands);
             let used = used.map(|text| self.draft(MemoryType::ToolUsage, text, taken.at));
             self.keep(used.into_iter().chain(said.take()))
-        })?;
-        self.keep(said)
+        });
+        // A buffer that cannot be taken is told; what was said does not depend on it.
+        taken.and(self.keep(said))
     }
 
     /// What was decided, learned and fixed since the last compaction, before its words leave the context.
@@ -148,9 +149,18 @@ impl Ladder<'_> {
         }
         let project = self.layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let session_id = self.session_id.clone();
-        let request =
-            Request { project: &project, session_id: &session_id, occasion, problems, size: settings.brief_size };
-        let text = brief(self.store()?.rows(), &request)?;
+        let store = self.store()?;
+        // A store that is only read has no rows yet; what it says of that is all there is.
+        let mut problems = problems.clone();
+        problems.extend(store.require_writable().err().iter().map(ToString::to_string));
+        let request = Request {
+            project: &project,
+            session_id: &session_id,
+            occasion,
+            problems: &problems,
+            size: settings.brief_size,
+        };
+        let text = brief(store.rows(), &request)?;
         Ok(text.map(|text| add_context(Adds::SessionStart, &text)))
     }
 
@@ -205,7 +215,11 @@ impl Ladder<'_> {
     fn store(&mut self) -> Result<&mut Store, StoreError> {
         match &mut self.store {
             Some(store) => Ok(store),
-            none => Ok(none.insert(Store::open(self.layout.project(), Patience::Hook)?)),
+            none => {
+                let store = Store::open(self.layout.project(), Patience::Hook)?;
+                store.notes().iter().for_each(|note| hook_log::note(self.layout, note));
+                Ok(none.insert(store))
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Standard error stays empty, for hosts show it to people; faults go to the store's `hook.log`.
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::panic;
 use std::path::PathBuf;
@@ -34,15 +35,10 @@ static STORE: OnceLock<Layout> = OnceLock::new();
 
 /// Runs the client on the process's own arguments and input.
 pub fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1);
-    let name = arguments.next().unwrap_or_default();
-    let project = match (arguments.next().as_deref(), arguments.next()) {
-        (Some("--project"), Some(path)) => Some(PathBuf::from(path)),
-        _ => None,
-    };
+    let (name, project) = arguments(std::env::args_os().skip(1));
     match (name.as_str(), Command::parse(&name)) {
         (_, Some(command)) => run(Some(command), project),
-        ("", None) if !io::stdin().is_terminal() => run(None, None),
+        ("", None) if !io::stdin().is_terminal() => run(None, project),
         // Registered by hosts that are set up for meaning as well as words; there is nothing to make up for yet.
         ("embed-backfill", _) => {}
         ("--version" | "-V", _) => print(&format!("jikime-hook {}\n", env!("CARGO_PKG_VERSION"))),
@@ -53,6 +49,21 @@ pub fn main() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// The command, empty when there is none, and the project that was named.
+fn arguments(mut given: impl Iterator<Item = OsString>) -> (String, Option<PathBuf>) {
+    let (mut name, mut project) = (String::new(), None);
+    while let Some(argument) = given.next() {
+        let text = argument.to_string_lossy();
+        match text.strip_prefix("--project=") {
+            Some(path) => project = Some(PathBuf::from(path)),
+            None if text == "--project" => project = given.next().map(PathBuf::from),
+            None if name.is_empty() => name = text.into_owned(),
+            None => {}
+        }
+    }
+    (name, project)
 }
 
 /// Hands the event on standard input to `command`, or to the one that it is for.

@@ -2,6 +2,7 @@
 //!
 //! States facts and dates them; tells nobody what to do. Reads only `memory.db`, because a session begins before a server runs.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use rusqlite::OptionalExtension as _;
@@ -11,7 +12,7 @@ use crate::moment::Moment;
 use crate::queue::Recalled;
 use crate::store::{Filter, Row, Rows};
 
-/// Characters of one item; the rest is a search away.
+/// Characters of one item at most; the rest is a search away. A small brief has shorter ones.
 const ITEM: usize = 180;
 
 /// Items of one kind.
@@ -70,7 +71,7 @@ pub struct Request<'a> {
     pub project: &'a str,
     pub session_id: &'a str,
     pub occasion: Occasion,
-    /// Settings that were not understood. Told first: a session that is not remembered has no other way to learn it.
+    /// Why something is not as people expect. Told first: a session that is not remembered has no other way to learn it.
     pub problems: &'a [String],
     /// Characters at most.
     pub size: usize,
@@ -81,12 +82,12 @@ pub fn brief(rows: Rows<'_>, request: &Request<'_>) -> rusqlite::Result<Option<S
     let Request { project, session_id, occasion, problems, size } = *request;
     let open = format!("<memory-context project=\"{}\" source=\"{}\">\n", attribute(project), occasion.as_str());
     let close = "</memory-context>";
-    let mut text = Budget { text: open, left: size.saturating_sub(close.len()) };
+    let mut text = Budget { text: open, left: size.saturating_sub(close.len()), item: ITEM.min(size / 5) };
     text.left = text.left.saturating_sub(text.text.chars().count());
     text.line("From the record of earlier work in this project; memory_search finds more.");
     let before = text.text.len();
     for problem in problems {
-        text.line(&format!("Settings of this memory: {}", plain(problem)));
+        text.line(&format!("Problem of this memory: {}", plain(problem)));
     }
     if occasion == Occasion::Compact {
         this_session(rows, session_id, &mut text)?;
@@ -144,6 +145,7 @@ fn concluded(rows: Rows<'_>, told: Option<&str>, text: &mut Budget) -> rusqlite:
         }
         let is_told = |row: &Row| row.memory.kind == MemoryType::Error && told == Some(row.memory.session_id.as_str());
         found.retain(|row| row.superseded_by.is_none() && !is_told(row));
+        found.sort_by_key(|row| Reverse(row.memory.at));
         found.truncate(ITEMS);
         section(title, found.iter(), text);
     }
@@ -153,7 +155,7 @@ fn concluded(rows: Rows<'_>, told: Option<&str>, text: &mut Budget) -> rusqlite:
 fn section<'r>(title: &str, rows: impl Iterator<Item = &'r Row>, text: &mut Budget) {
     let mut first = true;
     for row in rows {
-        let item = format!("- {} ({})", plain(&row.memory.content), row.memory.at.date());
+        let item = format!("- {} ({})", shortened(&row.memory.content, text.item), row.memory.at.date());
         let heading = if first { format!("{title}:\n") } else { String::new() };
         if !text.line(&format!("{heading}{item}")) {
             return;
@@ -171,11 +173,12 @@ struct LastSession {
 }
 
 impl Rows<'_> {
-    /// The session that ended last, other than `session_id`.
+    /// The session other than `session_id` that ended last, of those that have something to tell.
     fn last_session(&self, session_id: &str) -> rusqlite::Result<Option<LastSession>> {
         let sql =
             "SELECT ended_at, title, files, (SELECT utc_offset FROM memories WHERE session_id = sessions.id LIMIT 1)
-                   FROM sessions WHERE id <> ?1 ORDER BY ended_at DESC LIMIT 1";
+                   FROM sessions WHERE id <> ?1 AND (title IS NOT NULL OR files <> '[]')
+                   ORDER BY ended_at DESC, started_at DESC LIMIT 1";
         let read = |row: &rusqlite::Row<'_>| {
             let ended: String = row.get(0)?;
             let files: String = row.get(2)?;
@@ -195,6 +198,8 @@ impl Rows<'_> {
 struct Budget {
     text: String,
     left: usize,
+    /// Characters of one item.
+    item: usize,
 }
 
 impl Budget {
@@ -212,8 +217,12 @@ impl Budget {
 
 /// One line of text that cannot be taken for markup of ours.
 fn plain(text: &str) -> String {
+    shortened(text, ITEM)
+}
+
+fn shortened(text: &str, limit: usize) -> String {
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut short: String = folded.chars().filter(|c| !c.is_control()).take(ITEM).collect();
+    let mut short: String = folded.chars().filter(|c| !c.is_control()).take(limit).collect();
     if short.chars().count() < folded.chars().count() {
         short.push('…');
     }
@@ -313,14 +322,26 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_were_not_understood_are_told_first() {
+    fn what_is_newest_comes_first_whatever_its_kind() {
+        let project = tempfile::tempdir().unwrap();
+        let mut memories = vec![("old", MemoryType::Preference, "Answers in Korean"); 1];
+        let preferences = ["Short answers", "Tests first", "Tabs", "Small commits"];
+        memories.extend(preferences.map(|text| ("old", MemoryType::Preference, text)));
+        memories.push(("new", MemoryType::Convention, "Errors are thiserror enums"));
+        let store = store_with(&project, &memories);
+        let text = told(&store, "p", "s", Occasion::Startup, 2_000).unwrap();
+        assert!(text.contains("Preferred and agreed:\n- Errors are thiserror enums"), "{text}");
+    }
+
+    #[test]
+    fn problems_are_told_first() {
         let project = tempfile::tempdir().unwrap();
         let store = store_with(&project, &[]);
         let problems = ["memory.toml: line 2: <what>".to_owned()];
         let request =
             Request { project: "p", session_id: "s", occasion: Occasion::Startup, problems: &problems, size: 2_000 };
         let text = brief(store.rows(), &request).unwrap().unwrap();
-        assert!(text.contains("\nSettings of this memory: memory.toml: line 2: ‹what›\n"), "{text}");
+        assert!(text.contains("\nProblem of this memory: memory.toml: line 2: ‹what›\n"), "{text}");
     }
 
     #[test]

@@ -80,8 +80,7 @@ pub struct Loaded {
 
 /// Reads the settings of a project as this process sees them.
 pub fn load(layout: &Layout) -> Loaded {
-    let files = user_file().into_iter().chain([layout.settings()]);
-    combine(files, |name| std::env::var(name).ok())
+    combine(user_file().as_deref(), &layout.settings(), |name| std::env::var(name).ok())
 }
 
 /// The user's own file, whether it is there or not.
@@ -92,17 +91,21 @@ pub fn user_file() -> Option<PathBuf> {
     Some(directory.join("jikime-memory").join("memory.toml"))
 }
 
-fn combine(files: impl IntoIterator<Item = PathBuf>, variable: impl Fn(&str) -> Option<String>) -> Loaded {
+fn combine(user: Option<&Path>, project: &Path, variable: impl Fn(&str) -> Option<String>) -> Loaded {
     let mut layers = Layers::default();
-    for path in files {
-        layers.add_file(&path);
-    }
+    user.into_iter().for_each(|path| layers.add_file(path));
+    let is_allowed = layers.settings.capture;
+    layers.add_file(project);
+    // A project comes from anywhere: it may turn capture off, and not on again when its user does not want it.
+    layers.settings.capture &= is_allowed;
     for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
         if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
             layers.set(key, &Value::String(value.into()), &name);
         }
     }
-    let is_set = |name: &str| variable(name).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
+    let off = ["", "0", "false", "no", "off"];
+    let is_set =
+        |name: &str| variable(name).is_some_and(|value| !off.iter().any(|off| value.trim().eq_ignore_ascii_case(off)));
     layers.settings.disabled = is_set("JIKIME_MEMORY_DISABLED");
     // The host's own switch for people who want no record of their prompts.
     layers.settings.capture &= !is_set("CLAUDE_CODE_SKIP_PROMPT_HISTORY");
@@ -138,6 +141,7 @@ impl Layers {
         match KEYS.iter().find(|key| key.name == name) {
             Some(key) => self.set(key, value, place),
             None => {
+                self.in_doubt |= may_mean_a_guard(name, value);
                 let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
                 self.problems.push(format!("{place}: no setting {name}; there is {}", known.join(", ")));
             }
@@ -185,6 +189,13 @@ impl Settings {
         }
         Some(())
     }
+}
+
+/// Whether somebody may have meant to say what may be kept: other capitals, or a table around it.
+fn may_mean_a_guard(name: &str, value: &Value<'_>) -> bool {
+    let is_guard = KEYS.iter().any(|key| key.guards && key.name.eq_ignore_ascii_case(name.trim()));
+    let inside = value.as_table().into_iter().flatten();
+    is_guard || inside.into_iter().any(|(name, value)| may_mean_a_guard(name.as_ref(), value.as_ref()))
 }
 
 fn read(path: &Path) -> io::Result<String> {

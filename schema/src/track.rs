@@ -2,13 +2,15 @@
 //!
 //! Lines are appended and taken under a lock on the buffer itself, so that a use noted while the buffer is taken is kept.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::database::Patience;
 use crate::hook::Use;
 use crate::layout::{Layout, private_file};
 use crate::moment::Moment;
@@ -62,7 +64,20 @@ pub fn append(
         serde_json::to_vec(&Line { at: at.rfc3339(), file, command }).map_err(|error| fault(error.into()))?;
     json.push(b'\n');
     let mut buffer = private_file().append(true).create(true).open(&path).map_err(fault)?;
-    buffer.lock().and_then(|()| buffer.write_all(&json)).map_err(fault)
+    lock(&buffer).and_then(|()| buffer.write_all(&json)).map_err(fault)
+}
+
+/// Waits for those who note or take at the same time, which they do in microseconds, but not for one that hangs.
+fn lock(buffer: &File) -> io::Result<()> {
+    let deadline = Instant::now() + Patience::Hook.limit();
+    loop {
+        match buffer.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(Duration::from_micros(100)),
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Ok(()) => return Ok(()),
+        }
+    }
 }
 
 /// Hands what the buffer holds to `keep`, and empties it when that succeeds. An empty buffer is not handed over.
@@ -77,7 +92,7 @@ pub fn take<E: From<StoreError>>(
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(fault)?,
     };
-    buffer.lock().map_err(fault)?;
+    lock(&buffer).map_err(fault)?;
     let text = whole(&mut buffer).map_err(fault)?;
     if let Some(taken) = parse(&text) {
         keep(taken)?;

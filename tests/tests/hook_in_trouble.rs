@@ -128,6 +128,23 @@ fn while_another_process_holds_the_store() {
 }
 
 #[test]
+fn while_another_process_holds_the_buffer() {
+    let sandbox = sandbox!();
+    let edit = sandbox.event("PostToolUse.Edit");
+    sandbox.run_hook("memory-track", &edit.to_string()).success();
+    let buffer = fs::read_dir(sandbox.store().join("track")).unwrap().next().unwrap().unwrap().path();
+    let lock = fs::File::options().append(true).open(buffer).unwrap();
+    lock.lock().unwrap();
+    let mut stop = sandbox.event("Stop");
+    stop["session_id"] = edit["session_id"].clone();
+    sandbox.run_hook("memory-complete", &stop.to_string()).success().printed_nothing().complained_of_nothing();
+    assert!(sandbox.logs().contains("**Assistant Response**") && !sandbox.logs().contains("**Tool Usage**"));
+    lock.unlock().unwrap();
+    sandbox.run_hook("memory-save", &stop.to_string().replace("\"Stop\"", "\"SessionEnd\"")).success();
+    assert!(sandbox.logs().contains("**Tool Usage**: Files modified: notes.txt"), "{}", sandbox.logs());
+}
+
+#[test]
 fn while_another_process_writes_to_the_database() {
     let sandbox = sandbox!();
     sandbox.run_cli(["save", "decision", "there is a store"]).success();
@@ -153,6 +170,11 @@ fn with_a_database_that_is_none_of_ours(#[case] bytes: Vec<u8>, #[case] is_rebui
     all_end_well(&sandbox);
     let is_kept = sandbox.logs().contains("**User Prompt**: RIG-HELLO");
     assert_eq!((is_kept, spooled(&sandbox) > 0), (is_rebuilt, !is_rebuilt), "{}", sandbox.logs());
+    let faults = fs::read_to_string(sandbox.store().join("hook.log")).unwrap();
+    assert_eq!(faults.contains("set aside as memory.db.damaged-"), is_rebuilt, "{faults}");
+    let start = sandbox.event("SessionStart.startup").to_string();
+    let brief = sandbox.run_hook("memory-load", &start).success().stdout.clone();
+    assert_eq!(brief.contains("the store is read-only"), !is_rebuilt, "{brief}");
 }
 
 /// The header of a database of ours that a later version made.

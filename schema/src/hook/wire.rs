@@ -52,9 +52,11 @@ pub struct WireError {
 }
 
 impl Payload {
-    /// Reads a payload.
+    /// Reads a payload. Text that was cut through a character comes as half of it, which JSON refuses; it is read with a mark in
+    /// that place rather than not at all.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
-        serde_json::from_slice(bytes).map_err(|error| {
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&mended(bytes))).map_err(|error| {
             let what = match error.classify() {
                 Category::Eof => "it ends too early",
                 Category::Data => "it is no object",
@@ -62,6 +64,42 @@ impl Payload {
             };
             WireError { what, line: error.line(), column: error.column() }
         })
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The text with U+FFFD for bytes that are not UTF-8 and for escaped halves of surrogate pairs.
+fn mended(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut mended = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(at) = rest.find('\\') {
+        mended.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = match (surrogate(rest), surrogate(rest.get(6..).unwrap_or_default())) {
+            (Some(true), Some(false)) => 12,
+            (Some(_), _) => {
+                mended.push('\u{fffd}');
+                rest = &rest[6..];
+                continue;
+            }
+            // Any other escape, the backslash with what it escapes.
+            (None, _) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        mended.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    mended + rest
+}
+
+/// Whether a text begins with an escaped surrogate: the first half of a pair (`true`) or the second.
+fn surrogate(text: &str) -> Option<bool> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(true),
+        0xdc00..=0xdfff => Some(false),
+        _ => None,
     }
 }
 
@@ -73,7 +111,19 @@ pub(crate) fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(deserializ
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
+
+    #[rstest]
+    #[case::first_half(br#"{"prompt": "cut \ud83d"}"#, "cut \u{fffd}")]
+    #[case::second_half(br#"{"prompt": "\ude00 \\ud83d \\\ud83d end"}"#, "\u{fffd} \\ud83d \\\u{fffd} end")]
+    #[case::a_whole_pair_beside_it(br#"{"prompt": "\ud83d\ude00\ud83d"}"#, "\u{1f600}\u{fffd}")]
+    #[case::no_utf_8(b"{\"prompt\": \"cut \xed\x95\"}", "cut \u{fffd}")]
+    #[case::byte_order_mark(b"\xef\xbb\xbf{\"prompt\": \"x\"}", "x")]
+    fn a_text_that_was_cut_through_a_character_is_read(#[case] payload: &[u8], #[case] prompt: &str) {
+        assert_eq!(Payload::parse(payload).unwrap().prompt.as_deref(), Some(prompt));
+    }
 
     #[test]
     fn a_fault_in_a_payload_is_told_without_its_words() {

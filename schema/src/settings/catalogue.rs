@@ -22,7 +22,8 @@ pub(super) const KEYS: [Key; 6] = [
         variable: Some("JIKIME_CAPTURE"),
         values: "`true` or `false`",
         default: "`true`",
-        meaning: "Whether hooks remember events. What was remembered is found either way, and `memory_save` goes on.",
+        meaning: "Whether hooks remember events. What was remembered is found either way, and `memory_save` goes on. \
+                  A project's file can turn it off, but not on when the user's turns it off.",
         guards: true,
     },
     Key {

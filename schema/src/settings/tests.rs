@@ -11,8 +11,9 @@ fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Loaded {
         }
         path
     });
-    let mut loaded =
-        combine(files, |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()));
+    let mut loaded = combine(Some(&files[0]), &files[1], |name| {
+        variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+    });
     for problem in &mut loaded.problems {
         *problem = problem.replace(&format!("{}/", directory.path().display()), "");
     }
@@ -27,8 +28,8 @@ fn without_any_setting_the_defaults_hold() {
 
 #[test]
 fn the_later_wins_and_lists_add_up() {
-    let user = "brief = \"off\"\nbrief_size = 500\ncapture = false\nexclude = [\"a\"]";
-    let project = "brief = \"compact-only\"\ncapture = true\nexclude = [\"b\"]\nredact = ['ACME-\\d+']";
+    let user = "brief = \"off\"\nbrief_size = 500\nexclude = [\"a\"]";
+    let project = "brief = \"compact-only\"\nexclude = [\"b\"]\nredact = ['ACME-\\d+']";
     let Loaded { settings, problems, .. } =
         loaded(user, project, &[("JIKIME_BRIEF_SIZE", "800"), ("JIKIME_RECALL", "on")]);
     let expected = Settings {
@@ -42,10 +43,20 @@ fn the_later_wins_and_lists_add_up() {
     assert_eq!((settings, problems), (expected, vec![]));
 }
 
+#[test]
+fn a_project_turns_capture_off_and_not_on() {
+    let captures =
+        |user: &str, project: &str, variables: &[(&str, &str)]| loaded(user, project, variables).settings.capture;
+    assert!(!captures("", "capture = false", &[]));
+    assert!(!captures("capture = false", "capture = true", &[]));
+    assert!(captures("capture = false", "", &[("JIKIME_CAPTURE", "on")]));
+}
+
 #[rstest]
 #[case::off("JIKIME_CAPTURE", "off", false, false)]
 #[case::no_history("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "1", false, false)]
 #[case::history("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "0", true, false)]
+#[case::not_disabled("JIKIME_MEMORY_DISABLED", "No", true, false)]
 #[case::disabled("JIKIME_MEMORY_DISABLED", "1", true, true)]
 #[case::empty("JIKIME_CAPTURE", "", true, false)]
 fn the_environment_turns_things_off(
@@ -66,6 +77,8 @@ const STOPPED: &str = "nothing is captured until this is mended";
 #[case::wrong_word("brief = \"sometimes\"", &["project.toml: brief must be `\"on\"`, `\"compact-only\"` or `\"off\"`"], true)]
 #[case::out_of_range("brief_size = 10", &["project.toml: brief_size must be a number from 200 to 9000"], true)]
 #[case::no_pattern("redact = ['(']", &["the pattern"], false)]
+#[case::capitals("Capture = true", &["project.toml: no setting Capture"], false)]
+#[case::in_a_table("[memory]\ncapture = true", &["project.toml: no setting memory"], false)]
 #[case::of_a_later_version("colour = \"red\"", &["project.toml: no setting colour; there is capture, brief, brief_size, recall, exclude, redact"], true)]
 fn what_is_not_understood_is_told_and_never_captures_against_a_wish(
     #[case] text: &str,
@@ -86,6 +99,6 @@ fn a_file_that_is_too_large_or_cannot_be_read_stops_capture() {
     let large = format!("redact = [{}]", "'x',".repeat(20_000));
     assert!(!loaded("", &large, &[]).settings.capture);
     let directory = tempfile::tempdir().unwrap();
-    let loaded = combine([directory.path().to_owned()], |_| None);
+    let loaded = combine(None, directory.path(), |_| None);
     assert!(!loaded.settings.capture && loaded.problems.len() == 2, "{loaded:?}");
 }

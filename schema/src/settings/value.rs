@@ -15,8 +15,8 @@ pub(super) fn word<'v>(value: &'v Value<'_>) -> Option<&'v str> {
 pub(super) fn switch(value: &Value<'_>) -> Option<bool> {
     match (value, word(value)) {
         (Value::Boolean(on), _) => Some(*on),
-        (_, Some("on" | "true" | "1")) => Some(true),
-        (_, Some("off" | "false" | "0")) => Some(false),
+        (_, Some("on" | "true" | "yes" | "1")) => Some(true),
+        (_, Some("off" | "false" | "no" | "0")) => Some(false),
         _ => None,
     }
 }
