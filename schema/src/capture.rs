@@ -181,9 +181,12 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Place, StoreEr
     Ok(Place { path: name, start_line, end_line })
 }
 
-/// The lines of an entry that the log already holds. Parses only when its first line stands in the log at all.
+/// The lines of an entry that the log already holds. Parses only when what tells it apart stands in the log at all: its id
+/// or, as an event carries none, its first line.
 fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> {
-    memchr::memmem::find(bytes, first_line(memory, kind).as_bytes())?;
+    let event = kind != LogKind::LongTerm && memory.kind.is_session_data();
+    let mark = if event { first_line(memory, kind) } else { memory.id.to_string() };
+    memchr::memmem::find(bytes, mark.as_bytes())?;
     let parsed = parse(&String::from_utf8_lossy(bytes), kind);
     let entry = parsed.entries.into_iter().find(|entry| entry.memory.id == memory.id)?;
     Some((entry.start_line, entry.end_line))

@@ -104,6 +104,20 @@ fn a_crash_between_log_and_row_is_mended_by_doing_it_again() {
 }
 
 #[test]
+fn a_crash_before_the_row_is_mended_although_the_log_writes_the_time_in_the_old_form() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let saved = id(capture(&mut store, draft(MemoryType::Decision, 0, "use redis")).unwrap());
+    let seq = store.rows().by_id(&saved).unwrap().unwrap().seq;
+    store.transact(|rows| rows.delete(seq)).unwrap();
+    let log = store.layout().file("2026-01-28.md");
+    let text = fs::read_to_string(&log).unwrap();
+    fs::write(&log, text.replace("\"at\":\"2026-01-28T", "\"at\":\"")).unwrap();
+    assert_eq!(id(capture(&mut store, draft(MemoryType::Decision, 0, "use redis")).unwrap()), saved);
+    assert_eq!(entries(&store), 1);
+}
+
+#[test]
 fn nothing_secret_or_private_reaches_any_file() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);

@@ -65,6 +65,9 @@ pub fn insertion(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
     if file[at..].starts_with(b"#") {
         bytes.push(b'\n');
     }
+    if has_windows_lines(file) {
+        bytes = with_windows_lines(&bytes);
+    }
     Splice { start: at, end: at, bytes, lines }
 }
 
@@ -124,6 +127,17 @@ fn blank_before(file: &[u8], at: usize) -> bool {
 fn last_mark(file: &[u8]) -> Option<SessionMark> {
     let marks = file.rsplit(|byte| *byte == b'\n').filter(|line| line.starts_with(b"<!-- session "));
     marks.filter_map(|line| std::str::from_utf8(line).ok()).find_map(SessionMark::parse)
+}
+
+/// Whether the file's lines end as on Windows, by its first.
+fn has_windows_lines(file: &[u8]) -> bool {
+    file.split_inclusive(|byte| *byte == b'\n').next().is_some_and(|line| line.ends_with(b"\r\n"))
+}
+
+/// Our lines hold no carriage return of their own, since a text's is written as a reference.
+fn with_windows_lines(bytes: &[u8]) -> Vec<u8> {
+    let parts: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    parts.join(&b"\r\n"[..])
 }
 
 fn lines_in(bytes: &[u8]) -> usize {
