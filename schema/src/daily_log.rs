@@ -3,12 +3,14 @@
 //! Text in, entries out, and back: nothing here touches a file. The same grammar serves `MEMORY.md`, where only entries
 //! that carry our comment are memories and all else is a person's prose.
 
+mod adopt;
 mod comment;
 mod edit;
 mod escape;
 mod parse;
 mod render;
 
+pub(crate) use adopt::adopt;
 pub use edit::{Splice, insertion, removal};
 pub use parse::parse;
 pub(crate) use render::first_line;

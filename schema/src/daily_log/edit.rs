@@ -52,7 +52,7 @@ pub fn insertion(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
     };
     if chronological && last_mark(&file[..at]) != Some(SessionMark::of(memory)) {
         preamble.push_str(if at > 0 && !blank_before(file, at) || file.is_empty() { "\n" } else { "" });
-        preamble.push_str(&SessionMark::of(memory).render(&memory.at.offset()));
+        preamble.push_str(&SessionMark::of(memory).to_comment());
         preamble.push('\n');
     }
     let unterminated = at > 0 && file[at - 1] != b'\n';
@@ -130,12 +130,12 @@ fn last_mark(file: &[u8]) -> Option<SessionMark> {
 }
 
 /// Whether the file's lines end as on Windows, by its first.
-fn has_windows_lines(file: &[u8]) -> bool {
+pub(super) fn has_windows_lines(file: &[u8]) -> bool {
     file.split_inclusive(|byte| *byte == b'\n').next().is_some_and(|line| line.ends_with(b"\r\n"))
 }
 
 /// Our lines hold no carriage return of their own, since a text's is written as a reference.
-fn with_windows_lines(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn with_windows_lines(bytes: &[u8]) -> Vec<u8> {
     let parts: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     parts.join(&b"\r\n"[..])
 }
