@@ -64,7 +64,8 @@ pub struct Parsed {
 /// A memory and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The memory itself.
+    /// The memory itself. Its id is the one that the entry lays claim to, unique in this file; where an entry of another file
+    /// has the better claim, the store gives it [`MemoryId::of_copy`](crate::memory::MemoryId::of_copy).
     pub memory: Memory,
     /// Its first line, from 1.
     pub start_line: usize,

@@ -118,8 +118,9 @@ impl Fields {
         format!("<!-- {} -->", json.replace('<', "\\u003c").replace('>', "\\u003e"))
     }
 
+    /// The id that the entry lays claim to. Whether it is a copy is not for its comment to say.
     pub(super) fn id(&self) -> Option<MemoryId> {
-        self.id.as_deref().and_then(MemoryId::parse)
+        self.id.as_deref().and_then(MemoryId::parse).map(|id| id.claim())
     }
 
     pub(super) fn kind(&self) -> Option<MemoryType> {

@@ -140,7 +140,7 @@ fn read(row: &SqlRow<'_>, screen: &Screen) -> rusqlite::Result<Old> {
     let (dated, at) = (at.is_some(), at.unwrap_or_else(Moment::now));
     let (session_id, content) = (session.text.into_owned(), cleaned.text.into_owned());
     let id = match MemoryId::parse(&text(0)?) {
-        Some(given) if !kind.is_session_data() => given,
+        Some(given) if !kind.is_session_data() => given.claim(),
         _ => MemoryId::derive(&session_id, kind, &at, &content, 0),
     };
     let attributes = Attributes { metadata, ..Attributes::default() };

@@ -108,6 +108,26 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([id.as_str()], read).optional()
     }
 
+    /// The memories whose entries carry an id: the one that has it and, with ids of copies, those that stand elsewhere.
+    pub(crate) fn claimants(&self, claim: &MemoryId) -> rusqlite::Result<Vec<Row>> {
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1 OR (id > ?2 AND id < ?3)");
+        let stem = claim.stem();
+        // The character after the dot that begins what tells a copy.
+        let bounds = params![claim.as_str(), format!("{stem}."), format!("{stem}/")];
+        let mut statement = self.0.prepare_cached(&sql)?;
+        let found = statement.query_map(bounds, read)?.collect::<rusqlite::Result<Vec<Row>>>()?;
+        let claims = |row: &Row| row.memory.id == *claim || row.memory.id == claim.of_copy(&row.place.path);
+        Ok(found.into_iter().filter(claims).collect())
+    }
+
+    /// Gives a memory another id. Nothing else of it changes, so what was derived from it stays.
+    pub(crate) fn rename(&self, seq: i64, id: &MemoryId) -> rusqlite::Result<()> {
+        self.0
+            .prepare_cached("UPDATE memories SET id = ?2 WHERE seq = ?1")?
+            .execute(params![seq, id.as_str()])
+            .map(drop)
+    }
+
     /// At most two ids that begin so, in their order.
     pub fn ids_beginning_with(&self, beginning: &str) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT id FROM memories WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2";
