@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::daily_log::{LogKind, first_line, insertion, parse};
+use crate::daily_log::{LONG_TERM_FILE, LogKind, first_line, insertion, parse};
 use crate::forgotten;
 use crate::log_file;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
@@ -108,7 +108,7 @@ impl Prepared {
 /// Doing it again changes nothing: the id says that it is there, and so does the log when the row is missing.
 pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreError> {
     store.require_writable()?;
-    let memory = prepared.memory();
+    let mut memory = prepared.memory();
     let kind = match prepared.draft.destination {
         Destination::DailyLog => LogKind::Daily(memory.at.date()),
         Destination::LongTerm => LogKind::LongTerm,
@@ -117,7 +117,7 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
     if prepared.delivery == Delivery::Replay && forgotten::holds(store.layout(), &memory.content)? {
         return Ok(Captured::Forgotten);
     }
-    if let Some(row) = duplicate(store.rows(), &memory, kind)? {
+    if let Some(row) = duplicate(store.rows(), &mut memory, kind)? {
         return Ok(Captured::Duplicate(Box::new(row)));
     }
     let place = write(store, &memory, kind)?;
@@ -144,14 +144,24 @@ impl Prepared {
 
 /// The memory that this text already is: the same event, the same text a moment ago in this session, an answer that nobody
 /// has said anything after (hosts end a turn again when a hook or a background task made it go on), or, for what was concluded,
-/// the same conclusion at any time.
-fn duplicate(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::Result<Option<Row>> {
-    if let Some(row) = rows.by_id(&memory.id)? {
-        return Ok(Some(row));
+/// the same conclusion at any time. What is to be long-term memory is none while only a log holds it.
+fn duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Result<Option<Row>> {
+    let long_term = kind == LogKind::LongTerm;
+    for ordinal in 0.. {
+        memory.id = MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, ordinal);
+        match rows.by_id(&memory.id)? {
+            // A log of this very second holds it, so that the id is taken.
+            Some(row) if long_term && row.place.path != LONG_TERM_FILE => {}
+            Some(row) => return Ok(Some(row)),
+            None => break,
+        }
     }
     let bound = |seconds| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
-    if let Some(row) = rows.duplicate(memory, &bound(-WINDOW), &bound(WINDOW))? {
-        return Ok(Some(row).filter(|row| kind != LogKind::LongTerm || row.place.path == kind.file_name()));
+    let places = if long_term { &[true][..] } else { &[false, true] };
+    for in_long_term in places {
+        if let Some(row) = rows.duplicate(memory, *in_long_term, &bound(-WINDOW), &bound(WINDOW))? {
+            return Ok(Some(row));
+        }
     }
     if memory.kind == MemoryType::AssistantResponse && !memory.session_id.is_empty() {
         return Ok(rows
@@ -161,8 +171,7 @@ fn duplicate(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::Result
     if memory.kind.is_session_data() {
         return Ok(None);
     }
-    let known = rows.same_conclusion(memory)?;
-    Ok(known.filter(|row| (row.place.path == LogKind::LongTerm.file_name()) == (kind == LogKind::LongTerm)))
+    rows.same_conclusion(memory, long_term)
 }
 
 /// Puts the entry into its log, unless a crash left it there without its row.

@@ -74,6 +74,36 @@ fn the_same_text_again_is_one_memory_for_a_while(
     assert_eq!(entries(&store), memories);
 }
 
+#[rstest]
+#[case::in_the_same_second(0)]
+#[case::within_a_minute(30)]
+#[case::an_hour_later(3600)]
+fn what_a_log_holds_is_long_term_memory_only_when_it_is_written_there_and_then_once(#[case] later: i64) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let logged = draft(MemoryType::Decision, 0, "use redis");
+    let kept = Draft { destination: Destination::LongTerm, ..draft(MemoryType::Decision, later, "use redis") };
+    let first = id(capture(&mut store, logged.clone()).unwrap());
+    let Some(Captured::Saved { id: second, place }) = capture(&mut store, kept.clone()).unwrap() else {
+        panic!("it is in no file of long-term memory yet")
+    };
+    assert_eq!(place.path, "MEMORY.md");
+    assert_ne!(first, second);
+    for seconds in [0, 1, 2, 3600] {
+        for draft in [&kept, &logged] {
+            let at = Moment::from_unix(draft.at.unix() + seconds, Some(32_400)).unwrap();
+            let again = capture(&mut store, Draft { at, ..draft.clone() }).unwrap().unwrap();
+            assert!(matches!(again, Captured::Duplicate(_)), "{again:?}");
+        }
+    }
+    for path in store.changed_logs().unwrap() {
+        store.sync_log(&path).unwrap();
+    }
+    assert_eq!(store.rows().by_id(&first).unwrap().unwrap().place.path, "2026-01-28.md");
+    assert_eq!(store.rows().by_id(&second).unwrap().unwrap().place.path, "MEMORY.md");
+    assert_eq!(entries(&store), 2);
+}
+
 #[test]
 fn an_answer_again_without_a_prompt_in_between_is_no_second_memory() {
     let project = tempfile::tempdir().unwrap();
