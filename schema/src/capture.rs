@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::{Map, Value};
+
 use crate::daily_log::{LONG_TERM_FILE, LogKind, first_line, insertion, parse};
 use crate::forgotten;
 use crate::log_file;
@@ -14,6 +16,12 @@ use crate::store::{Place, Row, Rows, Store, StoreError};
 
 /// The longest text that is kept of one event, in bytes. Of a longer one its start and end stay.
 pub const LIMIT: usize = 64 * 1024;
+
+/// The longest metadata that is kept of one memory, in bytes of JSON.
+pub const METADATA_LIMIT: usize = 16 * 1024;
+
+/// How deep metadata may be nested, itself included.
+pub const METADATA_DEPTH: usize = 16;
 
 /// How long the same text of one session is the same memory, in seconds.
 const WINDOW: i64 = 60;
@@ -82,10 +90,32 @@ pub fn prepare(draft: Draft, screen: &Screen) -> Option<Prepared> {
     let content = shorten(content).into_owned();
     let session_id = screen.clean(&draft.session_id).text.into_owned();
     let origin = draft.attributes.origin.map(|origin| screen.clean(&origin).text.into_owned());
-    let (metadata, in_metadata) = screen.clean_fields(draft.attributes.metadata);
+    let metadata = match refusal(&draft.attributes.metadata) {
+        Some(reason) => Map::from_iter([("metadata_left_out".to_owned(), reason.into())]),
+        None => draft.attributes.metadata,
+    };
+    let (metadata, in_metadata) = screen.clean_fields(metadata);
     let attributes = Attributes { origin, metadata, ..draft.attributes };
     let redactions = cleaned.count + in_metadata;
     Some(Prepared { draft: Draft { session_id, content, attributes, ..draft }, redactions, delivery: Delivery::Live })
+}
+
+/// Why metadata is not kept, in words, or `None` when it is.
+pub fn refusal(metadata: &Map<String, Value>) -> Option<String> {
+    if 1 + metadata.values().map(depth).max().unwrap_or_default() > METADATA_DEPTH {
+        return Some(format!("nested deeper than {METADATA_DEPTH} levels"));
+    }
+    let bytes = serde_json::to_string(metadata).map_or(usize::MAX, |json| json.len());
+    (bytes > METADATA_LIMIT).then(|| format!("{bytes} bytes, at most {METADATA_LIMIT} are kept"))
+}
+
+/// Levels of objects and arrays. What came as JSON is at most 128 deep, which recursion can bear.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or_default(),
+        _ => 0,
+    }
 }
 
 impl Prepared {

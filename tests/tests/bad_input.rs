@@ -29,6 +29,8 @@ fn still_works(client: &mut McpClient) {
 #[case::unknown_field("memory_search", json!({"query": "x", "limit": 3}), "`maxResults`")]
 #[case::no_date("memory_search", json!({"query": "x", "since": "last week"}), "2026-01-28")]
 #[case::metadata("memory_save", json!({"type": "decision", "content": "x", "metadata": "{"}), "not JSON")]
+#[case::large_metadata("memory_save", json!({"type": "decision", "content": "x", "metadata": {"a": "x".repeat(3_000_000)}}), "at most 16384")]
+#[case::deep_metadata("memory_save", json!({"type": "decision", "content": "x", "metadata": "{\"a\":".repeat(100) + "1" + &"}".repeat(100)}), "nested deeper than 16 levels")]
 #[case::blank("memory_save", json!({"type": "decision", "content": "\n"}), "content is empty")]
 #[case::five_megabytes("memory_save", json!({"type": "decision", "content": "x".repeat(5_000_000)}), "5000000 bytes")]
 #[case::unknown_kind("memory_save", json!({"type": "thought", "content": "x"}), "`preference`")]

@@ -1,6 +1,7 @@
 use std::fs;
 
 use rstest::rstest;
+use serde_json::json;
 
 use super::*;
 use crate::database::Patience;
@@ -186,6 +187,26 @@ fn a_text_over_the_limit_keeps_its_start_and_its_end() {
     let content = &prepared.draft().content;
     assert!(content.len() <= LIMIT && content.starts_with("start가") && content.ends_with("가끝"));
     assert!(content.contains("characters left out …]"));
+}
+
+fn nested(levels: usize) -> Value {
+    (1..levels).fold(json!({}), |inner, _| json!({ "a": inner }))
+}
+
+#[rstest]
+#[case::small(json!({ "context": "SPEC-001", "list": [[1], {}] }), None)]
+#[case::deep(nested(METADATA_DEPTH), None)]
+#[case::too_deep(nested(METADATA_DEPTH + 1), Some("nested deeper than 16 levels"))]
+#[case::far_too_deep(nested(126), Some("nested deeper than 16 levels"))]
+#[case::long(json!({ "note": "x".repeat(METADATA_LIMIT - 11) }), None)]
+#[case::too_long(json!({ "note": "x".repeat(METADATA_LIMIT - 10) }), Some("16385 bytes, at most 16384 are kept"))]
+fn metadata_is_kept_up_to_a_size_and_a_depth(#[case] metadata: Value, #[case] reason: Option<&str>) {
+    let Value::Object(metadata) = metadata else { unreachable!("it is written as an object") };
+    let mut said = draft(MemoryType::Decision, 0, "use redis");
+    said.attributes.metadata = metadata.clone();
+    let kept = prepare(said).unwrap().draft().attributes.metadata.clone();
+    let expected = reason.map(|reason| Map::from_iter([("metadata_left_out".to_owned(), reason.into())]));
+    assert_eq!(kept, expected.unwrap_or(metadata));
 }
 
 #[test]
