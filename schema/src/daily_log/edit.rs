@@ -71,11 +71,38 @@ pub fn insertion(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
     Splice { start: at, end: at, bytes, lines }
 }
 
-/// The change that takes the lines of `entry` out.
+/// The change that takes the lines of `entry` out, and the heading that nothing stands under any more.
 pub fn removal(file: &[u8], entry: &Entry) -> Splice {
     let start = line_start(file, entry.start_line);
     let end = line_start(file, entry.end_line + 1);
-    Splice { start, end, bytes: Vec::new(), lines: entry.start_line..=entry.start_line }
+    let heading = heading_of_nothing_else(file, start, end, entry.memory.kind);
+    // At the top of a file the blank line that sets the heading off comes after it.
+    let gap = if heading == Some(0) { blank_at(file, end) } else { 0 };
+    let (start, end) = (heading.unwrap_or(start), end + gap);
+    let line = lines_in(&file[..start]) + 1;
+    Splice { start, end, bytes: Vec::new(), lines: line..=line }
+}
+
+/// Where the heading begins under which nothing but the bytes from `start` to `end` stands, with the blank line that we put
+/// before it. Only a heading as we write it, and for entries of its own type: any other is a person's.
+fn heading_of_nothing_else(file: &[u8], start: usize, end: usize, kind: MemoryType) -> Option<usize> {
+    let sections = sections(file);
+    let at = sections.iter().rposition(|section| section.start < start)?;
+    let heading = sections[at].start;
+    let below = sections.get(at + 1).map_or(file.len(), |next| next.start);
+    let lines = &file[heading..start];
+    let ours = lines.trim_ascii_end() == format!("## {}", kind.label()).as_bytes();
+    if !ours || !file.get(end..below)?.trim_ascii().is_empty() {
+        return None;
+    }
+    let before = &file[..heading];
+    let blank = if before.ends_with(b"\n\r\n") { 2 } else { usize::from(before.ends_with(b"\n\n")) };
+    Some(heading - blank)
+}
+
+/// The length of the empty line at an offset, if there is one.
+fn blank_at(file: &[u8], at: usize) -> usize {
+    if file[at..].starts_with(b"\r\n") { 2 } else { usize::from(file[at..].starts_with(b"\n")) }
 }
 
 /// A `##` heading.
@@ -94,7 +121,8 @@ fn structural_place(file: &[u8], sections: &[Section], kind: MemoryType) -> (usi
     }
     let next = sections.iter().find(|section| section.kind.is_some_and(|other| other > kind));
     let place = text_end(file, next.map_or(file.len(), |section| section.start));
-    (place, format!("\n## {}\n\n", kind.label()))
+    let gap = if place > 0 { "\n" } else { "" };
+    (place, format!("{gap}## {}\n\n", kind.label()))
 }
 
 fn sections(file: &[u8]) -> Vec<Section> {

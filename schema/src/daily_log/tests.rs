@@ -180,6 +180,36 @@ proptest! {
     }
 }
 
+fn taken_out(file: &str, kind: LogKind) -> String {
+    let entry = parse(file, kind).entries.into_iter().find(|entry| entry.memory.content == "gone").unwrap();
+    String::from_utf8(removal(file.as_bytes(), &entry).apply(file.as_bytes())).unwrap()
+}
+
+#[rstest]
+#[case::the_only_section("# 2026-01-28\n")]
+#[case::after_events("# 2026-01-28\n\n- [10:00:00] **Error**: x\n")]
+#[case::before_another("# 2026-01-28\n\nnote\n\n## Learning\n\n- kept\n")]
+#[case::between("## Convention\n\n- kept\n\n\n## Notes\n\nmine")]
+#[case::windows_lines("# 2026-01-28\r\n\r\nnote\r\n\r\n## Learning\r\n\r\n- kept\r\n")]
+#[case::beside_one_more("# 2026-01-28\n\n## Decision\n\n- kept\n\n## Learning\n")]
+fn what_is_written_and_taken_out_again_leaves_no_trace(#[case] file: &str) {
+    for kind in [day(), LogKind::LongTerm] {
+        let splice = insertion(file.as_bytes(), &memory("s", MemoryType::Decision, "10:00:00", "gone"), kind);
+        let with = String::from_utf8(splice.apply(file.as_bytes())).unwrap();
+        assert_eq!(taken_out(&with, kind), file);
+    }
+}
+
+#[rstest]
+#[case::with_prose("## Decision\n\nWhy we decide.\n\n- gone\n", "## Decision\n\nWhy we decide.\n\n")]
+#[case::with_prose_below("## Decision\n\n- gone\n\n### More\n", "## Decision\n\n\n### More\n")]
+#[case::with_a_mark("## Decision\n\n<!-- keep -->\n- gone\n", "## Decision\n\n<!-- keep -->\n")]
+#[case::written_otherwise("## DECISION\n\n- gone\n", "## DECISION\n\n")]
+#[case::empty_before("## Learning\n\n## Decision\n\n- gone\n\n## Error Fix\n", "## Learning\n\n## Error Fix\n")]
+fn headings_of_people_and_of_something_stay(#[case] file: &str, #[case] left: &str) {
+    assert_eq!(taken_out(file, day()), left);
+}
+
 #[test]
 fn a_log_of_the_go_version_is_read_without_any_comment() {
     let log = "# 2026-01-28\n\n- [10:30:15] **User Prompt**: Implement the watcher\nwith tests\n- [10:30:45] **Tool Usage**: \
