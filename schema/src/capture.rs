@@ -4,7 +4,9 @@
 
 use std::borrow::Cow;
 
-use crate::daily_log::{LogKind, first_line, insertion, parse};
+use serde_json::{Map, Value};
+
+use crate::daily_log::{LONG_TERM_FILE, LogKind, first_line, insertion, parse};
 use crate::forgotten;
 use crate::log_file;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
@@ -18,6 +20,12 @@ pub const LIMIT: usize = 64 * 1024;
 
 /// The longest text that is looked at whole, in bytes. A hook has a second.
 const REACH: usize = 16 * LIMIT;
+
+/// The longest metadata that is kept of one memory, in bytes of JSON.
+pub const METADATA_LIMIT: usize = 16 * 1024;
+
+/// How deep metadata may be nested, itself included.
+pub const METADATA_DEPTH: usize = 16;
 
 /// How long the same text of one session is the same memory, in seconds.
 const WINDOW: i64 = 60;
@@ -87,10 +95,32 @@ pub fn prepare(draft: Draft, screen: &Screen) -> Option<Prepared> {
     let content = shorten(content, LIMIT).into_owned();
     let session_id = screen.clean(&draft.session_id).text.into_owned();
     let origin = draft.attributes.origin.map(|origin| screen.clean(&origin).text.into_owned());
-    let (metadata, in_metadata) = screen.clean_fields(draft.attributes.metadata);
+    let metadata = match refusal(&draft.attributes.metadata) {
+        Some(reason) => Map::from_iter([("metadata_left_out".to_owned(), reason.into())]),
+        None => draft.attributes.metadata,
+    };
+    let (metadata, in_metadata) = screen.clean_fields(metadata);
     let attributes = Attributes { origin, metadata, ..draft.attributes };
     let redactions = cleaned.count + in_metadata;
     Some(Prepared { draft: Draft { session_id, content, attributes, ..draft }, redactions, delivery: Delivery::Live })
+}
+
+/// Why metadata is not kept, in words, or `None` when it is.
+pub fn refusal(metadata: &Map<String, Value>) -> Option<String> {
+    if 1 + metadata.values().map(depth).max().unwrap_or_default() > METADATA_DEPTH {
+        return Some(format!("nested deeper than {METADATA_DEPTH} levels"));
+    }
+    let bytes = serde_json::to_string(metadata).map_or(usize::MAX, |json| json.len());
+    (bytes > METADATA_LIMIT).then(|| format!("{bytes} bytes, at most {METADATA_LIMIT} are kept"))
+}
+
+/// Levels of objects and arrays. What came as JSON is at most 128 deep, which recursion can bear.
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or_default(),
+        _ => 0,
+    }
 }
 
 impl Prepared {
@@ -113,7 +143,7 @@ impl Prepared {
 /// Doing it again changes nothing: the id says that it is there, and so does the log when the row is missing.
 pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreError> {
     store.require_writable()?;
-    let memory = prepared.memory();
+    let mut memory = prepared.memory();
     let kind = match prepared.draft.destination {
         Destination::DailyLog => LogKind::Daily(memory.at.date()),
         Destination::LongTerm => LogKind::LongTerm,
@@ -122,7 +152,7 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
     if prepared.delivery == Delivery::Replay && forgotten::holds(store.layout(), &memory.content)? {
         return Ok(Captured::Forgotten);
     }
-    if let Some(row) = duplicate(store.rows(), &memory, kind)? {
+    if let Some(row) = duplicate(store.rows(), &mut memory, kind)? {
         return Ok(Captured::Duplicate(Box::new(row)));
     }
     let place = write(store, &memory, kind)?;
@@ -149,14 +179,24 @@ impl Prepared {
 
 /// The memory that this text already is: the same event, the same text a moment ago in this session, an answer that nobody
 /// has said anything after (hosts end a turn again when a hook or a background task made it go on), or, for what was concluded,
-/// the same conclusion at any time.
-fn duplicate(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::Result<Option<Row>> {
-    if let Some(row) = rows.by_id(&memory.id)? {
-        return Ok(Some(row));
+/// the same conclusion at any time. What is to be long-term memory is none while only a log holds it.
+fn duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Result<Option<Row>> {
+    let long_term = kind == LogKind::LongTerm;
+    for ordinal in 0.. {
+        memory.id = MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, ordinal);
+        match rows.by_id(&memory.id)? {
+            // A log of this very second holds it, so that the id is taken.
+            Some(row) if long_term && row.place.path != LONG_TERM_FILE => {}
+            Some(row) => return Ok(Some(row)),
+            None => break,
+        }
     }
     let bound = |seconds| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
-    if let Some(row) = rows.duplicate(memory, &bound(-WINDOW), &bound(WINDOW))? {
-        return Ok(Some(row).filter(|row| kind != LogKind::LongTerm || row.place.path == kind.file_name()));
+    let places = if long_term { &[true][..] } else { &[false, true] };
+    for in_long_term in places {
+        if let Some(row) = rows.duplicate(memory, *in_long_term, &bound(-WINDOW), &bound(WINDOW))? {
+            return Ok(Some(row));
+        }
     }
     if memory.kind == MemoryType::AssistantResponse && !memory.session_id.is_empty() {
         return Ok(rows
@@ -166,8 +206,7 @@ fn duplicate(rows: Rows<'_>, memory: &Memory, kind: LogKind) -> rusqlite::Result
     if memory.kind.is_session_data() {
         return Ok(None);
     }
-    let known = rows.same_conclusion(memory)?;
-    Ok(known.filter(|row| (row.place.path == LogKind::LongTerm.file_name()) == (kind == LogKind::LongTerm)))
+    rows.same_conclusion(memory, long_term)
 }
 
 /// Puts the entry into its log, unless a crash left it there without its row.
@@ -186,9 +225,12 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Place, StoreEr
     Ok(Place { path: name, start_line, end_line })
 }
 
-/// The lines of an entry that the log already holds. Parses only when its first line stands in the log at all.
+/// The lines of an entry that the log already holds. Parses only when what tells it apart stands in the log at all: its id
+/// or, as an event carries none, its first line.
 fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> {
-    memchr::memmem::find(bytes, first_line(memory, kind).as_bytes())?;
+    let event = kind != LogKind::LongTerm && memory.kind.is_session_data();
+    let mark = if event { first_line(memory, kind) } else { memory.id.to_string() };
+    memchr::memmem::find(bytes, mark.as_bytes())?;
     let parsed = parse(&String::from_utf8_lossy(bytes), kind);
     let entry = parsed.entries.into_iter().find(|entry| entry.memory.id == memory.id)?;
     Some((entry.start_line, entry.end_line))

@@ -3,12 +3,14 @@
 //! Text in, entries out, and back: nothing here touches a file. The same grammar serves `MEMORY.md`, where only entries
 //! that carry our comment are memories and all else is a person's prose.
 
+mod adopt;
 mod comment;
 mod edit;
 mod escape;
 mod parse;
 mod render;
 
+pub(crate) use adopt::adopt;
 pub use edit::{Splice, insertion, removal};
 pub use parse::parse;
 pub(crate) use render::first_line;
@@ -62,7 +64,8 @@ pub struct Parsed {
 /// A memory and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The memory itself.
+    /// The memory itself. Its id is the one that the entry lays claim to, unique in this file; where an entry of another file
+    /// has the better claim, the store gives it [`MemoryId::of_copy`](crate::memory::MemoryId::of_copy).
     pub memory: Memory,
     /// Its first line, from 1.
     pub start_line: usize,

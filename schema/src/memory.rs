@@ -162,6 +162,12 @@ impl FromStr for MemoryType {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemoryId(String);
 
+/// Characters of an id.
+const LONGEST: usize = 64;
+
+/// Digits that tell which file a copy stands in.
+const COPY_DIGITS: usize = 8;
+
 impl MemoryId {
     /// Derives the id of a memory, so that the same event always gets the same one.
     ///
@@ -181,9 +187,30 @@ impl MemoryId {
 
     /// Takes an id as it was given. Ids are words of at most 64 characters without space or markup.
     pub fn parse(text: &str) -> Option<Self> {
-        let fits = (1..=64).contains(&text.len())
+        let fits = (1..=LONGEST).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':'));
         fits.then(|| Self(text.to_owned()))
+    }
+
+    /// The id of an entry in the log `path` that carries this id, when another file has the better claim to it: this one, a
+    /// dot, and eight digits for the file. It needs to know no other copy, and so is the same whatever was read first.
+    pub fn of_copy(&self, path: &str) -> Self {
+        Self(format!("{}.{}", self.stem(), &content_hash(path)[..COPY_DIGITS]))
+    }
+
+    /// The id without what tells a copy: what an entry that carries it lays claim to.
+    pub fn claim(&self) -> Self {
+        let is_mark =
+            |mark: &str| mark.len() == COPY_DIGITS && mark.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        match self.0.rsplit_once('.') {
+            Some((stem, mark)) if is_mark(mark) && !stem.is_empty() => Self(stem.to_owned()),
+            _ => self.clone(),
+        }
+    }
+
+    /// What the ids of copies begin with, short enough that they are ids as well.
+    pub(crate) fn stem(&self) -> String {
+        if self.0.len() + 1 + COPY_DIGITS <= LONGEST { self.0.clone() } else { content_hash(&self.0)[..32].to_owned() }
     }
 
     /// The id as text.
@@ -245,6 +272,19 @@ mod tests {
     fn an_unknown_type_is_answered_with_the_known_ones() {
         let message = "idea".parse::<MemoryType>().unwrap_err().to_string();
         assert!(message.starts_with("unknown type \"idea\": known types are user_prompt, "), "{message}");
+    }
+
+    #[test]
+    fn the_id_of_a_copy_is_an_id_that_leads_back_to_the_first() {
+        let id = MemoryId::parse("0af3").unwrap();
+        let copy = id.of_copy("MEMORY.md");
+        assert_ne!(copy, id.of_copy("2026-01-28.md"));
+        assert_eq!((copy.claim(), id.claim(), copy.as_str().len()), (id.clone(), id, 13));
+        let long = MemoryId::parse(&"x".repeat(64)).unwrap();
+        assert!(MemoryId::parse(long.of_copy("MEMORY.md").as_str()).is_some());
+        for other in ["v1.2", "a.0000000g", ".0000000a", "a.0000000A"] {
+            assert_eq!(MemoryId::parse(other).unwrap().claim().as_str(), other);
+        }
     }
 
     #[test]

@@ -90,6 +90,12 @@ impl Moment {
     }
 }
 
+/// A UTC offset as text, for example `+09:00`, of seconds east.
+pub(crate) fn offset_text(seconds: i32) -> String {
+    let (sign, minutes) = (if seconds < 0 { '-' } else { '+' }, seconds.abs() / 60);
+    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
+}
+
 /// Reads a UTC offset such as `+09:00`, `-0330` or `Z`, in seconds east.
 pub fn parse_offset(text: &str) -> Option<i32> {
     if text == "Z" {

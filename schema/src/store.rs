@@ -3,12 +3,14 @@
 //! Opening never fails because of what is in the database: a damaged one is set aside and rebuilt, one of the Go version is
 //! upgraded, and a store that may not be written is read from its Markdown into memory.
 
+mod claims;
 mod go_version;
 mod kind;
 mod rows;
 mod sessions;
 mod sync;
 
+pub(crate) use claims::Claims;
 pub use rows::{Filter, Place, Row, Rows};
 pub use sync::SyncReport;
 

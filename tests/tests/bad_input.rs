@@ -33,6 +33,8 @@ fn still_works(client: &mut McpClient) {
 #[case::no_time("memory_search", json!({"query": "x", "since": "2026-02-01", "until": "2026-01-01"}), "later than until")]
 #[case::half_a_result("memory_search", json!({"query": "x", "maxResults": 2.5}), "2.5 is no whole number")]
 #[case::metadata("memory_save", json!({"type": "decision", "content": "x", "metadata": "{"}), "not JSON")]
+#[case::large_metadata("memory_save", json!({"type": "decision", "content": "x", "metadata": {"a": "x".repeat(3_000_000)}}), "at most 16384")]
+#[case::deep_metadata("memory_save", json!({"type": "decision", "content": "x", "metadata": "{\"a\":".repeat(100) + "1" + &"}".repeat(100)}), "nested deeper than 16 levels")]
 #[case::blank("memory_save", json!({"type": "decision", "content": "\n"}), "content is empty")]
 #[case::five_megabytes("memory_save", json!({"type": "decision", "content": "x".repeat(5_000_000)}), "5000000 bytes")]
 #[case::unknown_kind("memory_save", json!({"type": "thought", "content": "x"}), "`preference`")]

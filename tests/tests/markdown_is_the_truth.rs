@@ -153,8 +153,11 @@ fn an_edit_of_a_decision_changes_it_and_a_deleted_line_forgets_it() {
 fn one_fact_is_one_hit_although_log_and_index_both_hold_it() {
     let sandbox = sandbox!();
     let text = "The nightly build publishes to the staging registry.";
-    sandbox.run_cli(["save", "decision", text]).success();
-    sandbox.run_cli(["save", "decision", text, "--long-term"]).success();
+    for arguments in [&["save", "--json", "decision", text][..], &["save", "--json", "decision", text, "--long-term"]] {
+        let saved = sandbox.run_cli(arguments).success().json();
+        assert_eq!(saved["saved"], true, "{saved:#}");
+    }
+    assert!(sandbox.read(".jikime/memory/MEMORY.md").contains(text));
     sandbox.write(".jikime/memory/notes.md", format!("# Builds\n\n{text}\n"));
     let found = sandbox.run_cli(["search", "--json", "nightly build staging"]).success().json();
     assert_eq!(found["count"], 1, "{found:#}");

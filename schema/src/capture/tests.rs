@@ -1,6 +1,7 @@
 use std::fs;
 
 use rstest::rstest;
+use serde_json::json;
 
 use super::*;
 use crate::database::Patience;
@@ -74,6 +75,36 @@ fn the_same_text_again_is_one_memory_for_a_while(
     assert_eq!(entries(&store), memories);
 }
 
+#[rstest]
+#[case::in_the_same_second(0)]
+#[case::within_a_minute(30)]
+#[case::an_hour_later(3600)]
+fn what_a_log_holds_is_long_term_memory_only_when_it_is_written_there_and_then_once(#[case] later: i64) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let logged = draft(MemoryType::Decision, 0, "use redis");
+    let kept = Draft { destination: Destination::LongTerm, ..draft(MemoryType::Decision, later, "use redis") };
+    let first = id(capture(&mut store, logged.clone()).unwrap());
+    let Some(Captured::Saved { id: second, place }) = capture(&mut store, kept.clone()).unwrap() else {
+        panic!("it is in no file of long-term memory yet")
+    };
+    assert_eq!(place.path, "MEMORY.md");
+    assert_ne!(first, second);
+    for seconds in [0, 1, 2, 3600] {
+        for draft in [&kept, &logged] {
+            let at = Moment::from_unix(draft.at.unix() + seconds, Some(32_400)).unwrap();
+            let again = capture(&mut store, Draft { at, ..draft.clone() }).unwrap().unwrap();
+            assert!(matches!(again, Captured::Duplicate(_)), "{again:?}");
+        }
+    }
+    for path in store.changed_logs().unwrap() {
+        store.sync_log(&path).unwrap();
+    }
+    assert_eq!(store.rows().by_id(&first).unwrap().unwrap().place.path, "2026-01-28.md");
+    assert_eq!(store.rows().by_id(&second).unwrap().unwrap().place.path, "MEMORY.md");
+    assert_eq!(entries(&store), 2);
+}
+
 #[test]
 fn an_answer_again_without_a_prompt_in_between_is_no_second_memory() {
     let project = tempfile::tempdir().unwrap();
@@ -101,6 +132,20 @@ fn a_crash_between_log_and_row_is_mended_by_doing_it_again() {
     assert_eq!(id(again), saved);
     assert_eq!(entries(&first), 1);
     assert_eq!(first.rows().by_id(&saved).unwrap().unwrap().place.start_line, 4);
+}
+
+#[test]
+fn a_crash_before_the_row_is_mended_although_the_log_writes_the_time_in_the_old_form() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let saved = id(capture(&mut store, draft(MemoryType::Decision, 0, "use redis")).unwrap());
+    let seq = store.rows().by_id(&saved).unwrap().unwrap().seq;
+    store.transact(|rows| rows.delete(seq)).unwrap();
+    let log = store.layout().file("2026-01-28.md");
+    let text = fs::read_to_string(&log).unwrap();
+    fs::write(&log, text.replace("\"at\":\"2026-01-28T", "\"at\":\"")).unwrap();
+    assert_eq!(id(capture(&mut store, draft(MemoryType::Decision, 0, "use redis")).unwrap()), saved);
+    assert_eq!(entries(&store), 1);
 }
 
 #[test]
@@ -142,6 +187,26 @@ fn a_text_over_the_limit_keeps_its_start_and_its_end() {
     let content = &prepared.draft().content;
     assert!(content.len() <= LIMIT && content.starts_with("start가") && content.ends_with("가끝"));
     assert!(content.contains("characters left out …]"));
+}
+
+fn nested(levels: usize) -> Value {
+    (1..levels).fold(json!({}), |inner, _| json!({ "a": inner }))
+}
+
+#[rstest]
+#[case::small(json!({ "context": "SPEC-001", "list": [[1], {}] }), None)]
+#[case::deep(nested(METADATA_DEPTH), None)]
+#[case::too_deep(nested(METADATA_DEPTH + 1), Some("nested deeper than 16 levels"))]
+#[case::far_too_deep(nested(126), Some("nested deeper than 16 levels"))]
+#[case::long(json!({ "note": "x".repeat(METADATA_LIMIT - 11) }), None)]
+#[case::too_long(json!({ "note": "x".repeat(METADATA_LIMIT - 10) }), Some("16385 bytes, at most 16384 are kept"))]
+fn metadata_is_kept_up_to_a_size_and_a_depth(#[case] metadata: Value, #[case] reason: Option<&str>) {
+    let Value::Object(metadata) = metadata else { unreachable!("it is written as an object") };
+    let mut said = draft(MemoryType::Decision, 0, "use redis");
+    said.attributes.metadata = metadata.clone();
+    let kept = prepare(said).unwrap().draft().attributes.metadata.clone();
+    let expected = reason.map(|reason| Map::from_iter([("metadata_left_out".to_owned(), reason.into())]));
+    assert_eq!(kept, expected.unwrap_or(metadata));
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! What rides in HTML comments: which session the next lines belong to, and what an entry carries beside its text.
 
+use std::collections::HashMap;
+
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
-use crate::moment::{Moment, parse_offset};
+use crate::moment::{Moment, offset_text, parse_offset};
 
 /// `<!-- session ID OFFSET -->`: whose the following lines are, and where their clock stood.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,14 +31,14 @@ impl SessionMark {
         Some(Self { session_id, offset })
     }
 
-    pub(super) fn render(&self, offset: &str) -> String {
-        format!("<!-- session {} {offset} -->", encode_word(&self.session_id))
+    pub(super) fn to_comment(&self) -> String {
+        let offset = self.offset.map(|seconds| format!(" {}", offset_text(seconds))).unwrap_or_default();
+        format!("<!-- session {}{offset} -->", encode_word(&self.session_id))
     }
 }
 
 /// The JSON object at the end of an entry. Unknown fields of a newer version are ignored.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub(super) struct Fields {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
@@ -69,13 +73,14 @@ impl Fields {
     /// The fields of an entry under a section, which has no line of its own to carry time and session.
     pub(super) fn of_structural(memory: &Memory) -> Self {
         let session = Some(&memory.session_id).filter(|id| !id.is_empty()).cloned();
-        let at = format!("{}{}", memory.at.time(), memory.at.offset());
-        Self { id: Some(memory.id.to_string()), at: Some(at), session, ..Self::of_attributes(&memory.attributes) }
+        // The day as well: people move entries to other files, and the time is to come along.
+        let at = Some(memory.at.rfc3339());
+        Self { id: Some(memory.id.to_string()), at, session, ..Self::of_attributes(&memory.attributes) }
     }
 
-    /// The fields of an entry in `MEMORY.md`, where people reorder sections freely: type and day ride along.
+    /// The fields of an entry in `MEMORY.md`, where people reorder sections freely: the type rides along.
     pub(super) fn of_long_term(memory: &Memory) -> Self {
-        Self { kind: Some(memory.kind), at: Some(memory.at.rfc3339()), ..Self::of_structural(memory) }
+        Self { kind: Some(memory.kind), ..Self::of_structural(memory) }
     }
 
     fn of_attributes(attributes: &Attributes) -> Self {
@@ -89,8 +94,22 @@ impl Fields {
         }
     }
 
+    /// Reads any JSON object. A field whose value is not what it should be counts as missing, and takes no other along:
+    /// people and later versions write here too.
     pub(super) fn parse(json: &str) -> Option<Self> {
-        serde_json::from_str(json).ok()
+        let fields = Raw(serde_json::from_str(json).ok()?);
+        Some(Self {
+            id: fields.get("id"),
+            kind: fields.get("type"),
+            at: fields.get("at"),
+            session: fields.get("session"),
+            importance: fields.get("importance").map(|value: i64| value.clamp(0, 3) as u8),
+            pinned: fields.get("pinned").unwrap_or_default(),
+            supersedes: fields.get("supersedes"),
+            origin: fields.get("origin"),
+            metadata: fields.get("metadata").unwrap_or_default(),
+            context: fields.get("context"),
+        })
     }
 
     pub(super) fn render(&self) -> String {
@@ -99,8 +118,9 @@ impl Fields {
         format!("<!-- {} -->", json.replace('<', "\\u003c").replace('>', "\\u003e"))
     }
 
+    /// The id that the entry lays claim to. Whether it is a copy is not for its comment to say.
     pub(super) fn id(&self) -> Option<MemoryId> {
-        self.id.as_deref().and_then(MemoryId::parse)
+        self.id.as_deref().and_then(MemoryId::parse).map(|id| id.claim())
     }
 
     pub(super) fn kind(&self) -> Option<MemoryType> {
@@ -111,7 +131,7 @@ impl Fields {
         self.session.clone()
     }
 
-    /// The time: whole in `MEMORY.md`, without the day in a daily log, which is of that day.
+    /// The time: whole, or without the day in a daily log, which is of that day then.
     pub(super) fn at(&self, day: Option<NaiveDate>) -> Option<Moment> {
         let text = self.at.as_deref()?;
         if let Some(at) = Moment::parse_rfc3339(text) {
@@ -134,12 +154,21 @@ impl Fields {
             metadata.entry("context").or_insert(context);
         }
         Attributes {
-            importance: self.importance.map(|value| value.min(3)),
+            importance: self.importance,
             pinned: self.pinned,
             supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
             origin: self.origin,
             metadata,
         }
+    }
+}
+
+/// The fields as they stand, not read yet: none is too deep for that.
+struct Raw<'j>(HashMap<String, &'j RawValue>);
+
+impl Raw<'_> {
+    fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_str(self.0.get(name)?.get()).ok()
     }
 }
 
@@ -191,7 +220,7 @@ mod tests {
         #[test]
         fn any_session_id_is_one_word_and_comes_back(id in any::<String>()) {
             let mark = SessionMark { session_id: id, offset: Some(32_400) };
-            prop_assert_eq!(SessionMark::parse(&mark.render("+09:00")), Some(mark));
+            prop_assert_eq!(SessionMark::parse(&mark.to_comment()), Some(mark));
         }
     }
 }

@@ -52,7 +52,7 @@ pub fn insertion(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
     };
     if chronological && last_mark(&file[..at]) != Some(SessionMark::of(memory)) {
         preamble.push_str(if at > 0 && !blank_before(file, at) || file.is_empty() { "\n" } else { "" });
-        preamble.push_str(&SessionMark::of(memory).render(&memory.at.offset()));
+        preamble.push_str(&SessionMark::of(memory).to_comment());
         preamble.push('\n');
     }
     let unterminated = at > 0 && file[at - 1] != b'\n';
@@ -65,14 +65,44 @@ pub fn insertion(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
     if file[at..].starts_with(b"#") {
         bytes.push(b'\n');
     }
+    if has_windows_lines(file) {
+        bytes = with_windows_lines(&bytes);
+    }
     Splice { start: at, end: at, bytes, lines }
 }
 
-/// The change that takes the lines of `entry` out.
+/// The change that takes the lines of `entry` out, and the heading that nothing stands under any more.
 pub fn removal(file: &[u8], entry: &Entry) -> Splice {
     let start = line_start(file, entry.start_line);
     let end = line_start(file, entry.end_line + 1);
-    Splice { start, end, bytes: Vec::new(), lines: entry.start_line..=entry.start_line }
+    let heading = heading_of_nothing_else(file, start, end, entry.memory.kind);
+    // At the top of a file the blank line that sets the heading off comes after it.
+    let gap = if heading == Some(0) { blank_at(file, end) } else { 0 };
+    let (start, end) = (heading.unwrap_or(start), end + gap);
+    let line = lines_in(&file[..start]) + 1;
+    Splice { start, end, bytes: Vec::new(), lines: line..=line }
+}
+
+/// Where the heading begins under which nothing but the bytes from `start` to `end` stands, with the blank line that we put
+/// before it. Only a heading as we write it, and for entries of its own type: any other is a person's.
+fn heading_of_nothing_else(file: &[u8], start: usize, end: usize, kind: MemoryType) -> Option<usize> {
+    let sections = sections(file);
+    let at = sections.iter().rposition(|section| section.start < start)?;
+    let heading = sections[at].start;
+    let below = sections.get(at + 1).map_or(file.len(), |next| next.start);
+    let lines = &file[heading..start];
+    let ours = lines.trim_ascii_end() == format!("## {}", kind.label()).as_bytes();
+    if !ours || !file.get(end..below)?.trim_ascii().is_empty() {
+        return None;
+    }
+    let before = &file[..heading];
+    let blank = if before.ends_with(b"\n\r\n") { 2 } else { usize::from(before.ends_with(b"\n\n")) };
+    Some(heading - blank)
+}
+
+/// The length of the empty line at an offset, if there is one.
+fn blank_at(file: &[u8], at: usize) -> usize {
+    if file[at..].starts_with(b"\r\n") { 2 } else { usize::from(file[at..].starts_with(b"\n")) }
 }
 
 /// A `##` heading.
@@ -91,7 +121,8 @@ fn structural_place(file: &[u8], sections: &[Section], kind: MemoryType) -> (usi
     }
     let next = sections.iter().find(|section| section.kind.is_some_and(|other| other > kind));
     let place = text_end(file, next.map_or(file.len(), |section| section.start));
-    (place, format!("\n## {}\n\n", kind.label()))
+    let gap = if place > 0 { "\n" } else { "" };
+    (place, format!("{gap}## {}\n\n", kind.label()))
 }
 
 fn sections(file: &[u8]) -> Vec<Section> {
@@ -124,6 +155,17 @@ fn blank_before(file: &[u8], at: usize) -> bool {
 fn last_mark(file: &[u8]) -> Option<SessionMark> {
     let marks = file.rsplit(|byte| *byte == b'\n').filter(|line| line.starts_with(b"<!-- session "));
     marks.filter_map(|line| std::str::from_utf8(line).ok()).find_map(SessionMark::parse)
+}
+
+/// Whether the file's lines end as on Windows, by its first.
+pub(super) fn has_windows_lines(file: &[u8]) -> bool {
+    file.split_inclusive(|byte| *byte == b'\n').next().is_some_and(|line| line.ends_with(b"\r\n"))
+}
+
+/// Our lines hold no carriage return of their own, since a text's is written as a reference.
+pub(super) fn with_windows_lines(bytes: &[u8]) -> Vec<u8> {
+    let parts: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    parts.join(&b"\r\n"[..])
 }
 
 fn lines_in(bytes: &[u8]) -> usize {

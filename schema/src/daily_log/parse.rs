@@ -151,6 +151,10 @@ impl Reader {
         }
         let fields = fields.unwrap_or_default();
         let mut content = lines.join("\n");
+        if content.trim().is_empty() {
+            // Somebody emptied it. What is left of it is neither a memory nor prose.
+            return true;
+        }
         let day = match self.kind {
             LogKind::Daily(day) => Some(day),
             LogKind::LongTerm => None,

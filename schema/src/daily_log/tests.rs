@@ -67,11 +67,11 @@ fn a_log_reads_as_people_expect_it() {
 
     ## Decision
 
-    - Cache JWT tokens in Redis, TTL five minutes. <!-- {"id":"a032fb5ebec2042b436da1173bb09b5a","at":"10:32:10+09:00","session":"4f368b8b","metadata":{"context":"SPEC-001"}} -->
+    - Cache JWT tokens in Redis, TTL five minutes. <!-- {"id":"a032fb5ebec2042b436da1173bb09b5a","at":"2026-01-28T10:32:10+09:00","session":"4f368b8b","metadata":{"context":"SPEC-001"}} -->
 
     ## Learning
 
-    - notify watches directories <!-- {"id":"91d4960a80b59aeb998cd9b87a24a9b3","at":"10:34:00+09:00","session":"4f368b8b"} -->
+    - notify watches directories <!-- {"id":"91d4960a80b59aeb998cd9b87a24a9b3","at":"2026-01-28T10:34:00+09:00","session":"4f368b8b"} -->
 
     ## Error Fix
 
@@ -80,7 +80,7 @@ fn a_log_reads_as_people_expect_it() {
       ```sh
       cargo run --locked
       ```
-      <!-- {"id":"c0ff8924807b1b25a6039922bf67831c","at":"10:33:00+09:00","session":"4f368b8b"} -->
+      <!-- {"id":"c0ff8924807b1b25a6039922bf67831c","at":"2026-01-28T10:33:00+09:00","session":"4f368b8b"} -->
     "##);
     assert_eq!(memories(&parse(text(&file), day())).len(), 6);
     assert_eq!(parse(text(&file), day()).prose, Vec::<usize>::new());
@@ -95,7 +95,6 @@ fn a_log_reads_as_people_expect_it() {
 #[case::windows_lines("a\r\nb\r\n")]
 #[case::emoji("한글 👩‍👩‍👧 끝")]
 #[case::control("\u{0}\u{1b}[31mred\u{7}\u{85}")]
-#[case::empty("")]
 #[case::blank("  \n\t\n")]
 #[case::references("&#13; &#38;#13; &amp;")]
 #[case::clock("[10:00:00] then this")]
@@ -131,6 +130,7 @@ fn round_trip(written: &[Memory]) {
 
 fn any_memory() -> impl Strategy<Value = (usize, String, u32, String, Attributes)> {
     let content = prop_oneof![any::<String>(), "[-#*<>!& \\n\\r\\t\\[\\]0-9:a`~{}\"]{0,60}"];
+    let content = content.prop_map(|text| if text.is_empty() { " ".to_owned() } else { text });
     let attributes =
         (proptest::option::of(0u8..4), any::<bool>(), proptest::option::of("[a-f0-9]{8}"), any::<String>()).prop_map(
             |(importance, pinned, supersedes, note)| Attributes {
@@ -178,6 +178,36 @@ proptest! {
         let after = removal(&file, &entry).apply(&file);
         prop_assert_eq!(memories(&parse(text(&after), day())), memories(&before));
     }
+}
+
+fn taken_out(file: &str, kind: LogKind) -> String {
+    let entry = parse(file, kind).entries.into_iter().find(|entry| entry.memory.content == "gone").unwrap();
+    String::from_utf8(removal(file.as_bytes(), &entry).apply(file.as_bytes())).unwrap()
+}
+
+#[rstest]
+#[case::the_only_section("# 2026-01-28\n")]
+#[case::after_events("# 2026-01-28\n\n- [10:00:00] **Error**: x\n")]
+#[case::before_another("# 2026-01-28\n\nnote\n\n## Learning\n\n- kept\n")]
+#[case::between("## Convention\n\n- kept\n\n\n## Notes\n\nmine")]
+#[case::windows_lines("# 2026-01-28\r\n\r\nnote\r\n\r\n## Learning\r\n\r\n- kept\r\n")]
+#[case::beside_one_more("# 2026-01-28\n\n## Decision\n\n- kept\n\n## Learning\n")]
+fn what_is_written_and_taken_out_again_leaves_no_trace(#[case] file: &str) {
+    for kind in [day(), LogKind::LongTerm] {
+        let splice = insertion(file.as_bytes(), &memory("s", MemoryType::Decision, "10:00:00", "gone"), kind);
+        let with = String::from_utf8(splice.apply(file.as_bytes())).unwrap();
+        assert_eq!(taken_out(&with, kind), file);
+    }
+}
+
+#[rstest]
+#[case::with_prose("## Decision\n\nWhy we decide.\n\n- gone\n", "## Decision\n\nWhy we decide.\n\n")]
+#[case::with_prose_below("## Decision\n\n- gone\n\n### More\n", "## Decision\n\n\n### More\n")]
+#[case::with_a_mark("## Decision\n\n<!-- keep -->\n- gone\n", "## Decision\n\n<!-- keep -->\n")]
+#[case::written_otherwise("## DECISION\n\n- gone\n", "## DECISION\n\n")]
+#[case::empty_before("## Learning\n\n## Decision\n\n- gone\n\n## Error Fix\n", "## Learning\n\n## Error Fix\n")]
+fn headings_of_people_and_of_something_stay(#[case] file: &str, #[case] left: &str) {
+    assert_eq!(taken_out(file, day()), left);
 }
 
 #[test]
@@ -250,4 +280,90 @@ fn bytes_that_are_not_text_stay_when_an_entry_is_added() {
     write(&mut file, &memory("s", MemoryType::UserPrompt, "10:00:01", "new"), day());
     assert!(file.windows(4).any(|bytes| bytes == b"caf\xe9"));
     assert_eq!(memories(&parse(&String::from_utf8_lossy(&file), day())).len(), 3);
+}
+
+#[rstest]
+#[case::short(r#""at":"10:00:01+09:00""#, day())]
+#[case::short_without_offset(r#""at":"10:00:01""#, day())]
+#[case::whole(r#""at":"2026-01-28T10:00:01+09:00""#, day())]
+#[case::moved_to_another_day(r#""at":"2026-01-28T10:00:01+09:00""#, LogKind::of("2026-02-03.md").unwrap())]
+#[case::moved_to_long_term_memory(r#""at":"2026-01-28T10:00:01+09:00""#, LogKind::LongTerm)]
+fn the_time_of_an_entry_comes_along_and_the_short_form_is_of_the_logs_day(#[case] at: &str, #[case] kind: LogKind) {
+    let log = |id: &str| format!("## Decision\n\n- use redis <!-- {{{id}{at},\"session\":\"s\"}} -->\n");
+    let found = memories(&parse(&log(r#""id":"d1","#), kind));
+    assert_eq!(found[0].at.local_second(), "2026-01-28T10:00:01");
+    if kind != LogKind::LongTerm {
+        let derived = memory("s", MemoryType::Decision, "10:00:01", "use redis").id;
+        assert_eq!(memories(&parse(&log(""), kind))[0].id, derived, "whichever form, the id is the same");
+    }
+}
+
+fn moment() -> Moment {
+    Moment::parse_rfc3339("2026-01-28T10:00:01+09:00").unwrap()
+}
+
+#[rstest]
+#[case::importance_in_words(r#""importance":"high""#)]
+#[case::importance_null(r#""importance":null"#)]
+#[case::importance_with_a_point(r#""importance":1.5"#)]
+#[case::type_of_a_later_version(r#""type":"newtype""#)]
+#[case::metadata_as_text(r#""metadata":"x""#)]
+#[case::pinned_as_text(r#""pinned":"yes""#)]
+#[case::supersedes_as_number(r#""supersedes":7"#)]
+#[case::the_same_twice(r#""origin":1,"origin":2"#)]
+#[case::unknown(r#""mood":{"a":[1,2,{"b":null}]}"#)]
+#[case::far_too_deep(&format!("\"metadata\":{}1{}", "{\"a\":".repeat(500), "}".repeat(500)))]
+fn a_field_that_cannot_be_read_takes_no_other_along(#[case] field: &str) {
+    let fields = format!(r#"{{"id":"d1","at":"2026-01-28T10:00:01+09:00",{field},"session":"s"}}"#);
+    for kind in [day(), LogKind::LongTerm] {
+        let found = memories(&parse(&format!("## Decision\n\n- use redis <!-- {fields} -->\n"), kind));
+        let expected = Memory {
+            id: MemoryId::parse("d1").unwrap(),
+            at: moment(),
+            ..memory("s", MemoryType::Decision, "10:00:01", "use redis")
+        };
+        assert_eq!(found, [expected]);
+    }
+}
+
+#[rstest]
+#[case::too_much("300", 3)]
+#[case::too_little("-1", 0)]
+fn an_importance_out_of_range_is_the_nearest_in_it(#[case] written: &str, #[case] read: u8) {
+    let log = format!("## Decision\n\n- use redis <!-- {{\"id\":\"d1\",\"importance\":{written}}} -->\n");
+    assert_eq!(memories(&parse(&log, day()))[0].attributes.importance, Some(read));
+}
+
+#[test]
+fn metadata_that_is_as_deep_as_json_may_be_is_read() {
+    let deep = format!("{}1{}", "{\"a\":".repeat(126), "}".repeat(126));
+    let log = format!("## Decision\n\n- use redis <!-- {{\"id\":\"d1\",\"metadata\":{deep}}} -->\n");
+    let found = memories(&parse(&log, day()));
+    assert_eq!(serde_json::to_string(&found[0].attributes.metadata).unwrap(), deep);
+}
+
+#[test]
+fn an_entry_that_somebody_emptied_is_neither_a_memory_nor_prose() {
+    let log = "# 2026-01-28\n\n- [10:00:00] **User Prompt**: \n- [10:00:01] **Error**: x\n\n## Decision\n\n\
+               -  <!-- {\"id\":\"d1\"} -->\n- \n\n  <!-- {\"id\":\"d2\"} -->\n- kept\n";
+    let parsed = parse(log, day());
+    let found: Vec<_> = parsed.entries.iter().map(|entry| entry.memory.content.as_str()).collect();
+    assert_eq!((found, parsed.prose), (vec!["x", "kept"], vec![]));
+}
+
+#[test]
+fn what_is_added_to_a_log_with_windows_lines_has_them_too() {
+    let mut plain = b"# 2026-01-28\n\nnote\n".to_vec();
+    let mut windows = b"# 2026-01-28\r\n\r\nnote\r\n".to_vec();
+    for memory in [
+        memory("s", MemoryType::Decision, "10:00:01", "three\nfour\r\n"),
+        memory("s", MemoryType::UserPrompt, "10:00:00", "one\n\ntwo"),
+        memory("s", MemoryType::Learning, "10:00:02", "five"),
+    ] {
+        let splice = insertion(&windows, &memory, day());
+        assert_eq!(splice.lines, insertion(&plain, &memory, day()).lines);
+        windows = splice.apply(&windows);
+        write(&mut plain, &memory, day());
+    }
+    assert_eq!(text(&windows), text(&plain).replace('\n', "\r\n"));
 }

@@ -1,7 +1,7 @@
-//! Takes over the database of the Go version: what no log holds is written into the log of its day, then the tables give way
-//! to ours. A copy of the database stays beside it.
+//! Takes over the database of the Go version: what no log holds is written into the log of its day, what a log holds gets its
+//! session and metadata there, then the tables give way to ours. A copy of the database stays beside it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 
 use chrono::{NaiveDate, NaiveDateTime};
@@ -10,19 +10,33 @@ use rusqlite::{Connection, Row as SqlRow};
 
 use super::kind::{Contents, contents, create_tables};
 use super::{Store, StoreError};
-use crate::daily_log::{LogKind, Splice, insertion, parse};
+use crate::daily_log::{Entry, LogKind, Splice, adopt, insertion, parse};
 use crate::database::Patience;
 use crate::log_file;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
+use crate::screen::Screen;
+use crate::settings;
 
 /// The copy of the database as it was.
 const BACKUP: &str = "memory.db.go-backup";
 
-/// A memory of the Go version and how often it was read.
+/// A memory of the Go version, fit to be kept, and what else is known of it.
 struct Old {
     memory: Memory,
+    /// What a log of the Go version, which knew no redaction, would hold of it.
+    said: Said,
+    /// Whether its own date could be read.
+    dated: bool,
     access_count: i64,
+    redactions: usize,
+}
+
+/// What tells whether a log holds a memory: its type and its words. The Go version folded line breaks in its logs.
+type Said = (MemoryType, String);
+
+fn said(kind: MemoryType, content: &str) -> Said {
+    (kind, content.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Upgrades in place and answers what was done, in words.
@@ -36,24 +50,39 @@ pub(super) fn upgrade(store: &mut Store) -> Result<String, StoreError> {
         return Ok("memory.db of the Go version was upgraded".to_owned());
     }
     back_up(store)?;
-    let old = read_all(&store.db)?;
-    let written = write_missing(store, &old)?;
+    let screen = settings::load(store.layout()).screen;
+    let mut old = read_all(&store.db, &screen)?;
+    date(store, &mut old)?;
+    let written = write_logs(store, &mut old)?;
+    let redactions = old.iter().map(|old| old.redactions).sum();
     store.transact(|rows| {
         // The cache of paid embeddings stays: whoever embeds next takes it over.
         rows.0.execute_batch("DROP TABLE memories; DROP TABLE chunks; DROP TABLE IF EXISTS files;")?;
         rows.0.execute_batch("DROP TABLE IF EXISTS meta; DROP TABLE IF EXISTS sessions;")?;
-        create_tables(rows.0)
+        create_tables(rows.0)?;
+        if redactions > 0 { rows.count("redactions", redactions) } else { Ok(()) }
     })?;
     drop(lock);
     for path in store.changed_logs()? {
         store.sync_log(&path)?;
     }
     keep_access_counts(store, &old)?;
-    Ok(format!(
-        "memory.db of the Go version was upgraded: {} memories, {written} of them written into their daily logs; \
-         the old database is {BACKUP}",
+    Ok(report(&old, written, redactions))
+}
+
+fn report(old: &[Old], written: usize, redactions: usize) -> String {
+    let mut text = format!(
+        "memory.db of the Go version was upgraded: {} memories, {written} of them written into their daily logs",
         old.len()
-    ))
+    );
+    let undated = old.iter().filter(|old| !old.dated).count();
+    if undated > 0 {
+        text.push_str(&format!("; {undated} had no readable date and are dated today"));
+    }
+    if redactions > 0 {
+        text.push_str(&format!("; secrets taken out: {redactions}"));
+    }
+    text + &format!("; the old database, as it was, is {BACKUP}")
 }
 
 fn back_up(store: &Store) -> Result<(), StoreError> {
@@ -65,7 +94,7 @@ fn back_up(store: &Store) -> Result<(), StoreError> {
     fs::rename(&temporary, &path).map_err(|source| store.io("write", &path, source))
 }
 
-fn read_all(db: &Connection) -> rusqlite::Result<Vec<Old>> {
+fn read_all(db: &Connection, screen: &Screen) -> rusqlite::Result<Vec<Old>> {
     let mut columns = HashSet::new();
     db.pragma(None, "table_info", "memories", |row| {
         columns.insert(row.get::<_, String>("name")?);
@@ -74,12 +103,16 @@ fn read_all(db: &Connection) -> rusqlite::Result<Vec<Old>> {
     let wanted = ["id", "session_id", "type", "content", "metadata", "created_at", "access_count"];
     let list = wanted.map(|name| if columns.contains(name) { name } else { "NULL" }).join(", ");
     let mut statement = db.prepare(&format!("SELECT {list} FROM memories"))?;
-    let mut old: Vec<Old> = statement.query_map([], read)?.collect::<rusqlite::Result<_>>()?;
+    let mut old = Vec::new();
+    for read in statement.query_map([], |row| read(row, screen))? {
+        // What is blank, or was nothing but private, is no memory.
+        old.extend(Some(read?).filter(|old| !old.memory.content.trim().is_empty()));
+    }
     old.sort_by_key(|old| old.memory.at);
     Ok(old)
 }
 
-fn read(row: &SqlRow<'_>) -> rusqlite::Result<Old> {
+fn read(row: &SqlRow<'_>, screen: &Screen) -> rusqlite::Result<Old> {
     let text = |column: usize| -> rusqlite::Result<String> {
         Ok(match row.get::<_, Value>(column)? {
             Value::Text(text) => text,
@@ -89,8 +122,8 @@ fn read(row: &SqlRow<'_>) -> rusqlite::Result<Old> {
             Value::Null => String::new(),
         })
     };
-    let at = moment(&row.get(5)?).unwrap_or_else(Moment::now);
-    let (name, content, session_id) = (text(2)?, text(3)?, text(1)?);
+    let at = moment(&row.get(5)?);
+    let name = text(2)?;
     let mut metadata = match serde_json::from_str(&text(4)?) {
         Ok(serde_json::Value::Object(fields)) => fields,
         _ => serde_json::Map::new(),
@@ -99,21 +132,34 @@ fn read(row: &SqlRow<'_>) -> rusqlite::Result<Old> {
         metadata.insert("type".to_owned(), name.into());
         MemoryType::Learning
     });
-    // A line of session data has no comment to carry the old id, so its id is derived, as it will be from the log.
-    let derived = MemoryId::derive(&session_id, kind, &at, &content, 0);
-    let given = MemoryId::parse(&text(0)?).filter(|_| !kind.is_session_data());
+    let (session, content) = (text(1)?, text(3)?);
+    let (session, cleaned) = (screen.clean(&session), screen.clean(&content));
+    let (metadata, in_metadata) = screen.clean_fields(metadata);
+    let redactions = cleaned.count + session.count + in_metadata;
+    let said = said(kind, &content);
+    let (dated, at) = (at.is_some(), at.unwrap_or_else(Moment::now));
+    let (session_id, content) = (session.text.into_owned(), cleaned.text.into_owned());
+    let id = match MemoryId::parse(&text(0)?) {
+        Some(given) if !kind.is_session_data() => given.claim(),
+        _ => MemoryId::derive(&session_id, kind, &at, &content, 0),
+    };
     let attributes = Attributes { metadata, ..Attributes::default() };
-    let memory = Memory { id: given.unwrap_or(derived), session_id, kind, content, at, attributes };
-    Ok(Old { memory, access_count: row.get::<_, Option<i64>>(6)?.unwrap_or_default() })
+    let memory = Memory { id, session_id, kind, content, at, attributes };
+    let access_count = row.get::<_, Option<i64>>(6)?.unwrap_or_default();
+    Ok(Old { memory, said, dated, access_count, redactions })
+}
+
+/// The id of a line that has no comment to carry the old one.
+fn derived(memory: &Memory) -> MemoryId {
+    MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, 0)
 }
 
 /// Reads a time however SQLite and Go may have written it: seconds or milliseconds since 1970, RFC 3339, or plain UTC.
 fn moment(value: &Value) -> Option<Moment> {
-    const MILLISECONDS: i64 = 100_000_000_000;
     match value {
-        Value::Integer(number) if *number >= MILLISECONDS => Moment::from_unix(number / 1000, None),
-        Value::Integer(number) => Moment::from_unix(*number, None),
-        Value::Real(number) => Moment::from_unix(*number as i64, None),
+        Value::Integer(number) => since_1970(*number),
+        Value::Real(number) => since_1970(*number as i64),
+        Value::Text(text) if text.trim().parse::<f64>().is_ok() => since_1970(text.trim().parse::<f64>().ok()? as i64),
         Value::Text(text) => {
             // Go prints its zone twice: "2026-01-28 10:30:15.9 +0900 KST".
             let zoned = |format| chrono::DateTime::parse_from_str(text, format).ok().map(|at| at.timestamp());
@@ -133,40 +179,109 @@ fn moment(value: &Value) -> Option<Moment> {
     }
 }
 
-/// Writes the memories that their day's log does not hold, and answers how many these were.
-fn write_missing(store: &Store, old: &[Old]) -> Result<usize, StoreError> {
-    let mut days: BTreeMap<NaiveDate, Vec<&Memory>> = BTreeMap::new();
-    for Old { memory, .. } in old {
-        days.entry(memory.at.date()).or_default().push(memory);
+fn since_1970(mut number: i64) -> Option<Moment> {
+    /// As seconds, in the year 5138: what is more was counted in thousandths or less.
+    const MILLISECONDS: i64 = 100_000_000_000;
+    while number >= MILLISECONDS {
+        number /= 1000;
+    }
+    Moment::from_unix(number, None)
+}
+
+/// Gives memories whose own date cannot be read that of a log that holds them.
+fn date(store: &Store, old: &mut [Old]) -> Result<(), StoreError> {
+    if old.iter().all(|old| old.dated) {
+        return Ok(());
+    }
+    let mut known = HashMap::new();
+    for path in store.changed_logs()? {
+        if let Some(kind @ LogKind::Daily(_)) = LogKind::of(&path) {
+            let bytes = log_file::read(&store.layout.file(&path))?;
+            let parsed = parse(&String::from_utf8_lossy(&bytes), kind);
+            known.extend(
+                parsed.entries.iter().map(|entry| (said(entry.memory.kind, &entry.memory.content), entry.memory.at)),
+            );
+        }
+    }
+    for Old { memory, said, dated, .. } in old.iter_mut().filter(|old| !old.dated) {
+        let Some(at) = known.get(said) else { continue };
+        let given = memory.id != derived(memory);
+        memory.at = *at;
+        if !given {
+            memory.id = derived(memory);
+        }
+        *dated = true;
+    }
+    Ok(())
+}
+
+/// Brings the logs in step with the memories: those that their day's log holds get their session and metadata there, the
+/// others are written into it. Answers how many these were.
+fn write_logs(store: &Store, old: &mut [Old]) -> Result<usize, StoreError> {
+    let mut days: BTreeMap<NaiveDate, Vec<&mut Old>> = BTreeMap::new();
+    for old in old {
+        days.entry(old.memory.at.date()).or_default().push(old);
     }
     let mut written = 0;
-    for (day, memories) in days {
+    for (day, mut memories) in days {
         let kind = LogKind::Daily(day);
         let mut missing = 0;
         log_file::change(&store.layout.file(&kind.file_name()), |bytes| {
             let parsed = parse(&String::from_utf8_lossy(bytes), kind);
-            let held: HashSet<_> = parsed.entries.iter().map(|entry| said(&entry.memory)).collect();
-            let mut file = bytes.to_vec();
+            let held = held(&parsed.entries, &mut memories);
+            let whole = held.iter().filter_map(|(place, index)| Some(((*place)?, &memories[*index].memory))).collect();
+            let mut file = adopt(bytes, kind, &parsed, &whole);
             missing = 0;
-            for memory in memories.iter().filter(|memory| !held.contains(&said(memory))) {
-                file = insertion(&file, memory, kind).apply(&file);
+            for (_, index) in held.iter().filter(|(place, _)| place.is_none()) {
+                file = insertion(&file, &memories[*index].memory, kind).apply(&file);
                 missing += 1;
             }
-            (missing > 0).then_some(Splice { start: 0, end: bytes.len(), bytes: file, lines: 1..=1 })
+            (file != bytes).then_some(Splice { start: 0, end: bytes.len(), bytes: file, lines: 1..=1 })
         })?;
         written += missing;
     }
     Ok(written)
 }
 
-/// What tells whether a log holds a memory: its type and its words. The Go version folded line breaks in its logs.
-fn said(memory: &Memory) -> (MemoryType, String) {
-    (memory.kind, memory.content.split_whitespace().collect::<Vec<_>>().join(" "))
+/// Which entry of a log each memory of its day is, or none. Every entry is one memory: who said "yes" twice is held twice.
+fn held(entries: &[Entry], memories: &mut [&mut Old]) -> Vec<(Option<usize>, usize)> {
+    let mut by_words: HashMap<Said, Vec<usize>> = HashMap::new();
+    for (place, entry) in entries.iter().enumerate() {
+        by_words.entry(said(entry.memory.kind, &entry.memory.content)).or_default().push(place);
+    }
+    let mut taken = HashSet::new();
+    let mut held = Vec::with_capacity(memories.len());
+    for (index, Old { memory, said: as_it_was, .. }) in memories.iter_mut().map(|old| &mut **old).enumerate() {
+        // In its own words, or without what was taken out when an upgrade before this one did not come to its end.
+        let candidates =
+            [as_it_was.clone(), said(memory.kind, &memory.content)].into_iter().flat_map(|said| by_words.get(&said));
+        let free = candidates.flatten().copied().filter(|place| !taken.contains(place));
+        let far = |place: &usize| (entries[*place].memory.at.unix() - memory.at.unix()).abs();
+        let place = free.min_by_key(far);
+        if let Some(place) = place {
+            taken.insert(place);
+            complete(memory, &entries[place].memory);
+        }
+        held.push((place, index));
+    }
+    held
+}
+
+/// Takes over what the log says of a memory and the database does not.
+fn complete(memory: &mut Memory, in_log: &Memory) {
+    if in_log.id != derived(in_log) && !in_log.kind.is_session_data() {
+        memory.id = in_log.id.clone();
+    }
+    let attributes = in_log.attributes.clone();
+    for (name, value) in attributes.metadata {
+        memory.attributes.metadata.entry(name).or_insert(value);
+    }
+    memory.attributes = Attributes { metadata: std::mem::take(&mut memory.attributes.metadata), ..attributes };
 }
 
 fn keep_access_counts(store: &mut Store, old: &[Old]) -> Result<(), StoreError> {
     store.transact(|rows| {
-        for Old { memory, access_count } in old.iter().filter(|old| old.access_count > 0) {
+        for Old { memory, access_count, .. } in old.iter().filter(|old| old.access_count > 0) {
             if let Some(row) = rows.by_id(&memory.id)? {
                 rows.set_access_count(row.seq, *access_count)?;
             }

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params, params_from_iter};
 
+use crate::daily_log::LONG_TERM_FILE;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType, content_hash};
 use crate::moment::Moment;
 
@@ -108,6 +109,26 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([id.as_str()], read).optional()
     }
 
+    /// The memories whose entries carry an id: the one that has it and, with ids of copies, those that stand elsewhere.
+    pub(crate) fn claimants(&self, claim: &MemoryId) -> rusqlite::Result<Vec<Row>> {
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1 OR (id > ?2 AND id < ?3)");
+        let stem = claim.stem();
+        // The character after the dot that begins what tells a copy.
+        let bounds = params![claim.as_str(), format!("{stem}."), format!("{stem}/")];
+        let mut statement = self.0.prepare_cached(&sql)?;
+        let found = statement.query_map(bounds, read)?.collect::<rusqlite::Result<Vec<Row>>>()?;
+        let claims = |row: &Row| row.memory.id == *claim || row.memory.id == claim.of_copy(&row.place.path);
+        Ok(found.into_iter().filter(claims).collect())
+    }
+
+    /// Gives a memory another id. Nothing else of it changes, so what was derived from it stays.
+    pub(crate) fn rename(&self, seq: i64, id: &MemoryId) -> rusqlite::Result<()> {
+        self.0
+            .prepare_cached("UPDATE memories SET id = ?2 WHERE seq = ?1")?
+            .execute(params![seq, id.as_str()])
+            .map(drop)
+    }
+
     /// At most two ids that begin so, in their order.
     pub fn ids_beginning_with(&self, beginning: &str) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT id FROM memories WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2";
@@ -157,14 +178,14 @@ impl Rows<'_> {
         self.0.prepare(&sql)?.query_map(params_from_iter(values), read)?.collect()
     }
 
-    /// A memory with the same text, type and session, captured between two moments in UTC.
-    pub fn duplicate(&self, memory: &Memory, from: &str, to: &str) -> rusqlite::Result<Option<Row>> {
+    /// A memory with the same text, type and session in long-term memory or in the logs, captured between two moments in UTC.
+    pub fn duplicate(&self, memory: &Memory, long_term: bool, from: &str, to: &str) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories WHERE content_hash = ?1 AND session_id = ?2 AND type = ?3
-             AND created_at BETWEEN ?4 AND ?5 ORDER BY seq LIMIT 1"
+             AND (path = ?4) = ?5 AND created_at BETWEEN ?6 AND ?7 ORDER BY seq LIMIT 1"
         );
         let hash = content_hash(&memory.content);
-        let values = params![hash, memory.session_id, memory.kind.as_str(), from, to];
+        let values = params![hash, memory.session_id, memory.kind.as_str(), LONG_TERM_FILE, long_term, from, to];
         self.0.prepare_cached(&sql)?.query_row(values, read).optional()
     }
 
@@ -177,14 +198,14 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([session_id], read).optional()
     }
 
-    /// The newest memory that says the same and has not been replaced.
-    pub fn same_conclusion(&self, memory: &Memory) -> rusqlite::Result<Option<Row>> {
+    /// The newest memory that says the same, in long-term memory or in the logs, and has not been replaced.
+    pub fn same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories WHERE content_hash = ?1 AND type = ?2
+            "SELECT {COLUMNS} FROM memories WHERE content_hash = ?1 AND type = ?2 AND (path = ?3) = ?4
              AND NOT EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id)
              ORDER BY created_at DESC LIMIT 1"
         );
-        let values = params![content_hash(&memory.content), memory.kind.as_str()];
+        let values = params![content_hash(&memory.content), memory.kind.as_str(), LONG_TERM_FILE, long_term];
         self.0.prepare_cached(&sql)?.query_row(values, read).optional()
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rusqlite::{OptionalExtension, params};
 
+use super::claims::{Claims, Settled};
 use super::{Access, Place, Row, Rows, Store, StoreError, sessions};
 use crate::daily_log::{LogKind, Parsed, parse};
 use crate::log_file;
@@ -80,23 +81,31 @@ impl Store {
         let mut changes = Vec::new();
         for entry in parsed.entries {
             let place = Place { path: path.to_owned(), start_line: entry.start_line, end_line: entry.end_line };
-            let (memory, row) = self.identify(entry.memory, path, &mut existing)?;
-            match row {
-                Some(row) if row.memory == memory && row.place == place => {}
-                Some(row) if row.memory == memory => changes.push(Change::Move(row.seq, place)),
-                Some(row) => changes.push(Change::Replace(Box::new(row), memory, place)),
-                None => changes.push(Change::Add(memory, place)),
+            let memory = entry.memory;
+            let own = existing.remove(&memory.id).or_else(|| existing.remove(&memory.id.of_copy(path)));
+            match own {
+                // Neither its claim nor its day changed, so whose the id is was settled before.
+                Some(row) if is_same(&row.memory, &Memory { id: row.memory.id.clone(), ..memory.clone() }) => {
+                    if row.place != place {
+                        changes.push(Change::Move(row.seq, place));
+                    }
+                }
+                _ => changes.push(Change::Settle(memory, place)),
             }
         }
-        changes.extend(existing.into_values().map(|row| Change::Remove(Box::new(row))));
-        let mut report = SyncReport::default();
-        let mut touched = BTreeSet::new();
+        changes.extend(existing.into_values().map(|row| Change::Remove(row.seq)));
         let project = self.project_name();
+        let mut work = Work {
+            path: path.to_owned(),
+            claims: Claims::new(&self.layout),
+            project,
+            report: SyncReport::default(),
+            touched: BTreeSet::new(),
+        };
         for batch in changes.chunks(BATCH) {
-            self.transact(|rows| {
-                batch.iter().try_for_each(|change| change.apply(rows, &project, &mut report, &mut touched))
-            })?;
+            self.transact(|rows| batch.iter().try_for_each(|change| work.apply(rows, change)))?;
         }
+        let Work { report, touched, .. } = work;
         self.transact(|rows| {
             touched.iter().try_for_each(|session| sessions::refresh(rows.0, session))?;
             match seen {
@@ -105,38 +114,6 @@ impl Store {
             }
         })?;
         Ok(report)
-    }
-
-    /// Finds the row of an entry of this file: its own, or that of another file from which the entry was moved here. A copy
-    /// of an entry that still stands elsewhere is a memory of its own and gets an id of its own.
-    fn identify(
-        &self,
-        memory: Memory,
-        path: &str,
-        existing: &mut HashMap<MemoryId, Row>,
-    ) -> Result<(Memory, Option<Row>), StoreError> {
-        if let Some(row) = existing.remove(&memory.id) {
-            return Ok((memory, Some(row)));
-        }
-        let Some(row) = self.rows().by_id(&memory.id)? else { return Ok((memory, None)) };
-        if row.place.path == path || !self.stands_in(&memory.id, &row.place.path)? {
-            return Ok((memory, Some(row)));
-        }
-        for ordinal in 1.. {
-            let id = MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, ordinal);
-            let own = existing.remove(&id);
-            if own.is_some() || self.rows().by_id(&id)?.is_none() {
-                return Ok((Memory { id, ..memory }, own));
-            }
-        }
-        unreachable!("some ordinal is free")
-    }
-
-    fn stands_in(&self, id: &MemoryId, path: &str) -> Result<bool, StoreError> {
-        let Some(kind) = LogKind::of(path) else { return Ok(false) };
-        let bytes = log_file::read(&self.layout.file(path))?;
-        let parsed = parse(&String::from_utf8_lossy(&bytes), kind);
-        Ok(parsed.entries.iter().any(|entry| entry.memory.id == *id))
     }
 
     fn known_files(&self) -> rusqlite::Result<HashMap<String, Stamp>> {
@@ -157,45 +134,74 @@ impl Store {
 
 /// One change of the rows.
 enum Change {
-    Add(Memory, Place),
+    /// An entry that is new here or not what it was.
+    Settle(Memory, Place),
     Move(i64, Place),
-    Replace(Box<Row>, Memory, Place),
-    Remove(Box<Row>),
+    /// The row with this number is of no entry any more.
+    Remove(i64),
 }
 
-impl Change {
-    fn apply(
-        &self,
-        rows: Rows<'_>,
-        project: &str,
-        report: &mut SyncReport,
-        touched: &mut BTreeSet<String>,
-    ) -> rusqlite::Result<()> {
-        match self {
-            Self::Add(memory, place) => {
-                // A capture may have added the row of this very entry since we looked.
-                if rows.by_id(&memory.id)?.is_none() {
-                    rows.insert(memory, place, project)?;
-                    report.added += 1;
-                }
-                touched.insert(memory.session_id.clone());
-            }
-            Self::Move(seq, place) => rows.move_to(*seq, place)?,
-            Self::Replace(row, memory, place) => {
-                rows.delete(row.seq)?;
-                let seq = rows.insert(memory, place, project)?;
-                rows.set_access_count(seq, row.access_count)?;
-                report.changed += 1;
-                touched.extend([row.memory.session_id.clone(), memory.session_id.clone()]);
-            }
-            Self::Remove(row) => {
-                rows.delete(row.seq)?;
-                report.removed += 1;
-                touched.insert(row.memory.session_id.clone());
-            }
+/// What the changes of a log have in common.
+struct Work {
+    path: String,
+    claims: Claims,
+    project: String,
+    report: SyncReport,
+    /// The sessions whose rows are to be derived anew.
+    touched: BTreeSet<String>,
+}
+
+impl Work {
+    fn apply(&mut self, rows: Rows<'_>, change: &Change) -> rusqlite::Result<()> {
+        match change {
+            Change::Settle(memory, place) => self.settle(rows, memory, place)?,
+            Change::Move(seq, place) => rows.move_to(*seq, place)?,
+            Change::Remove(seq) => self.remove(rows, *seq)?,
         }
         Ok(())
     }
+
+    fn remove(&mut self, rows: Rows<'_>, seq: i64) -> rusqlite::Result<()> {
+        // Another process may have found its entry in another file meanwhile.
+        let Some(row) = rows.by_seq(seq)?.filter(|row| row.place.path == self.path) else { return Ok(()) };
+        rows.delete(seq)?;
+        self.claims.release(rows, &row.memory.id)?;
+        self.report.removed += 1;
+        self.touched.insert(row.memory.session_id);
+        Ok(())
+    }
+
+    /// Looks for the row once more, in the transaction: a capture may have added it since, or another process.
+    fn settle(&mut self, rows: Rows<'_>, memory: &Memory, place: &Place) -> rusqlite::Result<()> {
+        let Settled { id, row, removed } = self.claims.settle(rows, memory, place)?;
+        self.report.removed += removed.len();
+        self.touched.extend(removed.into_iter().map(|row| row.memory.session_id));
+        let memory = Memory { id, ..memory.clone() };
+        match row {
+            Some(row) if !is_same(&row.memory, &memory) => self.replace(rows, &row, &memory, place),
+            Some(row) => rows.move_to(row.seq, place),
+            None => {
+                rows.insert(&memory, place, &self.project)?;
+                self.report.added += 1;
+                self.touched.insert(memory.session_id);
+                Ok(())
+            }
+        }
+    }
+
+    fn replace(&mut self, rows: Rows<'_>, row: &Row, memory: &Memory, place: &Place) -> rusqlite::Result<()> {
+        rows.delete(row.seq)?;
+        let seq = rows.insert(memory, place, &self.project)?;
+        rows.set_access_count(seq, row.access_count)?;
+        self.report.changed += 1;
+        self.touched.extend([row.memory.session_id.clone(), memory.session_id.clone()]);
+        Ok(())
+    }
+}
+
+/// Two moments are equal at different offsets; here the offset counts, because it tells the day.
+fn is_same(a: &Memory, b: &Memory) -> bool {
+    a == b && a.at.offset_seconds() == b.at.offset_seconds()
 }
 
 fn save_stamp(rows: Rows<'_>, path: &str, stamp: Stamp, hash: &str) -> rusqlite::Result<()> {

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
-use schema::memory::MemoryType;
+use schema::memory::{MemoryId, MemoryType};
 use schema::store::Row;
 use schema::tool::{AboutMemory, GetOutput, LoadOutput, ReindexOutput, SaveOutput, SearchOutput, StatsOutput};
 use serde::Serialize;
@@ -103,8 +103,12 @@ impl Printer {
             }
             let mut table = table(["id", "date", "type", "text"]);
             for memory in memories {
-                let id: String = memory.id.chars().take(8).collect();
-                table.add_row([id, memory.date.clone(), memory.kind.to_string(), memory.preview()]);
+                table.add_row([
+                    short(&memory.id).to_owned(),
+                    memory.date.clone(),
+                    memory.kind.to_string(),
+                    memory.preview(),
+                ]);
             }
             format!("{table}\n")
         })
@@ -219,6 +223,12 @@ fn about(memory: &AboutMemory) -> String {
 /// Text of others for a terminal: what would move the cursor or change colours is shown and not obeyed.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
+}
+
+/// The beginning of an id, which is as good as all of it; of a copy all, because it begins like the id of the first.
+fn short(id: &str) -> &str {
+    let is_copy = MemoryId::parse(id).is_some_and(|id| id.claim() != id);
+    id.get(..8).filter(|_| !is_copy).unwrap_or(id)
 }
 
 fn notice(notice: Option<&str>) -> String {

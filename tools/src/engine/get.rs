@@ -1,7 +1,7 @@
 //! `memory_get`: a hit whole, or lines of a memory file.
 
 use schema::daily_log::{LogKind, parse};
-use schema::memory::MemoryId;
+use schema::memory::{Memory, MemoryId};
 use schema::moment::Moment;
 use schema::store::{Access, Row, Store};
 use schema::tool::{AboutMemory, GetInput, GetOutput};
@@ -77,9 +77,10 @@ fn located(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, ToolError> {
         let kind = LogKind::of(&row.place.path);
         let text = read(store.layout(), &row.place.path)?;
         let entries = kind.map(|kind| parse(&text, kind).entries).unwrap_or_default();
-        if let Some(entry) = entries.into_iter().find(|entry| entry.memory.id == *id) {
+        let is_it = |claim: &MemoryId| claim == id || claim.of_copy(&row.place.path) == *id;
+        if let Some(entry) = entries.into_iter().find(|entry| is_it(&entry.memory.id)) {
             (row.place.start_line, row.place.end_line) = (entry.start_line, entry.end_line);
-            row.memory = entry.memory;
+            row.memory = Memory { id: row.memory.id, ..entry.memory };
         }
     }
     Ok(Some(row))

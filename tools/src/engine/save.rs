@@ -1,6 +1,6 @@
 //! `memory_save`: one fact, kept for later sessions.
 
-use schema::capture::{Captured, Destination, Draft, LIMIT, capture};
+use schema::capture::{Captured, Destination, Draft, LIMIT, capture, refusal};
 use schema::memory::{Attributes, MemoryId};
 use schema::moment::Moment;
 use schema::settings;
@@ -33,13 +33,19 @@ pub(super) fn save(
             input.kind
         )));
     }
+    let metadata = metadata(input.metadata.as_ref())?;
+    if let Some(reason) = refusal(&metadata) {
+        return Err(ToolError::Invalid(format!(
+            "metadata is {reason}: keep it to a few short fields, and leave the rest in a file"
+        )));
+    }
     let supersedes = input.supersedes.as_deref().map(|id| superseded(store, id.trim())).transpose()?;
     let draft = Draft {
         session_id: session_id.to_owned(),
         kind: input.kind,
         content: input.content.clone(),
         at,
-        attributes: Attributes { supersedes, metadata: metadata(input.metadata.as_ref())?, ..Attributes::default() },
+        attributes: Attributes { supersedes, metadata, ..Attributes::default() },
         destination: if input.long_term { Destination::LongTerm } else { Destination::DailyLog },
     };
     let screen = settings::load(store.layout()).screen;

@@ -1,0 +1,65 @@
+//! Completes entries that a log holds without what rides in comments: those of the Go version, which wrote none.
+
+use std::collections::HashMap;
+
+use super::comment::SessionMark;
+use super::edit::{has_windows_lines, with_windows_lines};
+use super::render::render;
+use super::{LogKind, Parsed};
+use crate::memory::Memory;
+
+/// The file with the lines of some of its entries, by their number in `parsed`, replaced by a whole memory.
+///
+/// Session marks are added where the session changes, so that every other line stays whose it was, byte for byte.
+pub(crate) fn adopt(file: &[u8], kind: LogKind, parsed: &Parsed, adopted: &HashMap<usize, &Memory>) -> Vec<u8> {
+    let starts: HashMap<usize, usize> =
+        parsed.entries.iter().enumerate().map(|(index, entry)| (entry.start_line, index)).collect();
+    let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut out = Writer { bytes: Vec::with_capacity(file.len()), windows: has_windows_lines(file) };
+    // Whose the next line is in the file as it was, and as it is written.
+    let (mut before, mut after) = (SessionMark::default(), SessionMark::default());
+    let mut chronological = true;
+    let mut at = 0;
+    while at < lines.len() {
+        let Some(index) = starts.get(&(at + 1)) else {
+            chronological &= !lines[at].starts_with(b"## ");
+            if let Some(mark) = std::str::from_utf8(lines[at]).ok().and_then(SessionMark::parse) {
+                (before, after) = (mark.clone(), mark);
+            }
+            out.bytes.extend_from_slice(lines[at]);
+            at += 1;
+            continue;
+        };
+        let end = parsed.entries[*index].end_line.min(lines.len());
+        let memory = adopted.get(index).copied();
+        let mark = memory.map_or_else(|| before.clone(), SessionMark::of);
+        if chronological && after != mark {
+            out.mark(&mark);
+            after = mark;
+        }
+        match memory {
+            Some(memory) => out.write(&render(memory, kind)),
+            None => lines[at..end].iter().for_each(|line| out.bytes.extend_from_slice(line)),
+        }
+        at = end;
+    }
+    out.bytes
+}
+
+struct Writer {
+    bytes: Vec<u8>,
+    windows: bool,
+}
+
+impl Writer {
+    fn mark(&mut self, mark: &SessionMark) {
+        let blank = self.bytes.is_empty() || self.bytes.ends_with(b"\n\n") || self.bytes.ends_with(b"\n\r\n");
+        let gap = if blank { "" } else { "\n" };
+        self.write(&format!("{gap}{}\n", mark.to_comment()));
+    }
+
+    fn write(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        self.bytes.extend(if self.windows { with_windows_lines(bytes) } else { bytes.to_vec() });
+    }
+}
