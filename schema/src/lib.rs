@@ -17,6 +17,7 @@ pub mod lock;
 pub mod log_file;
 pub mod memory;
 pub mod moment;
+pub mod own_file;
 mod parcel;
 pub mod private;
 pub mod project;

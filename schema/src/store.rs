@@ -73,7 +73,7 @@ impl fmt::Display for ReadOnlyReason {
 /// What can go wrong with a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("cannot make the store {path}", path = .path.display())]
+    #[error("cannot use the store {path}", path = .path.display())]
     Create { path: std::path::PathBuf, source: io::Error },
     #[error("the store is read-only: {0}")]
     ReadOnly(ReadOnlyReason),

@@ -1,9 +1,9 @@
 //! Files of the store by the paths that callers give: confined to the store, Markdown only, text only.
 
-use std::fs;
 use std::io;
 
 use schema::layout::{Layout, STORE_DIR, is_note};
+use schema::own_file;
 
 use crate::error::ToolError;
 
@@ -35,7 +35,7 @@ pub(super) fn confine(layout: &Layout, path: &str) -> Result<String, ToolError> 
 
 /// The text of a confined file.
 pub(super) fn read(layout: &Layout, inside: &str) -> Result<String, ToolError> {
-    match fs::read_to_string(layout.file(inside)) {
+    match own_file::read(&layout.file(inside)).and_then(text) {
         Ok(text) => Ok(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(ToolError::NotFound(format!("there is no file {STORE_DIR}/{inside}")))
@@ -43,8 +43,15 @@ pub(super) fn read(layout: &Layout, inside: &str) -> Result<String, ToolError> {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             Err(ToolError::Invalid(format!("{STORE_DIR}/{inside} is not UTF-8 text: save it as UTF-8 to open it here")))
         }
+        Err(error) if own_file::is_linked(&error) => {
+            Err(ToolError::Invalid(format!("cannot open {STORE_DIR}/{inside}: {error}")))
+        }
         Err(error) => Err(ToolError::Unavailable(format!("cannot read {STORE_DIR}/{inside}: {error}"))),
     }
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// The path of a file as answers show it.

@@ -1,11 +1,11 @@
 //! `memory_load`: what every session should know at its start.
 
-use std::fs;
 use std::io;
 
 use schema::daily_log::{LONG_TERM_FILE, LogKind};
 use schema::layout::Layout;
 use schema::moment::Moment;
+use schema::own_file;
 use schema::tool::{LoadInput, LoadOutput, LoadSource, LoadedFile};
 
 use super::file_access::shown;
@@ -102,7 +102,7 @@ fn without_comment(line: &str) -> &str {
 }
 
 fn text(layout: &Layout, name: &str) -> Result<Option<(String, String)>, ToolError> {
-    match fs::read(layout.file(name)) {
+    match own_file::read(&layout.file(name)) {
         Ok(bytes) => Ok(Some((name.to_owned(), String::from_utf8_lossy(&bytes).into_owned()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(ToolError::Unavailable(format!("cannot read {}: {error}", shown(name)))),
