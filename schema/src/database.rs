@@ -50,8 +50,24 @@ impl DatabaseError {
 }
 
 /// Whether an error of SQLite says that the file itself is damaged.
+///
+/// Statements and tables are ours, so a table that is not there, a value of another type and a text that is no UTF-8 are damage too.
 pub fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+    if matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) {
+        return true;
+    }
+    let text = error.to_string();
+    matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..))
+        || ["no such table", "no such column", "vtable constructor failed"].iter().any(|sign| text.contains(sign))
+}
+
+/// Whether every page of a database is in order. Reads all of it.
+pub fn is_sound(db: &Connection) -> bool {
+    match db.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)) {
+        Ok(found) => found == "ok",
+        Err(error) => !is_damage(&error),
+    }
 }
 
 /// Opens the database at `path`, making an empty one where there is none.

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fs;
 use std::io::Write as _;
-use std::iter;
 
+use crate::causes::chain;
 use crate::layout::Layout;
 use crate::moment::Moment;
 use crate::own_file::{self, private_file};
@@ -14,12 +14,8 @@ use crate::redaction::redact;
 const LIMIT: u64 = 64 * 1024;
 
 /// Notes an error with its causes.
-pub fn note_error(layout: &Layout, error: &dyn Error) {
-    let mut text = error.to_string();
-    for cause in iter::successors(error.source(), |cause| (*cause).source()) {
-        text.push_str(&format!(": {cause}"));
-    }
-    note(layout, &text);
+pub fn note_error(layout: &Layout, error: &(dyn Error + 'static)) {
+    note(layout, &chain(error));
 }
 
 /// Notes a fault on one line, without the secrets that a path in it may hold. A log that cannot be written is given up in

@@ -3,6 +3,7 @@
 
 pub mod brief;
 pub mod capture;
+pub mod causes;
 pub mod daily_log;
 pub mod database;
 pub mod exclude;

@@ -14,14 +14,14 @@ use crate::index::Index;
 /// Faults of hooks that are told.
 const FAULTS: usize = 5;
 
-pub(super) fn stats(store: &Store, index: &Index) -> Result<StatsOutput, ToolError> {
+pub(super) fn stats(store: &Store, index: &Index, notes: &[String]) -> Result<StatsOutput, ToolError> {
     let rows = store.rows();
     let types: Vec<TypeCount> =
         rows.count_by_type()?.into_iter().map(|(kind, count)| TypeCount { kind, count }).collect();
     let (chunks, files, last_indexed) = index.counts()?;
     let redactions = rows.meta("redactions")?.and_then(|count| count.parse().ok()).unwrap_or_default();
     let mut problems = settings::load(store.layout()).problems;
-    problems.extend_from_slice(store.notes());
+    problems.extend_from_slice(notes);
     problems.extend(hook_log::last(store.layout(), FAULTS).into_iter().map(|fault| format!("hook: {fault}")));
     Ok(StatsOutput {
         project: store.layout().project().to_string_lossy().into_owned(),
