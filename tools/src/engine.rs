@@ -10,11 +10,13 @@ mod reindex;
 mod save;
 mod stats;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use schema::capture::{Prepared, commit};
 use schema::database::Patience;
 use schema::forget;
+use schema::layout::STORE_DIR;
 use schema::memory::MemoryId;
 use schema::moment::Moment;
 use schema::queue::Recalled;
@@ -140,6 +142,7 @@ impl Engine {
     pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
         let now = Moment::now();
         let mut output = self.mending(|engine| search::search(&mut engine.store, &mut engine.index, input, &now))?;
+        self.tell_encodings(&mut output);
         self.tell(&mut output.notice);
         Ok(output)
     }
@@ -234,7 +237,23 @@ impl Engine {
     fn tell(&mut self, notice: &mut Option<String>) {
         let news = self.take_news().join("; ");
         if !news.is_empty() {
-            *notice = Some(notice.take().map_or(news.clone(), |notice| format!("{notice}; {news}")));
+            add(notice, &news);
         }
     }
+
+    /// Says which hits come from files that could be read only in part.
+    fn tell_encodings(&self, output: &mut SearchOutput) {
+        let is_doubtful = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
+        let hits = output.results.iter();
+        let doubtful = hits.filter(|hit| is_doubtful(&hit.snippet) || hit.heading.as_deref().is_some_and(is_doubtful));
+        let files: BTreeSet<&str> = doubtful.filter_map(|hit| hit.path.strip_prefix(STORE_DIR)).collect();
+        let about = |path: &str| file_access::read(self.store.layout(), path.trim_start_matches('/')).ok()?.notice;
+        for text in files.into_iter().filter_map(about) {
+            add(&mut output.notice, &text);
+        }
+    }
+}
+
+fn add(notice: &mut Option<String>, text: &str) {
+    *notice = Some(notice.take().map_or(text.to_owned(), |notice| format!("{notice}; {text}")));
 }
