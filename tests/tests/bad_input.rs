@@ -193,6 +193,7 @@ fn a_store_of_a_newer_program_is_read_and_what_is_captured_waits_in_the_spool() 
     db.pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap();
     drop(db);
     let log = sandbox.logs();
+    let database = fs::read(sandbox.store().join("memory.db")).unwrap();
 
     let mut client = sandbox.serve(Era::Modern);
     let found = client.call("memory_search", json!({ "query": "webhooks commit" })).unwrap();
@@ -205,6 +206,20 @@ fn a_store_of_a_newer_program_is_read_and_what_is_captured_waits_in_the_spool() 
     sandbox.run_hook("memory-prompt-save", &event).success().printed_nothing();
     assert_eq!(sandbox.logs(), log);
     assert_eq!(client.call("memory_stats", json!({})).unwrap().expect_success()["queue"], 1);
+    // Locks may be taken and faults noted; memories, notes and databases stay as they are.
+    sandbox.run_hook("memory-track", &sandbox.event("PostToolUse.Edit").to_string()).success().printed_nothing();
+    sandbox.run_cli(["save", "--long-term", "decision", "new"]).code(1);
+    sandbox.run_cli(["index", "--full"]).success();
+    drop(client);
+    assert_eq!(fs::read(sandbox.store().join("memory.db")).unwrap(), database);
+    let mut names: Vec<String> = fs::read_dir(sandbox.store())
+        .unwrap()
+        .map(|item| item.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("20") && !name.starts_with("index.db"))
+        .collect();
+    names.sort();
+    let may_be = ["hook.log", "queue.lock", "index.lock", "store.lock", ".gitignore", "memory.db", "spool", "track"];
+    assert!(names.iter().all(|name| may_be.contains(&name.as_str())), "{names:?}");
 }
 
 #[test]
