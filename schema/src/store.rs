@@ -44,7 +44,7 @@ pub struct Store {
 pub enum Access {
     /// Everything.
     Full,
-    /// Its Markdown is read; nothing is written but the spool.
+    /// Its Markdown is read; neither that nor a database is written. Hooks go on to spool and to buffer, where they can.
     ReadOnly(ReadOnlyReason),
 }
 
@@ -140,7 +140,12 @@ impl Store {
         };
         let db = match opened {
             Err(error) if refuses_writing(&error) => {
-                let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+                let cause = if is_full(layout.dir()) {
+                    // SQLite calls it an I/O error when its shared memory does not fit any more.
+                    "no space is left on the disk".to_owned()
+                } else {
+                    std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
+                };
                 return Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(cause));
             }
             opened => opened?,
@@ -280,6 +285,22 @@ fn set_aside(
         }
     }
     Ok(format!("memory.db could not be read; it was set aside as {name} and is rebuilt from Markdown"))
+}
+
+/// The space below which SQLite cannot work, in bytes: it needs 32 KiB of shared memory, and a page or more of its log.
+const LEAST_SPACE: u64 = 64 * 1024;
+
+/// Whether the disk of a directory is full, where the platform tells.
+fn is_full(dir: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        rustix::fs::statvfs(dir).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST_SPACE)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (dir, LEAST_SPACE);
+        false
+    }
 }
 
 fn is_refusal(error: &io::Error) -> bool {
