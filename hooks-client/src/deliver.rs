@@ -125,7 +125,7 @@ impl Ladder<'_> {
             self.keep(used.into_iter().chain(said.take()))
         });
         // A buffer that cannot be taken is told; what was said does not depend on it.
-        taken.and(self.keep(said))
+        self.keep(said).and(taken)
     }
 
     /// What was decided, learned and fixed since the last compaction, before its words leave the context.
@@ -143,8 +143,16 @@ impl Ladder<'_> {
             settings::Brief::AfterCompaction => occasion == Occasion::Compact,
             settings::Brief::Never => false,
         };
+        if !is_wanted {
+            return Ok(None);
+        }
+        if let Err(fault) = self.layout.refuse_links() {
+            // A store that is not used has no log of faults either.
+            let text = format!("The project's memory is not used: {fault}.");
+            return Ok(Some(add_context(Adds::SessionStart, &text)));
+        }
         // A project without a memory is left as it is until there is something to remember.
-        if !is_wanted || !self.layout.memory_db().exists() {
+        if !self.layout.memory_db().exists() {
             return Ok(None);
         }
         let project = self.layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -193,7 +201,8 @@ impl Ladder<'_> {
 
     /// Leaves memories to somebody with more time or more rights.
     fn set_aside(&self, memories: &[Prepared], fault: &StoreError) -> Result<(), StoreError> {
-        self.create()?;
+        // The spool is made by itself when nothing else can be.
+        let _ = self.create();
         for memory in memories {
             spool::put(self.layout, memory)?;
         }

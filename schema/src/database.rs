@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::layout::private_file;
+use crate::own_file::{private_file, refuse_links};
 
 /// How long a process waits for others, and whether it may tidy up when it closes a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ const LOG_LIMIT: u64 = 512 * 1024;
 /// A database that could not be opened or used.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
-    #[error("cannot create {path}", path = .path.display())]
+    #[error("cannot open {path}", path = .path.display())]
     Create { path: PathBuf, source: io::Error },
     #[error("cannot use {path}", path = .path.display())]
     Sqlite { path: PathBuf, source: rusqlite::Error },
@@ -50,12 +50,32 @@ impl DatabaseError {
 }
 
 /// Whether an error of SQLite says that the file itself is damaged.
+///
+/// Statements and tables are ours, so a table that is not there, a value of another type and a text that is no UTF-8 are damage too.
 pub fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+    if matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) {
+        return true;
+    }
+    let text = error.to_string();
+    matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..))
+        || ["no such table", "no such column", "vtable constructor failed"].iter().any(|sign| text.contains(sign))
+}
+
+/// Whether every page of a database is in order. Reads all of it.
+pub fn is_sound(db: &Connection) -> bool {
+    match db.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)) {
+        Ok(found) => found == "ok",
+        Err(error) => !is_damage(&error),
+    }
 }
 
 /// Opens the database at `path`, making an empty one where there is none.
 pub fn open(path: &Path, patience: Patience) -> Result<Connection, DatabaseError> {
+    for ending in ["-wal", "-shm"] {
+        let path = beside(path, ending);
+        refuse_links(&path).map_err(|source| DatabaseError::Create { path, source })?;
+    }
     // SQLite would make the file readable for all; the files beside it take over its mode.
     private_file()
         .create(true)
@@ -81,12 +101,17 @@ fn configure(path: &Path, patience: Patience) -> rusqlite::Result<Connection> {
 /// A hook's commit would copy, and so would its close, when no other process has the database open: five times the cost of a
 /// hook. A log that has grown is copied at the close all the same, because whoever opens the database first reads all of it.
 fn spare_the_disk(db: &Connection, path: &Path) -> rusqlite::Result<()> {
-    let mut log = path.to_owned().into_os_string();
-    log.push("-wal");
-    let is_small = fs::metadata(log).map_or(true, |metadata| metadata.len() < LOG_LIMIT);
+    let is_small = fs::metadata(beside(path, "-wal")).map_or(true, |metadata| metadata.len() < LOG_LIMIT);
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, is_small)?;
     Ok(())
+}
+
+/// A file of SQLite's own beside a database.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.to_owned().into_os_string();
+    name.push(ending);
+    name.into()
 }
 
 /// The busy handler is not asked while a new database goes over to WAL, so a crowd of first hooks has to retry by itself.

@@ -1,10 +1,10 @@
 //! The hashes of what was deleted on purpose, so that no replay and no import brings it back.
 
-use std::fs;
 use std::io::{self, Write as _};
 
-use crate::layout::{Layout, private_file};
+use crate::layout::Layout;
 use crate::memory::content_hash;
+use crate::own_file::{self, private_file};
 use crate::store::StoreError;
 
 /// Remembers that a text was forgotten. The caller holds the store lock.
@@ -25,10 +25,10 @@ pub fn add(layout: &Layout, content: &str) -> Result<(), StoreError> {
 /// Whether a text was forgotten.
 pub fn holds(layout: &Layout, content: &str) -> Result<bool, StoreError> {
     let path = layout.forgotten();
-    match fs::read_to_string(&path) {
+    match own_file::read(&path) {
         Ok(hashes) => {
             let hash = content_hash(content);
-            Ok(hashes.lines().any(|line| line == hash))
+            Ok(hashes.split(|byte| *byte == b'\n').any(|line| line.trim_ascii_end() == hash.as_bytes()))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(source) => Err(StoreError::Io { doing: "read", path, source }),

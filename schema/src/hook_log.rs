@@ -3,22 +3,19 @@
 use std::error::Error;
 use std::fs;
 use std::io::Write as _;
-use std::iter;
 
-use crate::layout::{Layout, private_file};
+use crate::causes::chain;
+use crate::layout::Layout;
 use crate::moment::Moment;
+use crate::own_file::{self, private_file};
 use crate::redaction::redact;
 
 /// The size above which the older half of the log is dropped, in bytes.
 const LIMIT: u64 = 64 * 1024;
 
 /// Notes an error with its causes.
-pub fn note_error(layout: &Layout, error: &dyn Error) {
-    let mut text = error.to_string();
-    for cause in iter::successors(error.source(), |cause| (*cause).source()) {
-        text.push_str(&format!(": {cause}"));
-    }
-    note(layout, &text);
+pub fn note_error(layout: &Layout, error: &(dyn Error + 'static)) {
+    note(layout, &chain(error));
 }
 
 /// Notes a fault on one line, without the secrets that a path in it may hold. A log that cannot be written is given up in
@@ -35,15 +32,16 @@ pub fn note(layout: &Layout, text: &str) {
 
 /// The last faults, newest first.
 pub fn last(layout: &Layout, limit: usize) -> Vec<String> {
-    let bytes = fs::read(layout.hook_log()).unwrap_or_default();
+    let bytes = own_file::read(&layout.hook_log()).unwrap_or_default();
     String::from_utf8_lossy(&bytes).lines().rev().take(limit).map(str::to_owned).collect()
 }
 
 fn halve(layout: &Layout) {
-    let bytes = fs::read(layout.hook_log()).unwrap_or_default();
+    let bytes = own_file::read(&layout.hook_log()).unwrap_or_default();
     let half = &bytes[bytes.len() / 2..];
     let start = half.iter().position(|byte| *byte == b'\n').map_or(half.len(), |newline| newline + 1);
-    let _ = fs::write(layout.hook_log(), &half[start..]);
+    let file = private_file().truncate(true).open(layout.hook_log());
+    let _ = file.and_then(|mut file| file.write_all(&half[start..]));
 }
 
 #[cfg(test)]

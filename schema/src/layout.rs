@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::memory::content_hash;
+use crate::own_file::{link_on, private_file, refuse_links};
 
 /// The store's directory relative to the project, with `/`.
 pub const STORE_DIR: &str = ".jikime/memory";
@@ -100,8 +101,10 @@ impl Layout {
         self.dir.join(relative)
     }
 
-    /// Makes the directories, for their owner only, and `.gitignore`. What is there already stays as it is.
+    /// Makes the directories, for their owner only, and `.gitignore`. What is there already stays as it is, but a link in the
+    /// place of a directory is refused.
     pub fn create(&self) -> io::Result<()> {
+        self.refuse_links()?;
         if self.gitignore().exists() && self.track().is_dir() && self.spool().is_dir() {
             return Ok(());
         }
@@ -113,6 +116,21 @@ impl Layout {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(error) => Err(error),
         }
+    }
+
+    /// Makes the spool alone, for when nothing else may be written.
+    pub(crate) fn create_spool(&self) -> io::Result<()> {
+        refuse_links(&self.spool())?;
+        create_private_dir(&self.spool())
+    }
+
+    /// Refuses a store one of whose directories is a link.
+    pub fn refuse_links(&self) -> io::Result<()> {
+        [self.track(), self.spool()].iter().try_for_each(|dir| match link_on(dir) {
+            // By its name, because the store is what is told of.
+            Some(_) => refuse_links(&dir.join("file")),
+            None => Ok(()),
+        })
     }
 
     fn gitignore(&self) -> PathBuf {
@@ -157,15 +175,6 @@ impl Layout {
 /// Whether a path of the store is Markdown for people, not a hidden file or an editor's or our own temporary one.
 pub fn is_note(path: &str) -> bool {
     path.ends_with(".md") && !path.split('/').any(|part| part.starts_with('.'))
-}
-
-/// How files of the store are opened for writing: readable by their owner only, where the platform has modes.
-pub fn private_file() -> fs::OpenOptions {
-    let mut options = fs::OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 fn create_private_dir(dir: &Path) -> io::Result<()> {

@@ -3,6 +3,7 @@
 
 pub mod brief;
 pub mod capture;
+pub mod causes;
 pub mod daily_log;
 pub mod database;
 pub mod exclude;
@@ -17,6 +18,7 @@ pub mod lock;
 pub mod log_file;
 pub mod memory;
 pub mod moment;
+pub mod own_file;
 mod parcel;
 pub mod private;
 pub mod project;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::layout::private_file;
+use crate::own_file::private_file;
 
 /// Held until dropped; the operating system lets go of it when the process ends, however it ends.
 #[derive(Debug)]

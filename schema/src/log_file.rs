@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::daily_log::Splice;
-use crate::layout::private_file;
+use crate::own_file::{self, is_linked, private_file};
 
 /// A file that could not be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ const ATTEMPTS: usize = 8;
 /// A missing file reads as empty. `edit` runs again when the file was changed by somebody else meanwhile.
 pub fn change(path: &Path, mut edit: impl FnMut(&[u8]) -> Option<Splice>) -> Result<Option<Splice>, LogFileError> {
     for _ in 0..ATTEMPTS {
-        let before = read(path)?;
+        let before = whole(path)?;
         let Some(splice) = edit(&before) else { return Ok(None) };
         if splice.is_append(before.len()) {
             append(path, before.len(), &splice.bytes)?;
@@ -40,9 +40,17 @@ pub fn change(path: &Path, mut edit: impl FnMut(&[u8]) -> Option<Splice>) -> Res
     Err(LogFileError { doing: "rewrite", path: path.to_owned(), source })
 }
 
-/// The bytes of a file, none when it is missing.
+/// The bytes of a file, none when it is missing. A link is as good as missing: what it leads to is no memory.
 pub fn read(path: &Path) -> Result<Vec<u8>, LogFileError> {
-    match fs::read(path) {
+    match whole(path) {
+        Err(error) if is_linked(&error.source) => Ok(Vec::new()),
+        read => read,
+    }
+}
+
+/// The bytes of a file that is about to be changed.
+fn whole(path: &Path) -> Result<Vec<u8>, LogFileError> {
+    match own_file::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         read => read.map_err(|source| LogFileError { doing: "read", path: path.to_owned(), source }),
     }
@@ -70,7 +78,7 @@ fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<bool, LogFileErro
             file.set_permissions(metadata.permissions())?;
         }
         drop(file);
-        if read(path).map_err(|error| error.source)? != before {
+        if whole(path).map_err(|error| error.source)? != before {
             return Ok(false);
         }
         fs::rename(&temporary, path).map(|()| true)

@@ -15,6 +15,7 @@ use toml::Spanned;
 use toml::de::{DeTable as Table, DeValue as Value};
 
 use crate::layout::Layout;
+use crate::own_file::refuse_links;
 use crate::project::home;
 use crate::screen::Screen;
 use catalogue::{KEYS, Key};
@@ -199,6 +200,10 @@ fn may_mean_a_guard(name: &str, value: &Value<'_>) -> bool {
 }
 
 fn read(path: &Path) -> io::Result<String> {
+    // A project's file comes with the repository; a user's own may well be a link to where such files are kept.
+    if path.parent().is_some_and(|parent| parent.ends_with(".jikime")) {
+        refuse_links(path)?;
+    }
     let mut text = String::new();
     let size = fs::File::open(path)?.take(FILE_LIMIT + 1).read_to_string(&mut text)?;
     if size as u64 > FILE_LIMIT {

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::io::{Read as _, Write as _};
 
-use crate::layout::{Layout, private_file};
+use crate::layout::Layout;
+use crate::own_file::private_file;
 use crate::queue::Recalled;
 use crate::store::StoreError;
 

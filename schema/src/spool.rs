@@ -7,8 +7,9 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use crate::capture::{Captured, Delivery, Prepared, commit};
-use crate::layout::{Layout, private_file};
+use crate::layout::Layout;
 use crate::memory::MemoryId;
+use crate::own_file::{self, is_linked, link_on, private_file};
 use crate::parcel::Parcel;
 use crate::store::{Store, StoreError};
 
@@ -20,7 +21,7 @@ pub fn put(layout: &Layout, prepared: &Prepared) -> Result<PathBuf, StoreError> 
     let path = layout.spool().join(&name);
     let fault = |source| StoreError::Io { doing: "write", path: path.clone(), source };
     let json = serde_json::to_vec(&Parcel::of(prepared)).map_err(|error| fault(error.into()))?;
-    fs::create_dir_all(layout.spool()).map_err(fault)?;
+    layout.create_spool().map_err(fault)?;
     let temporary = layout.spool().join(format!(".{name}.{}.tmp", std::process::id()));
     let written =
         private_file().create(true).truncate(true).open(&temporary).and_then(|mut file| file.write_all(&json));
@@ -44,9 +45,10 @@ pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
     let mut kept = 0;
     for path in files(store.layout()).into_iter().take(limit) {
         let fault = |source| StoreError::Io { doing: "read", path: path.clone(), source };
-        let bytes = match fs::read(&path) {
+        let bytes = match own_file::read(&path) {
             // Somebody else was faster.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) if is_linked(&error) => Vec::new(),
             read => read.map_err(fault)?,
         };
         let Some(prepared) =
@@ -68,6 +70,9 @@ pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
 }
 
 fn files(layout: &Layout) -> Vec<PathBuf> {
+    if link_on(&layout.spool()).is_some() {
+        return Vec::new();
+    }
     let Ok(listing) = fs::read_dir(layout.spool()) else { return Vec::new() };
     let paths = listing.filter_map(|item| Some(item.ok()?.path()));
     let mut files: Vec<PathBuf> = paths

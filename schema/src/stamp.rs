@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use crate::layout::Layout;
+use crate::own_file::link_on;
 
 /// Time and size of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,9 +47,9 @@ pub fn changed(
 }
 
 impl Stamp {
-    /// The stamp of a file, or `None` when there is none.
+    /// The stamp of a file, or `None` when there is none or a link in its place.
     pub fn of(path: &Path) -> Option<Self> {
-        let metadata = fs::metadata(path).ok()?;
+        let metadata = fs::symlink_metadata(path).ok().filter(|_| link_on(path).is_none())?;
         let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
         let size = i64::try_from(metadata.len()).unwrap_or(i64::MAX);
         Some(Self { mtime: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX), size })

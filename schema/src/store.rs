@@ -46,7 +46,7 @@ pub struct Store {
 pub enum Access {
     /// Everything.
     Full,
-    /// Its Markdown is read; nothing is written but the spool.
+    /// Its Markdown is read; neither that nor a database is written. Hooks go on to spool and to buffer, where they can.
     ReadOnly(ReadOnlyReason),
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for ReadOnlyReason {
 /// What can go wrong with a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("cannot make the store {path}", path = .path.display())]
+    #[error("cannot use the store {path}", path = .path.display())]
     Create { path: std::path::PathBuf, source: io::Error },
     #[error("the store is read-only: {0}")]
     ReadOnly(ReadOnlyReason),
@@ -94,6 +94,15 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether `memory.db` is damaged, so that only [`Store::begin_anew`] helps.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::Sqlite(source) => database::is_damage(source),
+            Self::Database(error) => error.is_damage(),
+            _ => false,
+        }
+    }
+
     /// Whether another process was at it for longer than this one could wait.
     pub fn is_busy(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
@@ -126,21 +135,30 @@ impl Store {
         let mut notes = Vec::new();
         let opened = match database::open(&layout.memory_db(), patience) {
             Err(error) if error.is_damage() => {
-                notes.push(set_aside(&layout, patience)?);
+                notes.push(set_aside(&layout, patience, is_usable)?);
                 database::open(&layout.memory_db(), patience)
             }
             opened => opened,
         };
         let db = match opened {
             Err(error) if refuses_writing(&error) => {
-                let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+                let cause = if is_full(layout.dir()) {
+                    // SQLite calls it an I/O error when its shared memory does not fit any more.
+                    "no space is left on the disk".to_owned()
+                } else {
+                    std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
+                };
                 return Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(cause));
             }
             opened => opened?,
         };
         let identity = identity(&layout.memory_db());
         let mut store = Self { layout, db, identity, access: Access::Full, patience, notes };
-        match contents(&store.db)? {
+        let found = match contents(&store.db) {
+            Err(error) if database::is_damage(&error) => Contents::Foreign,
+            found => found?,
+        };
+        match found {
             Contents::Current => {}
             Contents::Nothing => kind::create(&mut store.db)?,
             Contents::Newer(version) => return Self::in_memory(store.layout, patience, ReadOnlyReason::Newer(version)),
@@ -150,13 +168,35 @@ impl Store {
             }
             Contents::Foreign => {
                 drop(store.db);
-                let note = set_aside(&store.layout, patience)?;
+                let note = set_aside(&store.layout, patience, is_usable)?;
                 let mut again = Self::open_database(store.layout, patience)?;
                 again.notes.push(note);
                 return Ok(again);
             }
         }
         Ok(store)
+    }
+
+    /// Whether every page of `memory.db` is in order. Reads all of it.
+    pub fn is_sound(&self) -> bool {
+        database::is_sound(&self.db)
+    }
+
+    /// Sets a damaged `memory.db` aside and begins a new one without rows, unless another process has done so already.
+    ///
+    /// What the notes gain says so. The rows come back from Markdown.
+    pub fn begin_anew(&mut self) -> Result<(), StoreError> {
+        let damaged = self.identity;
+        // Closed first, because not every platform renames a file in use.
+        self.db = database::open_in_memory()?;
+        let is_another = |layout: &Layout, _| damaged.is_some() && identity(&layout.memory_db()) != damaged;
+        let note = set_aside(&self.layout, self.patience, is_another)?;
+        let mut notes = std::mem::take(&mut self.notes);
+        *self = Self::open_database(self.layout.clone(), self.patience)?;
+        notes.push(note);
+        notes.append(&mut self.notes);
+        self.notes = notes;
+        Ok(())
     }
 
     /// A store whose rows live in memory, made of its Markdown.
@@ -219,16 +259,27 @@ impl Store {
     }
 }
 
+/// Whether the database can be opened and is ours.
+fn is_usable(layout: &Layout, patience: Patience) -> bool {
+    database::open(&layout.memory_db(), patience)
+        .is_ok_and(|db| !matches!(contents(&db), Ok(Contents::Foreign) | Err(_)))
+}
+
 /// Moves a database that cannot be used out of the way and says so. What it held comes back from Markdown.
-fn set_aside(layout: &Layout, patience: Patience) -> Result<String, StoreError> {
+fn set_aside(
+    layout: &Layout,
+    patience: Patience,
+    is_mended: impl FnOnce(&Layout, Patience) -> bool,
+) -> Result<String, StoreError> {
     let _lock = FileLock::acquire(&layout.store_lock(), patience.limit())?;
     let path = layout.memory_db();
     // Another process may have mended it while we waited for the lock.
-    if database::open(&path, patience).is_ok_and(|db| !matches!(contents(&db), Ok(Contents::Foreign) | Err(_))) {
+    if is_mended(layout, patience) {
         return Ok("memory.db was damaged and has been rebuilt".to_owned());
     }
     let name = format!("memory.db.damaged-{}", Moment::now().local_second().replace([':', '-'], ""));
-    for ending in ["", "-wal", "-shm"] {
+    // The database last: whoever opens one in between must not find the log of another beside it.
+    for ending in ["-wal", "-shm", ""] {
         let (from, to) = (format!("memory.db{ending}"), format!("{name}{ending}"));
         match fs::rename(layout.file(&from), layout.file(&to)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -236,6 +287,22 @@ fn set_aside(layout: &Layout, patience: Patience) -> Result<String, StoreError> 
         }
     }
     Ok(format!("memory.db could not be read; it was set aside as {name} and is rebuilt from Markdown"))
+}
+
+/// The space below which SQLite cannot work, in bytes: it needs 32 KiB of shared memory, and a page or more of its log.
+const LEAST_SPACE: u64 = 64 * 1024;
+
+/// Whether the disk of a directory is full, where the platform tells.
+fn is_full(dir: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        rustix::fs::statvfs(dir).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST_SPACE)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (dir, LEAST_SPACE);
+        false
+    }
 }
 
 fn is_refusal(error: &io::Error) -> bool {

@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::database::Patience;
 use crate::hook::Use;
-use crate::layout::{Layout, private_file};
+use crate::layout::Layout;
 use crate::moment::Moment;
+use crate::own_file::{link_on, private_file};
 use crate::screen::Screen;
 use crate::shown::SHOWN;
 use crate::store::StoreError;
@@ -109,6 +110,9 @@ pub fn tidy(layout: &Layout) {
     let is_done = |path: &Path, metadata: &fs::Metadata| {
         metadata.len() == 0 || path.extension().is_some_and(|ending| ending == SHOWN)
     };
+    if link_on(&layout.track()).is_some() {
+        return;
+    }
     let Ok(listing) = fs::read_dir(layout.track()) else { return };
     for item in listing.filter_map(Result::ok) {
         if item.metadata().is_ok_and(|metadata| is_old(&metadata) && is_done(&item.path(), &metadata)) {

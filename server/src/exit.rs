@@ -30,7 +30,7 @@ pub(crate) fn warn(text: &str) {
 
 fn status(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<ToolError>() {
-        Some(ToolError::Internal(_)) => INTERNAL,
+        Some(ToolError::Damaged(_) | ToolError::Internal(_)) => INTERNAL,
         Some(ToolError::Invalid(_) | ToolError::NotFound(_) | ToolError::Unavailable(_)) => USER,
         None if error.is::<ProjectError>() => USER,
         None => INTERNAL,

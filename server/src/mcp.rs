@@ -113,7 +113,7 @@ fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
             let message = match &error {
                 ToolError::Invalid(text) | ToolError::NotFound(text) => format!("{}: {text}", tool.name()),
                 ToolError::Unavailable(text) => format!("{} cannot be done now: {text}", tool.name()),
-                ToolError::Internal(text) => {
+                ToolError::Damaged(text) | ToolError::Internal(text) => {
                     tracing::error!("{}: {text}", tool.name());
                     format!("{} failed: {text}", tool.name())
                 }

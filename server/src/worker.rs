@@ -202,7 +202,7 @@ impl Bench {
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
             Err(ToolError::Internal(format!("a fault in jikime-memory: {text}")))
         });
-        if let Err(ToolError::Internal(_)) = outcome {
+        if let Err(ToolError::Damaged(_) | ToolError::Internal(_)) = outcome {
             self.open = None;
         }
         outcome

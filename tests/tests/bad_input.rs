@@ -128,12 +128,43 @@ fn control_characters_and_secrets_are_kept_apart_from_what_is_kept() {
 }
 
 #[test]
-fn a_file_that_is_not_utf8_is_refused_and_its_neighbours_are_found() {
+fn a_file_that_is_not_utf8_is_read_as_far_as_it_is_and_that_is_said_everywhere() {
     let sandbox = sandbox!();
-    sandbox.write(".jikime/memory/latin.md", b"# Caf\xe9\n\nThe espresso machine is calibrated weekly.\n");
+    // "## 배포" in CP949, as editors for Korean save it.
+    let prose = b"## \xb9\xe8\xc6\xf7\n\n\xb9\xe8\xc6\xf7 with helm upgrade, weekly.\n";
+    sandbox.write(".jikime/memory/notes/deploy.md", prose);
+    sandbox
+        .write(".jikime/memory/MEMORY.md", b"# Memory\n\n## \xb9\xe8\xc6\xf7\n\nNever run helm upgrade on Fridays.\n");
+    sandbox.write(".jikime/memory/fine.md", "A note with the sign \u{FFFD} in it, about the espresso machine.");
     let mut client = serve(&sandbox);
-    let refused = client.call("memory_get", json!({ "path": "latin.md" })).unwrap();
-    assert!(refused.expect_failure().contains("not UTF-8"));
+    let says = |output: &Value, name: &str| {
+        let notice = output["notice"].as_str().unwrap_or_default();
+        assert!(notice.contains(&format!(".jikime/memory/{name} is not UTF-8 text")), "{output:#}");
+        assert!(notice.contains("save it as UTF-8"), "{output:#}");
+    };
+    let mut call = |tool, arguments| client.call(tool, arguments).unwrap().expect_success().clone();
+    let opened = call("memory_get", json!({ "path": "notes/deploy.md" }));
+    says(&opened, "notes/deploy.md");
+    assert!(opened["content"].as_str().unwrap().contains("with helm upgrade"), "{opened:#}");
+    let past = call("memory_get", json!({ "path": "notes/deploy.md", "from": 99 }));
+    says(&past, "notes/deploy.md");
+    says(&call("memory_load", json!({})), "MEMORY.md");
+    let found = call("memory_search", json!({ "query": "helm upgrade", "minScore": 0 }));
+    assert_eq!(found["count"], 2, "{found:#}");
+    says(&found, "notes/deploy.md");
+    says(&found, "MEMORY.md");
+    for hit in found["results"].as_array().unwrap() {
+        let opened = call("memory_get", json!({ "id": hit["id"] }));
+        says(&opened, hit["path"].as_str().unwrap().strip_prefix(".jikime/memory/").unwrap());
+    }
+    let espresso = call("memory_search", json!({ "query": "espresso machine", "minScore": 0 }));
+    assert_eq!((&espresso["count"], &espresso["notice"]), (&json!(1), &Value::Null), "{espresso:#}");
+    let problems = call("memory_stats", json!({}))["problems"].to_string();
+    assert!(problems.contains(".jikime/memory/MEMORY.md, .jikime/memory/notes/deploy.md; save as UTF-8"), "{problems}");
+    let saved = call("memory_save", json!({ "type": "decision", "content": "Kept beside.", "longTerm": true }));
+    assert_eq!(saved["saved"], true);
+    let bytes = fs::read(sandbox.store().join("MEMORY.md")).unwrap();
+    assert!(bytes.windows(4).any(|bytes| bytes == b"\xb9\xe8\xc6\xf7"), "what people wrote stays as it is");
     still_works(&mut client);
 }
 
@@ -180,6 +211,7 @@ fn a_store_of_a_newer_program_is_read_and_what_is_captured_waits_in_the_spool() 
     db.pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap();
     drop(db);
     let log = sandbox.logs();
+    let database = fs::read(sandbox.store().join("memory.db")).unwrap();
 
     let mut client = sandbox.serve(Era::Modern);
     let found = client.call("memory_search", json!({ "query": "webhooks commit" })).unwrap();
@@ -192,6 +224,20 @@ fn a_store_of_a_newer_program_is_read_and_what_is_captured_waits_in_the_spool() 
     sandbox.run_hook("memory-prompt-save", &event).success().printed_nothing();
     assert_eq!(sandbox.logs(), log);
     assert_eq!(client.call("memory_stats", json!({})).unwrap().expect_success()["queue"], 1);
+    // Locks may be taken and faults noted; memories, notes and databases stay as they are.
+    sandbox.run_hook("memory-track", &sandbox.event("PostToolUse.Edit").to_string()).success().printed_nothing();
+    sandbox.run_cli(["save", "--long-term", "decision", "new"]).code(1);
+    sandbox.run_cli(["index", "--full"]).success();
+    drop(client);
+    assert_eq!(fs::read(sandbox.store().join("memory.db")).unwrap(), database);
+    let mut names: Vec<String> = fs::read_dir(sandbox.store())
+        .unwrap()
+        .map(|item| item.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.starts_with("20") && !name.starts_with("index.db"))
+        .collect();
+    names.sort();
+    let may_be = ["hook.log", "queue.lock", "index.lock", "store.lock", ".gitignore", "memory.db", "spool", "track"];
+    assert!(names.iter().all(|name| may_be.contains(&name.as_str())), "{names:?}");
 }
 
 #[test]

@@ -10,11 +10,13 @@ mod reindex;
 mod save;
 mod stats;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use schema::capture::{Prepared, commit};
 use schema::database::Patience;
 use schema::forget;
+use schema::layout::STORE_DIR;
 use schema::memory::MemoryId;
 use schema::moment::Moment;
 use schema::queue::Recalled;
@@ -41,23 +43,25 @@ pub struct Engine {
     index: Index,
     /// The host's session, when it told us.
     session_id: String,
-    /// What opening had to mend, told once with an answer and kept for the statistics.
-    untold: Vec<String>,
+    /// What opening and later damage made us mend, kept for the statistics.
+    notes: Vec<String>,
+    /// How many of them were told.
+    told: usize,
 }
 
 impl Engine {
     /// Opens the store of a project. Nothing is indexed yet; [`Engine::refresh`] does that.
     pub fn open(project: &Path, session_id: Option<String>) -> Result<Self, ToolError> {
         let store = Store::open(project, Patience::Server)?;
-        let mut untold = store.notes().to_vec();
+        let mut notes = store.notes().to_vec();
         let index = match Index::open(&store) {
             Err(ToolError::Unavailable(cause)) => {
-                untold.push(format!("the index is kept in memory for now: {cause}"));
+                notes.push(format!("the index is kept in memory for now: {cause}"));
                 Index::in_memory(&store)?
             }
             opened => opened?,
         };
-        Ok(Self { store, index, session_id: session_id.unwrap_or_default(), untold })
+        Ok(Self { store, index, session_id: session_id.unwrap_or_default(), notes, told: 0 })
     }
 
     /// Where the store lies and what is in it.
@@ -67,15 +71,66 @@ impl Engine {
 
     /// Brings rows and chunks in step with every file that changed, and keeps what waits in the spool.
     pub fn refresh(&mut self) -> Result<ReindexOutput, ToolError> {
-        self.keep_waiting();
+        self.mending(Self::take_in)
+    }
+
+    fn take_in(&mut self) -> Result<ReindexOutput, ToolError> {
+        self.keep_waiting()?;
         self.reindex_changed(&mut |_| {})
     }
 
-    fn keep_waiting(&mut self) {
+    fn keep_waiting(&mut self) -> Result<(), ToolError> {
         if *self.store.access() == Access::Full {
-            // What cannot be kept now waits on; it must not keep search from working.
-            let _ = spool::drain(&mut self.store, SPOOLED);
+            match spool::drain(&mut self.store, SPOOLED) {
+                Err(fault) if fault.is_damage() => return Err(fault.into()),
+                // What cannot be kept now waits on; it must not keep search from working.
+                _ => {}
+            }
         }
+        Ok(())
+    }
+
+    /// Does something; when a database turns out to be damaged, makes that anew from Markdown and does it once more.
+    fn mending<T>(&mut self, mut work: impl FnMut(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
+        match work(self) {
+            Err(ToolError::Damaged(_)) => {
+                self.mend()?;
+                work(self)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// What is not found may be hidden by a damaged page: SQLite does not notice each of them by itself.
+    fn doubting<T>(&self, outcome: Result<T, ToolError>) -> Result<T, ToolError> {
+        if let Err(ToolError::NotFound(_)) = outcome {
+            self.require_sound()?;
+        }
+        outcome
+    }
+
+    fn require_sound(&self) -> Result<(), ToolError> {
+        let damaged = [(self.store.is_sound(), "memory.db"), (self.index.is_sound(), "index.db")];
+        damaged
+            .iter()
+            .find(|(is_sound, _)| !is_sound)
+            .map_or(Ok(()), |(_, name)| Err(ToolError::Damaged(format!("{name} is damaged"))))
+    }
+
+    fn mend(&mut self) -> Result<(), ToolError> {
+        let (rows, index) = (self.store.is_sound(), self.index.is_sound());
+        // Damage that no look at the pages finds may be in either.
+        let hidden = rows && index;
+        if !rows || hidden {
+            let known = self.store.notes().len();
+            self.store.begin_anew()?;
+            self.notes.extend_from_slice(&self.store.notes()[known..]);
+        }
+        if !index || hidden {
+            self.index.begin_anew()?;
+            self.notes.push("index.db was damaged and has been made again".to_owned());
+        }
+        self.take_in().map(drop)
     }
 
     /// Whether memories can be saved.
@@ -90,14 +145,19 @@ impl Engine {
 
     /// `memory_search`.
     pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
-        let mut output = search::search(&mut self.store, &mut self.index, input, &Moment::now())?;
+        let now = Moment::now();
+        let mut output = self.mending(|engine| search::search(&mut engine.store, &mut engine.index, input, &now))?;
+        self.tell_encodings(&mut output);
         self.tell(&mut output.notice);
         Ok(output)
     }
 
     /// `memory_get`.
     pub fn get(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
-        get::get(&mut self.store, &self.index, input)
+        self.mending(|engine| {
+            let outcome = get::get(&mut engine.store, &engine.index, input);
+            engine.doubting(outcome)
+        })
     }
 
     /// `memory_load`.
@@ -109,25 +169,29 @@ impl Engine {
 
     /// `memory_save`.
     pub fn save(&mut self, input: &SaveInput) -> Result<SaveOutput, ToolError> {
-        save::save(&mut self.store, input, &self.session_id, Moment::now())
+        let now = Moment::now();
+        self.mending(|engine| save::save(&mut engine.store, input, &engine.session_id, now))
     }
 
     /// Keeps what a hook prepared.
     pub fn keep(&mut self, memories: &[Prepared]) -> Result<(), ToolError> {
-        for memory in memories {
-            commit(&mut self.store, memory)?;
-        }
-        Ok(())
+        // What was kept before the damage was met is found in its log and not kept twice.
+        self.mending(|engine| {
+            memories.iter().try_for_each(|memory| commit(&mut engine.store, memory).map(drop)).map_err(ToolError::from)
+        })
     }
 
     /// The few memories that fit a prompt well.
     pub fn recall(&mut self, prompt: &str, session_id: &str) -> Result<Vec<Recalled>, ToolError> {
-        recall::recall(&mut self.store, &mut self.index, prompt, session_id)
+        self.mending(|engine| recall::recall(&mut engine.store, &mut engine.index, prompt, session_id))
     }
 
     /// `memory_stats`.
     pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {
-        stats::stats(&self.store, &self.index)
+        self.mending(|engine| {
+            engine.require_sound()?;
+            stats::stats(&engine.store, &engine.index, &engine.notes)
+        })
     }
 
     /// `memory_reindex`; `progress` hears of every file.
@@ -136,26 +200,33 @@ impl Engine {
         input: &ReindexInput,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<ReindexOutput, ToolError> {
-        self.keep_waiting();
-        self.reindex_as_asked(input, progress)
+        self.mending(|engine| {
+            engine.keep_waiting()?;
+            engine.reindex_as_asked(input, progress)
+        })
     }
 
     /// The newest memories that pass a filter.
-    pub fn list(&self, filter: &Filter, limit: usize) -> Result<Vec<Row>, ToolError> {
-        Ok(self.store.rows().list(filter, limit)?)
+    pub fn list(&mut self, filter: &Filter, limit: usize) -> Result<Vec<Row>, ToolError> {
+        self.mending(|engine| Ok(engine.store.rows().list(filter, limit)?))
     }
 
     /// Deletes a memory for good and answers what it was.
     pub fn delete(&mut self, id: &str) -> Result<Row, ToolError> {
         let missing = || ToolError::NotFound(format!("there is no memory with the id {id:?}"));
         let id = MemoryId::parse(&self.whole_id(id)?).ok_or_else(missing)?;
-        forget::forget(&mut self.store, &id)?.ok_or_else(missing)
+        let row = self.mending(|engine| {
+            let row = engine.store.rows().by_id(&id)?;
+            engine.doubting(row.ok_or_else(missing))
+        })?;
+        // When damage was met after the log was changed, the second time finds nothing left to delete.
+        Ok(self.mending(|engine| Ok(forget::forget(&mut engine.store, &id)?))?.unwrap_or(row))
     }
 
     /// The id that begins so, if only one does. What is no beginning of any is answered as it came.
-    pub fn whole_id(&self, beginning: &str) -> Result<String, ToolError> {
+    pub fn whole_id(&mut self, beginning: &str) -> Result<String, ToolError> {
         let beginning = beginning.trim();
-        match self.store.rows().ids_beginning_with(beginning)?.as_slice() {
+        match self.mending(|engine| Ok(engine.store.rows().ids_beginning_with(beginning)?))?.as_slice() {
             [only] => Ok(only.clone()),
             [first, second, ..] if first != beginning => Err(ToolError::Invalid(format!(
                 "{beginning:?} is the beginning of {first} and {second}: give more of it"
@@ -164,15 +235,33 @@ impl Engine {
         }
     }
 
-    /// What opening had to mend; told once.
+    /// What had to be mended; told once.
     pub fn take_news(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.untold)
+        let news = self.notes[self.told..].to_vec();
+        self.told = self.notes.len();
+        news
     }
 
     fn tell(&mut self, notice: &mut Option<String>) {
-        if !self.untold.is_empty() {
-            let news = self.take_news().join("; ");
-            *notice = Some(notice.take().map_or(news.clone(), |notice| format!("{notice}; {news}")));
+        let news = self.take_news().join("; ");
+        if !news.is_empty() {
+            add(notice, &news);
         }
     }
+
+    /// Says which hits come from files that could be read only in part.
+    fn tell_encodings(&self, output: &mut SearchOutput) {
+        let is_doubtful = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
+        let hits = output.results.iter();
+        let doubtful = hits.filter(|hit| is_doubtful(&hit.snippet) || hit.heading.as_deref().is_some_and(is_doubtful));
+        let files: BTreeSet<&str> = doubtful.filter_map(|hit| hit.path.strip_prefix(STORE_DIR)).collect();
+        let about = |path: &str| file_access::read(self.store.layout(), path.trim_start_matches('/')).ok()?.notice;
+        for text in files.into_iter().filter_map(about) {
+            add(&mut output.notice, &text);
+        }
+    }
+}
+
+fn add(notice: &mut Option<String>, text: &str) {
+    *notice = Some(notice.take().map_or(text.to_owned(), |notice| format!("{notice}; {text}")));
 }

@@ -1,7 +1,10 @@
 //! What a tool answers when it cannot do what was asked, by who can mend it.
 
+use schema::database;
 use schema::lock::LockError;
 use schema::store::StoreError;
+
+pub use schema::causes::chain;
 
 /// Why a tool did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +18,9 @@ pub enum ToolError {
     /// The store cannot be used now or not in this way.
     #[error("{0}")]
     Unavailable(String),
+    /// A database is damaged. The engine makes it anew and tries again; whoever sees this saw that fail.
+    #[error("{0}")]
+    Damaged(String),
     /// A fault of ours.
     #[error("{0}")]
     Internal(String),
@@ -24,6 +30,7 @@ impl From<StoreError> for ToolError {
     fn from(error: StoreError) -> Self {
         let text = chain(&error);
         match error {
+            _ if error.is_damage() => Self::Damaged(text),
             StoreError::Sqlite(source) => Self::from(source),
             StoreError::Lock(LockError::Busy(_)) => {
                 Self::Unavailable(format!("another process is writing: {text}; try again"))
@@ -37,17 +44,10 @@ impl From<rusqlite::Error> for ToolError {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DatabaseBusy, DiskFull, ReadOnly, SystemIoFailure};
         match error.sqlite_error_code() {
+            _ if database::is_damage(&error) => Self::Damaged(chain(&error)),
             Some(DatabaseBusy) => Self::Unavailable("another process is writing; try again".to_owned()),
             Some(DiskFull | ReadOnly | SystemIoFailure) => Self::Unavailable(chain(&error)),
             _ => Self::Internal(chain(&error)),
         }
     }
-}
-
-/// An error and its causes in one line.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut texts: Vec<String> = causes.map(ToString::to_string).collect();
-    texts.dedup();
-    texts.join(": ")
 }

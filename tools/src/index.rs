@@ -9,6 +9,8 @@ pub use chunks::ChunkRow;
 pub use documents::{Document, title_of};
 
 use std::fs;
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -23,6 +25,10 @@ use crate::fulltext::FullText;
 
 /// Raised whenever tables, tokens or chunks change, so that an index of an earlier program is made anew.
 const VERSION: i64 = 1;
+
+/// The name of the index, and of the one that is about to take its place.
+const INDEX: &str = "index.db";
+const NEW: &str = "index.db.new";
 
 /// Rows taken in by one transaction.
 const BATCH: usize = 500;
@@ -72,12 +78,33 @@ impl Index {
         let layout = store.layout().clone();
         let db = match open_current(&layout) {
             Ok(Some(db)) => db,
-            Ok(None) => start_over(&layout)?,
-            Err(error) if error.is_damage() => start_over(&layout)?,
+            Ok(None) => start_over(&layout, is_usable)?,
+            Err(error) if error.is_damage() => start_over(&layout, is_usable)?,
             Err(error) => return Err(ToolError::Unavailable(crate::error::chain(&error))),
         };
         let identity = identity(&layout.index_db());
         Ok(Self { db, layout, identity, place: Place::File })
+    }
+
+    /// Makes a damaged index anew, empty, unless another process has done so already.
+    pub fn begin_anew(&mut self) -> Result<(), ToolError> {
+        // Closed first, because not every platform deletes a file in use.
+        self.db = database::open_in_memory()?;
+        let damaged = self.identity;
+        match self.place {
+            Place::Memory => create(&self.db)?,
+            Place::File => {
+                let is_another = |layout: &Layout| damaged.is_some() && identity(&layout.index_db()) != damaged;
+                self.db = start_over(&self.layout, is_another)?;
+                self.identity = identity(&self.layout.index_db());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether every page of it is in order. Reads all of it.
+    pub fn is_sound(&self) -> bool {
+        database::is_sound(&self.db)
     }
 
     /// An index that is no file, for a store in which none can be written.
@@ -103,6 +130,8 @@ impl Index {
             return Ok(Some(IndexLock { _file: None }));
         }
         match FileLock::acquire(&self.layout.index_lock(), urgency.limit()) {
+            // What was made anew meanwhile is another file, and this one is read by nobody any more.
+            Ok(_) if !self.is_current() => Ok(None),
             Ok(lock) => Ok(Some(IndexLock { _file: Some(lock) })),
             Err(LockError::Busy(_)) => Ok(None),
             Err(error) => Err(ToolError::Unavailable(crate::error::chain(&error))),
@@ -145,8 +174,55 @@ impl Index {
         Ok(if Some(progress.instance) == rows.meta("instance")? { progress.last_seq } else { -1 })
     }
 
+    /// Fills an index made anew, which takes the place of this one when `fill` is done: readers see this one until then, and
+    /// after a fault, and what is damaged in it stays behind.
+    pub fn refill<T>(
+        &mut self,
+        lock: &IndexLock,
+        mut fill: impl FnMut(&mut Self) -> Result<T, ToolError>,
+    ) -> Result<T, ToolError> {
+        if self.place == Place::Memory {
+            let db = database::open_in_memory()?;
+            create(&db)?;
+            let mut fresh = Self { db, layout: self.layout.clone(), identity: None, place: Place::Memory };
+            let outcome = fill(&mut fresh)?;
+            *self = fresh;
+            return Ok(outcome);
+        }
+        let unavailable =
+            |error: &dyn std::fmt::Display| ToolError::Unavailable(format!("cannot make the index: {error}"));
+        let path = self.layout.file(NEW);
+        remove(&self.layout, NEW)?;
+        let opened = database::open(&path, Patience::Server);
+        let db = opened.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
+        create(&db)?;
+        let mut fresh = Self { db, layout: self.layout.clone(), identity: None, place: Place::File };
+        let outcome = fresh.in_one_step(&mut fill);
+        // Closing copies the write-ahead log into the database, which then is whole by itself.
+        let closed = fresh.db.close().map_err(|(_, error)| ToolError::from(error));
+        let filled = outcome.and_then(|outcome| closed.map(|()| outcome));
+        if filled.is_err() {
+            remove(&self.layout, NEW)?;
+            return filled;
+        }
+        self.db = database::open_in_memory()?;
+        let published = remove_logs(&self.layout, INDEX).and_then(|()| fs::rename(&path, self.layout.index_db()));
+        let reopened = open_current(&self.layout).map_err(|error| unavailable(&crate::error::chain(&error)))?;
+        self.db = reopened.ok_or_else(|| unavailable(&"it is of another version"))?;
+        self.identity = identity(&self.layout.index_db());
+        if published.is_ok() {
+            return filled;
+        }
+        // Where a file in use cannot be replaced, the old one is filled again.
+        remove(&self.layout, NEW)?;
+        self.in_one_step(|index| {
+            index.clear(lock)?;
+            fill(index)
+        })
+    }
+
     /// Does all of `work` in one step: readers see the index as it was until it is done, and after a fault.
-    pub fn in_one_step<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
+    fn in_one_step<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
         self.db.execute_batch("BEGIN IMMEDIATE")?;
         let outcome = work(self);
         self.db.execute_batch(if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
@@ -154,7 +230,7 @@ impl Index {
     }
 
     /// Empties the index.
-    pub fn clear(&mut self, _lock: &IndexLock) -> Result<(), ToolError> {
+    fn clear(&mut self, _lock: &IndexLock) -> Result<(), ToolError> {
         let transaction = self.db.savepoint()?;
         FullText::new(&transaction).clear()?;
         transaction.execute_batch(
@@ -209,26 +285,44 @@ fn open_current(layout: &Layout) -> Result<Option<Connection>, DatabaseError> {
     }
 }
 
+/// Whether there is an index of this version that can be opened.
+fn is_usable(layout: &Layout) -> bool {
+    matches!(open_current(layout), Ok(Some(_)))
+}
+
 /// Deletes what is there and makes an empty index, unless another process did so while we waited.
-fn start_over(layout: &Layout) -> Result<Connection, ToolError> {
+fn start_over(layout: &Layout, is_mended: impl FnOnce(&Layout) -> bool) -> Result<Connection, ToolError> {
     let lock = FileLock::acquire(&layout.index_lock(), Urgency::Patient.limit());
     let _lock = lock.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
-    if let Ok(Some(db)) = open_current(layout) {
+    if is_mended(layout)
+        && let Ok(Some(db)) = open_current(layout)
+    {
         return Ok(db);
     }
-    for ending in ["", "-wal", "-shm"] {
-        let path = layout.file(&format!("index.db{ending}"));
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(ToolError::Unavailable(format!("cannot delete {}: {error}", path.display())));
-            }
-            _ => {}
-        }
-    }
+    remove(layout, INDEX)?;
     let opened = database::open(&layout.index_db(), Patience::Server);
     let db = opened.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
     create(&db)?;
     Ok(db)
+}
+
+/// Deletes a database and what SQLite keeps beside it.
+fn remove(layout: &Layout, name: &str) -> Result<(), ToolError> {
+    remove_logs(layout, name)
+        .and_then(|()| remove_file(&layout.file(name)))
+        .map_err(|error| ToolError::Unavailable(format!("cannot delete {}: {error}", layout.file(name).display())))
+}
+
+/// Deletes what SQLite keeps beside a database, before the database goes: the log of one must not be found beside another.
+fn remove_logs(layout: &Layout, name: &str) -> io::Result<()> {
+    ["-wal", "-shm"].iter().try_for_each(|ending| remove_file(&layout.file(&format!("{name}{ending}"))))
+}
+
+fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }
 
 fn create(db: &Connection) -> rusqlite::Result<()> {

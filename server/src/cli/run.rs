@@ -35,9 +35,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
             }
             let mut engine = open(&project)?;
             engine.refresh()?;
-            match other {
+            tell_news(&mut engine);
+            let done = match other {
                 Command::Search(arguments) => search(&mut engine, &printer, arguments),
-                Command::List(arguments) => list(&engine, &printer, arguments),
+                Command::List(arguments) => list(&mut engine, &printer, arguments),
                 Command::Show { what } => show(&mut engine, &printer, what),
                 Command::Save(arguments) => save(&mut engine, &printer, arguments),
                 Command::Delete { id } => printer.deleted(&Listed::of(&engine.delete(&id)?)),
@@ -46,7 +47,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
                     printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
                 }
                 Command::Serve | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
-            }
+            };
+            tell_news(&mut engine);
+            done
         }
     }
 }
@@ -59,10 +62,14 @@ fn project(flag: Option<PathBuf>) -> anyhow::Result<PathBuf> {
 /// Opens the store and tells on standard error what had to be mended.
 fn open(project: &Path) -> anyhow::Result<Engine> {
     let mut engine = Engine::open(project, None)?;
+    tell_news(&mut engine);
+    Ok(engine)
+}
+
+fn tell_news(engine: &mut Engine) {
     for note in engine.take_news() {
         exit::warn(&note);
     }
-    Ok(engine)
 }
 
 fn search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) -> anyhow::Result<()> {
@@ -83,7 +90,7 @@ fn search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) ->
     printer.found(&engine.search(&input)?)
 }
 
-fn list(engine: &Engine, printer: &Printer, arguments: ListArguments) -> anyhow::Result<()> {
+fn list(engine: &mut Engine, printer: &Printer, arguments: ListArguments) -> anyhow::Result<()> {
     let filter = Filter { kind: arguments.kind, session_id: arguments.session, ..Filter::default() };
     let rows = engine.list(&filter, arguments.limit)?;
     let is_narrowed = filter != Filter::default() || arguments.limit == 0;
@@ -126,6 +133,7 @@ fn index(project: &Path, printer: &Printer, file: Option<String>, full: bool) ->
     };
     let done: Result<_, ToolError> = engine.reindex(&ReindexInput { full, path: file }, &mut report);
     bar.finish_and_clear();
+    tell_news(&mut engine);
     printer.indexed(&done?)
 }
 

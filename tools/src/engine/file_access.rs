@@ -1,9 +1,9 @@
 //! Files of the store by the paths that callers give: confined to the store, Markdown only, text only.
 
-use std::fs;
 use std::io;
 
 use schema::layout::{Layout, STORE_DIR, is_note};
+use schema::own_file;
 
 use crate::error::ToolError;
 
@@ -33,18 +33,38 @@ pub(super) fn confine(layout: &Layout, path: &str) -> Result<String, ToolError> 
     Ok(inside.to_owned())
 }
 
-/// The text of a confined file.
-pub(super) fn read(layout: &Layout, inside: &str) -> Result<String, ToolError> {
-    match fs::read_to_string(layout.file(inside)) {
-        Ok(text) => Ok(text),
+/// The text of a file, and what its reader should know about it.
+pub(super) struct Text {
+    pub(super) text: String,
+    pub(super) notice: Option<String>,
+}
+
+/// The text of a confined file. One that is not UTF-8 is read as far as it is, here as in search, and that is said.
+pub(super) fn read(layout: &Layout, inside: &str) -> Result<Text, ToolError> {
+    match own_file::read(&layout.file(inside)) {
+        Ok(bytes) => Ok(match String::from_utf8(bytes) {
+            Ok(text) => Text { text, notice: None },
+            Err(error) => Text {
+                text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+                notice: Some(format!(
+                    "{} is not UTF-8 text: what could not be read shows as \u{FFFD}; save it as UTF-8",
+                    shown(inside)
+                )),
+            },
+        }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(ToolError::NotFound(format!("there is no file {STORE_DIR}/{inside}")))
+            Err(ToolError::NotFound(format!("there is no file {}", shown(inside))))
         }
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            Err(ToolError::Invalid(format!("{STORE_DIR}/{inside} is not UTF-8 text: save it as UTF-8 to open it here")))
+        Err(error) if own_file::is_linked(&error) => {
+            Err(ToolError::Invalid(format!("cannot open {}: {error}", shown(inside))))
         }
-        Err(error) => Err(ToolError::Unavailable(format!("cannot read {STORE_DIR}/{inside}: {error}"))),
+        Err(error) => Err(ToolError::Unavailable(format!("cannot read {}: {error}", shown(inside)))),
     }
+}
+
+/// Whether a file can be read, but not as UTF-8.
+pub(super) fn is_of_another_encoding(layout: &Layout, inside: &str) -> bool {
+    own_file::read(&layout.file(inside)).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err())
 }
 
 /// The path of a file as answers show it.

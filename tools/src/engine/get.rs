@@ -6,7 +6,7 @@ use schema::moment::Moment;
 use schema::store::{Access, Row, Store};
 use schema::tool::{AboutMemory, GetInput, GetOutput};
 
-use super::file_access::{confine, read, shown};
+use super::file_access::{Text, confine, read, shown};
 use crate::error::ToolError;
 use crate::index::Index;
 
@@ -24,8 +24,10 @@ pub(super) fn get(store: &mut Store, index: &Index, input: &GetInput) -> Result<
 
 fn by_id(store: &mut Store, index: &Index, id: &str) -> Result<GetOutput, ToolError> {
     if let Some(chunk) = index.chunk_by_uid(id)? {
-        let total_lines = count_lines(&read(store.layout(), &chunk.path)?);
-        let (content, notice) = cut(chunk.text, "the rest is in the file; open it by path");
+        let Text { text, notice } = read(store.layout(), &chunk.path)?;
+        let total_lines = count_lines(&text);
+        let (content, rest) = cut(chunk.text, "the rest is in the file; open it by path");
+        let notice = joined(notice, rest);
         let (start_line, end_line) = (chunk.start_line, chunk.end_line);
         let path = shown(&chunk.path);
         return Ok(GetOutput { path, start_line, end_line, total_lines, content, memory: None, notice });
@@ -41,9 +43,13 @@ fn by_id(store: &mut Store, index: &Index, id: &str) -> Result<GetOutput, ToolEr
         // How often a memory is read is nice to know; another process that writes is no reason to fail.
         let _ = store.rows().touch(&parsed, &Moment::now());
     }
-    let total_lines = read(store.layout(), &row.place.path).map_or(row.place.end_line, |text| count_lines(&text));
+    let (total_lines, notice) = match read(store.layout(), &row.place.path) {
+        Ok(Text { text, notice }) => (count_lines(&text), notice),
+        Err(_) => (row.place.end_line, None),
+    };
     let memory = Some(about(&row));
-    let (content, notice) = cut(row.memory.content, "the rest is in the file; open it by path");
+    let (content, rest) = cut(row.memory.content, "the rest is in the file; open it by path");
+    let notice = joined(notice, rest);
     Ok(GetOutput {
         path: shown(&row.place.path),
         start_line: row.place.start_line,
@@ -75,7 +81,7 @@ fn located(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, ToolError> {
             return Ok(store.rows().by_id(id)?);
         }
         let kind = LogKind::of(&row.place.path);
-        let text = read(store.layout(), &row.place.path)?;
+        let text = read(store.layout(), &row.place.path)?.text;
         let entries = kind.map(|kind| parse(&text, kind).entries).unwrap_or_default();
         let is_it = |claim: &MemoryId| claim == id || claim.of_copy(&row.place.path) == *id;
         if let Some(entry) = entries.into_iter().find(|entry| is_it(&entry.memory.id)) {
@@ -95,7 +101,7 @@ fn by_path(store: &Store, path: &str, from: Option<i64>, lines: Option<i64>) -> 
         return Err(ToolError::Invalid(format!("lines is {}: ask for 1 or more", lines.unwrap_or_default())));
     }
     let inside = confine(store.layout(), path)?;
-    let text = read(store.layout(), &inside)?;
+    let Text { text, notice: about } = read(store.layout(), &inside)?;
     let total_lines = count_lines(&text);
     let start = from.unsigned_abs() as usize;
     let wanted = lines.map_or(usize::MAX, |lines| lines.unsigned_abs() as usize);
@@ -109,7 +115,7 @@ fn by_path(store: &Store, path: &str, from: Option<i64>, lines: Option<i64>) -> 
             total_lines,
             content,
             memory: None,
-            notice: Some(notice),
+            notice: joined(about, Some(notice)),
         });
     }
     let mut content = String::new();
@@ -129,7 +135,13 @@ fn by_path(store: &Store, path: &str, from: Option<i64>, lines: Option<i64>) -> 
     let (content, long_line) = cut(content, "the line goes on");
     let short = lines.is_some_and(|_| end_line == total_lines && wanted > total_lines - start + 1);
     let notice = long_line.or(notice).or_else(|| short.then(|| format!("the file ends at line {total_lines}")));
+    let notice = joined(about, notice);
     Ok(GetOutput { path: shown(&inside), start_line: start, end_line, total_lines, content, memory: None, notice })
+}
+
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    let texts: Vec<String> = one.into_iter().chain(other).collect();
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 fn count_lines(text: &str) -> usize {

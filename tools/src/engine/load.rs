@@ -1,14 +1,11 @@
 //! `memory_load`: what every session should know at its start.
 
-use std::fs;
-use std::io;
-
 use schema::daily_log::{LONG_TERM_FILE, LogKind};
 use schema::layout::Layout;
 use schema::moment::Moment;
 use schema::tool::{LoadInput, LoadOutput, LoadSource, LoadedFile};
 
-use super::file_access::shown;
+use super::file_access::{Text, read, shown};
 use crate::error::ToolError;
 
 /// Tokens of an answer when nothing is said, of about four characters each.
@@ -24,13 +21,13 @@ pub(super) fn load(layout: &Layout, input: &LoadInput, now: &Moment) -> Result<L
     }
     let budget = (tokens as usize).saturating_mul(4);
     let mut output = LoadOutput { content: String::new(), files: Vec::new(), truncated: false, notice: None };
+    let mut notices = Vec::new();
     let log = match input.source {
         LoadSource::Startup => None,
-        LoadSource::Full => text(layout, &LogKind::Daily(now.date()).file_name())?,
+        LoadSource::Full => text(layout, &LogKind::Daily(now.date()).file_name(), &mut notices)?,
     };
     let reserved = log.as_ref().map_or(0, |(_, text)| text.len().min(budget / LOG_SHARE));
-    let mut notices = Vec::new();
-    match text(layout, LONG_TERM_FILE)? {
+    match text(layout, LONG_TERM_FILE, &mut notices)? {
         Some((name, text)) => add(&mut output, &name, &text, budget - reserved, Keep::Start, &mut notices),
         None => notices.push("there is no long-term memory yet; memory_save with longTerm begins it".to_owned()),
     }
@@ -101,10 +98,13 @@ fn without_comment(line: &str) -> &str {
     if ours && comment.trim_end().ends_with("-->") { line[..start].trim_end() } else { line }
 }
 
-fn text(layout: &Layout, name: &str) -> Result<Option<(String, String)>, ToolError> {
-    match fs::read(layout.file(name)) {
-        Ok(bytes) => Ok(Some((name.to_owned(), String::from_utf8_lossy(&bytes).into_owned()))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ToolError::Unavailable(format!("cannot read {}: {error}", shown(name)))),
+fn text(layout: &Layout, name: &str, notices: &mut Vec<String>) -> Result<Option<(String, String)>, ToolError> {
+    match read(layout, name) {
+        Ok(Text { text, notice }) => {
+            notices.extend(notice);
+            Ok(Some((name.to_owned(), text)))
+        }
+        Err(ToolError::NotFound(_)) => Ok(None),
+        Err(error) => Err(error),
     }
 }

@@ -49,6 +49,9 @@ impl Engine {
             return self.reindex_changed(progress);
         }
         if *self.store.access() == Access::Full {
+            if !self.store.is_sound() {
+                return Err(ToolError::Damaged("memory.db is damaged".to_owned()));
+            }
             self.store.distrust_rows()?;
         }
         let mut files: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
@@ -90,10 +93,7 @@ impl Engine {
         };
         match rebuild {
             Rebuild::No => fill(&mut self.index)?,
-            Rebuild::Yes => self.index.in_one_step(|index| {
-                index.clear(&lock)?;
-                fill(index)
-            })?,
+            Rebuild::Yes => self.index.refill(&lock, fill)?,
         }
         output.milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(output)

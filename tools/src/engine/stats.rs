@@ -8,20 +8,25 @@ use schema::spool;
 use schema::store::Store;
 use schema::tool::{EmbeddingStats, StatsOutput, TypeCount};
 
+use super::file_access::{is_of_another_encoding, shown};
 use crate::error::ToolError;
 use crate::index::Index;
+
+/// Files that are named in one problem.
+const FILES: usize = 5;
 
 /// Faults of hooks that are told.
 const FAULTS: usize = 5;
 
-pub(super) fn stats(store: &Store, index: &Index) -> Result<StatsOutput, ToolError> {
+pub(super) fn stats(store: &Store, index: &Index, notes: &[String]) -> Result<StatsOutput, ToolError> {
     let rows = store.rows();
     let types: Vec<TypeCount> =
         rows.count_by_type()?.into_iter().map(|(kind, count)| TypeCount { kind, count }).collect();
     let (chunks, files, last_indexed) = index.counts()?;
     let redactions = rows.meta("redactions")?.and_then(|count| count.parse().ok()).unwrap_or_default();
     let mut problems = settings::load(store.layout()).problems;
-    problems.extend_from_slice(store.notes());
+    problems.extend_from_slice(notes);
+    problems.extend(of_another_encoding(store));
     problems.extend(hook_log::last(store.layout(), FAULTS).into_iter().map(|fault| format!("hook: {fault}")));
     Ok(StatsOutput {
         project: store.layout().project().to_string_lossy().into_owned(),
@@ -38,6 +43,16 @@ pub(super) fn stats(store: &Store, index: &Index) -> Result<StatsOutput, ToolErr
         queue: spool::waiting(store.layout()) as u64,
         problems,
     })
+}
+
+/// The files that are not UTF-8, in one line: people save them again once they know.
+fn of_another_encoding(store: &Store) -> Option<String> {
+    let files = store.layout().markdown_files().unwrap_or_default();
+    let found: Vec<String> =
+        files.iter().filter(|path| is_of_another_encoding(store.layout(), path)).map(|path| shown(path)).collect();
+    let more = if found.len() > FILES { format!(" and {} more", found.len() - FILES) } else { String::new() };
+    let named = found.iter().take(FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    (!found.is_empty()).then(|| format!("not UTF-8 text, and read only in part: {named}{more}; save as UTF-8"))
 }
 
 /// Bytes of everything in the store's directory.

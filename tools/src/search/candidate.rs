@@ -108,15 +108,23 @@ pub(super) fn collect(
     relevance: &Relevance<'_>,
 ) -> Result<Vec<Candidate>, ToolError> {
     let mut limit = FEW;
+    let mut is_doubted = false;
     loop {
         let documents = index.fulltext().candidates(&request.query, limit)?;
         let exhausted = documents.len() < limit;
         let mut found = Vec::new();
         for rowid in documents {
-            if let Some(passage) = read(store, index, Document::of_rowid(rowid))?
-                && admits(&request.narrowing, &passage)
-            {
-                found.push(passage);
+            match read(store, index, Document::of_rowid(rowid))? {
+                Some(passage) if admits(&request.narrowing, &passage) => found.push(passage),
+                Some(_) => {}
+                // Deleted a moment ago; or a damaged page hides it, which SQLite does not always notice by itself.
+                None if !is_doubted => {
+                    if !store.is_sound() || !index.is_sound() {
+                        return Err(ToolError::Damaged("a memory that is indexed is not there".to_owned()));
+                    }
+                    is_doubted = true;
+                }
+                None => {}
             }
         }
         let enough = found.len() >= request.limit * 4 || !request.narrowing.is_any();
