@@ -122,7 +122,7 @@ impl Place {
 }
 
 /// A path without `.` and `..`, by its words alone: the file may be gone.
-fn plain(path: &Path) -> PathBuf {
+pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {
