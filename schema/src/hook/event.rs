@@ -141,8 +141,14 @@ impl Scene<'_> {
             Some(input) => format!("{tool} failed: {}", self.start(input.trim(), COMMAND_LIMIT)),
             None => format!("{tool} failed"),
         };
-        let error = self.payload.error.as_deref().unwrap_or_default().trim();
-        Some(if error.is_empty() { what } else { format!("{what}\n{}", self.start(error, FAILURE_LIMIT)) })
+        let whole = self.payload.error.as_deref().unwrap_or_default().trim();
+        let error = self.start(whole, FAILURE_LIMIT);
+        // What is kept may end within a name, so that more than it is read; not all, because it may be long.
+        let tells = |text: &str| self.screen.excludes_text(text, self.directory(), self.project);
+        if tells(&error) || tells(&head(whole, 2 * FAILURE_LIMIT)) {
+            return None;
+        }
+        Some(if error.is_empty() { what } else { format!("{what}\n{error}") })
     }
 
     /// Whether a tool's input names an excluded file anywhere but in what is to be written.
@@ -287,6 +293,15 @@ mod tests {
         let payload =
             json!({"hook_event_name": event, "tool_name": tool, "tool_input": input, "cwd": "/p/app", "error": "no"});
         let (screen, _) = Screen::new(&[], &["/secrets/**".into()]);
+        assert_eq!(screened(&payload, &screen), None);
+        assert!(occurrence(&payload).is_some(), "without the glob it is remembered");
+    }
+
+    #[test]
+    fn a_failure_whose_report_names_an_excluded_file_leaves_no_trace() {
+        let payload = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "cwd": "/p",
+            "tool_input": {"command": "make"}, "error": "Exit code 2\ncat: secrets/a: No such file or directory"});
+        let (screen, _) = Screen::new(&[], &["secrets/**".into()]);
         assert_eq!(screened(&payload, &screen), None);
         assert!(occurrence(&payload).is_some(), "without the glob it is remembered");
     }
