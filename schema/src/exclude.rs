@@ -57,11 +57,30 @@ impl Exclude {
         if self.globs.is_empty() {
             return false;
         }
-        let is_quote = |character: char| matches!(character, '"' | '\'' | '`');
-        let words = command.split(|character: char| character.is_whitespace() || is_quote(character));
+        let is_quote = |character: char| matches!(character, '"' | '\'' | '`' | '‘' | '’' | '“' | '”' | '[' | ']');
+        let is_end = |character: char| character.is_whitespace() || is_quote(character);
+        // A glob of the shell may have brackets of its own.
+        let words = command.split(is_end).chain(command.split_whitespace().filter(|word| word.contains('[')));
         let names = words.flat_map(|word| word.split(is_joint).chain([word])).filter(|name| !name.is_empty());
         // A command may change its directory first, so both readings count.
-        names.into_iter().any(|name| self.holds(name, directory, project) || self.holds(name, project, project))
+        names
+            .into_iter()
+            .any(|name| self.is_meant_by(name, directory, project) || self.is_meant_by(name, project, project))
+    }
+
+    /// Whether a text, such as the report of a failure, names an excluded file. There a sentence may end behind a name.
+    pub fn is_told_in(&self, text: &str, directory: &Path, project: &Path) -> bool {
+        let words = text.split_whitespace().map(|word| word.trim_end_matches(['.', '!', '?', '…']));
+        self.is_named_in(text, directory, project)
+            || !self.globs.is_empty() && words.into_iter().any(|word| self.is_named_in(word, directory, project))
+    }
+
+    fn is_meant_by(&self, name: &str, directory: &Path, project: &Path) -> bool {
+        self.holds(name, directory, project)
+            || name.contains(['*', '?', '[']) && {
+                let place = Place::of(name, directory, project);
+                self.globs.iter().any(|glob| glob.excludes && glob.is_met_by(&place))
+            }
     }
 
     fn decides(&self, place: &Place) -> bool {
@@ -101,6 +120,32 @@ impl Glob {
     }
 }
 
+impl Glob {
+    /// Whether a glob of the shell, such as `sec*/a`, reaches what this one excludes. Names of wildcards only do not count:
+    /// they name nothing.
+    fn is_met_by(&self, shell: &Place) -> bool {
+        let (pattern, path) = match shell {
+            Place::Inside(path) => (&self.inside, path),
+            Place::Outside(path) => (&self.outside, path),
+        };
+        let (is_anywhere, folder) =
+            pattern.as_str().strip_prefix("**/").map_or((false, pattern.as_str()), |folder| (true, folder));
+        let (names, folder): (Vec<&str>, Vec<&str>) = (path.split('/').collect(), folder.split('/').collect());
+        let last = if is_anywhere { names.len() } else { 1 };
+        names
+            .windows(folder.len())
+            .take(last)
+            .any(|names| names.iter().zip(&folder).all(|(name, other)| meets(name, other)))
+    }
+}
+
+/// Whether a name in a shell, which may have wildcards, can mean one of a glob.
+fn meets(name: &str, other: &str) -> bool {
+    let says_something = name.chars().any(char::is_alphanumeric);
+    let pattern = Pattern::new(name).ok().filter(|_| says_something);
+    name.eq_ignore_ascii_case(other) || pattern.is_some_and(|pattern| pattern.matches_with(other, OPTIONS))
+}
+
 /// Where a file lies, with `/` between names.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
@@ -122,7 +167,7 @@ impl Place {
 }
 
 /// A path without `.` and `..`, by its words alone: the file may be gone.
-fn plain(path: &Path) -> PathBuf {
+pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {
@@ -184,10 +229,26 @@ mod tests {
     #[case::from_below("cargo test && cat ../secrets/a", true)]
     #[case::by_the_project("cat /p/secrets/a", true)]
     #[case::chained("make;cat<secrets/a", true)]
+    #[case::shell_glob("rm ../sec*/a", true)]
+    #[case::shell_glob_with_brackets("rm ../secret[s]/a", true)]
+    #[case::shell_glob_of_all("ls ../*", false)]
+    #[case::other_shell_glob("rm ../src*/a", false)]
     #[case::other("cargo test -p secretsmanager", false)]
     fn a_command_that_names_a_file_is_found(#[case] command: &str, #[case] named: bool) {
         let exclude = exclude(&["/secrets/**", ".env*"]);
         assert_eq!(exclude.is_named_in(command, Path::new("/p/app"), Path::new("/p")), named);
+    }
+
+    #[rstest]
+    #[case::of_cat("cat: secrets/a: No such file or directory", true)]
+    #[case::of_gnu("rm: cannot remove ‘secrets/a’: Permission denied", true)]
+    #[case::in_a_later_line("Exit code 1\n  File \"/p/secrets/a.py\", line 3", true)]
+    #[case::at_the_end_of_a_sentence("could not read .env.local.", true)]
+    #[case::in_brackets("failed: [secrets/a]", true)]
+    #[case::other("error[E0433]: no secretsmanager in src/a.rs", false)]
+    fn a_report_that_names_a_file_is_found(#[case] text: &str, #[case] told: bool) {
+        let exclude = exclude(&["/secrets/**", ".env.local"]);
+        assert_eq!(exclude.is_told_in(text, Path::new("/p/app"), Path::new("/p")), told);
     }
 
     #[test]

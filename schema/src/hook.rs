@@ -3,6 +3,7 @@
 mod answer;
 mod command_line;
 mod event;
+mod noise;
 mod wire;
 
 pub use answer::{Adds, add_context};

@@ -2,7 +2,7 @@
 //!
 //! Reads a few small files and starts no process. Never takes the home directory unless it was named.
 
-mod git;
+pub(crate) mod git;
 
 #[cfg(test)]
 mod tests;

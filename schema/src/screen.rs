@@ -60,6 +60,11 @@ impl Screen {
         self.exclude.is_named_in(line, directory, project)
     }
 
+    /// Whether a text tells of a file that is to leave no trace.
+    pub fn excludes_text(&self, text: &str, directory: &Path, project: &Path) -> bool {
+        self.exclude.is_told_in(text, directory, project)
+    }
+
     fn fields(&self, fields: Map<String, Value>, count: &mut usize) -> Map<String, Value> {
         let clean = |(name, value): (String, Value)| {
             let value = self.value(&name, value, count);

@@ -1,10 +1,11 @@
 //! What happened in the host, as far as it is worth remembering.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::command_line::changes_something;
+use super::noise;
 use super::wire::Payload;
 use crate::brief::Occasion;
 use crate::host_text::{is_machine_made, without_injected};
@@ -12,24 +13,6 @@ use crate::screen::Screen;
 
 /// Our own tools' names begin so in the host: what they do is no news to us.
 const OWN_TOOLS: [&str; 2] = ["mcp__jikime-memory__", "mcp__plugin_jikime-memory_"];
-
-/// Folders whose files are made by tools, not by people or agents at work.
-const NOISE: [&str; 14] = [
-    ".git",
-    ".hg",
-    ".svn",
-    ".jikime",
-    "node_modules",
-    "target",
-    "dist",
-    "build",
-    ".venv",
-    "venv",
-    "__pycache__",
-    ".next",
-    ".cache",
-    "vendor",
-];
 
 /// The longest command line, and the longest report of a failure, that is kept, in bytes.
 const COMMAND_LIMIT: usize = 240;
@@ -130,12 +113,9 @@ impl Scene<'_> {
         if self.screen.excludes(path, self.directory(), self.project) {
             return None;
         }
-        let path = Path::new(path);
-        let shown = path.strip_prefix(self.project).unwrap_or(path);
-        let noisy =
-            shown.components().any(|part| matches!(part, Component::Normal(name) if NOISE.iter().any(|n| name == *n)));
+        let shown = noise::shown(path, self.directory(), self.project)?;
         // Cleaned while its backslashes are still those of whoever wrote it.
-        (!noisy).then(|| Use::File(self.screen.clean(&shown.to_string_lossy()).text.replace('\\', "/")))
+        Some(Use::File(self.screen.clean(&shown.to_string_lossy()).text.replace('\\', "/")))
     }
 
     fn command(&self, line: &str) -> Option<Use> {
@@ -161,8 +141,14 @@ impl Scene<'_> {
             Some(input) => format!("{tool} failed: {}", self.start(input.trim(), COMMAND_LIMIT)),
             None => format!("{tool} failed"),
         };
-        let error = self.payload.error.as_deref().unwrap_or_default().trim();
-        Some(if error.is_empty() { what } else { format!("{what}\n{}", self.start(error, FAILURE_LIMIT)) })
+        let whole = self.payload.error.as_deref().unwrap_or_default().trim();
+        let error = self.start(whole, FAILURE_LIMIT);
+        // What is kept may end within a name, so that more than it is read; not all, because it may be long.
+        let tells = |text: &str| self.screen.excludes_text(text, self.directory(), self.project);
+        if tells(&error) || tells(&head(whole, 2 * FAILURE_LIMIT)) {
+            return None;
+        }
+        Some(if error.is_empty() { what } else { format!("{what}\n{error}") })
     }
 
     /// Whether a tool's input names an excluded file anywhere but in what is to be written.
@@ -256,6 +242,7 @@ mod tests {
     #[case::outside("Write", json!({"file_path": "/etc/hosts"}), Some(Use::File("/etc/hosts".into())))]
     #[case::notebook("NotebookEdit", json!({"notebook_path": "/p/n.ipynb"}), Some(Use::File("n.ipynb".into())))]
     #[case::dependency("Write", json!({"file_path": "/p/node_modules/x/a.js"}), None)]
+    #[case::module("Edit", json!({"file_path": "/p/src/build/mod.rs"}), Some(Use::File("src/build/mod.rs".into())))]
     #[case::own_store("Write", json!({"file_path": "/p/.jikime/memory/MEMORY.md"}), None)]
     #[case::build("Bash", json!({"command": "cargo test\n"}), Some(Use::Command("cargo test".into())))]
     #[case::look("Bash", json!({"command": "cat notes.txt; echo BASH-OK"}), None)]
@@ -306,6 +293,15 @@ mod tests {
         let payload =
             json!({"hook_event_name": event, "tool_name": tool, "tool_input": input, "cwd": "/p/app", "error": "no"});
         let (screen, _) = Screen::new(&[], &["/secrets/**".into()]);
+        assert_eq!(screened(&payload, &screen), None);
+        assert!(occurrence(&payload).is_some(), "without the glob it is remembered");
+    }
+
+    #[test]
+    fn a_failure_whose_report_names_an_excluded_file_leaves_no_trace() {
+        let payload = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "cwd": "/p",
+            "tool_input": {"command": "make"}, "error": "Exit code 2\ncat: secrets/a: No such file or directory"});
+        let (screen, _) = Screen::new(&[], &["secrets/**".into()]);
         assert_eq!(screened(&payload, &screen), None);
         assert!(occurrence(&payload).is_some(), "without the glob it is remembered");
     }

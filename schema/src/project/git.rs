@@ -7,7 +7,7 @@ use super::tidy;
 
 /// What a directory is to git.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// A worktree that stands for itself: of a repository or of a submodule, or one whose `.git` cannot be read.
     Root,
     /// A linked worktree, and the main one when the repository has one (a bare repository has none).
@@ -15,7 +15,7 @@ pub(super) enum Kind {
 }
 
 /// What a directory is to git, `None` when it holds no `.git`.
-pub(super) fn kind_of(directory: &Path) -> Option<Kind> {
+pub(crate) fn kind_of(directory: &Path) -> Option<Kind> {
     let dot_git = directory.join(".git");
     let metadata = fs::metadata(&dot_git).ok()?;
     if metadata.is_dir() {
