@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use schema::layout::Layout;
 use schema::lock::FileLock;
-use schema::queue::{LINE_LIMIT, Reply, Request, address};
+use schema::queue::{LINE_LIMIT, Places, Reply, Request};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc::Sender;
 use tokio::sync::{Semaphore, oneshot};
@@ -49,8 +49,7 @@ pub(crate) async fn serve(layout: Layout, work: Sender<Work>) {
 
 /// Listens until the socket is lost, as it is when something tidies up the directory of temporary files.
 async fn own(layout: &Layout, work: &Sender<Work>) -> anyhow::Result<()> {
-    let address = address(layout)?;
-    address.prepare()?;
+    let address = Places::from_environment().to_listen(layout)?;
     let mut listener = Listener::bind(&address)?;
     tracing::debug!("answering the queue at {}", address.0.display());
     let free = Arc::new(Semaphore::new(CONNECTIONS));

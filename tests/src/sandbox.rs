@@ -167,7 +167,7 @@ impl Sandbox {
             command.env(name, self.home());
         }
         // What a program leaves in the directory for temporary files goes with the sandbox.
-        for name in ["TMPDIR", "TMP", "TEMP"] {
+        for name in ["TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"] {
             command.env(name, self.temporary());
         }
         command.env("APPDATA", self.home().join("AppData/Roaming"));
