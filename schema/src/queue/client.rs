@@ -7,6 +7,7 @@ use super::address::{Address, Places};
 use super::frame::{LINE_LIMIT, Recalled, Reply, Request};
 use crate::capture::Prepared;
 use crate::layout::Layout;
+use crate::screen::Screen;
 
 /// How long a connection may take to be accepted.
 const CONNECT: Duration = Duration::from_millis(20);
@@ -23,9 +24,11 @@ pub fn capture(layout: &Layout, memories: &[Prepared]) -> bool {
     matches!(ask(layout, &Request::Capture(memories.to_vec()), CAPTURE), Some(Reply::Captured))
 }
 
-/// The memories that fit a text best, in that order, or `None` when no server answers in time.
-pub fn recall(layout: &Layout, query: &str, session_id: &str) -> Option<Vec<Recalled>> {
-    let request = Request::Recall { query: query.to_owned(), session_id: session_id.to_owned() };
+/// The memories that fit a prompt best, in that order, or `None` when no server answers in time. The prompt is sent as it would
+/// be kept, and so is the session's name, because memories are known by it.
+pub fn recall(layout: &Layout, screen: &Screen, prompt: &str, session_id: &str) -> Option<Vec<Recalled>> {
+    let clean = |text: &str| screen.clean(text).text.into_owned();
+    let request = Request::Recall { query: clean(prompt), session_id: clean(session_id) };
     match ask(layout, &request, RECALL)? {
         Reply::Recalled(memories) => Some(memories),
         Reply::Captured | Reply::Refused(_) => None,
@@ -111,6 +114,7 @@ mod platform {
 #[cfg(windows)]
 mod platform {
     use std::fs::{File, OpenOptions};
+    use std::os::windows::fs::OpenOptionsExt as _;
     use std::sync::mpsc;
     use std::thread;
 
@@ -118,6 +122,10 @@ mod platform {
 
     /// Every instance of the pipe is taken; one becomes free within moments.
     const ERROR_PIPE_BUSY: i32 = 231;
+
+    /// Lets whoever made the pipe learn who asks, and act in their name in no way: another program may have been first to take
+    /// the name.
+    const SECURITY_IDENTIFICATION: u32 = 0x0001_0000;
 
     /// A pipe that was opened as a file knows no timeouts, so a thread waits for it and is left behind when it takes too long.
     pub(super) fn exchange(mut pipe: File, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
@@ -134,7 +142,8 @@ mod platform {
     pub fn connect(address: &Address) -> io::Result<File> {
         let deadline = Instant::now() + CONNECT;
         loop {
-            match OpenOptions::new().read(true).write(true).open(&address.0) {
+            let mut options = OpenOptions::new();
+            match options.read(true).write(true).security_qos_flags(SECURITY_IDENTIFICATION).open(&address.0) {
                 Err(error) if error.raw_os_error() == Some(ERROR_PIPE_BUSY) && Instant::now() < deadline => {
                     thread::sleep(Duration::from_millis(1));
                 }
