@@ -137,6 +137,16 @@ impl Sandbox {
         names.iter().map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
     }
 
+    /// Makes the store one of another version of the program, and gives the version that it was of.
+    #[track_caller]
+    pub fn set_version(&self, version: i64) -> i64 {
+        let db = rusqlite::Connection::open(self.store().join("memory.db")).expect("a database");
+        let before = db.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a version");
+        db.pragma_update(None, "user_version", version).expect("a database that can be written");
+        db.pragma_update(None, "wal_checkpoint", "TRUNCATE").expect("a log that can be taken in");
+        before
+    }
+
     /// A recorded event as the host would have sent it from this sandbox; see [`recorded_event`].
     #[track_caller]
     pub fn event(&self, name: &str) -> Value {

@@ -41,7 +41,7 @@ fn no_secret_of_an_event_leaves_a_trace(#[case] way: Way) {
     let sandbox = sandbox!();
     let canaries = canaries();
     sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
-    let version = (way == Way::Spool).then(|| set_version(&sandbox, 77));
+    let version = (way == Way::Spool).then(|| sandbox.set_version(77));
     send_all_at_once(&sandbox, &canaries);
     std::thread::scope(|scope| {
         for part in canaries.chunks(canaries.len().div_ceil(4)) {
@@ -53,7 +53,7 @@ fn no_secret_of_an_event_leaves_a_trace(#[case] way: Way) {
     search(&sandbox, &canaries);
     if let Some(version) = version {
         assert!(fs::read_dir(sandbox.store().join("spool")).unwrap().count() > canaries.len(), "the spool was the way");
-        set_version(&sandbox, version);
+        sandbox.set_version(version);
     }
     let stats = sandbox.run_cli(["stats", "--json"]).success().json();
     assert_eq!(stats["queue"], 0, "{stats:#}");
@@ -258,13 +258,4 @@ fn expect_labels(logs: &str, canaries: &[Canary]) {
     for canary in canaries.iter().filter(|canary| !canary.label.is_empty()) {
         assert!(logs.contains(&format!("[redacted: {}]", canary.label)), "no label for {canary:?}");
     }
-}
-
-/// Makes the store one of another version of the program, and answers what it was.
-fn set_version(sandbox: &Sandbox, version: i64) -> i64 {
-    let db = rusqlite::Connection::open(sandbox.store().join("memory.db")).unwrap();
-    let before = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    db.pragma_update(None, "user_version", version).unwrap();
-    db.pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap();
-    before
 }

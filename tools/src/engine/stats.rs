@@ -1,12 +1,15 @@
 //! `memory_stats`: what there is, and what is wrong.
 
 use std::fs;
+use std::time::Duration;
 
 use schema::hook_log;
+use schema::layout::Layout;
+use schema::lock::{FileLock, LockError};
 use schema::settings;
 use schema::spool;
 use schema::store::Store;
-use schema::tool::{EmbeddingStats, StatsOutput, TypeCount};
+use schema::tool::{EmbeddingStats, QueueServer, StatsOutput, TypeCount};
 
 use crate::error::ToolError;
 use crate::index::Index;
@@ -36,8 +39,17 @@ pub(super) fn stats(store: &Store, index: &Index) -> Result<StatsOutput, ToolErr
         last_indexed: last_indexed.max(store.last_synced()?),
         redactions,
         queue: spool::waiting(store.layout()) as u64,
+        queue_answered_by: queue_answered_by(store.layout()),
         problems,
     })
+}
+
+/// Whether any server holds the lock of those who answer. Which it is only the server itself knows.
+fn queue_answered_by(layout: &Layout) -> QueueServer {
+    match FileLock::acquire(&layout.queue_lock(), Duration::ZERO) {
+        Err(LockError::Busy(_)) => QueueServer::AnotherServer,
+        Ok(_) | Err(LockError::Io { .. }) => QueueServer::Nobody,
+    }
 }
 
 /// Bytes of everything in the store's directory.
