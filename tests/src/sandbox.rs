@@ -137,6 +137,14 @@ impl Sandbox {
         names.iter().map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
     }
 
+    /// The socket of the store, wherever a server of this sandbox made it, and whether or not one still listens.
+    pub fn socket(&self) -> Option<PathBuf> {
+        let directories = fs::read_dir(self.temporary()).expect("it was made with the sandbox").filter_map(Result::ok);
+        let files = directories.filter_map(|directory| fs::read_dir(directory.path()).ok()).flatten();
+        let mut paths = files.filter_map(|file| Some(file.ok()?.path()));
+        paths.find(|path| path.extension().is_some_and(|ending| ending == "sock"))
+    }
+
     /// Makes the store one of another version of the program, and gives the version that it was of.
     #[track_caller]
     pub fn set_version(&self, version: i64) -> i64 {

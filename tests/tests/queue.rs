@@ -117,19 +117,10 @@ mod unix {
 
     use super::*;
 
-    /// The socket of a sandbox's store, wherever its server made it.
-    fn socket(sandbox: &Sandbox) -> Option<PathBuf> {
-        let directories =
-            fs::read_dir(sandbox.root().join("tmp")).expect("a directory for temporary files").filter_map(Result::ok);
-        let files = directories.filter_map(|directory| fs::read_dir(directory.path()).ok()).flatten();
-        let mut paths = files.filter_map(|file| Some(file.ok()?.path()));
-        paths.find(|path| path.extension().is_some_and(|ending| ending == "sock"))
-    }
-
     fn served(sandbox: &Sandbox) -> (McpClient, PathBuf) {
         let client = sandbox.serve(Era::Modern);
-        eventually(SEEN, || socket(sandbox).is_some());
-        (client, socket(sandbox).expect("a socket that was there"))
+        eventually(SEEN, || sandbox.socket().is_some());
+        (client, sandbox.socket().expect("a socket that was there"))
     }
 
     /// A server that was killed, and its socket.
@@ -282,7 +273,7 @@ mod unix {
         sandbox.set_version(version);
         let mut clients = [reader, sandbox.serve(Era::Modern)];
         assert_eq!(owner(&mut clients), 1);
-        let path = socket(&sandbox).expect("the socket of a server that answers");
+        let path = sandbox.socket().expect("the socket of a server that answers");
         assert_eq!(answer(&path, capture("for the writer").as_bytes()), "{\"v\":1,\"captured\":true}\n");
     }
 
