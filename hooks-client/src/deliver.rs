@@ -174,8 +174,7 @@ impl Ladder<'_> {
 
     /// The memories that fit a prompt and that the session was not shown before, as the host wants to be told.
     fn recall(&self, prompt: &str) -> Option<String> {
-        let open = self.screen.clean(prompt).text;
-        let found = queue::recall(self.layout, &open, &self.session_id)?;
+        let found = queue::recall(self.layout, self.screen, prompt, &self.session_id)?;
         let new = shown::not_yet(self.layout, &self.session_id, found).ok()?;
         recollection(&new).map(|text| add_context(Adds::UserPromptSubmit, &text))
     }

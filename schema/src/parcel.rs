@@ -18,6 +18,8 @@ pub(crate) struct Parcel {
     long_term: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     importance: Option<u8>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pinned: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     supersedes: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,6 +40,7 @@ impl Parcel {
             content,
             long_term: destination == Destination::LongTerm,
             importance: attributes.importance,
+            pinned: attributes.pinned,
             supersedes: attributes.supersedes.map(|id| id.to_string()),
             origin: attributes.origin,
             metadata: attributes.metadata,
@@ -54,7 +57,7 @@ impl Parcel {
             at: Moment::parse_rfc3339(&self.at)?,
             attributes: Attributes {
                 importance: self.importance,
-                pinned: false,
+                pinned: self.pinned,
                 supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
                 origin: self.origin,
                 metadata: self.metadata,

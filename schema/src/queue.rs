@@ -6,6 +6,6 @@ mod address;
 mod client;
 mod frame;
 
-pub use address::{Address, AddressError, address, is_own_user};
-pub use client::{capture, recall};
+pub use address::{Address, AddressError, Places, is_own_user};
+pub use client::{capture, connect, recall};
 pub use frame::{LINE_LIMIT, Recalled, Reply, Request};

@@ -5,15 +5,17 @@
 mod platform;
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use schema::layout::Layout;
 use schema::lock::FileLock;
-use schema::queue::{LINE_LIMIT, Reply, Request, address};
+use schema::queue::{LINE_LIMIT, Places, Reply, Request};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc::Sender;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
@@ -30,59 +32,138 @@ const CONNECTIONS: usize = 64;
 /// How long a connection may say nothing.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Answers the queue of a store whenever no other server does. Never ends by itself; dropping it takes the socket away.
-pub(crate) async fn serve(layout: Layout, work: Sender<Work>) {
-    let mut pause = FIRST_TRY;
-    loop {
-        // Without a store there is no lock yet; the worker is about to make both.
-        if let Ok(lock) = FileLock::acquire(&layout.queue_lock(), Duration::ZERO) {
-            if let Err(error) = own(&layout, &work).await {
-                tracing::warn!("cannot answer the queue: {error:#}");
+/// How long what was sent may take to be read once the server ends. It is there already.
+const LAST_WORD: Duration = Duration::from_millis(20);
+
+/// What the queue and the engine have to know of each other.
+#[derive(Debug, Clone)]
+pub(crate) struct Standing {
+    /// Whether the engine can keep what is sent. `false` until it has opened the store.
+    pub(crate) can_keep: watch::Receiver<bool>,
+    /// Whether this server answers the queue.
+    pub(crate) is_answering: Arc<AtomicBool>,
+}
+
+/// Answers the queue of a store whenever no other server does, until it is told to stop. Then nobody is let in any more, and
+/// what was asked before is answered.
+pub(crate) async fn serve(layout: Layout, work: Sender<Work>, standing: Standing, mut stop: watch::Receiver<bool>) {
+    let mut open = JoinSet::new();
+    let mut post = Post { layout, work, standing, stop: stop.clone(), open: &mut open };
+    tokio::select! {
+        // Whoever has connected is let in before the end is looked at.
+        biased;
+        () = post.hold() => {}
+        () = stopped(&mut stop) => {}
+    }
+    drop(post);
+    while open.join_next().await.is_some() {}
+}
+
+/// Waits until the server ends.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // Whoever would tell is gone: that is the end as well.
+    let _ = stop.wait_for(|stop| *stop).await.is_err();
+}
+
+struct Post<'o> {
+    layout: Layout,
+    work: Sender<Work>,
+    standing: Standing,
+    stop: watch::Receiver<bool>,
+    /// Connections. They outlive the socket.
+    open: &'o mut JoinSet<()>,
+}
+
+impl Post<'_> {
+    /// Takes the post whenever it is free and the engine can do what is asked. Ends with the engine.
+    async fn hold(&mut self) {
+        let mut pause = FIRST_TRY;
+        let mut told = None;
+        let mut can_keep = self.standing.can_keep.clone();
+        // A server that can only read leaves the post to one that can keep what is sent.
+        while can_keep.wait_for(|can_keep| *can_keep).await.is_ok() {
+            if let Ok(lock) = FileLock::acquire(&self.layout.queue_lock(), Duration::ZERO) {
+                let ended = tokio::select! {
+                    ended = self.listen() => ended,
+                    _ = can_keep.wait_for(|can_keep| !*can_keep) => Ok(()),
+                };
+                drop(lock);
+                let fault = ended.err().map(|error| format!("{error:#}"));
+                if let Some(fault) = fault.as_ref().filter(|fault| told.as_ref() != Some(*fault)) {
+                    tracing::warn!("cannot answer the queue: {fault}");
+                }
+                told = fault;
+                pause = RETRY;
             }
-            drop(lock);
-            pause = RETRY;
+            sleep(pause).await;
+            pause = (pause * 2).min(RETRY);
         }
-        sleep(pause).await;
-        pause = (pause * 2).min(RETRY);
+    }
+
+    /// Listens until the socket is lost, as it is when something tidies up the directory of temporary files.
+    async fn listen(&mut self) -> anyhow::Result<()> {
+        let address = Places::from_environment().to_listen(&self.layout)?;
+        let mut listener = Listener::bind(&address)?;
+        let _answering = Answering::new(&self.standing.is_answering);
+        tracing::debug!("answering the queue at {}", address.0.display());
+        let free = Arc::new(Semaphore::new(CONNECTIONS));
+        loop {
+            // Never closed, so there is always a permit to come.
+            let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return Ok(()) };
+            let stream = match timeout(RETRY, listener.accept()).await {
+                Ok(stream) => stream?,
+                Err(_) if listener.is_in_place() => continue,
+                Err(_) => return Ok(()),
+            };
+            while self.open.try_join_next().is_some() {}
+            let (work, stop) = (self.work.clone(), self.stop.clone());
+            self.open.spawn(async move {
+                if let Some(stream) = stream
+                    && let Err(error) = answer(stream, &work, stop).await
+                {
+                    tracing::debug!("a connection of the queue ended: {error}");
+                }
+                drop(permit);
+            });
+        }
     }
 }
 
-/// Listens until the socket is lost, as it is when something tidies up the directory of temporary files.
-async fn own(layout: &Layout, work: &Sender<Work>) -> anyhow::Result<()> {
-    let address = address(layout)?;
-    address.prepare()?;
-    let mut listener = Listener::bind(&address)?;
-    tracing::debug!("answering the queue at {}", address.0.display());
-    let free = Arc::new(Semaphore::new(CONNECTIONS));
-    let mut open = JoinSet::new();
-    loop {
-        // Never closed, so there is always a permit to come.
-        let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return Ok(()) };
-        let stream = match timeout(RETRY, listener.accept()).await {
-            Ok(stream) => stream?,
-            Err(_) if listener.is_in_place() => continue,
-            Err(_) => return Ok(()),
-        };
-        while open.try_join_next().is_some() {}
-        let work = work.clone();
-        open.spawn(async move {
-            if let Some(stream) = stream
-                && let Err(error) = answer(stream, &work).await
-            {
-                tracing::debug!("a connection of the queue ended: {error}");
-            }
-            drop(permit);
-        });
+/// Tells that this server answers, for as long as it lives.
+struct Answering(Arc<AtomicBool>);
+
+impl Answering {
+    fn new(flag: &Arc<AtomicBool>) -> Self {
+        flag.store(true, Ordering::Relaxed);
+        Self(Arc::clone(flag))
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
     }
 }
 
 /// Answers the requests of one connection, each before the next.
-async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, work: &Sender<Work>) -> io::Result<()> {
+async fn answer(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    work: &Sender<Work>,
+    mut stop: watch::Receiver<bool>,
+) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
     loop {
         let mut line = Vec::new();
         let mut limited = (&mut stream).take(LINE_LIMIT as u64 + 1);
-        if timeout(SILENCE, limited.read_until(b'\n', &mut line)).await?? == 0 {
+        let length = {
+            let mut read = pin!(limited.read_until(b'\n', &mut line));
+            tokio::select! {
+                biased;
+                read = timeout(SILENCE, &mut read) => read??,
+                () = stopped(&mut stop) => timeout(LAST_WORD, read).await??,
+            }
+        };
+        if length == 0 {
             return Ok(());
         }
         let is_whole = line.last() == Some(&b'\n');

@@ -8,12 +8,14 @@ use rmcp::ServiceExt as _;
 use rmcp::transport::io::stdio_pipes;
 use schema::layout::Layout;
 use tokio::sync::mpsc::Sender;
+use tokio::sync::watch;
+use tokio::time::timeout_at;
 
 use crate::mcp::Memory;
 use crate::queue;
 use crate::worker::{self, Work, Worker};
 
-/// How long the worker may take to finish what it was asked before a signal came: hosts kill half a second after it.
+/// How long it may take to finish what was asked before a signal came: hosts kill half a second after it.
 const FINISH_AFTER_SIGNAL: Duration = Duration::from_millis(250);
 
 /// The same after the host closed the connection, which leaves time to save and to index.
@@ -25,21 +27,28 @@ const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 /// Serves the project's memory until standard input ends or a signal comes.
 pub(crate) fn serve(project: &Path) -> anyhow::Result<()> {
     let session_id = std::env::var(SESSION).ok().filter(|id| !id.is_empty());
-    let Worker { work, thread } = worker::start(project.to_owned(), session_id).context("cannot start the engine")?;
+    let Worker { work, thread, standing } =
+        worker::start(project.to_owned(), session_id).context("cannot start the engine")?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
-    let signalled = runtime.block_on(async {
-        tokio::select! {
+    let layout = Layout::new(project);
+    let deadline = runtime.block_on(async {
+        let (stop, stopped) = watch::channel(false);
+        let queue = tokio::spawn(queue::serve(layout, work.clone(), standing, stopped));
+        let finish = tokio::select! {
             // First, so that a signal is listened for before the first request is answered.
             biased;
-            () = signal() => true,
-            () = talk(work.clone()) => false,
-            () = queue::serve(Layout::new(project), work) => unreachable!("the queue is served as long as the host is"),
-        }
+            () = signal() => FINISH_AFTER_SIGNAL,
+            () = talk(work) => FINISH,
+        };
+        let deadline = Instant::now() + finish;
+        stop.send_replace(true);
+        // Who is not answered in time keeps what it sent by itself.
+        let _ = timeout_at(deadline.into(), queue).await;
+        deadline
     });
     // Reading standard input may block a thread for good; the process does not wait for it.
     runtime.shutdown_background();
-    let deadline = Instant::now() + if signalled { FINISH_AFTER_SIGNAL } else { FINISH };
     while !thread.is_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(2));
     }

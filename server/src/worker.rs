@@ -3,20 +3,23 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use schema::queue::{Reply, Request};
 use schema::tool::{
-    GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
-    SearchOutput, StatsInput, StatsOutput, Tool,
+    GetInput, GetOutput, LoadInput, LoadOutput, QueueServer, ReindexInput, ReindexOutput, SaveInput, SaveOutput,
+    SearchInput, SearchOutput, StatsInput, StatsOutput, Tool,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
 
+use crate::queue::Standing;
 use crate::watcher::Watcher;
 
 /// Calls that may wait; a host that sends more has to wait itself.
@@ -103,23 +106,29 @@ fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, ToolErr
 pub(crate) struct Worker {
     pub(crate) work: mpsc::Sender<Work>,
     pub(crate) thread: JoinHandle<()>,
+    pub(crate) standing: Standing,
 }
 
 /// Starts the worker. It opens the store by itself, so that a host is answered before that is done.
 pub(crate) fn start(project: PathBuf, session_id: Option<String>) -> std::io::Result<Worker> {
     let (work, inbox) = mpsc::channel(QUEUE);
     let for_watcher = work.downgrade();
+    let (can_keep, told) = watch::channel(false);
+    let is_answering = Arc::new(AtomicBool::new(false));
+    let standing = Standing { can_keep: told, is_answering: Arc::clone(&is_answering) };
     let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
-        let mut bench = Bench { project, session_id, for_watcher, open: None };
+        let mut bench = Bench { project, session_id, for_watcher, can_keep, is_answering, open: None };
         bench.run(inbox);
     })?;
-    Ok(Worker { work, thread })
+    Ok(Worker { work, thread, standing })
 }
 
 struct Bench {
     project: PathBuf,
     session_id: Option<String>,
     for_watcher: mpsc::WeakSender<Work>,
+    can_keep: watch::Sender<bool>,
+    is_answering: Arc<AtomicBool>,
     open: Option<Open>,
 }
 
@@ -166,7 +175,13 @@ impl Bench {
         if open.watcher.is_none() {
             open.engine.refresh()?;
         }
-        call.run(&mut open.engine, progress)
+        let mut answer = call.run(&mut open.engine, progress)?;
+        if let Answer::Stats(output) = &mut answer
+            && self.is_answering.load(Ordering::Relaxed)
+        {
+            output.queue_answered_by = QueueServer::ThisServer;
+        }
+        Ok(answer)
     }
 
     fn event(&mut self, request: &Request) -> Result<Reply, ToolError> {
@@ -183,12 +198,15 @@ impl Bench {
         match &mut self.open {
             Some(open) => Ok(open),
             none => {
-                let mut engine = Engine::open(&self.project, self.session_id.clone())?;
+                let opened = Engine::open(&self.project, self.session_id.clone());
+                self.can_keep.send_if_modified(|can_keep| opened.is_err() && std::mem::take(can_keep));
+                let mut engine = opened?;
                 if let Err(error) = engine.refresh() {
                     tracing::warn!("cannot index what changed: {error}");
                 }
                 let watcher = Watcher::start(engine.store().layout(), self.for_watcher.clone());
                 let watcher = watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok();
+                self.can_keep.send_replace(engine.is_writable());
                 Ok(none.insert(Open { engine, watcher }))
             }
         }

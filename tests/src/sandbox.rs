@@ -137,6 +137,24 @@ impl Sandbox {
         names.iter().map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
     }
 
+    /// The socket of the store, wherever a server of this sandbox made it, and whether or not one still listens.
+    pub fn socket(&self) -> Option<PathBuf> {
+        let directories = fs::read_dir(self.temporary()).expect("it was made with the sandbox").filter_map(Result::ok);
+        let files = directories.filter_map(|directory| fs::read_dir(directory.path()).ok()).flatten();
+        let mut paths = files.filter_map(|file| Some(file.ok()?.path()));
+        paths.find(|path| path.extension().is_some_and(|ending| ending == "sock"))
+    }
+
+    /// Makes the store one of another version of the program, and gives the version that it was of.
+    #[track_caller]
+    pub fn set_version(&self, version: i64) -> i64 {
+        let db = rusqlite::Connection::open(self.store().join("memory.db")).expect("a database");
+        let before = db.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a version");
+        db.pragma_update(None, "user_version", version).expect("a database that can be written");
+        db.pragma_update(None, "wal_checkpoint", "TRUNCATE").expect("a log that can be taken in");
+        before
+    }
+
     /// A recorded event as the host would have sent it from this sandbox; see [`recorded_event`].
     #[track_caller]
     pub fn event(&self, name: &str) -> Value {
@@ -167,7 +185,7 @@ impl Sandbox {
             command.env(name, self.home());
         }
         // What a program leaves in the directory for temporary files goes with the sandbox.
-        for name in ["TMPDIR", "TMP", "TEMP"] {
+        for name in ["TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"] {
             command.env(name, self.temporary());
         }
         command.env("APPDATA", self.home().join("AppData/Roaming"));

@@ -1,6 +1,5 @@
-//! Made-up secrets are planted in every text of every event, and then every byte that the programs left behind is searched.
-//!
-//! What travels over a socket is the prepared form that the spool holds as well; a test of that traffic belongs at `search`.
+//! Made-up secrets are planted in every text of every event, and then every byte that the programs left behind is searched,
+//! and every byte that hooks send to a server.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -41,24 +40,68 @@ fn no_secret_of_an_event_leaves_a_trace(#[case] way: Way) {
     let sandbox = sandbox!();
     let canaries = canaries();
     sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
-    let version = (way == Way::Spool).then(|| set_version(&sandbox, 77));
-    send_all_at_once(&sandbox, &canaries);
-    std::thread::scope(|scope| {
-        for part in canaries.chunks(canaries.len().div_ceil(4)) {
-            let (sandbox, canaries) = (&sandbox, &canaries);
-            scope.spawn(move || part.iter().for_each(|canary| send_alone(sandbox, canary, canaries)));
-        }
-    });
-    send_transcripts(&sandbox, &canaries);
+    let version = (way == Way::Spool).then(|| sandbox.set_version(77));
+    send_everything(&sandbox, &canaries);
     search(&sandbox, &canaries);
     if let Some(version) = version {
         assert!(fs::read_dir(sandbox.store().join("spool")).unwrap().count() > canaries.len(), "the spool was the way");
-        set_version(&sandbox, version);
+        sandbox.set_version(version);
     }
     let stats = sandbox.run_cli(["stats", "--json"]).success().json();
     assert_eq!(stats["queue"], 0, "{stats:#}");
     search(&sandbox, &canaries);
     expect_labels(&sandbox.logs(), &canaries);
+}
+
+#[cfg(unix)]
+#[test]
+fn no_secret_of_an_event_is_sent_to_a_server() {
+    use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+    use std::os::unix::net::{UnixListener, UnixStream};
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use harness::eventually;
+
+    let mut sandbox = sandbox!();
+    sandbox.set_variable("JIKIME_RECALL", "on");
+    let canaries = canaries();
+    let server = sandbox.serve(Era::Modern);
+    eventually(Duration::from_secs(20), || sandbox.socket().is_some());
+    let path = sandbox.socket().unwrap();
+    server.kill();
+    fs::remove_file(&path).unwrap();
+    let listener = UnixListener::bind(&path).unwrap();
+    let ended = AtomicBool::new(false);
+    let sent = std::thread::scope(|scope| {
+        let stand_in = scope.spawn(|| {
+            let mut sent = Vec::new();
+            loop {
+                let mut stream = BufReader::new(listener.accept().unwrap().0);
+                if ended.load(Ordering::SeqCst) {
+                    return sent;
+                }
+                let start = sent.len();
+                let _ = stream.read_until(b'\n', &mut sent);
+                let asks = sent[start..].starts_with(b"{\"v\":1,\"recall\"");
+                let answer = if asks { "{\"v\":1,\"recalled\":[]}\n" } else { "{\"v\":1,\"captured\":true}\n" };
+                let _ = stream.get_mut().write_all(answer.as_bytes());
+                let _ = stream.read_to_end(&mut sent);
+            }
+        });
+        send_everything(&sandbox, &canaries);
+        ended.store(true, Ordering::SeqCst);
+        UnixStream::connect(&path).unwrap();
+        stand_in.join().unwrap()
+    });
+    let read = String::from_utf8(sent).unwrap();
+    let unescaped = read.replace("\\n", "\n").replace("\\\"", "\"").replace("\\\\", "\\");
+    assert_eq!(traces(&canaries, format!("{read}{unescaped}").as_bytes()), [""; 0]);
+    for kind in ["\"capture\"", "\"recall\"", "\"user_prompt\"", "\"error\"", "\"decision\"", "\"tool_usage\""] {
+        assert!(read.contains(kind), "nothing of {kind} was sent");
+    }
+    expect_labels(&read, &canaries);
+    search(&sandbox, &canaries);
 }
 
 #[test]
@@ -107,6 +150,17 @@ fn a_payload_that_cannot_be_read_is_not_quoted() {
         hook(&sandbox, "memory-prompt-save", &payload, &canaries);
     }
     search(&sandbox, &canaries);
+}
+
+/// Everything below, some of it at once.
+fn send_everything(sandbox: &Sandbox, canaries: &[Canary]) {
+    send_all_at_once(sandbox, canaries);
+    std::thread::scope(|scope| {
+        for part in canaries.chunks(canaries.len().div_ceil(4)) {
+            scope.spawn(move || part.iter().for_each(|canary| send_alone(sandbox, canary, canaries)));
+        }
+    });
+    send_transcripts(sandbox, canaries);
 }
 
 /// Every recorded event, with all canaries in each of its texts.
@@ -258,13 +312,4 @@ fn expect_labels(logs: &str, canaries: &[Canary]) {
     for canary in canaries.iter().filter(|canary| !canary.label.is_empty()) {
         assert!(logs.contains(&format!("[redacted: {}]", canary.label)), "no label for {canary:?}");
     }
-}
-
-/// Makes the store one of another version of the program, and answers what it was.
-fn set_version(sandbox: &Sandbox, version: i64) -> i64 {
-    let db = rusqlite::Connection::open(sandbox.store().join("memory.db")).unwrap();
-    let before = db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    db.pragma_update(None, "user_version", version).unwrap();
-    db.pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap();
-    before
 }

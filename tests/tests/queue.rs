@@ -29,6 +29,22 @@ fn save(sandbox: &Sandbox, text: &str) {
     sandbox.run_hook("memory-prompt-save", &prompt(sandbox, text)).success().printed_nothing().complained_of_nothing();
 }
 
+/// Who answers the queue, as a server knows it.
+fn queue_answered_by(client: &mut McpClient) -> String {
+    let stats = client.call("memory_stats", json!({})).expect("an answer");
+    stats.expect_success()["queue_answered_by"].as_str().expect("a word").to_owned()
+}
+
+/// Which of some servers answers the queue, once one does.
+fn owner(clients: &mut [McpClient]) -> usize {
+    let mut found = None;
+    eventually(SEEN, || {
+        found = clients.iter_mut().position(|client| queue_answered_by(client) == "this_server");
+        found.is_some()
+    });
+    found.expect("waited for")
+}
+
 /// How often each prompt is in the store, and how often in the logs.
 fn kept(sandbox: &Sandbox) -> BTreeMap<String, (usize, usize)> {
     let listed = sandbox.run_cli(["list", "--json", "--limit", "10000"]).success().json();
@@ -51,6 +67,7 @@ fn kept(sandbox: &Sandbox) -> BTreeMap<String, (usize, usize)> {
 fn every_event_is_kept_exactly_once(#[case] servers: usize, #[case] one_is_killed: bool) {
     let sandbox = sandbox!();
     let mut clients: Vec<McpClient> = (0..servers).map(|_| sandbox.serve(Era::Modern)).collect();
+    let owner = (servers > 0).then(|| owner(&mut clients));
     thread::scope(|scope| {
         for hook in 0..HOOKS {
             let sandbox = &sandbox;
@@ -62,7 +79,7 @@ fn every_event_is_kept_exactly_once(#[case] servers: usize, #[case] one_is_kille
         }
         if one_is_killed {
             eventually(SEEN, || sandbox.logs().lines().count() > HOOKS * prompts_each() / 3);
-            clients.remove(0).kill();
+            clients.remove(owner.expect("a server that answers")).kill();
         }
     });
     // What waits in the spool is kept by the next who opens the store.
@@ -74,28 +91,36 @@ fn every_event_is_kept_exactly_once(#[case] servers: usize, #[case] one_is_kille
     assert_eq!((&problems["problems"], &problems["queue"]), (&json!([]), &json!(0)));
 }
 
+#[test]
+fn one_of_three_servers_answers_and_one_of_those_that_are_left() {
+    let sandbox = sandbox!();
+    let mut clients: Vec<McpClient> = (0..3).map(|_| sandbox.serve(Era::Modern)).collect();
+    while !clients.is_empty() {
+        let owner = owner(&mut clients);
+        for (n, client) in clients.iter_mut().enumerate() {
+            let expected = if n == owner { "this_server" } else { "another_server" };
+            assert_eq!(queue_answered_by(client), expected);
+        }
+        assert_eq!(sandbox.run_cli(["stats", "--json"]).success().json()["queue_answered_by"], "another_server");
+        clients.remove(owner).kill();
+    }
+    assert_eq!(sandbox.run_cli(["stats", "--json"]).success().json()["queue_answered_by"], "nobody");
+}
+
 #[cfg(unix)]
 mod unix {
     use std::io::{BufRead as _, BufReader, Read as _, Write as _};
     use std::os::unix::fs::DirBuilderExt as _;
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::path::PathBuf;
+    use std::process::Command;
 
     use super::*;
 
-    /// The socket of a sandbox's store, wherever its server made it.
-    fn socket(sandbox: &Sandbox) -> Option<PathBuf> {
-        let directories =
-            fs::read_dir(sandbox.root().join("tmp")).expect("a directory for temporary files").filter_map(Result::ok);
-        let files = directories.filter_map(|directory| fs::read_dir(directory.path()).ok()).flatten();
-        let mut paths = files.filter_map(|file| Some(file.ok()?.path()));
-        paths.find(|path| path.extension().is_some_and(|ending| ending == "sock"))
-    }
-
     fn served(sandbox: &Sandbox) -> (McpClient, PathBuf) {
         let client = sandbox.serve(Era::Modern);
-        eventually(SEEN, || socket(sandbox).is_some());
-        (client, socket(sandbox).expect("a socket that was there"))
+        eventually(SEEN, || sandbox.socket().is_some());
+        (client, sandbox.socket().expect("a socket that was there"))
     }
 
     /// A server that was killed, and its socket.
@@ -226,7 +251,8 @@ mod unix {
     fn frames_that_are_none_do_no_harm() {
         let sandbox = sandbox!();
         let (client, socket) = served(&sandbox);
-        for frame in ["\n", "{\n", "[]\n", "{\"v\":9,\"forget\":{}}\n", "{\"v\":1,\"capture\":[{}]}\n"] {
+        let later = "{\"v\":9,\"recall\":{\"query\":\"q\",\"session\":\"s\"}}\n";
+        for frame in ["\n", "{\n", "[]\n", later, "{\"v\":1,\"forget\":{}}\n", "{\"v\":1,\"capture\":[{}]}\n"] {
             assert!(answer(&socket, frame.as_bytes()).contains("\"refused\""), "{frame}");
         }
         assert!(answer(&socket, &vec![b'x'; 1_100_000]).contains("\"refused\":\"no line of at most"));
@@ -237,12 +263,101 @@ mod unix {
         client.close();
     }
 
+    #[test]
+    fn a_server_that_can_only_read_leaves_the_queue_to_one_that_can_write() {
+        let sandbox = sandbox!();
+        sandbox.run_cli(["save", "decision", "Newer programs make newer databases."]).success();
+        let version = sandbox.set_version(77);
+        let mut reader = sandbox.serve(Era::Modern);
+        assert_eq!(queue_answered_by(&mut reader), "nobody");
+        sandbox.set_version(version);
+        let mut clients = [reader, sandbox.serve(Era::Modern)];
+        assert_eq!(owner(&mut clients), 1);
+        let path = sandbox.socket().expect("the socket of a server that answers");
+        assert_eq!(answer(&path, capture("for the writer").as_bytes()), "{\"v\":1,\"captured\":true}\n");
+    }
+
+    #[test]
+    fn what_keeps_a_server_from_the_queue_is_told_once() {
+        let sandbox = sandbox!();
+        let path = stale(&sandbox);
+        fs::remove_file(&path).unwrap();
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = sandbox.serve(Era::Modern);
+        for _ in 0..3 {
+            listener.accept().expect("a server that looks whether anybody answers");
+        }
+        let told = client.close().stderr;
+        assert_eq!(told.matches("cannot answer the queue").count(), 1, "{told}");
+    }
+
+    /// How a server is made to end.
+    #[derive(Debug, Clone, Copy)]
+    enum End {
+        OfInput,
+        BySignal,
+    }
+
+    #[rstest]
+    #[case::of_input(End::OfInput)]
+    #[case::by_signal(End::BySignal)]
+    fn what_was_sent_before_the_end_is_answered(#[case] end: End) {
+        let sandbox = sandbox!();
+        let (client, socket) = served(&sandbox);
+        let mut streams: Vec<_> = (0..16).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+        for stream in &mut streams {
+            stream.write_all(b"{\"v\":1}\n").unwrap();
+            assert!(read_line(stream).contains("refused"), "it is let in");
+        }
+        for (n, stream) in streams.iter_mut().enumerate() {
+            stream.write_all(capture(&format!("text {n}")).as_bytes()).unwrap();
+        }
+        if let End::BySignal = end {
+            let id = client.process_id().to_string();
+            assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        }
+        assert!(client.close().status.success());
+        for stream in &mut streams {
+            assert_eq!(read_line(stream), "{\"v\":1,\"captured\":true}\n");
+        }
+        assert!(!socket.exists());
+        let kept = kept(&sandbox);
+        assert_eq!((kept.len(), kept.values().all(|times| *times == (1, 1))), (16, true), "{kept:?}");
+    }
+
+    #[test]
+    fn hooks_at_the_end_of_a_server_lose_nothing() {
+        let sandbox = sandbox!();
+        let (client, _) = served(&sandbox);
+        thread::scope(|scope| {
+            for hook in 0..HOOKS {
+                let sandbox = &sandbox;
+                scope.spawn(move || (0..4).for_each(|n| save(sandbox, &format!("prompt {n} of hook {hook}"))));
+            }
+            eventually(SEEN, || sandbox.logs().lines().count() > HOOKS);
+            client.close();
+        });
+        let kept = kept(&sandbox);
+        assert_eq!((kept.len(), kept.values().all(|times| *times == (1, 1))), (4 * HOOKS, true), "{kept:?}");
+    }
+
+    fn capture(text: &str) -> String {
+        let memory = json!({
+            "session": "s", "type": "user_prompt", "at": "2026-11-21T10:30:00+09:00", "content": text, "redactions": 0,
+        });
+        format!("{}\n", json!({ "v": 1, "capture": [memory] }))
+    }
+
+    fn read_line(stream: &UnixStream) -> String {
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line).expect("an answer");
+        line
+    }
+
     fn answer(socket: &PathBuf, frame: &[u8]) -> String {
         let mut stream = UnixStream::connect(socket).expect("a server that answers");
         // The server may have answered and hung up before it took in all of a line that is too long.
         let _ = stream.write_all(frame);
-        let mut line = String::new();
-        BufReader::new(stream).read_line(&mut line).expect("an answer");
-        line
+        read_line(&stream)
     }
 }

@@ -113,9 +113,13 @@ impl Scene<'_> {
         if self.screen.excludes(path, self.directory(), self.project) {
             return None;
         }
-        let shown = noise::shown(path, self.directory(), self.project)?;
-        // Cleaned while its backslashes are still those of whoever wrote it.
-        Some(Use::File(self.screen.clean(&shown.to_string_lossy()).text.replace('\\', "/")))
+        // Cleaned as it was written: what tidies a path would take the shape of a secret from it.
+        let open = self.screen.clean(path);
+        let shown = match open.count {
+            0 => noise::shown(&open.text, self.directory(), self.project)?.to_string_lossy().into_owned(),
+            _ => open.text.into_owned(),
+        };
+        Some(Use::File(shown.replace('\\', "/")))
     }
 
     fn command(&self, line: &str) -> Option<Use> {

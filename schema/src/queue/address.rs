@@ -1,4 +1,7 @@
 //! Where the queue of a store is: a name made of the store's path, where only its user can get.
+//!
+//! Hosts start servers and hooks with different parts of the user's environment. So a server takes the first directory of a few
+//! that is safe, and whoever asks looks into all of them.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,33 +17,20 @@ pub struct Address(pub PathBuf);
 /// Why a store has no queue.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    #[error("cannot use {path} for the queue", path = .path.display())]
-    Io { path: PathBuf, source: io::Error },
-    #[error("{path} is not a directory of this user alone, so the queue is not opened there", path = .0.display())]
-    NotPrivate(PathBuf),
+    #[error("cannot resolve {path}", path = .path.display())]
+    Store { path: PathBuf, source: io::Error },
+    #[error("no directory for the socket is this user's alone: {0}")]
+    Unsafe(String),
 }
 
-/// The address of a store's queue. Touches nothing but the store's own path.
-pub fn address(layout: &Layout) -> Result<Address, AddressError> {
+pub use platform::{Places, is_own_user};
+
+/// What names a store, whatever links lead to it; short, because the path of a socket has to be.
+fn name(layout: &Layout) -> Result<String, AddressError> {
     let store = std::fs::canonicalize(layout.dir())
-        .map_err(|source| AddressError::Io { path: layout.dir().to_owned(), source })?;
+        .map_err(|source| AddressError::Store { path: layout.dir().to_owned(), source })?;
     let hash = Sha256::digest(store.as_os_str().as_encoded_bytes());
-    let name: String = hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
-    Ok(platform::address(&name))
-}
-
-pub use platform::is_own_user;
-
-impl Address {
-    /// Makes the directory of a socket, for this user only, or finds it to be so.
-    pub fn prepare(&self) -> Result<(), AddressError> {
-        platform::prepare(self)
-    }
-
-    /// Whether nobody else can have put something there.
-    pub(super) fn is_private(&self) -> bool {
-        platform::is_private(self)
-    }
+    Ok(hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(unix)]
@@ -50,58 +40,153 @@ mod platform {
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
     use std::path::{Path, PathBuf};
 
-    use super::{Address, AddressError};
+    use super::{Address, AddressError, name};
+    use crate::layout::Layout;
 
-    pub(super) fn address(name: &str) -> Address {
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-        let directory = runtime.map_or_else(
-            || std::env::temp_dir().join(format!("jikime-memory-{}", rustix::process::geteuid().as_raw())),
-            |runtime| runtime.join("jikime-memory"),
-        );
-        Address(directory.join(name).with_extension("sock"))
+    /// The longest path of a socket on every Unix, in bytes: macOS has room for 104 with the zero at the end.
+    const LONGEST: usize = 103;
+
+    /// The directories that sockets may lie in, the best first.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Places(Vec<Directory>);
+
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    enum Directory {
+        /// In the runtime directory of a user, which has to be this one: `sudo` may leave that of another in the environment,
+        /// and what root makes there keeps its owner out.
+        InRuntime(PathBuf),
+        /// In a directory for the temporary files of all.
+        InTemporary(PathBuf),
+    }
+
+    impl Places {
+        /// What this process's environment names, and what is the custom of the system.
+        pub fn from_environment() -> Self {
+            let custom = PathBuf::from(format!("/run/user/{}", own_user()));
+            let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+            Self::new(named.into_iter().chain([custom]), [std::env::temp_dir(), PathBuf::from("/tmp")])
+        }
+
+        /// The places in runtime directories, and behind them in directories for temporary files.
+        pub(in crate::queue) fn new(
+            runtime: impl IntoIterator<Item = PathBuf>,
+            temporary: impl IntoIterator<Item = PathBuf>,
+        ) -> Self {
+            let runtime = runtime.into_iter().map(|path| Directory::InRuntime(path.join("jikime-memory")));
+            let temporary = temporary.into_iter().map(|path| path.join(format!("jikime-memory-{}", own_user())));
+            let mut directories = Vec::new();
+            for directory in runtime.chain(temporary.map(Directory::InTemporary)) {
+                if directory.path().is_absolute() && !directories.contains(&directory) {
+                    directories.push(directory);
+                }
+            }
+            Self(directories)
+        }
+
+        /// Where to listen: in the first safe directory, which is made when it is missing.
+        pub fn to_listen(&self, layout: &Layout) -> Result<Address, AddressError> {
+            let name = name(layout)?;
+            let mut reasons = Vec::new();
+            for directory in &self.0 {
+                match directory.make() {
+                    Ok(()) => match directory.address(&name) {
+                        Some(address) => return Ok(address),
+                        None => reasons.push(format!("{} is too long", directory.path().display())),
+                    },
+                    Err(reason) => reasons.push(format!("{}: {reason}", directory.path().display())),
+                }
+            }
+            Err(AddressError::Unsafe(reasons.join("; ")))
+        }
+
+        /// Where somebody may be listening, the likeliest first. Makes nothing, and looks at a directory only when it is its turn.
+        pub(in crate::queue) fn to_ask(&self, layout: &Layout) -> Result<impl Iterator<Item = Address>, AddressError> {
+            let name = name(layout)?;
+            let safe = self.0.iter().filter(|directory| directory.check().is_ok());
+            Ok(safe.filter_map(move |directory| directory.address(&name)))
+        }
+    }
+
+    impl Directory {
+        fn path(&self) -> &Path {
+            match self {
+                Self::InRuntime(path) | Self::InTemporary(path) => path,
+            }
+        }
+
+        fn address(&self, name: &str) -> Option<Address> {
+            let path = self.path().join(name).with_extension("sock");
+            (path.as_os_str().len() <= LONGEST).then_some(Address(path))
+        }
+
+        fn make(&self) -> Result<(), String> {
+            self.check_parent()?;
+            match DirBuilder::new().mode(0o700).create(self.path()) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error.to_string()),
+                _ => self.check(),
+            }
+        }
+
+        /// Whether nobody else can have put something there.
+        fn check(&self) -> Result<(), String> {
+            self.check_parent()?;
+            let metadata = fs::symlink_metadata(self.path()).map_err(|error| error.to_string())?;
+            if !metadata.is_dir() {
+                Err("it is no directory".to_owned())
+            } else if !is_own_user(metadata.uid()) {
+                Err("it belongs to another user".to_owned())
+            } else if metadata.mode() & 0o077 != 0 {
+                Err("others may enter it".to_owned())
+            } else {
+                Ok(())
+            }
+        }
+
+        fn check_parent(&self) -> Result<(), String> {
+            let (Self::InRuntime(_), Some(parent)) = (self, self.path().parent()) else { return Ok(()) };
+            match fs::metadata(parent) {
+                Ok(metadata) if is_own_user(metadata.uid()) => Ok(()),
+                Ok(_) => Err("it lies in what belongs to another user".to_owned()),
+                Err(error) => Err(error.to_string()),
+            }
+        }
     }
 
     /// Whether a user is the one that this process runs as.
     pub fn is_own_user(user: u32) -> bool {
-        user == rustix::process::geteuid().as_raw()
+        user == own_user()
     }
 
-    pub(super) fn prepare(address: &Address) -> Result<(), AddressError> {
-        let directory = directory(address);
-        match DirBuilder::new().mode(0o700).create(directory) {
-            Err(source) if source.kind() != io::ErrorKind::AlreadyExists => {
-                Err(AddressError::Io { path: directory.to_owned(), source })
-            }
-            _ if is_private(address) => Ok(()),
-            _ => Err(AddressError::NotPrivate(directory.to_owned())),
-        }
-    }
-
-    pub(super) fn is_private(address: &Address) -> bool {
-        fs::symlink_metadata(directory(address))
-            .is_ok_and(|metadata| metadata.is_dir() && is_own_user(metadata.uid()) && metadata.mode() & 0o077 == 0)
-    }
-
-    fn directory(address: &Address) -> &Path {
-        address.0.parent().expect("a socket is in the directory that its address was made with")
+    fn own_user() -> u32 {
+        rustix::process::geteuid().as_raw()
     }
 }
 
 /// Named pipes have no directory; by default only their creator may write to them, which is what a client does first.
 #[cfg(windows)]
 mod platform {
-    use super::{Address, AddressError};
+    use super::{Address, AddressError, name};
+    use crate::layout::Layout;
 
-    pub(super) fn address(name: &str) -> Address {
-        Address(format!(r"\\.\pipe\jikime-memory-{name}").into())
-    }
+    /// There is one place for pipes.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct Places;
 
-    pub(super) fn prepare(_: &Address) -> Result<(), AddressError> {
-        Ok(())
-    }
+    impl Places {
+        pub fn from_environment() -> Self {
+            Self
+        }
 
-    pub(super) fn is_private(_: &Address) -> bool {
-        true
+        /// Where to listen.
+        #[expect(clippy::unused_self, reason = "sockets have several places")]
+        pub fn to_listen(&self, layout: &Layout) -> Result<Address, AddressError> {
+            Ok(Address(format!(r"\\.\pipe\jikime-memory-{}", name(layout)?).into()))
+        }
+
+        /// Where somebody may be listening.
+        pub(in crate::queue) fn to_ask(&self, layout: &Layout) -> Result<impl Iterator<Item = Address>, AddressError> {
+            self.to_listen(layout).map(|address| [address].into_iter())
+        }
     }
 
     /// Not asked here: the pipe's own access list keeps others out.
@@ -110,50 +195,93 @@ mod platform {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::path::Path;
 
     use super::*;
 
-    fn at(directory: &std::path::Path) -> Address {
-        Address(directory.join("x.sock"))
+    fn store() -> (tempfile::TempDir, Layout) {
+        let root = tempfile::tempdir().unwrap();
+        let layout = Layout::new(&root.path().join("p"));
+        fs::create_dir_all(layout.dir()).unwrap();
+        for directory in ["run", "tmp"] {
+            fs::create_dir(root.path().join(directory)).unwrap();
+        }
+        (root, layout)
+    }
+
+    /// With and without a runtime directory in the environment.
+    fn places(root: &Path, runtime: &[&str]) -> Places {
+        Places::new(runtime.iter().map(|name| root.join(name)), [root.join("tmp")])
+    }
+
+    fn asked(places: &Places, layout: &Layout) -> Vec<PathBuf> {
+        places.to_ask(layout).unwrap().map(|address| address.0).collect()
     }
 
     #[test]
     fn a_store_has_one_address_however_its_path_is_spelled() {
-        let project = tempfile::tempdir().unwrap();
-        let layout = Layout::new(&project.path().join("p"));
-        assert!(address(&layout).is_err());
-        fs::create_dir_all(layout.dir()).unwrap();
-        symlink(project.path().join("p"), project.path().join("link")).unwrap();
-        let found = address(&layout).unwrap();
-        assert_eq!(found, address(&Layout::new(&project.path().join("link"))).unwrap());
-        assert!(found.0.as_os_str().len() < 104, "{found:?}");
-        fs::create_dir_all(Layout::new(project.path()).dir()).unwrap();
-        assert_ne!(found, address(&Layout::new(project.path())).unwrap());
+        let (root, layout) = store();
+        let places = places(root.path(), &[]);
+        assert!(places.to_listen(&Layout::new(root.path())).is_err(), "without a store");
+        symlink(root.path().join("p"), root.path().join("link")).unwrap();
+        let found = places.to_listen(&layout).unwrap();
+        assert_eq!(found, places.to_listen(&Layout::new(&root.path().join("link"))).unwrap());
+        fs::create_dir_all(Layout::new(root.path()).dir()).unwrap();
+        assert_ne!(found, places.to_listen(&Layout::new(root.path())).unwrap());
     }
 
     #[test]
-    fn a_directory_that_others_may_enter_or_that_is_a_link_is_refused() {
-        let root = tempfile::tempdir().unwrap();
-        let own = root.path().join("own");
-        at(&own).prepare().unwrap();
-        at(&own).prepare().unwrap();
-        symlink(&own, root.path().join("link")).unwrap();
-        let link = at(&root.path().join("link"));
-        assert!(matches!(link.prepare(), Err(AddressError::NotPrivate(_))));
-        assert!(!link.is_private());
-        fs::set_permissions(&own, fs::Permissions::from_mode(0o711)).unwrap();
-        assert!(matches!(at(&own).prepare(), Err(AddressError::NotPrivate(_))));
-        fs::write(root.path().join("file"), "").unwrap();
-        assert!(at(&root.path().join("file")).prepare().is_err());
+    fn whoever_asks_looks_where_a_server_with_less_environment_listens() {
+        let (root, layout) = store();
+        let (poor, rich) = (places(root.path(), &[]), places(root.path(), &["run"]));
+        let Address(listening) = poor.to_listen(&layout).unwrap();
+        assert_eq!(asked(&rich, &layout), std::slice::from_ref(&listening));
+        let Address(better) = rich.to_listen(&layout).unwrap();
+        assert!(better.starts_with(root.path().join("run")));
+        assert_eq!(asked(&rich, &layout), [better, listening]);
     }
 
     #[test]
-    fn another_user_is_told_apart() {
-        let own = rustix::process::geteuid().as_raw();
-        assert!(is_own_user(own) && !is_own_user(own + 1));
+    fn what_others_may_enter_or_is_a_link_or_too_long_is_passed_over() {
+        let (root, layout) = store();
+        let places = places(root.path(), &["gone", "run"]);
+        let path = |places: &Places| places.to_listen(&layout).unwrap().0.parent().unwrap().to_owned();
+        let first = path(&places);
+        assert_eq!(first, root.path().join("run/jikime-memory"));
+        assert!(!root.path().join("gone").exists());
+        fs::set_permissions(&first, fs::Permissions::from_mode(0o711)).unwrap();
+        let second = path(&places);
+        assert!(second.starts_with(root.path().join("tmp")));
+        assert_eq!(asked(&places, &layout).len(), 1);
+        fs::set_permissions(&first, fs::Permissions::from_mode(0o700)).unwrap();
+        fs::rename(&second, root.path().join("elsewhere")).unwrap();
+        symlink(root.path().join("elsewhere"), &second).unwrap();
+        assert_eq!(asked(&places, &layout).len(), 1);
+        let long = root.path().join("x".repeat(100));
+        fs::create_dir(&long).unwrap();
+        let error = Places::new([long], [root.path().join("tmp")]).to_listen(&layout).unwrap_err().to_string();
+        assert!(error.contains("too long") && error.contains("no directory"), "{error}");
+    }
+
+    #[test]
+    fn the_runtime_directory_of_another_user_is_not_used() {
+        let (root, layout) = store();
+        let own = rustix::process::geteuid();
+        // Root can make such a directory; to anybody else that of the system is one.
+        let theirs = if own.is_root() { root.path().join("run") } else { PathBuf::from("/") };
+        if own.is_root() {
+            std::os::unix::fs::chown(&theirs, Some(1000), None).unwrap();
+            fs::create_dir(theirs.join("jikime-memory")).unwrap();
+            fs::set_permissions(theirs.join("jikime-memory"), fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        let places = Places::new([theirs], [root.path().join("tmp")]);
+        assert!(places.to_listen(&layout).unwrap().0.starts_with(root.path().join("tmp")));
+        assert_eq!(asked(&places, &layout).len(), 1);
+        assert!(is_own_user(own.as_raw()) && !is_own_user(own.as_raw() + 1));
     }
 }

@@ -3,10 +3,11 @@
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
-use super::address::{Address, address};
+use super::address::{Address, Places};
 use super::frame::{LINE_LIMIT, Recalled, Reply, Request};
 use crate::capture::Prepared;
 use crate::layout::Layout;
+use crate::screen::Screen;
 
 /// How long a connection may take to be accepted.
 const CONNECT: Duration = Duration::from_millis(20);
@@ -23,9 +24,11 @@ pub fn capture(layout: &Layout, memories: &[Prepared]) -> bool {
     matches!(ask(layout, &Request::Capture(memories.to_vec()), CAPTURE), Some(Reply::Captured))
 }
 
-/// The memories that fit a text best, in that order, or `None` when no server answers in time.
-pub fn recall(layout: &Layout, query: &str, session_id: &str) -> Option<Vec<Recalled>> {
-    let request = Request::Recall { query: query.to_owned(), session_id: session_id.to_owned() };
+/// The memories that fit a prompt best, in that order, or `None` when no server answers in time. The prompt is sent as it would
+/// be kept, and so is the session's name, because memories are known by it.
+pub fn recall(layout: &Layout, screen: &Screen, prompt: &str, session_id: &str) -> Option<Vec<Recalled>> {
+    let clean = |text: &str| screen.clean(text).text.into_owned();
+    let request = Request::Recall { query: clean(prompt), session_id: clean(session_id) };
     match ask(layout, &request, RECALL)? {
         Reply::Recalled(memories) => Some(memories),
         Reply::Captured | Reply::Refused(_) => None,
@@ -33,14 +36,31 @@ pub fn recall(layout: &Layout, query: &str, session_id: &str) -> Option<Vec<Reca
 }
 
 fn ask(layout: &Layout, request: &Request, patience: Duration) -> Option<Reply> {
-    let address = address(layout).ok().filter(Address::is_private)?;
+    ask_at(&Places::from_environment(), layout, request, patience)
+}
+
+fn ask_at(places: &Places, layout: &Layout, request: &Request, patience: Duration) -> Option<Reply> {
     let line = request.to_line();
     if line.len() > LINE_LIMIT {
         return None;
     }
-    let reply = platform::exchange(&address, line.as_bytes(), patience).ok()?;
-    Reply::parse(&reply)
+    for address in places.to_ask(layout).ok()? {
+        match platform::connect(&address) {
+            Ok(stream) => return Reply::parse(&platform::exchange(stream, line.as_bytes(), patience).ok()?),
+            Err(error) if is_nobody(&error) => {}
+            // Somebody is there, and has no time.
+            Err(_) => return None,
+        }
+    }
+    None
 }
+
+/// Whether a connection failed because nobody listens there, not even slowly.
+fn is_nobody(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+pub use platform::connect;
 
 /// Reads up to the end of the first line.
 fn read_line(mut stream: impl Read, mut before_reading: impl FnMut() -> io::Result<()>) -> io::Result<Vec<u8>> {
@@ -66,12 +86,11 @@ mod platform {
     use std::os::unix::net::UnixStream;
 
     use rustix::net::sockopt::{Timeout, set_socket_timeout};
-    use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, connect, socket};
+    use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType, socket};
 
     use super::*;
 
-    pub(super) fn exchange(address: &Address, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
-        let mut stream = open(address)?;
+    pub(super) fn exchange(mut stream: UnixStream, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
         let deadline = Instant::now() + patience;
         stream.set_write_timeout(Some(patience))?;
         stream.write_all(line)?;
@@ -84,10 +103,10 @@ mod platform {
 
     /// Connects in limited time. The standard library's own way waits for a server that has stopped to accept, for as long as
     /// its queue of connections is full; the limit for sending counts for connecting as well.
-    fn open(address: &Address) -> io::Result<UnixStream> {
+    pub fn connect(address: &Address) -> io::Result<UnixStream> {
         let socket = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
         set_socket_timeout(&socket, Timeout::Send, Some(CONNECT))?;
-        connect(&socket, &SocketAddrUnix::new(&address.0)?)?;
+        net::connect(&socket, &SocketAddrUnix::new(&address.0)?)?;
         Ok(UnixStream::from(socket))
     }
 }
@@ -95,6 +114,7 @@ mod platform {
 #[cfg(windows)]
 mod platform {
     use std::fs::{File, OpenOptions};
+    use std::os::windows::fs::OpenOptionsExt as _;
     use std::sync::mpsc;
     use std::thread;
 
@@ -103,9 +123,12 @@ mod platform {
     /// Every instance of the pipe is taken; one becomes free within moments.
     const ERROR_PIPE_BUSY: i32 = 231;
 
+    /// Lets whoever made the pipe learn who asks, and act in their name in no way: another program may have been first to take
+    /// the name.
+    const SECURITY_IDENTIFICATION: u32 = 0x0001_0000;
+
     /// A pipe that was opened as a file knows no timeouts, so a thread waits for it and is left behind when it takes too long.
-    pub(super) fn exchange(address: &Address, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
-        let mut pipe = open(address)?;
+    pub(super) fn exchange(mut pipe: File, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
         let line = line.to_vec();
         let (done, answer) = mpsc::channel();
         thread::spawn(move || {
@@ -115,15 +138,52 @@ mod platform {
         answer.recv_timeout(patience).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    fn open(address: &Address) -> io::Result<File> {
+    /// Connects in limited time.
+    pub fn connect(address: &Address) -> io::Result<File> {
         let deadline = Instant::now() + CONNECT;
         loop {
-            match OpenOptions::new().read(true).write(true).open(&address.0) {
+            let mut options = OpenOptions::new();
+            match options.read(true).write(true).security_qos_flags(SECURITY_IDENTIFICATION).open(&address.0) {
                 Err(error) if error.raw_os_error() == Some(ERROR_PIPE_BUSY) && Instant::now() < deadline => {
                     thread::sleep(Duration::from_millis(1));
                 }
                 opened => return opened,
             }
         }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_server_is_found_behind_a_directory_without_one_and_a_socket_that_nobody_answers() {
+        let root = tempfile::tempdir().unwrap();
+        let layout = Layout::new(root.path());
+        fs::create_dir_all(layout.dir()).unwrap();
+        let [poor, stale, rich] = ["tmp", "stale", "empty"].map(|name| {
+            fs::create_dir(root.path().join(name)).unwrap();
+            root.path().join(name)
+        });
+        let server = Places::new([], [poor.clone()]).to_listen(&layout).unwrap();
+        let left = Places::new([stale.clone()], []).to_listen(&layout).unwrap();
+        drop(UnixListener::bind(&left.0).unwrap());
+        let listener = UnixListener::bind(&server.0).unwrap();
+        let request = Request::Recall { query: "q".into(), session_id: "s".into() };
+        let reply = thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut stream, _) = listener.accept().unwrap();
+                read_line(&stream, || Ok(())).unwrap();
+                stream.write_all(Reply::Recalled(vec![]).to_line().as_bytes()).unwrap();
+            });
+            ask_at(&Places::new([rich, stale], [poor]), &layout, &request, Duration::from_secs(20))
+        });
+        assert_eq!(reply, Some(Reply::Recalled(vec![])));
     }
 }

@@ -1,7 +1,7 @@
 //! The frames: a line with a request, a line with its reply.
 //!
-//! Fields that are not known are ignored. A request without anything that is known is refused, and its sender helps itself
-//! another way; so either side may be older than the other.
+//! A frame says the lowest version of a reader that may understand it, and an older one refuses it. Fields that are not known
+//! are ignored, so adding one raises no version; giving one another meaning does. Who is refused helps itself another way.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +11,11 @@ use crate::parcel::Parcel;
 /// The longest line in bytes, its end included.
 pub const LINE_LIMIT: usize = 1024 * 1024;
 
-/// The version of the frames that this program writes.
+/// The version of this reader.
 const VERSION: u32 = 1;
+
+/// The lowest version of a reader that may understand the frames of this program.
+const NEEDED: u32 = 1;
 
 /// What a client wants.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,6 +48,12 @@ pub struct Recalled {
     pub text: String,
 }
 
+/// What of a line has the same form in every version.
+#[derive(Deserialize)]
+struct Needs {
+    v: u32,
+}
+
 #[derive(Serialize, Deserialize)]
 struct RequestLine {
     v: u32,
@@ -73,7 +82,7 @@ struct ReplyLine {
 
 impl Request {
     pub fn to_line(&self) -> String {
-        let mut line = RequestLine { v: VERSION, capture: None, recall: None };
+        let mut line = RequestLine { v: NEEDED, capture: None, recall: None };
         match self {
             Self::Capture(memories) => line.capture = Some(memories.iter().map(Parcel::of).collect()),
             Self::Recall { query, session_id } => {
@@ -85,8 +94,12 @@ impl Request {
 
     /// Reads a line, or says why it cannot be done.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
-        let line: RequestLine = serde_json::from_slice(line).map_err(|error| format!("no request: {error}"))?;
-        match line {
+        let fault = |error| format!("no request: {error}");
+        let Needs { v } = serde_json::from_slice(line).map_err(fault)?;
+        if v > VERSION {
+            return Err(format!("a request for version {v}, which version {VERSION} may not understand"));
+        }
+        match serde_json::from_slice(line).map_err(fault)? {
             RequestLine { capture: Some(parcels), .. } => {
                 let memories = parcels.into_iter().map(|parcel| parcel.open(Delivery::Live));
                 memories.collect::<Option<_>>().map(Self::Capture).ok_or_else(|| "a memory without a time".to_owned())
@@ -94,14 +107,14 @@ impl Request {
             RequestLine { recall: Some(RecallLine { query, session }), .. } => {
                 Ok(Self::Recall { query, session_id: session })
             }
-            RequestLine { v, .. } => Err(format!("no request that version {VERSION} knows, in a frame of version {v}")),
+            RequestLine { .. } => Err(format!("no request that version {VERSION} knows")),
         }
     }
 }
 
 impl Reply {
     pub fn to_line(&self) -> String {
-        let mut line = ReplyLine { v: VERSION, captured: false, recalled: None, refused: None };
+        let mut line = ReplyLine { v: NEEDED, captured: false, recalled: None, refused: None };
         match self {
             Self::Captured => line.captured = true,
             Self::Recalled(memories) => line.recalled = Some(memories.clone()),
@@ -112,6 +125,10 @@ impl Reply {
 
     /// Reads a line, or answers `None` when it is no reply that is known.
     pub fn parse(line: &[u8]) -> Option<Self> {
+        let Needs { v } = serde_json::from_slice(line).ok()?;
+        if v > VERSION {
+            return None;
+        }
         match serde_json::from_slice(line).ok()? {
             ReplyLine { captured: true, .. } => Some(Self::Captured),
             ReplyLine { recalled: Some(memories), .. } => Some(Self::Recalled(memories)),
@@ -132,7 +149,7 @@ mod tests {
 
     use super::*;
     use crate::capture::{Destination, Draft, prepare};
-    use crate::memory::{Attributes, MemoryType};
+    use crate::memory::{Attributes, MemoryId, MemoryType};
     use crate::moment::Moment;
     use crate::screen::Screen;
 
@@ -183,11 +200,37 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_a_later_version_are_understood_as_far_as_they_are_known() {
-        let line = br#"{"v":2,"recall":{"query":"q","session":"s","limit":9},"colour":"red"}"#;
+    fn what_a_later_program_adds_is_ignored_as_long_as_it_may_be() {
+        let line = br#"{"v":1,"recall":{"query":"q","session":"s","limit":9},"colour":"red"}"#;
         assert_eq!(Request::parse(line), Ok(Request::Recall { query: "q".into(), session_id: "s".into() }));
-        let unknown = Request::parse(br#"{"v":2,"forget":{"id":"x"}}"#).unwrap_err();
-        assert_eq!(unknown, "no request that version 1 knows, in a frame of version 2");
-        assert_eq!(Reply::parse(br#"{"v":2,"later":true}"#), None);
+        let unknown = Request::parse(br#"{"v":1,"forget":{"id":"x"}}"#).unwrap_err();
+        assert_eq!(unknown, "no request that version 1 knows");
+        assert_eq!(Reply::parse(br#"{"v":1,"captured":true,"later":true}"#), Some(Reply::Captured));
+        assert_eq!(Reply::parse(br#"{"v":1,"later":true}"#), None);
+    }
+
+    #[test]
+    fn a_frame_for_later_readers_is_refused_whatever_is_in_it() {
+        for line in [r#"{"v":2,"recall":{"query":"q","session":"s"}}"#, r#"{"v":2,"recall":["q"],"capture":7}"#] {
+            let refused = Request::parse(line.as_bytes()).unwrap_err();
+            assert_eq!(refused, "a request for version 2, which version 1 may not understand");
+        }
+        assert_eq!(Reply::parse(br#"{"v":2,"captured":true}"#), None);
+        assert!(Request::parse(br#"{"recall":{"query":"q","session":"s"}}"#).is_err(), "of no version");
+    }
+
+    #[test]
+    fn every_attribute_of_a_memory_travels_with_it() {
+        let other = MemoryId::parse(&"ab".repeat(16)).unwrap();
+        let attributes = Attributes {
+            importance: Some(2),
+            pinned: true,
+            supersedes: Some(other),
+            origin: Some("import".into()),
+            metadata: serde_json::Map::from_iter([("context".into(), "SPEC-001".into())]),
+        };
+        let draft = Draft { attributes, ..prepared("s", "kept", true).unwrap().draft().clone() };
+        let request = Request::Capture(vec![prepare(draft, &Screen::default()).unwrap()]);
+        assert_eq!(Request::parse(request.to_line().as_bytes()), Ok(request));
     }
 }

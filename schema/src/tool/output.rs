@@ -168,8 +168,31 @@ pub struct StatsOutput {
     pub redactions: u64,
     /// Captured events that wait in the spool.
     pub queue: u64,
+    /// Who takes events of hooks over the socket. With nobody there hooks write by themselves.
+    pub queue_answered_by: QueueServer,
     /// What is wrong or was mended, newest first.
     pub problems: Vec<String>,
+}
+
+/// Which server answers the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "snake_case")]
+pub enum QueueServer {
+    ThisServer,
+    AnotherServer,
+    Nobody,
+}
+
+impl QueueServer {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ThisServer => "this server",
+            Self::AnotherServer => "another server",
+            Self::Nobody => "nobody",
+        }
+    }
 }
 
 /// How many memories there are of one type.

@@ -163,7 +163,11 @@ impl Printer {
                 table.add_row([name.to_owned(), value.to_string()]);
             }
             let last = output.last_indexed.as_deref().unwrap_or("never");
-            let mut text = format!("{STRONG}{}{STRONG:#}\n{table}\nlast indexed {last}\n", output.project);
+            let answered_by = output.queue_answered_by.as_str();
+            let mut text = format!(
+                "{STRONG}{}{STRONG:#}\n{table}\nlast indexed {last}\nqueue of hooks answered by {answered_by}\n",
+                output.project
+            );
             for problem in &output.problems {
                 text.push_str(&format!("problem: {}\n", printable(problem)));
             }

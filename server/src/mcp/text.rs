@@ -51,6 +51,7 @@ fn stats(output: &StatsOutput) -> String {
     for counted in &output.types {
         let _ = write!(text, "\n{}: {}", counted.kind, counted.count);
     }
+    let _ = write!(text, "\nqueue of hooks answered by {}", output.queue_answered_by.as_str());
     for problem in &output.problems {
         let _ = write!(text, "\nproblem: {problem}");
     }

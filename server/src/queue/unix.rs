@@ -3,10 +3,9 @@
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::net::UnixStream as Probe;
 use std::path::PathBuf;
 
-use schema::queue::{Address, is_own_user};
+use schema::queue::{Address, connect, is_own_user};
 use tokio::net::{UnixListener, UnixStream};
 
 #[derive(Debug)]
@@ -21,7 +20,7 @@ impl Listener {
     /// Opens the socket. One that a killed server left behind is removed, which shows by nobody answering there.
     pub(super) fn bind(address: &Address) -> io::Result<Self> {
         let path = address.0.clone();
-        match Probe::connect(&path) {
+        match connect(address) {
             Ok(_) => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another server answers there")),
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(&path)?,
             Err(_) => {}
@@ -50,5 +49,34 @@ impl Drop for Listener {
             // A socket that stays is found to be stale by the next server.
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::sync::mpsc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_socket_whose_owner_has_stopped_to_accept_is_left_to_it_without_waiting_for_ever() {
+        let directory = tempfile::tempdir().unwrap();
+        let address = Address(directory.path().join("x.sock"));
+        let _owner = UnixListener::bind(&address.0).unwrap();
+        // More than can wait to be accepted.
+        let waiting: Vec<_> = std::iter::from_fn(|| connect(&address).ok()).collect();
+        assert!(!waiting.is_empty());
+        let (done, bound) = mpsc::channel();
+        let probed = address.clone();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async { done.send(Listener::bind(&probed).map(drop).map_err(|error| error.kind())) })
+        });
+        let bound = bound.recv_timeout(Duration::from_secs(20)).expect("an end of the waiting");
+        assert_eq!(bound, Err(io::ErrorKind::AddrInUse));
+        assert!(address.0.exists());
     }
 }

@@ -1,12 +1,15 @@
 //! `memory_stats`: what there is, and what is wrong.
 
 use std::fs;
+use std::time::Duration;
 
 use schema::hook_log;
+use schema::layout::Layout;
+use schema::lock::{FileLock, LockError};
 use schema::settings;
 use schema::spool;
 use schema::store::Store;
-use schema::tool::{EmbeddingStats, StatsOutput, TypeCount};
+use schema::tool::{EmbeddingStats, QueueServer, StatsOutput, TypeCount};
 
 use super::file_access::{is_of_another_encoding, shown};
 use crate::error::ToolError;
@@ -41,6 +44,7 @@ pub(super) fn stats(store: &Store, index: &Index, notes: &[String]) -> Result<St
         last_indexed: last_indexed.max(store.last_synced()?),
         redactions,
         queue: spool::waiting(store.layout()) as u64,
+        queue_answered_by: queue_answered_by(store.layout()),
         problems,
     })
 }
@@ -53,6 +57,14 @@ fn of_another_encoding(store: &Store) -> Option<String> {
     let more = if found.len() > FILES { format!(" and {} more", found.len() - FILES) } else { String::new() };
     let named = found.iter().take(FILES).map(String::as_str).collect::<Vec<_>>().join(", ");
     (!found.is_empty()).then(|| format!("not UTF-8 text, and read only in part: {named}{more}; save as UTF-8"))
+}
+
+/// Whether any server holds the lock of those who answer. Which it is only the server itself knows.
+fn queue_answered_by(layout: &Layout) -> QueueServer {
+    match FileLock::acquire(&layout.queue_lock(), Duration::ZERO) {
+        Err(LockError::Busy(_)) => QueueServer::AnotherServer,
+        Ok(_) | Err(LockError::Io { .. }) => QueueServer::Nobody,
+    }
 }
 
 /// Bytes of everything in the store's directory.
