@@ -22,6 +22,8 @@ pub struct Query {
     terms: Vec<Term>,
     words: Vec<Word>,
     cut: bool,
+    /// Whether there are no others than words that only ask or connect.
+    is_hollow: bool,
 }
 
 /// A token of the full-text index, or the beginning of one.
@@ -53,6 +55,7 @@ impl Query {
         let mut query = Builder::read(used, Wanted::Content);
         if query.words.is_empty() {
             query = Builder::read(used, Wanted::Everything);
+            query.is_hollow = true;
         }
         query.cut |= used.len() < text.len();
         query
@@ -61,6 +64,12 @@ impl Query {
     /// Whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
+    }
+
+    /// How many different words say what is looked for.
+    pub fn content_words(&self) -> usize {
+        let places: HashSet<u32> = self.words.iter().map(|word| word.position).collect();
+        if self.is_hollow { 0 } else { places.len() }
     }
 
     /// The distinct terms, at most 64.
