@@ -44,6 +44,44 @@ pub struct Settings {
     pub exclude: Vec<String>,
     /// Patterns of further secrets.
     pub redact: Vec<String>,
+    /// Who makes the embeddings.
+    pub embedding_provider: Provider,
+    /// The provider's name of the model, or the path of a local one; `None` is the provider's usual one.
+    pub embedding_model: Option<String>,
+}
+
+/// Who makes the embeddings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// A service whose key is set, else the model inside the binary.
+    Auto,
+    OpenAi,
+    Gemini,
+    /// The model inside the binary, or one in a file.
+    Local,
+    /// Nobody: search goes by words alone.
+    None,
+}
+
+impl Provider {
+    const ALL: [Self; 5] = [Self::Auto, Self::OpenAi, Self::Gemini, Self::Local, Self::None];
+
+    /// The name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::OpenAi => "openai",
+            Self::Gemini => "gemini",
+            Self::Local => "local",
+            Self::None => "none",
+        }
+    }
+}
+
+impl Display for Provider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
 }
 
 /// When a session begins with a brief.
@@ -65,6 +103,8 @@ impl Default for Settings {
             recall: false,
             exclude: Vec::new(),
             redact: Vec::new(),
+            embedding_provider: Provider::Auto,
+            embedding_model: None,
         }
     }
 }
@@ -94,9 +134,9 @@ pub fn user_file() -> Option<PathBuf> {
 
 fn combine(user: Option<&Path>, project: &Path, variable: impl Fn(&str) -> Option<String>) -> Loaded {
     let mut layers = Layers::default();
-    user.into_iter().for_each(|path| layers.add_file(path));
+    user.into_iter().for_each(|path| layers.add_file(path, Writer::User));
     let is_allowed = layers.settings.capture;
-    layers.add_file(project);
+    layers.add_file(project, Writer::Project);
     // A project comes from anywhere: it may turn capture off, and not on again when its user does not want it.
     layers.settings.capture &= is_allowed;
     for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
@@ -113,6 +153,13 @@ fn combine(user: Option<&Path>, project: &Path, variable: impl Fn(&str) -> Optio
     layers.finish()
 }
 
+/// Who wrote a file. A project comes from anywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    User,
+    Project,
+}
+
 #[derive(Debug, Default)]
 struct Layers {
     settings: Settings,
@@ -122,7 +169,7 @@ struct Layers {
 }
 
 impl Layers {
-    fn add_file(&mut self, path: &Path) {
+    fn add_file(&mut self, path: &Path, writer: Writer) {
         let place = path.display();
         let text = match read(path) {
             Err(error) if is_absent(&error) => return,
@@ -130,7 +177,7 @@ impl Layers {
         };
         let table = text.as_deref().map_err(String::clone).and_then(parse);
         match table {
-            Ok(table) => table.iter().for_each(|(name, value)| self.add(name.as_ref(), value.as_ref(), &place)),
+            Ok(table) => table.iter().for_each(|(name, value)| self.add(name.as_ref(), value.as_ref(), writer, &place)),
             Err(problem) => {
                 self.in_doubt = true;
                 self.problems.push(format!("{place}: {problem}"));
@@ -138,8 +185,11 @@ impl Layers {
         }
     }
 
-    fn add(&mut self, name: &str, value: &Value<'_>, place: &impl Display) {
+    fn add(&mut self, name: &str, value: &Value<'_>, writer: Writer, place: &impl Display) {
         match KEYS.iter().find(|key| key.name == name) {
+            Some(key) if key.of_the_user && writer == Writer::Project => self.problems.push(format!(
+                "{place}: {name} is not for a project to set; set it in the user's file or the environment"
+            )),
             Some(key) => self.set(key, value, place),
             None => {
                 self.in_doubt |= may_mean_a_guard(name, value);
@@ -186,6 +236,11 @@ impl Settings {
             // A project adds to what its user keeps out; it takes nothing away.
             "exclude" => self.exclude.extend(texts(value)?),
             "redact" => self.redact.extend(texts(value)?),
+            "embedding_provider" => {
+                let name = word(value)?;
+                self.embedding_provider = Provider::ALL.into_iter().find(|provider| provider.as_str() == name)?;
+            }
+            "embedding_model" => self.embedding_model = Some(word(value).filter(|name| !name.is_empty())?.to_owned()),
             _ => unreachable!("every name of the catalogue is handled above"),
         }
         Some(())

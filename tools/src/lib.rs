@@ -2,6 +2,7 @@
 //! functions on an engine. Synchronous; knows nothing of MCP, hosts or sockets.
 
 pub mod chunk;
+pub mod embed;
 pub mod engine;
 pub mod error;
 pub mod fulltext;

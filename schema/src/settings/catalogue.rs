@@ -14,9 +14,11 @@ pub(super) struct Key {
     pub(super) meaning: &'static str,
     /// Whether it says what may be kept: where it cannot be understood, nothing is.
     pub(super) guards: bool,
+    /// Whether only the user's file and the environment may set it: a project must not say where data goes.
+    pub(super) of_the_user: bool,
 }
 
-pub(super) const KEYS: [Key; 6] = [
+pub(super) const KEYS: [Key; 8] = [
     Key {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -25,6 +27,7 @@ pub(super) const KEYS: [Key; 6] = [
         meaning: "Whether hooks remember events. What was remembered is found either way, and `memory_save` goes on. \
                   A project's file can turn it off, but not on when the user's turns it off.",
         guards: true,
+        of_the_user: false,
     },
     Key {
         name: "brief",
@@ -33,6 +36,7 @@ pub(super) const KEYS: [Key; 6] = [
         default: "`\"on\"`",
         meaning: "Whether a session begins with a brief: always, only after a compaction, or never.",
         guards: false,
+        of_the_user: false,
     },
     Key {
         name: "brief_size",
@@ -41,6 +45,7 @@ pub(super) const KEYS: [Key; 6] = [
         default: "`2000`",
         meaning: "Characters of a brief at most.",
         guards: false,
+        of_the_user: false,
     },
     Key {
         name: "recall",
@@ -50,6 +55,7 @@ pub(super) const KEYS: [Key; 6] = [
         meaning: "Whether a prompt brings along up to three memories that fit it well, each once in a session. \
                   Needs the running server.",
         guards: false,
+        of_the_user: false,
     },
     Key {
         name: "exclude",
@@ -58,6 +64,7 @@ pub(super) const KEYS: [Key; 6] = [
         default: "`[]`",
         meaning: "Files of the project of which nothing is remembered. Lists of both files count.",
         guards: true,
+        of_the_user: false,
     },
     Key {
         name: "redact",
@@ -66,6 +73,26 @@ pub(super) const KEYS: [Key; 6] = [
         default: "`[]`",
         meaning: "Further secrets, taken out like those that are known. Lists of both files count.",
         guards: true,
+        of_the_user: false,
+    },
+    Key {
+        name: "embedding_provider",
+        variable: Some("JIKIME_EMBEDDING_PROVIDER"),
+        values: "`\"auto\"`, `\"openai\"`, `\"gemini\"`, `\"local\"` or `\"none\"`",
+        default: "`\"auto\"`",
+        meaning: "Who makes the vectors by which search finds what is meant. `local` is the model inside the binary, which needs \
+                  no network; `none` searches by words alone.",
+        guards: false,
+        of_the_user: true,
+    },
+    Key {
+        name: "embedding_model",
+        variable: Some("JIKIME_EMBEDDING_MODEL"),
+        values: "a name, or with `local` the path of a model",
+        default: "the provider's",
+        meaning: "Which model makes the vectors. With another one they are made again, in the background.",
+        guards: false,
+        of_the_user: true,
     },
 ];
 
@@ -86,9 +113,10 @@ mod tests {
              3. the environment\n\n\
              | setting | is | default | environment | meaning |\n| --- | --- | --- | --- | --- |\n",
         );
-        for Key { name, variable, values, default, meaning, .. } in KEYS {
+        for Key { name, variable, values, default, meaning, of_the_user, .. } in KEYS {
+            let limit = if of_the_user { " Not in a project's file." } else { "" };
             let variable = variable.map_or_else(|| "–".to_owned(), |variable| format!("`{variable}`"));
-            text.push_str(&format!("| `{name}` | {values} | {default} | {variable} | {meaning} |\n"));
+            text.push_str(&format!("| `{name}` | {values} | {default} | {variable} | {meaning}{limit} |\n"));
         }
         text.push_str(
             "\nOnly in the environment: `JIKIME_MEMORY_DISABLED=1` makes hooks do nothing at all, and\n\

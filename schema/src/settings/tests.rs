@@ -52,6 +52,16 @@ fn a_project_turns_capture_off_and_not_on() {
     assert!(captures("capture = false", "", &[("JIKIME_CAPTURE", "on")]));
 }
 
+#[test]
+fn a_project_does_not_say_who_makes_embeddings() {
+    let text = "embedding_provider = \"openai\"\nembedding_model = \"x\"";
+    let of_the_project = loaded("", text, &[]);
+    assert_eq!(of_the_project.settings, Settings::default());
+    assert_eq!(of_the_project.problems.len(), 2, "{:?}", of_the_project.problems);
+    let of_the_user = loaded(text, "", &[("JIKIME_EMBEDDING_PROVIDER", "local")]).settings;
+    assert_eq!((of_the_user.embedding_provider, of_the_user.embedding_model.as_deref()), (Provider::Local, Some("x")));
+}
+
 #[rstest]
 #[case::off("JIKIME_CAPTURE", "off", false, false)]
 #[case::no_history("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "1", false, false)]
@@ -79,7 +89,7 @@ const STOPPED: &str = "nothing is captured until this is mended";
 #[case::no_pattern("redact = ['(']", &["the pattern"], false)]
 #[case::capitals("Capture = true", &["project.toml: no setting Capture"], false)]
 #[case::in_a_table("[memory]\ncapture = true", &["project.toml: no setting memory"], false)]
-#[case::of_a_later_version("colour = \"red\"", &["project.toml: no setting colour; there is capture, brief, brief_size, recall, exclude, redact"], true)]
+#[case::of_a_later_version("colour = \"red\"", &["project.toml: no setting colour; there is capture, brief, brief_size, recall, exclude, redact, embedding_provider, embedding_model"], true)]
 fn what_is_not_understood_is_told_and_never_captures_against_a_wish(
     #[case] text: &str,
     #[case] expected: &[&str],

@@ -1,0 +1,106 @@
+//! The static model: the one inside the binary, or another of the same format in a file.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+pub use super::file::ModelFault;
+use super::file::ModelFile;
+use super::pieces::Pieces;
+use super::tokens::runs;
+use super::{EmbedError, Embedder, Identity, Vector, WorkPlace};
+
+/// The file that is part of the binary, and the name that its vectors go by.
+const BUILT_IN: &[u8] = include_bytes!("../../model/static-32k-384-int4.bin");
+const BUILT_IN_NAME: &str = "static-32k-384-int4";
+
+/// Bytes of the largest file that is read.
+const LARGEST: u64 = 1 << 30;
+
+/// A model that gives every piece of a word one vector, and a text the sum of those of its pieces.
+#[derive(Debug)]
+pub struct LocalModel {
+    file: ModelFile,
+    pieces: Pieces,
+    identity: Identity,
+}
+
+impl LocalModel {
+    /// The model inside the binary.
+    pub fn built_in() -> Self {
+        Self::of(Cow::Borrowed(BUILT_IN), BUILT_IN_NAME).expect("the file was checked when it was built in")
+    }
+
+    /// The model in a file of this format.
+    pub fn open(path: &Path) -> Result<Self, EmbedError> {
+        let fault = |source| EmbedError::Model { path: path.display().to_string(), source };
+        let bytes = read(path).map_err(|error| fault(ModelFault::Unreadable(error.to_string())))?;
+        let name = path.file_stem().map_or_else(|| "model".into(), |name| name.to_string_lossy().into_owned());
+        // Two files may have one name; their vectors are still not the same.
+        let name = format!("{name}-{}", hex(&Sha256::digest(&bytes)[..4]));
+        Self::of(Cow::Owned(bytes), &name).map_err(fault)
+    }
+
+    /// The model in bytes of this format.
+    pub fn of(bytes: Cow<'static, [u8]>, name: &str) -> Result<Self, ModelFault> {
+        let file = ModelFile::parse(bytes)?;
+        let pieces = Pieces::new(file.text());
+        if pieces.len() != file.pieces {
+            return Err(ModelFault::Foreign(format!("{} pieces where {} are promised", pieces.len(), file.pieces)));
+        }
+        let identity = Identity { provider: "local".to_owned(), model: name.to_owned(), dims: file.dims };
+        Ok(Self { file, pieces, identity })
+    }
+
+    /// The pieces of a text by their number, in its order.
+    pub fn tokens(&self, text: &str) -> Vec<u32> {
+        let mut tokens = Vec::new();
+        runs(text, |run| self.pieces.visit(self.file.text(), run, |piece| tokens.push(piece)));
+        tokens
+    }
+
+    /// The vector of a text.
+    pub fn embed(&self, text: &str) -> Vector {
+        let half = self.file.dims / 2;
+        let (mut even, mut odd) = (vec![0.0; half], vec![0.0; half]);
+        for token in self.tokens(text) {
+            self.file.add_row(token as usize, &mut even, &mut odd);
+        }
+        let squares = even.iter().chain(&odd).map(|value| f64::from(*value).powi(2)).sum::<f64>();
+        let length = squares.sqrt() as f32;
+        let is_direction = length.is_finite() && length > 0.0;
+        is_direction.then(|| even.iter().zip(&odd).flat_map(|(even, odd)| [even / length, odd / length]).collect())
+    }
+}
+
+impl Embedder for LocalModel {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn place(&self) -> WorkPlace {
+        WorkPlace::Here
+    }
+
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        Ok(texts.iter().map(|text| self.embed(text)).collect())
+    }
+
+    fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
+        Ok(self.embed(text))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let size = fs::metadata(path)?.len();
+    if size > LARGEST {
+        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, format!("it has {size} bytes")));
+    }
+    fs::read(path)
+}

@@ -1,0 +1,151 @@
+//! Embeddings: the reference vectors exactly, and clear words about files that are no models.
+
+use std::borrow::Cow;
+
+use rstest::rstest;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::*;
+
+const BUILT_IN: &[u8] = include_bytes!("../../model/static-32k-384-int4.bin");
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let sum = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    sum(a, b) / (sum(a, a) * sum(b, b)).sqrt()
+}
+
+#[test]
+fn every_reference_text_has_its_tokens_and_its_vector() {
+    let model = LocalModel::built_in();
+    let references: Value = serde_json::from_str(include_str!("../../model/reference-vectors.json")).unwrap();
+    let references = references.as_array().unwrap();
+    assert_eq!(references.len(), 41);
+    for reference in references {
+        let text = reference["text"].as_str().unwrap();
+        let tokens: Vec<u32> = serde_json::from_value(reference["tokens"].clone()).unwrap();
+        let vector: Vec<f32> = serde_json::from_value(reference["vector"].clone()).unwrap();
+        assert_eq!(model.tokens(text), tokens, "{text}");
+        match model.embed(text) {
+            Some(found) => assert!(cosine(&found, &vector) >= 0.9999, "{text}"),
+            None => assert!(tokens.is_empty() && vector.iter().all(|value| *value == 0.0), "{text}"),
+        }
+    }
+}
+
+#[test]
+fn the_file_is_the_one_that_its_checksum_names() {
+    let hash: String = Sha256::digest(BUILT_IN).iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(include_str!("../../model/SHA256SUMS").split_whitespace().next(), Some(hash.as_str()));
+}
+
+#[rstest]
+#[case::empty("")]
+#[case::space(" \n\t")]
+#[case::emoji("🙂🙃 👩‍👩‍👧")]
+#[case::punctuation("!? … -- ()")]
+#[case::a_script_without_pieces("Привет, мир")]
+fn a_text_without_pieces_has_no_vector(#[case] text: &str) {
+    assert_eq!(LocalModel::built_in().embed(text), None);
+}
+
+#[test]
+fn a_megabyte_of_one_word_and_mixed_scripts_have_vectors_of_length_1() {
+    let model = LocalModel::built_in();
+    for text in ["x".repeat(1 << 20), "검색".repeat(1 << 17), "日本語とEnglishと한국어".repeat(1000)] {
+        let vector = model.embed(&text).unwrap();
+        let squares: f32 = vector.iter().map(|value| value * value).sum();
+        assert!((squares - 1.0).abs() < 1e-3, "{squares}");
+    }
+}
+
+#[test]
+fn what_means_the_same_in_two_languages_is_near() {
+    let model = LocalModel::built_in();
+    let vector = |text: &str| model.embed(text).unwrap();
+    let decision = vector("로그인은 OAuth 디바이스 플로우로 하기로 결정");
+    let near = cosine(&vector("decided to sign in with the OAuth device flow"), &decision);
+    let far = cosine(&vector("the price of gold per ounce"), &decision);
+    assert!(near > far + 0.2, "{near} {far}");
+}
+
+/// A whole model of two pieces.
+fn small() -> Vec<u8> {
+    let text = b"token\nexpiry";
+    let header = [2, 32, text.len() as u32].map(u32::to_le_bytes).concat();
+    let scales = [0x3C00u16, 0x4000].map(u16::to_le_bytes).concat();
+    [header, text.to_vec(), scales, vec![0x9A; 32]].concat()
+}
+
+fn read(bytes: Vec<u8>) -> Result<LocalModel, ModelFault> {
+    LocalModel::of(Cow::Owned(bytes), "test")
+}
+
+#[test]
+fn a_small_model_is_read() {
+    let model = read(small()).unwrap();
+    assert_eq!(model.tokens("TokenExpiry tokens"), [0, 1, 0]);
+    let vector = model.embed("token").unwrap();
+    // The nibbles 10 and 9 stand for 2 and 1 times the scale.
+    assert!((vector[0] / vector[1] - 2.0).abs() < 1e-6 && vector.len() == 32);
+}
+
+#[test]
+fn bytes_that_are_no_model_are_told_apart() {
+    let fault = |bytes: Vec<u8>| read(bytes).unwrap_err();
+    assert!(matches!(fault(Vec::new()), ModelFault::Foreign(_)));
+    assert!(matches!(fault(vec![0; 4096]), ModelFault::Foreign(_)));
+    assert!(matches!(fault(b"\x80\x04\x95 a pickle of somebody else's".repeat(100)), ModelFault::Foreign(_)));
+    let whole = small();
+    assert_eq!(
+        fault(whole[..whole.len() - 1].to_vec()),
+        ModelFault::WrongSize { found: whole.len() - 1, promised: whole.len() }
+    );
+    assert!(matches!(fault([whole.clone(), vec![0]].concat()), ModelFault::WrongSize { .. }));
+    let mut not_a_number = whole.clone();
+    not_a_number[12 + 12 + 2..][..2].copy_from_slice(&0x7E00u16.to_le_bytes());
+    assert_eq!(fault(not_a_number), ModelFault::NotANumber(1));
+    let mut one_piece = whole;
+    one_piece[12 + 5] = b' ';
+    assert!(matches!(fault(one_piece), ModelFault::Foreign(_)));
+}
+
+#[test]
+fn a_file_goes_by_its_name_and_its_bytes_and_a_missing_one_is_told_with_its_path() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mine.bin");
+    let text = open_path(&path).unwrap_err();
+    assert!(text.contains("mine.bin"), "{text}");
+    std::fs::write(&path, small()).unwrap();
+    let first = open_path(&path).unwrap();
+    std::fs::write(&path, [&small()[..small().len() - 1], &[0]].concat()).unwrap();
+    let second = open_path(&path).unwrap();
+    assert!(first.starts_with("local/mine-") && first.ends_with("/32") && first != second, "{first} {second}");
+}
+
+fn open_path(path: &Path) -> Result<String, String> {
+    let settings = Settings {
+        embedding_provider: Provider::Local,
+        embedding_model: Some(path.to_string_lossy().into_owned()),
+        ..Settings::default()
+    };
+    match super::open(&settings) {
+        Ok(embedder) => Ok(embedder.expect("there is one").identity().to_string()),
+        Err(error) => Err(crate::error::chain(&error)),
+    }
+}
+
+#[test]
+fn halves_are_floats() {
+    for (bits, value) in [
+        (0x3C00, 1.0),
+        (0xC000, -2.0),
+        (0x0001, 5.960_464_5e-8),
+        (0x7BFF, 65504.0),
+        (0x0000, 0.0),
+        (0x3555, 0.333_251_95),
+    ] {
+        assert_eq!(file::half(bits), value, "{bits:#x}");
+    }
+    assert!(file::half(0x7C00).is_infinite() && file::half(0x7E00).is_nan());
+}
