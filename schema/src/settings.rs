@@ -19,7 +19,7 @@ use crate::own_file::refuse_links;
 use crate::project::home;
 use crate::screen::Screen;
 use catalogue::{KEYS, Key};
-use value::{number, switch, texts, word};
+use value::{number, switch, texts, weights, word};
 
 /// Bytes of a settings file that are read; a longer one is refused.
 const FILE_LIMIT: u64 = 64 * 1024;
@@ -48,6 +48,24 @@ pub struct Settings {
     pub embedding_provider: Provider,
     /// The provider's name of the model, or the path of a local one; `None` is the provider's usual one.
     pub embedding_model: Option<String>,
+    /// What each leg of a search weighs.
+    pub search_weights: Weights,
+}
+
+/// What each leg of a search weighs, in any unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weights {
+    pub words: u16,
+    /// Words that mean much the same.
+    pub kin: u16,
+    pub vector: u16,
+}
+
+impl Weights {
+    /// What did best on the development sets with the model inside the binary.
+    pub const MEASURED: Self = Self { words: 65, kin: 35, vector: 5 };
+    /// The weights that other products state: 0.7 for vectors and 0.3 for words.
+    pub const STATED: Self = Self { words: 30, kin: 0, vector: 70 };
 }
 
 /// Who makes the embeddings.
@@ -105,6 +123,7 @@ impl Default for Settings {
             redact: Vec::new(),
             embedding_provider: Provider::Auto,
             embedding_model: None,
+            search_weights: Weights::MEASURED,
         }
     }
 }
@@ -240,6 +259,7 @@ impl Settings {
                 let name = word(value)?;
                 self.embedding_provider = Provider::ALL.into_iter().find(|provider| provider.as_str() == name)?;
             }
+            "search_weights" => self.search_weights = weights(value)?,
             "embedding_model" => self.embedding_model = Some(word(value).filter(|name| !name.is_empty())?.to_owned()),
             _ => unreachable!("every name of the catalogue is handled above"),
         }

@@ -143,7 +143,22 @@ impl Bench {
         if let Err(error) = self.engine() {
             tracing::error!("cannot open the store: {error}");
         }
-        while let Some(work) = inbox.blocking_recv() {
+        // Vectors are made while nobody asks for anything, a batch at a time.
+        let mut may_embed = true;
+        loop {
+            let work = match inbox.try_recv() {
+                Ok(work) => work,
+                Err(mpsc::error::TryRecvError::Disconnected) => break,
+                Err(mpsc::error::TryRecvError::Empty) if may_embed => {
+                    may_embed = self.embed();
+                    continue;
+                }
+                Err(mpsc::error::TryRecvError::Empty) => match inbox.blocking_recv() {
+                    Some(work) => work,
+                    None => break,
+                },
+            };
+            may_embed = true;
             let started = Instant::now();
             match work {
                 Work::Call { call, progress, reply } => {
@@ -162,6 +177,17 @@ impl Bench {
             }
             if started.elapsed() > SLOW {
                 tracing::warn!("a turn took {} ms", started.elapsed().as_millis());
+            }
+        }
+    }
+
+    /// Gives vectors to some of what waits for them; whether more does.
+    fn embed(&mut self) -> bool {
+        match self.guarded(|bench| bench.engine()?.engine.embed_some()) {
+            Ok(worked) => worked.is_more,
+            Err(error) => {
+                tracing::warn!("cannot embed: {error}");
+                false
             }
         }
     }

@@ -173,7 +173,8 @@ fn what_hooks_see_while_the_database_is_damaged_is_kept_by_whoever_comes_next() 
         for n in 0..3 {
             let found =
                 sandbox.run_cli(["search", "--json", "--min-score", "0", &format!("walrus{n}")]).success().json();
-            assert_eq!(found["count"], 1, "{eighth}: {found:#}");
+            let first = found["results"][0]["snippet"].as_str().unwrap_or_default();
+            assert!(first.contains(&format!("walrus{n}")), "{eighth}: {found:#}");
         }
         assert_eq!(sandbox.run_cli(["stats", "--json"]).success().json()["queue"], 0);
         sandbox.run_cli(["list"]).success();

@@ -3,12 +3,14 @@
 //! What is embedded has been redacted by whoever calls; an embedder sends it wherever its settings say.
 
 mod file;
+pub(crate) mod half;
 mod local;
 mod pieces;
 mod tokens;
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use schema::settings::{Provider, Settings};
 
@@ -64,12 +66,46 @@ pub enum EmbedError {
     Unavailable(String),
 }
 
-/// The embedder that the settings name; `None` when search is to go by words alone.
-pub fn open(settings: &Settings) -> Result<Option<Box<dyn Embedder>>, EmbedError> {
+impl<E: Embedder + Sync + ?Sized> Embedder for Arc<E> {
+    fn identity(&self) -> &Identity {
+        (**self).identity()
+    }
+
+    fn place(&self) -> WorkPlace {
+        (**self).place()
+    }
+
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        (**self).embed_documents(texts)
+    }
+
+    fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
+        (**self).embed_query(text)
+    }
+}
+
+/// What search by meaning needs.
+#[derive(Debug)]
+pub struct Meaning {
+    /// Makes the vectors of documents and questions.
+    pub embedder: Box<dyn Embedder>,
+    /// Knows which words mean much the same, whoever makes the vectors.
+    pub words: Arc<LocalModel>,
+}
+
+impl Meaning {
+    fn local(model: LocalModel) -> Self {
+        let words = Arc::new(model);
+        Self { embedder: Box::new(Arc::clone(&words)), words }
+    }
+}
+
+/// What the settings name; `None` when search is to go by words alone.
+pub fn open(settings: &Settings) -> Result<Option<Meaning>, EmbedError> {
     match settings.embedding_provider {
         Provider::None => Ok(None),
-        Provider::Auto => Ok(Some(Box::new(LocalModel::built_in()))),
-        Provider::Local => Ok(Some(Box::new(match &settings.embedding_model {
+        Provider::Auto => Ok(Some(Meaning::local(LocalModel::built_in()))),
+        Provider::Local => Ok(Some(Meaning::local(match &settings.embedding_model {
             Some(path) => LocalModel::open(Path::new(path))?,
             None => LocalModel::built_in(),
         }))),

@@ -2,6 +2,7 @@
 //!
 //! Synchronous and for one thread; whoever serves gives it a thread of its own.
 
+mod embedding;
 mod file_access;
 mod get;
 mod load;
@@ -16,10 +17,12 @@ use std::path::Path;
 use schema::capture::{Prepared, commit};
 use schema::database::Patience;
 use schema::forget;
-use schema::layout::STORE_DIR;
+use schema::layout::{Layout, STORE_DIR};
 use schema::memory::MemoryId;
 use schema::moment::Moment;
 use schema::queue::Recalled;
+use schema::screen::Screen;
+use schema::settings::{self, Loaded, Settings, Weights};
 use schema::spool;
 use schema::store::{Access, Filter, Row, Store};
 use schema::tool::{
@@ -27,9 +30,10 @@ use schema::tool::{
     SearchOutput, StatsOutput,
 };
 
-use crate::error::ToolError;
+use crate::embed::{self, Meaning};
+use crate::error::{ToolError, chain};
 use crate::index::Index;
-use crate::search;
+use crate::search::{self, Means, Scoring};
 
 pub use reindex::Progress;
 
@@ -41,6 +45,12 @@ const SPOOLED: usize = 10_000;
 pub struct Engine {
     store: Store,
     index: Index,
+    /// What search by meaning needs; `None` by choice or by a fault, which is told.
+    meaning: Option<Meaning>,
+    meaning_fault: Option<String>,
+    weights: Weights,
+    /// What is taken out of texts before they are sent anywhere.
+    screen: Screen,
     /// The host's session, when it told us.
     session_id: String,
     /// What opening and later damage made us mend, kept for the statistics.
@@ -52,6 +62,14 @@ pub struct Engine {
 impl Engine {
     /// Opens the store of a project. Nothing is indexed yet; [`Engine::refresh`] does that.
     pub fn open(project: &Path, session_id: Option<String>) -> Result<Self, ToolError> {
+        let Loaded { settings, screen, .. } = settings::load(&Layout::new(project));
+        let mut engine = Self::open_with(project, session_id, &settings)?;
+        engine.screen = screen;
+        Ok(engine)
+    }
+
+    /// The same with these settings, whatever files and the environment say.
+    pub fn open_with(project: &Path, session_id: Option<String>, settings: &Settings) -> Result<Self, ToolError> {
         let store = Store::open(project, Patience::Server)?;
         let mut notes = store.notes().to_vec();
         let index = match Index::open(&store) {
@@ -61,7 +79,21 @@ impl Engine {
             }
             opened => opened?,
         };
-        Ok(Self { store, index, session_id: session_id.unwrap_or_default(), notes, told: 0 })
+        let (meaning, meaning_fault) = match embed::open(settings) {
+            Ok(meaning) => (meaning, None),
+            Err(fault) => (None, Some(chain(&fault))),
+        };
+        Ok(Self {
+            store,
+            index,
+            meaning,
+            meaning_fault,
+            weights: settings.search_weights,
+            screen: Screen::default(),
+            session_id: session_id.unwrap_or_default(),
+            notes,
+            told: 0,
+        })
     }
 
     /// Where the store lies and what is in it.
@@ -146,7 +178,13 @@ impl Engine {
     /// `memory_search`.
     pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
         let now = Moment::now();
-        let mut output = self.mending(|engine| search::search(&mut engine.store, &mut engine.index, input, &now))?;
+        let mut output = self.mending(|engine| {
+            let means = Means { meaning: engine.meaning.as_ref(), weights: engine.weights, scoring: Scoring::Full };
+            search::search(&mut engine.store, &mut engine.index, means, input, &now)
+        })?;
+        if let Some(fault) = &self.meaning_fault {
+            add(&mut output.notice, &format!("searched by words alone: {fault}"));
+        }
         self.tell_encodings(&mut output);
         self.tell(&mut output.notice);
         Ok(output)
@@ -190,7 +228,9 @@ impl Engine {
     pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {
         self.mending(|engine| {
             engine.require_sound()?;
-            stats::stats(&engine.store, &engine.index, &engine.notes)
+            let mut output = stats::stats(&engine.store, &engine.index, &engine.notes)?;
+            engine.tell_embedding(&mut output)?;
+            Ok(output)
         })
     }
 
@@ -202,7 +242,9 @@ impl Engine {
     ) -> Result<ReindexOutput, ToolError> {
         self.mending(|engine| {
             engine.keep_waiting()?;
-            engine.reindex_as_asked(input, progress)
+            let mut output = engine.reindex_as_asked(input, progress)?;
+            output.embedded = engine.embed_here()?;
+            Ok(output)
         })
     }
 

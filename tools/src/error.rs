@@ -6,6 +6,8 @@ use schema::store::StoreError;
 
 pub use schema::causes::chain;
 
+use crate::embed::EmbedError;
+
 /// Why a tool did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
@@ -37,6 +39,12 @@ impl From<StoreError> for ToolError {
             }
             _ => Self::Unavailable(text),
         }
+    }
+}
+
+impl From<EmbedError> for ToolError {
+    fn from(error: EmbedError) -> Self {
+        Self::Unavailable(chain(&error))
     }
 }
 

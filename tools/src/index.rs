@@ -4,13 +4,18 @@
 
 mod chunks;
 mod documents;
+mod embeddings;
+mod vectors;
 
 pub use chunks::ChunkRow;
 pub use documents::{Document, title_of};
+pub use embeddings::{Coverage, Worked};
+pub use vectors::Vectors;
 
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
@@ -24,7 +29,7 @@ use crate::error::ToolError;
 use crate::fulltext::FullText;
 
 /// Raised whenever tables, tokens or chunks change, so that an index of an earlier program is made anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// The name of the index, and of the one that is about to take its place.
 const INDEX: &str = "index.db";
@@ -42,6 +47,8 @@ pub struct Index {
     identity: Option<(u64, u64)>,
     /// Whether it is a file, which several processes share.
     place: Place,
+    /// The vectors as they were read last; `None` until a search needs them.
+    vectors: Option<Arc<Vectors>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,13 +90,14 @@ impl Index {
             Err(error) => return Err(ToolError::Unavailable(crate::error::chain(&error))),
         };
         let identity = identity(&layout.index_db());
-        Ok(Self { db, layout, identity, place: Place::File })
+        Ok(Self { db, layout, identity, place: Place::File, vectors: None })
     }
 
     /// Makes a damaged index anew, empty, unless another process has done so already.
     pub fn begin_anew(&mut self) -> Result<(), ToolError> {
         // Closed first, because not every platform deletes a file in use.
         self.db = database::open_in_memory()?;
+        self.vectors = None;
         let damaged = self.identity;
         match self.place {
             Place::Memory => create(&self.db)?,
@@ -111,7 +119,7 @@ impl Index {
     pub fn in_memory(store: &Store) -> Result<Self, ToolError> {
         let db = database::open_in_memory()?;
         create(&db)?;
-        Ok(Self { db, layout: store.layout().clone(), identity: None, place: Place::Memory })
+        Ok(Self { db, layout: store.layout().clone(), identity: None, place: Place::Memory, vectors: None })
     }
 
     /// Whether `index.db` is still the file that was opened, not one that was deleted or replaced since.
@@ -148,7 +156,7 @@ impl Index {
         if let Some((last, _)) = removed.last() {
             let transaction = self.db.savepoint()?;
             for (_, seq) in &removed {
-                FullText::new(&transaction).remove(Document::Memory(*seq).rowid())?;
+                documents::remove(&transaction, Document::Memory(*seq).rowid())?;
             }
             transaction.execute("UPDATE progress SET last_removed = ?1", [last])?;
             transaction.commit()?;
@@ -161,7 +169,7 @@ impl Index {
             let transaction = self.db.savepoint()?;
             for row in &new {
                 let document = Document::Memory(row.seq).rowid();
-                FullText::new(&transaction).insert(document, &title_of(&row.memory), &row.memory.content)?;
+                documents::insert(&transaction, document, &title_of(&row.memory), &row.memory.content)?;
             }
             transaction.execute("UPDATE progress SET last_seq = ?1", [last])?;
             transaction.commit()?;
@@ -184,7 +192,8 @@ impl Index {
         if self.place == Place::Memory {
             let db = database::open_in_memory()?;
             create(&db)?;
-            let mut fresh = Self { db, layout: self.layout.clone(), identity: None, place: Place::Memory };
+            let mut fresh =
+                Self { db, layout: self.layout.clone(), identity: None, place: Place::Memory, vectors: None };
             let outcome = fill(&mut fresh)?;
             *self = fresh;
             return Ok(outcome);
@@ -196,7 +205,8 @@ impl Index {
         let opened = database::open(&path, Patience::Server);
         let db = opened.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
         create(&db)?;
-        let mut fresh = Self { db, layout: self.layout.clone(), identity: None, place: Place::File };
+        embeddings::carry_over(&self.db, &db)?;
+        let mut fresh = Self { db, layout: self.layout.clone(), identity: None, place: Place::File, vectors: None };
         let outcome = fresh.in_one_step(&mut fill);
         // Closing copies the write-ahead log into the database, which then is whole by itself.
         let closed = fresh.db.close().map_err(|(_, error)| ToolError::from(error));
@@ -206,6 +216,7 @@ impl Index {
             return filled;
         }
         self.db = database::open_in_memory()?;
+        self.vectors = None;
         let published = remove_logs(&self.layout, INDEX).and_then(|()| fs::rename(&path, self.layout.index_db()));
         let reopened = open_current(&self.layout).map_err(|error| unavailable(&crate::error::chain(&error)))?;
         self.db = reopened.ok_or_else(|| unavailable(&"it is of another version"))?;
@@ -234,7 +245,9 @@ impl Index {
         let transaction = self.db.savepoint()?;
         FullText::new(&transaction).clear()?;
         transaction.execute_batch(
-            "DELETE FROM chunks; DELETE FROM files; UPDATE progress SET instance = '', last_seq = -1, last_removed = 0;",
+            "DELETE FROM chunks; DELETE FROM files; DELETE FROM embeddings; DELETE FROM unembedded;
+             INSERT INTO unvectored (document) VALUES (NULL);
+             UPDATE progress SET instance = '', last_seq = -1, last_removed = 0;",
         )?;
         transaction.commit()?;
         Ok(())
@@ -247,7 +260,7 @@ impl Index {
             statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
         };
         for document in memories {
-            FullText::new(&transaction).remove(document)?;
+            documents::remove(&transaction, document)?;
         }
         transaction.execute("UPDATE progress SET instance = ?1, last_seq = -1, last_removed = 0", params![instance])?;
         transaction.commit()?;
@@ -329,7 +342,7 @@ fn create(db: &Connection) -> rusqlite::Result<()> {
     let transaction = db.unchecked_transaction()?;
     transaction.execute_batch(include_str!("index/index.sql"))?;
     FullText::new(&transaction).create()?;
-    transaction.execute("INSERT INTO progress VALUES (1, '', -1, 0)", [])?;
+    transaction.execute("INSERT INTO progress VALUES (1, '', -1, 0, 0)", [])?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
 }

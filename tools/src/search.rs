@@ -1,12 +1,19 @@
 //! Search: from what was asked to a ranked list with its reasons.
 //!
-//! The flow: request → candidates of the full-text table and rows it does not know yet → relevance → rank → answer.
+//! The flow: request → candidates by words and by vectors, and rows not indexed yet → relevance of words, kindred words and
+//! vectors, in context → fusion → rank → answer.
 
 mod answer;
 mod candidate;
+mod context;
+mod dates;
 mod function_words;
+mod fusion;
+mod kin;
 mod korean;
+mod manner;
 mod matches;
+mod near;
 pub mod query;
 mod rank;
 pub mod relevance;
@@ -14,33 +21,92 @@ mod request;
 pub mod snippet;
 
 use schema::moment::Moment;
+use schema::settings::Weights;
 use schema::store::Store;
 use schema::tool::{SearchInput, SearchOutput};
 
+use crate::embed::{Meaning, WorkPlace};
 use crate::error::ToolError;
-use crate::index::{Index, Urgency};
+use crate::index::{Index, IndexLock, Urgency};
+use candidate::{FEW_NEAR, MANY_NEAR};
+use near::Nearness;
 use relevance::Relevance;
 use request::Request;
+
+/// Documents that get a vector while a search waits, when vectors are made here: what was captured a moment ago.
+const EMBEDDED_AT_ONCE: usize = 200;
+
+/// What a search goes by.
+#[derive(Debug, Clone, Copy)]
+pub struct Means<'m> {
+    /// `None`: by words alone.
+    pub meaning: Option<&'m Meaning>,
+    pub weights: Weights,
+    pub scoring: Scoring,
+}
+
+/// How relevance is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scoring {
+    /// By everything that is known.
+    Full,
+    /// By the words of the passage and nothing around it.
+    Words,
+}
 
 /// Finds what is remembered about a query.
 pub fn search(
     store: &mut Store,
     index: &mut Index,
+    means: Means<'_>,
     input: &SearchInput,
     now: &Moment,
 ) -> Result<SearchOutput, ToolError> {
     let request = Request::of(input)?;
     // What was captured a moment ago is found: rows are taken in first, or scanned when another process indexes.
     if let Some(lock) = index.lock(Urgency::Now)? {
-        match index.take_in_memories(store.rows(), &lock) {
+        match take_in(store, index, means, &lock) {
             // A full disk, for example; then they are scanned as well.
-            Ok(_) | Err(ToolError::Unavailable(_)) => {}
+            Ok(()) | Err(ToolError::Unavailable(_)) => {}
             Err(error) => return Err(error),
         }
     }
     let corpus = index.fulltext().corpus(&request.query)?;
     let relevance = Relevance::new(&request.query, &corpus);
-    let candidates = candidate::collect(store, index, &request, &relevance)?;
+    let near = nearness(index, means, &request, &input.query);
+    let (nearness, fault) = match near {
+        Ok(nearness) => (nearness, None),
+        Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
+        Err(error) => return Err(error),
+    };
+    let gathered = candidate::collect(store, index, &request, nearness.as_ref())?;
+    let legs = fusion::Legs::new(means, &input.query, &request.narrowing, &relevance, nearness.as_ref());
+    let candidates = fusion::fuse(store, index, gathered, &legs)?;
     let ranked = rank::rank(candidates, now);
-    answer::answer(store, &request, ranked)
+    let mut output = answer::answer(store, &request, ranked)?;
+    answer::tell_means(&mut output, index, means, fault)?;
+    Ok(output)
+}
+
+fn take_in(store: &Store, index: &mut Index, means: Means<'_>, lock: &IndexLock) -> Result<(), ToolError> {
+    index.take_in_memories(store.rows(), lock)?;
+    if let Some(meaning) = means.meaning.filter(|meaning| meaning.embedder.place() == WorkPlace::Here) {
+        index.use_model(Some(meaning.embedder.identity()), lock)?;
+        if index.is_anything_waiting()? {
+            index.embed_waiting(store.rows(), &*meaning.embedder, &str::to_owned, EMBEDDED_AT_ONCE, lock)?;
+        }
+    }
+    Ok(())
+}
+
+/// The vector leg, unless there is none or nothing to ask.
+fn nearness(
+    index: &mut Index,
+    means: Means<'_>,
+    request: &Request,
+    question: &str,
+) -> Result<Option<Nearness>, ToolError> {
+    let Some(meaning) = means.meaning.filter(|_| !request.query.is_empty()) else { return Ok(None) };
+    let count = if request.narrowing.is_any() { MANY_NEAR } else { FEW_NEAR };
+    near::nearness(index, meaning, question, count)
 }

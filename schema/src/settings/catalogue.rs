@@ -18,7 +18,7 @@ pub(super) struct Key {
     pub(super) of_the_user: bool,
 }
 
-pub(super) const KEYS: [Key; 8] = [
+pub(super) const KEYS: [Key; 9] = [
     Key {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -93,6 +93,16 @@ pub(super) const KEYS: [Key; 8] = [
         meaning: "Which model makes the vectors. With another one they are made again, in the background.",
         guards: false,
         of_the_user: true,
+    },
+    Key {
+        name: "search_weights",
+        variable: Some("JIKIME_SEARCH_WEIGHTS"),
+        values: "`\"measured\"`, `\"stated\"` or three numbers up to 100 such as `\"65/35/5\"`",
+        default: "`\"measured\"`",
+        meaning: "What words, words that mean much the same, and vectors weigh in a search. `stated` is 0.7 for vectors and 0.3 for \
+                  words.",
+        guards: false,
+        of_the_user: false,
     },
 ];
 

@@ -52,6 +52,19 @@ fn a_project_turns_capture_off_and_not_on() {
     assert!(captures("capture = false", "", &[("JIKIME_CAPTURE", "on")]));
 }
 
+#[rstest]
+#[case("measured", Some(Weights::MEASURED))]
+#[case("stated", Some(Weights::STATED))]
+#[case("40/30/30", Some(Weights { words: 40, kin: 30, vector: 30 }))]
+#[case("0/0/0", None)]
+#[case("40/30", None)]
+#[case("40/30/300", None)]
+fn weights_are_named_or_given(#[case] text: &str, #[case] expected: Option<Weights>) {
+    let found = loaded("", &format!("search_weights = \"{text}\""), &[]);
+    assert_eq!(found.settings.search_weights, expected.unwrap_or(Weights::MEASURED));
+    assert_eq!(found.problems.is_empty(), expected.is_some(), "{:?}", found.problems);
+}
+
 #[test]
 fn a_project_does_not_say_who_makes_embeddings() {
     let text = "embedding_provider = \"openai\"\nembedding_model = \"x\"";
@@ -89,7 +102,7 @@ const STOPPED: &str = "nothing is captured until this is mended";
 #[case::no_pattern("redact = ['(']", &["the pattern"], false)]
 #[case::capitals("Capture = true", &["project.toml: no setting Capture"], false)]
 #[case::in_a_table("[memory]\ncapture = true", &["project.toml: no setting memory"], false)]
-#[case::of_a_later_version("colour = \"red\"", &["project.toml: no setting colour; there is capture, brief, brief_size, recall, exclude, redact, embedding_provider, embedding_model"], true)]
+#[case::of_a_later_version("colour = \"red\"", &["project.toml: no setting colour; there is capture, brief, brief_size, recall, exclude, redact, embedding_provider, embedding_model, search_weights"], true)]
 fn what_is_not_understood_is_told_and_never_captures_against_a_wish(
     #[case] text: &str,
     #[case] expected: &[&str],

@@ -4,6 +4,8 @@ use std::ops::RangeInclusive;
 
 use toml::de::DeValue as Value;
 
+use super::Weights;
+
 /// The most patterns or globs of one file, and the longest of them in bytes.
 const MOST_TEXTS: usize = 100;
 const LONGEST_TEXT: usize = 1_000;
@@ -33,4 +35,18 @@ pub(super) fn texts(value: &Value<'_>) -> Option<Vec<String>> {
     let list = value.as_array().filter(|list| list.len() <= MOST_TEXTS)?;
     let is_fit = |text: &&str| !text.is_empty() && text.len() <= LONGEST_TEXT;
     list.iter().map(|item| word(item.as_ref()).filter(is_fit).map(str::to_owned)).collect()
+}
+
+/// A named preset, or three numbers such as `65/35/5`.
+pub(super) fn weights(value: &Value<'_>) -> Option<Weights> {
+    match word(value)? {
+        "measured" => Some(Weights::MEASURED),
+        "stated" => Some(Weights::STATED),
+        text => {
+            let numbers: Vec<u16> = text.split('/').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
+            let [words, kin, vector] = numbers[..] else { return None };
+            let is_possible = numbers.iter().all(|number| *number <= 100) && numbers.iter().any(|number| *number > 0);
+            is_possible.then_some(Weights { words, kin, vector })
+        }
+    }
 }

@@ -198,6 +198,27 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([session_id], read).optional()
     }
 
+    /// The newest prompt of a session up to a moment.
+    pub fn prompt_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<String>> {
+        let sql = "SELECT content FROM memories WHERE session_id = ?1 AND created_at <= ?2 AND type = 'user_prompt'
+             ORDER BY created_at DESC, seq DESC LIMIT 1";
+        self.0.prepare_cached(sql)?.query_row(params![session_id, at.utc()], |row| row.get(0)).optional()
+    }
+
+    /// The sequence numbers of what was said before and after a memory in its session.
+    pub fn beside(&self, row: &Row) -> rusqlite::Result<(Option<i64>, Option<i64>)> {
+        let neighbour = |order: &str, direction: &str| {
+            let sql = format!(
+                "SELECT seq FROM memories WHERE session_id = ?1 AND (created_at, seq) {order} (?2, ?3)
+                 AND type IN ('user_prompt', 'assistant_response', 'error', 'subagent_result')
+                 ORDER BY created_at {direction}, seq {direction} LIMIT 1"
+            );
+            let values = params![row.memory.session_id, row.memory.at.utc(), row.seq];
+            self.0.prepare_cached(&sql)?.query_row(values, |row| row.get(0)).optional()
+        };
+        Ok((neighbour("<", "DESC")?, neighbour(">", "ASC")?))
+    }
+
     /// The newest memory that says the same, in long-term memory or in the logs, and has not been replaced.
     pub fn same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<Row>> {
         let sql = format!(

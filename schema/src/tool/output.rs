@@ -214,6 +214,10 @@ pub struct EmbeddingStats {
     pub model: Option<String>,
     /// The share of passages that have a vector, from 0 to 1.
     pub coverage: f64,
+    /// Passages that wait for one.
+    pub pending: u64,
+    /// Passages of which the model makes none; they are found by their words.
+    pub without: u64,
 }
 
 /// Result of `memory_reindex`.

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::half;
+
 /// Numbers that share one scale.
 pub(super) const GROUP: usize = 32;
 
@@ -71,7 +73,7 @@ impl ModelFile {
     fn scales(&self, row: usize) -> impl Iterator<Item = f32> {
         let groups = self.dims / GROUP;
         let bytes = &self.bytes[self.scales.clone()][row * groups * 2..][..groups * 2];
-        bytes.chunks_exact(2).map(|pair| half(u16::from_le_bytes([pair[0], pair[1]])))
+        bytes.chunks_exact(2).map(|pair| half::read(u16::from_le_bytes([pair[0], pair[1]])))
     }
 
     /// Adds a row to two sums, one of the even and one of the odd dimensions: kept apart, the loop is done many at a time.
@@ -86,16 +88,5 @@ impl ModelFile {
                 *odd += f32::from((byte >> 4) as i8 - 8) * scale;
             }
         }
-    }
-}
-
-/// A 16-bit float of IEEE 754.
-pub(super) fn half(bits: u16) -> f32 {
-    let sign = u32::from(bits >> 15) << 31;
-    let (exponent, fraction) = (u32::from(bits >> 10 & 31), u32::from(bits & 1023));
-    match exponent {
-        0 => f32::from_bits(sign | 0x3F80_0000) * (fraction as f32) * f32::powi(2.0, -24),
-        31 => f32::from_bits(sign | 0x7F80_0000 | fraction << 13),
-        _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
     }
 }

@@ -61,6 +61,17 @@ impl LocalModel {
         tokens
     }
 
+    /// The direction of a piece as a vector of length 1, even dimensions before odd ones, and the length that its row has.
+    pub fn direction(&self, piece: u32) -> Option<(Vec<f32>, f32)> {
+        let mut row = vec![0.0f32; self.file.dims];
+        let (even, odd) = row.split_at_mut(self.file.dims / 2);
+        self.file.add_row(piece as usize, even, odd);
+        let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
+        let is_direction = length.is_finite() && length > 0.0;
+        row.iter_mut().for_each(|value| *value /= length);
+        is_direction.then_some((row, length))
+    }
+
     /// The vector of a text.
     pub fn embed(&self, text: &str) -> Vector {
         let half = self.file.dims / 2;
@@ -68,11 +79,15 @@ impl LocalModel {
         for token in self.tokens(text) {
             self.file.add_row(token as usize, &mut even, &mut odd);
         }
-        let squares = even.iter().chain(&odd).map(|value| f64::from(*value).powi(2)).sum::<f64>();
-        let length = squares.sqrt() as f32;
-        let is_direction = length.is_finite() && length > 0.0;
-        is_direction.then(|| even.iter().zip(&odd).flat_map(|(even, odd)| [even / length, odd / length]).collect())
+        unit(&even, &odd)
     }
+}
+
+/// The vector of even and odd dimensions scaled to length 1; `None` when it has no direction.
+fn unit(even: &[f32], odd: &[f32]) -> Vector {
+    let length = even.iter().chain(odd).map(|value| f64::from(*value).powi(2)).sum::<f64>().sqrt() as f32;
+    let is_direction = length.is_finite() && length > 0.0;
+    is_direction.then(|| even.iter().zip(odd).flat_map(|(even, odd)| [even / length, odd / length]).collect())
 }
 
 impl Embedder for LocalModel {

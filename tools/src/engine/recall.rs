@@ -3,13 +3,14 @@
 use schema::memory::{MemoryId, MemoryType};
 use schema::moment::Moment;
 use schema::queue::Recalled;
+use schema::settings::Weights;
 use schema::store::Store;
 use schema::tool::{Hit, SearchInput};
 
 use crate::error::ToolError;
 use crate::index::Index;
-use crate::search;
 use crate::search::query::Query;
+use crate::search::{self, Means, Scoring};
 use crate::text::fold::fold;
 
 /// Memories at most.
@@ -25,6 +26,9 @@ const WORDS: usize = 2;
 /// Hits looked at, because most may be left out.
 const LOOKED_AT: i64 = 50;
 const LOOKED_AT_TOKENS: i64 = 20_000;
+
+/// By words alone: [`CONFIDENT`] was found for their score, and what is shown unasked should share words with the prompt.
+const BY_WORDS: Means<'static> = Means { meaning: None, weights: Weights::MEASURED, scoring: Scoring::Words };
 
 /// Words of a conversation that say how to go on and not what about, folded.
 const TALK: &str = "
@@ -63,7 +67,7 @@ pub(super) fn recall(
     };
     let asked = letters(prompt);
     let mut found = Vec::new();
-    for hit in search::search(store, index, &input, &Moment::now())?.results {
+    for hit in search::search(store, index, BY_WORDS, &input, &Moment::now())?.results {
         if may_be_shown(&hit, session_id) && says_more(&letters(&text(store, &hit)?), &asked) {
             found.push(hit);
         }

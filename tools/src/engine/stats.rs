@@ -39,7 +39,7 @@ pub(super) fn stats(store: &Store, index: &Index, notes: &[String]) -> Result<St
         chunks,
         files,
         bytes: bytes(store),
-        embedding: EmbeddingStats { provider: "none".to_owned(), model: None, coverage: 0.0 },
+        embedding: EmbeddingStats { provider: "none".to_owned(), model: None, coverage: 0.0, pending: 0, without: 0 },
         pending: rows.count_after(index.watermark(rows)?)?,
         last_indexed: last_indexed.max(store.last_synced()?),
         redactions,

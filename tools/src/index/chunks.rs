@@ -9,10 +9,9 @@ use schema::memory::content_hash;
 use schema::moment::Moment;
 use schema::stamp::{self, Stamp};
 
-use super::{Document, Index, IndexLock};
+use super::{Document, Index, IndexLock, documents};
 use crate::chunk::{Chunk, chunks, chunks_of_lines};
 use crate::error::{ToolError, chain};
-use crate::fulltext::FullText;
 
 /// A chunk as the index holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +71,7 @@ impl Index {
         let old = self.chunk_ids(path)?;
         let transaction = self.db.savepoint()?;
         for id in &old {
-            FullText::new(&transaction).remove(Document::Chunk(*id).rowid())?;
+            documents::remove(&transaction, Document::Chunk(*id).rowid())?;
         }
         transaction.execute("DELETE FROM chunks WHERE path = ?1", [path])?;
         for chunk in &made {
@@ -92,7 +91,7 @@ impl Index {
                     chunk.heading
                 ])?;
             let title = title(path, &chunk.heading);
-            FullText::new(&transaction).insert(Document::Chunk(id).rowid(), &title, &chunk.text)?;
+            documents::insert(&transaction, Document::Chunk(id).rowid(), &title, &chunk.text)?;
         }
         transaction.commit()?;
         report.removed = old.len();

@@ -1,7 +1,10 @@
 //! Memories and chunks as documents of the one full-text table.
 
+use rusqlite::{Connection, Result};
 use schema::memory::Memory;
 use serde_json::Value;
+
+use crate::fulltext::FullText;
 
 /// A document by its source and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,6 +28,22 @@ impl Document {
     pub fn of_rowid(rowid: i64) -> Self {
         if rowid % 2 == 0 { Self::Memory(rowid / 2) } else { Self::Chunk(rowid / 2) }
     }
+}
+
+/// Adds a document, which from now on waits for a vector.
+pub(super) fn insert(db: &Connection, rowid: i64, title: &str, body: &str) -> Result<()> {
+    FullText::new(db).insert(rowid, title, body)?;
+    db.prepare_cached("INSERT OR IGNORE INTO unembedded (document) VALUES (?1)")?.execute([rowid]).map(drop)
+}
+
+/// Removes a document with its vector; one that is not there is no error.
+pub(super) fn remove(db: &Connection, rowid: i64) -> Result<()> {
+    FullText::new(db).remove(rowid)?;
+    db.prepare_cached("DELETE FROM unembedded WHERE document = ?1")?.execute([rowid])?;
+    if db.prepare_cached("DELETE FROM embeddings WHERE document = ?1")?.execute([rowid])? > 0 {
+        db.prepare_cached("INSERT INTO unvectored (document) VALUES (?1)")?.execute([rowid])?;
+    }
+    Ok(())
 }
 
 /// What is searched beside the text of a memory: its type, where that says something, and the words of its metadata.

@@ -27,5 +27,45 @@ CREATE TABLE progress (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     instance TEXT NOT NULL,
     last_seq INTEGER NOT NULL,
-    last_removed INTEGER NOT NULL
+    last_removed INTEGER NOT NULL,
+    -- Whose vectors `embeddings` has; 0 when nobody makes any.
+    model INTEGER NOT NULL
+);
+
+CREATE TABLE models (
+    id INTEGER PRIMARY KEY,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    dims INTEGER NOT NULL,
+    UNIQUE (provider, model, dims)
+);
+
+-- Vectors by what they are of, so that nothing is embedded twice. NULL: the model has no vector for the text.
+CREATE TABLE embedding_cache (
+    id INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL,
+    model INTEGER NOT NULL REFERENCES models (id),
+    embedding BLOB,
+    created_at TEXT NOT NULL,
+    UNIQUE (hash, model)
+);
+
+-- Which document of the full-text table has which vector. Numbers never come again, so that readers see what is new.
+CREATE TABLE embeddings (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    document INTEGER NOT NULL UNIQUE,
+    embedding INTEGER NOT NULL REFERENCES embedding_cache (id),
+    -- The script of most of its letters: texts of one script are alike, and nearness is measured among them.
+    script INTEGER NOT NULL
+);
+
+CREATE INDEX embeddings_by_embedding ON embeddings (embedding);
+
+-- Documents that wait for a vector.
+CREATE TABLE unembedded (document INTEGER PRIMARY KEY);
+
+-- Documents that lost their vector; NULL stands for all of them.
+CREATE TABLE unvectored (
+    n INTEGER PRIMARY KEY AUTOINCREMENT,
+    document INTEGER
 );

@@ -5,12 +5,15 @@ use schema::layout::STORE_DIR;
 use schema::store::Store;
 use schema::tool::{Hit, HitSource, Mode, SearchOutput};
 
+use super::Means;
 use super::candidate::Passage;
+use super::fusion::Reasons;
 use super::matches::Matches;
 use super::rank::{Lifts, Ranked};
 use super::request::Request;
 use super::snippet::snippet;
 use crate::error::ToolError;
+use crate::index::Index;
 
 /// Characters of a snippet.
 const SNIPPET: usize = 200;
@@ -119,8 +122,8 @@ fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Option<Hi
     }))
 }
 
-/// The passage as it stands now: a log that changed since is read again first. `None` when it is no longer there, or no longer
-/// holds a word of the query.
+/// The passage as it stands now: a log that changed since is read again first. `None` when it is no longer there, or says
+/// something else and holds no word of the query any more.
 fn current(store: &mut Store, request: &Request, passage: Passage) -> Result<Option<Passage>, ToolError> {
     let Passage::Memory(row) = passage else { return Ok(Some(passage)) };
     // Another process may be writing; then the lines as they were are the best there is.
@@ -136,13 +139,53 @@ fn current(store: &mut Store, request: &Request, passage: Passage) -> Result<Opt
 }
 
 fn explain(ranked: &Ranked) -> String {
-    let Lifts { curated, importance, recent, neighbour } = ranked.lifts;
-    let mut text = format!("words {:.3}", ranked.candidate.relevance);
-    for (name, lift) in [("curated", curated), ("importance", importance), ("recent", recent), ("neighbour", neighbour)]
-    {
+    let Reasons { words, kin, vector, context, signs } = ranked.candidate.reasons;
+    let mut text = format!("words {words:.3}");
+    for (name, leg) in [("kindred words", kin), ("vector", vector)] {
+        if let Some(leg) = leg {
+            text.push_str(&format!(", {name} {leg:.3}"));
+        }
+    }
+    for (name, part) in [("context", context), ("signs", signs)] {
+        if part.abs() >= 0.0005 {
+            text.push_str(&format!(", {name} {part:+.3}"));
+        }
+    }
+    text.push_str(&format!(" → {:.3}", ranked.candidate.relevance));
+    let Lifts { curated, importance, recent } = ranked.lifts;
+    for (name, lift) in [("curated", curated), ("importance", importance), ("recent", recent)] {
         if lift > 0.0 {
             text.push_str(&format!(", {name} +{:.0} %", lift * 100.0));
         }
     }
     text
+}
+
+/// Says who made the vectors, and what was degraded.
+pub(super) fn tell_means(
+    output: &mut SearchOutput,
+    index: &Index,
+    means: Means<'_>,
+    fault: Option<String>,
+) -> Result<(), ToolError> {
+    let Some(meaning) = means.meaning else { return Ok(()) };
+    let identity = meaning.embedder.identity();
+    output.provider.clone_from(&identity.provider);
+    output.model = Some(identity.model.clone());
+    let mut notices: Vec<String> = output.notice.take().into_iter().collect();
+    match fault {
+        Some(cause) => notices.push(format!("searched by words alone: {cause}")),
+        None if !index.uses(identity)? => {
+            notices.push(format!("searched by words alone: vectors of {identity} are not made yet"));
+        }
+        None => {
+            output.mode = Mode::Hybrid;
+            let waiting = if index.is_anything_waiting()? { index.coverage()?.waiting } else { 0 };
+            if waiting > 0 {
+                notices.push(format!("{waiting} passages have no vector yet and are found by their words"));
+            }
+        }
+    }
+    output.notice = (!notices.is_empty()).then(|| notices.join("; "));
+    Ok(())
 }

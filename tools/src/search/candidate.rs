@@ -1,4 +1,6 @@
-//! Candidates: passages that share a term with the query, read from where they are kept and scored.
+//! Candidates: passages that share a term with the query or are near to it, read from where they are kept.
+
+use std::collections::HashSet;
 
 use schema::daily_log::LogKind;
 use schema::memory::{Memory, MemoryId};
@@ -6,7 +8,8 @@ use schema::moment::Moment;
 use schema::store::{Place, Row, Store};
 use schema::tool::SearchSource;
 
-use super::relevance::Relevance;
+use super::fusion::Reasons;
+use super::near::Nearness;
 use super::request::{Narrowing, Request};
 use crate::error::ToolError;
 use crate::index::{ChunkRow, Document, Index, title_of};
@@ -17,6 +20,10 @@ const FEW: usize = 300;
 /// Candidates that are read at most when a narrowing may leave out most of them.
 const MANY: usize = 20_000;
 
+/// Passages that are near by their vectors, and how many when a narrowing may leave out most of them.
+pub(super) const FEW_NEAR: usize = 100;
+pub(super) const MANY_NEAR: usize = 4_000;
+
 /// Rows that are scanned when another process holds the index.
 const SCANNED: usize = 1_000;
 
@@ -26,6 +33,17 @@ pub(super) struct Candidate {
     pub(super) passage: Passage,
     /// From 0 to 1.
     pub(super) relevance: f32,
+    pub(super) reasons: Reasons,
+}
+
+/// A passage before it is scored.
+#[derive(Debug, Clone)]
+pub(super) struct Gathered {
+    pub(super) passage: Passage,
+    /// Its number in the full-text table; `None` when it is not indexed yet.
+    pub(super) document: Option<Document>,
+    /// Whether it may be answered, or is only there for what stands beside it.
+    pub(super) is_answer: bool,
 }
 
 /// What was found.
@@ -92,7 +110,7 @@ impl Passage {
         }
     }
 
-    fn title(&self) -> String {
+    pub(super) fn title(&self) -> String {
         match self {
             Self::Memory(row) => title_of(&row.memory),
             Self::Chunk(chunk) => chunk.title(),
@@ -100,22 +118,38 @@ impl Passage {
     }
 }
 
-/// Reads and scores the candidates of a request that pass its narrowing.
+/// Reads the candidates of a request that pass its narrowing.
 pub(super) fn collect(
     store: &Store,
     index: &Index,
     request: &Request,
-    relevance: &Relevance<'_>,
-) -> Result<Vec<Candidate>, ToolError> {
+    nearness: Option<&Nearness>,
+) -> Result<Vec<Gathered>, ToolError> {
+    let mut found = by_words(store, index, request)?;
+    let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
+    let near = nearness.map_or(&[][..], |nearness| &nearness.nearest);
+    for document in near.iter().map(|rowid| Document::of_rowid(*rowid)).filter(|document| !known.contains(document)) {
+        // A vector may outlive its document by a moment.
+        if let Some(passage) = read(store, index, document)?.filter(|passage| admits(&request.narrowing, passage)) {
+            found.push(Gathered { passage, document: Some(document), is_answer: true });
+        }
+    }
+    found.extend(unindexed(store, index, &request.narrowing)?);
+    Ok(found)
+}
+
+fn by_words(store: &Store, index: &Index, request: &Request) -> Result<Vec<Gathered>, ToolError> {
     let mut limit = FEW;
     let mut is_doubted = false;
     loop {
         let documents = index.fulltext().candidates(&request.query, limit)?;
         let exhausted = documents.len() < limit;
         let mut found = Vec::new();
-        for rowid in documents {
-            match read(store, index, Document::of_rowid(rowid))? {
-                Some(passage) if admits(&request.narrowing, &passage) => found.push(passage),
+        for document in documents.into_iter().map(Document::of_rowid) {
+            match read(store, index, document)? {
+                Some(passage) if admits(&request.narrowing, &passage) => {
+                    found.push(Gathered { passage, document: Some(document), is_answer: true });
+                }
                 Some(_) => {}
                 // Deleted a moment ago; or a damaged page hides it, which SQLite does not always notice by itself.
                 None if !is_doubted => {
@@ -129,14 +163,13 @@ pub(super) fn collect(
         }
         let enough = found.len() >= request.limit * 4 || !request.narrowing.is_any();
         if exhausted || enough || limit >= MANY {
-            found.extend(unindexed(store, index, &request.narrowing)?);
-            return Ok(score(found, relevance));
+            return Ok(found);
         }
         limit *= 8;
     }
 }
 
-fn read(store: &Store, index: &Index, document: Document) -> Result<Option<Passage>, ToolError> {
+pub(super) fn read(store: &Store, index: &Index, document: Document) -> Result<Option<Passage>, ToolError> {
     Ok(match document {
         Document::Memory(seq) => store.rows().by_seq(seq)?.map(|row| Passage::Memory(Box::new(row))),
         Document::Chunk(id) => index.chunk(id)?.map(Passage::Chunk),
@@ -144,21 +177,14 @@ fn read(store: &Store, index: &Index, document: Document) -> Result<Option<Passa
 }
 
 /// The rows that the index does not hold yet.
-fn unindexed(store: &Store, index: &Index, narrowing: &Narrowing) -> Result<Vec<Passage>, ToolError> {
+fn unindexed(store: &Store, index: &Index, narrowing: &Narrowing) -> Result<Vec<Gathered>, ToolError> {
     let rows = store.rows().after(index.watermark(store.rows())?, SCANNED)?;
     let passages = rows.into_iter().map(|row| Passage::Memory(Box::new(row)));
-    Ok(passages.filter(|passage| admits(narrowing, passage)).collect())
+    let admitted = passages.filter(|passage| admits(narrowing, passage));
+    Ok(admitted.map(|passage| Gathered { passage, document: None, is_answer: true }).collect())
 }
 
-fn score(passages: Vec<Passage>, relevance: &Relevance<'_>) -> Vec<Candidate> {
-    let scored = passages.into_iter().map(|passage| {
-        let relevance = relevance.score(&passage.title(), passage.text());
-        Candidate { passage, relevance }
-    });
-    scored.filter(|candidate| candidate.relevance > 0.0).collect()
-}
-
-fn admits(narrowing: &Narrowing, passage: &Passage) -> bool {
+pub(super) fn admits(narrowing: &Narrowing, passage: &Passage) -> bool {
     let memory = passage.memory();
     let source = match passage {
         Passage::Memory(_) => SearchSource::Memory,

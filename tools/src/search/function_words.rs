@@ -1,9 +1,18 @@
 //! Words that ask or connect and say nothing about what is looked for, in English and Korean, as folded text.
 
+use crate::text::fold::fold;
+
 /// Whether a folded word only asks or connects.
 pub(crate) fn contains(word: &str) -> bool {
     let table = if word.is_ascii() { ENGLISH } else { KOREAN };
     table.split_whitespace().any(|listed| listed == word)
+}
+
+/// A question without such words; all of it when there are no others.
+pub(crate) fn without(question: &str) -> String {
+    let says = |word: &&str| !contains(&fold(word.trim_matches(|c: char| !c.is_alphanumeric())));
+    let left: Vec<&str> = question.split_whitespace().filter(says).collect();
+    if left.is_empty() { question.to_owned() } else { left.join(" ") }
 }
 
 const ENGLISH: &str = "
@@ -41,6 +50,13 @@ mod tests {
             assert!(words.is_sorted_by(|before, after| before < after));
             assert!(words.iter().all(|word| crate::text::fold::fold(word) == **word));
         }
+    }
+
+    #[test]
+    fn a_question_is_left_with_what_it_is_about() {
+        assert_eq!(without("What did we choose for signing users in?"), "choose signing users");
+        assert_eq!(without("로그인은 어떻게 하나요"), "로그인은");
+        assert_eq!(without("what is it?"), "what is it?");
     }
 
     #[test]

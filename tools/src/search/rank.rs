@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 
 use schema::daily_log::LONG_TERM_FILE;
-use schema::memory::MemoryType;
 use schema::moment::Moment;
 
 use super::candidate::{Candidate, Passage};
@@ -19,10 +18,6 @@ const IMPORTANCE: f32 = 0.02;
 /// What was logged today counts for more; half of it is left after [`HALF_LIFE`] days.
 const RECENT: f32 = 0.04;
 const HALF_LIFE: f32 = 30.0;
-
-/// The share of a better neighbour's relevance that rubs off on what was said around it, and how near that is in seconds.
-const NEIGHBOUR: f32 = 0.15;
-const NEAR: i64 = 120;
 
 /// Hits of one file of notes, or of one session's course, that stand before those of others.
 const PER_ORIGIN: usize = 5;
@@ -47,18 +42,15 @@ pub(super) struct Lifts {
     pub(super) curated: f32,
     pub(super) importance: f32,
     pub(super) recent: f32,
-    pub(super) neighbour: f32,
 }
 
 /// Puts candidates in order, best first; of passages that say the same the best stays.
 pub(super) fn rank(candidates: Vec<Candidate>, now: &Moment) -> Vec<Ranked> {
-    let neighbours = neighbours(&candidates);
     let mut ranked: Vec<Ranked> = candidates
         .into_iter()
-        .zip(neighbours)
-        .map(|(candidate, neighbour)| {
-            let lifts = Lifts { neighbour, ..lifts(&candidate.passage, now) };
-            let lift = lifts.curated + lifts.importance + lifts.recent + lifts.neighbour;
+        .map(|candidate| {
+            let lifts = lifts(&candidate.passage, now);
+            let lift = lifts.curated + lifts.importance + lifts.recent;
             Ranked { score: candidate.relevance * (1.0 + lift), lifts, candidate }
         })
         .collect();
@@ -92,31 +84,7 @@ fn lifts(passage: &Passage, now: &Moment) -> Lifts {
         curated: if curated { CURATED } else { 0.0 },
         importance: IMPORTANCE * (f32::from(importance) - 1.0).max(0.0),
         recent,
-        neighbour: 0.0,
     }
-}
-
-/// For each candidate what a more relevant one of the same session, captured shortly before or after, adds to it.
-fn neighbours(candidates: &[Candidate]) -> Vec<f32> {
-    let mut sessions: HashMap<&str, Vec<(i64, f32)>> = HashMap::new();
-    for candidate in candidates {
-        if let Some(memory) = session_data(&candidate.passage) {
-            sessions.entry(memory.0).or_default().push((memory.1, candidate.relevance));
-        }
-    }
-    let lift = |candidate: &Candidate| {
-        let (session, at) = session_data(&candidate.passage)?;
-        let near = sessions.get(session)?.iter().filter(|(other, _)| (other - at).abs() <= NEAR);
-        let best = near.map(|(_, relevance)| *relevance).fold(0.0, f32::max);
-        (best > candidate.relevance).then_some(NEIGHBOUR * best)
-    };
-    candidates.iter().map(|candidate| lift(candidate).unwrap_or_default()).collect()
-}
-
-fn session_data(passage: &Passage) -> Option<(&str, i64)> {
-    let memory = passage.memory()?;
-    let counts = memory.kind.is_session_data() && !memory.session_id.is_empty() && memory.kind != MemoryType::ToolUsage;
-    counts.then(|| (memory.session_id.as_str(), memory.at.unix()))
 }
 
 /// Leaves out what a better passage says already.

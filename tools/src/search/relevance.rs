@@ -41,6 +41,17 @@ pub struct Relevance<'q> {
     usual_length: f32,
 }
 
+/// What a document holds of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// How strongly each word of the query occurs, from 0 to below 1.
+    pub strengths: Vec<f32>,
+    /// The weight of the words that are neighbours in the document as in the query, from 0 to 1.
+    pub phrase: f32,
+    /// Tokens of the document.
+    pub length: u32,
+}
+
 const SATURATION: f32 = 0.7;
 const LENGTH: f32 = 0.35;
 const PHRASE: f32 = 0.35;
@@ -90,6 +101,11 @@ impl<'q> Relevance<'q> {
 
     /// The relevance of a document, from 0 to 1. A document without any of the terms has 0.
     pub fn score(&self, title: &str, body: &str) -> f32 {
+        self.score_of(&self.evidence(title, body))
+    }
+
+    /// What a document holds of the query.
+    pub fn evidence(&self, title: &str, body: &str) -> Evidence {
         let mut occurrences = vec![0.0; self.idf.len()];
         let mut seen = self.adjacency.start();
         let mut add = |hit: Hit, times: f32, offset: u32| {
@@ -101,13 +117,29 @@ impl<'q> Relevance<'q> {
         let mut length = self.matches.visit(title, |hit| add(hit, TITLE, 0));
         length += self.matches.visit(body, |hit| add(hit, 1.0, APART));
         let norm = (1.0 - LENGTH + LENGTH * length as f32 / self.usual_length).min(LONGEST);
-        let (mut sum, mut coverage) = (0.0, 0.0);
-        for (word, weight) in self.query.words().iter().zip(&self.weights) {
-            let strength = self.strength(word, &occurrences, norm);
-            sum += weight * strength;
-            coverage += if strength > 0.0 { *weight } else { 0.0 };
+        let words = self.query.words().iter();
+        Evidence {
+            strengths: words.map(|word| self.strength(word, &occurrences, norm)).collect(),
+            phrase: seen.phrase(),
+            length,
         }
-        (sum * (1.0 + PHRASE * seen.phrase() + COVERAGE * coverage)).powf(EXPONENT).min(1.0)
+    }
+
+    /// The relevance that evidence amounts to.
+    pub fn score_of(&self, evidence: &Evidence) -> f32 {
+        self.score_in_context(evidence, &evidence.strengths)
+    }
+
+    /// The same where words count as strongly as these say. Phrase and coverage are the document's own.
+    pub(crate) fn score_in_context(&self, evidence: &Evidence, strengths: &[f32]) -> f32 {
+        let sum: f32 = strengths.iter().zip(&self.weights).map(|(strength, weight)| weight * strength).sum();
+        (sum * (1.0 + PHRASE * evidence.phrase + COVERAGE * self.coverage(evidence))).powf(EXPONENT).min(1.0)
+    }
+
+    /// The weight of the words that occur, from 0 to 1.
+    pub(crate) fn coverage(&self, evidence: &Evidence) -> f32 {
+        let occurring = evidence.strengths.iter().zip(&self.weights).filter(|(strength, _)| **strength > 0.0);
+        occurring.map(|(_, weight)| weight).sum()
     }
 
     /// How strongly a word occurs, from 0 to below 1.

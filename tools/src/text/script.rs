@@ -50,3 +50,36 @@ pub(crate) fn class(c: char) -> Option<Class> {
 pub(crate) fn continues(c: char) -> bool {
     !c.is_ascii() && (matches!(c, '\u{AD}' | '\u{200C}' | '\u{200D}' | '\u{2060}') || is_combining_mark(c))
 }
+
+/// The script of most letters of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Script {
+    /// There are no letters.
+    #[default]
+    None,
+    Han,
+    Hangul,
+    /// Any other.
+    Other,
+}
+
+impl Script {
+    pub(crate) const ALL: [Self; 4] = [Self::None, Self::Han, Self::Hangul, Self::Other];
+
+    /// The script of a text, as far as its beginning tells.
+    pub(crate) fn of(text: &str) -> Self {
+        let (mut hangul, mut han, mut others) = (0, 0, 0);
+        for c in text.chars().take(2_000) {
+            match class(c) {
+                // A syllable says as much as two letters, at least.
+                Some(Class::Hangul) => hangul += 2,
+                Some(Class::Han) => han += 2,
+                Some(_) if c.is_alphabetic() => others += 1,
+                _ => {}
+            }
+        }
+        let most =
+            [(others, Self::Other), (han, Self::Han), (hangul, Self::Hangul)].into_iter().max_by_key(|(n, _)| *n);
+        most.filter(|(count, _)| *count > 0).map_or(Self::None, |(_, script)| script)
+    }
+}

@@ -61,6 +61,15 @@ fn offsets_point_into_the_original_text() {
 }
 
 #[test]
+fn the_script_of_a_text_is_that_of_most_of_its_letters() {
+    use script::Script;
+    assert_eq!(Script::of("로그인은 OAuth 디바이스 플로우로 하기로 결정"), Script::Hangul);
+    assert_eq!(Script::of("Use `검색` as the label of the search box"), Script::Other);
+    assert_eq!(Script::of("検索の結果が空になる"), Script::Han);
+    assert_eq!(Script::of("12 + 30"), Script::None);
+}
+
+#[test]
 fn encoded_data_does_no_harm() {
     let blob = "aGVsbG8Wb3JsZA".repeat(10_000);
     let tokens = analyze(&blob);

@@ -1,0 +1,123 @@
+//! Measures of a set by each leg.
+
+use std::time::Instant;
+
+use schema::settings::{Provider, Settings};
+
+use crate::set::{Group, Question, Set};
+use crate::stores::Filled;
+
+/// Questions of every other store that are asked as ones that nothing answers.
+const STRANGE: usize = 40;
+
+/// The score under which nothing is answered when nothing is said.
+const MIN_SCORE: f64 = 0.35;
+
+/// Samples of which an interval is made.
+const SAMPLES: usize = 1_000;
+
+/// How the legs are called, and who makes embeddings for each.
+const LEGS: [(&str, Provider); 2] = [("text", Provider::None), ("installed", Provider::Local)];
+
+/// What a set gave by one leg.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    pub(crate) set: String,
+    pub(crate) leg: &'static str,
+    pub(crate) questions: usize,
+    /// Recall in the first 1, 5 and 10, mean reciprocal rank and normalised gain in the first 10, from 0 to 1.
+    pub(crate) values: [Interval; 5],
+    /// The share of strange questions that got no answer, and of the others, at the default threshold.
+    pub(crate) abstained: Option<f64>,
+    pub(crate) lost: f64,
+    /// Milliseconds of a search, at the median.
+    pub(crate) milliseconds: f64,
+}
+
+pub(crate) const NAMES: [&str; 5] = ["R@1", "R@5", "R@10", "MRR", "nDCG"];
+
+/// A mean and the bounds of nineteen samples in twenty.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Interval {
+    pub(crate) mean: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+pub(crate) fn measure(set: &Set) -> Result<Vec<Measured>, String> {
+    let stores = set.groups.iter().map(|group| Filled::new(group, set.shape)).collect::<Result<Vec<_>, _>>()?;
+    LEGS.iter().map(|(leg, provider)| leg_of(set, &stores, leg, *provider)).collect()
+}
+
+fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, provider: Provider) -> Result<Measured, String> {
+    let settings = Settings { embedding_provider: provider, ..Settings::default() };
+    let (mut values, mut times): (Vec<[f64; 5]>, Vec<f64>) = Default::default();
+    let (mut lost, mut strange, mut abstained) = (0_u32, 0_u32, 0_u32);
+    for (place, (group, store)) in set.groups.iter().zip(stores).enumerate() {
+        let mut engine = store.engine(&settings)?;
+        for question in group.questions.iter().filter(|question| !question.relevant.is_empty()) {
+            let started = Instant::now();
+            let found = store.ask(&mut engine, &question.text)?;
+            times.push(started.elapsed().as_secs_f64() * 1000.0);
+            lost += u32::from(!is_answered(&found));
+            values.push(values_of(&found, question));
+        }
+        for question in strangers(&set.groups, place) {
+            strange += 1;
+            abstained += u32::from(!is_answered(&store.ask(&mut engine, &question.text)?));
+        }
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(Measured {
+        set: set.name.clone(),
+        leg,
+        questions: values.len(),
+        values: std::array::from_fn(|i| interval(&values.iter().map(|value| value[i]).collect::<Vec<_>>())),
+        abstained: (strange > 0).then(|| f64::from(abstained) / f64::from(strange)),
+        lost: f64::from(lost) / values.len().max(1) as f64,
+        milliseconds: times.get(times.len() / 2).copied().unwrap_or_default(),
+    })
+}
+
+fn is_answered(found: &[(String, f64)]) -> bool {
+    found.first().is_some_and(|(_, score)| *score >= MIN_SCORE)
+}
+
+/// Questions that nothing in a store answers: its own such ones, and some of the other stores.
+fn strangers(groups: &[Group], place: usize) -> Vec<&Question> {
+    let own = groups[place].questions.iter().filter(|question| question.relevant.is_empty());
+    let others = groups.iter().enumerate().filter(|(other, _)| *other != place);
+    own.chain(others.flat_map(|(_, group)| {
+        let step = (group.questions.len() / STRANGE).max(1);
+        group.questions.iter().step_by(step).take(STRANGE)
+    }))
+    .collect()
+}
+
+fn values_of(found: &[(String, f64)], question: &Question) -> [f64; 5] {
+    let relevant = question.relevant.len() as f64;
+    let is_relevant: Vec<bool> = found.iter().take(10).map(|(id, _)| question.relevant.contains(id)).collect();
+    let recall = |k: usize| is_relevant.iter().take(k).filter(|is| **is).count() as f64 / relevant;
+    let first = is_relevant.iter().position(|is| *is).map_or(0.0, |rank| 1.0 / (rank + 1) as f64);
+    let gain = |rank: usize| 1.0 / ((rank + 2) as f64).log2();
+    let gained: f64 = is_relevant.iter().enumerate().filter(|(_, is)| **is).map(|(rank, _)| gain(rank)).sum();
+    let most: f64 = (0..question.relevant.len().min(10)).map(gain).sum();
+    [recall(1), recall(5), recall(10), first, gained / most]
+}
+
+/// The mean, and between which values it lies when questions are drawn again and again from those that were asked.
+fn interval(values: &[f64]) -> Interval {
+    let count = values.len().max(1);
+    let mean = values.iter().sum::<f64>() / count as f64;
+    // A generator of its own, so that the same measurement prints the same bounds.
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % count
+    };
+    let mut means: Vec<f64> = (0..SAMPLES)
+        .map(|_| (0..count).map(|_| values.get(draw()).copied().unwrap_or_default()).sum::<f64>() / count as f64)
+        .collect();
+    means.sort_by(f64::total_cmp);
+    Interval { mean, low: means[SAMPLES / 40], high: means[SAMPLES - 1 - SAMPLES / 40] }
+}

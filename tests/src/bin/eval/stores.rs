@@ -1,0 +1,143 @@
+//! A group of an evaluation set as a store on disk, filled the way that memories come in.
+
+use std::collections::HashMap;
+use std::fs;
+
+use schema::capture::{Captured, Destination, Draft, capture};
+use schema::database::Patience;
+use schema::memory::{Attributes, MemoryType};
+use schema::moment::Moment;
+use schema::screen::Screen;
+use schema::settings::Settings;
+use schema::store::Store;
+use schema::tool::{HitSource, SearchInput, SearchOutput};
+use tempfile::TempDir;
+use tools::engine::Engine;
+
+use crate::set::{Document, Group, Shape};
+
+/// Hits that are looked at.
+const DEPTH: i64 = 50;
+
+/// Seconds between two turns of a session.
+const TURN: i64 = 20;
+
+/// A filled store.
+#[derive(Debug)]
+pub(crate) struct Filled {
+    project: TempDir,
+    /// The document of each memory's id and of each note's path.
+    documents: HashMap<String, String>,
+}
+
+impl Filled {
+    pub(crate) fn new(group: &Group, shape: Shape) -> Result<Self, String> {
+        let project = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let mut filled = Self { project, documents: HashMap::new() };
+        match shape {
+            Shape::Notes => filled.write_notes(&group.documents)?,
+            Shape::Turns | Shape::Conclusions => filled.capture_all(&group.documents, shape)?,
+        }
+        Ok(filled)
+    }
+
+    /// The engine on the store, with everything indexed that it would index by itself.
+    pub(crate) fn engine(&self, settings: &Settings) -> Result<Engine, String> {
+        let mut engine = Engine::open_with(self.project.path(), None, settings).map_err(|error| error.to_string())?;
+        engine.refresh().map_err(|error| error.to_string())?;
+        while engine.embed_some().map_err(|error| error.to_string())?.is_more {}
+        Ok(engine)
+    }
+
+    fn write_notes(&mut self, documents: &[Document]) -> Result<(), String> {
+        let store = Store::open(self.project.path(), Patience::Server).map_err(|error| error.to_string())?;
+        for (i, document) in documents.iter().enumerate() {
+            let name = format!("notes/{i}.md");
+            let path = store.layout().file(&name);
+            let heading = document.date.as_ref().map(|date| format!("# {date}\n\n")).unwrap_or_default();
+            let parent = path.parent().ok_or("a note lies in a folder")?;
+            fs::create_dir_all(parent)
+                .and_then(|()| fs::write(&path, format!("{heading}{}\n", document.text)))
+                .map_err(|error| error.to_string())?;
+            self.documents.insert(format!(".jikime/memory/{name}"), document.id.clone());
+        }
+        Ok(())
+    }
+
+    fn capture_all(&mut self, documents: &[Document], shape: Shape) -> Result<(), String> {
+        let mut store = Store::open(self.project.path(), Patience::Server).map_err(|error| error.to_string())?;
+        let first_speaker = documents.first().map(|document| speaker(&document.text).to_owned());
+        let mut session = None;
+        let mut turn = 0;
+        for (i, document) in documents.iter().enumerate() {
+            turn = if document.session == session { turn + 1 } else { 0 };
+            session.clone_from(&document.session);
+            let kind = match shape {
+                Shape::Turns if Some(speaker(&document.text)) == first_speaker.as_deref() => MemoryType::UserPrompt,
+                Shape::Turns => MemoryType::AssistantResponse,
+                _ => MemoryType::Learning,
+            };
+            let start = document.date.as_deref().and_then(moment).unwrap_or(YESTERDAY + i as i64 * 61);
+            let draft = Draft {
+                session_id: document.session.as_ref().map(|session| format!("session-{session}")).unwrap_or_default(),
+                kind,
+                content: document.text.clone(),
+                at: Moment::from_unix(start + turn * TURN, Some(0)).ok_or("a moment")?,
+                attributes: Attributes::default(),
+                destination: Destination::DailyLog,
+            };
+            match capture(&mut store, draft, &Screen::default()).map_err(|error| error.to_string())? {
+                Some(Captured::Saved { id, .. }) => {
+                    self.documents.insert(id.to_string(), document.id.clone());
+                }
+                // The first of two equal documents stands for both.
+                Some(Captured::Duplicate(_) | Captured::Forgotten) | None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What a question finds: the scores of documents, best first, each once, whatever its score.
+    pub(crate) fn ask(&self, engine: &mut Engine, question: &str) -> Result<Vec<(String, f64)>, String> {
+        let input = SearchInput {
+            query: question.to_owned(),
+            max_results: Some(DEPTH),
+            min_score: Some(0.0),
+            max_tokens: Some(1_000_000),
+            ..SearchInput::default()
+        };
+        let SearchOutput { results, .. } = engine.search(&input).map_err(|error| error.to_string())?;
+        let mut found: Vec<(String, f64)> = Vec::new();
+        for hit in results {
+            let key = if hit.source == HitSource::Memory { &hit.id } else { &hit.path };
+            if let Some(document) = self.documents.get(key)
+                && found.iter().all(|(known, _)| known != document)
+            {
+                found.push((document.clone(), hit.score));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// When documents without a date were remembered.
+const YESTERDAY: i64 = 1_767_225_600;
+
+/// Who says a turn that begins with a name.
+fn speaker(text: &str) -> &str {
+    text.split_once(": ").map_or("", |(name, _)| name)
+}
+
+/// A date such as `1:56 pm on 8 May, 2023` in seconds since 1970.
+fn moment(text: &str) -> Option<i64> {
+    let (time, date) = text.split_once(" on ")?;
+    let (clock, half) = time.trim().split_once(' ')?;
+    let (hour, minute) = clock.split_once(':')?;
+    let hour = hour.parse::<u32>().ok()? % 12 + if half.eq_ignore_ascii_case("pm") { 12 } else { 0 };
+    let mut words = date.split([' ', ',']).filter(|word| !word.is_empty());
+    let (day, month, year) = (words.next()?.parse::<u32>().ok()?, words.next()?, words.next()?);
+    let month = 1 + MONTHS.iter().position(|name| month.to_lowercase().starts_with(name))?;
+    Moment::parse_rfc3339(&format!("{year}-{month:02}-{day:02}T{hour:02}:{minute}:00Z")).map(|at| at.unix())
+}
+
+const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];

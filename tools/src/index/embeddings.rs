@@ -1,0 +1,322 @@
+//! Vectors of documents: which wait for one, making them in batches, and bringing those in memory up to date.
+//!
+//! Every batch is a step of its own: what is done stays done when the process ends in between.
+
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use schema::daily_log::LogKind;
+use schema::memory::{Memory, MemoryType};
+use schema::moment::Moment;
+use schema::store::Rows;
+use sha2::{Digest, Sha256};
+
+use super::vectors::Mark;
+use super::{Document, Index, IndexLock, Vectors};
+use crate::embed::{Embedder, Identity, Vector, WorkPlace, half};
+use crate::error::ToolError;
+use crate::text::script::Script;
+
+/// How many documents have a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Coverage {
+    pub documents: u64,
+    pub with_vector: u64,
+    /// Those that the model has nothing to say about.
+    pub without: u64,
+    pub waiting: u64,
+}
+
+/// What a batch did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Worked {
+    pub embedded: usize,
+    /// Whether documents still wait.
+    pub is_more: bool,
+}
+
+impl Index {
+    /// Makes the vectors of this model those that are used. When others were, every document waits for a new one.
+    pub fn use_model(&mut self, identity: Option<&Identity>, _lock: &IndexLock) -> Result<(), ToolError> {
+        let wanted = identity.map(|identity| self.model_id(identity)).transpose()?.unwrap_or_default();
+        if self.current_model()? == wanted {
+            return Ok(());
+        }
+        let transaction = self.db.savepoint()?;
+        transaction.execute_batch(
+            "DELETE FROM embeddings; DELETE FROM unvectored; INSERT INTO unvectored (document) VALUES (NULL);
+             INSERT OR IGNORE INTO unembedded SELECT id FROM fulltext_docsize;",
+        )?;
+        transaction.execute("UPDATE progress SET model = ?1", [wanted])?;
+        transaction.commit()?;
+        Ok(())
+    }
+
+    /// Whether the vectors in use are those of this model.
+    pub fn uses(&self, identity: &Identity) -> Result<bool, ToolError> {
+        Ok(self.current_model()? != 0 && self.known_model(identity)? == Some(self.current_model()?))
+    }
+
+    /// Gives vectors to at most `limit` of the documents that wait, the newest first. `clean` takes out what must not be told.
+    pub fn embed_waiting(
+        &mut self,
+        rows: Rows<'_>,
+        embedder: &dyn Embedder,
+        clean: &dyn Fn(&str) -> String,
+        limit: usize,
+        _lock: &IndexLock,
+    ) -> Result<Worked, ToolError> {
+        let model = self.model_id(embedder.identity())?;
+        let waiting = self.waiting(limit)?;
+        let mut known: Vec<(i64, i64, Script)> = Vec::new();
+        let mut new: Vec<(i64, [u8; 32], String)> = Vec::new();
+        let mut gone: Vec<i64> = Vec::new();
+        for document in &waiting {
+            let Some(text) = self.text_to_embed(rows, *document, embedder.place())? else {
+                gone.push(*document);
+                continue;
+            };
+            let text = clean(&text);
+            let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+            match self.cached(&hash, model)? {
+                Some(embedding) => known.push((*document, embedding, Script::of(&text))),
+                None => new.push((*document, hash, text)),
+            }
+        }
+        let texts: Vec<&str> = new.iter().map(|(_, _, text)| text.as_str()).collect();
+        let made = if texts.is_empty() { Vec::new() } else { embedder.embed_documents(&texts)? };
+        if made.len() != texts.len() {
+            let (made, asked) = (made.len(), texts.len());
+            return Err(ToolError::Unavailable(format!("{made} vectors came for {asked} texts")));
+        }
+        let dims = embedder.identity().dims;
+        let transaction = self.db.savepoint()?;
+        for ((document, hash, text), vector) in new.iter().zip(&made) {
+            let id = keep(&transaction, hash, model, &usable(vector, dims))?;
+            known.push((*document, id, Script::of(text)));
+        }
+        for (document, embedding, script) in &known {
+            let sql = "INSERT OR REPLACE INTO embeddings (document, embedding, script) VALUES (?1, ?2, ?3)";
+            transaction.prepare_cached(sql)?.execute(params![document, embedding, *script as i64])?;
+        }
+        for document in known.iter().map(|(document, _, _)| document).chain(&gone) {
+            transaction.prepare_cached("DELETE FROM unembedded WHERE document = ?1")?.execute([document])?;
+        }
+        transaction.commit()?;
+        Ok(Worked { embedded: known.len(), is_more: waiting.len() == limit })
+    }
+
+    /// How many documents have a vector, and how many wait for one.
+    pub fn coverage(&self) -> Result<Coverage, ToolError> {
+        let count = |sql: &str| self.db.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
+        let without =
+            "SELECT count(*) FROM embedding_cache JOIN embeddings ON embeddings.embedding = embedding_cache.id
+             WHERE embedding_cache.embedding IS NULL";
+        let without = count(without)?;
+        Ok(Coverage {
+            documents: count("SELECT count(*) FROM fulltext_docsize")?,
+            with_vector: count("SELECT count(*) FROM embeddings")?.saturating_sub(without),
+            without,
+            waiting: count("SELECT count(*) FROM unembedded")?,
+        })
+    }
+
+    /// Whether any document waits for a vector.
+    pub fn is_anything_waiting(&self) -> Result<bool, ToolError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM unembedded)";
+        Ok(self.db.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+    }
+
+    /// The vectors of a model, up to date; `None` when those in use are of another.
+    pub fn vectors(&mut self, identity: &Identity) -> Result<Option<Arc<Vectors>>, ToolError> {
+        if !self.uses(identity)? {
+            self.vectors = None;
+            return Ok(None);
+        }
+        let model = self.current_model()?;
+        let current = self.vectors.take().and_then(Arc::into_inner).filter(|vectors| vectors.mark.model == model);
+        let known = match current {
+            Some(vectors) => self.without_removed(vectors)?,
+            None => None,
+        };
+        let mut vectors = match known {
+            Some(vectors) => vectors,
+            None => {
+                let last_removed = self.last_removed()?;
+                Vectors::new(identity.dims, Mark { model, last_seq: 0, last_removed })
+            }
+        };
+        self.add_new(&mut vectors, identity.dims)?;
+        Ok(Some(Arc::clone(self.vectors.insert(Arc::new(vectors)))))
+    }
+
+    /// The vectors without those of removed documents, or `None` when all have to be read again.
+    fn without_removed(&self, mut vectors: Vectors) -> Result<Option<Vectors>, ToolError> {
+        let sql = "SELECT n, document FROM unvectored WHERE n > ?1 ORDER BY n";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let removed = statement.query_map([vectors.mark.last_removed], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        for change in removed {
+            let (n, document): (i64, Option<i64>) = change?;
+            let Some(document) = document else { return Ok(None) };
+            vectors.remove(document);
+            vectors.mark.last_removed = n;
+        }
+        Ok(Some(vectors))
+    }
+
+    fn add_new(&self, vectors: &mut Vectors, dims: usize) -> Result<(), ToolError> {
+        let sql = "SELECT embeddings.seq, document, embedding_cache.embedding, script FROM embeddings
+             JOIN embedding_cache ON embedding_cache.id = embeddings.embedding WHERE embeddings.seq > ?1
+             ORDER BY embeddings.seq";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([vectors.mark.last_seq])?;
+        let mut vector = Vec::with_capacity(dims);
+        while let Some(row) = rows.next()? {
+            vectors.mark.last_seq = row.get(0)?;
+            let document: i64 = row.get(1)?;
+            // A vector of another length says nothing; it is as if there were none.
+            match row.get_ref(2)?.as_blob_or_null().ok().flatten().filter(|blob| blob.len() == dims * 2) {
+                Some(blob) => {
+                    vector.clear();
+                    vector.extend(blob.chunks_exact(2).map(|pair| half::read(u16::from_le_bytes([pair[0], pair[1]]))));
+                    let script = row.get::<_, u8>(3)?;
+                    vectors.set(document, &vector, Script::ALL.get(usize::from(script)).copied().unwrap_or_default());
+                }
+                None => vectors.remove(document),
+            }
+        }
+        Ok(())
+    }
+
+    /// The full vector of a document.
+    pub fn vector(&self, document: i64) -> Result<Vector, ToolError> {
+        let sql = "SELECT embedding_cache.embedding FROM embeddings
+             JOIN embedding_cache ON embedding_cache.id = embeddings.embedding WHERE document = ?1";
+        let blob: Option<Option<Vec<u8>>> =
+            self.db.prepare_cached(sql)?.query_row([document], |row| row.get(0)).optional()?;
+        Ok(blob
+            .flatten()
+            .map(|blob| blob.chunks_exact(2).map(|pair| half::read(u16::from_le_bytes([pair[0], pair[1]]))).collect()))
+    }
+
+    fn last_removed(&self) -> Result<i64, ToolError> {
+        Ok(self.db.query_row("SELECT coalesce(max(n), 0) FROM unvectored", [], |row| row.get(0))?)
+    }
+
+    fn waiting(&self, limit: usize) -> Result<Vec<i64>, ToolError> {
+        let sql = "SELECT document FROM unembedded ORDER BY document DESC LIMIT ?1";
+        let mut statement = self.db.prepare_cached(sql)?;
+        Ok(statement.query_map([limit as i64], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+    }
+
+    fn current_model(&self) -> Result<i64, ToolError> {
+        Ok(self.db.prepare_cached("SELECT model FROM progress")?.query_row([], |row| row.get(0))?)
+    }
+
+    fn known_model(&self, identity: &Identity) -> Result<Option<i64>, ToolError> {
+        let sql = "SELECT id FROM models WHERE provider = ?1 AND model = ?2 AND dims = ?3";
+        let values = params![identity.provider, identity.model, identity.dims as i64];
+        Ok(self.db.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?)
+    }
+
+    fn model_id(&self, identity: &Identity) -> Result<i64, ToolError> {
+        if let Some(id) = self.known_model(identity)? {
+            return Ok(id);
+        }
+        let sql = "INSERT INTO models (provider, model, dims) VALUES (?1, ?2, ?3)";
+        let values = params![identity.provider, identity.model, identity.dims as i64];
+        Ok(self.db.prepare_cached(sql)?.insert(values)?)
+    }
+
+    fn cached(&self, hash: &[u8; 32], model: i64) -> Result<Option<i64>, ToolError> {
+        let sql = "SELECT id FROM embedding_cache WHERE hash = ?1 AND model = ?2";
+        Ok(self.db.prepare_cached(sql)?.query_row(params![hash, model], |row| row.get(0)).optional()?)
+    }
+
+    /// What is embedded of a document: its text, and what it needs to be understood alone. `None` when it is gone.
+    fn text_to_embed(&self, rows: Rows<'_>, document: i64, place: WorkPlace) -> Result<Option<String>, ToolError> {
+        Ok(match Document::of_rowid(document) {
+            Document::Memory(seq) => match rows.by_seq(seq)? {
+                Some(row) => Some(of_memory(&row.memory, question(rows, &row.memory)?.as_deref(), place)),
+                None => None,
+            },
+            Document::Chunk(id) => self.chunk(id)?.map(|chunk| {
+                let day = match (LogKind::of(&chunk.path), place) {
+                    (Some(LogKind::Daily(day)), WorkPlace::Elsewhere) => format!("{day} "),
+                    _ => String::new(),
+                };
+                format!("{day}{}\n{}", chunk.heading, chunk.text)
+            }),
+        })
+    }
+}
+
+/// Characters of a question that go with its answer.
+const QUESTION: usize = 300;
+
+/// What an answer answers: the prompt before it.
+fn question(rows: Rows<'_>, memory: &Memory) -> Result<Option<String>, ToolError> {
+    if memory.kind != MemoryType::AssistantResponse || memory.session_id.is_empty() {
+        return Ok(None);
+    }
+    let before = rows.prompt_before(&memory.session_id, &memory.at)?;
+    Ok(before.map(|text| text.chars().take(QUESTION).collect()))
+}
+
+/// Date and type say something to a model that reads sentences; one that adds up words would only add them to everything.
+fn of_memory(memory: &Memory, question: Option<&str>, place: WorkPlace) -> String {
+    let question = question.map(|question| format!("{question}\n")).unwrap_or_default();
+    match place {
+        WorkPlace::Here => format!("{question}{}", memory.content),
+        WorkPlace::Elsewhere => {
+            format!("{} {}: {question}{}", memory.at.date(), memory.kind.label(), memory.content)
+        }
+    }
+}
+
+/// A vector that may be kept: as long as promised, and of numbers.
+fn usable(vector: &Vector, dims: usize) -> Vector {
+    vector.as_ref().filter(|vector| vector.len() == dims && vector.iter().all(|value| value.is_finite())).cloned()
+}
+
+fn keep(db: &Connection, hash: &[u8; 32], model: i64, vector: &Vector) -> rusqlite::Result<i64> {
+    let blob: Option<Vec<u8>> =
+        vector.as_ref().map(|vector| vector.iter().flat_map(|value| half::write(*value).to_le_bytes()).collect());
+    // Two documents of one batch may say the same.
+    let sql = "INSERT INTO embedding_cache (hash, model, embedding, created_at) VALUES (?1, ?2, ?3, ?4)
+         ON CONFLICT (hash, model) DO UPDATE SET embedding = excluded.embedding RETURNING id";
+    db.prepare_cached(sql)?.query_row(params![hash, model, blob, Moment::now().utc()], |row| row.get(0))
+}
+
+/// Takes what somebody was paid for into an index made anew; what this machine made is quicker made again.
+pub(super) fn carry_over(old: &Connection, new: &Connection) -> rusqlite::Result<()> {
+    let transaction = new.unchecked_transaction()?;
+    let mut statement = old.prepare(
+        "SELECT provider, models.model, dims, hash, embedding, created_at FROM embedding_cache
+         JOIN models ON models.id = embedding_cache.model WHERE provider <> 'local'",
+    )?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let model = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?);
+        transaction
+            .prepare_cached("INSERT OR IGNORE INTO models (provider, model, dims) VALUES (?1, ?2, ?3)")?
+            .execute(params![model.0, model.1, model.2])?;
+        transaction
+            .prepare_cached(
+                "INSERT OR IGNORE INTO embedding_cache (hash, model, embedding, created_at)
+                 SELECT ?4, id, ?5, ?6 FROM models WHERE provider = ?1 AND model = ?2 AND dims = ?3",
+            )?
+            .execute(params![
+                model.0,
+                model.1,
+                model.2,
+                row.get::<_, Vec<u8>>(3)?,
+                row.get::<_, Option<Vec<u8>>>(4)?,
+                row.get::<_, String>(5)?
+            ])?;
+    }
+    transaction.commit()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Embedding as work: what waits, what is done once, and what becomes of it when models change and documents go.
+
+use std::cell::Cell;
+
+use schema::capture::{Destination, Draft, capture};
+use schema::database::Patience;
+use schema::memory::Attributes;
+use schema::screen::Screen;
+use schema::store::Store;
+use tempfile::TempDir;
+
+use super::*;
+use crate::embed::EmbedError;
+use crate::index::Urgency;
+
+/// Counts texts, and makes vectors of their length and their first letter; none for texts with a snowman.
+#[derive(Debug)]
+struct Counting {
+    identity: Identity,
+    texts: Cell<usize>,
+}
+
+impl Counting {
+    fn new(model: &str) -> Self {
+        let identity = Identity { provider: "test".to_owned(), model: model.to_owned(), dims: 2 };
+        Self { identity, texts: Cell::new(0) }
+    }
+}
+
+impl Embedder for Counting {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn place(&self) -> WorkPlace {
+        WorkPlace::Here
+    }
+
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        self.texts.set(self.texts.get() + texts.len());
+        texts.iter().map(|text| self.embed_query(text)).collect()
+    }
+
+    fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
+        let angle = text.len() as f32;
+        Ok((!text.contains('☃')).then(|| vec![angle.cos(), angle.sin()]))
+    }
+}
+
+struct Bench {
+    _project: TempDir,
+    store: Store,
+    index: Index,
+}
+
+impl Bench {
+    fn new(contents: &[&str]) -> Self {
+        let project = tempfile::tempdir().unwrap();
+        let store = Store::open(project.path(), Patience::Server).unwrap();
+        let index = Index::open(&store).unwrap();
+        let mut bench = Self { _project: project, store, index };
+        contents.iter().for_each(|content| bench.remember(content));
+        bench
+    }
+
+    fn remember(&mut self, content: &str) {
+        let draft = Draft {
+            session_id: "s".to_owned(),
+            kind: MemoryType::Learning,
+            content: content.to_owned(),
+            at: Moment::now(),
+            attributes: Attributes::default(),
+            destination: Destination::DailyLog,
+        };
+        capture(&mut self.store, draft, &Screen::default()).unwrap();
+        let lock = self.index.lock(Urgency::Patient).unwrap().unwrap();
+        self.index.take_in_memories(self.store.rows(), &lock).unwrap();
+    }
+
+    fn embed(&mut self, embedder: &Counting, limit: usize) -> Worked {
+        let lock = self.index.lock(Urgency::Patient).unwrap().unwrap();
+        self.index.use_model(Some(&embedder.identity), &lock).unwrap();
+        self.index.embed_waiting(self.store.rows(), embedder, &str::to_owned, limit, &lock).unwrap()
+    }
+
+    fn vectors(&mut self, embedder: &Counting) -> usize {
+        self.index.vectors(&embedder.identity).unwrap().map_or(0, |vectors| vectors.len())
+    }
+}
+
+#[test]
+fn work_goes_on_where_it_was_left() {
+    let mut bench = Bench::new(&["first", "second one", "a third"]);
+    let model = Counting::new("a");
+    assert_eq!(bench.embed(&model, 2), Worked { embedded: 2, is_more: true });
+    assert_eq!(bench.index.coverage().unwrap(), Coverage { documents: 3, with_vector: 2, without: 0, waiting: 1 });
+    assert_eq!(bench.vectors(&model), 2);
+    assert_eq!(bench.embed(&model, 2), Worked { embedded: 1, is_more: false });
+    assert_eq!((bench.vectors(&model), model.texts.get()), (3, 3));
+    assert!(!bench.index.is_anything_waiting().unwrap());
+}
+
+#[test]
+fn another_model_starts_over_and_the_first_is_taken_from_the_cache() {
+    let mut bench = Bench::new(&["first", "second one"]);
+    let (a, b) = (Counting::new("a"), Counting::new("b"));
+    bench.embed(&a, 10);
+    assert_eq!(bench.vectors(&b), 0);
+    bench.embed(&b, 10);
+    assert_eq!((bench.vectors(&a), bench.vectors(&b)), (0, 2));
+    bench.embed(&a, 10);
+    assert_eq!((bench.vectors(&a), a.texts.get(), b.texts.get()), (2, 2, 2));
+}
+
+#[test]
+fn a_text_without_a_vector_waits_no_longer_and_is_counted() {
+    let mut bench = Bench::new(&["☃ of another script", "second one"]);
+    let model = Counting::new("a");
+    bench.embed(&model, 10);
+    assert_eq!(bench.index.coverage().unwrap(), Coverage { documents: 2, with_vector: 1, without: 1, waiting: 0 });
+    assert_eq!(bench.vectors(&model), 1);
+}
+
+#[test]
+fn what_is_forgotten_loses_its_vector_and_what_is_new_gets_one() {
+    let mut bench = Bench::new(&["first", "second one"]);
+    let model = Counting::new("a");
+    bench.embed(&model, 10);
+    assert_eq!(bench.vectors(&model), 2);
+    let id = bench.store.rows().after(-1, 1).unwrap()[0].memory.id.clone();
+    schema::forget::forget(&mut bench.store, &id).unwrap();
+    bench.remember("a third");
+    assert_eq!(bench.vectors(&model), 1);
+    bench.embed(&model, 10);
+    assert_eq!((bench.vectors(&model), model.texts.get()), (2, 3));
+}
+
+#[test]
+fn a_vector_of_another_length_in_the_store_is_as_good_as_none() {
+    let mut bench = Bench::new(&["first", "second one"]);
+    let model = Counting::new("a");
+    bench.embed(&model, 10);
+    bench.index.db.execute("UPDATE embedding_cache SET embedding = x'00' WHERE id = 1", []).unwrap();
+    assert_eq!(bench.vectors(&model), 1);
+}
+
+#[test]
+fn an_index_made_anew_takes_over_what_was_embedded_elsewhere() {
+    let mut bench = Bench::new(&["first", "second one"]);
+    let model = Counting::new("a");
+    bench.embed(&model, 10);
+    let lock = bench.index.lock(Urgency::Patient).unwrap().unwrap();
+    let rows = bench.store.rows();
+    bench.index.refill(&lock, |index| index.take_in_memories(rows, &lock)).unwrap();
+    drop(lock);
+    assert_eq!(bench.vectors(&model), 0);
+    bench.embed(&model, 10);
+    assert_eq!((bench.vectors(&model), model.texts.get()), (2, 2));
+}

@@ -1,0 +1,159 @@
+//! Dates in questions: the days and months that are asked about, and how well a passage's day fits them.
+
+use chrono::{Datelike, NaiveDate};
+
+/// Days after a day during which it is still talked about.
+const TALKED_ABOUT: i64 = 10;
+
+/// A day, a month or a year that a question names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Asked {
+    year: Option<i32>,
+    month: u32,
+    day: Option<u32>,
+}
+
+/// The dates of a question.
+pub(super) fn dates(question: &str) -> Vec<Asked> {
+    let words = words(question);
+    let mut found = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let number = |place: Option<usize>| place.and_then(|place| words.get(place)).and_then(|word| ordinal(word));
+        if let Some(asked) = iso(word) {
+            found.push(asked);
+        } else if let Some(month) = month(word) {
+            let (before, behind) = (number(at.checked_sub(1)), number(Some(at + 1)));
+            let of = number(at.checked_sub(2)).filter(|_| at > 1 && words[at - 1] == "of");
+            let day = before.or(of).or(behind).filter(|day| (1..=31).contains(day));
+            let year = [at + 1, at + 2].into_iter().find_map(|place| number(Some(place)).filter(|year| is_year(*year)));
+            // `may` and `march` are also verbs.
+            let is_verb = matches!(word.as_str(), "may" | "march") && day.is_none() && year.is_none();
+            let is_named = at > 0 && matches!(words[at - 1].as_str(), "in" | "of" | "since" | "by" | "during" | "last");
+            if !is_verb || is_named {
+                found.push(Asked { year: year.map(|year| year as i32), month, day });
+            }
+        } else if let Some(month) = counted(word, "월").filter(|month| (1..=12).contains(month)) {
+            let year = at.checked_sub(1).and_then(|before| counted(&words[before], "년"));
+            let day = words.get(at + 1).and_then(|next| counted(next, "일"));
+            found.push(Asked { year: year.map(|year| year as i32), month, day });
+        }
+    }
+    found
+}
+
+/// How well a passage of this day fits the dates, from 0 to 1.
+pub(super) fn fit(asked: &[Asked], day: NaiveDate) -> f32 {
+    asked.iter().map(|asked| asked.fit(day)).fold(0.0, f32::max)
+}
+
+impl Asked {
+    fn fit(&self, day: NaiveDate) -> f32 {
+        let year = self.year.unwrap_or(day.year());
+        match self.day {
+            Some(of_month) => {
+                let Some(asked) = NaiveDate::from_ymd_opt(year, self.month, of_month) else { return 0.0 };
+                match (day - asked).num_days() {
+                    -1..=1 => 1.0,
+                    2..=TALKED_ABOUT => 0.5,
+                    _ => 0.0,
+                }
+            }
+            None if day.year() == year && day.month() == self.month => 1.0,
+            // What happened at the end of a month is told at the beginning of the next.
+            None => {
+                let next = if self.month == 12 { (year + 1, 1) } else { (year, self.month + 1) };
+                if (day.year(), day.month()) == next && day.day() <= 7 { 0.4 } else { 0.0 }
+            }
+        }
+    }
+}
+
+/// The first whole day that a text names.
+pub(super) fn day_of(text: &str) -> Option<NaiveDate> {
+    dates(text).into_iter().find_map(|named| NaiveDate::from_ymd_opt(named.year?, named.month, named.day?))
+}
+
+fn words(text: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '-';
+    text.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+}
+
+/// `2026-01-28` or `2026-01`.
+fn iso(word: &str) -> Option<Asked> {
+    let mut parts = word.split('-');
+    let year: u32 = parts.next().filter(|year| year.len() == 4)?.parse().ok()?;
+    let month: u32 = parts.next()?.parse().ok().filter(|month| (1..=12).contains(month))?;
+    let day = parts.next().and_then(|day| day.parse().ok());
+    is_year(year).then_some(Asked { year: Some(year as i32), month, day })
+}
+
+/// `8`, `8th` or a year.
+fn ordinal(word: &str) -> Option<u32> {
+    let digits = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
+    digits.parse().ok()
+}
+
+/// A number with what it counts, and perhaps a particle: `6월`, `6월에`.
+fn counted(word: &str, unit: &str) -> Option<u32> {
+    let (number, _) = word.split_once(unit)?;
+    number.parse().ok()
+}
+
+fn is_year(number: u32) -> bool {
+    (1900..=2100).contains(&number)
+}
+
+fn month(word: &str) -> Option<u32> {
+    let place = MONTHS.iter().position(|month| *month == word || (word.len() == 3 && month.starts_with(word)))?;
+    u32::try_from(place + 1).ok()
+}
+
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::day("What was decided on 3 June, 2023?", &[(Some(2023), 6, Some(3))])]
+    #[case::american("on June 3rd, 2023", &[(Some(2023), 6, Some(3))])]
+    #[case::of("the 3rd of June", &[(None, 6, Some(3))])]
+    #[case::month("in August 2023", &[(Some(2023), 8, None)])]
+    #[case::bare_month("in May", &[(None, 5, None)])]
+    #[case::a_verb("may we march on", &[])]
+    #[case::iso("log of 2026-01-28", &[(Some(2026), 1, Some(28))])]
+    #[case::korean("2026년 6월 3일에 뭘 결정했지", &[(Some(2026), 6, Some(3))])]
+    #[case::korean_month("6월에 배포한 것", &[(None, 6, None)])]
+    #[case::none("version 3 of the parser", &[])]
+    fn questions_name_dates(#[case] question: &str, #[case] expected: &[(Option<i32>, u32, Option<u32>)]) {
+        let expected: Vec<Asked> =
+            expected.iter().map(|(year, month, day)| Asked { year: *year, month: *month, day: *day }).collect();
+        assert_eq!(dates(question), expected);
+    }
+
+    #[rstest]
+    #[case::that_day("on 3 June 2023", "2023-06-03", 1.0)]
+    #[case::soon_after("on 3 June 2023", "2023-06-10", 0.5)]
+    #[case::long_after("on 3 June 2023", "2023-06-20", 0.0)]
+    #[case::another_year("on 3 June 2023", "2024-06-03", 0.0)]
+    #[case::that_month("in June", "2026-06-20", 1.0)]
+    #[case::the_next("in December 2025", "2026-01-03", 0.4)]
+    fn days_fit(#[case] question: &str, #[case] day: NaiveDate, #[case] expected: f32) {
+        assert_eq!(fit(&dates(question), day), expected);
+    }
+}

@@ -1,0 +1,348 @@
+//! Fusion: one relevance from what words, kindred words and vectors say of a passage in its context.
+//!
+//! Each leg goes from 0 to 1 and means the same in every store; none ever lowers what another found. docs/retrieval.md has the
+//! measurements that the constants are from.
+
+use std::collections::{HashMap, HashSet};
+
+use schema::settings::Weights;
+use schema::store::Store;
+
+use super::candidate::{Candidate, Gathered, Passage, admits, read};
+use super::context::{Place, in_context};
+use super::dates::{self, Asked};
+use super::function_words;
+use super::kin::{self, Kin};
+use super::manner::{self, UTTERANCE};
+use super::near::Nearness;
+use super::relevance::{Evidence, Relevance};
+use super::request::Narrowing;
+use super::{Means, Scoring};
+use crate::error::ToolError;
+use crate::index::{Document, Index};
+use crate::text::script::Script;
+
+/// Passages in which kindred words are looked for: the best by words, and the nearest.
+const CLOSELY: usize = 100;
+const CLOSELY_NEAR: usize = 50;
+
+/// Passages whose neighbours are looked up.
+const WITH_NEIGHBOURS: usize = 40;
+
+/// What a passage loses for being so short that it says little, at most.
+const SHORT: f32 = 0.15;
+/// Tokens from which on a passage is not short.
+const ENOUGH: f32 = 60.0;
+/// What an utterance that only asks loses.
+const ASKS: f32 = 0.065;
+/// What an utterance gains that tells a time when one is asked for, and one said by somebody whom the question names.
+const TELLS_TIME: f32 = 0.08;
+const SAID_BY: f32 = 0.07;
+/// What a passage gains for being of a day that the question names.
+const OF_THE_DAY: f32 = 0.3;
+
+/// The share of the relevance of words that stays whatever else is told.
+const WORDS_ALONE: f32 = 0.6;
+
+/// The fused relevance that stands for the default threshold of a score.
+const AT_THRESHOLD: f32 = 0.40;
+const THRESHOLD: f32 = 0.35;
+
+/// How many deviations nearer than usual a text in another script has to be, and what more of them are worth. There, words and
+/// signs tell nothing.
+const FOREIGN: f32 = 3.5;
+const FOREIGN_SLOPE: f32 = 0.09;
+const FOREIGN_MOST: f32 = 0.8;
+/// The share of a question that unrelated texts in another script seem to say, in 99 of 100 cases, and what more of it is worth.
+const FOREIGN_SHARE: f32 = 0.19;
+const FOREIGN_SHARE_SLOPE: f32 = 1.5;
+
+/// How a relevance came about.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Reasons {
+    /// What the passage itself says, by each leg.
+    pub(super) words: f32,
+    pub(super) kin: Option<f32>,
+    pub(super) vector: Option<f32>,
+    /// What its context added to words and kindred words, and what signs such as dates changed.
+    pub(super) context: f32,
+    pub(super) signs: f32,
+}
+
+/// The legs of one search, and what its question asks for.
+#[derive(Debug)]
+pub(super) struct Legs<'a> {
+    narrowing: &'a Narrowing,
+    relevance: &'a Relevance<'a>,
+    kin: Option<Kin<'a>>,
+    nearness: Option<&'a Nearness>,
+    weights: Weights,
+    scoring: Scoring,
+    asks_when: bool,
+    names: HashSet<String>,
+    dates: Vec<Asked>,
+    script: Script,
+}
+
+impl<'a> Legs<'a> {
+    pub(super) fn new(
+        means: Means<'a>,
+        question: &str,
+        narrowing: &'a Narrowing,
+        relevance: &'a Relevance<'a>,
+        nearness: Option<&'a Nearness>,
+    ) -> Self {
+        Self {
+            narrowing,
+            relevance,
+            kin: means.meaning.and_then(|meaning| Kin::new(&meaning.words, &function_words::without(question))),
+            nearness,
+            weights: means.weights,
+            scoring: means.scoring,
+            asks_when: manner::asks_when(question),
+            names: manner::names(question),
+            dates: dates::dates(question),
+            script: Script::of(question),
+        }
+    }
+}
+
+/// What is known of a passage.
+struct Known {
+    gathered: Gathered,
+    evidence: Evidence,
+    /// The nearest to each piece of the question, as cosines.
+    nearest: Vec<f32>,
+    place: Place,
+}
+
+/// Scores what was gathered, together with what stands beside the best of it.
+pub(super) fn fuse(
+    store: &Store,
+    index: &Index,
+    gathered: Vec<Gathered>,
+    legs: &Legs<'_>,
+) -> Result<Vec<Candidate>, ToolError> {
+    let mut known: Vec<Known> = gathered.into_iter().map(|gathered| legs.know(gathered)).collect();
+    legs.read_closely(&mut known);
+    if legs.scoring == Scoring::Full {
+        add_neighbours(store, index, &mut known, legs)?;
+    }
+    Ok(legs.score(known))
+}
+
+/// Links the most promising passages with those right before and after them, which are read when they are not there yet.
+fn add_neighbours(store: &Store, index: &Index, known: &mut Vec<Known>, legs: &Legs<'_>) -> Result<(), ToolError> {
+    let mut order: Vec<usize> = (0..known.len()).collect();
+    let promise: Vec<f32> = known.iter().map(|known| legs.promise(known)).collect();
+    order.sort_by(|a, b| promise[*b].total_cmp(&promise[*a]));
+    let mut places: HashMap<Document, usize> =
+        known.iter().enumerate().filter_map(|(i, known)| Some((known.gathered.document?, i))).collect();
+    for at in order.into_iter().take(WITH_NEIGHBOURS) {
+        let (before, after) = beside(store, index, &known[at].gathered)?;
+        for (document, is_before) in [(before, true), (after, false)] {
+            let Some(document) = document else { continue };
+            let other = match places.get(&document) {
+                Some(other) => *other,
+                None => {
+                    let Some(passage) = read(store, index, document)? else { continue };
+                    let is_answer = admits(legs.narrowing, &passage);
+                    let mut neighbour = legs.know(Gathered { passage, document: Some(document), is_answer });
+                    neighbour.nearest = legs.nearest(&neighbour.gathered.passage);
+                    known.push(neighbour);
+                    places.insert(document, known.len() - 1);
+                    known.len() - 1
+                }
+            };
+            let (first, second) = if is_before { (other, at) } else { (at, other) };
+            known[first].place.after = Some(second);
+            known[second].place.before = Some(first);
+        }
+    }
+    Ok(())
+}
+
+/// The documents right before and after a passage: in its session what was said, in its file the next passage.
+fn beside(
+    store: &Store,
+    index: &Index,
+    gathered: &Gathered,
+) -> Result<(Option<Document>, Option<Document>), ToolError> {
+    match (&gathered.passage, gathered.document) {
+        (Passage::Memory(row), _) if row.memory.kind.is_session_data() && !row.memory.session_id.is_empty() => {
+            let (before, after) = store.rows().beside(row)?;
+            Ok((before.map(Document::Memory), after.map(Document::Memory)))
+        }
+        (Passage::Chunk(chunk), Some(Document::Chunk(id))) => {
+            // The chunks of a file are numbered in its order.
+            let of_file = |id: i64| -> Result<Option<Document>, ToolError> {
+                let other = index.chunk(id)?.filter(|other| other.path == chunk.path);
+                Ok(other.map(|_| Document::Chunk(id)))
+            };
+            Ok((of_file(id - 1)?, of_file(id + 1)?))
+        }
+        _ => Ok((None, None)),
+    }
+}
+
+impl Legs<'_> {
+    fn know(&self, gathered: Gathered) -> Known {
+        let passage = &gathered.passage;
+        let evidence = self.relevance.evidence(&passage.title(), passage.text());
+        let nearest = vec![0.0; self.kin.as_ref().map_or(0, Kin::pieces)];
+        let is_utterance = evidence.length as usize <= UTTERANCE;
+        let place = Place {
+            origin: origin(passage),
+            is_question: is_utterance && manner::asks(passage.text()),
+            ..Place::default()
+        };
+        Known { gathered, evidence, nearest, place }
+    }
+
+    /// Looks for kindred words in the passages that hold the most words of the question, and in those that are nearest to it.
+    /// That takes longer than all the rest, and what is behind them on both counts is not found by it either.
+    fn read_closely(&self, known: &mut [Known]) {
+        if self.kin.is_none() {
+            return;
+        }
+        let words: Vec<f32> = known.iter().map(|known| self.relevance.score_of(&known.evidence)).collect();
+        let mut order: Vec<usize> = (0..known.len()).collect();
+        order.sort_by(|a, b| words[*b].total_cmp(&words[*a]));
+        let nearest = self.nearness.map_or(&[][..], |nearness| &nearness.nearest);
+        let near: HashSet<i64> = nearest.iter().take(CLOSELY_NEAR).copied().collect();
+        for (rank, at) in order.into_iter().enumerate() {
+            let document = known[at].gathered.document.map(Document::rowid);
+            if rank < CLOSELY || document.is_some_and(|document| near.contains(&document)) {
+                known[at].nearest = self.nearest(&known[at].gathered.passage);
+            }
+        }
+    }
+
+    fn nearest(&self, passage: &Passage) -> Vec<f32> {
+        self.kin.as_ref().map_or_else(Vec::new, |kin| match passage {
+            Passage::Chunk(chunk) if !chunk.heading.is_empty() => {
+                kin.nearest(&format!("{}\n{}", chunk.heading, chunk.text))
+            }
+            _ => kin.nearest(passage.text()),
+        })
+    }
+
+    /// What a passage promises before its context is known.
+    fn promise(&self, known: &Known) -> f32 {
+        let strengths: Vec<f32> = known.nearest.iter().map(|cosine| kin::strength(*cosine)).collect();
+        let words = self.relevance.score_of(&known.evidence);
+        self.kin.as_ref().map_or(words, |kin| words + kin.share(&strengths))
+    }
+
+    fn score(&self, known: Vec<Known>) -> Vec<Candidate> {
+        let places: Vec<Place> = known.iter().map(|known| known.place.clone()).collect();
+        let words: Vec<Vec<f32>> = known.iter().map(|known| known.evidence.strengths.clone()).collect();
+        let kin: Vec<Vec<f32>> =
+            known.iter().map(|known| known.nearest.iter().map(|cosine| kin::strength(*cosine)).collect()).collect();
+        let is_full = self.scoring == Scoring::Full;
+        let (words_there, kin_there) =
+            if is_full { (in_context(&words, &places), in_context(&kin, &places)) } else { (words, kin.clone()) };
+        let scored = known.into_iter().zip(kin).zip(words_there.iter().zip(&kin_there));
+        let scored = scored.filter(|((known, _), _)| known.gathered.is_answer).map(
+            |((known, kin), (words_there, kin_there))| {
+                let (relevance, reasons) = self.relevance_of(&known, &kin, words_there, kin_there);
+                Candidate { passage: known.gathered.passage, relevance, reasons }
+            },
+        );
+        scored.filter(|candidate| candidate.relevance > 0.0).collect()
+    }
+
+    fn relevance_of(&self, known: &Known, kin: &[f32], words_there: &[f32], kin_there: &[f32]) -> (f32, Reasons) {
+        let words = self.relevance.score_of(&known.evidence);
+        if self.scoring == Scoring::Words {
+            return (words, Reasons { words, ..Reasons::default() });
+        }
+        let share = |strengths: &[f32]| self.kin.as_ref().map(|kin| kin.share(strengths));
+        let document = known.gathered.document.map(Document::rowid);
+        let vector = document.and_then(|document| self.nearness?.of(document));
+        let alone = weighted(self.weights, words, share(kin), vector);
+        let words_there = self.relevance.score_in_context(&known.evidence, words_there);
+        let there = weighted(self.weights, words_there, share(kin_there), vector);
+        let signs = self.signs(known);
+        let mut relevance = calibrated(there + signs);
+        if let Some(foreign) = self.foreign(known) {
+            relevance = relevance.max(foreign);
+        }
+        // What the words tell is never hidden by what another leg makes of it, least of all where all of them are there.
+        let has_all = self.relevance.coverage(&known.evidence) > 0.999;
+        relevance = relevance.max(words * if has_all { 1.0 } else { WORDS_ALONE });
+        let reasons = Reasons { words, kin: share(kin), vector, context: there - alone, signs };
+        (relevance, reasons)
+    }
+
+    /// What can be told without understanding.
+    fn signs(&self, known: &Known) -> f32 {
+        let passage = &known.gathered.passage;
+        let (text, length) = (passage.text(), known.evidence.length);
+        let mut signs = -SHORT * (1.0 - ((length as f32).ln_1p() / ENOUGH.ln()).min(1.0));
+        if length as usize <= UTTERANCE {
+            signs -= if known.place.is_question { ASKS } else { 0.0 };
+            signs += if self.asks_when && manner::tells_time(text) { TELLS_TIME } else { 0.0 };
+            signs += if manner::is_said_by(text, &self.names) { SAID_BY } else { 0.0 };
+        }
+        if !self.dates.is_empty()
+            && let Some(day) = day(passage)
+        {
+            signs += OF_THE_DAY * dates::fit(&self.dates, day);
+        }
+        signs
+    }
+
+    /// The relevance of a passage in another script than the question's: how near it is by its vector among texts of its script,
+    /// and, as long as there are few of them to compare with, how many kindred words it has.
+    fn foreign(&self, known: &Known) -> Option<f32> {
+        let nearness = self.nearness?;
+        let above = nearness.deviations(known.gathered.document?.rowid())?;
+        let script = Script::of(known.gathered.passage.text());
+        let is_foreign = script != self.script && script != Script::None && self.script != Script::None;
+        let share = self.kin.as_ref().map_or(0.0, |kin| kin.share(&known.nearest));
+        let by_vector =
+            if above < FOREIGN { THRESHOLD * above / FOREIGN } else { THRESHOLD + FOREIGN_SLOPE * (above - FOREIGN) };
+        let by_words = THRESHOLD + FOREIGN_SHARE_SLOPE * (share - FOREIGN_SHARE);
+        let trust = nearness.trust(script);
+        let relevance = trust * by_vector + (1.0 - trust) * by_words;
+        is_foreign.then(|| relevance.clamp(0.0, FOREIGN_MOST))
+    }
+}
+
+/// The session or file that a passage belongs to.
+fn origin(passage: &Passage) -> Option<String> {
+    match passage {
+        Passage::Memory(row) if row.memory.session_id.is_empty() => None,
+        Passage::Memory(row) => Some(format!("session {}", row.memory.session_id)),
+        Passage::Chunk(chunk) => Some(format!("file {}", chunk.path)),
+    }
+}
+
+/// The day of a passage: of its capture or log, or one that its headings or its file name.
+fn day(passage: &Passage) -> Option<chrono::NaiveDate> {
+    passage.at().map(|at| at.date()).or_else(|| match passage {
+        Passage::Chunk(chunk) => dates::day_of(&chunk.heading).or_else(|| dates::day_of(&chunk.path)),
+        Passage::Memory(_) => None,
+    })
+}
+
+/// The mean of the legs that there are, by their weights.
+fn weighted(weights: Weights, words: f32, kin: Option<f32>, vector: Option<f32>) -> f32 {
+    let legs = [(Some(words), weights.words), (kin, weights.kin), (vector, weights.vector)];
+    let present = legs.iter().filter_map(|(leg, weight)| Some(((*leg)?, f32::from(*weight))));
+    let (sum, weights) = present.fold((0.0, 0.0), |(sum, all), (leg, weight)| (sum + leg * weight, all + weight));
+    if weights > 0.0 { sum / weights } else { words }
+}
+
+/// A fused relevance as a score: stretched so that the default threshold means what was measured for it.
+fn calibrated(relevance: f32) -> f32 {
+    if relevance < AT_THRESHOLD {
+        relevance * THRESHOLD / AT_THRESHOLD
+    } else {
+        THRESHOLD + (relevance - AT_THRESHOLD) * (1.0 - THRESHOLD) / (1.0 - AT_THRESHOLD)
+    }
+}
+
+#[cfg(test)]
+mod tests;
