@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::daily_log::{LONG_TERM_FILE, LogKind, first_line, insertion, parse};
+use crate::daily_log::{LONG_TERM_FILE, LogKind, extension, first_line, insertion, parse};
 use crate::forgotten;
 use crate::log_file;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
@@ -212,11 +212,19 @@ fn duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Re
 /// Puts the entry into its log, unless a crash left it there without its row.
 fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Place, StoreError> {
     let name = kind.file_name();
+    let path = store.layout().file(&name);
+    let appended = match is_event(memory, kind) {
+        true => log_file::extend(&path, |file| extension(file, memory, kind))?,
+        false => None,
+    };
     let mut found = None;
-    let splice = log_file::change(&store.layout().file(&name), |bytes| {
-        found = find(bytes, memory, kind);
-        found.is_none().then(|| insertion(bytes, memory, kind))
-    })?;
+    let splice = match appended {
+        None => log_file::change(&path, |bytes| {
+            found = find(bytes, memory, kind);
+            found.is_none().then(|| insertion(bytes, memory, kind))
+        })?,
+        appended => appended,
+    };
     let (start_line, end_line) = match (splice, found) {
         (Some(splice), _) => splice.lines.into_inner(),
         (None, Some(lines)) => lines,
@@ -228,12 +236,16 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Place, StoreEr
 /// The lines of an entry that the log already holds. Parses only when what tells it apart stands in the log at all: its id
 /// or, as an event carries none, its first line.
 fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> {
-    let event = kind != LogKind::LongTerm && memory.kind.is_session_data();
-    let mark = if event { first_line(memory, kind) } else { memory.id.to_string() };
+    let mark = if is_event(memory, kind) { first_line(memory, kind) } else { memory.id.to_string() };
     memchr::memmem::find(bytes, mark.as_bytes())?;
     let parsed = parse(&String::from_utf8_lossy(bytes), kind);
     let entry = parsed.entries.into_iter().find(|entry| entry.memory.id == memory.id)?;
     Some((entry.start_line, entry.end_line))
+}
+
+/// Whether a memory is written as an event, in the order of time and without an id.
+fn is_event(memory: &Memory, kind: LogKind) -> bool {
+    kind != LogKind::LongTerm && memory.kind.is_session_data()
 }
 
 /// What of a text is looked at for secrets: far more than is kept of it, so that none is kept because it was cut through.

@@ -4,18 +4,24 @@
 //!
 //! | kind | English | Korean |
 //! | --- | --- | --- |
-//! | decision | `Decision: …`, "we decided to / agreed on / settled on / opted for / chose …", "let's go with …" | `결정: …`, "…기로 했다 / 결정했다 / 합의했다", "… 대신 …로 가자" |
-//! | learning | `TIL`, `Lesson learned: …`, "learned that …", "turns out …", "note for next time: …" | `알게 된 점: …`, `교훈: …`, "…을 알게 되었다 / 배웠다 / 깨달았다", "알고 보니 …" |
-//! | error fix | a cause ("the root cause was …", "was caused by …") with its fix, or "fixed … by …ing" | "원인은 …" with "…로 해결했다 / 고쳤다 / 수정했다", or "… 오류를 …해서 해결했다" |
+//! | decision | `Decision: …`, "we decided to / agreed on / settled on / adopted / opted for …", "let's go with …", "our convention is that …", "from now on, all …" | `결정: …`, "…기로 했다 / 결정했다 / 합의했다", "…를 채택했다", "…로 정했다", "앞으로 …한다" |
+//! | decision, when weighed | "we chose / picked / will use / are dropping …", anything of "I", "X was chosen …", with "over", "instead of", "rather than", "because", "since", "so that", "in favor of"; "we chose … for the …" | "…를 선택했다 / 택했다", "…로 가자 / 쓰자", with "대신", "때문에", "니까", "므로", "보다", "위해", "아니라" |
+//! | learning | `TIL`, `Lesson learned: …`, "learned / discovered / realized / found out that …", "turns out …" | `알게 된 점: …`, `교훈: …`, "…을 알게 되었다 / 것을 배웠다 / 깨달았다 / 발견했다", "알고 보니 …" |
+//! | error fix | a cause ("the root cause was …", "was due to …", "failed because …") with what mended it, "fixed the … by …ing", "adding … fixed the … error" | "원인은 …" with "…로 해결했다 / 고쳤다 / 수정했다", or "… 오류를 …해서 해결했다" |
 //!
 //! | left out | because |
 //! | --- | --- |
-//! | fenced code, block quotes, tables, headings, unticked boxes, quoted words | somebody else's words, output or plans |
-//! | questions, "if", "whether", "should", "만약", "할지" before the words of the rule | not yet so |
-//! | "not", "never", "아직", "결정하지 않" | not so |
-//! | "write", "record", "please", "주세요" | an instruction |
-//! | "probably", "might", "아마", "것 같" with a cause | a guess |
-//! | "that", "option 2", "this" as what was decided | says nothing by itself |
+//! | fenced code, comments, block quotes, tables, headings, unticked boxes, quoted words | somebody else's words, output or plans |
+//! | questions; "if", "whether", "should" before the words of the rule; "만약", "할지" | not yet so |
+//! | "not", "never" before the words of the rule; "아직", "결정하지 않" | not so |
+//! | "write", "record", "please" before the words of the rule; "주세요" | an instruction |
+//! | "probably", "might" with a cause; "아마", "것 같" | a guess |
+//! | "in the old …", "previously", "according to", "예전", "전 직장", "따르면" | of another project, or told by others |
+//! | "that", "option 2", "the last", "the plan", "approve …", "그렇게", "두 번째", "이 방법" as what was decided | says nothing by itself |
+//! | "to check", "to run", "a quick grep", "today", "확인하기로", "나중에 …기로", "앞으로 …해야 한다" unless for all | the next step |
+//! | "is empty", "passes", "the function is …", "비어", "통과" as what was learned or rules for all days, unless "when", "even", "…면" | a passing state |
+//! | "was …", "forgot", "…했다는 것", and what begins with "I", "you", "there", "제가" as what was learned | happened once, or is about those who speak |
+//! | "the issue was closed"; fixes of wording, snapshots and slips ("a missing comma", "실수"), and of what is not named | administration, or no error to meet again |
 //! | under 20 columns (Hangul and Han take two) or over 600 characters | too little or too much to stand alone |
 //!
 //! A reason that follows ("Because …", "왜냐하면 …", an item `Reason: …`) and the fix that follows a cause stay with it.
@@ -23,6 +29,7 @@
 mod english;
 mod korean;
 mod passages;
+mod phrases;
 
 use std::collections::{HashSet, VecDeque};
 
@@ -31,6 +38,7 @@ use crate::moment::Moment;
 use crate::screen::Screen;
 use crate::transcript::Said;
 use passages::{Sentence, sentences};
+use phrases::is_one;
 
 /// How many findings one run answers; of more, the last ones.
 pub const MOST: usize = 20;
@@ -122,11 +130,15 @@ fn findings(sentences: &[Sentence]) -> Vec<(MemoryType, String)> {
 }
 
 fn says(sentence: &str) -> Option<Says> {
+    if sentence.starts_with("//") || sentence.starts_with("/*") {
+        return None;
+    }
     if sentence.chars().count() > MOST_CHARACTERS || sentence.contains(['?', '？']) || sentence.ends_with([':', '：'])
     {
         return None;
     }
-    english::says(sentence).or_else(|| korean::says(sentence))
+    // Most sentences are ASCII, in which no Korean needs to be looked for.
+    english::says(sentence).or_else(|| if sentence.is_ascii() { None } else { korean::says(sentence) })
 }
 
 /// How many of the following sentences give the reason: one or none.
@@ -174,11 +186,11 @@ fn opens_quote(lead: &str) -> bool {
 }
 
 /// What follows one of the labels at the start, when it is more than a placeholder.
-fn labelled<'a>(text: &'a str, labels: &[&str]) -> Option<&'a str> {
+fn labelled<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
     let (label, rest) = text.split_once([':', '：'])?;
     let rest = rest.trim();
     let placeholder = rest.is_empty() || rest.starts_with(['<', '[', '{', '…', '_', '.']);
-    (labels.contains(&label.trim()) && !placeholder).then_some(rest)
+    (is_one(label.trim(), labels) && !placeholder).then_some(rest)
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ use crate::redaction::redact;
 /// The size above which the older half of the log is dropped, in bytes.
 const LIMIT: u64 = 64 * 1024;
 
+/// Seconds.
+const WEEK: i64 = 7 * 24 * 60 * 60;
+
 /// Notes an error with its causes.
 pub fn note_error(layout: &Layout, error: &(dyn Error + 'static)) {
     note(layout, &chain(error));
@@ -30,10 +33,15 @@ pub fn note(layout: &Layout, text: &str) {
     let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
-/// The last faults, newest first.
-pub fn last(layout: &Layout, limit: usize) -> Vec<String> {
+/// The last faults of the week before `now`, newest first: what is older has passed, or comes again.
+pub fn last(layout: &Layout, now: &Moment, limit: usize) -> Vec<String> {
     let bytes = own_file::read(&layout.hook_log()).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).lines().rev().take(limit).map(str::to_owned).collect()
+    let text = String::from_utf8_lossy(&bytes);
+    let is_recent = |line: &&str| {
+        let at = line.split(' ').next().and_then(Moment::parse_rfc3339);
+        at.is_some_and(|at| now.unix() - at.unix() < WEEK)
+    };
+    text.lines().rev().filter(is_recent).take(limit).map(str::to_owned).collect()
 }
 
 fn halve(layout: &Layout) {
@@ -57,6 +65,17 @@ mod tests {
             note(&layout, &format!("fault {n}\n{}", "x".repeat(60)));
         }
         assert!(fs::metadata(layout.hook_log()).unwrap().len() <= LIMIT + 200);
-        assert!(last(&layout, 1)[0].contains("fault 1999 xxx"));
+        assert!(last(&layout, &Moment::now(), 1)[0].contains("fault 1999 xxx"));
+    }
+
+    #[test]
+    fn a_fault_of_a_week_ago_is_told_no_more() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        layout.create().unwrap();
+        fs::write(layout.hook_log(), "2026-01-01T10:00:00+09:00 old\nnot ours\n2026-01-08T09:00:00+09:00 new\n")
+            .unwrap();
+        let now = Moment::parse_rfc3339("2026-01-08T11:00:00+09:00").unwrap();
+        assert_eq!(last(&layout, &now, 5), ["2026-01-08T09:00:00+09:00 new"]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The caller holds the store lock; editors do not know of it, which is why a rewrite checks once more before it replaces.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,22 @@ pub fn change(path: &Path, mut edit: impl FnMut(&[u8]) -> Option<Splice>) -> Res
     }
     let source = io::Error::other("the file keeps changing");
     Err(LogFileError { doing: "rewrite", path: path.to_owned(), source })
+}
+
+/// Appends what `edit` makes of the file as it reads it, and answers it; `None`, also for a missing file, leaves the file alone.
+pub fn extend(
+    path: &Path,
+    edit: impl FnOnce(&mut File) -> io::Result<Option<Splice>>,
+) -> Result<Option<Splice>, LogFileError> {
+    let made = match own_file::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.and_then(|mut file| edit(&mut file)),
+    };
+    let made = made.map_err(|source| LogFileError { doing: "read", path: path.to_owned(), source })?;
+    if let Some(splice) = &made {
+        append(path, splice.start, &splice.bytes)?;
+    }
+    Ok(made)
 }
 
 /// The bytes of a file, none when it is missing. A link is as good as missing: what it leads to is no memory.

@@ -2,10 +2,13 @@
 //!
 //! Works on bytes, because a log that somebody saved in another encoding must keep every byte that is not ours.
 
+use std::io::{self, Read};
 use std::ops::RangeInclusive;
 
+use memchr::{memchr, memchr_iter, memmem, memrchr, memrchr_iter};
+
 use super::comment::SessionMark;
-use super::render::render;
+use super::render::{first_line, render};
 use super::{Entry, LogKind};
 use crate::memory::{Memory, MemoryType};
 
@@ -40,28 +43,21 @@ pub fn insertion(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
     let chronological = kind != LogKind::LongTerm && memory.kind.is_session_data();
     let (at, mut preamble) = if file.is_empty() {
         let title = match kind {
-            LogKind::Daily(day) => format!("# {day}\n"),
-            LogKind::LongTerm => "# Memory\n".to_owned(),
+            LogKind::Daily(day) => format!("# {day}\n\n"),
+            LogKind::LongTerm => "# Memory\n\n".to_owned(),
         };
-        (0, if chronological { title } else { format!("{title}\n## {}\n\n", memory.kind.label()) })
+        (0, if chronological { title } else { format!("{title}## {}\n\n", memory.kind.label()) })
     } else if chronological {
         let end = sections.first().map_or(file.len(), |section| section.start);
         (if end == file.len() { end } else { text_end(file, end) }, String::new())
     } else {
         structural_place(file, &sections, memory.kind)
     };
-    if chronological && last_mark(&file[..at]) != Some(SessionMark::of(memory)) {
-        preamble.push_str(if at > 0 && !blank_before(file, at) || file.is_empty() { "\n" } else { "" });
-        preamble.push_str(&SessionMark::of(memory).to_comment());
-        preamble.push('\n');
+    let before = Before::of(&file[..at]);
+    if chronological {
+        preamble.push_str(&before.mark_for(memory));
     }
-    let unterminated = at > 0 && file[at - 1] != b'\n';
-    let preamble = if unterminated { format!("\n{preamble}") } else { preamble };
-    let line = lines_in(&file[..at]) + lines_in(preamble.as_bytes()) + 1;
-    let entry = render(memory, kind);
-    let lines = line..=line + lines_in(entry.as_bytes()) - 1;
-    let mut bytes = preamble.into_bytes();
-    bytes.extend_from_slice(entry.as_bytes());
+    let (mut bytes, lines) = before.followed_by(&preamble, memory, kind);
     if file[at..].starts_with(b"#") {
         bytes.push(b'\n');
     }
@@ -69,6 +65,94 @@ pub fn insertion(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
         bytes = with_windows_lines(&bytes);
     }
     Splice { start: at, end: at, bytes, lines }
+}
+
+/// The change that appends an event to a log which is read in pieces, since that of a busy day has megabytes and every event is
+/// put into it. `None` when it takes more than an append, or when a line of the log begins as the event does.
+pub fn extension(log: &mut impl Read, event: &Memory, kind: LogKind) -> io::Result<Option<Splice>> {
+    let beginning = first_line(event, kind);
+    let mut before = Before::default();
+    let mut buffer = vec![0; PIECE];
+    let mut held = 0;
+    loop {
+        if held == buffer.len() {
+            buffer.resize(held * 2, 0);
+        }
+        let more = log.read(&mut buffer[held..])?;
+        let filled = held + more;
+        let last_newline = memrchr(b'\n', &buffer[..filled]).map_or(0, |newline| newline + 1);
+        let lines = &buffer[..if more == 0 { filled } else { last_newline }];
+        let is_first = before.length == 0;
+        let takes_more = lines.starts_with(HEADING)
+            || memmem::find(lines, b"\n## ").is_some()
+            || memmem::find(lines, beginning.as_bytes()).is_some()
+            || is_first && has_windows_lines(lines);
+        if takes_more {
+            return Ok(None);
+        }
+        before.add(lines);
+        if more == 0 {
+            break;
+        }
+        held = filled - last_newline;
+        buffer.copy_within(last_newline..filled, 0);
+    }
+    if before.length == 0 {
+        return Ok(None);
+    }
+    let (bytes, lines) = before.followed_by(&before.mark_for(event), event, kind);
+    Ok(Some(Splice { start: before.length, end: before.length, bytes, lines }))
+}
+
+/// Bytes that are read of a log at a time.
+const PIECE: usize = 32 * 1024;
+
+/// What has to be known of the text before an entry.
+#[derive(Default)]
+struct Before {
+    length: usize,
+    lines: usize,
+    mark: Option<SessionMark>,
+    is_unterminated: bool,
+    ends_in_blank: bool,
+}
+
+impl Before {
+    fn of(text: &[u8]) -> Self {
+        let mut before = Self::default();
+        before.add(text);
+        before
+    }
+
+    /// Goes on with whole lines; only the last one may have no end.
+    fn add(&mut self, text: &[u8]) {
+        let Some(last) = text.last() else { return };
+        self.is_unterminated = *last != b'\n';
+        let is_blank = matches!(text, b"\n" | b"\r\n");
+        self.ends_in_blank = is_blank && self.length > 0 || text.ends_with(b"\n\n") || text.ends_with(b"\n\r\n");
+        self.length += text.len();
+        self.lines += lines_in(text);
+        self.mark = last_mark(text).or(self.mark.take());
+    }
+
+    /// The comment that says whose an event is, where the event before it is of another session.
+    fn mark_for(&self, event: &Memory) -> String {
+        let mark = SessionMark::of(event);
+        if self.mark.as_ref() == Some(&mark) {
+            return String::new();
+        }
+        let gap = if self.length > 0 && !self.ends_in_blank { "\n" } else { "" };
+        format!("{gap}{}\n", mark.to_comment())
+    }
+
+    /// What is put behind it, and the lines that the entry takes then.
+    fn followed_by(&self, preamble: &str, memory: &Memory, kind: LogKind) -> (Vec<u8>, RangeInclusive<usize>) {
+        let end = if self.is_unterminated { "\n" } else { "" };
+        let entry = render(memory, kind);
+        let line = self.lines + lines_in(end.as_bytes()) + lines_in(preamble.as_bytes()) + 1;
+        let lines = line..=line + lines_in(entry.as_bytes()) - 1;
+        ([end, preamble, &entry].concat().into_bytes(), lines)
+    }
 }
 
 /// The change that takes the lines of `entry` out, and the heading that nothing stands under any more.
@@ -105,6 +189,9 @@ fn blank_at(file: &[u8], at: usize) -> usize {
     if file[at..].starts_with(b"\r\n") { 2 } else { usize::from(file[at..].starts_with(b"\n")) }
 }
 
+/// How a section begins.
+const HEADING: &[u8] = b"## ";
+
 /// A `##` heading.
 struct Section {
     start: usize,
@@ -126,16 +213,14 @@ fn structural_place(file: &[u8], sections: &[Section], kind: MemoryType) -> (usi
 }
 
 fn sections(file: &[u8]) -> Vec<Section> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    for line in file.split_inclusive(|byte| *byte == b'\n') {
-        if let Some(label) = line.strip_prefix(b"## ") {
-            let kind = std::str::from_utf8(label).ok().and_then(MemoryType::from_label);
-            found.push(Section { start: at, kind });
-        }
-        at += line.len();
-    }
-    found
+    let first = file.starts_with(HEADING).then_some(0);
+    let starts = first.into_iter().chain(memmem::find_iter(file, b"\n## ").map(|newline| newline + 1));
+    let section = |start| {
+        let label = &file[start + HEADING.len()..];
+        let label = &label[..memchr(b'\n', label).map_or(label.len(), |newline| newline + 1)];
+        Section { start, kind: std::str::from_utf8(label).ok().and_then(MemoryType::from_label) }
+    };
+    starts.map(section).collect()
 }
 
 /// The offset behind the last line before `end` that is not blank.
@@ -147,14 +232,11 @@ fn text_end(file: &[u8], end: usize) -> usize {
     }
 }
 
-fn blank_before(file: &[u8], at: usize) -> bool {
-    let before = &file[..at];
-    before.ends_with(b"\n\n") || before.ends_with(b"\n\r\n")
-}
-
 fn last_mark(file: &[u8]) -> Option<SessionMark> {
-    let marks = file.rsplit(|byte| *byte == b'\n').filter(|line| line.starts_with(b"<!-- session "));
-    marks.filter_map(|line| std::str::from_utf8(line).ok()).find_map(SessionMark::parse)
+    let starts = memrchr_iter(b'\n', file).map(|newline| newline + 1).chain([0]);
+    let marks = starts.map(|start| &file[start..]).filter(|rest| rest.starts_with(b"<!-- session "));
+    let lines = marks.map(|rest| &rest[..memchr(b'\n', rest).unwrap_or(rest.len())]);
+    lines.filter_map(|line| std::str::from_utf8(line).ok()).find_map(SessionMark::parse)
 }
 
 /// Whether the file's lines end as on Windows, by its first.
@@ -169,13 +251,12 @@ pub(super) fn with_windows_lines(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn lines_in(bytes: &[u8]) -> usize {
-    bytes.iter().filter(|byte| **byte == b'\n').count()
+    memchr_iter(b'\n', bytes).count()
 }
 
 fn line_start(file: &[u8], number: usize) -> usize {
     if number <= 1 {
         return 0;
     }
-    let newlines = file.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
-    newlines.map(|(at, _)| at + 1).nth(number - 2).unwrap_or(file.len())
+    memchr_iter(b'\n', file).map(|newline| newline + 1).nth(number - 2).unwrap_or(file.len())
 }

@@ -168,6 +168,24 @@ proptest! {
     }
 
     #[test]
+    fn an_event_read_up_to_in_pieces_is_put_where_it_is_put_otherwise(
+        lines in "(# 2026-01-28\n|<!-- session (s|t) \\+09:00 -->\r?\n|- \\[10:00:00\\] \\*\\*Error\\*\\*: (x|y|가)|  more\n|## Decision|\n|\r\n|\\PC){0,12}",
+        long in 0..3_usize,
+    ) {
+        // Long enough to take several pieces, and lines that take more than one.
+        let log = format!("{lines}{}{}", "a line of prose\n".repeat(long * 3_000), "x".repeat(long * 40_000));
+        let event = memory("s", MemoryType::Error, "10:00:00", "x of the event");
+        let read_whole = insertion(log.as_bytes(), &event, day());
+        match extension(&mut log.as_bytes(), &event, day()).unwrap() {
+            Some(read_in_pieces) => prop_assert_eq!(read_in_pieces, read_whole),
+            None => prop_assert!(
+                log.is_empty() || log.contains("## ") || log.contains("**Error**: x") || log.contains("\r\n"),
+                "{:?} takes no more than an append", lines
+            ),
+        }
+    }
+
+    #[test]
     fn taking_an_entry_out_leaves_the_others_as_they_are(drawn in proptest::collection::vec(any_memory(), 2..6), pick in any::<prop::sample::Index>()) {
         let mut file = Vec::new();
         for (n, (kind, session, _, content, _)) in drawn.iter().enumerate() {

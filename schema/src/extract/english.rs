@@ -1,245 +1,70 @@
 //! The rules for English.
 
+mod decisions;
+mod fixes;
+
+use super::phrases::{each, has, starts};
 use super::{Says, find_words, labelled, opens_quote};
+pub(super) use fixes::{is_fix, is_fix_label};
 
-const DECISION_LABELS: [&str; 7] =
-    ["decision", "decided", "final decision", "design decision", "key decision", "agreed", "decision made"];
-const LEARNING_LABELS: [&str; 14] = [
-    "learned",
-    "learning",
-    "key learning",
-    "lesson",
-    "lesson learned",
-    "lessons learned",
-    "til",
-    "takeaway",
-    "key takeaway",
-    "note for next time",
-    "for next time",
-    "note to self",
-    "for future reference",
-    "gotcha",
-];
-const CAUSE_LABELS: [&str; 3] = ["root cause", "cause", "the cause"];
-const FIX_LABELS: [&str; 5] = ["fix", "the fix", "solution", "resolution", "fixed"];
-const REASON_LABELS: [&str; 5] = ["reason", "reasons", "rationale", "why", "because"];
+const LEARNING_LABELS: &str = "\
+    worth remembering|learned|learnings|learning|key learning|lesson|lesson learned|lessons learned|til|takeaway\
+    |key takeaway|note for next time|for next time|note to self|for future reference|gotcha|pitfall|key insight\
+    |good to know|what i learned|what we learned";
+const REASONS: &str = "\
+    because |this is because |that's because |that is because |the reason is |the reason: |the main reason ";
+const REASON_LABELS: &str = "reason|reasons|rationale|why|because";
 
-/// What an undecided label says.
-const PENDING: [&str; 9] = ["pending", "tbd", "none", "n/a", "to be ", "not yet", "open", "undecided", "needs "];
+/// What a label says that was left empty.
+const PENDING: &str = "pending|tbd|none|n/a|to be |not yet|open|undecided|needs |nothing|no |not |nope|keep as";
+/// What begins a talk that means nothing without what was said before.
+const VAGUE: &str = "\
+    that this it these those option your first second third last next same remaining following former latter \
+    number # disagree both up you i i'll i'm he she they wrong plan approach idea suggestion current simplest random \
+    monday tuesday wednesday thursday friday";
 
-/// Who decides, and how that is said.
-const DECIDERS: [&str; 5] = ["we", "i", "we've", "we have", "the team"];
-const DECIDED: [&str; 15] = [
-    "decided to ",
-    "decided not to ",
-    "decided on ",
-    "decided that ",
-    "decided against ",
-    "agreed to ",
-    "agreed on ",
-    "agreed that ",
-    "settled on ",
-    "opted for ",
-    "opted to ",
-    "chose ",
-    "chose to ",
-    "went with ",
-    "ended up choosing ",
-];
-const DECISIONS: [&str; 9] = [
-    "let's go with ",
-    "lets go with ",
-    "let's stick with ",
-    "we are going with ",
-    "we're going with ",
-    "it was decided to ",
-    "it was decided that ",
-    "the decision was to ",
-    "the decision is to ",
-];
-/// What decided things begin with, after "the" or not, when they mean nothing without the talk around them.
-const VAGUE: [&str; 18] = [
-    "that", "this", "it", "these", "those", "option", "your", "first", "second", "former", "latter", "number", "#",
-    "disagree", "both", "do it", "do that", "do so",
-];
-/// What an agent does on its way, which is no decision to remember.
-const STEPS: [&str; 21] = [
-    "check",
-    "look",
-    "read",
-    "try",
-    "run",
-    "start",
-    "inspect",
-    "investigate",
-    "search",
-    "see",
-    "ask",
-    "wait",
-    "skip",
-    "continue",
-    "proceed",
-    "explore",
-    "verify",
-    "open",
-    "take",
-    "begin",
-    "stop",
-];
+/// What a finder of something begins with.
+const LEARNINGS: &str = "\
+    we found out the hard way that |we learned that |i learned that |i've learned that |we've learned that \
+    |we learnt that |i learnt that |we've learned the hard way that |we learned the hard way that \
+    |i found out that |we found out that |we discovered that |i discovered that |we've discovered that \
+    |i realized that |we realized that |i realised that |we realised that |we now know that |the gotcha is that \
+    |the lesson here is |the lesson is |the takeaway is |the key takeaway is ";
+/// The same, where only the opening of a sentence will do.
+const OPENINGS: &str = "learned that |keep in mind that |note for next time";
 
-const LEARNINGS: [&str; 16] = [
-    "we learned that ",
-    "i learned that ",
-    "i've learned that ",
-    "we've learned that ",
-    "learned that ",
-    "we learnt that ",
-    "i learnt that ",
-    "i found out that ",
-    "we found out that ",
-    "we now know that ",
-    "the lesson here is ",
-    "the lesson is ",
-    "the takeaway is ",
-    "the key takeaway is ",
-    "note for next time",
-    "it turned out that ",
-];
-
-const CAUSES: [&str; 12] = [
-    "root cause was ",
-    "root cause is ",
-    "root cause turned out to be ",
-    "the cause was ",
-    "was caused by ",
-    "were caused by ",
-    "is caused by ",
-    "the problem was ",
-    "the issue was ",
-    "the bug was ",
-    "the culprit was ",
-    "was failing because ",
-];
-const FIXES: [&str; 15] = [
-    "fixed by ",
-    "fixed it by ",
-    "fixed this by ",
-    "fixed that by ",
-    "solved by ",
-    "solved it by ",
-    "resolved by ",
-    "resolved it by ",
-    "the fix was ",
-    "the solution was ",
-    "i fixed ",
-    "we fixed ",
-    "fixed with ",
-    "it is fixed now by ",
-    "solved this by ",
-];
-const FIXERS: [&str; 9] = [
-    "fixed ",
-    "i fixed ",
-    "we fixed ",
-    "i've fixed ",
-    "we've fixed ",
-    "resolved ",
-    "i resolved ",
-    "we resolved ",
-    "solved ",
-];
+/// What tells of a passing state: of files, of tests, of a build, of those who speak.
+const STATES: &str = "\
+    empty missing failing pass passes passing passed fail fails exist exists broken green red gone fine correct \
+    wrong running merged deleted outdated stale done compiles installed unused already";
+/// What is looked at in the work of the day, when what is told of it follows at once: "the function is called twice",
+/// but no "the file system is …".
+const LOCAL: &str = "\
+    function functions method file files variable test tests line lines class module modules branch script code \
+    error bug problem issue commit directory folder helper field";
+const TELLS: &str = "\
+    is are has have does do only just calls uses takes returns expects needs contains lives sits looks import imports share";
+/// What tells of what happened once.
+const EPISODES: &str = "was were had did didn't wasn't weren't forgot";
+/// What such a finding may not begin with.
+const PERSONAL: &str = "i i'm i've you your he she they we we've my it it's there this that nothing nobody someone";
+/// What makes a state a rule.
+const CONDITIONS: &str = "when whenever even unless if until while after without under";
 
 /// Words before a rule's words that take the saying back: not so, not yet so, asked, told to say, or told by others.
-const TAKES_BACK: [&str; 62] = [
-    "if",
-    "whether",
-    "should",
-    "would",
-    "could",
-    "might",
-    "may",
-    "can",
-    "unless",
-    "until",
-    "once",
-    "before",
-    "when",
-    "why",
-    "how",
-    "what",
-    "which",
-    "where",
-    "who",
-    "had",
-    "suppose",
-    "imagine",
-    "assume",
-    "assuming",
-    "pretend",
-    "not",
-    "never",
-    "nobody",
-    "haven't",
-    "hasn't",
-    "didn't",
-    "don't",
-    "doesn't",
-    "wasn't",
-    "isn't",
-    "cannot",
-    "can't",
-    "maybe",
-    "perhaps",
-    "probably",
-    "likely",
-    "think",
-    "say",
-    "says",
-    "said",
-    "claims",
-    "write",
-    "add",
-    "record",
-    "document",
-    "explain",
-    "tell",
-    "please",
-    "list",
-    "find",
-    "remember",
-    "describe",
-    "summarize",
-    "example",
-    "will",
-    "ask",
-    "grep",
-];
-/// Words that make a cause or a fix a guess or a plan.
-const GUESSES: [&str; 20] = [
-    "probably",
-    "likely",
-    "suspect",
-    "perhaps",
-    "maybe",
-    "possibly",
-    "might",
-    "may",
-    "seems",
-    "seem",
-    "could",
-    "should",
-    "would",
-    "will",
-    "think",
-    "can",
-    "unless",
-    "if",
-    "to be",
-    "apparently",
-];
+const TAKES_BACK: &str = "\
+    if whether should would could might may can unless until once before when why how what which where who had \
+    suppose imagine assume assuming pretend not never nobody haven't hasn't didn't don't doesn't wasn't isn't \
+    cannot can't maybe perhaps probably likely think say says said claims write add record document explain tell \
+    please list find remember describe summarize example will ask grep told wrote they he she someone somebody \
+    according previously formerly originally believe";
+/// Where something was so that is no more.
+const ELSEWHERE: &str = "\
+    the old |previous project|my last |my old |my previous |our old |our last |last job|used to|back in \
+    |back then|years ago";
 /// What may precede "turns out".
-const BEFORE_TURNS_OUT: [&str; 14] =
-    ["it", "as", "so", "and", "but", "ok", "okay", "well", "ah", "oh", "yes", "now", "also", "actually"];
+const BEFORE_TURNS_OUT: &str = "\
+    it as so and but ok okay well ah oh yes now also actually";
 
 pub(super) fn says(sentence: &str) -> Option<Says> {
     if sentence.starts_with(['"', '“', '\'']) {
@@ -247,137 +72,64 @@ pub(super) fn says(sentence: &str) -> Option<Says> {
     }
     let low = sentence.to_ascii_lowercase();
     let low = low.as_str();
-    if labelled(low, &DECISION_LABELS).is_some_and(settled) || decision(low) {
+    if decisions::decision(low) {
         return Some(Says::Decision);
     }
-    if let Some(says) = repair(low) {
+    if let Some(says) = fixes::repair(low) {
         return Some(says);
     }
-    (labelled(low, &LEARNING_LABELS).is_some_and(settled) || learning(low)).then_some(Says::Learning)
+    (labelled(low, LEARNING_LABELS).is_some_and(settled) || learning(low)).then_some(Says::Learning)
 }
 
 pub(super) fn is_reason(sentence: &str) -> bool {
     let low = sentence.to_ascii_lowercase();
-    [
-        "because ",
-        "this is because ",
-        "that's because ",
-        "that is because ",
-        "the reason is ",
-        "the reason: ",
-        "the main reason ",
-    ]
-    .iter()
-    .any(|start| low.starts_with(start))
+    starts(&low, REASONS)
 }
 
 pub(super) fn is_reason_label(sentence: &str) -> bool {
-    labelled(&sentence.to_ascii_lowercase(), &REASON_LABELS).is_some()
-}
-
-pub(super) fn is_fix(sentence: &str) -> bool {
-    let low = sentence.to_ascii_lowercase();
-    is_fix_label(sentence) || mends(&low) || fixed_by_doing(&low)
-}
-
-pub(super) fn is_fix_label(sentence: &str) -> bool {
-    let low = sentence.to_ascii_lowercase();
-    labelled(&low, &FIX_LABELS).is_some_and(|rest| settled(rest) && !guessed(rest))
+    labelled(&sentence.to_ascii_lowercase(), REASON_LABELS).is_some()
 }
 
 fn settled(rest: &str) -> bool {
-    !PENDING.iter().any(|pending| rest.starts_with(pending)) && !VAGUE.contains(&rest.trim_end_matches('.'))
-}
-
-fn decision(low: &str) -> bool {
-    let object = DECISIONS
-        .iter()
-        .find_map(|phrase| behind(low, phrase))
-        .or_else(|| DECIDED.iter().find_map(|decided| behind_decider(low, decided)));
-    let first = |phrases: &[&str], object: &str| {
-        phrases.iter().any(|phrase| {
-            object.strip_prefix(phrase).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphabetic() || c == '\''))
-        })
-    };
-    object.is_some_and(|object| {
-        let bare = object.strip_prefix("the ").unwrap_or(object);
-        !first(&VAGUE, bare) && !first(&STEPS, object)
-    })
-}
-
-/// What follows the words for deciding when somebody who decides stands before them.
-fn behind_decider<'a>(low: &'a str, decided: &str) -> Option<&'a str> {
-    let at = find_words(low, decided)?;
-    let before = low[..at].trim_end();
-    let lead = DECIDERS.iter().filter_map(|decider| before.strip_suffix(decider));
-    let mut lead = lead.filter(|lead| !lead.ends_with(|c: char| c.is_alphanumeric() || c == '\''));
-    lead.any(lead_allows).then(|| &low[at + decided.len()..])
+    !starts(rest, PENDING) && !among(VAGUE, rest.trim_end_matches('.'))
 }
 
 fn learning(low: &str) -> bool {
     if low.starts_with("til ") || low.starts_with("til, ") {
-        return true;
+        return !low.starts_with("til about ");
     }
-    if let Some(at) = find_words(low, "turns out").or_else(|| find_words(low, "turned out that")) {
-        let lead = &low[..at];
-        let rest = low[at..].trim_start_matches("turns out").trim_start();
-        let fine =
-            ["fine", "well", "ok", "good", "great", "to be fine", "nice"].iter().any(|word| rest.starts_with(word));
-        return words(lead).all(|word| BEFORE_TURNS_OUT.contains(&word)) && !fine;
+    for phrase in ["turns out", "turned out that"] {
+        if let Some(at) = find_words(low, phrase) {
+            let said = low[at + phrase.len()..].trim_start();
+            return words(&low[..at]).all(|word| among(BEFORE_TURNS_OUT, word)) && lasts(said);
+        }
     }
-    LEARNINGS.iter().any(|phrase| match *phrase {
-        // Without a subject it must open the sentence.
-        "learned that " | "note for next time" => low.starts_with(phrase),
-        phrase => behind(low, phrase).is_some(),
-    })
+    each(OPENINGS).any(|phrase| low.strip_prefix(phrase).is_some_and(|said| phrase.ends_with("time") || lasts(said)))
+        || each(LEARNINGS).any(|phrase| behind(low, phrase).is_some_and(lasts))
 }
 
-fn repair(low: &str) -> Option<Says> {
-    let caused = labelled(low, &CAUSE_LABELS).is_some_and(|rest| settled(rest) && !rest.starts_with("un"))
-        || CAUSES.iter().any(|phrase| {
-            behind(low, phrase).is_some_and(|rest| {
-                !["unknown", "unclear", "not ", "fixed", "solved", "resolved"].iter().any(|no| rest.starts_with(no))
-            })
-        });
-    if (caused && mends(low)) || fixed_by_doing(low) {
-        return Some(Says::Fixed);
-    }
-    (caused && !guessed(low)).then_some(Says::Cause)
+/// Whether what was found out holds tomorrow: no state of a file or a test, nothing that happened once, no talk of
+/// those who speak.
+fn lasts(said: &str) -> bool {
+    let said = said.strip_prefix("that ").unwrap_or(said);
+    let fine = starts(said, "fine|well|ok|good|great|to be |nice");
+    let personal = words(said).next().is_none_or(|word| among(PERSONAL, word));
+    let episode = words(said).any(|word| among(EPISODES, word));
+    !fine && !personal && !episode && !passing(said)
 }
 
-fn mends(low: &str) -> bool {
-    !guessed(low)
-        && (FIXES.iter().any(|phrase| {
-            find_words(low, phrase).is_some_and(|at| !opens_quote(&low[..at]) && !ends_negated(&low[..at]))
-        }) || FIXERS.iter().any(|start| low.starts_with(start)))
+/// Whether it tells of a state that passes, with no condition that makes it a rule.
+fn passing(said: &str) -> bool {
+    let state = local(said) || words(said).any(|word| among(STATES, word));
+    state && !words(said).any(|word| among(CONDITIONS, word))
 }
 
-/// "Fixed the crash by pinning the version", or "… was fixed by pinning …".
-fn fixed_by_doing(low: &str) -> bool {
-    let starts = FIXERS.iter().any(|start| low.starts_with(start));
-    let passive = ["was fixed by ", "were fixed by ", "got fixed by ", "was resolved by ", "was solved by "];
-    let from = match passive.iter().find_map(|phrase| find_words(low, phrase)) {
-        Some(at) if lead_allows(&low[..at]) => at,
-        _ if starts => 0,
-        _ => return false,
-    };
-    let doing = low[from..].match_indices(" by ").any(|(at, by)| {
-        let word = words(&low[from + at + by.len()..]).next().unwrap_or_default();
-        word.len() > 4 && word.ends_with("ing")
-    });
-    doing && !guessed(low)
-}
-
-fn ends_negated(lead: &str) -> bool {
-    words(lead).last().is_some_and(|word| matches!(word, "not" | "never" | "be" | "isn't" | "wasn't" | "been"))
-}
-
-fn guessed(low: &str) -> bool {
-    GUESSES.iter().any(|guess| {
-        // "if" and "can" inside a fix are what it is about; only what precedes the mending counts.
-        let end = low.find(" by ").unwrap_or(low.len());
-        find_words(&low[..end], guess).is_some()
-    })
+/// Whether it tells of a place in the sources and not of how something behaves.
+fn local(said: &str) -> bool {
+    let numbered = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    let near = words(said).take(4).zip(words(said).skip(1));
+    let named = said.split_once('`').and_then(|(lead, _)| words(lead).last()).is_some_and(|thing| among(LOCAL, thing));
+    named || near.into_iter().any(|(thing, next)| among(LOCAL, thing) && (among(TELLS, next) || numbered(next)))
 }
 
 /// What follows a phrase whose lead does not take it back.
@@ -387,14 +139,21 @@ fn behind<'a>(low: &'a str, phrase: &str) -> Option<&'a str> {
 }
 
 fn lead_allows(lead: &str) -> bool {
-    // "the thing that we decided" is about the thing.
-    let relative = words(lead).last().is_some_and(|word| matches!(word, "that" | "as" | "like"));
+    // "the thing that we decided" is about the thing, "because we decided" about what came of it.
+    let relative =
+        words(lead).last().is_some_and(|word| matches!(word, "that" | "as" | "like" | "because" | "since" | "after"));
     lead.chars().count() <= 120
         && !relative
         && !opens_quote(lead)
-        && !words(lead).any(|word| TAKES_BACK.contains(&word))
+        && !has(lead, ELSEWHERE)
+        && !words(lead).any(|word| among(TAKES_BACK, word))
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty())
+}
+
+/// Whether a word is one of a list that is parted by spaces.
+fn among(list: &str, word: &str) -> bool {
+    list.split_ascii_whitespace().any(|one| one == word)
 }

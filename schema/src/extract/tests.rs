@@ -7,6 +7,12 @@ use super::*;
 use crate::transcript::{Since, turns};
 use MemoryType::{Decision, ErrorFix, Learning};
 
+mod decisions;
+mod fixes;
+mod learnings;
+mod second;
+mod third;
+
 fn extract(said: impl IntoIterator<Item = Said>) -> Vec<Found> {
     super::extract(said, &Screen::default())
 }
@@ -21,6 +27,19 @@ fn answer(text: &str) -> Said {
 
 fn found(text: &str) -> Vec<(MemoryType, String)> {
     extract([answer(text)]).into_iter().map(|found| (found.kind, found.content)).collect()
+}
+
+/// Every line is found once, as what it is.
+#[track_caller]
+fn is_found(kind: MemoryType, lines: &[&str]) {
+    let missed: Vec<_> = lines.iter().filter(|line| !matches!(&found(line)[..], [(k, _)] if *k == kind)).collect();
+    assert!(missed.is_empty(), "{} of {} are missed: {missed:#?}", missed.len(), lines.len());
+}
+
+#[track_caller]
+fn is_left_alone(lines: &[&str]) {
+    let taken: Vec<_> = lines.iter().filter(|line| !found(line).is_empty()).collect();
+    assert!(taken.is_empty(), "{} of {} are taken: {taken:#?}", taken.len(), lines.len());
 }
 
 #[test]

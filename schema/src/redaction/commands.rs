@@ -8,7 +8,7 @@ use super::rule::Site;
 use super::values;
 
 /// Where an option that takes a password may begin.
-pub(super) const OPTIONS: &[&str] = &["-u", "-p", "-a", "-w", "--user", "--proxy-user", "--auth", "pass:"];
+pub(super) const OPTIONS: &[&str] = &["-u", "-p", "-a", "-k", "-w", "--user", "--proxy-user", "--auth", "pass:"];
 
 /// The password that an option of the program at the start of the command takes.
 pub(super) fn password(site: &Site<'_>) -> Option<Range<usize>> {
@@ -48,6 +48,7 @@ fn option(site: &Site<'_>) -> Option<(&'static str, Takes)> {
         ("-U", Takes::Login('%'), &["smbclient"]),
         ("-a", USER, &["http", "https"]),
         ("-a", Takes::Password, &["redis-cli"]),
+        ("-k", Takes::Password, &["openssl"]),
         ("-w", Takes::Password, &["ldapsearch"]),
         ("-P", Takes::Password, &["sqlcmd"]),
         ("-p", Takes::AttachedPassword, &["mysql", "mysqldump", "mysqladmin", "mariadb"]),

@@ -53,7 +53,7 @@ CREATE TABLE sessions (
     summary TEXT
 ) WITHOUT ROWID;
 
-CREATE INDEX sessions_by_end ON sessions (ended_at);
+CREATE INDEX sessions_by_end ON sessions (ended_at, started_at);
 
 -- The logs whose entries the rows above are in step with.
 CREATE TABLE files (

@@ -160,7 +160,9 @@ impl Rows<'_> {
 
     /// The newest memories that pass a filter.
     pub fn list(&self, filter: &Filter, limit: usize) -> rusqlite::Result<Vec<Row>> {
-        let mut sql = format!("SELECT {COLUMNS} FROM memories WHERE 1");
+        // The sizes of a session and of a type are not known to SQLite, which would as soon read all prompts of a year.
+        let index = if filter.session_id.is_some() { "INDEXED BY memories_by_session" } else { "" };
+        let mut sql = format!("SELECT {COLUMNS} FROM memories {index} WHERE 1");
         let mut values: Vec<Box<dyn ToSql>> = Vec::new();
         let mut narrow = |condition: &str, value: Option<String>| {
             if let Some(value) = value {
@@ -181,8 +183,10 @@ impl Rows<'_> {
     /// A memory with the same text, type and session in long-term memory or in the logs, captured between two moments in UTC.
     pub fn duplicate(&self, memory: &Memory, long_term: bool, from: &str, to: &str) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories WHERE content_hash = ?1 AND session_id = ?2 AND type = ?3
-             AND (path = ?4) = ?5 AND created_at BETWEEN ?6 AND ?7 ORDER BY seq LIMIT 1"
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
+             WHERE content_hash = ?1 AND session_id = ?2 AND type = ?3
+                 AND (path = ?4) = ?5 AND created_at BETWEEN ?6 AND ?7
+             ORDER BY seq LIMIT 1"
         );
         let hash = content_hash(&memory.content);
         let values = params![hash, memory.session_id, memory.kind.as_str(), LONG_TERM_FILE, long_term, from, to];
@@ -192,7 +196,8 @@ impl Rows<'_> {
     /// What was said last in a session, by a person or the agent.
     pub fn last_said(&self, session_id: &str) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories WHERE session_id = ?1 AND type IN ('user_prompt', 'assistant_response')
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_session
+             WHERE session_id = ?1 AND type IN ('user_prompt', 'assistant_response')
              ORDER BY created_at DESC, seq DESC LIMIT 1"
         );
         self.0.prepare_cached(&sql)?.query_row([session_id], read).optional()
@@ -222,8 +227,9 @@ impl Rows<'_> {
     /// The newest memory that says the same, in long-term memory or in the logs, and has not been replaced.
     pub fn same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories WHERE content_hash = ?1 AND type = ?2 AND (path = ?3) = ?4
-             AND NOT EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id)
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
+             WHERE content_hash = ?1 AND type = ?2 AND (path = ?3) = ?4
+                 AND NOT EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id)
              ORDER BY created_at DESC LIMIT 1"
         );
         let values = params![content_hash(&memory.content), memory.kind.as_str(), LONG_TERM_FILE, long_term];

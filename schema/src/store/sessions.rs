@@ -35,7 +35,8 @@ pub(super) fn refresh(db: &Connection, session_id: &str) -> rusqlite::Result<()>
     }
     let (mut files, mut tools) = (Vec::<String>::new(), 0);
     let mut usages = db.prepare_cached(
-        "SELECT content FROM memories WHERE session_id = ?1 AND type = 'tool_usage' ORDER BY created_at, seq",
+        "SELECT content FROM memories INDEXED BY memories_by_session
+         WHERE session_id = ?1 AND type = 'tool_usage' ORDER BY created_at, seq",
     )?;
     for content in usages.query_map([session_id], |row| row.get::<_, String>(0))? {
         let content = content?;
@@ -53,9 +54,9 @@ pub(super) fn refresh(db: &Connection, session_id: &str) -> rusqlite::Result<()>
         "INSERT INTO sessions (id, started_at, ended_at, duration, title, prompts, files, tools, errors, summary)
          SELECT ?1, min(created_at), max(created_at), unixepoch(max(created_at)) - unixepoch(min(created_at)), ?2,
              total(type = 'user_prompt'), ?3, ?4, total(type = 'error'),
-             (SELECT content FROM memories WHERE session_id = ?1 AND type = 'session_summary'
-              ORDER BY created_at DESC LIMIT 1)
-         FROM memories WHERE session_id = ?1 HAVING count(*) > 0",
+             (SELECT content FROM memories INDEXED BY memories_by_session
+              WHERE session_id = ?1 AND type = 'session_summary' ORDER BY created_at DESC LIMIT 1)
+         FROM memories INDEXED BY memories_by_session WHERE session_id = ?1 HAVING count(*) > 0",
     )?
     .execute(params![session_id, title, serde_json::Value::from(files).to_string(), tools as i64])
     .map(drop)
@@ -63,7 +64,8 @@ pub(super) fn refresh(db: &Connection, session_id: &str) -> rusqlite::Result<()>
 
 fn first_prompt(db: &Connection, session_id: &str) -> rusqlite::Result<Option<String>> {
     let mut first = db.prepare_cached(
-        "SELECT content FROM memories WHERE session_id = ?1 AND type = 'user_prompt' ORDER BY created_at, seq LIMIT 1",
+        "SELECT content FROM memories INDEXED BY memories_by_session
+         WHERE session_id = ?1 AND type = 'user_prompt' ORDER BY created_at, seq LIMIT 1",
     )?;
     let mut rows = first.query([session_id])?;
     let Some(row) = rows.next()? else { return Ok(None) };

@@ -6,6 +6,7 @@ use std::time::Duration;
 use schema::hook_log;
 use schema::layout::Layout;
 use schema::lock::{FileLock, LockError};
+use schema::moment::Moment;
 use schema::settings;
 use schema::spool;
 use schema::store::Store;
@@ -30,7 +31,8 @@ pub(super) fn stats(store: &Store, index: &Index, notes: &[String]) -> Result<St
     let mut problems = settings::load(store.layout()).problems;
     problems.extend_from_slice(notes);
     problems.extend(of_another_encoding(store));
-    problems.extend(hook_log::last(store.layout(), FAULTS).into_iter().map(|fault| format!("hook: {fault}")));
+    let faults = hook_log::last(store.layout(), &Moment::now(), FAULTS);
+    problems.extend(faults.into_iter().map(|fault| format!("hook: {fault}")));
     Ok(StatsOutput {
         project: store.layout().project().to_string_lossy().into_owned(),
         memories: types.iter().map(|counted| counted.count).sum(),

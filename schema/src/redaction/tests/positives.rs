@@ -174,6 +174,10 @@ use super::*;
 #[case::sshpass("sshpass -p hunter2 ssh x.io", "sshpass -p [redacted: password] ssh x.io")]
 #[case::redis("redis-cli -h db -a hunter2 ping", "redis-cli -h db -a [redacted: password] ping")]
 #[case::httpie("http -a ann:hunter2 GET x.io", "http -a ann:[redacted: password] GET x.io")]
+#[case::openssl_key(
+    "openssl enc -aes-256-cbc -k hunter2 -in a",
+    "openssl enc -aes-256-cbc -k [redacted: password] -in a"
+)]
 #[case::openssl("openssl rsa -passin pass:hunter2 -in k", "openssl rsa -passin pass:[redacted: password] -in k")]
 #[case::postgres_variable("PGPASSWORD=hunter2 psql -h db", "PGPASSWORD=[redacted: password] psql -h db")]
 #[case::netrc("machine x.io login ann password hunter2", "machine x.io login ann password [redacted: password]")]
