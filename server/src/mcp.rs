@@ -1,5 +1,6 @@
-//! The MCP side: the list of tools, and each call handed to the worker. Keeps no state between requests.
+//! The MCP side: tools and prompts as hosts see them, and each call handed to the worker. Keeps no state between requests.
 
+mod prompts;
 mod text;
 
 use std::sync::Arc;
@@ -7,9 +8,9 @@ use std::sync::Arc;
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ServerCapabilities, ServerConfig,
-    Tool as McpTool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ServerCapabilities, ServerConfig, Tool as McpTool, ToolAnnotations,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use schema::tool::{Definition, MEMORY_FIRST, Tool, definitions};
@@ -51,7 +52,7 @@ impl ServerHandler for Memory {
     fn get_info(&self) -> ServerConfig {
         let implementation =
             Implementation::new("jikime-memory", env!("CARGO_PKG_VERSION")).with_title("jikime-memory");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_prompts().build())
             .with_server_info(implementation)
             .with_instructions(MEMORY_FIRST)
     }
@@ -79,6 +80,22 @@ impl ServerHandler for Memory {
             return Err(ErrorData::invalid_params(message, None));
         };
         Ok(result(tool, self.call(tool, request, &context).await).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::list()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        prompts::get(&request).map(GetPromptResponse::from)
     }
 }
 
