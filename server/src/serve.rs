@@ -11,6 +11,8 @@ use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 
+use crate::changes::Changes;
+use crate::input::Input;
 use crate::mcp::Memory;
 use crate::queue;
 use crate::worker::{self, Work, Worker};
@@ -27,8 +29,9 @@ const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 /// Serves the project's memory until standard input ends or a signal comes.
 pub(crate) fn serve(project: &Path) -> anyhow::Result<()> {
     let session_id = std::env::var(SESSION).ok().filter(|id| !id.is_empty());
+    let changes = Changes::new();
     let Worker { work, thread, standing } =
-        worker::start(project.to_owned(), session_id).context("cannot start the engine")?;
+        worker::start(project.to_owned(), session_id, changes.clone()).context("cannot start the engine")?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     let layout = Layout::new(project);
@@ -39,7 +42,7 @@ pub(crate) fn serve(project: &Path) -> anyhow::Result<()> {
             // First, so that a signal is listened for before the first request is answered.
             biased;
             () = signal() => FINISH_AFTER_SIGNAL,
-            () = talk(work) => FINISH,
+            () = talk(work, changes) => FINISH,
         };
         let deadline = Instant::now() + finish;
         stop.send_replace(true);
@@ -56,8 +59,10 @@ pub(crate) fn serve(project: &Path) -> anyhow::Result<()> {
 }
 
 /// Answers the host until its side of the connection ends.
-async fn talk(work: Sender<Work>) {
-    match Memory::new(work).serve(stdio_pipes()).await {
+async fn talk(work: Sender<Work>, changes: Changes) {
+    let (ended, ending) = watch::channel(false);
+    let (input, output) = stdio_pipes();
+    match Memory::new(work, changes, ending).serve((Input::new(input, ended), output)).await {
         Ok(service) => {
             let ended = service.waiting().await;
             tracing::debug!("the host ended: {ended:?}");

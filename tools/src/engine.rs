@@ -5,6 +5,7 @@
 mod file_access;
 mod get;
 mod load;
+mod logs;
 mod recall;
 mod reindex;
 mod save;
@@ -14,6 +15,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use schema::capture::{Prepared, commit};
+use schema::daily_log::LogKind;
 use schema::database::Patience;
 use schema::forget;
 use schema::layout::STORE_DIR;
@@ -209,6 +211,21 @@ impl Engine {
     /// The newest memories that pass a filter.
     pub fn list(&mut self, filter: &Filter, limit: usize) -> Result<Vec<Row>, ToolError> {
         self.mending(|engine| Ok(engine.store.rows().list(filter, limit)?))
+    }
+
+    /// The text of a file of the store, all of it unless it is very long.
+    pub fn text(&self, path: &str) -> Result<String, ToolError> {
+        logs::text(self.store.layout(), path)
+    }
+
+    /// The logs there are, long-term memory first, then the newest day first.
+    pub fn logs(&self) -> Result<Vec<LogKind>, ToolError> {
+        logs::logs(self.store.layout())
+    }
+
+    /// The ids that begin so, of the newest memories first.
+    pub fn newest_ids(&mut self, beginning: &str, limit: usize) -> Result<Vec<String>, ToolError> {
+        self.mending(|engine| Ok(engine.store.rows().newest_ids(beginning, limit)?))
     }
 
     /// Deletes a memory for good and answers what it was.

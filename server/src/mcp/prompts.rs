@@ -19,6 +19,11 @@ pub(super) fn get(request: &GetPromptRequestParams) -> Result<GetPromptResult, E
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).with_description(template.description))
 }
 
+/// Whether there is a prompt of this name.
+pub(super) fn is_known(name: &str) -> bool {
+    TEMPLATES.iter().any(|template| template.name == name)
+}
+
 struct Template {
     name: &'static str,
     title: &'static str,
