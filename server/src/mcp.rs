@@ -6,6 +6,7 @@ mod prompts;
 mod resources;
 mod text;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use rmcp::ErrorData;
@@ -53,9 +54,38 @@ impl Memory {
     ) -> Result<Answer, ToolError> {
         let call = Call::parse(tool, request.arguments.unwrap_or_default())?;
         let (reply, answer) = oneshot::channel();
-        let progress = context.meta.get_progress_token().map(|token| report(token, context.peer.clone()));
-        self.work.send(Work::Call { call, progress, reply }).await.map_err(|_| is_ending())?;
-        answer.await.map_err(|_| is_ending())?
+        let (progress, steps) = watch::channel(None);
+        let token = context.meta.get_progress_token();
+        let answered = async {
+            self.work.send(Work::Call { call, progress, reply }).await.map_err(|_| is_ending())?;
+            if let Some(token) = token {
+                tokio::select! {
+                    () = tell(steps, token, &context.peer) => {}
+                    // From then on nobody may be there to take a step.
+                    () = self.ended() => {}
+                }
+            }
+            answer.await.map_err(|_| is_ending())?
+        };
+        self.unless_cancelled(context, answered).await
+    }
+
+    /// Does something until the host takes its request back. What is under way when the server ends is finished.
+    async fn unless_cancelled<T>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, ToolError> {
+        let mut work = pin!(work);
+        tokio::select! {
+            done = &mut work => done,
+            () = context.ct.cancelled() => if *self.ending.borrow() { work.await } else { Err(ToolError::Interrupted) },
+        }
+    }
+
+    async fn ended(&self) {
+        // Whoever would tell is gone: that is the end as well.
+        let _ = self.ending.clone().wait_for(|ending| *ending).await.is_err();
     }
 
     async fn ask(&self, question: Question) -> Result<Found, ToolError> {
@@ -250,6 +280,7 @@ fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
             let message = match &error {
                 ToolError::Invalid(text) | ToolError::NotFound(text) => format!("{}: {text}", tool.name()),
                 ToolError::Unavailable(text) => format!("{} cannot be done now: {text}", tool.name()),
+                ToolError::Interrupted => format!("{}: {error}", tool.name()),
                 ToolError::Damaged(text) | ToolError::Internal(text) => {
                     tracing::error!("{}: {text}", tool.name());
                     format!("{} failed: {text}", tool.name())
@@ -288,17 +319,20 @@ fn structured(answer: &Answer) -> Value {
     value.expect("results are plain structs with string keys")
 }
 
-/// Passes on how far a call has come, for as long as it runs.
-fn report(token: ProgressToken, peer: Peer<RoleServer>) -> mpsc::UnboundedSender<Progress> {
-    let (sink, mut steps) = mpsc::unbounded_channel::<Progress>();
-    tokio::spawn(async move {
-        while let Some(Progress { done, total, path }) = steps.recv().await {
-            let step =
-                ProgressNotificationParam::new(token.clone(), done as f64).with_total(total as f64).with_message(path);
-            if peer.notify_progress(step).await.is_err() {
-                return;
-            }
+/// Passes on how far a call has come, until it is done. Steps that come faster than they are taken are left out.
+async fn tell(mut steps: watch::Receiver<Option<Progress>>, token: ProgressToken, peer: &Peer<RoleServer>) {
+    let mut told = 0;
+    while steps.changed().await.is_ok() {
+        // What was damaged and has been mended is done once more, which is no progress.
+        let Some(Progress { done, total, path }) = steps.borrow_and_update().clone().filter(|step| step.done > told)
+        else {
+            continue;
+        };
+        told = done;
+        let step =
+            ProgressNotificationParam::new(token.clone(), done as f64).with_total(total as f64).with_message(path);
+        if peer.notify_progress(step).await.is_err() {
+            return;
         }
-    });
-    sink
+    }
 }

@@ -32,8 +32,9 @@ const SLOW: Duration = Duration::from_millis(500);
 
 /// What the worker is asked to do.
 pub(crate) enum Work {
-    /// Do a call and say what came of it.
-    Call { call: Call, progress: ProgressSink, reply: oneshot::Sender<Result<Answer, ToolError>> },
+    /// Do a call and say what came of it, and before that how far it has come. It is left out, or stopped where that can be done, when
+    /// nobody waits for the answer any more.
+    Call { call: Call, progress: watch::Sender<Option<Progress>>, reply: oneshot::Sender<Result<Answer, ToolError>> },
     /// Say what there is, for those who read memory as documents.
     Question { question: Question, reply: oneshot::Sender<Result<Found, ToolError>> },
     /// Do what a hook asks through the queue.
@@ -41,9 +42,6 @@ pub(crate) enum Work {
     /// Files of the store changed.
     FilesChanged,
 }
-
-/// Hears how far a long call has come.
-pub(crate) type ProgressSink = Option<mpsc::UnboundedSender<Progress>>;
 
 /// The worker's handle: where work is sent, and the thread to wait for.
 #[derive(Debug)]
@@ -54,15 +52,20 @@ pub(crate) struct Worker {
 }
 
 /// Starts the worker. It opens the store by itself, so that a host is answered before that is done.
-/// What changes in the store is told to `changes`.
-pub(crate) fn start(project: PathBuf, session_id: Option<String>, changes: Changes) -> std::io::Result<Worker> {
+/// What changes in the store is told to `changes`. Once the server is `ending`, indexing stops, and what else was asked for is done.
+pub(crate) fn start(
+    project: PathBuf,
+    session_id: Option<String>,
+    changes: Changes,
+    ending: watch::Receiver<bool>,
+) -> std::io::Result<Worker> {
     let (work, inbox) = mpsc::channel(QUEUE);
     let for_watcher = work.downgrade();
     let (can_keep, told) = watch::channel(false);
     let is_answering = Arc::new(AtomicBool::new(false));
     let standing = Standing { can_keep: told, is_answering: Arc::clone(&is_answering) };
     let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
-        let mut bench = Bench { project, session_id, for_watcher, changes, can_keep, is_answering, open: None };
+        let mut bench = Bench { project, session_id, for_watcher, changes, ending, can_keep, is_answering, open: None };
         bench.run(inbox);
     })?;
     Ok(Worker { work, thread, standing })
@@ -73,6 +76,7 @@ struct Bench {
     session_id: Option<String>,
     for_watcher: mpsc::WeakSender<Work>,
     changes: Changes,
+    ending: watch::Receiver<bool>,
     can_keep: watch::Sender<bool>,
     is_answering: Arc<AtomicBool>,
     open: Option<Open>,
@@ -92,10 +96,14 @@ impl Bench {
         while let Some(work) = inbox.blocking_recv() {
             let started = Instant::now();
             match work {
+                Work::Call { reply, .. } if reply.is_closed() => {}
                 Work::Call { call, progress, reply } => {
-                    let outcome = self.guarded(|bench| bench.call(call, &progress));
+                    let outcome = self.guarded(|bench| bench.call(call, &progress, &reply));
+                    // First, so that the last step is told before the answer.
+                    drop(progress);
                     let _ = reply.send(outcome);
                 }
+                Work::Question { reply, .. } if reply.is_closed() => {}
                 Work::Question { question, reply } => {
                     let outcome = self.guarded(|bench| bench.question(question));
                     let _ = reply.send(outcome);
@@ -105,7 +113,7 @@ impl Bench {
                     let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
                 }
                 Work::FilesChanged => {
-                    if let Err(error) = self.guarded(|bench| bench.engine()?.engine.refresh().map(drop)) {
+                    if let Err(error) = self.guarded(Self::refresh) {
                         tracing::warn!("cannot index what changed: {error}");
                     }
                 }
@@ -116,16 +124,28 @@ impl Bench {
         }
     }
 
-    fn call(&mut self, call: Call, progress: &ProgressSink) -> Result<Answer, ToolError> {
+    fn refresh(&mut self) -> Result<(), ToolError> {
+        let ending = self.ending.clone();
+        self.engine()?.engine.refresh_while(&|| !*ending.borrow()).map(drop)
+    }
+
+    fn call(
+        &mut self,
+        call: Call,
+        progress: &watch::Sender<Option<Progress>>,
+        reply: &oneshot::Sender<Result<Answer, ToolError>>,
+    ) -> Result<Answer, ToolError> {
         // What could not be written when the store was opened may be writable by now.
         if matches!(call, Call::Save(_)) && self.open.as_ref().is_some_and(|open| !open.engine.is_writable()) {
             self.open = None;
         }
+        let ending = self.ending.clone();
+        let may_go_on = || !*ending.borrow() && !reply.is_closed();
         let open = self.engine()?;
         if open.watcher.is_none() {
-            open.engine.refresh()?;
+            open.engine.refresh_while(&may_go_on)?;
         }
-        let mut answer = call.run(&mut open.engine, progress)?;
+        let mut answer = call.run(&mut open.engine, progress, &may_go_on)?;
         if let Answer::Stats(output) = &mut answer {
             self.complete(output);
         }
@@ -164,7 +184,8 @@ impl Bench {
                 let opened = Engine::open(&self.project, self.session_id.clone());
                 self.can_keep.send_if_modified(|can_keep| opened.is_err() && std::mem::take(can_keep));
                 let mut engine = opened?;
-                if let Err(error) = engine.refresh() {
+                let ending = self.ending.clone();
+                if let Err(error) = engine.refresh_while(&|| !*ending.borrow()) {
                     tracing::warn!("cannot index what changed: {error}");
                 }
                 let watcher = Watcher::start(engine.store().layout(), self.for_watcher.clone(), self.changes.clone());

@@ -73,12 +73,20 @@ impl Engine {
 
     /// Brings rows and chunks in step with every file that changed, and keeps what waits in the spool.
     pub fn refresh(&mut self) -> Result<ReindexOutput, ToolError> {
-        self.mending(Self::take_in)
+        self.refresh_while(&|| true)
     }
 
-    fn take_in(&mut self) -> Result<ReindexOutput, ToolError> {
+    /// The same for as long as it may go on. What is left is found by the next time.
+    pub fn refresh_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
+        match self.mending(|engine| engine.take_in(may_go_on)) {
+            Err(ToolError::Interrupted) => Ok(ReindexOutput::default()),
+            outcome => outcome,
+        }
+    }
+
+    fn take_in(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
         self.keep_waiting()?;
-        self.reindex_changed(&mut |_| {})
+        self.reindex_changed(&mut |_| {}, may_go_on)
     }
 
     fn keep_waiting(&mut self) -> Result<(), ToolError> {
@@ -132,7 +140,7 @@ impl Engine {
             self.index.begin_anew()?;
             self.notes.push("index.db was damaged and has been made again".to_owned());
         }
-        self.take_in().map(drop)
+        self.take_in(&|| true).map(drop)
     }
 
     /// Whether memories can be saved.
@@ -196,15 +204,16 @@ impl Engine {
         })
     }
 
-    /// `memory_reindex`; `progress` hears of every file.
+    /// `memory_reindex`; `progress` hears of every file, and before each of them it is asked whether it may go on.
     pub fn reindex(
         &mut self,
         input: &ReindexInput,
         progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
         self.mending(|engine| {
             engine.keep_waiting()?;
-            engine.reindex_as_asked(input, progress)
+            engine.reindex_as_asked(input, progress, may_go_on)
         })
     }
 

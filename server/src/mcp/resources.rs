@@ -170,8 +170,8 @@ pub(super) fn fault(uri: &str, error: &ToolError) -> ErrorData {
         ToolError::Invalid(text) | ToolError::NotFound(text) => {
             ErrorData::resource_not_found(format!("no resource {uri}: {text}"), data)
         }
-        ToolError::Unavailable(text) | ToolError::Damaged(text) | ToolError::Internal(text) => {
-            ErrorData::internal_error(format!("cannot read {uri} now: {text}"), data)
+        ToolError::Unavailable(_) | ToolError::Interrupted | ToolError::Damaged(_) | ToolError::Internal(_) => {
+            ErrorData::internal_error(format!("cannot read {uri} now: {error}"), data)
         }
     }
 }

@@ -6,10 +6,9 @@ use schema::tool::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
-
-use super::ProgressSink;
 
 /// A call of a tool with its arguments.
 #[derive(Debug)]
@@ -49,20 +48,20 @@ impl Call {
         })
     }
 
-    pub(super) fn run(self, engine: &mut Engine, progress: &ProgressSink) -> Result<Answer, ToolError> {
-        let mut report = |step: Progress| {
-            if let Some(sink) = progress {
-                // Nobody may be listening any more, which is no reason to stop.
-                let _ = sink.send(step);
-            }
-        };
+    pub(super) fn run(
+        self,
+        engine: &mut Engine,
+        progress: &watch::Sender<Option<Progress>>,
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<Answer, ToolError> {
+        let mut report = |step: Progress| drop(progress.send_replace(Some(step)));
         Ok(match self {
             Self::Search(input) => Answer::Search(engine.search(&input)?),
             Self::Get(input) => Answer::Get(engine.get(&input)?),
             Self::Load(input) => Answer::Load(engine.load(&input)?),
             Self::Save(input) => Answer::Save(engine.save(&input)?),
             Self::Stats => Answer::Stats(Box::new(engine.stats()?)),
-            Self::Reindex(input) => Answer::Reindex(engine.reindex(&input, &mut report)?),
+            Self::Reindex(input) => Answer::Reindex(engine.reindex(&input, &mut report, may_go_on)?),
         })
     }
 }
