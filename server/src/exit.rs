@@ -31,7 +31,9 @@ pub(crate) fn warn(text: &str) {
 fn status(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<ToolError>() {
         Some(ToolError::Damaged(_) | ToolError::Internal(_)) => INTERNAL,
-        Some(ToolError::Invalid(_) | ToolError::NotFound(_) | ToolError::Unavailable(_)) => USER,
+        Some(ToolError::Invalid(_) | ToolError::NotFound(_) | ToolError::Unavailable(_) | ToolError::Interrupted) => {
+            USER
+        }
         None if error.is::<ProjectError>() => USER,
         None => INTERNAL,
     }

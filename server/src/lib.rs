@@ -1,8 +1,10 @@
 //! Who serves: the MCP server and the command line. Start reading at `cli` for what people call, at `serve` for what hosts
 //! start.
 
+mod changes;
 mod cli;
 mod exit;
+mod input;
 mod mcp;
 mod queue;
 mod serve;

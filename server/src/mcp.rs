@@ -1,34 +1,49 @@
-//! The MCP side: the list of tools, and each call handed to the worker. Keeps no state between requests.
+//! The MCP side: tools, prompts and resources as hosts see them, and each call handed to the worker. Keeps no state between requests
+//! but what a host of an earlier protocol subscribed to.
 
+mod notices;
+mod prompts;
+mod resources;
 mod text;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult, MetaObject,
-    PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ServerCapabilities, ServerConfig,
-    Tool as McpTool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
+    ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse, Reference,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as McpTool, ToolAnnotations,
+    UnsubscribeRequestParams,
 };
-use rmcp::service::{Peer, RequestContext, RoleServer};
+use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use schema::tool::{Definition, MEMORY_FIRST, Tool, definitions};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tools::engine::Progress;
 use tools::error::ToolError;
 
-use crate::worker::{Answer, Call, Work};
+use crate::changes::Changes;
+use crate::worker::{Answer, Call, Found, Question, Work};
+use notices::Subscriptions;
+use resources::Uri;
 
-/// The server as hosts see it.
-#[derive(Debug, Clone)]
+/// The server as one host sees it.
+#[derive(Debug)]
 pub(crate) struct Memory {
     work: mpsc::Sender<Work>,
+    changes: Changes,
+    /// Whether the connection or the server ends, so that nobody goes on listening.
+    ending: watch::Receiver<bool>,
+    subscriptions: Subscriptions,
 }
 
 impl Memory {
-    pub(crate) fn new(work: mpsc::Sender<Work>) -> Self {
-        Self { work }
+    pub(crate) fn new(work: mpsc::Sender<Work>, changes: Changes, ending: watch::Receiver<bool>) -> Self {
+        Self { work, changes, ending, subscriptions: Subscriptions::default() }
     }
 
     async fn call(
@@ -39,11 +54,44 @@ impl Memory {
     ) -> Result<Answer, ToolError> {
         let call = Call::parse(tool, request.arguments.unwrap_or_default())?;
         let (reply, answer) = oneshot::channel();
-        let progress = context.meta.get_progress_token().map(|token| report(token, context.peer.clone()));
-        let gone = |_| ToolError::Unavailable("the server is ending".to_owned());
-        let work = Work::Call { call, progress, reply };
-        self.work.send(work).await.map_err(|_| ToolError::Unavailable("the server is ending".to_owned()))?;
-        answer.await.map_err(gone)?
+        let (progress, steps) = watch::channel(None);
+        let token = context.meta.get_progress_token();
+        let answered = async {
+            self.work.send(Work::Call { call, progress, reply }).await.map_err(|_| is_ending())?;
+            if let Some(token) = token {
+                tokio::select! {
+                    () = tell(steps, token, &context.peer) => {}
+                    // From then on nobody may be there to take a step.
+                    () = self.ended() => {}
+                }
+            }
+            answer.await.map_err(|_| is_ending())?
+        };
+        self.unless_cancelled(context, answered).await
+    }
+
+    /// Does something until the host takes its request back. What is under way when the server ends is finished.
+    async fn unless_cancelled<T>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, ToolError> {
+        let mut work = pin!(work);
+        tokio::select! {
+            done = &mut work => done,
+            () = context.ct.cancelled() => if *self.ending.borrow() { work.await } else { Err(ToolError::Interrupted) },
+        }
+    }
+
+    async fn ended(&self) {
+        // Whoever would tell is gone: that is the end as well.
+        let _ = self.ending.clone().wait_for(|ending| *ending).await.is_err();
+    }
+
+    async fn ask(&self, question: Question) -> Result<Found, ToolError> {
+        let (reply, found) = oneshot::channel();
+        self.work.send(Work::Question { question, reply }).await.map_err(|_| is_ending())?;
+        found.await.map_err(|_| is_ending())?
     }
 }
 
@@ -51,9 +99,15 @@ impl ServerHandler for Memory {
     fn get_info(&self) -> ServerConfig {
         let implementation =
             Implementation::new("jikime-memory", env!("CARGO_PKG_VERSION")).with_title("jikime-memory");
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(implementation)
-            .with_instructions(MEMORY_FIRST)
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_resources_list_changed()
+            .enable_completions()
+            .build();
+        ServerConfig::new(capabilities).with_server_info(implementation).with_instructions(MEMORY_FIRST)
     }
 
     async fn list_tools(
@@ -80,6 +134,119 @@ impl ServerHandler for Memory {
         };
         Ok(result(tool, self.call(tool, request, &context).await).into())
     }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(prompts::list()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        prompts::get(&request).map(GetPromptResponse::from)
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let found = self.ask(Question::Logs).await.map_err(|error| unlisted(&error))?;
+        let Found::Logs(logs) = found else { return Ok(ListResourcesResult::default()) };
+        Ok(ListResourcesResult::with_all_items(resources::list(&logs)))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        let question = Uri::parse(&uri).ok_or_else(|| resources::unknown(&uri))?.question();
+        let found = self.ask(question).await.map_err(|error| resources::fault(&uri, &error))?;
+        Ok(resources::contents(&uri, found).into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let question = match &request.r#ref {
+            Reference::Resource(resource) if resources::is_known(&resource.uri) => {
+                resources::completion(&resource.uri, &request.argument, CompletionInfo::MAX_VALUES + 1)
+            }
+            Reference::Prompt(prompt) if prompts::is_known(&prompt.name) => None,
+            other => {
+                let name = other.as_prompt_name().or(other.as_resource_uri()).unwrap_or_default();
+                return Err(ErrorData::invalid_params(format!("nothing to complete of {name:?}"), None));
+            }
+        };
+        let Some(question) = question else { return Ok(CompleteResult::default()) };
+        let found = self.ask(question).await.map_err(|error| unlisted(&error))?;
+        let mut values = resources::values(request.argument.value.trim(), found);
+        let has_more = values.len() > CompletionInfo::MAX_VALUES;
+        values.truncate(CompletionInfo::MAX_VALUES);
+        let info = CompletionInfo::with_pagination(values, None, has_more);
+        Ok(CompleteResult::new(info.map_err(|error| ErrorData::internal_error(error, None))?))
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(notices::accepted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        notices::listen(context, &self.changes, self.ending.clone()).await;
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.subscriptions.begin(context.peer, &self.changes);
+    }
+
+    // Hosts of the protocols before 2026-07-28 subscribe in this way.
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if Uri::parse(&request.uri).is_none() {
+            return Err(resources::unknown(&request.uri));
+        }
+        self.subscriptions.add(request.uri);
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.subscriptions.remove(&request.uri);
+        Ok(())
+    }
+}
+
+fn is_ending() -> ToolError {
+    ToolError::Unavailable("the server is ending".to_owned())
+}
+
+/// Why there is no list.
+fn unlisted(error: &ToolError) -> ErrorData {
+    ErrorData::internal_error(format!("cannot look into the store now: {error}"), None)
 }
 
 /// A tool as the list shows it.
@@ -106,13 +273,14 @@ fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
     match outcome {
         Ok(answer) => {
             let mut result = CallToolResult::structured(structured(&answer));
-            result.content = vec![ContentBlock::text(text::of(&answer))];
+            result.content = content(&answer);
             result
         }
         Err(error) => {
             let message = match &error {
                 ToolError::Invalid(text) | ToolError::NotFound(text) => format!("{}: {text}", tool.name()),
                 ToolError::Unavailable(text) => format!("{} cannot be done now: {text}", tool.name()),
+                ToolError::Interrupted => format!("{}: {error}", tool.name()),
                 ToolError::Damaged(text) | ToolError::Internal(text) => {
                     tracing::error!("{}: {text}", tool.name());
                     format!("{} failed: {text}", tool.name())
@@ -121,6 +289,22 @@ fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
             CallToolResult::error(vec![ContentBlock::text(message)])
         }
     }
+}
+
+/// The text of an answer, and of a search links to its hits, as far as they cost no more than the structure, which some hosts show in
+/// their place.
+fn content(answer: &Answer) -> Vec<ContentBlock> {
+    let text = text::of(answer);
+    let Answer::Search(output) = answer else { return vec![ContentBlock::text(text)] };
+    let mut left = structured(answer).to_string().len().saturating_sub(text.len());
+    let links = output.results.iter().map(resources::link).map(ContentBlock::resource_link).take_while(|link| {
+        let cost = serde_json::to_string(link).map_or(usize::MAX, |link| link.len());
+        let fits = cost <= left;
+        left = left.saturating_sub(cost);
+        fits
+    });
+    let links: Vec<ContentBlock> = links.collect();
+    std::iter::once(ContentBlock::text(text)).chain(links).collect()
 }
 
 fn structured(answer: &Answer) -> Value {
@@ -135,17 +319,20 @@ fn structured(answer: &Answer) -> Value {
     value.expect("results are plain structs with string keys")
 }
 
-/// Passes on how far a call has come, for as long as it runs.
-fn report(token: ProgressToken, peer: Peer<RoleServer>) -> mpsc::UnboundedSender<Progress> {
-    let (sink, mut steps) = mpsc::unbounded_channel::<Progress>();
-    tokio::spawn(async move {
-        while let Some(Progress { done, total, path }) = steps.recv().await {
-            let step =
-                ProgressNotificationParam::new(token.clone(), done as f64).with_total(total as f64).with_message(path);
-            if peer.notify_progress(step).await.is_err() {
-                return;
-            }
+/// Passes on how far a call has come, until it is done. Steps that come faster than they are taken are left out.
+async fn tell(mut steps: watch::Receiver<Option<Progress>>, token: ProgressToken, peer: &Peer<RoleServer>) {
+    let mut told = 0;
+    while steps.changed().await.is_ok() {
+        // What was damaged and has been mended is done once more, which is no progress.
+        let Some(Progress { done, total, path }) = steps.borrow_and_update().clone().filter(|step| step.done > told)
+        else {
+            continue;
+        };
+        told = done;
+        let step =
+            ProgressNotificationParam::new(token.clone(), done as f64).with_total(total as f64).with_message(path);
+        if peer.notify_progress(step).await.is_err() {
+            return;
         }
-    });
-    sink
+    }
 }

@@ -1,6 +1,12 @@
 //! The one thread that owns the engine. Calls come through a bounded channel and are done one after the other, so that
 //! nothing that serves a host ever waits for SQLite.
 
+mod call;
+mod question;
+
+pub(crate) use call::{Answer, Call};
+pub(crate) use question::{Found, Question};
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,16 +15,12 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use schema::queue::{Reply, Request};
-use schema::tool::{
-    GetInput, GetOutput, LoadInput, LoadOutput, QueueServer, ReindexInput, ReindexOutput, SaveInput, SaveOutput,
-    SearchInput, SearchOutput, StatsInput, StatsOutput, Tool,
-};
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use schema::tool::{QueueServer, StatsOutput};
 use tokio::sync::{mpsc, oneshot, watch};
 use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
 
+use crate::changes::Changes;
 use crate::queue::Standing;
 use crate::watcher::Watcher;
 
@@ -30,75 +32,15 @@ const SLOW: Duration = Duration::from_millis(500);
 
 /// What the worker is asked to do.
 pub(crate) enum Work {
-    /// Do a call and say what came of it.
-    Call { call: Call, progress: ProgressSink, reply: oneshot::Sender<Result<Answer, ToolError>> },
+    /// Do a call and say what came of it, and before that how far it has come. It is left out, or stopped where that can be done, when
+    /// nobody waits for the answer any more.
+    Call { call: Call, progress: watch::Sender<Option<Progress>>, reply: oneshot::Sender<Result<Answer, ToolError>> },
+    /// Say what there is, for those who read memory as documents.
+    Question { question: Question, reply: oneshot::Sender<Result<Found, ToolError>> },
     /// Do what a hook asks through the queue.
     Event { request: Request, reply: oneshot::Sender<Reply> },
     /// Files of the store changed.
     FilesChanged,
-}
-
-/// Hears how far a long call has come.
-pub(crate) type ProgressSink = Option<mpsc::UnboundedSender<Progress>>;
-
-/// A call of a tool with its arguments.
-#[derive(Debug)]
-pub(crate) enum Call {
-    Search(SearchInput),
-    Get(GetInput),
-    Load(LoadInput),
-    Save(SaveInput),
-    Stats,
-    Reindex(ReindexInput),
-}
-
-/// The result of a call.
-#[derive(Debug)]
-pub(crate) enum Answer {
-    Search(SearchOutput),
-    Get(GetOutput),
-    Load(LoadOutput),
-    Save(SaveOutput),
-    Stats(Box<StatsOutput>),
-    Reindex(ReindexOutput),
-}
-
-impl Call {
-    /// Reads the arguments of a tool; what does not fit is answered with what would.
-    pub(crate) fn parse(tool: Tool, arguments: Map<String, Value>) -> Result<Self, ToolError> {
-        Ok(match tool {
-            Tool::Search => Self::Search(read(arguments)?),
-            Tool::Get => Self::Get(read(arguments)?),
-            Tool::Load => Self::Load(read(arguments)?),
-            Tool::Save => Self::Save(read(arguments)?),
-            Tool::Stats => {
-                let StatsInput {} = read(arguments)?;
-                Self::Stats
-            }
-            Tool::Reindex => Self::Reindex(read(arguments)?),
-        })
-    }
-
-    fn run(self, engine: &mut Engine, progress: &ProgressSink) -> Result<Answer, ToolError> {
-        let mut report = |step: Progress| {
-            if let Some(sink) = progress {
-                // Nobody may be listening any more, which is no reason to stop.
-                let _ = sink.send(step);
-            }
-        };
-        Ok(match self {
-            Self::Search(input) => Answer::Search(engine.search(&input)?),
-            Self::Get(input) => Answer::Get(engine.get(&input)?),
-            Self::Load(input) => Answer::Load(engine.load(&input)?),
-            Self::Save(input) => Answer::Save(engine.save(&input)?),
-            Self::Stats => Answer::Stats(Box::new(engine.stats()?)),
-            Self::Reindex(input) => Answer::Reindex(engine.reindex(&input, &mut report)?),
-        })
-    }
-}
-
-fn read<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, ToolError> {
-    serde_json::from_value(Value::Object(arguments)).map_err(|error| ToolError::Invalid(format!("arguments: {error}")))
 }
 
 /// The worker's handle: where work is sent, and the thread to wait for.
@@ -110,14 +52,20 @@ pub(crate) struct Worker {
 }
 
 /// Starts the worker. It opens the store by itself, so that a host is answered before that is done.
-pub(crate) fn start(project: PathBuf, session_id: Option<String>) -> std::io::Result<Worker> {
+/// What changes in the store is told to `changes`. Once the server is `ending`, indexing stops, and what else was asked for is done.
+pub(crate) fn start(
+    project: PathBuf,
+    session_id: Option<String>,
+    changes: Changes,
+    ending: watch::Receiver<bool>,
+) -> std::io::Result<Worker> {
     let (work, inbox) = mpsc::channel(QUEUE);
     let for_watcher = work.downgrade();
     let (can_keep, told) = watch::channel(false);
     let is_answering = Arc::new(AtomicBool::new(false));
     let standing = Standing { can_keep: told, is_answering: Arc::clone(&is_answering) };
     let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
-        let mut bench = Bench { project, session_id, for_watcher, can_keep, is_answering, open: None };
+        let mut bench = Bench { project, session_id, for_watcher, changes, ending, can_keep, is_answering, open: None };
         bench.run(inbox);
     })?;
     Ok(Worker { work, thread, standing })
@@ -127,6 +75,8 @@ struct Bench {
     project: PathBuf,
     session_id: Option<String>,
     for_watcher: mpsc::WeakSender<Work>,
+    changes: Changes,
+    ending: watch::Receiver<bool>,
     can_keep: watch::Sender<bool>,
     is_answering: Arc<AtomicBool>,
     open: Option<Open>,
@@ -149,7 +99,7 @@ impl Bench {
             let work = match inbox.try_recv() {
                 Ok(work) => work,
                 Err(mpsc::error::TryRecvError::Disconnected) => break,
-                Err(mpsc::error::TryRecvError::Empty) if may_embed => {
+                Err(mpsc::error::TryRecvError::Empty) if may_embed && !*self.ending.borrow() => {
                     may_embed = self.embed();
                     continue;
                 }
@@ -161,8 +111,16 @@ impl Bench {
             may_embed = true;
             let started = Instant::now();
             match work {
+                Work::Call { reply, .. } if reply.is_closed() => {}
                 Work::Call { call, progress, reply } => {
-                    let outcome = self.guarded(|bench| bench.call(call, &progress));
+                    let outcome = self.guarded(|bench| bench.call(call, &progress, &reply));
+                    // First, so that the last step is told before the answer.
+                    drop(progress);
+                    let _ = reply.send(outcome);
+                }
+                Work::Question { reply, .. } if reply.is_closed() => {}
+                Work::Question { question, reply } => {
+                    let outcome = self.guarded(|bench| bench.question(question));
                     let _ = reply.send(outcome);
                 }
                 Work::Event { request, reply } => {
@@ -170,7 +128,7 @@ impl Bench {
                     let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
                 }
                 Work::FilesChanged => {
-                    if let Err(error) = self.guarded(|bench| bench.engine()?.engine.refresh().map(drop)) {
+                    if let Err(error) = self.guarded(Self::refresh) {
                         tracing::warn!("cannot index what changed: {error}");
                     }
                 }
@@ -192,22 +150,47 @@ impl Bench {
         }
     }
 
-    fn call(&mut self, call: Call, progress: &ProgressSink) -> Result<Answer, ToolError> {
+    fn refresh(&mut self) -> Result<(), ToolError> {
+        let ending = self.ending.clone();
+        self.engine()?.engine.refresh_while(&|| !*ending.borrow()).map(drop)
+    }
+
+    fn call(
+        &mut self,
+        call: Call,
+        progress: &watch::Sender<Option<Progress>>,
+        reply: &oneshot::Sender<Result<Answer, ToolError>>,
+    ) -> Result<Answer, ToolError> {
         // What could not be written when the store was opened may be writable by now.
         if matches!(call, Call::Save(_)) && self.open.as_ref().is_some_and(|open| !open.engine.is_writable()) {
             self.open = None;
         }
+        let ending = self.ending.clone();
+        let may_go_on = || !*ending.borrow() && !reply.is_closed();
         let open = self.engine()?;
         if open.watcher.is_none() {
-            open.engine.refresh()?;
+            open.engine.refresh_while(&may_go_on)?;
         }
-        let mut answer = call.run(&mut open.engine, progress)?;
-        if let Answer::Stats(output) = &mut answer
-            && self.is_answering.load(Ordering::Relaxed)
-        {
-            output.queue_answered_by = QueueServer::ThisServer;
+        let mut answer = call.run(&mut open.engine, progress, &may_go_on)?;
+        if let Answer::Stats(output) = &mut answer {
+            self.complete(output);
         }
         Ok(answer)
+    }
+
+    fn question(&mut self, question: Question) -> Result<Found, ToolError> {
+        let mut found = question.answer(&mut self.engine()?.engine)?;
+        if let Found::Stats(output) = &mut found {
+            self.complete(output);
+        }
+        Ok(found)
+    }
+
+    /// Adds to the statistics what only a server knows.
+    fn complete(&self, output: &mut StatsOutput) {
+        if self.is_answering.load(Ordering::Relaxed) {
+            output.queue_answered_by = QueueServer::ThisServer;
+        }
     }
 
     fn event(&mut self, request: &Request) -> Result<Reply, ToolError> {
@@ -227,10 +210,11 @@ impl Bench {
                 let opened = Engine::open(&self.project, self.session_id.clone());
                 self.can_keep.send_if_modified(|can_keep| opened.is_err() && std::mem::take(can_keep));
                 let mut engine = opened?;
-                if let Err(error) = engine.refresh() {
+                let ending = self.ending.clone();
+                if let Err(error) = engine.refresh_while(&|| !*ending.borrow()) {
                     tracing::warn!("cannot index what changed: {error}");
                 }
-                let watcher = Watcher::start(engine.store().layout(), self.for_watcher.clone());
+                let watcher = Watcher::start(engine.store().layout(), self.for_watcher.clone(), self.changes.clone());
                 let watcher = watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok();
                 self.can_keep.send_replace(engine.is_writable());
                 Ok(none.insert(Open { engine, watcher }))

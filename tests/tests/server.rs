@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use harness::{Era, McpClient, sandbox};
+use harness::{Era, McpClient, Sandbox, eventually, sandbox};
 use rstest::rstest;
 use schema::layout::Layout;
 use schema::lock::FileLock;
@@ -103,14 +103,89 @@ fn progress_is_told_for_each_file_to_a_host_that_asks() {
     }
     let mut client = sandbox.serve(Era::Legacy);
     client.call("memory_reindex", json!({ "full": true })).unwrap().expect_success();
-    // A notification may follow the answer; the next answer comes after it.
-    client.call("memory_stats", json!({})).unwrap();
-    let steps: Vec<u64> = client
+    let steps: Vec<(u64, u64)> = client
         .notifications("notifications/progress")
         .iter()
-        .map(|step| step["progress"].as_f64().unwrap() as u64)
+        .map(|step| (step["progress"].as_f64().unwrap() as u64, step["total"].as_f64().unwrap() as u64))
         .collect();
-    assert_eq!(steps, [1, 2, 3, 4, 5]);
+    // Steps that come too fast are left out; the last one is told, and before the answer.
+    assert!(steps.is_sorted_by(|one, next| one < next), "{steps:?}");
+    assert_eq!(steps.last(), Some(&(5, 5)));
+}
+
+#[test]
+fn progress_is_not_told_to_a_host_that_does_not_ask() {
+    let sandbox = sandbox!();
+    sandbox.write(".jikime/memory/note.md", "# Note\n\nWhat the note says is long enough to keep.\n");
+    let mut client = sandbox.serve(Era::Modern);
+    client.request("tools/call", json!({ "name": "memory_reindex", "arguments": { "full": true } })).unwrap();
+    client.call("memory_stats", json!({})).unwrap();
+    assert!(client.notifications("notifications/progress").is_empty());
+}
+
+/// A store that takes a while to index, and how many files it has.
+fn many_notes(sandbox: &Sandbox) -> usize {
+    for n in 0..1_500 {
+        let text = format!("The note {n} says this and that of its subject. ").repeat(60);
+        sandbox.write(format!(".jikime/memory/notes/{n}.md"), format!("# Note {n}\n\n{text}\n"));
+    }
+    1_500
+}
+
+#[test]
+fn a_call_that_is_taken_back_stops() {
+    let sandbox = sandbox!();
+    let files = many_notes(&sandbox);
+    let mut client = sandbox.serve(Era::Legacy);
+    client.call("memory_stats", json!({})).unwrap();
+    let rebuild = client.send_call("memory_reindex", json!({ "full": true }));
+    eventually(Duration::from_secs(60), || !client.notifications("notifications/progress").is_empty());
+    client.cancel(rebuild);
+    // It waits for the worker, which is free again before all of the files were done.
+    client.call("memory_stats", json!({})).unwrap().expect_success();
+    let steps = client.notifications("notifications/progress");
+    let last = steps.last().unwrap()["progress"].as_f64().unwrap();
+    assert!(last < files as f64, "{last} of {files} files were done");
+    let found = client.call("memory_search", json!({ "query": "note 7 subject" })).unwrap();
+    assert_ne!(found.expect_success()["count"], 0, "the index is as good as before");
+}
+
+#[test]
+fn a_server_that_indexes_ends_with_its_input_and_the_next_one_goes_on() {
+    let sandbox = sandbox!();
+    let files = many_notes(&sandbox);
+    let client = sandbox.serve(Era::Modern);
+    eventually(Duration::from_secs(60), || sandbox.store().join("index.db").exists());
+    let closed = client.close();
+    assert!(closed.status.success(), "{closed:?}");
+    let mut next = sandbox.serve(Era::Modern);
+    let stats = next.call("memory_stats", json!({})).unwrap();
+    assert_eq!(stats.expect_success()["files"], files);
+}
+
+#[test]
+fn what_was_asked_for_is_kept_although_the_server_indexes_when_its_input_ends() {
+    let sandbox = sandbox!();
+    many_notes(&sandbox);
+    let mut client = sandbox.serve(Era::Modern);
+    client.send_call("memory_save", json!({ "type": "learning", "content": "Said at the very end." }));
+    let closed = client.close();
+    assert!(closed.status.success(), "{closed:?}");
+    assert!(sandbox.logs().contains("Said at the very end."));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_asked_for_before_a_signal_is_answered() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Modern);
+    client.call("memory_stats", json!({})).unwrap();
+    let saved = client.send_call("memory_save", json!({ "type": "learning", "content": "Said before the signal." }));
+    eventually(Duration::from_secs(20), || sandbox.logs().contains("Said before the signal."));
+    let process = client.process_id().to_string();
+    std::process::Command::new("kill").args(["-TERM", &process]).status().unwrap();
+    assert!(client.answer(saved).is_ok());
+    assert!(wait_without_closing(client).status.success());
 }
 
 #[test]

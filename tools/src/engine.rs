@@ -6,6 +6,7 @@ mod embedding;
 mod file_access;
 mod get;
 mod load;
+mod logs;
 mod recall;
 mod reindex;
 mod save;
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use schema::capture::{Prepared, commit};
+use schema::daily_log::LogKind;
 use schema::database::Patience;
 use schema::forget;
 use schema::layout::{Layout, STORE_DIR};
@@ -103,12 +105,20 @@ impl Engine {
 
     /// Brings rows and chunks in step with every file that changed, and keeps what waits in the spool.
     pub fn refresh(&mut self) -> Result<ReindexOutput, ToolError> {
-        self.mending(Self::take_in)
+        self.refresh_while(&|| true)
     }
 
-    fn take_in(&mut self) -> Result<ReindexOutput, ToolError> {
+    /// The same for as long as it may go on. What is left is found by the next time.
+    pub fn refresh_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
+        match self.mending(|engine| engine.take_in(may_go_on)) {
+            Err(ToolError::Interrupted) => Ok(ReindexOutput::default()),
+            outcome => outcome,
+        }
+    }
+
+    fn take_in(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
         self.keep_waiting()?;
-        self.reindex_changed(&mut |_| {})
+        self.reindex_changed(&mut |_| {}, may_go_on)
     }
 
     fn keep_waiting(&mut self) -> Result<(), ToolError> {
@@ -162,7 +172,7 @@ impl Engine {
             self.index.begin_anew()?;
             self.notes.push("index.db was damaged and has been made again".to_owned());
         }
-        self.take_in().map(drop)
+        self.take_in(&|| true).map(drop)
     }
 
     /// Whether memories can be saved.
@@ -234,15 +244,16 @@ impl Engine {
         })
     }
 
-    /// `memory_reindex`; `progress` hears of every file.
+    /// `memory_reindex`; `progress` hears of every file, and before each of them it is asked whether it may go on.
     pub fn reindex(
         &mut self,
         input: &ReindexInput,
         progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
         self.mending(|engine| {
             engine.keep_waiting()?;
-            let mut output = engine.reindex_as_asked(input, progress)?;
+            let mut output = engine.reindex_as_asked(input, progress, may_go_on)?;
             output.embedded = engine.embed_here()?;
             Ok(output)
         })
@@ -251,6 +262,21 @@ impl Engine {
     /// The newest memories that pass a filter.
     pub fn list(&mut self, filter: &Filter, limit: usize) -> Result<Vec<Row>, ToolError> {
         self.mending(|engine| Ok(engine.store.rows().list(filter, limit)?))
+    }
+
+    /// The text of a file of the store, all of it unless it is very long.
+    pub fn text(&self, path: &str) -> Result<String, ToolError> {
+        logs::text(self.store.layout(), path)
+    }
+
+    /// The logs there are, long-term memory first, then the newest day first.
+    pub fn logs(&self) -> Result<Vec<LogKind>, ToolError> {
+        logs::logs(self.store.layout())
+    }
+
+    /// The ids that begin so, of the newest memories first.
+    pub fn newest_ids(&mut self, beginning: &str, limit: usize) -> Result<Vec<String>, ToolError> {
+        self.mending(|engine| Ok(engine.store.rows().newest_ids(beginning, limit)?))
     }
 
     /// Deletes a memory for good and answers what it was.

@@ -20,6 +20,9 @@ pub enum ToolError {
     /// The store cannot be used now or not in this way.
     #[error("{0}")]
     Unavailable(String),
+    /// It was stopped before its end, by whoever asked or because the process ends.
+    #[error("it was stopped before its end; what is left is done by the next indexing")]
+    Interrupted,
     /// A database is damaged. The engine makes it anew and tries again; whoever sees this saw that fail.
     #[error("{0}")]
     Damaged(String),

@@ -135,6 +135,14 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.query_map([beginning], |row| row.get(0))?.collect()
     }
 
+    /// The ids that begin so, of the newest memories first.
+    pub fn newest_ids(&self, beginning: &str, limit: usize) -> rusqlite::Result<Vec<String>> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let sql =
+            "SELECT id FROM memories WHERE substr(id, 1, length(?1)) = ?1 ORDER BY created_at DESC, seq DESC LIMIT ?2";
+        self.0.prepare_cached(sql)?.query_map(params![beginning, limit], |row| row.get(0))?.collect()
+    }
+
     pub fn by_seq(&self, seq: i64) -> rusqlite::Result<Option<Row>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1");
         self.0.prepare_cached(&sql)?.query_row([seq], read).optional()

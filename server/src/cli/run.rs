@@ -131,7 +131,7 @@ fn index(project: &Path, printer: &Printer, file: Option<String>, full: bool) ->
         bar.set_position(step.done as u64);
         bar.set_message(step.path);
     };
-    let done: Result<_, ToolError> = engine.reindex(&ReindexInput { full, path: file }, &mut report);
+    let done: Result<_, ToolError> = engine.reindex(&ReindexInput { full, path: file }, &mut report, &|| true);
     bar.finish_and_clear();
     tell_news(&mut engine);
     printer.indexed(&done?)

@@ -58,7 +58,7 @@ fn stats(output: &StatsOutput) -> String {
     text
 }
 
-fn with_notice(mut text: String, notice: Option<&str>) -> String {
+pub(super) fn with_notice(mut text: String, notice: Option<&str>) -> String {
     if let Some(notice) = notice {
         if !text.is_empty() {
             text.push_str("\n\n");

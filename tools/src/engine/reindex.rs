@@ -34,6 +34,7 @@ impl Engine {
         &mut self,
         input: &ReindexInput,
         progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
         if let Some(path) = &input.path {
             let inside = confine(self.store.layout(), path)?;
@@ -43,10 +44,10 @@ impl Engine {
             if input.full {
                 self.index.distrust_file(&inside, &self.index_lock()?)?;
             }
-            return self.reindex_files(&BTreeSet::from([inside]), Rebuild::No, progress);
+            return self.reindex_files(&BTreeSet::from([inside]), Rebuild::No, progress, may_go_on);
         }
         if !input.full {
-            return self.reindex_changed(progress);
+            return self.reindex_changed(progress, may_go_on);
         }
         if *self.store.access() == Access::Full {
             if !self.store.is_sound() {
@@ -57,32 +58,40 @@ impl Engine {
         let mut files: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
         let listing = self.store.layout().markdown_files();
         files.extend(listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?);
-        self.reindex_files(&files, Rebuild::Yes, progress)
+        self.reindex_files(&files, Rebuild::Yes, progress, may_go_on)
     }
 
     /// Brings every file that changed in step.
-    pub(super) fn reindex_changed(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<ReindexOutput, ToolError> {
+    pub(super) fn reindex_changed(
+        &mut self,
+        progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<ReindexOutput, ToolError> {
         let mut files: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
         files.extend(self.index.changed_files()?);
-        self.reindex_files(&files, Rebuild::No, progress)
+        self.reindex_files(&files, Rebuild::No, progress, may_go_on)
     }
 
-    /// Rows first, then what is derived from files and rows.
+    /// Rows first, then what is derived from files and rows. What is done of it stays when it is stopped, but of a rebuild nothing.
     fn reindex_files(
         &mut self,
         files: &BTreeSet<String>,
         rebuild: Rebuild,
         progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
         let started = Instant::now();
+        let go_on = || if may_go_on() { Ok(()) } else { Err(ToolError::Interrupted) };
         let mut output = ReindexOutput { files: files.len(), ..ReindexOutput::default() };
         for path in files {
+            go_on()?;
             output.removed += self.store.sync_log(path)?.removed;
         }
         let lock = self.index_lock()?;
         let rows = self.store.rows();
         let mut fill = |index: &mut Index| {
             for (done, path) in files.iter().enumerate() {
+                go_on()?;
                 let chunked = index.take_in_file(path, &lock)?;
                 output.chunks += chunked.added;
                 output.removed += chunked.removed;
