@@ -233,3 +233,26 @@ fn two_servers_on_one_store_find_what_the_other_saves() {
         assert!(found.expect_success()["count"].as_u64().unwrap() >= 1, "finding{n}");
     }
 }
+
+#[test]
+fn a_host_without_a_project_has_a_memory_of_the_user() {
+    let sandbox = sandbox!();
+    // Where hosts of the desktop start their servers.
+    let start = |arguments: &[&str]| {
+        let mut command = sandbox.memory_command();
+        command.args(arguments).current_dir(sandbox.home());
+        command
+    };
+    let mut client = McpClient::start(start(&["serve", "--personal"]), Era::Legacy);
+    let saved = client.call("memory_save", json!({ "type": "preference", "content": "Tea, not coffee." })).unwrap();
+    assert_eq!(saved.expect_success()["saved"], true);
+    let stats = client.call("memory_stats", json!({})).unwrap();
+    let place = stats.expect_success()["project"].as_str().unwrap().replace('\\', "/");
+    assert!(place.ends_with("/jikime-memory/personal") && place.contains("/home/"), "{place}");
+    client.close();
+    assert!(!sandbox.store().exists() && !sandbox.home().join(".jikime").exists());
+    let found = harness::run_to_end(start(&["search", "--personal", "--json", "tea"]), "", Duration::from_secs(60));
+    assert_eq!(found.success().json()["count"], 1);
+    let both = harness::run_to_end(start(&["stats", "--personal", "--project", "."]), "", Duration::from_secs(60));
+    both.code(2);
+}

@@ -34,6 +34,9 @@ pub(crate) struct Common {
     /// The project whose memory is meant [default: the one around the working directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
+    /// A memory of your own instead of a project's, for hosts that know no project
+    #[arg(long, global = true, conflicts_with = "project")]
+    pub(crate) personal: bool,
     /// Answer in JSON, for scripts
     #[arg(long, global = true)]
     pub(crate) json: bool,

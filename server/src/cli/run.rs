@@ -6,13 +6,15 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::layout::Layout;
-use schema::project::{Request, resolve};
+use schema::project::{Request, personal, resolve};
 use schema::store::Filter;
 use schema::tool::{GetInput, LoadInput, ReindexInput, SaveInput, SearchInput};
 use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
 
-use super::arguments::{Arguments, Command, ListArguments, McpCommand, SaveArguments, SearchArguments, load_source};
+use super::arguments::{
+    Arguments, Command, Common, ListArguments, McpCommand, SaveArguments, SearchArguments, load_source,
+};
 use super::demo;
 use super::output::{Listed, Printer};
 use crate::exit;
@@ -23,12 +25,12 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let Arguments { common, command } = arguments;
     let printer = Printer::new(common.json);
     match command {
-        Command::Serve | Command::Mcp(McpCommand::Serve) => serve(&project(common.project)?),
+        Command::Serve | Command::Mcp(McpCommand::Serve) => serve(&project(common)?),
         Command::Demo if common.json => Err(ToolError::Invalid("demo has no form for scripts".to_owned()).into()),
         Command::Demo => demo::demo(&printer),
-        Command::Index { file, full } => index(&project(common.project)?, &printer, file, full),
+        Command::Index { file, full } => index(&project(common)?, &printer, file, full),
         other => {
-            let project = project(common.project)?;
+            let project = project(common)?;
             if !matches!(other, Command::Save(_)) && !Layout::new(&project).dir().exists() {
                 let text = format!("{} has no memory yet; jikime-memory save makes one", project.display());
                 return Err(ToolError::NotFound(text).into());
@@ -54,8 +56,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-fn project(flag: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    let request = Request::from_environment(flag).context("cannot tell the working directory")?;
+fn project(common: Common) -> anyhow::Result<PathBuf> {
+    if common.personal {
+        return Ok(personal()?.root);
+    }
+    let request = Request::from_environment(common.project).context("cannot tell the working directory")?;
     Ok(resolve(&request)?.root)
 }
 
