@@ -19,6 +19,8 @@ pub fn main() -> ExitCode {
     tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_ansi(false)
+        // It would tell on standard error that standard error is closed, and panic over that.
+        .log_internal_errors(false)
         .with_env_filter(EnvFilter::try_from_env("JIKIME_LOG").unwrap_or_else(|_| EnvFilter::new("warn")))
         .init();
     match run::run(arguments) {

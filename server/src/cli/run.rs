@@ -13,19 +13,22 @@ use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
 
 use super::arguments::{
-    Arguments, Command, Common, ListArguments, McpCommand, SaveArguments, SearchArguments, load_source,
+    Arguments, Command, Common, ListArguments, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
 };
 use super::demo;
 use super::output::{Listed, Printer};
 use crate::exit;
-use crate::serve::serve;
+use crate::http::{Access, Token};
+use crate::serve::{Transport, serve};
 
 /// Runs one command.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let Arguments { common, command } = arguments;
     let printer = Printer::new(common.json);
     match command {
-        Command::Serve | Command::Mcp(McpCommand::Serve) => serve(&project(common)?),
+        Command::Serve(arguments) | Command::Mcp(McpCommand::Serve(arguments)) => {
+            serve(&project(common)?, &transport(arguments)?)
+        }
         Command::Demo if common.json => Err(ToolError::Invalid("demo has no form for scripts".to_owned()).into()),
         Command::Demo => demo::demo(&printer),
         Command::Index { file, full } => index(&project(common)?, &printer, file, full),
@@ -48,7 +51,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
                 Command::Load { full, max_tokens } => {
                     printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
                 }
-                Command::Serve | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
+                Command::Serve(_) | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
             };
             tell_news(&mut engine);
             done
@@ -62,6 +65,20 @@ fn project(common: Common) -> anyhow::Result<PathBuf> {
     }
     let request = Request::from_environment(common.project).context("cannot tell the working directory")?;
     Ok(resolve(&request)?.root)
+}
+
+/// How hosts are talked to. A token is told of by its place.
+fn transport(arguments: ServeArguments) -> anyhow::Result<Transport> {
+    let ServeArguments { http, no_token, allow_host } = arguments;
+    let Some(address) = http else { return Ok(Transport::Stdio) };
+    let (token, place) =
+        if no_token { (None, None) } else { Token::obtain().map(|(token, place)| (Some(token), Some(place)))? };
+    let access = Access { address, token, hosts: allow_host };
+    access.check()?;
+    if let Some(place) = place {
+        exit::tell(&format!("the token that clients need is in {place}"));
+    }
+    Ok(Transport::Http(access))
 }
 
 /// Opens the store and tells on standard error what had to be mended.
