@@ -22,12 +22,13 @@ fn the_greeting_carries_the_rules_and_the_list_the_six_tools(#[case] era: Era) {
         .map(|tool| json!([tool["name"], tool["title"], tool["annotations"]["readOnlyHint"], tool["_meta"]]))
         .collect();
     let at_hand = json!({ "anthropic/alwaysLoad": true });
+    let long = json!({ "anthropic/maxResultSizeChars": 200_000 });
     assert_eq!(
         seen,
         [
             json!(["memory_search", "Search memory", true, at_hand]),
-            json!(["memory_get", "Open a memory", true, null]),
-            json!(["memory_load", "Load memory", true, null]),
+            json!(["memory_get", "Open a memory", true, long]),
+            json!(["memory_load", "Load memory", true, long]),
             json!(["memory_save", "Save a memory", false, at_hand]),
             json!(["memory_stats", "Memory statistics", true, null]),
             json!(["memory_reindex", "Rebuild the index", false, null]),
@@ -255,4 +256,33 @@ fn a_host_without_a_project_has_a_memory_of_the_user() {
     assert_eq!(found.success().json()["count"], 1);
     let both = harness::run_to_end(start(&["stats", "--personal", "--project", "."]), "", Duration::from_secs(60));
     both.code(2);
+}
+
+#[test]
+fn answers_keep_within_the_tokens_that_a_model_has_for_them_and_say_what_was_cut() {
+    let sandbox = sandbox!();
+    let line = "기억은 마크다운으로 남는다, and every line of it says about as much as this one.\n";
+    sandbox.write(".jikime/memory/MEMORY.md", format!("# Memory\n\n{}", line.repeat(3_000)));
+    sandbox.write(".jikime/memory/notes/long.md", line.repeat(3_000));
+    let mut client = sandbox.serve(Era::Modern);
+    let size = |output: &Value| output.to_string().len();
+    let mut call = |tool: &str, arguments: Value| client.call(tool, arguments).unwrap().expect_success().clone();
+    let found = call("memory_search", json!({ "query": "마크다운 every line", "maxResults": 50, "minScore": 0 }));
+    assert!(size(&found) <= 4_000, "{} bytes", size(&found));
+    for (tool, arguments) in
+        [("memory_get", json!({ "path": "notes/long.md" })), ("memory_load", json!({ "source": "full" }))]
+    {
+        let output = call(tool, arguments.clone());
+        assert!((20_000..40_000).contains(&size(&output)), "{tool}: {} bytes", size(&output));
+        let notice = output["notice"].as_str().unwrap();
+        assert!(notice.contains("maxTokens"), "{tool}: {notice}");
+        for (tokens, at_most) in [(500, 3_000), (20_000, 90_000)] {
+            let mut arguments = arguments.clone();
+            arguments["maxTokens"] = tokens.into();
+            let output = call(tool, arguments);
+            assert!((at_most / 3..at_most).contains(&size(&output)), "{tool} {tokens}: {} bytes", size(&output));
+        }
+    }
+    let none = client.call("memory_get", json!({ "path": "MEMORY.md", "maxTokens": 0 })).unwrap();
+    assert!(none.expect_failure().contains("starts at 1"));
 }

@@ -121,11 +121,13 @@ fn list(engine: &mut Engine, printer: &Printer, arguments: ListArguments) -> any
 
 fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
     let is_path = what.ends_with(".md") || what.contains('/');
-    let input = if is_path {
-        GetInput { path: Some(what), ..GetInput::default() }
+    // People scroll; the budget is for models.
+    let mut input = GetInput { max_tokens: Some(i64::from(u32::MAX)), ..GetInput::default() };
+    if is_path {
+        input.path = Some(what);
     } else {
-        GetInput { id: Some(engine.whole_id(&what)?), ..GetInput::default() }
-    };
+        input.id = Some(engine.whole_id(&what)?);
+    }
     printer.shown(&engine.get(&input)?)
 }
 
