@@ -286,3 +286,15 @@ fn answers_keep_within_the_tokens_that_a_model_has_for_them_and_say_what_was_cut
     let none = client.call("memory_get", json!({ "path": "MEMORY.md", "maxTokens": 0 })).unwrap();
     assert!(none.expect_failure().contains("starts at 1"));
 }
+
+#[test]
+fn logs_hold_nothing_of_what_is_remembered() {
+    let mut sandbox = sandbox!();
+    sandbox.set_variable("JIKIME_LOG", "debug");
+    let mut client = sandbox.serve(Era::Modern);
+    let content = "The walrus guards the vault.";
+    client.call("memory_save", json!({ "type": "decision", "content": content })).unwrap().expect_success();
+    client.call("memory_search", json!({ "query": "walrus vault" })).unwrap().expect_success();
+    let closed = client.close();
+    assert!(!closed.stderr.contains("walrus"), "{}", closed.stderr);
+}
