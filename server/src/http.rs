@@ -6,7 +6,6 @@ mod token;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 
-use anyhow::Context as _;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
@@ -69,9 +68,10 @@ impl Access {
 }
 
 /// Opens the socket.
-pub(crate) async fn bind(access: &Access) -> anyhow::Result<TcpListener> {
+pub(crate) async fn bind(access: &Access) -> Result<TcpListener, ToolError> {
     let address = access.address;
-    TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
+    let bound = TcpListener::bind(address).await;
+    bound.map_err(|error| ToolError::Unavailable(format!("cannot listen on {address}: {error}")))
 }
 
 /// The URL at which a socket is reached.

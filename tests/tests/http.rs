@@ -186,6 +186,17 @@ fn what_would_let_strangers_in_is_refused(#[case] arguments: &[&str], #[case] co
     outcome.code(code);
 }
 
+#[test]
+fn an_address_that_is_taken_is_said_to_be() {
+    let sandbox = with_token();
+    let server = Server::start(&sandbox, &[]);
+    let mut command = sandbox.memory_command();
+    command.args(["serve", "--http", &server.authority]);
+    let outcome = run_to_end(command, "", Duration::from_secs(60));
+    assert!(outcome.stderr.contains(&format!("cannot listen on {}", server.authority)), "{}", outcome.stderr);
+    outcome.code(1);
+}
+
 #[cfg(unix)]
 #[test]
 fn a_signal_ends_it_although_a_client_listens() {
