@@ -35,6 +35,8 @@ pub enum Reason {
     Worktree,
     /// The search started here and found nothing better.
     Start,
+    /// `--personal` asked for the user's own.
+    Personal,
 }
 
 impl fmt::Display for Reason {
@@ -46,6 +48,7 @@ impl fmt::Display for Reason {
             Self::GitRoot => "it is the root of the git repository",
             Self::Worktree => "it is the main worktree of a linked git worktree",
             Self::Start => "the search started here, and no .jikime folder or git repository is above",
+            Self::Personal => "--personal asks for the user's own memory",
         })
     }
 }
@@ -62,11 +65,17 @@ pub enum ProjectError {
         path: PathBuf,
     },
     /// The search ended at the home directory or above it, whose memory would be that of everything.
-    #[error("{} is the home directory or above it: pass --project to use it as a project", path.display())]
+    #[error(
+        "{} is the home directory or above it: pass --project to use it as a project, or --personal for a memory of your own",
+        path.display()
+    )]
     Home {
         /// The directory that was refused.
         path: PathBuf,
     },
+    /// Nothing tells where the user keeps what is his own.
+    #[error("no place for a memory of your own: neither a directory for data nor a home directory is set")]
+    NoPlace,
 }
 
 /// What a process knows when it asks for its project.
@@ -131,6 +140,19 @@ pub fn resolve(request: &Request) -> Result<Project, ProjectError> {
         return Err(ProjectError::Home { path: start });
     }
     Ok(walk(&start, &homes))
+}
+
+/// The user's own memory, for hosts that know no project. It lies like that of a project, in the user's directory for data.
+pub fn personal() -> Result<Project, ProjectError> {
+    let variable = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_DATA_HOME" };
+    personal_in(std::env::var_os(variable).map(PathBuf::from), home())
+}
+
+fn personal_in(data: Option<PathBuf>, home: Option<PathBuf>) -> Result<Project, ProjectError> {
+    let usual = if cfg!(windows) { "AppData/Local" } else { ".local/share" };
+    let data = data.filter(|data| data.is_absolute()).or_else(|| Some(home?.join(usual)));
+    let root = data.ok_or(ProjectError::NoPlace)?.join("jikime-memory").join("personal");
+    Ok(Project { root, reason: Reason::Personal })
 }
 
 /// Walks from a start that is not the home directory up to the git root, to the home directory or to the top.

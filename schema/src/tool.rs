@@ -1,6 +1,8 @@
 //! The six tools as hosts see them: names, descriptions, arguments, results. One place for all wordings a model reads.
 
 mod catalogue;
+#[cfg(all(test, feature = "schemars"))]
+mod document;
 mod input;
 mod output;
 

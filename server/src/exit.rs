@@ -28,6 +28,12 @@ pub(crate) fn warn(text: &str) {
     let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {text}");
 }
 
+/// Prints to standard error what a person waits to hear from a program that goes on.
+pub(crate) fn tell(text: &str) {
+    use std::io::Write as _;
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
 fn status(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<ToolError>() {
         Some(ToolError::Damaged(_) | ToolError::Internal(_)) => INTERNAL,

@@ -4,6 +4,7 @@
 mod changes;
 mod cli;
 mod exit;
+mod http;
 mod input;
 mod mcp;
 mod queue;

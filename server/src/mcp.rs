@@ -31,6 +31,9 @@ use crate::worker::{Answer, Call, Found, Question, Work};
 use notices::Subscriptions;
 use resources::Uri;
 
+/// Characters up to which a host should show a long answer itself, rather than lay it aside in a file.
+const LONG_ANSWER: u32 = 200_000;
+
 /// The server as one host sees it.
 #[derive(Debug)]
 pub(crate) struct Memory {
@@ -258,12 +261,15 @@ fn listed(definition: Definition) -> McpTool {
         .with_title(tool.title())
         .with_raw_output_schema(Arc::new(definition.output_schema))
         .with_annotations(annotations);
-    if !matches!(tool, Tool::Search | Tool::Save) {
-        return listed;
-    }
-    // These two are needed at any moment; hosts that load tools on demand keep them at hand.
+    let hint = match tool {
+        // These two are needed at any moment; hosts that load tools on demand keep them at hand.
+        Tool::Search | Tool::Save => ("anthropic/alwaysLoad", Value::Bool(true)),
+        // A long answer is what was asked for here, and has a budget of its own.
+        Tool::Get | Tool::Load => ("anthropic/maxResultSizeChars", Value::from(LONG_ANSWER)),
+        Tool::Stats | Tool::Reindex => return listed,
+    };
     let mut meta = MetaObject::default();
-    meta.insert("anthropic/alwaysLoad".to_owned(), Value::Bool(true));
+    meta.insert(hint.0.to_owned(), hint.1);
     listed.with_meta(meta)
 }
 

@@ -1,4 +1,4 @@
-//! `serve`: MCP over standard input and output until the host ends it.
+//! `serve`: MCP over standard input and output until the host ends it, or over HTTP until a signal comes.
 
 use std::path::Path;
 use std::pin::pin;
@@ -14,6 +14,8 @@ use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
+use crate::exit;
+use crate::http::{self, Access};
 use crate::input::Input;
 use crate::mcp::Memory;
 use crate::queue;
@@ -28,8 +30,15 @@ const FINISH: Duration = Duration::from_secs(5);
 /// The host's session, for memories that are saved without a hook.
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
+/// How hosts are talked to.
+#[derive(Debug)]
+pub(crate) enum Transport {
+    Stdio,
+    Http(Access),
+}
+
 /// Serves the project's memory until standard input ends or a signal comes.
-pub(crate) fn serve(project: &Path) -> anyhow::Result<()> {
+pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()> {
     let session_id = std::env::var(SESSION).ok().filter(|id| !id.is_empty());
     let changes = Changes::new();
     let (end, ending) = watch::channel(false);
@@ -38,12 +47,13 @@ pub(crate) fn serve(project: &Path) -> anyhow::Result<()> {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     let layout = Layout::new(project);
-    let deadline = runtime.block_on(async {
+    let (deadline, talked) = runtime.block_on(async {
         let (stop, stopped) = watch::channel(false);
         let queue = tokio::spawn(queue::serve(layout, work.clone(), standing, stopped));
         let signalled = CancellationToken::new();
-        let mut talk = pin!(talk(work, changes, &end, signalled.clone()));
-        let deadline = tokio::select! {
+        let host = Host { work, changes, end: end.clone() };
+        let mut talk = pin!(host.talk(transport, signalled.clone()));
+        let (deadline, talked) = tokio::select! {
             // First, so that a signal is listened for before the first request is answered.
             biased;
             () = signal() => {
@@ -51,37 +61,61 @@ pub(crate) fn serve(project: &Path) -> anyhow::Result<()> {
                 end.send_replace(true);
                 signalled.cancel();
                 // What was asked for is finished and answered, as far as there is time.
-                let _ = timeout_at(deadline.into(), talk).await;
-                deadline
+                (deadline, timeout_at(deadline.into(), talk).await.unwrap_or(Ok(())))
             }
-            () = &mut talk => Instant::now() + FINISH,
+            talked = &mut talk => (Instant::now() + FINISH, talked),
         };
+        end.send_replace(true);
         stop.send_replace(true);
         // Who is not answered in time keeps what it sent by itself.
         let _ = timeout_at(deadline.into(), queue).await;
-        deadline
+        (deadline, talked)
     });
     // Reading standard input may block a thread for good; the process does not wait for it.
     runtime.shutdown_background();
     while !thread.is_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(2));
     }
-    Ok(())
+    talked
 }
 
-/// Answers the host until its side of the connection ends, which is told to `end`, or a signal comes.
-async fn talk(work: Sender<Work>, changes: Changes, end: &watch::Sender<bool>, signalled: CancellationToken) {
-    let (input, output) = stdio_pipes();
-    let memory = Memory::new(work, changes, end.subscribe());
-    match memory.serve_with_ct((Input::new(input, end.clone()), output), signalled).await {
-        Ok(service) => {
-            let ended = service.waiting().await;
-            tracing::debug!("the host ended: {ended:?}");
+/// What it takes to answer hosts.
+struct Host {
+    work: Sender<Work>,
+    changes: Changes,
+    end: watch::Sender<bool>,
+}
+
+impl Host {
+    async fn talk(self, transport: &Transport, signalled: CancellationToken) -> anyhow::Result<()> {
+        match transport {
+            Transport::Stdio => self.over_stdio(signalled).await,
+            Transport::Http(access) => self.over_http(access, signalled).await?,
         }
-        // A host that goes away before it says anything is no fault of anybody.
-        Err(error) => tracing::debug!("the host ended before the first request: {error}"),
+        Ok(())
     }
-    end.send_replace(true);
+
+    /// Answers the host until its side of the connection ends, which is told as the end of the server, or a signal comes.
+    async fn over_stdio(self, signalled: CancellationToken) {
+        let (input, output) = stdio_pipes();
+        let memory = Memory::new(self.work, self.changes, self.end.subscribe());
+        match memory.serve_with_ct((Input::new(input, self.end), output), signalled).await {
+            Ok(service) => {
+                let ended = service.waiting().await;
+                tracing::debug!("the host ended: {ended:?}");
+            }
+            // A host that goes away before it says anything is no fault of anybody.
+            Err(error) => tracing::debug!("the host ended before the first request: {error}"),
+        }
+    }
+
+    /// Answers hosts over HTTP until a signal comes.
+    async fn over_http(self, access: &Access, signalled: CancellationToken) -> anyhow::Result<()> {
+        let listener = http::bind(access).await?;
+        exit::tell(&format!("serving {}", http::url(&listener)?));
+        let memory = move || Memory::new(self.work.clone(), self.changes.clone(), self.end.subscribe());
+        Ok(http::serve(listener, access, memory, signalled).await?)
+    }
 }
 
 /// Waits for the signals by which hosts end a server.

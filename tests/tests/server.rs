@@ -22,12 +22,13 @@ fn the_greeting_carries_the_rules_and_the_list_the_six_tools(#[case] era: Era) {
         .map(|tool| json!([tool["name"], tool["title"], tool["annotations"]["readOnlyHint"], tool["_meta"]]))
         .collect();
     let at_hand = json!({ "anthropic/alwaysLoad": true });
+    let long = json!({ "anthropic/maxResultSizeChars": 200_000 });
     assert_eq!(
         seen,
         [
             json!(["memory_search", "Search memory", true, at_hand]),
-            json!(["memory_get", "Open a memory", true, null]),
-            json!(["memory_load", "Load memory", true, null]),
+            json!(["memory_get", "Open a memory", true, long]),
+            json!(["memory_load", "Load memory", true, long]),
             json!(["memory_save", "Save a memory", false, at_hand]),
             json!(["memory_stats", "Memory statistics", true, null]),
             json!(["memory_reindex", "Rebuild the index", false, null]),
@@ -231,5 +232,100 @@ fn two_servers_on_one_store_find_what_the_other_saves() {
         let reader = if n % 2 == 0 { &mut other } else { &mut one };
         let found = reader.call("memory_search", json!({ "query": format!("finding{n}") })).unwrap();
         assert!(found.expect_success()["count"].as_u64().unwrap() >= 1, "finding{n}");
+    }
+}
+
+#[test]
+fn a_host_without_a_project_has_a_memory_of_the_user() {
+    let sandbox = sandbox!();
+    // Where hosts of the desktop start their servers.
+    let start = |arguments: &[&str]| {
+        let mut command = sandbox.memory_command();
+        command.args(arguments).current_dir(sandbox.home());
+        command
+    };
+    let mut client = McpClient::start(start(&["serve", "--personal"]), Era::Legacy);
+    let saved = client.call("memory_save", json!({ "type": "preference", "content": "Tea, not coffee." })).unwrap();
+    assert_eq!(saved.expect_success()["saved"], true);
+    let stats = client.call("memory_stats", json!({})).unwrap();
+    let place = stats.expect_success()["project"].as_str().unwrap().replace('\\', "/");
+    assert!(place.ends_with("/jikime-memory/personal") && place.contains("/home/"), "{place}");
+    client.close();
+    assert!(!sandbox.store().exists() && !sandbox.home().join(".jikime").exists());
+    let found = harness::run_to_end(start(&["search", "--personal", "--json", "tea"]), "", Duration::from_secs(60));
+    assert_eq!(found.success().json()["count"], 1);
+    let both = harness::run_to_end(start(&["stats", "--personal", "--project", "."]), "", Duration::from_secs(60));
+    both.code(2);
+}
+
+#[test]
+fn answers_keep_within_the_tokens_that_a_model_has_for_them_and_say_what_was_cut() {
+    let sandbox = sandbox!();
+    let line = "기억은 마크다운으로 남는다, and every line of it says about as much as this one.\n";
+    sandbox.write(".jikime/memory/MEMORY.md", format!("# Memory\n\n{}", line.repeat(3_000)));
+    sandbox.write(".jikime/memory/notes/long.md", line.repeat(3_000));
+    let mut client = sandbox.serve(Era::Modern);
+    let size = |output: &Value| output.to_string().len();
+    let mut call = |tool: &str, arguments: Value| client.call(tool, arguments).unwrap().expect_success().clone();
+    let found = call("memory_search", json!({ "query": "마크다운 every line", "maxResults": 50, "minScore": 0 }));
+    assert!(size(&found) <= 4_000, "{} bytes", size(&found));
+    for (tool, arguments) in
+        [("memory_get", json!({ "path": "notes/long.md" })), ("memory_load", json!({ "source": "full" }))]
+    {
+        let output = call(tool, arguments.clone());
+        assert!((20_000..40_000).contains(&size(&output)), "{tool}: {} bytes", size(&output));
+        let notice = output["notice"].as_str().unwrap();
+        assert!(notice.contains("maxTokens"), "{tool}: {notice}");
+        for (tokens, at_most) in [(500, 3_000), (20_000, 90_000)] {
+            let mut arguments = arguments.clone();
+            arguments["maxTokens"] = tokens.into();
+            let output = call(tool, arguments);
+            assert!((at_most / 3..at_most).contains(&size(&output)), "{tool} {tokens}: {} bytes", size(&output));
+        }
+    }
+    let none = client.call("memory_get", json!({ "path": "MEMORY.md", "maxTokens": 0 })).unwrap();
+    assert!(none.expect_failure().contains("starts at 1"));
+}
+
+#[test]
+fn logs_hold_nothing_of_what_is_remembered() {
+    let mut sandbox = sandbox!();
+    sandbox.set_variable("JIKIME_LOG", "debug");
+    let mut client = sandbox.serve(Era::Modern);
+    let content = "The walrus guards the vault.";
+    client.call("memory_save", json!({ "type": "decision", "content": content })).unwrap().expect_success();
+    client.call("memory_search", json!({ "query": "walrus vault" })).unwrap().expect_success();
+    let closed = client.close();
+    assert!(!closed.stderr.contains("walrus"), "{}", closed.stderr);
+}
+
+/// The configurations of hosts in a document, which are its blocks of JSON that name servers.
+fn documented_servers(document: &str) -> Vec<Value> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(document);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let blocks = if document.ends_with(".json") {
+        vec![text.as_str()]
+    } else {
+        text.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
+    };
+    let blocks = blocks.into_iter().map(|block| serde_json::from_str::<Value>(block).expect("JSON"));
+    blocks.filter_map(|block| block["mcpServers"].as_object().cloned()).flatten().map(|(_, server)| server).collect()
+}
+
+#[rstest]
+#[case::example("mcp.example.json", 1)]
+#[case::readme("README.md", 1)]
+fn a_documented_configuration_starts_the_server(#[case] document: &str, #[case] expected: usize) {
+    let servers = documented_servers(document);
+    assert_eq!(servers.len(), expected, "{servers:#?}");
+    for server in servers {
+        assert_eq!(server["command"], "jikime-memory");
+        let sandbox = sandbox!();
+        let mut command = sandbox.memory_command();
+        command.args(server["args"].as_array().into_iter().flatten().map(|argument| argument.as_str().unwrap()));
+        for (name, value) in server["env"].as_object().into_iter().flatten() {
+            command.env(name, value.as_str().unwrap());
+        }
+        assert_eq!(McpClient::start(command, Era::Legacy).tools().len(), 6);
     }
 }

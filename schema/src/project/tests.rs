@@ -241,3 +241,19 @@ fn every_reason_says_why_in_words() {
         assert!(reason.to_string().contains(' '), "{reason}");
     }
 }
+
+#[rstest]
+#[case::data(Some("/data"), Some("/home/me"), Some("/data"))]
+#[case::home(None, Some("/home/me"), Some("/home/me/.local/share"))]
+#[case::relative(Some("data"), Some("/home/me"), Some("/home/me/.local/share"))]
+#[case::nothing(None, None, None)]
+#[cfg(unix)]
+fn the_memory_of_a_user_lies_where_data_of_the_user_lies(
+    #[case] data: Option<&str>,
+    #[case] home: Option<&str>,
+    #[case] expected: Option<&str>,
+) {
+    let found = personal_in(data.map(PathBuf::from), home.map(PathBuf::from)).ok();
+    let root = expected.map(|data| Path::new(data).join("jikime-memory/personal"));
+    assert_eq!(found, root.map(|root| Project { root, reason: Reason::Personal }));
+}

@@ -65,6 +65,9 @@ pub struct GetInput {
     /// Instead of path
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+    #[serde(default, alias = "max_tokens", deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(extend("default" = 8000)))]
+    pub max_tokens: Option<i64>,
 }
 
 /// Arguments of `memory_load`.

@@ -1,5 +1,6 @@
 //! The commands and their options, as `--help` explains them.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
@@ -34,6 +35,9 @@ pub(crate) struct Common {
     /// The project whose memory is meant [default: the one around the working directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
+    /// A memory of your own instead of a project's, for hosts that know no project
+    #[arg(long, global = true, conflicts_with = "project")]
+    pub(crate) personal: bool,
     /// Answer in JSON, for scripts
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -42,7 +46,7 @@ pub(crate) struct Common {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Serve MCP on standard input and output; hosts start this
-    Serve,
+    Serve(ServeArguments),
     /// The same under the name that some hosts' configurations use
     #[command(subcommand)]
     Mcp(McpCommand),
@@ -88,10 +92,23 @@ pub(crate) enum Command {
     Demo,
 }
 
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
     /// Serve MCP on standard input and output
-    Serve,
+    Serve(ServeArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// Serve over HTTP at this address instead, such as 127.0.0.1:7700
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) http: Option<SocketAddr>,
+    /// Let in whoever reaches the address, without a token; on this machine only
+    #[arg(long, requires = "http")]
+    pub(crate) no_token: bool,
+    /// A name by which clients on other machines call this server
+    #[arg(long, requires = "http", value_name = "HOST")]
+    pub(crate) allow_host: Vec<String>,
 }
 
 #[derive(Debug, Args)]

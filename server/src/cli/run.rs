@@ -6,29 +6,34 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::layout::Layout;
-use schema::project::{Request, resolve};
+use schema::project::{Request, personal, resolve};
 use schema::store::Filter;
 use schema::tool::{GetInput, LoadInput, ReindexInput, SaveInput, SearchInput};
 use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
 
-use super::arguments::{Arguments, Command, ListArguments, McpCommand, SaveArguments, SearchArguments, load_source};
+use super::arguments::{
+    Arguments, Command, Common, ListArguments, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
+};
 use super::demo;
 use super::output::{Listed, Printer};
 use crate::exit;
-use crate::serve::serve;
+use crate::http::{Access, Token};
+use crate::serve::{Transport, serve};
 
 /// Runs one command.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let Arguments { common, command } = arguments;
     let printer = Printer::new(common.json);
     match command {
-        Command::Serve | Command::Mcp(McpCommand::Serve) => serve(&project(common.project)?),
+        Command::Serve(arguments) | Command::Mcp(McpCommand::Serve(arguments)) => {
+            serve(&project(common)?, &transport(arguments)?)
+        }
         Command::Demo if common.json => Err(ToolError::Invalid("demo has no form for scripts".to_owned()).into()),
         Command::Demo => demo::demo(&printer),
-        Command::Index { file, full } => index(&project(common.project)?, &printer, file, full),
+        Command::Index { file, full } => index(&project(common)?, &printer, file, full),
         other => {
-            let project = project(common.project)?;
+            let project = project(common)?;
             if !matches!(other, Command::Save(_)) && !Layout::new(&project).dir().exists() {
                 let text = format!("{} has no memory yet; jikime-memory save makes one", project.display());
                 return Err(ToolError::NotFound(text).into());
@@ -46,7 +51,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
                 Command::Load { full, max_tokens } => {
                     printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
                 }
-                Command::Serve | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
+                Command::Serve(_) | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
             };
             tell_news(&mut engine);
             done
@@ -54,9 +59,26 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     }
 }
 
-fn project(flag: Option<PathBuf>) -> anyhow::Result<PathBuf> {
-    let request = Request::from_environment(flag).context("cannot tell the working directory")?;
+fn project(common: Common) -> anyhow::Result<PathBuf> {
+    if common.personal {
+        return Ok(personal()?.root);
+    }
+    let request = Request::from_environment(common.project).context("cannot tell the working directory")?;
     Ok(resolve(&request)?.root)
+}
+
+/// How hosts are talked to. A token is told of by its place.
+fn transport(arguments: ServeArguments) -> anyhow::Result<Transport> {
+    let ServeArguments { http, no_token, allow_host } = arguments;
+    let Some(address) = http else { return Ok(Transport::Stdio) };
+    let (token, place) =
+        if no_token { (None, None) } else { Token::obtain().map(|(token, place)| (Some(token), Some(place)))? };
+    let access = Access { address, token, hosts: allow_host };
+    access.check()?;
+    if let Some(place) = place {
+        exit::tell(&format!("the token that clients need is in {place}"));
+    }
+    Ok(Transport::Http(access))
 }
 
 /// Opens the store and tells on standard error what had to be mended.
@@ -99,11 +121,13 @@ fn list(engine: &mut Engine, printer: &Printer, arguments: ListArguments) -> any
 
 fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
     let is_path = what.ends_with(".md") || what.contains('/');
-    let input = if is_path {
-        GetInput { path: Some(what), ..GetInput::default() }
+    // People scroll; the budget is for models.
+    let mut input = GetInput { max_tokens: Some(i64::from(u32::MAX)), ..GetInput::default() };
+    if is_path {
+        input.path = Some(what);
     } else {
-        GetInput { id: Some(engine.whole_id(&what)?), ..GetInput::default() }
-    };
+        input.id = Some(engine.whole_id(&what)?);
+    }
     printer.shown(&engine.get(&input)?)
 }
 

@@ -10,23 +10,28 @@ use super::file_access::{Text, confine, read, shown};
 use crate::error::ToolError;
 use crate::index::Index;
 
-/// Characters of an answer: about 10,000 tokens.
-const LIMIT: usize = 40_000;
+/// Tokens of an answer when nothing is said, of about four bytes each.
+const DEFAULT_TOKENS: i64 = 8_000;
 
 pub(super) fn get(store: &mut Store, index: &Index, input: &GetInput) -> Result<GetOutput, ToolError> {
+    let tokens = input.max_tokens.unwrap_or(DEFAULT_TOKENS);
+    if tokens < 1 {
+        return Err(ToolError::Invalid(format!("maxTokens is {tokens}: it starts at 1")));
+    }
+    let limit = (tokens.unsigned_abs() as usize).saturating_mul(4);
     match (&input.id, &input.path) {
-        (Some(id), None) => by_id(store, index, id.trim()),
-        (None, Some(path)) => by_path(store, path, input.from, input.lines),
+        (Some(id), None) => by_id(store, index, id.trim(), limit),
+        (None, Some(path)) => by_path(store, path, input.from, input.lines, limit),
         (Some(_), Some(_)) => Err(ToolError::Invalid("give either id or path, not both".to_owned())),
         (None, None) => Err(ToolError::Invalid("give the id of a search hit, or the path of a file".to_owned())),
     }
 }
 
-fn by_id(store: &mut Store, index: &Index, id: &str) -> Result<GetOutput, ToolError> {
+fn by_id(store: &mut Store, index: &Index, id: &str, limit: usize) -> Result<GetOutput, ToolError> {
     if let Some(chunk) = index.chunk_by_uid(id)? {
         let Text { text, notice } = read(store.layout(), &chunk.path)?;
         let total_lines = count_lines(&text);
-        let (content, rest) = cut(chunk.text, "the rest is in the file; open it by path");
+        let (content, rest) = cut(chunk.text, "the rest is in the file; open it by path", limit);
         let notice = joined(notice, rest);
         let (start_line, end_line) = (chunk.start_line, chunk.end_line);
         let path = shown(&chunk.path);
@@ -48,7 +53,7 @@ fn by_id(store: &mut Store, index: &Index, id: &str) -> Result<GetOutput, ToolEr
         Err(_) => (row.place.end_line, None),
     };
     let memory = Some(about(&row));
-    let (content, rest) = cut(row.memory.content, "the rest is in the file; open it by path");
+    let (content, rest) = cut(row.memory.content, "the rest is in the file; open it by path", limit);
     let notice = joined(notice, rest);
     Ok(GetOutput {
         path: shown(&row.place.path),
@@ -92,7 +97,13 @@ fn located(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, ToolError> {
     Ok(Some(row))
 }
 
-fn by_path(store: &Store, path: &str, from: Option<i64>, lines: Option<i64>) -> Result<GetOutput, ToolError> {
+fn by_path(
+    store: &Store,
+    path: &str,
+    from: Option<i64>,
+    lines: Option<i64>,
+    limit: usize,
+) -> Result<GetOutput, ToolError> {
     let from = from.unwrap_or(1);
     if from < 1 {
         return Err(ToolError::Invalid(format!("from is {from}: lines count from 1")));
@@ -122,8 +133,8 @@ fn by_path(store: &Store, path: &str, from: Option<i64>, lines: Option<i64>) -> 
     let mut end_line = start - 1;
     let mut notice = None;
     for line in text.lines().skip(start - 1).take(wanted) {
-        if !content.is_empty() && content.len() + line.len() > LIMIT {
-            notice = Some(format!("cut after line {end_line}; go on with from {}", end_line + 1));
+        if !content.is_empty() && content.len() + line.len() > limit {
+            notice = Some(format!("cut after line {end_line}; go on with from {}, or raise maxTokens", end_line + 1));
             break;
         }
         if end_line >= start {
@@ -132,7 +143,7 @@ fn by_path(store: &Store, path: &str, from: Option<i64>, lines: Option<i64>) -> 
         content.push_str(line);
         end_line += 1;
     }
-    let (content, long_line) = cut(content, "the line goes on");
+    let (content, long_line) = cut(content, "the line goes on", limit);
     let short = lines.is_some_and(|_| end_line == total_lines && wanted > total_lines - start + 1);
     let notice = long_line.or(notice).or_else(|| short.then(|| format!("the file ends at line {total_lines}")));
     let notice = joined(about, notice);
@@ -148,12 +159,12 @@ fn count_lines(text: &str) -> usize {
     text.lines().count()
 }
 
-fn cut(mut text: String, rest: &str) -> (String, Option<String>) {
-    if text.len() <= LIMIT {
+fn cut(mut text: String, rest: &str, limit: usize) -> (String, Option<String>) {
+    if text.len() <= limit {
         return (text, None);
     }
     let total = text.chars().count();
-    text.truncate(text.floor_char_boundary(LIMIT));
-    let notice = format!("cut after {} of {total} characters; {rest}", text.chars().count());
+    text.truncate(text.floor_char_boundary(limit));
+    let notice = format!("cut after {} of {total} characters; {rest}, or raise maxTokens", text.chars().count());
     (text, Some(notice))
 }

@@ -1,0 +1,98 @@
+//! docs/tools.md, made of the types of the tools by the test that checks it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::definitions;
+use crate::memory::MemoryType;
+
+#[test]
+fn the_document_is_generated_from_the_types() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tools.md");
+    let current = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    let document = document();
+    if current != document {
+        std::fs::write(&path, &document).unwrap();
+    }
+    assert_eq!(current, document, "docs/tools.md was out of date and has been written anew");
+}
+
+fn document() -> String {
+    let mut text = String::from(
+        "# The tools\n\n\
+         Arguments are read in camelCase and in snake_case; one that is not listed is refused. What a model can mend is answered with\n\
+         `isError` and how to mend it. The JSON Schemas are in [schema/generated](../schema/generated).\n",
+    );
+    let types = MemoryType::ALL.map(|kind| format!("`{kind}`")).join(", ");
+    let _ = write!(text, "\nThe types of memories: {types}.\n");
+    for definition in definitions() {
+        let tool = definition.tool;
+        let _ = write!(text, "\n## `{}`: {}\n\n{}\n", tool.name(), tool.title().to_lowercase(), tool.description());
+        arguments(&mut text, &definition.input_schema);
+        text.push_str("\n| result | is | meaning |\n| --- | --- | --- |\n");
+        fields(&mut text, &definition.output_schema, "");
+    }
+    text
+}
+
+fn arguments(text: &mut String, schema: &Map<String, Value>) {
+    let required: Vec<&str> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let properties = properties(schema);
+    if properties.is_empty() {
+        text.push_str("\nIt takes no arguments.\n");
+        return;
+    }
+    text.push_str("\n| argument | is | default | meaning |\n| --- | --- | --- | --- |\n");
+    for (name, property) in properties {
+        let default = match property.get("default") {
+            Some(default) => format!("`{default}`"),
+            None if required.contains(&name.as_str()) => "required".to_owned(),
+            None if property.get("type").is_some_and(|kind| kind == "boolean") => "`false`".to_owned(),
+            None => "–".to_owned(),
+        };
+        let _ = writeln!(text, "| `{name}` | {} | {default} | {} |", kind(property), meaning(property));
+    }
+}
+
+/// The fields of a result, with those of what it holds below.
+fn fields(text: &mut String, schema: &Map<String, Value>, prefix: &str) {
+    for (name, property) in properties(schema) {
+        let _ = writeln!(text, "| `{prefix}{name}` | {} | {} |", kind(property), meaning(property));
+        match property.get("items").and_then(Value::as_object) {
+            Some(items) => fields(text, items, &format!("{prefix}{name}[].")),
+            None => fields(text, property, &format!("{prefix}{name}.")),
+        }
+    }
+}
+
+fn properties(schema: &Map<String, Value>) -> Vec<(&String, &Map<String, Value>)> {
+    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+    properties.filter_map(|(name, property)| Some((name, property.as_object()?))).collect()
+}
+
+fn kind(property: &Map<String, Value>) -> String {
+    if let Some(Value::Array(values)) = property.get("enum") {
+        if values.len() == MemoryType::ALL.len() {
+            return "a type of memory".to_owned();
+        }
+        return values
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|value| format!("`{value}`"))
+            .collect::<Vec<_>>()
+            .join(", ");
+    }
+    let kind = property.get("type").and_then(Value::as_str).unwrap_or("any");
+    let (low, high) = (property.get("minimum"), property.get("maximum"));
+    match (low, high) {
+        (Some(low), Some(high)) => format!("{kind}, {low} to {high}"),
+        _ => kind.to_owned(),
+    }
+}
+
+fn meaning(property: &Map<String, Value>) -> String {
+    property.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ")
+}
