@@ -7,8 +7,8 @@ use std::ops::Range;
 /// The last character makes every character of the run the beginning of exactly one token, so that a search for one
 /// syllable is a search by prefix. `source` is the run as written and `bounds` are its bytes in the text.
 pub(crate) fn visit(folded: &str, source: &str, bounds: Range<usize>, mut sink: impl FnMut(&str, Range<usize>)) {
-    // Where folding changed the number of characters, a token points to the whole run.
-    let exact = folded.len() == source.len();
+    // Where folding changed the length of a character or put marks in order, a token points to the whole run.
+    let exact = folded == source || folded.chars().map(char::len_utf8).eq(source.chars().map(char::len_utf8));
     let locate = |from: usize, to: usize| if exact { bounds.start + from..bounds.start + to } else { bounds.clone() };
     let mut from = 0;
     let mut previous = None;

@@ -79,6 +79,12 @@ fn encoded_data_does_no_harm() {
     assert_eq!(indexed(&drawn), "x");
 }
 
+#[test]
+fn marks_that_folding_puts_in_order_point_to_the_whole_run() {
+    let text = "\u{f80}\u{10a3f}";
+    assert!(analyze(text).iter().all(|token| (token.start, token.end) == (0, text.len())));
+}
+
 proptest! {
     #[test]
     fn tokens_hold_nothing_that_separates_them(text in "\\PC{0,80}|[ -~]{0,80}|[\\x00-\\x1f가-힣ᄀ-ᇿ\u{300}-\u{36f}]{0,40}") {
