@@ -108,7 +108,8 @@ impl Bench {
                     None => break,
                 },
             };
-            may_embed = true;
+            // After events it waits until the files have been quiet, so that no hook waits for a vector of the event before it.
+            may_embed |= !matches!(work, Work::Event { .. });
             let started = Instant::now();
             match work {
                 Work::Call { reply, .. } if reply.is_closed() => {}
