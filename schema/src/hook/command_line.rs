@@ -7,7 +7,8 @@ mod programs;
 mod split;
 
 use programs::{
-    CHANGING, CHANGING_WITH, ENDINGS, HEADS, INTERPRETERS, KEYWORDS, LOOKING_WITH, SHELLS, TELLING, VALUED, WRAPPERS,
+    CHANGING, CHANGING_WITH, ENDINGS, HEADS, INTERPRETERS, KEYWORDS, LOOKING_WITH, SHELLS, TELLING, TWINS, VALUED,
+    WRAPPERS,
 };
 
 /// Commands in commands (`bash -c "bash -c …"`) that are followed.
@@ -104,13 +105,14 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// A program's name without its folders, its ending and its version, in small letters.
+/// The name by which the tables know a program: without its folders, its ending and its version, in small letters.
 fn name_of(word: &str) -> String {
     let name = word.trim_start_matches('{').rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
     let name = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     let plain = name.trim_end_matches(|next: char| next.is_ascii_digit() || matches!(next, '.' | '-'));
     let has_versions = matches!(plain, "python" | "pip" | "gcc" | "g++" | "clang" | "clang++");
-    if has_versions { plain.to_owned() } else { name.to_owned() }
+    let name = if has_versions { plain } else { name };
+    TWINS.iter().find(|(twin, _)| *twin == name).map_or(name, |(_, known)| known).to_owned()
 }
 
 fn only_tells(arguments: &[&str]) -> bool {

@@ -108,7 +108,7 @@ fn month(word: &str) -> Option<u32> {
     u32::try_from(place + 1).ok()
 }
 
-const MONTHS: [&str; 12] = [
+pub(super) const MONTHS: [&str; 12] = [
     "january",
     "february",
     "march",

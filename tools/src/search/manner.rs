@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::dates::MONTHS;
 use crate::text::fold::fold;
 
 /// Words of a passage up to which it is one utterance; in a longer one such signs say nothing about what is sought.
@@ -30,8 +31,13 @@ pub(super) fn asks_when(question: &str) -> bool {
 pub(super) fn tells_time(text: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).any(|word| {
         let is_year = word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit());
-        is_year || (word.is_ascii() && ENGLISH.contains(&word.to_ascii_lowercase().as_str())) || is_korean_time(word)
+        is_year || (word.is_ascii() && is_english_time(&word.to_ascii_lowercase())) || is_korean_time(word)
     })
+}
+
+/// May is more often something that one may do.
+fn is_english_time(word: &str) -> bool {
+    ENGLISH.contains(&word) || (word != "may" && MONTHS.contains(&word))
 }
 
 fn is_korean_time(word: &str) -> bool {
@@ -43,7 +49,8 @@ fn is_korean_time(word: &str) -> bool {
     KOREAN.iter().any(|time| word.starts_with(time)) || ["월", "일", "년", "시"].iter().any(|unit| counts(unit))
 }
 
-const ENGLISH: [&str; 49] = [
+/// Words that tell a time, beside the names of months.
+const ENGLISH: [&str; 38] = [
     "yesterday",
     "today",
     "tonight",
@@ -66,17 +73,6 @@ const ENGLISH: [&str; 49] = [
     "friday",
     "saturday",
     "sunday",
-    "january",
-    "february",
-    "march",
-    "april",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
     "summer",
     "winter",
     "spring",

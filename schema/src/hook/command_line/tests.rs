@@ -64,6 +64,7 @@ docker system prune -f
 docker compose -f a.yml up -d
 docker-compose up
 docker build .
+podman --context x run y
 podman run x
 kubectl -n x delete pod y
 gh pr create --fill
@@ -151,6 +152,10 @@ yarn
 const LOOKS: &str = r#"
 git status && git log | head
 docker ps
+podman --context x ps
+tofu graph
+gradlew.bat -v
+mamba list
 ls -la; cat a.txt; echo done
 grep -rn make src
 sed -n 1,3p a

@@ -1,0 +1,150 @@
+//! Entries that people copy, move, edit and delete.
+
+use super::*;
+
+const LOGS: [&str; 4] = ["2026-01-27.md", LOG, "2026-02-03.md", LONG_TERM_FILE];
+
+/// What a person does to a line: from which log, which line of it, into which log, and where there.
+type Deed = (usize, usize, usize, usize, usize);
+
+/// Three logs and long-term memory, as they are before anybody touches them: a prompt and three decisions each.
+fn pages() -> Vec<Vec<String>> {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    for (day, n) in LOGS.iter().zip(0..) {
+        for content in ["a", "b", "c"] {
+            let long_term = *day == LONG_TERM_FILE;
+            let date = if long_term { "2026-01-28" } else { day.trim_end_matches(".md") };
+            let mut said = draft(MemoryType::Decision, "10:00:00", content);
+            said.at = Moment::parse_rfc3339(&format!("{date}T10:00:0{n}+09:00")).unwrap();
+            said.destination = if long_term { Destination::LongTerm } else { Destination::DailyLog };
+            capture(&mut store, said.clone()).unwrap();
+            if content == "a" && !long_term {
+                capture(&mut store, Draft { kind: MemoryType::UserPrompt, ..said }).unwrap();
+            }
+        }
+    }
+    let read =
+        |path: &&str| fs::read_to_string(store.layout().file(path)).unwrap().lines().map(str::to_owned).collect();
+    LOGS.iter().map(read).collect()
+}
+
+fn do_it(pages: &mut [Vec<String>], (what, from, line, to, place): Deed) {
+    let lines: Vec<usize> = (0..pages[from].len()).filter(|at| pages[from][*at].starts_with("- ")).collect();
+    let Some(&at) = lines.get(line % lines.len().max(1)) else { return };
+    let text = pages[from][at].clone();
+    let heading = |page: &[String]| page.iter().position(|line| line.starts_with("## ")).unwrap_or(page.len());
+    match what {
+        // An edit of the text, of the day, of the id, without the comment, or of the whole line away.
+        0 => pages[from][at] = text.replacen("- ", &format!("- edit{place} "), 1),
+        1 => pages[from][at] = text.replace("2026-01-28T", "2026-02-03T"),
+        2 => pages[from][at] = text.replace("\"id\":\"", "\"id\":\"f"),
+        3 => pages[from][at] = text.split(" <!--").next().unwrap().to_owned(),
+        4 => drop(pages[from].remove(at)),
+        // A copy or a move, to the part of the log that it came from.
+        _ => {
+            if what % 2 == 0 {
+                pages[from].remove(at);
+            }
+            let (start, end) = match heading(&pages[to]) {
+                heading if text.starts_with("- [") => (0, heading),
+                heading => (heading + 1, pages[to].len()),
+            };
+            let start = start.min(end);
+            pages[to].insert(start + place % (end - start + 1), text);
+        }
+    }
+}
+
+fn with_places(store: &Store) -> Vec<(Memory, i32, Place)> {
+    let mut rows = store.rows().list(&Filter::default(), 10_000).unwrap();
+    rows.sort_by(|a, b| a.memory.id.cmp(&b.memory.id));
+    rows.into_iter().map(|row| (row.memory.clone(), row.memory.at.offset_seconds(), row.place)).collect()
+}
+
+fn rebuilt(pages: &[Vec<String>]) -> Vec<(Memory, i32, Place)> {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    write_pages(&store, pages);
+    sync(&mut store);
+    with_places(&store)
+}
+
+fn write_pages(store: &Store, pages: &[Vec<String>]) {
+    for (path, lines) in LOGS.iter().zip(pages) {
+        fs::write(store.layout().file(path), lines.join("\n")).unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn whatever_people_copy_move_edit_and_delete_a_rebuild_comes_to_the_same(
+        turns in proptest::collection::vec(
+            (
+                proptest::collection::vec((0usize..13, 0usize..4, 0usize..6, 0usize..4, 0usize..8), 1..5),
+                Just(LOGS.to_vec()).prop_shuffle(),
+            ),
+            1..5,
+        ),
+    ) {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = open(project.path());
+        let mut pages = pages();
+        write_pages(&store, &pages);
+        sync(&mut store);
+        for (deeds, order) in turns {
+            deeds.into_iter().for_each(|deed| do_it(&mut pages, deed));
+            write_pages(&store, &pages);
+            for path in order {
+                store.sync_log(path).unwrap();
+            }
+            let entries: usize = LOGS.iter().zip(&pages).map(|(path, lines)| {
+                parse(&lines.join("\n"), LogKind::of(path).unwrap()).entries.len()
+            }).sum();
+            prop_assert_eq!(all(&store).len(), entries, "every entry is a memory");
+            prop_assert_eq!(with_places(&store), rebuilt(&pages), "{:#?}", pages);
+        }
+    }
+}
+
+#[rstest]
+#[case::into_an_earlier_log("2026-01-27.md")]
+#[case::into_a_later_log("2026-02-03.md")]
+#[case::into_long_term_memory(LONG_TERM_FILE)]
+fn the_entry_in_the_log_of_its_day_keeps_the_id_whatever_is_copied_where(#[case] other: &str) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    let id = saved(capture(&mut store, draft(MemoryType::Decision, "10:00:00", "use redis")).unwrap());
+    let text = fs::read_to_string(store.layout().file(LOG)).unwrap();
+    let line = text.lines().last().unwrap();
+    fs::write(store.layout().file(other), format!("## Decision\n\n{line}\n")).unwrap();
+    fs::write(store.layout().file(LOG), format!("{text}{line}\n")).unwrap();
+    sync(&mut store);
+    let before = with_places(&store);
+    assert_eq!(before.len(), 3);
+    assert_eq!(store.rows().by_id(&id).unwrap().unwrap().place.path, LOG);
+    drop(store);
+    fs::remove_file(Layout::new(project.path()).memory_db()).unwrap();
+    let mut store = open(project.path());
+    sync(&mut store);
+    assert_eq!(with_places(&store), before);
+    store.distrust_rows().unwrap();
+    assert_eq!(sync(&mut store), SyncReport::default());
+
+    // Who is left has the id.
+    let copy = id.of_copy(other);
+    assert!(forget(&mut store, &copy).unwrap().is_some());
+    sync(&mut store);
+    assert!(!fs::read_to_string(store.layout().file(other)).unwrap().contains("redis"));
+    assert_eq!(all(&store).len(), 2);
+    fs::write(store.layout().file(other), format!("## Decision\n\n{line}\n")).unwrap();
+    sync(&mut store);
+    for _ in 0..2 {
+        let here = store.rows().by_path(LOG).unwrap().remove(0);
+        forget(&mut store, &here.memory.id).unwrap();
+        sync(&mut store);
+    }
+    assert_eq!(store.rows().by_id(&id).unwrap().unwrap().place.path, other);
+    assert_eq!(all(&store).len(), 1);
+}

@@ -1,0 +1,219 @@
+//! Upgrades of databases of the Go version.
+
+use super::*;
+
+#[test]
+fn a_database_of_the_go_version_is_upgraded_and_nothing_is_lost() {
+    let project = tempfile::tempdir().unwrap();
+    let layout = Layout::new(project.path());
+    layout.create().unwrap();
+    fs::write(
+        layout.file(LOG),
+        "# 2026-01-28\n\n- [10:30:15] **User Prompt**: held by the log\n\n## Decision\n\n- a decision held\n",
+    )
+    .unwrap();
+    let db = Connection::open(layout.memory_db()).unwrap();
+    db.execute_batch(GO_TABLES).unwrap();
+    let local = Moment::from_local_unknown(at("10:30:15").date(), chrono::NaiveTime::from_hms_opt(10, 30, 15).unwrap());
+    for (id, kind, content, created) in [
+        ("go-1", "user_prompt", "held by the log", local.utc()),
+        ("go-2", "decision", "a decision held", local.utc()),
+        ("go-3", "decision", "a decision that only\nthe database knows", local.utc()),
+        ("go-4", "assistant_response", "an answer", local.unix().to_string()),
+        ("go-5", "insight", "of a type that is gone", "2026-01-29 10:30:15.5 +0900 KST".to_owned()),
+    ] {
+        db.execute(
+            "INSERT INTO memories VALUES (?1, 's', '/p', ?2, ?3, 'h', '{\"a\":1}', x'0000803f', ?4, ?4, 7)",
+            [id, kind, content, &created],
+        )
+        .unwrap();
+    }
+    db.execute("INSERT INTO embedding_cache VALUES ('h', 'openai', 'm', x'0000803f', 1, '2026')", []).unwrap();
+    drop(db);
+    assert!(matches!(Store::open(project.path(), Patience::Hook), Err(StoreError::NeedsUpgrade)));
+
+    let mut store = open(project.path());
+    assert!(store.notes()[0].contains("5 memories, 3 of them written"), "{:?}", store.notes());
+    assert_eq!(sync(&mut store), SyncReport::default());
+    let memories = all(&store);
+    assert_eq!(memories.len(), 5, "{memories:#?}");
+    let go3 = store.rows().by_id(&MemoryId::parse("go-3").unwrap()).unwrap().unwrap();
+    assert_eq!(go3.memory.content, "a decision that only\nthe database knows");
+    assert_eq!(go3.access_count, 7);
+    let cached: i64 = store.db.query_row("SELECT count(*) FROM embedding_cache", [], |row| row.get(0)).unwrap();
+    assert_eq!(cached, 1, "paid embeddings stay");
+    let backup = Connection::open(layout.file("memory.db.go-backup")).unwrap();
+    let kept: i64 = backup.query_row("SELECT count(*) FROM memories", [], |row| row.get(0)).unwrap();
+    assert_eq!(kept, 5);
+}
+
+/// A store with a database of the Go version: id, session, type, content, metadata and time of each row.
+fn go_store(project: &Path, rows: &[[&str; 6]]) -> Layout {
+    let layout = Layout::new(project);
+    layout.create().unwrap();
+    let db = Connection::open(layout.memory_db()).unwrap();
+    db.execute_batch(GO_TABLES).unwrap();
+    for row in rows {
+        let sql = "INSERT INTO memories VALUES (?1, ?2, '/p', ?3, ?4, 'h', ?5, NULL, ?6, ?6, 7)";
+        db.execute(sql, row).unwrap();
+    }
+    layout
+}
+
+/// A time on this machine's clock, as the Go version kept it.
+fn here(time: &str) -> String {
+    let time = chrono::NaiveTime::parse_from_str(time, "%H:%M:%S").unwrap();
+    Moment::from_local_unknown(at("10:00:00").date(), time).rfc3339()
+}
+
+#[test]
+fn what_the_go_version_kept_goes_through_the_screen_and_long_texts_stay_whole() {
+    let project = tempfile::tempdir().unwrap();
+    let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
+    let long = format!("{}end", "word ".repeat(40_000));
+    let private = format!("<private>diary</private>stays Falcon {token}");
+    let metadata = format!("{{\"note\":\"{token}\"}}");
+    let time = here("10:00:00");
+    let layout = go_store(
+        project.path(),
+        &[
+            ["g1", "s1", "decision", &private, &metadata, &time],
+            ["g2", "s1", "assistant_response", &long, "", &time],
+            ["g3", "s1", "user_prompt", "<private>all of it</private>", "", &time],
+        ],
+    );
+    fs::write(layout.settings(), "redact = [\"Falcon\"]\n").unwrap();
+    let store = open(project.path());
+    let text = fs::read_to_string(layout.file(LOG)).unwrap();
+    assert!(!text.contains(&token) && !text.contains("diary") && !text.contains("Falcon"), "{}", &text[..500]);
+    assert!(text.contains("- stays [redacted: custom] [redacted: github token]"));
+    assert!(text.contains(&long));
+    assert_eq!(all(&store).len(), 2);
+    assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("3"));
+    assert!(store.notes()[0].contains("; secrets taken out: 3"), "{:?}", store.notes());
+}
+
+#[test]
+fn a_row_that_a_log_of_the_go_version_holds_gives_the_line_what_it_lacks() {
+    let project = tempfile::tempdir().unwrap();
+    let times = ["10:30:15", "10:31:00", "10:31:05", "10:32:10", "10:33:00"].map(here);
+    let layout = go_store(
+        project.path(),
+        &[
+            ["g1", "s1", "user_prompt", "Implement the watcher", "", &times[0]],
+            ["g2", "s2", "user_prompt", "yes", "{\"n\":1}", &times[1]],
+            ["g3", "s2", "user_prompt", "yes", "", &times[2]],
+            ["g4", "s1", "decision", "Use Redis", "{\"context\":\"SPEC-001\"}", &times[3]],
+            ["g5", "s1", "learning", "two\nlines", "", &times[4]],
+        ],
+    );
+    let log = "# 2026-01-28\n\nA note.\n- [10:30:15] **User Prompt**: Implement the watcher\n\
+               - [10:30:20] **Error**: only here\n- [10:31:00] **User Prompt**: yes\n\n## Decision\n\n- Use Redis\n\
+               - only here too\n\n## Learning\n\n- two lines\n\n## Mine\n\n- x\n";
+    fs::write(layout.file(LOG), log).unwrap();
+    let store = open(project.path());
+    assert!(store.notes()[0].contains("5 memories, 1 of them written into"), "{:?}", store.notes());
+    let rows = store.rows().list(&Filter::default(), 100).unwrap();
+    let mut found: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let Memory { session_id, content, at, attributes, .. } = &row.memory;
+            let metadata = serde_json::to_string(&attributes.metadata).unwrap();
+            (at.time(), session_id.as_str(), content.as_str(), metadata, row.access_count)
+        })
+        .collect();
+    found.sort();
+    let row = |time: &str, session, content, metadata: &str, count| {
+        (time.to_owned(), session, content, metadata.to_owned(), count)
+    };
+    assert_eq!(
+        found,
+        [
+            row("00:00:00", "", "only here too", "{}", 0),
+            row("10:30:15", "s1", "Implement the watcher", "{}", 7),
+            row("10:30:20", "", "only here", "{}", 0),
+            row("10:31:00", "s2", "yes", "{\"n\":1}", 7),
+            row("10:31:05", "s2", "yes", "{}", 7),
+            row("10:32:10", "s1", "Use Redis", "{\"context\":\"SPEC-001\"}", 7),
+            row("10:33:00", "s1", "two\nlines", "{}", 7),
+        ]
+    );
+    let decision = rows.iter().find(|row| row.memory.content == "Use Redis").unwrap();
+    assert_eq!(decision.memory.id.as_str(), "g4");
+    let text = fs::read_to_string(layout.file(LOG)).unwrap();
+    for kept in ["# 2026-01-28\n\nA note.\n", "\n- [10:30:20] **Error**: only here\n", "\n\n## Mine\n\n- x\n"] {
+        assert!(text.contains(kept), "{text}");
+    }
+
+    let before = all(&store);
+    drop(store);
+    fs::remove_file(layout.memory_db()).unwrap();
+    let mut store = open(project.path());
+    sync(&mut store);
+    assert_eq!(all(&store), before, "Markdown carries it");
+}
+
+#[test]
+fn an_upgrade_that_was_interrupted_writes_nothing_twice() {
+    let project = tempfile::tempdir().unwrap();
+    let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
+    let (prompt, decision) = (format!("my token\n{token}"), format!("use {token}"));
+    let rows: [[&str; 6]; 3] = [
+        ["g1", "s1", "user_prompt", &prompt, "{\"a\":1}", "1769563815"],
+        ["g2", "s1", "decision", &decision, "{\"a\":1}", "1769563816000"],
+        ["g3", "", "decision", "undated", "", "some day"],
+    ];
+    let layout = go_store(project.path(), &rows);
+    let before = all(&open(project.path()));
+    let logs = || {
+        let files = layout.markdown_files().unwrap();
+        files
+            .into_iter()
+            .map(|path| (path.clone(), fs::read_to_string(layout.file(&path)).unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let written = logs();
+    assert_eq!(written.len(), 2, "{written:?}");
+    fs::remove_file(layout.memory_db()).unwrap();
+    go_store(project.path(), &rows);
+    let store = open(project.path());
+    assert_eq!(logs(), written);
+    assert_eq!(all(&store), before);
+}
+
+#[rstest]
+#[case::seconds("1769563815")]
+#[case::milliseconds("1769563815123")]
+#[case::microseconds("1769563815123456")]
+#[case::nanoseconds("1769563815123456789")]
+#[case::with_a_fraction("1769563815.25")]
+fn digits_in_a_text_are_a_time_of_the_go_version(#[case] time: &str) {
+    let project = tempfile::tempdir().unwrap();
+    go_store(project.path(), &[["g1", "s1", "decision", "Use Redis", "", time]]);
+    let store = open(project.path());
+    assert_eq!(all(&store)[0].at.unix(), 1_769_563_815);
+    assert!(!store.notes()[0].contains("dated"), "{:?}", store.notes());
+}
+
+#[test]
+fn rows_without_a_readable_date_take_that_of_their_log_or_are_counted() {
+    let project = tempfile::tempdir().unwrap();
+    let rows: [[&str; 6]; 2] =
+        [["g1", "s1", "decision", "in a log", "", "some day"], ["g2", "s1", "decision", "nowhere", "", ""]];
+    let layout = go_store(project.path(), &rows);
+    fs::write(layout.file(LOG), "# 2026-01-28\n\n## Decision\n\n- [10:40:00] in a log\n").unwrap();
+    let store = open(project.path());
+    let found = store.rows().by_id(&MemoryId::parse("g1").unwrap()).unwrap().unwrap();
+    assert_eq!(found.memory.at.local_second(), "2026-01-28T10:40:00");
+    assert_eq!(all(&store).len(), 2);
+    assert!(store.notes()[0].contains("; 1 had no readable date and are dated today"), "{:?}", store.notes());
+}
+
+const GO_TABLES: &str = "
+    CREATE TABLE memories (id TEXT PRIMARY KEY, session_id TEXT, project_dir TEXT, type TEXT, content TEXT,
+        content_hash TEXT, metadata TEXT, embedding BLOB, created_at, accessed_at, access_count INTEGER);
+    CREATE TABLE chunks (id INTEGER PRIMARY KEY, path TEXT, start_line INTEGER, end_line INTEGER, text TEXT, hash TEXT,
+        heading TEXT, embedding BLOB);
+    CREATE TABLE files (path TEXT PRIMARY KEY, hash TEXT, mtime INTEGER, size INTEGER, indexed_at TEXT);
+    CREATE TABLE embedding_cache (content_hash TEXT, provider TEXT, model TEXT, embedding BLOB, dims INTEGER,
+        created_at TEXT, PRIMARY KEY (content_hash, provider, model));";

@@ -1,0 +1,54 @@
+//! Rows of sessions.
+
+use super::*;
+
+#[test]
+fn a_session_row_tells_what_happened_in_it() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    for (kind, time, content) in [
+        (MemoryType::UserPrompt, "10:00:00", "Implement the watcher\nplease"),
+        (MemoryType::ToolUsage, "10:00:05", "Files modified: src/a.rs, src/b.rs\nCommands: cargo test"),
+        (MemoryType::ToolUsage, "10:00:09", "Files modified: src/b.rs"),
+        (MemoryType::Error, "10:00:10", "Exit code 3"),
+    ] {
+        capture(&mut store, draft(kind, time, content)).unwrap();
+    }
+    let row: String = store
+        .db
+        .query_row(
+            "SELECT concat_ws(' | ', title, started_at, duration, prompts, files, tools, errors) FROM sessions WHERE id = 's1'",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(row, r#"Implement the watcher | 2026-01-28T01:00:00Z | 10 | 1 | ["src/a.rs","src/b.rs"] | 4 | 1"#);
+}
+
+/// What is said in the order it happened, and what comes late, gives the row that the memories alone give.
+#[test]
+fn a_session_row_is_the_same_however_it_came_about() {
+    use MemoryType::{AssistantResponse, Error, SessionSummary, ToolUsage, UserPrompt};
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    let row = |store: &Store| -> String {
+        let sql = "SELECT concat_ws(' | ', id, started_at, ended_at, duration, title, prompts, files, tools, errors, summary) FROM sessions";
+        store.db.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    for (kind, time, content) in [
+        (AssistantResponse, "10:00:00", "Hello"),
+        (UserPrompt, "10:00:01", "Implement the watcher"),
+        (Error, "10:00:02", "Exit code 3"),
+        (UserPrompt, "10:00:01", "At the same moment"),
+        (ToolUsage, "10:00:05", "Files modified: src/a.rs"),
+        (UserPrompt, "09:59:00", "Said before, told late"),
+        (SessionSummary, "10:01:00", "All of it"),
+        (UserPrompt, "10:02:00", "And on"),
+        (AssistantResponse, "10:02:00", "Done"),
+    ] {
+        capture(&mut store, draft(kind, time, content)).unwrap();
+        let added = row(&store);
+        store.transact(|rows| rows.refresh_session("s1")).unwrap();
+        assert_eq!(added, row(&store), "after {content}");
+    }
+}
