@@ -3,11 +3,14 @@
 
 mod changes;
 mod cli;
+mod desk;
 mod exit;
+mod guard;
 mod http;
 mod input;
 mod mcp;
 mod queue;
+mod readers;
 mod serve;
 mod watcher;
 mod worker;

@@ -1,4 +1,4 @@
-//! The MCP side: tools, prompts and resources as hosts see them, and each call handed to the worker. Keeps no state between requests
+//! The MCP side: tools, prompts and resources as hosts see them, and each call handed in at the desk. Keeps no state between requests
 //! but what a host of an earlier protocol subscribed to.
 
 mod notices;
@@ -22,11 +22,12 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use schema::tool::{Definition, MEMORY_FIRST, Tool, definitions};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tools::engine::Progress;
 use tools::error::ToolError;
 
 use crate::changes::Changes;
+use crate::desk::Desk;
 use crate::worker::{Answer, Call, Found, Question, Work};
 use notices::Subscriptions;
 use resources::Uri;
@@ -37,7 +38,7 @@ const LONG_ANSWER: u32 = 200_000;
 /// The server as one host sees it.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    work: mpsc::Sender<Work>,
+    desk: Desk,
     changes: Changes,
     /// Whether the connection or the server ends, so that nobody goes on listening.
     ending: watch::Receiver<bool>,
@@ -45,8 +46,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(work: mpsc::Sender<Work>, changes: Changes, ending: watch::Receiver<bool>) -> Self {
-        Self { work, changes, ending, subscriptions: Subscriptions::default() }
+    pub(crate) fn new(desk: Desk, changes: Changes, ending: watch::Receiver<bool>) -> Self {
+        Self { desk, changes, ending, subscriptions: Subscriptions::default() }
     }
 
     async fn call(
@@ -60,14 +61,19 @@ impl Memory {
         let (progress, steps) = watch::channel(None);
         let token = context.meta.get_progress_token();
         let answered = async {
-            self.work.send(Work::Call { call, progress, reply }).await.map_err(|_| is_ending())?;
-            if let Some(token) = token {
-                tokio::select! {
-                    () = tell(steps, token, &context.peer) => {}
-                    // From then on nobody may be there to take a step.
-                    () = self.ended() => {}
+            let sent = self.desk.send(Work::Call { call, progress, reply });
+            // What has to wait for its turn tells how far that is.
+            let told = async {
+                if let Some(token) = token {
+                    tokio::select! {
+                        () = tell(steps, token, &context.peer) => {}
+                        // From then on nobody may be there to take a step.
+                        () = self.ended() => {}
+                    }
                 }
-            }
+            };
+            let (sent, ()) = tokio::join!(sent, told);
+            sent.map_err(|_| is_ending())?;
             answer.await.map_err(|_| is_ending())?
         };
         self.unless_cancelled(context, answered).await
@@ -93,7 +99,7 @@ impl Memory {
 
     async fn ask(&self, question: Question) -> Result<Found, ToolError> {
         let (reply, found) = oneshot::channel();
-        self.work.send(Work::Question { question, reply }).await.map_err(|_| is_ending())?;
+        self.desk.send(Work::Question { question, reply }).await.map_err(|_| is_ending())?;
         found.await.map_err(|_| is_ending())?
     }
 }

@@ -8,18 +8,18 @@ use anyhow::Context as _;
 use rmcp::ServiceExt as _;
 use rmcp::transport::io::stdio_pipes;
 use schema::layout::Layout;
-use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
+use crate::desk::Desk;
 use crate::exit;
 use crate::http::{self, Access};
 use crate::input::Input;
 use crate::mcp::Memory;
 use crate::queue;
-use crate::worker::{self, Work, Worker};
+use crate::worker::{self, Worker};
 
 /// How long it may take to finish what was asked before a signal came: hosts kill half a second after it.
 const FINISH_AFTER_SIGNAL: Duration = Duration::from_millis(250);
@@ -42,16 +42,16 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
     let session_id = std::env::var(SESSION).ok().filter(|id| !id.is_empty());
     let changes = Changes::new();
     let (end, ending) = watch::channel(false);
-    let Worker { work, thread, standing } =
+    let Worker { desk, threads, standing } =
         worker::start(project.to_owned(), session_id, changes.clone(), ending).context("cannot start the engine")?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     let layout = Layout::new(project);
     let (deadline, talked) = runtime.block_on(async {
         let (stop, stopped) = watch::channel(false);
-        let queue = tokio::spawn(queue::serve(layout, work.clone(), standing, stopped));
+        let queue = tokio::spawn(queue::serve(layout, desk.clone(), standing, stopped));
         let signalled = CancellationToken::new();
-        let host = Host { work, changes, end: end.clone() };
+        let host = Host { desk, changes, end: end.clone() };
         let mut talk = pin!(host.talk(transport, signalled.clone()));
         let (deadline, talked) = tokio::select! {
             // First, so that a signal is listened for before the first request is answered.
@@ -73,7 +73,7 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
     });
     // Reading standard input may block a thread for good; the process does not wait for it.
     runtime.shutdown_background();
-    while !thread.is_finished() && Instant::now() < deadline {
+    while !threads.are_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(2));
     }
     talked
@@ -81,7 +81,7 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
 
 /// What it takes to answer hosts.
 struct Host {
-    work: Sender<Work>,
+    desk: Desk,
     changes: Changes,
     end: watch::Sender<bool>,
 }
@@ -98,7 +98,7 @@ impl Host {
     /// Answers the host until its side of the connection ends, which is told as the end of the server, or a signal comes.
     async fn over_stdio(self, signalled: CancellationToken) {
         let (input, output) = stdio_pipes();
-        let memory = Memory::new(self.work, self.changes, self.end.subscribe());
+        let memory = Memory::new(self.desk, self.changes, self.end.subscribe());
         match memory.serve_with_ct((Input::new(input, self.end), output), signalled).await {
             Ok(service) => {
                 let ended = service.waiting().await;
@@ -113,7 +113,7 @@ impl Host {
     async fn over_http(self, access: &Access, signalled: CancellationToken) -> anyhow::Result<()> {
         let listener = http::bind(access).await?;
         exit::tell(&format!("serving {}", http::url(&listener)?));
-        let memory = move || Memory::new(self.work.clone(), self.changes.clone(), self.end.subscribe());
+        let memory = move || Memory::new(self.desk.clone(), self.changes.clone(), self.end.subscribe());
         Ok(http::serve(listener, access, memory, signalled).await?)
     }
 }

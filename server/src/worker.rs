@@ -1,5 +1,5 @@
-//! The one thread that owns the engine. Calls come through a bounded channel and are done one after the other, so that
-//! nothing that serves a host ever waits for SQLite.
+//! The one thread that writes: it owns the engine that indexes, saves and keeps. Work comes through a bounded channel and is done one
+//! after the other, so that nothing that serves a host ever waits for SQLite. What only reads is answered by the readers beside it.
 
 mod call;
 mod question;
@@ -7,7 +7,6 @@ mod question;
 pub(crate) use call::{Answer, Call};
 pub(crate) use question::{Found, Question};
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,18 +16,21 @@ use std::time::{Duration, Instant};
 use schema::queue::{Reply, Request};
 use schema::tool::{QueueServer, StatsOutput};
 use tokio::sync::{mpsc, oneshot, watch};
-use tools::engine::{Engine, Progress};
+use tools::engine::{Common, Engine, Progress};
 use tools::error::ToolError;
 
 use crate::changes::Changes;
+use crate::desk::Desk;
+use crate::guard::{guarded, is_fault};
 use crate::queue::Standing;
+use crate::readers::{Alive, Readers, Surroundings};
 use crate::watcher::Watcher;
 
 /// Calls that may wait; a host that sends more has to wait itself.
 const QUEUE: usize = 64;
 
 /// A turn that takes longer is worth a warning.
-const SLOW: Duration = Duration::from_millis(500);
+pub(crate) const SLOW: Duration = Duration::from_millis(500);
 
 /// What the worker is asked to do.
 pub(crate) enum Work {
@@ -43,12 +45,46 @@ pub(crate) enum Work {
     FilesChanged,
 }
 
-/// The worker's handle: where work is sent, and the thread to wait for.
+/// What readers can do.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Readiness {
+    pub(crate) reading: Reading,
+    /// Whether what changed while no server ran is still being indexed, and how far that is.
+    pub(crate) is_catching_up: bool,
+    pub(crate) step: Option<Progress>,
+}
+
+/// Who can answer what only reads.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Reading {
+    /// Nobody; the store is being opened.
+    #[default]
+    NotYet,
+    /// Whoever opens an engine with this.
+    Beside(Arc<Common>),
+    /// Only the worker: what is read is in its memory, cannot be opened, or has to be looked through before every answer.
+    ByWorker,
+}
+
+/// The worker's handle: where work is handed in, and the threads to wait for.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    pub(crate) work: mpsc::Sender<Work>,
-    pub(crate) thread: JoinHandle<()>,
+    pub(crate) desk: Desk,
+    pub(crate) threads: Threads,
     pub(crate) standing: Standing,
+}
+
+/// The threads of the worker and the readers.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    worker: JoinHandle<()>,
+    readers: Alive,
+}
+
+impl Threads {
+    pub(crate) fn are_finished(&self) -> bool {
+        self.worker.is_finished() && !self.readers.is_any()
+    }
 }
 
 /// Starts the worker. It opens the store by itself, so that a host is answered before that is done.
@@ -63,12 +99,34 @@ pub(crate) fn start(
     let for_watcher = work.downgrade();
     let (can_keep, told) = watch::channel(false);
     let is_answering = Arc::new(AtomicBool::new(false));
-    let standing = Standing { can_keep: told, is_answering: Arc::clone(&is_answering) };
-    let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
-        let mut bench = Bench { project, session_id, for_watcher, changes, ending, can_keep, is_answering, open: None };
+    let is_owner = Arc::new(AtomicBool::new(false));
+    let standing =
+        Standing { can_keep: told, is_answering: Arc::clone(&is_answering), is_owner: Arc::clone(&is_owner) };
+    let (tell_readiness, readiness) = watch::channel(Readiness::default());
+    let readers = Readers::new(Surroundings {
+        worker: work.downgrade(),
+        readiness: readiness.clone(),
+        ending: ending.clone(),
+        is_answering: Arc::clone(&is_answering),
+    });
+    let alive = readers.alive();
+    let worker = thread::Builder::new().name("engine".to_owned()).spawn(move || {
+        let readiness = tell_readiness;
+        let mut bench = Bench {
+            project,
+            session_id,
+            for_watcher,
+            changes,
+            ending,
+            can_keep,
+            is_answering,
+            is_owner,
+            readiness,
+            open: None,
+        };
         bench.run(inbox);
     })?;
-    Ok(Worker { work, thread, standing })
+    Ok(Worker { desk: Desk::new(work, readers, readiness), threads: Threads { worker, readers: alive }, standing })
 }
 
 struct Bench {
@@ -79,6 +137,9 @@ struct Bench {
     ending: watch::Receiver<bool>,
     can_keep: watch::Sender<bool>,
     is_answering: Arc<AtomicBool>,
+    /// Whether this server indexes what changes.
+    is_owner: Arc<AtomicBool>,
+    readiness: watch::Sender<Readiness>,
     open: Option<Open>,
 }
 
@@ -108,8 +169,12 @@ impl Bench {
                     None => break,
                 },
             };
-            // After events it waits until the files have been quiet, so that no hook waits for a vector of the event before it.
-            may_embed |= !matches!(work, Work::Event { .. });
+            // After what is kept it waits until the files have been quiet, so that nobody waits for a vector of what came before.
+            may_embed |= match &work {
+                Work::Event { .. } | Work::Call { call: Call::Save(_), .. } => false,
+                Work::FilesChanged => self.is_owner.load(Ordering::Relaxed),
+                Work::Call { .. } | Work::Question { .. } => true,
+            };
             let started = Instant::now();
             match work {
                 Work::Call { reply, .. } if reply.is_closed() => {}
@@ -128,6 +193,7 @@ impl Bench {
                     let outcome = self.guarded(|bench| bench.event(&request));
                     let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
                 }
+                Work::FilesChanged if !self.is_owner.load(Ordering::Relaxed) => {}
                 Work::FilesChanged => {
                     if let Err(error) = self.guarded(Self::refresh) {
                         tracing::warn!("cannot index what changed: {error}");
@@ -210,14 +276,24 @@ impl Bench {
             none => {
                 let opened = Engine::open(&self.project, self.session_id.clone());
                 self.can_keep.send_if_modified(|can_keep| opened.is_err() && std::mem::take(can_keep));
+                self.readiness.send_if_modified(|now| {
+                    now.reading = reading(opened.as_ref().ok());
+                    now.is_catching_up = opened.is_ok();
+                    true
+                });
                 let mut engine = opened?;
                 let ending = self.ending.clone();
-                if let Err(error) = engine.refresh_while(&|| !*ending.borrow()) {
+                let readiness = &self.readiness;
+                let mut progress = |step| readiness.send_modify(|now| now.step = Some(step));
+                if let Err(error) = engine.refresh_telling(&mut progress, &|| !*ending.borrow()) {
                     tracing::warn!("cannot index what changed: {error}");
                 }
                 let watcher = Watcher::start(engine.store().layout(), self.for_watcher.clone(), self.changes.clone());
                 let watcher = watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok();
                 self.can_keep.send_replace(engine.is_writable());
+                // Without a watcher every answer has to look for changes, and damage may have made this another engine.
+                let reading = reading(watcher.as_ref().map(|_| &engine));
+                readiness.send_replace(Readiness { reading, ..Readiness::default() });
                 Ok(none.insert(Open { engine, watcher }))
             }
         }
@@ -225,15 +301,14 @@ impl Bench {
 
     /// Does something so that neither a panic nor a fault of a database outlives it.
     fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(self)));
-        let outcome = outcome.unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            Err(ToolError::Internal(format!("a fault in jikime-memory: {text}")))
-        });
-        if let Err(ToolError::Damaged(_) | ToolError::Internal(_)) = outcome {
+        let outcome = guarded(|| work(self));
+        if is_fault(&outcome) {
             self.open = None;
         }
         outcome
     }
+}
+
+fn reading(engine: Option<&Engine>) -> Reading {
+    engine.and_then(Engine::common).map_or(Reading::ByWorker, |common| Reading::Beside(Arc::new(common)))
 }

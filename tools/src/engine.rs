@@ -2,6 +2,7 @@
 //!
 //! Synchronous and for one thread; whoever serves gives it a thread of its own.
 
+mod beside;
 mod embedding;
 mod file_access;
 mod get;
@@ -37,6 +38,8 @@ use crate::error::{ToolError, chain};
 use crate::index::Index;
 use crate::search::{self, Means, Scoring};
 
+pub use beside::Common;
+use beside::News;
 pub use reindex::Progress;
 
 /// Waiting memories that are taken from the spool at once.
@@ -55,10 +58,10 @@ pub struct Engine {
     screen: Screen,
     /// The host's session, when it told us.
     session_id: String,
-    /// What opening and later damage made us mend, kept for the statistics.
-    notes: Vec<String>,
-    /// How many of them were told.
-    told: usize,
+    /// What it was opened with.
+    settings: Settings,
+    /// What opening and later damage made us mend.
+    news: News,
 }
 
 impl Engine {
@@ -73,10 +76,10 @@ impl Engine {
     /// The same with these settings, whatever files and the environment say.
     pub fn open_with(project: &Path, session_id: Option<String>, settings: &Settings) -> Result<Self, ToolError> {
         let store = Store::open(project, Patience::Server)?;
-        let mut notes = store.notes().to_vec();
+        let news = News::of(store.notes());
         let index = match Index::open(&store) {
             Err(ToolError::Unavailable(cause)) => {
-                notes.push(format!("the index is kept in memory for now: {cause}"));
+                news.add(format!("the index is kept in memory for now: {cause}"));
                 Index::in_memory(&store)?
             }
             opened => opened?,
@@ -93,8 +96,8 @@ impl Engine {
             weights: settings.search_weights,
             screen: Screen::default(),
             session_id: session_id.unwrap_or_default(),
-            notes,
-            told: 0,
+            settings: settings.clone(),
+            news,
         })
     }
 
@@ -110,15 +113,28 @@ impl Engine {
 
     /// The same for as long as it may go on. What is left is found by the next time.
     pub fn refresh_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
-        match self.mending(|engine| engine.take_in(may_go_on)) {
+        self.refresh_telling(&mut |_| {}, may_go_on)
+    }
+
+    /// The same, and `progress` hears of every file.
+    pub fn refresh_telling(
+        &mut self,
+        progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<ReindexOutput, ToolError> {
+        match self.mending(|engine| engine.take_in(progress, may_go_on)) {
             Err(ToolError::Interrupted) => Ok(ReindexOutput::default()),
             outcome => outcome,
         }
     }
 
-    fn take_in(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
+    fn take_in(
+        &mut self,
+        progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<ReindexOutput, ToolError> {
         self.keep_waiting()?;
-        self.reindex_changed(&mut |_| {}, may_go_on)
+        self.reindex_changed(progress, may_go_on)
     }
 
     fn keep_waiting(&mut self) -> Result<(), ToolError> {
@@ -166,13 +182,13 @@ impl Engine {
         if !rows || hidden {
             let known = self.store.notes().len();
             self.store.begin_anew()?;
-            self.notes.extend_from_slice(&self.store.notes()[known..]);
+            self.store.notes()[known..].iter().for_each(|note| self.news.add(note.clone()));
         }
         if !index || hidden {
             self.index.begin_anew()?;
-            self.notes.push("index.db was damaged and has been made again".to_owned());
+            self.news.add("index.db was damaged and has been made again".to_owned());
         }
-        self.take_in(&|| true).map(drop)
+        self.take_in(&mut |_| {}, &|| true).map(drop)
     }
 
     /// Whether memories can be saved.
@@ -187,10 +203,24 @@ impl Engine {
 
     /// `memory_search`.
     pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
+        self.search_while(input, &mut |_| {}, &|| true)
+    }
+
+    /// The same; where many memories wait to be indexed, `progress` hears of them and it is asked whether it may go on.
+    pub fn search_while(
+        &mut self,
+        input: &SearchInput,
+        progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<SearchOutput, ToolError> {
         let now = Moment::now();
+        let mut go_on = |done: usize, total: usize| {
+            progress(Progress { done, total, path: "memories".to_owned() });
+            may_go_on()
+        };
         let mut output = self.mending(|engine| {
             let means = Means { meaning: engine.meaning.as_ref(), weights: engine.weights, scoring: Scoring::Full };
-            search::search(&mut engine.store, &mut engine.index, means, input, &now)
+            search::search_while(&mut engine.store, &mut engine.index, means, input, &now, &mut go_on)
         })?;
         if let Some(fault) = &self.meaning_fault {
             add(&mut output.notice, &format!("searched by words alone: {fault}"));
@@ -238,7 +268,7 @@ impl Engine {
     pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {
         self.mending(|engine| {
             engine.require_sound()?;
-            let mut output = stats::stats(&engine.store, &engine.index, &engine.notes)?;
+            let mut output = stats::stats(&engine.store, &engine.index, &engine.news.all())?;
             engine.tell_embedding(&mut output)?;
             Ok(output)
         })
@@ -305,9 +335,7 @@ impl Engine {
 
     /// What had to be mended; told once.
     pub fn take_news(&mut self) -> Vec<String> {
-        let news = self.notes[self.told..].to_vec();
-        self.told = self.notes.len();
-        news
+        self.news.take()
     }
 
     fn tell(&mut self, notice: &mut Option<String>) {

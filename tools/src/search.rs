@@ -62,10 +62,22 @@ pub fn search(
     input: &SearchInput,
     now: &Moment,
 ) -> Result<SearchOutput, ToolError> {
+    search_while(store, index, means, input, now, &mut |_, _| true)
+}
+
+/// The same, and of many rows that are not indexed yet it tells `go_on` how many are and how many there are, and goes on if it may.
+pub fn search_while(
+    store: &mut Store,
+    index: &mut Index,
+    means: Means<'_>,
+    input: &SearchInput,
+    now: &Moment,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<SearchOutput, ToolError> {
     let request = Request::of(input)?;
     // What was captured a moment ago is found: rows are taken in first, or scanned when another process indexes.
     if let Some(lock) = index.lock(Urgency::Now)? {
-        match take_in(store, index, means, &lock) {
+        match take_in(store, index, means, &lock, go_on) {
             // A full disk, for example; then they are scanned as well.
             Ok(()) | Err(ToolError::Unavailable(_)) => {}
             Err(error) => return Err(error),
@@ -88,8 +100,14 @@ pub fn search(
     Ok(output)
 }
 
-fn take_in(store: &Store, index: &mut Index, means: Means<'_>, lock: &IndexLock) -> Result<(), ToolError> {
-    index.take_in_memories(store.rows(), lock)?;
+fn take_in(
+    store: &Store,
+    index: &mut Index,
+    means: Means<'_>,
+    lock: &IndexLock,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<(), ToolError> {
+    index.take_in_memories_while(store.rows(), lock, go_on)?;
     if let Some(meaning) = means.meaning.filter(|meaning| meaning.embedder.place() == WorkPlace::Here) {
         index.use_model(Some(meaning.embedder.identity()), lock)?;
         if index.is_anything_waiting()? {

@@ -18,7 +18,7 @@ pub struct Progress {
     pub done: usize,
     /// Files in all.
     pub total: usize,
-    /// The file that was just done, relative to the project.
+    /// The file that was just done, relative to the project, or what is counted.
     pub path: String,
 }
 
@@ -97,7 +97,7 @@ impl Engine {
                 output.removed += chunked.removed;
                 progress(Progress { done: done + 1, total: files.len(), path: shown(path) });
             }
-            output.memories = index.take_in_memories(rows, &lock)?;
+            output.memories = index.take_in_memories_while(rows, &lock, &mut |_, _| may_go_on())?;
             Ok(())
         };
         match rebuild {

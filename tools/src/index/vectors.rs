@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::text::script::Script;
 
 /// The vectors of all documents.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Vectors {
     dims: usize,
     /// The document of each row, and the row of each document.
