@@ -91,6 +91,11 @@ impl Layout {
         self.dir.join("hook.log")
     }
 
+    /// What servers log of themselves, a file a day.
+    pub fn server_logs(&self) -> PathBuf {
+        self.dir.join("log")
+    }
+
     /// The project's settings, beside the store so that they may be committed while it is not.
     pub fn settings(&self) -> PathBuf {
         self.project.join(".jikime").join("memory.toml")

@@ -241,6 +241,11 @@ impl Store {
         }
     }
 
+    /// Copies the write-ahead log into the database, as far as nobody reads it.
+    pub fn tidy(&self) -> Result<(), StoreError> {
+        Ok(self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+    }
+
     /// Takes the lock that every change of a log needs.
     pub fn lock(&self) -> Result<FileLock, LockError> {
         FileLock::acquire(&self.layout.store_lock(), self.patience.limit())

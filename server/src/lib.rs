@@ -8,6 +8,7 @@ mod exit;
 mod guard;
 mod http;
 mod input;
+mod log;
 mod mcp;
 mod queue;
 mod readers;

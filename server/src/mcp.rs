@@ -8,6 +8,7 @@ mod text;
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
@@ -141,7 +142,10 @@ impl ServerHandler for Memory {
             let message = format!("unknown tool {:?}: known tools are {known}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
-        Ok(result(tool, self.call(tool, request, &context).await).into())
+        let started = Instant::now();
+        let outcome = self.call(tool, request, &context).await;
+        tracing::debug!("{} took {} ms: {}", tool.name(), started.elapsed().as_millis(), text::for_log(&outcome));
+        Ok(result(tool, outcome).into())
     }
 
     async fn list_prompts(
@@ -294,7 +298,9 @@ fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
                 ToolError::Unavailable(text) => format!("{} cannot be done now: {text}", tool.name()),
                 ToolError::Interrupted => format!("{}: {error}", tool.name()),
                 ToolError::Damaged(text) | ToolError::Internal(text) => {
-                    tracing::error!("{}: {text}", tool.name());
+                    tracing::error!("{} failed", tool.name());
+                    // It may quote what was asked.
+                    tracing::trace!("{text}");
                     format!("{} failed: {text}", tool.name())
                 }
             };

@@ -85,6 +85,7 @@ impl Post<'_> {
         while can_keep.wait_for(|can_keep| *can_keep).await.is_ok() {
             if let Ok(lock) = FileLock::acquire(&self.layout.queue_lock(), Duration::ZERO) {
                 let owner = Told::new(&self.standing.is_owner);
+                tracing::info!("this server answers hooks and indexes what changes");
                 // What changed while nobody had the post was told to nobody.
                 let _ = self.desk.send(Work::FilesChanged).await;
                 tokio::select! {

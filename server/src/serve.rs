@@ -17,6 +17,7 @@ use crate::desk::Desk;
 use crate::exit;
 use crate::http::{self, Access};
 use crate::input::Input;
+use crate::log;
 use crate::mcp::Memory;
 use crate::queue;
 use crate::worker::{self, Worker};
@@ -39,6 +40,9 @@ pub(crate) enum Transport {
 
 /// Serves the project's memory until standard input ends or a signal comes.
 pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()> {
+    let layout = Layout::new(project);
+    log::into_files(&layout);
+    tracing::info!("version {} begins as process {}", env!("CARGO_PKG_VERSION"), std::process::id());
     let session_id = std::env::var(SESSION).ok().filter(|id| !id.is_empty());
     let changes = Changes::new();
     let (end, ending) = watch::channel(false);
@@ -46,7 +50,6 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
         worker::start(project.to_owned(), session_id, changes.clone(), ending).context("cannot start the engine")?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
-    let layout = Layout::new(project);
     let (deadline, talked) = runtime.block_on(async {
         let (stop, stopped) = watch::channel(false);
         let queue = tokio::spawn(queue::serve(layout, desk.clone(), standing, stopped));
@@ -76,6 +79,7 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
     while !threads.are_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(2));
     }
+    tracing::info!("process {} ends", std::process::id());
     talked
 }
 
@@ -105,7 +109,8 @@ impl Host {
                 tracing::debug!("the host ended: {ended:?}");
             }
             // A host that goes away before it says anything is no fault of anybody.
-            Err(error) => tracing::debug!("the host ended before the first request: {error}"),
+            // What it said instead of one may be a memory.
+            Err(_) => tracing::debug!("the host ended before the first request"),
         }
     }
 

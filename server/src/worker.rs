@@ -32,6 +32,9 @@ const QUEUE: usize = 64;
 /// A turn that takes longer is worth a warning.
 pub(crate) const SLOW: Duration = Duration::from_millis(500);
 
+/// How long indexing goes on at least before it gives way to what was asked meanwhile.
+const TURN: Duration = Duration::from_millis(50);
+
 /// What the worker is asked to do.
 pub(crate) enum Work {
     /// Do a call and say what came of it, and before that how far it has come. It is left out, or stopped where that can be done, when
@@ -52,6 +55,16 @@ pub(crate) struct Readiness {
     /// Whether what changed while no server ran is still being indexed, and how far that is.
     pub(crate) is_catching_up: bool,
     pub(crate) step: Option<Progress>,
+}
+
+impl Readiness {
+    /// Notes how far indexing has come, if anybody may wait for it.
+    fn note(&mut self, step: Progress) -> bool {
+        if self.is_catching_up {
+            self.step = Some(step);
+        }
+        self.is_catching_up
+    }
 }
 
 /// Who can answer what only reads.
@@ -122,6 +135,7 @@ pub(crate) fn start(
             is_answering,
             is_owner,
             readiness,
+            must_refresh: false,
             open: None,
         };
         bench.run(inbox);
@@ -140,6 +154,8 @@ struct Bench {
     /// Whether this server indexes what changes.
     is_owner: Arc<AtomicBool>,
     readiness: watch::Sender<Readiness>,
+    /// Whether files may have changed that are not indexed yet.
+    must_refresh: bool,
     open: Option<Open>,
 }
 
@@ -160,6 +176,10 @@ impl Bench {
             let work = match inbox.try_recv() {
                 Ok(work) => work,
                 Err(mpsc::error::TryRecvError::Disconnected) => break,
+                Err(mpsc::error::TryRecvError::Empty) if self.must_refresh && !*self.ending.borrow() => {
+                    self.refresh(&inbox);
+                    continue;
+                }
                 Err(mpsc::error::TryRecvError::Empty) if may_embed && !*self.ending.borrow() => {
                     may_embed = self.embed();
                     continue;
@@ -193,12 +213,7 @@ impl Bench {
                     let outcome = self.guarded(|bench| bench.event(&request));
                     let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
                 }
-                Work::FilesChanged if !self.is_owner.load(Ordering::Relaxed) => {}
-                Work::FilesChanged => {
-                    if let Err(error) = self.guarded(Self::refresh) {
-                        tracing::warn!("cannot index what changed: {error}");
-                    }
-                }
+                Work::FilesChanged => self.must_refresh |= self.is_owner.load(Ordering::Relaxed),
             }
             if started.elapsed() > SLOW {
                 tracing::warn!("a turn took {} ms", started.elapsed().as_millis());
@@ -217,9 +232,27 @@ impl Bench {
         }
     }
 
-    fn refresh(&mut self) -> Result<(), ToolError> {
-        let ending = self.ending.clone();
-        self.engine()?.engine.refresh_while(&|| !*ending.borrow()).map(drop)
+    /// Indexes what changed, a file after the other, and gives way to what is asked meanwhile.
+    fn refresh(&mut self, inbox: &mpsc::Receiver<Work>) {
+        let (started, ending) = (Instant::now(), self.ending.clone());
+        let may_go_on = || !*ending.borrow() && (inbox.is_empty() || started.elapsed() < TURN);
+        let outcome = self.guarded(|bench| {
+            let readiness = bench.readiness.clone();
+            let mut progress = |step| {
+                readiness.send_if_modified(|now| now.note(step));
+            };
+            let open = bench.engine()?;
+            open.engine.refresh_telling(&mut progress, &may_go_on)?;
+            open.engine.tidy()
+        });
+        // After a fault it waits for the next change, as what is wrong may be there to stay.
+        self.must_refresh = matches!(outcome, Err(ToolError::Interrupted));
+        match outcome {
+            Err(ToolError::Interrupted) => return,
+            Err(error) => tracing::warn!("cannot index what changed: {error}"),
+            Ok(()) => {}
+        }
+        self.readiness.send_modify(|now| (now.is_catching_up, now.step) = (false, None));
     }
 
     fn call(
@@ -275,25 +308,27 @@ impl Bench {
             Some(open) => Ok(open),
             none => {
                 let opened = Engine::open(&self.project, self.session_id.clone());
-                self.can_keep.send_if_modified(|can_keep| opened.is_err() && std::mem::take(can_keep));
-                self.readiness.send_if_modified(|now| {
-                    now.reading = reading(opened.as_ref().ok());
-                    now.is_catching_up = opened.is_ok();
-                    true
-                });
-                let mut engine = opened?;
-                let ending = self.ending.clone();
-                let readiness = &self.readiness;
-                let mut progress = |step| readiness.send_modify(|now| now.step = Some(step));
-                if let Err(error) = engine.refresh_telling(&mut progress, &|| !*ending.borrow()) {
-                    tracing::warn!("cannot index what changed: {error}");
-                }
+                let mut engine = opened.inspect_err(|_| {
+                    self.can_keep.send_if_modified(std::mem::take);
+                    self.readiness.send_replace(Readiness { reading: Reading::ByWorker, ..Readiness::default() });
+                })?;
                 let watcher = Watcher::start(engine.store().layout(), self.for_watcher.clone(), self.changes.clone());
                 let watcher = watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok();
+                // Without a watcher every answer has to look for changes first.
+                let common = engine.common().filter(|_| watcher.is_some());
+                self.must_refresh = common.is_some();
+                if common.is_none() {
+                    let ending = self.ending.clone();
+                    if let Err(error) = engine.refresh_while(&|| !*ending.borrow()) {
+                        tracing::warn!("cannot index what changed: {error}");
+                    }
+                }
                 self.can_keep.send_replace(engine.is_writable());
-                // Without a watcher every answer has to look for changes, and damage may have made this another engine.
-                let reading = reading(watcher.as_ref().map(|_| &engine));
-                readiness.send_replace(Readiness { reading, ..Readiness::default() });
+                self.readiness.send_replace(Readiness {
+                    is_catching_up: common.is_some(),
+                    reading: common.map_or(Reading::ByWorker, |common| Reading::Beside(Arc::new(common))),
+                    step: None,
+                });
                 Ok(none.insert(Open { engine, watcher }))
             }
         }
@@ -307,8 +342,4 @@ impl Bench {
         }
         outcome
     }
-}
-
-fn reading(engine: Option<&Engine>) -> Reading {
-    engine.and_then(Engine::common).map_or(Reading::ByWorker, |common| Reading::Beside(Arc::new(common)))
 }

@@ -113,19 +113,19 @@ impl Engine {
 
     /// The same for as long as it may go on. What is left is found by the next time.
     pub fn refresh_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
-        self.refresh_telling(&mut |_| {}, may_go_on)
+        match self.refresh_telling(&mut |_| {}, may_go_on) {
+            Err(ToolError::Interrupted) => Ok(ReindexOutput::default()),
+            outcome => outcome,
+        }
     }
 
-    /// The same, and `progress` hears of every file.
+    /// The same; `progress` hears of every file, and the error is [`ToolError::Interrupted`] when something is left.
     pub fn refresh_telling(
         &mut self,
         progress: &mut dyn FnMut(Progress),
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
-        match self.mending(|engine| engine.take_in(progress, may_go_on)) {
-            Err(ToolError::Interrupted) => Ok(ReindexOutput::default()),
-            outcome => outcome,
-        }
+        self.mending(|engine| engine.take_in(progress, may_go_on))
     }
 
     fn take_in(
@@ -189,6 +189,11 @@ impl Engine {
             self.news.add("index.db was damaged and has been made again".to_owned());
         }
         self.take_in(&mut |_| {}, &|| true).map(drop)
+    }
+
+    /// Copies what was written into the database itself, for whoever opens it next. Best done when nobody waits.
+    pub fn tidy(&self) -> Result<(), ToolError> {
+        Ok(self.store.tidy()?)
     }
 
     /// Whether memories can be saved.

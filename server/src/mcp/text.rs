@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use schema::tool::{Hit, SearchOutput, StatsOutput};
+use tools::error::ToolError;
 
 use crate::worker::Answer;
 
@@ -21,6 +22,25 @@ pub(super) fn of(answer: &Answer) -> String {
             "read {} files: {} chunks made, {} memories taken in, {} removed",
             output.files, output.chunks, output.memories, output.removed
         ),
+    }
+}
+
+/// What a log may know of an outcome: ids and sizes, nothing of what is remembered or was asked.
+pub(super) fn for_log(outcome: &Result<Answer, ToolError>) -> String {
+    match outcome {
+        Ok(Answer::Search(output)) => format!("{} hits", output.count),
+        Ok(Answer::Get(output)) => format!("{} bytes", output.content.len()),
+        Ok(Answer::Load(output)) => format!("{} files, {} bytes", output.files.len(), output.content.len()),
+        Ok(Answer::Save(output)) if output.saved => format!("saved {}", output.id),
+        Ok(Answer::Save(output)) => format!("known as {}", output.id),
+        Ok(Answer::Stats(output)) => format!("{} memories", output.memories),
+        Ok(Answer::Reindex(output)) => format!("{} files, {} memories", output.files, output.memories),
+        Err(ToolError::Invalid(_)) => "refused".to_owned(),
+        Err(ToolError::NotFound(_)) => "not found".to_owned(),
+        Err(ToolError::Unavailable(_)) => "cannot be done now".to_owned(),
+        Err(ToolError::Interrupted) => "stopped".to_owned(),
+        Err(ToolError::Damaged(_)) => "damage".to_owned(),
+        Err(ToolError::Internal(_)) => "a fault".to_owned(),
     }
 }
 
