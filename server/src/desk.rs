@@ -85,16 +85,16 @@ fn tell(work: &Work, step: Option<Progress>) {
 fn need(work: &Work) -> Need {
     match work {
         Work::Call { call, .. } => match call {
-            Call::Search(_) => Need::Index,
+            Call::Search(_) | Call::Stats => Need::Index,
             Call::Get(input) if input.id.is_some() => Need::Index,
-            Call::Get(_) | Call::Load(_) | Call::Stats => Need::Store,
+            Call::Get(_) | Call::Load(_) => Need::Store,
             Call::Save(_) | Call::Reindex(_) => Need::Writing,
         },
         Work::Question { question, .. } => match question {
-            Question::Memory(_) | Question::Ids(..) => Need::Index,
-            Question::Text(_) | Question::Logs | Question::Stats => Need::Store,
+            Question::Memory(_) | Question::Ids(..) | Question::Stats => Need::Index,
+            Question::Text(_) | Question::Logs => Need::Store,
         },
-        Work::Event { request: Request::Recall { .. }, .. } => Need::Store,
-        Work::Event { request: Request::Capture(_), .. } | Work::FilesChanged => Need::Writing,
+        Work::Event { request: Request::Recall { .. }, .. } => Need::Index,
+        Work::Event { request: Request::Capture(_), .. } | Work::FilesChanged | Work::TakeOver => Need::Writing,
     }
 }

@@ -18,7 +18,9 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::changes::Changes;
 use crate::desk::Desk;
+use crate::watcher::Glance;
 use crate::worker::Work;
 use platform::Listener;
 
@@ -48,9 +50,15 @@ pub(crate) struct Standing {
 
 /// Answers the queue of a store whenever no other server does, until it is told to stop. Then nobody is let in any more, and
 /// what was asked before is answered.
-pub(crate) async fn serve(layout: Layout, desk: Desk, standing: Standing, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(
+    layout: Layout,
+    desk: Desk,
+    changes: Changes,
+    standing: Standing,
+    mut stop: watch::Receiver<bool>,
+) {
     let mut open = JoinSet::new();
-    let mut post = Post { layout, desk, standing, stop: stop.clone(), open: &mut open };
+    let mut post = Post { layout, desk, changes, standing, stop: stop.clone(), open: &mut open };
     tokio::select! {
         // Whoever has connected is let in before the end is looked at.
         biased;
@@ -70,6 +78,7 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 struct Post<'o> {
     layout: Layout,
     desk: Desk,
+    changes: Changes,
     standing: Standing,
     stop: watch::Receiver<bool>,
     /// Connections. They outlive the socket.
@@ -80,24 +89,38 @@ impl Post<'_> {
     /// Takes the post whenever it is free and the engine can do what is asked. Ends with the engine.
     async fn hold(&mut self) {
         let mut pause = FIRST_TRY;
+        let mut glance = None;
         let mut can_keep = self.standing.can_keep.clone();
         // A server that can only read leaves the post to one that can keep what is sent.
         while can_keep.wait_for(|can_keep| *can_keep).await.is_ok() {
             if let Ok(lock) = FileLock::acquire(&self.layout.queue_lock(), Duration::ZERO) {
                 let owner = Told::new(&self.standing.is_owner);
                 tracing::info!("this server answers hooks and indexes what changes");
-                // What changed while nobody had the post was told to nobody.
-                let _ = self.desk.send(Work::FilesChanged).await;
+                glance = None;
+                let _ = self.desk.send(Work::TakeOver).await;
                 tokio::select! {
                     () = self.keep_listening() => {}
                     _ = can_keep.wait_for(|can_keep| !*can_keep) => {}
                 }
                 drop((owner, lock));
                 pause = RETRY;
+            } else if self.changes.is_followed() {
+                glance = self.glance(glance).await;
             }
             sleep(pause).await;
             pause = (pause * 2).min(RETRY);
         }
+    }
+
+    /// Tells what changed while another server has the post, and with it the watching.
+    async fn glance(&self, last: Option<Glance>) -> Option<Glance> {
+        let (layout, changes) = (self.layout.clone(), self.changes.clone());
+        let look = move || {
+            let mut glance = last.unwrap_or_else(|| Glance::new(layout));
+            glance.look().into_iter().for_each(|change| changes.tell(change));
+            glance
+        };
+        tokio::task::spawn_blocking(look).await.ok()
     }
 
     /// Listens, and again after a fault. The post is kept meanwhile: what keeps this server from the queue would keep others as well.

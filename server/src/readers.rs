@@ -163,7 +163,7 @@ impl Reader {
                 let outcome = outcome.map(Reply::Recalled);
                 let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
             }
-            work @ (Work::Event { .. } | Work::FilesChanged) => self.pass_on(work),
+            work @ (Work::Event { .. } | Work::FilesChanged | Work::TakeOver) => self.pass_on(work),
         }
     }
 

@@ -52,7 +52,7 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     let (deadline, talked) = runtime.block_on(async {
         let (stop, stopped) = watch::channel(false);
-        let queue = tokio::spawn(queue::serve(layout, desk.clone(), standing, stopped));
+        let queue = tokio::spawn(queue::serve(layout, desk.clone(), changes.clone(), standing, stopped));
         let signalled = CancellationToken::new();
         let host = Host { desk, changes, end: end.clone() };
         let mut talk = pin!(host.talk(transport, signalled.clone()));

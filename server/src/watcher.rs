@@ -4,6 +4,7 @@
 //! Directories are watched, not files: editors save by replacing a file, which a watch on the file would not survive.
 
 mod gathering;
+mod glance;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use tokio::sync::mpsc::WeakSender;
 use crate::changes::{Change, Changes};
 use crate::worker::Work;
 use gathering::Gathering;
+pub(crate) use glance::Glance;
 
 /// Watches until it is dropped.
 pub(crate) struct Watcher {

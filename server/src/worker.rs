@@ -46,6 +46,8 @@ pub(crate) enum Work {
     Event { request: Request, reply: oneshot::Sender<Reply> },
     /// Files of the store changed.
     FilesChanged,
+    /// This server is the one of its store that watches files and indexes what changes.
+    TakeOver,
 }
 
 /// What readers can do.
@@ -161,7 +163,8 @@ struct Bench {
 
 struct Open {
     engine: Engine,
-    /// Tells of changed files for as long as it lives; without one every call looks for changes itself.
+    /// Tells of changed files for as long as it lives. Another server watches when this is not the one that does; when this one should
+    /// and cannot, every call looks for changes itself.
     watcher: Option<Watcher>,
 }
 
@@ -192,7 +195,7 @@ impl Bench {
             // After what is kept it waits until the files have been quiet, so that nobody waits for a vector of what came before.
             may_embed |= match &work {
                 Work::Event { .. } | Work::Call { call: Call::Save(_), .. } => false,
-                Work::FilesChanged => self.is_owner.load(Ordering::Relaxed),
+                Work::FilesChanged | Work::TakeOver => true,
                 Work::Call { .. } | Work::Question { .. } => true,
             };
             let started = Instant::now();
@@ -213,10 +216,22 @@ impl Bench {
                     let outcome = self.guarded(|bench| bench.event(&request));
                     let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
                 }
-                Work::FilesChanged => self.must_refresh |= self.is_owner.load(Ordering::Relaxed),
+                Work::FilesChanged => self.must_refresh = true,
+                Work::TakeOver => self.take_over(),
             }
             if started.elapsed() > SLOW {
                 tracing::warn!("a turn took {} ms", started.elapsed().as_millis());
+            }
+        }
+    }
+
+    fn take_over(&mut self) {
+        // What changed while nobody watched was told to nobody.
+        self.must_refresh = true;
+        if let Some(Open { engine, watcher: watcher @ None }) = &mut self.open {
+            *watcher = watch(engine, self.for_watcher.clone(), self.changes.clone());
+            if watcher.is_none() {
+                self.readiness.send_modify(|now| now.reading = Reading::ByWorker);
             }
         }
     }
@@ -253,6 +268,8 @@ impl Bench {
             Ok(()) => {}
         }
         self.readiness.send_modify(|now| (now.is_catching_up, now.step) = (false, None));
+        let is_writable = self.open.as_ref().is_some_and(|open| open.engine.is_writable());
+        self.can_keep.send_if_modified(|can_keep| std::mem::replace(can_keep, is_writable) != is_writable);
     }
 
     fn call(
@@ -267,8 +284,10 @@ impl Bench {
         }
         let ending = self.ending.clone();
         let may_go_on = || !*ending.borrow() && !reply.is_closed();
+        let is_owner = self.is_owner.load(Ordering::Relaxed);
         let open = self.engine()?;
-        if open.watcher.is_none() {
+        let is_mine = is_owner || open.engine.common().is_none();
+        if open.watcher.is_none() && is_mine {
             open.engine.refresh_while(&may_go_on)?;
         }
         let mut answer = call.run(&mut open.engine, progress, &may_go_on)?;
@@ -312,18 +331,19 @@ impl Bench {
                     self.can_keep.send_if_modified(std::mem::take);
                     self.readiness.send_replace(Readiness { reading: Reading::ByWorker, ..Readiness::default() });
                 })?;
-                let watcher = Watcher::start(engine.store().layout(), self.for_watcher.clone(), self.changes.clone());
-                let watcher = watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok();
-                // Without a watcher every answer has to look for changes first.
-                let common = engine.common().filter(|_| watcher.is_some());
+                let common = engine.common();
+                // What is in this process alone is watched by it, whoever watches for the others.
+                let is_mine = common.is_none() || self.is_owner.load(Ordering::Relaxed);
+                let watcher = is_mine.then(|| watch(&engine, self.for_watcher.clone(), self.changes.clone())).flatten();
+                let common = common.filter(|_| watcher.is_some() || !is_mine);
                 self.must_refresh = common.is_some();
                 if common.is_none() {
                     let ending = self.ending.clone();
                     if let Err(error) = engine.refresh_while(&|| !*ending.borrow()) {
                         tracing::warn!("cannot index what changed: {error}");
                     }
+                    self.can_keep.send_replace(engine.is_writable());
                 }
-                self.can_keep.send_replace(engine.is_writable());
                 self.readiness.send_replace(Readiness {
                     is_catching_up: common.is_some(),
                     reading: common.map_or(Reading::ByWorker, |common| Reading::Beside(Arc::new(common))),
@@ -342,4 +362,9 @@ impl Bench {
         }
         outcome
     }
+}
+
+fn watch(engine: &Engine, work: mpsc::WeakSender<Work>, changes: Changes) -> Option<Watcher> {
+    let watcher = Watcher::start(engine.store().layout(), work, changes);
+    watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok()
 }

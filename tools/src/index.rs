@@ -90,21 +90,36 @@ impl Index {
             return Self::in_memory(store);
         }
         let layout = store.layout().clone();
+        let mut fault = "the index is being made again; try again".to_owned();
         for _ in 0..OPENINGS {
             let before = identity(&layout.index_db());
-            let db = match open_current(&layout) {
-                Ok(Some(db)) => db,
-                Ok(None) => start_over(&layout, is_usable)?,
-                Err(error) if error.is_damage() => start_over(&layout, is_usable)?,
-                Err(error) => return Err(ToolError::Unavailable(crate::error::chain(&error))),
+            let opened = match open_current(&layout) {
+                Ok(Some(db)) => Ok(db),
+                Ok(None) => start_over(&layout, is_usable),
+                Err(error) if error.is_damage() => start_over(&layout, is_usable),
+                Err(error) => Err(ToolError::Unavailable(crate::error::chain(&error))),
             };
             let identity = identity(&layout.index_db());
-            // Another index may have taken its place just then; what was opened would be told apart by nobody.
-            if before.is_none() || before == identity {
-                return Ok(Self { db, layout, identity, place: Place::File, vectors: None, shelf: Shelf::default() });
+            match opened {
+                // Another index may have taken its place just then; what was opened would be told apart by nobody.
+                Ok(db) if before.is_none() || before == identity => {
+                    return Ok(Self {
+                        db,
+                        layout,
+                        identity,
+                        place: Place::File,
+                        vectors: None,
+                        shelf: Shelf::default(),
+                    });
+                }
+                Ok(_) => {}
+                // So may one that is made anew where there was none, whose files come and go.
+                Err(ToolError::Unavailable(cause)) => fault = cause,
+                Err(error) => return Err(error),
             }
+            drop(FileLock::acquire(&layout.index_lock(), Urgency::Now.limit()));
         }
-        Err(ToolError::Unavailable("the index is being made again; try again".to_owned()))
+        Err(ToolError::Unavailable(fault))
     }
 
     /// Holds vectors together with the other indexes over the same file in this process.

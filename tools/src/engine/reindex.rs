@@ -1,7 +1,7 @@
 //! `memory_reindex`, and the quiet indexing that needs no asking.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use schema::store::Access;
 use schema::tool::{ReindexInput, ReindexOutput};
@@ -10,6 +10,9 @@ use super::Engine;
 use super::file_access::{confine, shown};
 use crate::error::ToolError;
 use crate::index::{Index, IndexLock, Urgency};
+
+/// How long indexing waits for another process that indexes.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How far indexing has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +90,7 @@ impl Engine {
             go_on()?;
             output.removed += self.store.sync_log(path)?.removed;
         }
-        let lock = self.index_lock()?;
+        let lock = self.index_lock_while(may_go_on)?;
         let rows = self.store.rows();
         let mut fill = |index: &mut Index| {
             for (done, path) in files.iter().enumerate() {
@@ -109,7 +112,22 @@ impl Engine {
     }
 
     fn index_lock(&self) -> Result<IndexLock, ToolError> {
-        let lock = self.index.lock(Urgency::Patient)?;
-        lock.ok_or_else(|| ToolError::Unavailable("another process is indexing; try again in a moment".to_owned()))
+        self.index_lock_while(&|| true)
+    }
+
+    /// Waits for the right to write to the index, for as long as it may.
+    fn index_lock_while(&self, may_go_on: &dyn Fn() -> bool) -> Result<IndexLock, ToolError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(lock) = self.index.lock(Urgency::Now)? {
+                return Ok(lock);
+            }
+            if !may_go_on() {
+                return Err(ToolError::Interrupted);
+            }
+            if Instant::now() >= deadline {
+                return Err(ToolError::Unavailable("another process is indexing; try again in a moment".to_owned()));
+            }
+        }
     }
 }
