@@ -9,11 +9,13 @@ mod edit;
 mod escape;
 mod parse;
 mod render;
+mod tail;
 
 pub(crate) use adopt::adopt;
 pub use edit::{Splice, extension, insertion, removal};
 pub use parse::parse;
 pub(crate) use render::first_line;
+pub use tail::Tail;
 
 use chrono::NaiveDate;
 

@@ -9,6 +9,7 @@ mod kind;
 mod rows;
 mod sessions;
 mod sync;
+mod tails;
 
 pub(crate) use claims::Claims;
 pub use rows::{Filter, Place, Row, Rows};

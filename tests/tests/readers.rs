@@ -18,16 +18,12 @@ fn fill(sandbox: &Sandbox) {
     }
 }
 
-/// Begins a full rebuild, and waits until it is under way.
-fn rebuild(client: &mut McpClient) -> RequestId {
+/// Begins a full rebuild, waits until it is under way, and answers how many steps of other calls were told before.
+fn rebuild(client: &mut McpClient) -> (RequestId, usize) {
+    let before = client.notifications("notifications/progress").len();
     let rebuilt = client.send_call("memory_reindex", json!({ "full": true }));
-    eventually(SEEN, || !client.notifications("notifications/progress").is_empty());
-    rebuilt
-}
-
-/// Files done of the rebuild, as far as was told before what was answered last.
-fn done(client: &mut McpClient) -> f64 {
-    client.notifications("notifications/progress").last().unwrap()["progress"].as_f64().unwrap()
+    eventually(SEEN, || client.notifications("notifications/progress").len() > before);
+    (rebuilt, before)
 }
 
 fn found(client: &mut McpClient, n: usize) -> Value {
@@ -42,12 +38,14 @@ fn searches_go_on_while_the_index_is_made_anew_and_see_the_new_one() {
     sandbox.run_cli(["index"]).success();
     let mut client = sandbox.serve(Era::Modern);
     let before = found(&mut client, 7);
-    let rebuilt = rebuild(&mut client);
+    let (rebuilt, before_it) = rebuild(&mut client);
     assert_eq!(found(&mut client, 7)["id"], before["id"]);
     let memory = client.call("memory_get", json!({ "id": before["id"] })).unwrap();
     assert!(memory.expect_success()["content"].as_str().unwrap().contains("ocelot7"));
+    let steps = client.notifications("notifications/progress").split_off(before_it);
+    let done = steps.last().unwrap()["progress"].as_f64().unwrap();
+    assert!(done < NOTES as f64, "the rebuild was over before the answers came");
     assert!(client.call("memory_stats", json!({})).unwrap().expect_success()["chunks"].as_u64().unwrap() > 0);
-    assert!(done(&mut client) < NOTES as f64, "the rebuild was over before the answers came");
     client.answer(rebuilt).unwrap();
     assert_eq!(found(&mut client, 7)["id"], before["id"]);
     sandbox.write(".jikime/memory/notes/new.md", "ocelot99999 came later\n");
@@ -61,9 +59,8 @@ fn questions_at_once_are_all_answered() {
     fill(&sandbox);
     sandbox.run_cli(["index"]).success();
     let mut client = sandbox.serve(Era::Modern);
-    let asked: Vec<RequestId> = (0..40)
-        .map(|n| client.send_call("memory_search", json!({ "query": format!("ocelot{n}") })))
-        .collect();
+    let asked: Vec<RequestId> =
+        (0..40).map(|n| client.send_call("memory_search", json!({ "query": format!("ocelot{n}") }))).collect();
     for (n, id) in asked.into_iter().enumerate() {
         let found = client.answer(id).unwrap();
         let path = found["structuredContent"]["results"][0]["path"].as_str().unwrap().to_owned();

@@ -138,13 +138,16 @@ fn a_call_that_is_taken_back_stops() {
     let sandbox = sandbox!();
     let files = many_notes(&sandbox);
     let mut client = sandbox.serve(Era::Legacy);
+    // It waits for the indexing at the start and tells how far that is.
     client.call("memory_stats", json!({})).unwrap();
+    let before = client.notifications("notifications/progress").len();
     let rebuild = client.send_call("memory_reindex", json!({ "full": true }));
-    eventually(Duration::from_secs(60), || !client.notifications("notifications/progress").is_empty());
+    eventually(Duration::from_secs(60), || client.notifications("notifications/progress").len() > before);
     client.cancel(rebuild);
     // It waits for the worker, which is free again before all of the files were done.
-    client.call("memory_stats", json!({})).unwrap().expect_success();
-    let steps = client.notifications("notifications/progress");
+    let save = json!({ "type": "learning", "content": "A rebuild was taken back." });
+    client.call("memory_save", save).unwrap().expect_success();
+    let steps = client.notifications("notifications/progress").split_off(before);
     let last = steps.last().unwrap()["progress"].as_f64().unwrap();
     assert!(last < files as f64, "{last} of {files} files were done");
     let found = client.call("memory_search", json!({ "query": "note 7 subject" })).unwrap();

@@ -9,6 +9,7 @@ use memchr::{memchr, memchr_iter, memmem, memrchr, memrchr_iter};
 
 use super::comment::SessionMark;
 use super::render::{first_line, render};
+use super::tail::LastSection;
 use super::{Entry, LogKind};
 use crate::memory::{Memory, MemoryType};
 
@@ -108,24 +109,29 @@ pub fn extension(log: &mut impl Read, event: &Memory, kind: LogKind) -> io::Resu
 const PIECE: usize = 32 * 1024;
 
 /// What has to be known of the text before an entry.
-#[derive(Default)]
-struct Before {
-    length: usize,
-    lines: usize,
-    mark: Option<SessionMark>,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Before {
+    pub(super) length: usize,
+    pub(super) lines: usize,
+    pub(super) mark: Option<SessionMark>,
     is_unterminated: bool,
     ends_in_blank: bool,
 }
 
 impl Before {
-    fn of(text: &[u8]) -> Self {
+    /// Of a text that ends in a whole line with something on it.
+    pub(super) fn ending_in_text(length: usize, lines: usize, mark: Option<SessionMark>) -> Self {
+        Self { length, lines, mark, is_unterminated: false, ends_in_blank: false }
+    }
+
+    pub(super) fn of(text: &[u8]) -> Self {
         let mut before = Self::default();
         before.add(text);
         before
     }
 
     /// Goes on with whole lines; only the last one may have no end.
-    fn add(&mut self, text: &[u8]) {
+    pub(super) fn add(&mut self, text: &[u8]) {
         let Some(last) = text.last() else { return };
         self.is_unterminated = *last != b'\n';
         let is_blank = matches!(text, b"\n" | b"\r\n");
@@ -136,7 +142,7 @@ impl Before {
     }
 
     /// The comment that says whose an event is, where the event before it is of another session.
-    fn mark_for(&self, event: &Memory) -> String {
+    pub(super) fn mark_for(&self, event: &Memory) -> String {
         let mark = SessionMark::of(event);
         if self.mark.as_ref() == Some(&mark) {
             return String::new();
@@ -146,7 +152,12 @@ impl Before {
     }
 
     /// What is put behind it, and the lines that the entry takes then.
-    fn followed_by(&self, preamble: &str, memory: &Memory, kind: LogKind) -> (Vec<u8>, RangeInclusive<usize>) {
+    pub(super) fn followed_by(
+        &self,
+        preamble: &str,
+        memory: &Memory,
+        kind: LogKind,
+    ) -> (Vec<u8>, RangeInclusive<usize>) {
         let end = if self.is_unterminated { "\n" } else { "" };
         let entry = render(memory, kind);
         let line = self.lines + lines_in(end.as_bytes()) + lines_in(preamble.as_bytes()) + 1;
@@ -221,6 +232,15 @@ fn sections(file: &[u8]) -> Vec<Section> {
         Section { start, kind: std::str::from_utf8(label).ok().and_then(MemoryType::from_label) }
     };
     starts.map(section).collect()
+}
+
+/// Under what the last line of a log stands.
+pub(super) fn last_section(file: &[u8]) -> LastSection {
+    let sections = sections(file);
+    let Some((last, earlier)) = sections.split_last() else { return LastSection::None };
+    let is_only = earlier.iter().all(|section| section.kind != last.kind);
+    let has_entries = lines_in(&file[last.start..]) > 1;
+    last.kind.filter(|_| is_only && has_entries).map_or(LastSection::Other, LastSection::Of)
 }
 
 /// The offset behind the last line before `end` that is not blank.

@@ -78,6 +78,8 @@ impl Rows<'_> {
     }
 
     pub fn delete(&self, seq: i64) -> rusqlite::Result<()> {
+        // Its entry may still stand in a log, which then has one without a row.
+        self.forget_tails()?;
         self.0.prepare_cached("DELETE FROM memories WHERE seq = ?1")?.execute([seq]).map(drop)
     }
 

@@ -46,7 +46,10 @@ impl Store {
 
     /// Forgets which logs are in step, so that all are read again.
     pub fn distrust_rows(&mut self) -> Result<(), StoreError> {
-        self.transact(|rows| rows.0.execute("UPDATE files SET mtime = -1", []).map(drop))
+        self.transact(|rows| {
+            rows.0.execute("UPDATE files SET mtime = -1", [])?;
+            rows.forget_tails()
+        })
     }
 
     /// Derives the rows of one log from its text. A path that is no log is none of our business.

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use schema::screen::Screen;
-use schema::settings::Settings;
+use schema::settings::{Provider, Settings};
 
 use super::Engine;
+use crate::embed::{LocalModel, Meaning, WorkPlace};
 use crate::error::ToolError;
 use crate::index::Shelf;
 
@@ -16,6 +17,8 @@ pub struct Common {
     project: PathBuf,
     session_id: Option<String>,
     settings: Settings,
+    /// The model that makes vectors here, which is the same for all.
+    model: Option<Arc<LocalModel>>,
     screen: Screen,
     shelf: Shelf,
     news: News,
@@ -29,6 +32,7 @@ impl Engine {
             project: self.store.layout().project().to_owned(),
             session_id: Some(self.session_id.clone()),
             settings: self.settings.clone(),
+            model: self.meaning.as_ref().filter(|meaning| is_here(meaning)).map(|meaning| Arc::clone(&meaning.words)),
             screen: self.screen.clone(),
             shelf: self.index.shelf().clone(),
             news: self.news.clone(),
@@ -39,13 +43,27 @@ impl Engine {
 impl Common {
     /// Opens another engine. It is not to index files; what it searches it takes in as every search does.
     pub fn open(&self) -> Result<Engine, ToolError> {
-        let mut engine = Engine::open_with(&self.project, self.session_id.clone(), &self.settings)?;
+        let mut engine = match &self.model {
+            None => Engine::open_with(&self.project, self.session_id.clone(), &self.settings)?,
+            Some(model) => {
+                let settings = Settings { embedding_provider: Provider::None, ..self.settings.clone() };
+                let mut engine = Engine::open_with(&self.project, self.session_id.clone(), &settings)?;
+                let embedder = Box::new(Arc::clone(model));
+                engine.meaning = Some(Meaning { embedder, words: Arc::clone(model) });
+                engine.settings = self.settings.clone();
+                engine
+            }
+        };
         engine.screen = self.screen.clone();
         engine.index.share(&self.shelf);
         let own = std::mem::replace(&mut engine.news, self.news.clone());
         own.all().into_iter().for_each(|note| engine.news.add(note));
         Ok(engine)
     }
+}
+
+fn is_here(meaning: &Meaning) -> bool {
+    meaning.embedder.place() == WorkPlace::Here
 }
 
 /// What opening and later damage made engines mend. It is kept for the statistics, and told once.
