@@ -209,7 +209,7 @@ impl Reader {
         if self.open.is_none() {
             match guarded(|| common.open()) {
                 // Whatever is wrong with the store is found, mended and told by the worker.
-                Ok(engine) if engine.common().is_some() => self.open = Some(Open { engine, common }),
+                Ok(engine) if engine.is_shared() => self.open = Some(Open { engine, common }),
                 Ok(_) => {}
                 Err(error) => tracing::debug!("cannot read beside the worker: {error}"),
             }

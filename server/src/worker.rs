@@ -286,7 +286,7 @@ impl Bench {
         let may_go_on = || !*ending.borrow() && !reply.is_closed();
         let is_owner = self.is_owner.load(Ordering::Relaxed);
         let open = self.engine()?;
-        let is_mine = is_owner || open.engine.common().is_none();
+        let is_mine = is_owner || !open.engine.is_shared();
         if open.watcher.is_none() && is_mine {
             open.engine.refresh_while(&may_go_on)?;
         }

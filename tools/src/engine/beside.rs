@@ -25,10 +25,14 @@ pub struct Common {
 }
 
 impl Engine {
+    /// Whether others see what it writes; else rows or index are in its memory alone.
+    pub fn is_shared(&self) -> bool {
+        self.is_writable() && self.index.is_shared()
+    }
+
     /// What another engine needs to answer beside this one; `None` when rows or index are in this one's memory alone.
     pub fn common(&self) -> Option<Common> {
-        let is_shared = self.is_writable() && self.index.is_shared();
-        is_shared.then(|| Common {
+        self.is_shared().then(|| Common {
             project: self.store.layout().project().to_owned(),
             session_id: Some(self.session_id.clone()),
             settings: self.settings.clone(),
