@@ -205,10 +205,11 @@ impl Reader {
             Reading::Beside(common) => Arc::clone(common),
             Reading::NotYet | Reading::ByWorker => return false,
         };
-        self.open.take_if(|open| !Arc::ptr_eq(&open.common, &common) || !open.engine.is_current());
+        let is_of_before = |open: &mut Open| !Arc::ptr_eq(&open.common, &common) || !open.engine.is_current();
+        self.open.take_if(is_of_before);
         if self.open.is_none() {
             match guarded(|| common.open()) {
-                // Whatever is wrong with the store is found, mended and told by the worker.
+                // Whatever is wrong with the store, its deletion included, is found, mended and told by the worker.
                 Ok(engine) if engine.is_shared() => self.open = Some(Open { engine, common }),
                 Ok(_) => {}
                 Err(error) => tracing::debug!("cannot read beside the worker: {error}"),

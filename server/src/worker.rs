@@ -284,12 +284,10 @@ impl Bench {
         }
         let ending = self.ending.clone();
         let may_go_on = || !*ending.borrow() && !reply.is_closed();
-        let is_owner = self.is_owner.load(Ordering::Relaxed);
-        let open = self.engine()?;
-        let is_mine = is_owner || !open.engine.is_shared();
-        if open.watcher.is_none() && is_mine {
-            open.engine.refresh_while(&may_go_on)?;
+        if !matches!(call, Call::Save(_) | Call::Reindex(_)) {
+            self.look_for_changes(&may_go_on)?;
         }
+        let open = self.engine()?;
         let mut answer = call.run(&mut open.engine, progress, &may_go_on)?;
         if let Answer::Stats(output) = &mut answer {
             self.complete(output);
@@ -297,7 +295,21 @@ impl Bench {
         Ok(answer)
     }
 
+    /// Indexes what changed before something is read, unless somebody else has done so or is told of changes.
+    fn look_for_changes(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<(), ToolError> {
+        let is_owner = self.is_owner.load(Ordering::Relaxed);
+        let open = self.engine()?;
+        let is_told = open.watcher.is_some() || !is_owner && open.engine.is_shared();
+        if self.must_refresh || !is_told {
+            // Asked for again, because the engine may just have been opened.
+            self.engine()?.engine.refresh_while(may_go_on)?;
+        }
+        Ok(())
+    }
+
     fn question(&mut self, question: Question) -> Result<Found, ToolError> {
+        let ending = self.ending.clone();
+        self.look_for_changes(&|| !*ending.borrow())?;
         let mut found = question.answer(&mut self.engine()?.engine)?;
         if let Found::Stats(output) = &mut found {
             self.complete(output);

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use schema::layout::Layout;
 use schema::screen::Screen;
 use schema::settings::{Provider, Settings};
+use schema::stamp::identity;
 
 use super::Engine;
 use crate::embed::{LocalModel, Meaning, WorkPlace};
@@ -15,6 +17,8 @@ use crate::index::Shelf;
 #[derive(Debug, Clone)]
 pub struct Common {
     project: PathBuf,
+    /// Which file `memory.db` was.
+    database: Option<(u64, u64)>,
     session_id: Option<String>,
     settings: Settings,
     /// The model that makes vectors here, which is the same for all.
@@ -34,6 +38,7 @@ impl Engine {
     pub fn common(&self) -> Option<Common> {
         self.is_shared().then(|| Common {
             project: self.store.layout().project().to_owned(),
+            database: identity(&self.store.layout().memory_db()),
             session_id: Some(self.session_id.clone()),
             settings: self.settings.clone(),
             model: self.meaning.as_ref().filter(|meaning| is_here(meaning)).map(|meaning| Arc::clone(&meaning.words)),
@@ -45,8 +50,12 @@ impl Engine {
 }
 
 impl Common {
-    /// Opens another engine. It is not to index files; what it searches it takes in as every search does.
+    /// Opens another engine. It is not to index files; what it searches it takes in as every search does. Where `memory.db` was deleted or
+    /// replaced it is not opened: the rows of a new one come from whoever indexes files.
     pub fn open(&self) -> Result<Engine, ToolError> {
+        if identity(&Layout::new(&self.project).memory_db()) != self.database {
+            return Err(ToolError::Unavailable("memory.db is another file than it was".to_owned()));
+        }
         let mut engine = match &self.model {
             None => Engine::open_with(&self.project, self.session_id.clone(), &self.settings)?,
             Some(model) => {
