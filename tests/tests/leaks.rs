@@ -42,7 +42,7 @@ fn round(client: &mut McpClient, sandbox: &Sandbox, n: usize) {
     let note = format!(".jikime/memory/notes/{}.md", n % 20);
     match n % 4 {
         3 => fs::remove_file(sandbox.project().join(note)).unwrap_or_default(),
-        _ => drop(sandbox.write(note, format!("Note {:06} says where the ocelot sleeps.\n", n))),
+        _ => drop(sandbox.write(note, format!("Note {n:06} says where the ocelot sleeps.\n"))),
     }
     match n % 8 {
         0 => drop(client.call("memory_get", json!({ "path": "MEMORY.md" })).unwrap()),
