@@ -1,5 +1,6 @@
 //! Streamable HTTP, only when it is asked for: the same server as on standard input, for those who have the token.
 
+mod body;
 mod connection;
 mod token;
 
@@ -93,8 +94,10 @@ pub(crate) async fn serve(
         .with_max_request_body_bytes(BODY)
         .with_cancellation_token(stop.clone());
     let service = StreamableHttpService::new(move || Ok(memory()), LocalSessionManager::default().into(), config);
-    let router =
-        Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(access.token.clone(), admit));
+    let router = Router::new()
+        .route_service(PATH, service)
+        .layer(middleware::from_fn(body::answered))
+        .layer(middleware::from_fn_with_state(access.token.clone(), admit));
     axum::serve(Limited::new(listener), router).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 

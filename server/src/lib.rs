@@ -7,8 +7,10 @@ mod exit;
 mod http;
 mod input;
 mod mcp;
+mod message;
 mod queue;
 mod serve;
+mod stdio;
 mod watcher;
 mod worker;
 

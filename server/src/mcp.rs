@@ -13,11 +13,11 @@ use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
-    ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse, Reference,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as McpTool, ToolAnnotations,
-    UnsubscribeRequestParams,
+    ContentBlock, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse,
+    Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as McpTool,
+    ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use schema::tool::{Definition, MEMORY_FIRST, Tool, definitions};
@@ -27,6 +27,7 @@ use tools::engine::Progress;
 use tools::error::ToolError;
 
 use crate::changes::Changes;
+use crate::message;
 use crate::worker::{Answer, Call, Found, Question, Work};
 use notices::Subscriptions;
 use resources::Uri;
@@ -205,6 +206,15 @@ impl ServerHandler for Memory {
         values.truncate(CompletionInfo::MAX_VALUES);
         let info = CompletionInfo::with_pagination(values, None, has_more);
         Ok(CompleteResult::new(info.map_err(|error| ErrorData::internal_error(error, None))?))
+    }
+
+    /// What the library could not read as a request that it knows.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(message::unknown(&request))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

@@ -19,6 +19,7 @@ use crate::http::{self, Access};
 use crate::input::Input;
 use crate::mcp::Memory;
 use crate::queue;
+use crate::stdio::Stdio;
 use crate::worker::{self, Work, Worker};
 
 /// How long it may take to finish what was asked before a signal came: hosts kill half a second after it.
@@ -99,7 +100,7 @@ impl Host {
     async fn over_stdio(self, signalled: CancellationToken) {
         let (input, output) = stdio_pipes();
         let memory = Memory::new(self.work, self.changes, self.end.subscribe());
-        match memory.serve_with_ct((Input::new(input, self.end), output), signalled).await {
+        match memory.serve_with_ct(Stdio::new(Input::new(input, self.end), output), signalled).await {
             Ok(service) => {
                 let ended = service.waiting().await;
                 tracing::debug!("the host ended: {ended:?}");

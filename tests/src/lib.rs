@@ -5,6 +5,7 @@
 
 mod canaries;
 mod fixtures;
+mod http_server;
 mod mcp_client;
 mod mcp_wire;
 mod outcome;
@@ -13,6 +14,7 @@ mod sandbox;
 
 pub use crate::canaries::{Canary, canaries, files_below, traces};
 pub use crate::fixtures::{fixtures_dir, recorded_event};
+pub use crate::http_server::{HttpAnswer, HttpServer};
 pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};
 pub use crate::mcp_wire::{RpcError, ToolResult};
 pub use crate::outcome::{Outcome, run_to_end};
