@@ -212,9 +212,9 @@ impl ServerHandler for Memory {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(message::unknown(&request))
+        Err(message::unknown(&request, context.protocol_version().as_ref()))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

@@ -6,11 +6,15 @@ use std::fmt::Display;
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, ClientJsonRpcMessage, CompleteRequestParams, CustomRequest, ErrorCode,
-    GetPromptRequestParams, InitializeRequestParams, PaginatedRequestParams, ReadResourceRequestParams, RequestId,
-    ServerJsonRpcMessage, SubscribeRequestParams, SubscriptionsListenRequestParams, UnsubscribeRequestParams,
+    GetPromptRequestParams, InitializeRequestParams, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, RequestId, ServerJsonRpcMessage, SubscribeRequestParams,
+    SubscriptionsListenRequestParams, UnsubscribeRequestParams,
 };
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
+
+/// Methods that ended with the version 2026-07-28.
+const OF_THE_PAST: [&str; 4] = ["initialize", "ping", "resources/subscribe", "resources/unsubscribe"];
 
 /// What came in.
 #[derive(Debug)]
@@ -57,9 +61,14 @@ pub(crate) fn refused(error: ErrorData, id: Option<RequestId>) -> Incoming {
     Incoming::Refused(Box::new(ServerJsonRpcMessage::error(error, id)))
 }
 
-/// Why a request is none of those that are known: there is no such method, or its parameters are not what it takes.
-pub(crate) fn unknown(request: &CustomRequest) -> ErrorData {
+/// Why a request is none of those that are known: there is no such method in the version that it names, or its parameters are not what
+/// the method takes.
+pub(crate) fn unknown(request: &CustomRequest, version: Option<&ProtocolVersion>) -> ErrorData {
     let method = request.method.as_str();
+    let is_modern = version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
+    if is_modern && OF_THE_PAST.contains(&method) {
+        return no_method(method);
+    }
     let params = request.params.clone().unwrap_or(Value::Object(Map::new()));
     let fault = match method {
         "initialize" => fault::<InitializeRequestParams>(params),
@@ -74,11 +83,15 @@ pub(crate) fn unknown(request: &CustomRequest) -> ErrorData {
             fault::<PaginatedRequestParams>(params)
         }
         "ping" | "server/discover" => fault::<Map<String, Value>>(params),
-        _ => return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method {method:?}"), None),
+        _ => return no_method(method),
     };
     // What is right for the method itself is wrong around it, in `_meta`.
     let fault = fault.unwrap_or_else(|| "_meta is not an object".to_owned());
     ErrorData::invalid_params(format!("params of {method}: {fault}"), None)
+}
+
+fn no_method(method: &str) -> ErrorData {
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method {method:?}"), None)
 }
 
 fn fault<P: DeserializeOwned>(params: Value) -> Option<String> {
@@ -114,7 +127,7 @@ fn why_unread(bytes: &[u8]) -> Incoming {
     if is_answer(&message) {
         return invalid("a request has neither result nor error", Some(id));
     }
-    refused(unknown(&CustomRequest::new(method, message.get("params").cloned())), Some(id))
+    refused(unknown(&CustomRequest::new(method, message.get("params").cloned()), None), Some(id))
 }
 
 fn is_answer(message: &Map<String, Value>) -> bool {
@@ -212,9 +225,13 @@ mod tests {
             ("ping", json!([]), -32602, "not an object"),
         ];
         for (method, params, code, says) in cases {
-            let error = unknown(&CustomRequest::new(method, Some(params.clone())));
+            let error = unknown(&CustomRequest::new(method, Some(params.clone())), None);
             assert_eq!(error.code.0, code, "{method} {params}");
             assert!(error.message.contains(says), "{method} {params}: {}", error.message);
+        }
+        for method in OF_THE_PAST {
+            let request = CustomRequest::new(method, Some(json!({})));
+            assert_eq!(unknown(&request, Some(&ProtocolVersion::V_2026_07_28)).code.0, -32601, "{method}");
         }
     }
 }

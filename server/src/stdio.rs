@@ -98,7 +98,8 @@ where
             JsonRpcMessage::Request(request) => {
                 let id = request.id.clone();
                 if let ClientRequest::CustomRequest(request) = &request.request {
-                    return message::refused(message::unknown(request), Some(id));
+                    let version = request.get_meta().protocol_version();
+                    return message::refused(message::unknown(request, version.as_ref()), Some(id));
                 }
                 let mut unanswered = locked(&self.unanswered);
                 if unanswered.contains_key(&id) {

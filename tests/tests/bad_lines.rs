@@ -94,6 +94,7 @@ fn a_bad_line_is_refused_before_and_after_the_greeting(#[case] line: &[u8], #[ca
 #[case::unknown_resource(r#""method":"resources/read","params":{"uri":"memory://dance",META}"#, INVALID_PARAMS)]
 #[case::unknown_method(r#""method":"no/such/method","params":{META}"#, METHOD_NOT_FOUND)]
 #[case::method_of_the_past(r#""method":"ping","params":{META}"#, METHOD_NOT_FOUND)]
+#[case::method_of_the_past_without_params(r#""method":"resources/subscribe","params":{META}"#, METHOD_NOT_FOUND)]
 #[case::without_meta(r#""method":"tools/list","params":{}"#, INVALID_PARAMS)]
 fn a_bad_request_of_today_is_refused(#[case] request: &str, #[case] code: i64) {
     let sandbox = sandbox!();
