@@ -7,7 +7,7 @@ mod resources;
 mod text;
 
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
@@ -34,6 +34,9 @@ use resources::Uri;
 
 /// Characters up to which a host should show a long answer itself, rather than lay it aside in a file.
 const LONG_ANSWER: u32 = 200_000;
+
+/// The list of tools. Their schemas are made once, and looked at with every call.
+static TOOLS: LazyLock<Vec<McpTool>> = LazyLock::new(|| definitions().map(listed).to_vec());
 
 /// The server as one host sees it.
 #[derive(Debug)]
@@ -119,11 +122,11 @@ impl ServerHandler for Memory {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(definitions().map(listed).to_vec()))
+        Ok(ListToolsResult::with_all_items(TOOLS.clone()))
     }
 
     fn get_tool(&self, name: &str) -> Option<McpTool> {
-        definitions().into_iter().find(|definition| definition.tool.name() == name).map(listed)
+        TOOLS.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(

@@ -3,6 +3,7 @@
 //!
 //! Knows the product only from outside: its programs, its files, its protocol. What fails here panics with what was seen.
 
+pub mod benchmark;
 mod canaries;
 mod fixtures;
 mod http_server;

@@ -298,34 +298,3 @@ fn logs_hold_nothing_of_what_is_remembered() {
     let closed = client.close();
     assert!(!closed.stderr.contains("walrus"), "{}", closed.stderr);
 }
-
-/// The configurations of hosts in a document, which are its blocks of JSON that name servers.
-fn documented_servers(document: &str) -> Vec<Value> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(document);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let blocks = if document.ends_with(".json") {
-        vec![text.as_str()]
-    } else {
-        text.split("```json\n").skip(1).filter_map(|rest| rest.split("```").next()).collect()
-    };
-    let blocks = blocks.into_iter().map(|block| serde_json::from_str::<Value>(block).expect("JSON"));
-    blocks.filter_map(|block| block["mcpServers"].as_object().cloned()).flatten().map(|(_, server)| server).collect()
-}
-
-#[rstest]
-#[case::example("mcp.example.json", 1)]
-#[case::readme("README.md", 1)]
-fn a_documented_configuration_starts_the_server(#[case] document: &str, #[case] expected: usize) {
-    let servers = documented_servers(document);
-    assert_eq!(servers.len(), expected, "{servers:#?}");
-    for server in servers {
-        assert_eq!(server["command"], "jikime-memory");
-        let sandbox = sandbox!();
-        let mut command = sandbox.memory_command();
-        command.args(server["args"].as_array().into_iter().flatten().map(|argument| argument.as_str().unwrap()));
-        for (name, value) in server["env"].as_object().into_iter().flatten() {
-            command.env(name, value.as_str().unwrap());
-        }
-        assert_eq!(McpClient::start(command, Era::Legacy).tools().len(), 6);
-    }
-}

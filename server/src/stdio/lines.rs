@@ -6,7 +6,7 @@ use std::mem;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
 /// Bytes of a line that are kept, to tell its id when it is too long for a message. Of what is longer still, nothing is.
-const KEPT: usize = 64 * 1024 * 1024;
+const KEPT: usize = 32 * 1024 * 1024;
 
 /// A line without its end.
 #[derive(Debug, Default, PartialEq, Eq)]
