@@ -170,7 +170,8 @@ async fn until(mut condition: impl FnMut() -> bool) {
 }
 
 fn parameters(tool: &'static str, arguments: Value) -> CallToolRequestParams {
-    CallToolRequestParams::new(tool).with_arguments(arguments.as_object().unwrap().clone())
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    CallToolRequestParams::new(tool).with_arguments(arguments)
 }
 
 async fn call(client: &Client, tool: &'static str, arguments: Value) -> Value {
