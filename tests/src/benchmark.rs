@@ -9,7 +9,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::outcome::run_to_end;
 use crate::sandbox::Sandbox;
+
+/// How long a store may take to be indexed.
+const INDEXING: Duration = Duration::from_secs(1_800);
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -120,6 +124,8 @@ pub fn fill(sandbox: &Sandbox, memories: usize) -> Outcome<()> {
         }
         sandbox.write(format!(".jikime/memory/{year}-{month:02}-{of_month:02}.md"), log + &decisions);
     }
-    sandbox.run_cli(["index"]).success();
+    let mut index = sandbox.memory_command();
+    index.arg("index");
+    run_to_end(index, "", INDEXING).success();
     Ok(())
 }
