@@ -27,6 +27,9 @@ const FILE_LIMIT: u64 = 64 * 1024;
 /// Characters of a brief: fewer say nothing, and of more the host shows the beginning only.
 const BRIEF_SIZES: std::ops::RangeInclusive<usize> = 200..=9_000;
 
+/// Dimensions of vectors: fewer tell little apart, and no model makes more.
+const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=8_192;
+
 /// What is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -50,6 +53,10 @@ pub struct Settings {
     pub embedding_model: Option<String>,
     /// What each leg of a search weighs.
     pub search_weights: Weights,
+    /// Where a service is that speaks like OpenAI, or like the provider that is named.
+    pub embedding_base_url: Option<String>,
+    /// Dimensions of vectors; `None` is what the model makes.
+    pub embedding_dimensions: Option<usize>,
 }
 
 /// What each leg of a search weighs, in any unit.
@@ -124,6 +131,8 @@ impl Default for Settings {
             embedding_provider: Provider::Auto,
             embedding_model: None,
             search_weights: Weights::MEASURED,
+            embedding_base_url: None,
+            embedding_dimensions: None,
         }
     }
 }
@@ -261,6 +270,10 @@ impl Settings {
             }
             "search_weights" => self.search_weights = weights(value)?,
             "embedding_model" => self.embedding_model = Some(word(value).filter(|name| !name.is_empty())?.to_owned()),
+            "embedding_base_url" => {
+                self.embedding_base_url = Some(word(value).filter(|url| !url.is_empty())?.to_owned());
+            }
+            "embedding_dimensions" => self.embedding_dimensions = Some(number(value, DIMENSIONS)?),
             _ => unreachable!("every name of the catalogue is handled above"),
         }
         Some(())

@@ -18,7 +18,7 @@ pub(super) struct Key {
     pub(super) of_the_user: bool,
 }
 
-pub(super) const KEYS: [Key; 9] = [
+pub(super) const KEYS: [Key; 11] = [
     Key {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -104,6 +104,24 @@ pub(super) const KEYS: [Key; 9] = [
         guards: false,
         of_the_user: false,
     },
+    Key {
+        name: "embedding_base_url",
+        variable: Some("JIKIME_EMBEDDING_BASE_URL"),
+        values: "an address such as `\"http://localhost:11434/v1\"`",
+        default: "the provider's",
+        meaning: "Where a service is that speaks like OpenAI: Ollama, LM Studio, llama.cpp, vLLM. Texts are sent there.",
+        guards: false,
+        of_the_user: true,
+    },
+    Key {
+        name: "embedding_dimensions",
+        variable: Some("JIKIME_EMBEDDING_DIMENSIONS"),
+        values: "a number from 32 to 8192",
+        default: "the model's",
+        meaning: "How long vectors of a service are, where its model can make shorter ones.",
+        guards: false,
+        of_the_user: true,
+    },
 ];
 
 #[cfg(test)]
@@ -130,7 +148,9 @@ mod tests {
         }
         text.push_str(
             "\nOnly in the environment: `JIKIME_MEMORY_DISABLED=1` makes hooks do nothing at all, and\n\
-             `CLAUDE_CODE_SKIP_PROMPT_HISTORY=1`, the host's own switch, turns capture off.\n\n\
+             `CLAUDE_CODE_SKIP_PROMPT_HISTORY=1`, the host's own switch, turns capture off. Keys of services that make vectors:\n\
+             `OPENAI_API_KEY`, `GEMINI_API_KEY`, and `JIKIME_EMBEDDING_API_KEY`, which goes before both and belongs to whatever service\n\
+             is in use.\n\n\
              A setting that cannot be understood is told by `memory_stats` and by the brief, and has its default. Where it is one of\n",
         );
         let guards: Vec<_> = KEYS.iter().filter(|key| key.guards).map(|key| format!("`{}`", key.name)).collect();
