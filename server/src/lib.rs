@@ -7,9 +7,11 @@ mod exit;
 mod http;
 mod input;
 mod mcp;
+mod network;
 mod queue;
 mod serve;
 mod watcher;
 mod worker;
 
 pub use cli::main;
+pub use network::Http;

@@ -9,6 +9,7 @@ mod mcp_client;
 mod mcp_wire;
 mod outcome;
 mod poll;
+mod provider;
 mod sandbox;
 
 pub use crate::canaries::{Canary, canaries, files_below, traces};
@@ -17,4 +18,5 @@ pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};
 pub use crate::mcp_wire::{RpcError, ToolResult};
 pub use crate::outcome::{Outcome, run_to_end};
 pub use crate::poll::{eventually, eventually_some};
+pub use crate::provider::{Asked, Does, ProviderStandIn};
 pub use crate::sandbox::{Binaries, Sandbox};

@@ -6,6 +6,7 @@ mod file;
 pub(crate) mod half;
 mod local;
 mod pieces;
+pub mod remote;
 mod tokens;
 
 use std::fmt;
@@ -61,6 +62,9 @@ pub enum EmbedError {
     /// The model in a file cannot be used.
     #[error("cannot use the embedding model {path}")]
     Model { path: String, source: ModelFault },
+    /// A service does not do what it should.
+    #[error(transparent)]
+    Remote(#[from] remote::RemoteError),
     /// What the settings ask for is not there.
     #[error("{0}")]
     Unavailable(String),
