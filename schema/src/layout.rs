@@ -62,6 +62,16 @@ impl Layout {
         self.dir.join("index.lock")
     }
 
+    /// Held by the one process that has vectors made elsewhere, so that none is paid for twice.
+    pub fn embedding_lock(&self) -> PathBuf {
+        self.dir.join("embedding.lock")
+    }
+
+    /// Held by the one process that makes up for vectors while no server runs.
+    pub fn backfill_lock(&self) -> PathBuf {
+        self.dir.join("backfill.lock")
+    }
+
     /// Held by the server that answers the queue.
     pub fn queue_lock(&self) -> PathBuf {
         self.dir.join("queue.lock")

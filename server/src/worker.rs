@@ -2,6 +2,7 @@
 //! nothing that serves a host ever waits for SQLite.
 
 mod call;
+mod embedding;
 mod question;
 
 pub(crate) use call::{Answer, Call};
@@ -17,12 +18,15 @@ use std::time::{Duration, Instant};
 use schema::queue::{Reply, Request};
 use schema::tool::{QueueServer, StatsOutput};
 use tokio::sync::{mpsc, oneshot, watch};
+use tools::embed::remote::Network;
 use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
 
 use crate::changes::Changes;
+use crate::network::Http;
 use crate::queue::Standing;
 use crate::watcher::Watcher;
+use embedding::{Errands, Returned};
 
 /// Calls that may wait; a host that sends more has to wait itself.
 const QUEUE: usize = 64;
@@ -41,6 +45,8 @@ pub(crate) enum Work {
     Event { request: Request, reply: oneshot::Sender<Reply> },
     /// Files of the store changed.
     FilesChanged,
+    /// Somebody who was sent out for vectors is back.
+    Returned(Returned),
 }
 
 /// The worker's handle: where work is sent, and the thread to wait for.
@@ -65,7 +71,20 @@ pub(crate) fn start(
     let is_answering = Arc::new(AtomicBool::new(false));
     let standing = Standing { can_keep: told, is_answering: Arc::clone(&is_answering) };
     let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
-        let mut bench = Bench { project, session_id, for_watcher, changes, ending, can_keep, is_answering, open: None };
+        let errands = Errands::new(for_watcher.clone());
+        let network = Arc::new(Http::default());
+        let mut bench = Bench {
+            project,
+            session_id,
+            network,
+            for_watcher,
+            errands,
+            changes,
+            ending,
+            can_keep,
+            is_answering,
+            open: None,
+        };
         bench.run(inbox);
     })?;
     Ok(Worker { work, thread, standing })
@@ -74,7 +93,9 @@ pub(crate) fn start(
 struct Bench {
     project: PathBuf,
     session_id: Option<String>,
+    network: Arc<dyn Network>,
     for_watcher: mpsc::WeakSender<Work>,
+    errands: Errands,
     changes: Changes,
     ending: watch::Receiver<bool>,
     can_keep: watch::Sender<bool>,
@@ -110,6 +131,7 @@ impl Bench {
             };
             // After events it waits until the files have been quiet, so that no hook waits for a vector of the event before it.
             may_embed |= !matches!(work, Work::Event { .. });
+            let Some(work) = self.ask_first(work) else { continue };
             let started = Instant::now();
             match work {
                 Work::Call { reply, .. } if reply.is_closed() => {}
@@ -128,6 +150,7 @@ impl Bench {
                     let outcome = self.guarded(|bench| bench.event(&request));
                     let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
                 }
+                Work::Returned(returned) => self.take_back(returned),
                 Work::FilesChanged => {
                     if let Err(error) = self.guarded(Self::refresh) {
                         tracing::warn!("cannot index what changed: {error}");
@@ -136,17 +159,6 @@ impl Bench {
             }
             if started.elapsed() > SLOW {
                 tracing::warn!("a turn took {} ms", started.elapsed().as_millis());
-            }
-        }
-    }
-
-    /// Gives vectors to some of what waits for them; whether more does.
-    fn embed(&mut self) -> bool {
-        match self.guarded(|bench| bench.engine()?.engine.embed_some()) {
-            Ok(worked) => worked.is_more,
-            Err(error) => {
-                tracing::warn!("cannot embed: {error}");
-                false
             }
         }
     }
@@ -208,7 +220,7 @@ impl Bench {
         match &mut self.open {
             Some(open) => Ok(open),
             none => {
-                let opened = Engine::open(&self.project, self.session_id.clone());
+                let opened = Engine::open(&self.project, self.session_id.clone(), Some(Arc::clone(&self.network)));
                 self.can_keep.send_if_modified(|can_keep| opened.is_err() && std::mem::take(can_keep));
                 let mut engine = opened?;
                 let ending = self.ending.clone();

@@ -3,6 +3,7 @@
 //! Synchronous and for one thread; whoever serves gives it a thread of its own.
 
 mod embedding;
+mod errand;
 mod file_access;
 mod get;
 mod load;
@@ -14,6 +15,7 @@ mod stats;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use schema::capture::{Prepared, commit};
 use schema::daily_log::LogKind;
@@ -32,11 +34,14 @@ use schema::tool::{
     SearchOutput, StatsOutput,
 };
 
-use crate::embed::{self, Meaning};
-use crate::error::{ToolError, chain};
+use crate::embed::remote::Network;
+use crate::embed::{self, Asked, Meaning, WorkPlace};
+use crate::error::ToolError;
 use crate::index::Index;
 use crate::search::{self, Means, Scoring};
 
+pub use embedding::Step;
+pub use errand::{Errand, Failed, Made};
 pub use reindex::Progress;
 
 /// Waiting memories that are taken from the spool at once.
@@ -47,9 +52,8 @@ const SPOOLED: usize = 10_000;
 pub struct Engine {
     store: Store,
     index: Index,
-    /// What search by meaning needs; `None` by choice or by a fault, which is told.
+    /// What search by meaning needs; `None` by choice.
     meaning: Option<Meaning>,
-    meaning_fault: Option<String>,
     weights: Weights,
     /// What is taken out of texts before they are sent anywhere.
     screen: Screen,
@@ -62,16 +66,30 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens the store of a project. Nothing is indexed yet; [`Engine::refresh`] does that.
-    pub fn open(project: &Path, session_id: Option<String>) -> Result<Self, ToolError> {
+    /// Opens the store of a project. Nothing is indexed yet; [`Engine::refresh`] does that. Services that make vectors are asked
+    /// through `network`, if the settings say so.
+    pub fn open(
+        project: &Path,
+        session_id: Option<String>,
+        network: Option<Arc<dyn Network>>,
+    ) -> Result<Self, ToolError> {
         let Loaded { settings, screen, .. } = settings::load(&Layout::new(project));
-        let mut engine = Self::open_with(project, session_id, &settings)?;
+        let mut engine = Self::open_as(project, session_id, &settings, network)?;
         engine.screen = screen;
         Ok(engine)
     }
 
-    /// The same with these settings, whatever files and the environment say.
+    /// The same with these settings, whatever files and the environment say, and without a network.
     pub fn open_with(project: &Path, session_id: Option<String>, settings: &Settings) -> Result<Self, ToolError> {
+        Self::open_as(project, session_id, settings, None)
+    }
+
+    fn open_as(
+        project: &Path,
+        session_id: Option<String>,
+        settings: &Settings,
+        network: Option<Arc<dyn Network>>,
+    ) -> Result<Self, ToolError> {
         let store = Store::open(project, Patience::Server)?;
         let mut notes = store.notes().to_vec();
         let index = match Index::open(&store) {
@@ -81,15 +99,10 @@ impl Engine {
             }
             opened => opened?,
         };
-        let (meaning, meaning_fault) = match embed::open(settings) {
-            Ok(meaning) => (meaning, None),
-            Err(fault) => (None, Some(chain(&fault))),
-        };
         Ok(Self {
             store,
             index,
-            meaning,
-            meaning_fault,
+            meaning: embed::open(settings, network),
             weights: settings.search_weights,
             screen: Screen::default(),
             session_id: session_id.unwrap_or_default(),
@@ -185,16 +198,23 @@ impl Engine {
         self.store.is_current() && self.index.is_current()
     }
 
-    /// `memory_search`.
+    /// `memory_search`. Asks for the vector of the question by itself, which may take some seconds when it is made elsewhere.
     pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
+        let asked = self.question(input)?.map(|question| question.ask());
+        self.search_asked(input, asked)
+    }
+
+    /// The same when [`Engine::question`] was asked before.
+    pub fn search_asked(&mut self, input: &SearchInput, asked: Option<Asked>) -> Result<SearchOutput, ToolError> {
         let now = Moment::now();
+        let meaning = self.meaning.as_ref().map(|meaning| match meaning.embedder.place() {
+            WorkPlace::Here => meaning.clone(),
+            WorkPlace::Elsewhere => meaning.with(asked.unwrap_or_else(|| meaning.unasked())),
+        });
         let mut output = self.mending(|engine| {
-            let means = Means { meaning: engine.meaning.as_ref(), weights: engine.weights, scoring: Scoring::Full };
+            let means = Means { meaning: meaning.as_ref(), weights: engine.weights, scoring: Scoring::Full };
             search::search(&mut engine.store, &mut engine.index, means, input, &now)
         })?;
-        if let Some(fault) = &self.meaning_fault {
-            add(&mut output.notice, &format!("searched by words alone: {fault}"));
-        }
         self.tell_encodings(&mut output);
         self.tell(&mut output.notice);
         Ok(output)

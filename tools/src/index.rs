@@ -9,7 +9,7 @@ mod vectors;
 
 pub use chunks::ChunkRow;
 pub use documents::{Document, title_of};
-pub use embeddings::{Coverage, Worked};
+pub use embeddings::{Coverage, Gathered, Worked};
 pub use vectors::Vectors;
 
 use std::fs;

@@ -37,7 +37,7 @@ pub(crate) fn demo(printer: &Printer) -> anyhow::Result<()> {
     printer.line(&format!("A project for this demo, removed at its end: {}\n", project.0.display()))?;
     printer.line("What a session of Claude Code says is captured by hooks:")?;
     remember_session(&project.0, printer)?;
-    let mut engine = Engine::open(&project.0, None)?;
+    let mut engine = Engine::open(&project.0, None, None)?;
     engine.save(&SaveInput {
         kind: MemoryType::Decision,
         content: DECISION.to_owned(),

@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -19,6 +20,7 @@ use super::demo;
 use super::output::{Listed, Printer};
 use crate::exit;
 use crate::http::{Access, Token};
+use crate::network::Http;
 use crate::serve::{Transport, serve};
 
 /// Runs one command.
@@ -83,7 +85,7 @@ fn transport(arguments: ServeArguments) -> anyhow::Result<Transport> {
 
 /// Opens the store and tells on standard error what had to be mended.
 fn open(project: &Path) -> anyhow::Result<Engine> {
-    let mut engine = Engine::open(project, None)?;
+    let mut engine = Engine::open(project, None, Some(Arc::new(Http::default())))?;
     tell_news(&mut engine);
     Ok(engine)
 }
@@ -109,6 +111,7 @@ fn search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) ->
         max_tokens: Some(i64::from(u16::MAX)),
         explain: arguments.explain,
     };
+    engine.prepare_embedding();
     printer.found(&engine.search(&input)?)
 }
 
@@ -155,10 +158,33 @@ fn index(project: &Path, printer: &Printer, file: Option<String>, full: bool) ->
         bar.set_position(step.done as u64);
         bar.set_message(step.path);
     };
-    let done: Result<_, ToolError> = engine.reindex(&ReindexInput { full, path: file }, &mut report, &|| true);
+    let mut done: Result<_, ToolError> = engine.reindex(&ReindexInput { full, path: file }, &mut report, &|| true);
+    if let Ok(output) = &mut done {
+        output.embedded += embed_elsewhere(&mut engine, &bar);
+    }
     bar.finish_and_clear();
     tell_news(&mut engine);
     printer.indexed(&done?)
+}
+
+/// Has vectors made that a server would have made in the background, and answers how many.
+fn embed_elsewhere(engine: &mut Engine, bar: &ProgressBar) -> usize {
+    let mut embedded = 0;
+    loop {
+        match engine.embed_some() {
+            Ok(worked) => {
+                embedded += worked.embedded;
+                bar.set_message(format!("{embedded} vectors"));
+                if !worked.is_more {
+                    return embedded;
+                }
+            }
+            Err(error) => {
+                exit::warn(&format!("vectors are missing: {error}"));
+                return embedded;
+            }
+        }
+    }
 }
 
 /// A bar on a terminal, nothing elsewhere.

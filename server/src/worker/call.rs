@@ -7,6 +7,7 @@ use schema::tool::{
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
+use tools::embed::Asked;
 use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
 
@@ -14,6 +15,8 @@ use tools::error::ToolError;
 #[derive(Debug)]
 pub(crate) enum Call {
     Search(SearchInput),
+    /// With what came of its question.
+    SearchAsked(SearchInput, Asked),
     Get(GetInput),
     Load(LoadInput),
     Save(SaveInput),
@@ -56,7 +59,8 @@ impl Call {
     ) -> Result<Answer, ToolError> {
         let mut report = |step: Progress| drop(progress.send_replace(Some(step)));
         Ok(match self {
-            Self::Search(input) => Answer::Search(engine.search(&input)?),
+            Self::Search(input) => Answer::Search(engine.search_asked(&input, None)?),
+            Self::SearchAsked(input, asked) => Answer::Search(engine.search_asked(&input, Some(asked))?),
             Self::Get(input) => Answer::Get(engine.get(&input)?),
             Self::Load(input) => Answer::Load(engine.load(&input)?),
             Self::Save(input) => Answer::Save(engine.save(&input)?),

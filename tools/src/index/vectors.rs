@@ -17,6 +17,8 @@ pub struct Vectors {
     scales: Vec<f32>,
     /// The script of each row's text.
     scripts: Vec<Script>,
+    /// Documents whose vectors in the tables cannot be used.
+    pub(super) spoiled: Vec<i64>,
     /// Up to where changes were taken in.
     pub(super) mark: Mark,
 }
@@ -45,6 +47,7 @@ impl Vectors {
     /// Sets the vector of a document.
     pub(super) fn set(&mut self, document: i64, vector: &[f32], script: Script) {
         debug_assert_eq!(vector.len(), self.dims);
+        self.spoiled.retain(|spoiled| *spoiled != document);
         let (scale, bytes) = quantised(vector);
         match self.rows.get(&document) {
             Some(&row) => {
@@ -74,6 +77,12 @@ impl Vectors {
             self.bytes.copy_within(last * self.dims..(last + 1) * self.dims, row * self.dims);
         }
         self.bytes.truncate(last * self.dims);
+    }
+
+    /// Notes that what the tables have for a document is no vector.
+    pub(super) fn spoil(&mut self, document: i64) {
+        self.remove(document);
+        self.spoiled.push(document);
     }
 
     /// The cosine of every row with a vector of length 1.

@@ -42,6 +42,7 @@ pub(super) fn nearness(
     question: &str,
     count: usize,
 ) -> Result<Option<Nearness>, ToolError> {
+    meaning.embedder.readiness()?;
     let Some(vectors) = index.vectors(meaning.embedder.identity())? else { return Ok(None) };
     if vectors.is_empty() {
         return Ok(None);
