@@ -1,6 +1,7 @@
 //! The command line: what people and scripts call.
 
 mod arguments;
+mod backfill;
 mod demo;
 mod output;
 mod run;

@@ -150,7 +150,8 @@ mod tests {
             "\nOnly in the environment: `JIKIME_MEMORY_DISABLED=1` makes hooks do nothing at all, and\n\
              `CLAUDE_CODE_SKIP_PROMPT_HISTORY=1`, the host's own switch, turns capture off. Keys of services that make vectors:\n\
              `OPENAI_API_KEY`, `GEMINI_API_KEY`, and `JIKIME_EMBEDDING_API_KEY`, which goes before both and belongs to whatever service\n\
-             is in use.\n\n\
+             is in use. `JIKIME_EMBED_BACKFILL=0`: at the end of a session no process is started that makes vectors of what is new when no\n\
+             server runs.\n\n\
              A setting that cannot be understood is told by `memory_stats` and by the brief, and has its default. Where it is one of\n",
         );
         let guards: Vec<_> = KEYS.iter().filter(|key| key.guards).map(|key| format!("`{}`", key.name)).collect();

@@ -90,6 +90,9 @@ pub(crate) enum Command {
     },
     /// Show the main job on a throw-away project: events go in, and are found again
     Demo,
+    /// Make vectors for what hooks kept; hooks start this when a session ends and no server runs
+    #[command(hide = true)]
+    EmbedBackfill,
 }
 
 #[derive(Debug, Subcommand)]

@@ -162,10 +162,20 @@ impl Printer {
             ] {
                 table.add_row([name.to_owned(), value.to_string()]);
             }
+            let embedding = &output.embedding;
+            let vectors = match &embedding.model {
+                Some(model) => format!(
+                    "vectors of {}/{model} for {:.1} % of passages, {} wait for one",
+                    embedding.provider,
+                    embedding.coverage * 100.0,
+                    embedding.pending
+                ),
+                None => "no vectors: search goes by words alone".to_owned(),
+            };
             let last = output.last_indexed.as_deref().unwrap_or("never");
             let answered_by = output.queue_answered_by.as_str();
             let mut text = format!(
-                "{STRONG}{}{STRONG:#}\n{table}\nlast indexed {last}\nqueue of hooks answered by {answered_by}\n",
+                "{STRONG}{}{STRONG:#}\n{table}\n{vectors}\nlast indexed {last}\nqueue of hooks answered by {answered_by}\n",
                 output.project
             );
             for problem in &output.problems {

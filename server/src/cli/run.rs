@@ -16,6 +16,7 @@ use tools::error::ToolError;
 use super::arguments::{
     Arguments, Command, Common, ListArguments, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
 };
+use super::backfill::backfill;
 use super::demo;
 use super::output::{Listed, Printer};
 use crate::exit;
@@ -33,6 +34,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         }
         Command::Demo if common.json => Err(ToolError::Invalid("demo has no form for scripts".to_owned()).into()),
         Command::Demo => demo::demo(&printer),
+        Command::EmbedBackfill => backfill(&project(common)?, open),
         Command::Index { file, full } => index(&project(common)?, &printer, file, full),
         other => {
             let project = project(common)?;
@@ -53,7 +55,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
                 Command::Load { full, max_tokens } => {
                     printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
                 }
-                Command::Serve(_) | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
+                Command::Serve(_)
+                | Command::Mcp(_)
+                | Command::Demo
+                | Command::EmbedBackfill
+                | Command::Index { .. } => Ok(()),
             };
             tell_news(&mut engine);
             done
