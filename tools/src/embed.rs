@@ -4,6 +4,8 @@
 
 mod asked;
 mod choice;
+#[cfg(feature = "directories")]
+mod directory;
 mod file;
 pub(crate) mod half;
 mod late;

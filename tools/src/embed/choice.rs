@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use schema::settings::{Provider, Settings};
 
+#[cfg(not(feature = "directories"))]
+use super::ModelFault;
 use super::late::Late;
 use super::remote::{self, Network, Remote, Service};
 use super::{EmbedError, Embedder, Identity, LocalModel, Meaning, Trouble};
@@ -63,16 +65,37 @@ fn of_service(service: Service, network: Arc<dyn Network>) -> Arc<dyn Embedder> 
 }
 
 fn by_path(path: &Path, trouble: &Trouble) -> Arc<dyn Embedder> {
-    match LocalModel::open(path) {
-        Ok(model) => Arc::new(model),
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    let owned = path.to_owned();
+    let late = || Arc::new(Late::new(unknown("local".to_owned(), name), move || open_path(&owned)));
+    if path.is_dir() {
+        return late();
+    }
+    match open_path(path) {
+        Ok(model) => model,
         Err(error) => {
             trouble.met(&error);
-            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            let path = path.to_owned();
-            let open = move || Ok(Arc::new(LocalModel::open(&path)?) as Arc<dyn Embedder>);
-            Arc::new(Late::new(unknown("local".to_owned(), name), open))
+            late()
         }
     }
+}
+
+/// A file of our own format, or a directory of one that is published.
+fn open_path(path: &Path) -> Result<Arc<dyn Embedder>, EmbedError> {
+    if path.is_dir() { open_directory(path) } else { Ok(Arc::new(LocalModel::open(path)?)) }
+}
+
+#[cfg(feature = "directories")]
+fn open_directory(path: &Path) -> Result<Arc<dyn Embedder>, EmbedError> {
+    super::directory::open(path)
+}
+
+#[cfg(not(feature = "directories"))]
+fn open_directory(path: &Path) -> Result<Arc<dyn Embedder>, EmbedError> {
+    let source = ModelFault::Unusable(
+        "models in directories are not part of this build; install with --features directories".to_owned(),
+    );
+    Err(EmbedError::Model { path: path.display().to_string(), source })
 }
 
 fn unknown(provider: String, model: String) -> Identity {

@@ -108,11 +108,11 @@ impl Embedder for LocalModel {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let size = fs::metadata(path)?.len();
     if size > LARGEST {
         return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, format!("it has {size} bytes")));

@@ -165,3 +165,17 @@ fn without_a_network_no_service_is_asked() {
     assert_eq!(with(Provider::Auto).unwrap().embedder.identity().provider, "local");
     assert!(with(Provider::OpenAi).unwrap().embedder.readiness().is_err());
 }
+
+#[test]
+#[cfg(not(feature = "directories"))]
+fn a_directory_is_told_from_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        embedding_provider: Provider::Local,
+        embedding_model: Some(directory.path().to_string_lossy().into_owned()),
+        ..Settings::default()
+    };
+    let embedder = super::open(&settings, None).unwrap().embedder;
+    let error = crate::error::chain(&embedder.prepare().unwrap_err());
+    assert!(error.contains("install with --features directories"), "{error}");
+}
