@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use tokenizers::{Tokenizer, TruncationParams};
+use tokenizers::Tokenizer;
 
 use super::local::{hex, read};
 use super::{EmbedError, Embedder, Identity, ModelFault};
@@ -56,15 +56,14 @@ impl<'p> Files<'p> {
         if path.exists() { json(&path).map(Some) } else { Ok(None) }
     }
 
-    /// The tokeniser, that gives a text in parts of at most so many tokens.
-    fn tokenizer(&self, most_tokens: Option<usize>) -> Result<Tokenizer, ModelFault> {
+    /// The tokeniser, which gives a text whole.
+    fn tokenizer(&self) -> Result<Tokenizer, ModelFault> {
         let path = self.path.join("tokenizer.json");
         let bytes = read(&path).map_err(|error| unreadable(&path, &error))?;
         let fault = |error: tokenizers::Error| unusable(format!("tokenizer.json: {error}"));
         let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(fault)?;
         tokenizer.with_padding(None);
-        let truncation = most_tokens.map(|max_length| TruncationParams { max_length, ..TruncationParams::default() });
-        tokenizer.with_truncation(truncation).map_err(fault)?;
+        tokenizer.with_truncation(None).map_err(fault)?;
         Ok(tokenizer)
     }
 

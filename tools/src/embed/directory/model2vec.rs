@@ -39,7 +39,7 @@ impl Model2Vec {
         if mapping.iter().any(|row| *row < 0.0 || *row >= count as f32) {
             return Err(unusable("mapping leads beyond embeddings".to_owned()));
         }
-        let tokenizer = files.tokenizer(None)?;
+        let tokenizer = files.tokenizer()?;
         let tokens = tokenizer.get_vocab_size(true);
         let has = [mapping.len(), weights.len()].into_iter().find(|length| *length > 0).unwrap_or(count);
         if tokens > has {

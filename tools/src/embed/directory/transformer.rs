@@ -22,20 +22,29 @@ pub(super) struct Transformer {
     layers: Layers,
     pooling: Pooling,
     prefixes: Prefixes,
+    /// Tokens that are read at once.
+    most_tokens: usize,
 }
 
 impl Transformer {
     pub(super) fn new(files: &Files<'_>) -> Result<Self, ModelFault> {
         let config = Config::of(files)?;
         let pooling = Pooling::of(files)?;
-        let tokenizer = files.tokenizer(Some(config.most_tokens))?;
+        let tokenizer = files.tokenizer()?;
         let layers = Layers::load(&files.weights, &config)?;
         if tokenizer.get_vocab_size(true) > layers.vocabulary() {
             let (tokens, rows) = (tokenizer.get_vocab_size(true), layers.vocabulary());
             return Err(unusable(format!("tokenizer.json has {tokens} tokens, and model.safetensors {rows}")));
         }
         let identity = files.identity("bert", config.hidden_size);
-        Ok(Self { tokenizer, identity, layers, pooling, prefixes: Prefixes::of(files)? })
+        Ok(Self {
+            tokenizer,
+            identity,
+            layers,
+            pooling,
+            prefixes: Prefixes::of(files)?,
+            most_tokens: config.most_tokens,
+        })
     }
 
     /// Vectors in the order of the texts. A text that is longer than the model reads goes through in parts, and its vector is their
@@ -74,7 +83,7 @@ impl Transformer {
             let encoding = self.tokenizer.encode(words.as_str(), true);
             let encoding =
                 encoding.map_err(|error| EmbedError::Unavailable(format!("cannot split a text: {error}")))?;
-            parts.extend(encoding.get_overflowing().iter().chain([&encoding]).map(|encoding| Part::of(text, encoding)));
+            parts.extend(windows(&encoding, self.most_tokens).map(|ids| Part { text, ids }));
         }
         Ok(parts)
     }
@@ -104,10 +113,15 @@ struct Part {
     ids: Vec<u32>,
 }
 
-impl Part {
-    fn of(text: usize, encoding: &Encoding) -> Self {
-        Self { text, ids: encoding.get_ids().to_vec() }
-    }
+/// The tokens of a text in parts of at most `most`, each between the special tokens that stand around the whole.
+fn windows(encoding: &Encoding, most: usize) -> impl Iterator<Item = Vec<u32>> {
+    let ids = encoding.get_ids();
+    let is_special = |special: &&u32| **special == 1;
+    let before = encoding.get_special_tokens_mask().iter().take_while(is_special).count();
+    let after = encoding.get_special_tokens_mask()[before..].iter().rev().take_while(is_special).count();
+    let (start, end) = (&ids[..before], &ids[ids.len() - after..]);
+    let room = most.saturating_sub(before + after).max(1);
+    ids[before..ids.len() - after].chunks(room).map(move |part| [start, part, end].concat())
 }
 
 impl Embedder for Transformer {
