@@ -4,6 +4,8 @@
 //! Knows the product only from outside: its programs, its files, its protocol. What fails here panics with what was seen.
 
 mod canaries;
+pub mod corpus;
+pub mod evaluation;
 mod fixtures;
 mod mcp_client;
 mod mcp_wire;

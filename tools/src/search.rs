@@ -36,6 +36,9 @@ use request::Request;
 /// Documents that get a vector while a search waits, when vectors are made here: what was captured a moment ago.
 const EMBEDDED_AT_ONCE: usize = 200;
 
+/// Why a search goes by words although there is a model.
+const UNKNOWN: &str = "the model does not know the script of this query";
+
 /// What a search goes by.
 #[derive(Debug, Clone, Copy)]
 pub struct Means<'m> {
@@ -73,14 +76,17 @@ pub fn search(
     }
     let corpus = index.fulltext().corpus(&request.query)?;
     let relevance = Relevance::new(&request.query, &corpus);
-    let near = nearness(index, means, &request, &input.query);
+    let here = means.meaning.filter(|meaning| meaning.embedder.place() == WorkPlace::Here);
+    let is_unknown = here.is_some_and(|meaning| !kin::knows(&meaning.words, &input.query));
+    let means_of_query = if is_unknown { Means { meaning: None, ..means } } else { means };
+    let near = nearness(index, means_of_query, &request, &input.query);
     let (nearness, fault) = match near {
-        Ok(nearness) => (nearness, None),
+        Ok(nearness) => (nearness, is_unknown.then(|| UNKNOWN.to_owned())),
         Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
         Err(error) => return Err(error),
     };
     let gathered = candidate::collect(store, index, &request, nearness.as_ref())?;
-    let legs = fusion::Legs::new(means, &input.query, &request.narrowing, &relevance, nearness.as_ref());
+    let legs = fusion::Legs::new(means_of_query, &input.query, &request.narrowing, &relevance, nearness.as_ref());
     let candidates = fusion::fuse(store, index, gathered, &legs)?;
     let ranked = rank::rank(candidates, now);
     let mut output = answer::answer(store, &request, ranked)?;

@@ -14,9 +14,9 @@ proptest! {
     #[test]
     fn a_better_leg_never_lowers_the_score(
         words in 0.0f32..1.0, kin in prop::option::of(0.0f32..1.0), vector in prop::option::of(0.0f32..1.0),
-        better in 0.0f32..1.0, weights in (0u16..=100, 0u16..=100, 0u16..=100),
+        better in 0.0f32..1.0, weights in (0u16..=100, 0u16..=100, 0u16..=100), is_long in any::<bool>(),
     ) {
-        let weights = Weights { words: weights.0, kin: weights.1, vector: weights.2 };
+        let weights = LegWeights::of(Weights { words: weights.0, kin: weights.1, vector: weights.2 }, is_long);
         let score = |words, kin, vector| calibrated(weighted(weights, words, kin, vector));
         let before = score(words, kin, vector);
         let more = |leg: f32| leg.max(better);
