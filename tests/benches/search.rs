@@ -81,7 +81,8 @@ fn times(engine: &mut Engine, searches: usize) -> Outcome<Vec<Duration>> {
 
 /// A project with so many memories, made unless it is there from an earlier run.
 fn store(memories: usize) -> Outcome<PathBuf> {
-    let target = std::env::current_exe()?.ancestors().nth(3).ok_or("the bench lies in a target directory")?.to_path_buf();
+    let target =
+        std::env::current_exe()?.ancestors().nth(3).ok_or("the bench lies in a target directory")?.to_path_buf();
     let project = target.join("bench-search").join(memories.to_string());
     let done = project.join("done");
     if done.exists() {

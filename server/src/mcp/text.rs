@@ -35,7 +35,15 @@ fn hit(n: usize, hit: &Hit) -> String {
     if let Some(date) = &hit.date {
         let _ = write!(text, " {date}");
     }
-    let _ = write!(text, " {}:{} (score {:.2} {}, id {})", hit.path, hit.start_line, hit.score, hit.confidence.as_str(), hit.id);
+    let _ = write!(
+        text,
+        " {}:{} (score {:.2} {}, id {})",
+        hit.path,
+        hit.start_line,
+        hit.score,
+        hit.confidence.as_str(),
+        hit.id
+    );
     for flag in &hit.flags {
         let _ = write!(text, " {flag}");
     }

@@ -27,14 +27,16 @@ impl Pair {
         let json: Value = serde_json::from_str(&text).map_err(|error| fault(&error))?;
         let listed = json["pairs"].as_array().ok_or_else(|| fault(&"it has no pairs"))?;
         let field = |pair: &Value, name: &str| pair[name].as_str().unwrap_or_default().to_owned();
-        let read = |pair| Self { kind: field(pair, "kind"), question: field(pair, "question"), entry: field(pair, "entry") };
+        let read =
+            |pair| Self { kind: field(pair, "kind"), question: field(pair, "question"), entry: field(pair, "entry") };
         Ok(listed.iter().map(read).collect())
     }
 }
 
 /// Pairs as a set: their entries, the memories of another set, and made-up ones up to [`ENTRIES`].
 pub fn pairs(pairs: &[Pair], beside: &Set) -> Set {
-    let saved = |id: String, text: String| Document { id, text, kind: Some(MemoryType::Decision), ..Document::default() };
+    let saved =
+        |id: String, text: String| Document { id, text, kind: Some(MemoryType::Decision), ..Document::default() };
     let mut documents: Vec<Document> =
         pairs.iter().enumerate().map(|(i, pair)| saved(format!("pair {i}"), pair.entry.clone())).collect();
     let others = beside.groups.iter().flat_map(|group| &group.documents);

@@ -157,7 +157,8 @@ impl Filled {
     /// The documents that a hit holds: one, or the sections that its passage shows.
     fn documents(&self, hit: &Hit) -> Vec<&str> {
         let key = if hit.source == HitSource::Memory { &hit.id } else { &hit.path };
-        let shown = |section: &&Section| section.path == hit.path && (hit.start_line..=hit.end_line).contains(&section.line);
+        let shown =
+            |section: &&Section| section.path == hit.path && (hit.start_line..=hit.end_line).contains(&section.line);
         let sections = self.sections.iter().filter(shown).map(|section| &section.document);
         self.documents.get(key).into_iter().chain(sections).map(String::as_str).collect()
     }

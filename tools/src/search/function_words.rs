@@ -1,6 +1,5 @@
 //! Words that ask or connect and say nothing about what is looked for, in English and Korean, as folded text.
 
-use super::korean;
 use crate::text::fold::fold;
 
 /// Whether a folded word only asks or connects.
@@ -9,17 +8,11 @@ pub(crate) fn contains(word: &str) -> bool {
     table.split_whitespace().any(|listed| listed == word)
 }
 
-/// A question without such words, and without the endings of Korean ones; all of it when there are no others.
+/// A question without such words; all of it when there are no others.
 pub(crate) fn without(question: &str) -> String {
     let says = |word: &&str| !contains(&fold(word.trim_matches(|c: char| !c.is_alphanumeric())));
-    let left: Vec<&str> = question.split_whitespace().filter(says).map(stem).collect();
+    let left: Vec<&str> = question.split_whitespace().filter(says).collect();
     if left.is_empty() { question.to_owned() } else { left.join(" ") }
-}
-
-/// A word as it is, or without its endings when it is Korean.
-fn stem(word: &str) -> &str {
-    let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-    if bare.chars().all(|c| ('가'..='힣').contains(&c)) { korean::stem(bare) } else { word }
 }
 
 const ENGLISH: &str = "
@@ -62,7 +55,7 @@ mod tests {
     #[test]
     fn a_question_is_left_with_what_it_is_about() {
         assert_eq!(without("What did we choose for signing users in?"), "choose signing users");
-        assert_eq!(without("로그인은 어떻게 하나요?"), "로그인");
+        assert_eq!(without("로그인은 어떻게 하나요"), "로그인은");
         assert_eq!(without("what is it?"), "what is it?");
     }
 

@@ -56,11 +56,9 @@ const THRESHOLD: f32 = 0.35;
 
 /// How many deviations nearer than usual a text in another script has to be, and what more of them are worth. There, words and
 /// signs tell nothing.
-const FOREIGN: f32 = 3.3;
+const FOREIGN: f32 = 3.4;
 /// And how many more than the nearest of as many unrelated texts is expected to be, which is about `√(2·ln n)`.
-const FOREIGN_BEYOND: f32 = 0.3;
-/// How many deviations a share of 1 is worth that is said in kindred words.
-const BY_SHARE: f32 = 6.0;
+const FOREIGN_BEYOND: f32 = 0.5;
 const FOREIGN_SLOPE: f32 = 0.09;
 const FOREIGN_MOST: f32 = 0.8;
 /// The share of a question that unrelated texts in another script seem to say, in 99 of 100 cases, and what more of it is worth.
@@ -326,8 +324,6 @@ impl Legs<'_> {
         let script = Script::of(known.gathered.passage.text());
         let is_foreign = script != self.script && script != Script::None && self.script != Script::None;
         let share = self.kin.as_ref().map_or(0.0, |kin| kin.share(&known.nearest));
-        // Kindred words tell as much as the vector where they were looked for.
-        let above = if share > 0.0 { above + BY_SHARE * (share - FOREIGN_SHARE) } else { above };
         // The nearest of many is nearer than that of few, by chance.
         let unusual = FOREIGN.max(FOREIGN_BEYOND + (2.0 * (nearness.count(script) as f32).max(1.0).ln()).sqrt());
         let by_vector =

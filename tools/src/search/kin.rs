@@ -72,7 +72,8 @@ impl<'m> Kin<'m> {
         let end = (0..=REACH.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
         let tokens = self.model.tokens(&text[..end]);
         let rows: Vec<Rc<[f32]>> = tokens.into_iter().map(|token| self.alike(token)).collect();
-        let halves: Vec<Vec<f32>> = rows.chunks(PART / 2).map(|rows| self.greatest(rows.iter().map(Rc::as_ref))).collect();
+        let halves: Vec<Vec<f32>> =
+            rows.chunks(PART / 2).map(|rows| self.greatest(rows.iter().map(Rc::as_ref))).collect();
         let mut nearest = self.greatest(halves.iter().map(Vec::as_slice));
         if rows.len() > UTTERANCE as usize {
             let parts = halves.windows(2).map(|halves| self.greatest(halves.iter().map(Vec::as_slice)));

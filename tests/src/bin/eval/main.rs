@@ -78,9 +78,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
             print_pairs(&pairs, &ranks(set)?);
         }
     }
-    let write = |path: &Path, text: &str| {
-        std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
-    };
+    let write =
+        |path: &Path, text: &str| std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()));
     if let Some(path) = &arguments.json {
         write(path, &json(&measured))?;
     }

@@ -73,7 +73,8 @@ fn reliability(firsts: &Firsts) -> Vec<(f64, f64)> {
     (0..10)
         .filter_map(|tenth| {
             let low = f64::from(tenth) / 10.0;
-            let of_tenth = firsts.answerable.iter().filter(|(score, _)| *score >= low && (*score < low + 0.1 || tenth == 9));
+            let of_tenth =
+                firsts.answerable.iter().filter(|(score, _)| *score >= low && (*score < low + 0.1 || tenth == 9));
             let right: Vec<bool> = of_tenth.map(|(_, right)| *right).collect();
             let share = right.iter().filter(|right| **right).count() as f64 / right.len().max(1) as f64;
             (right.len() >= FEWEST).then_some((low + 0.05, share))

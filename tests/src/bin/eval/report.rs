@@ -86,7 +86,8 @@ pub(crate) fn compare(measured: &[Measured], baseline: &str) -> Result<Vec<Strin
                 println!("{:20} {:10} other questions than those of the baseline", now.set, now.leg);
                 break;
             }
-            let differences: Vec<f64> = now.of_questions.iter().zip(&known).map(|(now, known)| now[i] - known).collect();
+            let differences: Vec<f64> =
+                now.of_questions.iter().zip(&known).map(|(now, known)| now[i] - known).collect();
             let change = interval(&differences);
             // What is rounded in the baseline is no drop.
             if change.high < -0.0001 {
