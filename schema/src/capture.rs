@@ -28,7 +28,7 @@ pub const METADATA_LIMIT: usize = 16 * 1024;
 pub const METADATA_DEPTH: usize = 16;
 
 /// How long the same text of one session is the same memory, in seconds.
-const WINDOW: i64 = 60;
+pub(crate) const WINDOW: i64 = 60;
 
 /// A text as it was seen, before anything was done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,7 +170,7 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
 }
 
 impl Prepared {
-    fn memory(&self) -> Memory {
+    pub(crate) fn memory(&self) -> Memory {
         let Draft { session_id, kind, content, at, attributes, .. } = self.draft.clone();
         let id = MemoryId::derive(&session_id, kind, &at, &content, 0);
         Memory { id, session_id, kind, content, at, attributes }
@@ -244,7 +244,7 @@ pub(crate) fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usiz
 }
 
 /// Whether a memory is written as an event, in the order of time and without an id.
-fn is_event(memory: &Memory, kind: LogKind) -> bool {
+pub(crate) fn is_event(memory: &Memory, kind: LogKind) -> bool {
     kind != LogKind::LongTerm && memory.kind.is_session_data()
 }
 

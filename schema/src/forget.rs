@@ -17,7 +17,7 @@ pub fn forget(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, StoreErro
             parsed.entries.iter().find(|entry| is_it(entry, &row)).map(|entry| removal(bytes, entry))
         })?;
     }
-    forgotten::add(store.layout(), &row.memory.content)?;
+    forgotten::add(store.layout(), [row.memory.content.as_str()])?;
     let mut claims = Claims::new(store.layout());
     store.transact(|rows| {
         rows.delete(row.seq)?;

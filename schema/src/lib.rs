@@ -2,6 +2,7 @@
 //! `capture`. Knows nothing of search, MCP or a command line.
 
 pub mod brief;
+pub mod bulk;
 pub mod capture;
 pub mod causes;
 pub mod daily_log;
@@ -13,6 +14,7 @@ pub mod forgotten;
 pub mod hook;
 pub mod hook_log;
 mod host_text;
+pub mod import;
 pub mod layout;
 pub mod lock;
 pub mod log_file;

@@ -51,10 +51,7 @@ pub fn append(
     at: &Moment,
     screen: &Screen,
 ) -> Result<(), StoreError> {
-    let clean = |text: &str| {
-        let text = screen.clean(text).text;
-        text[..text.floor_char_boundary(LINE_LIMIT)].to_owned()
-    };
+    let clean = |text: &str| noted(text, screen);
     let (file, command) = match tool_use {
         Use::File(path) => (Some(clean(path)), None),
         Use::Command(line) => (None, Some(clean(line))),
@@ -66,6 +63,12 @@ pub fn append(
     json.push(b'\n');
     let mut buffer = private_file().append(true).create(true).open(&path).map_err(fault)?;
     lock(&buffer).and_then(|()| buffer.write_all(&json)).map_err(fault)
+}
+
+/// A file or a command as it is noted.
+pub(crate) fn noted(text: &str, screen: &Screen) -> String {
+    let text = screen.clean(text).text;
+    text[..text.floor_char_boundary(LINE_LIMIT)].to_owned()
 }
 
 /// Waits for those who note or take at the same time, which they do in microseconds, but not for one that hangs.

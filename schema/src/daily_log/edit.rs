@@ -109,7 +109,7 @@ const PIECE: usize = 32 * 1024;
 
 /// What has to be known of the text before an entry.
 #[derive(Default)]
-struct Before {
+pub(super) struct Before {
     length: usize,
     lines: usize,
     mark: Option<SessionMark>,
@@ -118,14 +118,14 @@ struct Before {
 }
 
 impl Before {
-    fn of(text: &[u8]) -> Self {
+    pub(super) fn of(text: &[u8]) -> Self {
         let mut before = Self::default();
         before.add(text);
         before
     }
 
     /// Goes on with whole lines; only the last one may have no end.
-    fn add(&mut self, text: &[u8]) {
+    pub(super) fn add(&mut self, text: &[u8]) {
         let Some(last) = text.last() else { return };
         self.is_unterminated = *last != b'\n';
         let is_blank = matches!(text, b"\n" | b"\r\n");
@@ -136,7 +136,7 @@ impl Before {
     }
 
     /// The comment that says whose an event is, where the event before it is of another session.
-    fn mark_for(&self, event: &Memory) -> String {
+    pub(super) fn mark_for(&self, event: &Memory) -> String {
         let mark = SessionMark::of(event);
         if self.mark.as_ref() == Some(&mark) {
             return String::new();
@@ -146,7 +146,12 @@ impl Before {
     }
 
     /// What is put behind it, and the lines that the entry takes then.
-    fn followed_by(&self, preamble: &str, memory: &Memory, kind: LogKind) -> (Vec<u8>, RangeInclusive<usize>) {
+    pub(super) fn followed_by(
+        &self,
+        preamble: &str,
+        memory: &Memory,
+        kind: LogKind,
+    ) -> (Vec<u8>, RangeInclusive<usize>) {
         let end = if self.is_unterminated { "\n" } else { "" };
         let entry = render(memory, kind);
         let line = self.lines + lines_in(end.as_bytes()) + lines_in(preamble.as_bytes()) + 1;
@@ -212,8 +217,8 @@ fn blank_at(file: &[u8], at: usize) -> usize {
 const HEADING: &[u8] = b"## ";
 
 /// A `##` heading.
-struct Section {
-    start: usize,
+pub(super) struct Section {
+    pub(super) start: usize,
     kind: Option<MemoryType>,
 }
 
@@ -231,7 +236,7 @@ fn structural_place(file: &[u8], sections: &[Section], kind: MemoryType) -> (usi
     (place, format!("{gap}## {}\n\n", kind.label()))
 }
 
-fn sections(file: &[u8]) -> Vec<Section> {
+pub(super) fn sections(file: &[u8]) -> Vec<Section> {
     let first = file.starts_with(HEADING).then_some(0);
     let starts = first.into_iter().chain(memmem::find_iter(file, b"\n## ").map(|newline| newline + 1));
     let section = |start| {
@@ -243,7 +248,7 @@ fn sections(file: &[u8]) -> Vec<Section> {
 }
 
 /// The offset behind the last line before `end` that is not blank.
-fn text_end(file: &[u8], end: usize) -> usize {
+pub(super) fn text_end(file: &[u8], end: usize) -> usize {
     let trimmed = file[..end].trim_ascii_end().len();
     match file[trimmed..end].iter().position(|byte| *byte == b'\n') {
         Some(newline) => trimmed + newline + 1,
@@ -269,7 +274,7 @@ pub(super) fn with_windows_lines(bytes: &[u8]) -> Vec<u8> {
     parts.join(&b"\r\n"[..])
 }
 
-fn lines_in(bytes: &[u8]) -> usize {
+pub(super) fn lines_in(bytes: &[u8]) -> usize {
     memchr_iter(b'\n', bytes).count()
 }
 

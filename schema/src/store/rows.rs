@@ -211,6 +211,26 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([session_id], read).optional()
     }
 
+    /// What was said last in a session up to a moment, by its type and the hash of its text.
+    pub(crate) fn said_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<(MemoryType, String)>> {
+        let sql = "SELECT type, content_hash FROM memories INDEXED BY memories_by_session
+             WHERE session_id = ?1 AND created_at <= ?2 AND type IN ('user_prompt', 'assistant_response')
+             ORDER BY created_at DESC, seq DESC LIMIT 1";
+        let read = |row: &SqlRow<'_>| {
+            let kind = row.get_ref(0)?.as_str()?.parse().map_err(|error| unreadable(0, error))?;
+            Ok((kind, row.get(1)?))
+        };
+        self.0.prepare_cached(sql)?.query_row(params![session_id, at.utc()], read).optional()
+    }
+
+    /// Whether any session holds the same text of the same type between two moments in UTC.
+    pub(crate) fn is_said_between(&self, memory: &Memory, from: &str, to: &str) -> rusqlite::Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_content
+             WHERE content_hash = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4)";
+        let values = params![content_hash(&memory.content), memory.kind.as_str(), from, to];
+        self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))
+    }
+
     /// The newest prompt of a session up to a moment.
     pub fn prompt_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<String>> {
         let sql = "SELECT content FROM memories WHERE session_id = ?1 AND created_at <= ?2 AND type = 'user_prompt'
