@@ -90,6 +90,11 @@ impl Bulk {
         Ok(Self { forgotten, effect, seen: Seen::default(), outcome: Outcome::default() })
     }
 
+    /// Whether what comes in is written.
+    pub fn is_keeping(&self) -> bool {
+        self.effect == Effect::Keep
+    }
+
     /// Keeps a batch, in the order of time.
     pub fn keep(&mut self, store: &mut Store, mut arrivals: Vec<Arrival>) -> Result<(), StoreError> {
         arrivals.sort_by_key(|arrival| arrival.prepared.draft().at);

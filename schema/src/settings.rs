@@ -19,7 +19,8 @@ use crate::own_file::refuse_links;
 use crate::project::home;
 use crate::screen::Screen;
 use catalogue::{KEYS, Key};
-use value::{number, switch, texts, weights, word};
+pub use value::{bytes, days};
+use value::{number, switch, texts, unless_never, weights, word};
 
 /// Bytes of a settings file that are read; a longer one is refused.
 const FILE_LIMIT: u64 = 64 * 1024;
@@ -50,6 +51,10 @@ pub struct Settings {
     pub embedding_model: Option<String>,
     /// What each leg of a search weighs.
     pub search_weights: Weights,
+    /// The server clears what is older than so many days, once a day.
+    pub gc_older_than: Option<u32>,
+    /// The server clears the oldest until the logs have at most so many bytes, once a day.
+    pub gc_keep_bytes: Option<u64>,
 }
 
 /// What each leg of a search weighs, in any unit.
@@ -124,6 +129,8 @@ impl Default for Settings {
             embedding_provider: Provider::Auto,
             embedding_model: None,
             search_weights: Weights::MEASURED,
+            gc_older_than: None,
+            gc_keep_bytes: None,
         }
     }
 }
@@ -259,6 +266,8 @@ impl Settings {
                 let name = word(value)?;
                 self.embedding_provider = Provider::ALL.into_iter().find(|provider| provider.as_str() == name)?;
             }
+            "gc_older_than" => self.gc_older_than = unless_never(value, days)?,
+            "gc_keep_bytes" => self.gc_keep_bytes = unless_never(value, bytes)?,
             "search_weights" => self.search_weights = weights(value)?,
             "embedding_model" => self.embedding_model = Some(word(value).filter(|name| !name.is_empty())?.to_owned()),
             _ => unreachable!("every name of the catalogue is handled above"),

@@ -26,6 +26,7 @@ use crate::layout::Layout;
 use crate::lock::{FileLock, LockError};
 use crate::log_file::LogFileError;
 use crate::moment::Moment;
+use crate::residue;
 use crate::stamp::identity;
 use kind::{Contents, contents, newer_version_in_header};
 
@@ -206,6 +207,11 @@ impl Store {
         let note = format!("the store is read-only: {reason}");
         let identity = identity(&layout.memory_db());
         Ok(Self { layout, db, identity, access: Access::ReadOnly(reason), patience, notes: vec![note] })
+    }
+
+    /// Writes `memory.db` anew without what was deleted from it; see [`residue::compact`].
+    pub fn compact(&self) -> Result<bool, StoreError> {
+        Ok(residue::compact(&self.db)?)
     }
 
     /// Where the store lies.

@@ -1,9 +1,18 @@
 //! The command line: what people and scripts call.
 
 mod arguments;
+mod clear;
+mod consent;
+mod curate;
 mod demo;
+mod export;
+mod forget;
+mod import;
+mod moments;
 mod output;
+mod preview;
 mod run;
+mod scrub;
 
 use std::process::ExitCode;
 

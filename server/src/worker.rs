@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use chrono::NaiveDate;
+use schema::moment::Moment;
 use schema::queue::{Reply, Request};
 use schema::tool::{QueueServer, StatsOutput};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -65,7 +67,17 @@ pub(crate) fn start(
     let is_answering = Arc::new(AtomicBool::new(false));
     let standing = Standing { can_keep: told, is_answering: Arc::clone(&is_answering) };
     let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
-        let mut bench = Bench { project, session_id, for_watcher, changes, ending, can_keep, is_answering, open: None };
+        let mut bench = Bench {
+            project,
+            session_id,
+            for_watcher,
+            changes,
+            ending,
+            can_keep,
+            is_answering,
+            open: None,
+            cleared: None,
+        };
         bench.run(inbox);
     })?;
     Ok(Worker { work, thread, standing })
@@ -80,6 +92,8 @@ struct Bench {
     can_keep: watch::Sender<bool>,
     is_answering: Arc<AtomicBool>,
     open: Option<Open>,
+    /// The day on which it was looked for what is to be cleared.
+    cleared: Option<NaiveDate>,
 }
 
 struct Open {
@@ -103,6 +117,7 @@ impl Bench {
                     may_embed = self.embed();
                     continue;
                 }
+                Err(mpsc::error::TryRecvError::Empty) if self.clear_daily() => continue,
                 Err(mpsc::error::TryRecvError::Empty) => match inbox.blocking_recv() {
                     Some(work) => work,
                     None => break,
@@ -149,6 +164,25 @@ impl Bench {
                 false
             }
         }
+    }
+
+    /// Clears up as the settings say, when nothing else is asked for; whether there was anything to do.
+    fn clear_daily(&mut self) -> bool {
+        let now = Moment::now();
+        let today = Some(now.date());
+        if self.cleared == today || *self.ending.borrow() {
+            return false;
+        }
+        self.cleared = today;
+        let outcome = self.guarded(|bench| {
+            let engine = &mut bench.engine()?.engine;
+            engine.finish_forgetting()?;
+            engine.clear_daily(&now)
+        });
+        if let Err(error) = outcome {
+            tracing::warn!("cannot clear up: {error}");
+        }
+        true
     }
 
     fn refresh(&mut self) -> Result<(), ToolError> {

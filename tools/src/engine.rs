@@ -2,15 +2,19 @@
 //!
 //! Synchronous and for one thread; whoever serves gives it a thread of its own.
 
+mod clear;
 mod curate;
 mod embedding;
 mod file_access;
+mod forget;
 mod get;
 mod load;
 mod logs;
 mod recall;
 mod reindex;
+mod reset;
 mod save;
+mod selection;
 mod stats;
 
 use std::collections::BTreeSet;
@@ -19,7 +23,6 @@ use std::path::Path;
 use schema::capture::{Prepared, commit};
 use schema::daily_log::LogKind;
 use schema::database::Patience;
-use schema::forget;
 use schema::layout::{Layout, STORE_DIR};
 use schema::memory::MemoryId;
 use schema::moment::Moment;
@@ -38,7 +41,11 @@ use crate::error::{ToolError, chain};
 use crate::index::Index;
 use crate::search::{self, Means, Scoring};
 
+pub use clear::Clearing;
+pub use forget::{Forgot, OldDatabases};
 pub use reindex::Progress;
+pub use reset::Extent;
+pub use selection::{Selected, Selection};
 
 /// Waiting memories that are taken from the spool at once.
 const SPOOLED: usize = 10_000;
@@ -280,7 +287,7 @@ impl Engine {
         self.mending(|engine| Ok(engine.store.rows().newest_ids(beginning, limit)?))
     }
 
-    /// Deletes a memory for good and answers what it was.
+    /// Deletes a memory for good and answers what it was. Old databases stay, which may hold it.
     pub fn delete(&mut self, id: &str) -> Result<Row, ToolError> {
         let missing = || ToolError::NotFound(format!("there is no memory with the id {id:?}"));
         let id = MemoryId::parse(&self.whole_id(id)?).ok_or_else(missing)?;
@@ -288,8 +295,11 @@ impl Engine {
             let row = engine.store.rows().by_id(&id)?;
             engine.doubting(row.ok_or_else(missing))
         })?;
+        self.begin_forgetting()?;
         // When damage was met after the log was changed, the second time finds nothing left to delete.
-        Ok(self.mending(|engine| Ok(forget::forget(&mut engine.store, &id)?))?.unwrap_or(row))
+        let row = self.mending(|engine| Ok(schema::forget::forget(&mut engine.store, &id)?))?.unwrap_or(row);
+        self.leave_nothing(OldDatabases::Keep)?;
+        Ok(row)
     }
 
     /// The id that begins so, if only one does. What is no beginning of any is answered as it came.

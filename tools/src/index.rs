@@ -5,6 +5,7 @@
 mod chunks;
 mod documents;
 mod embeddings;
+mod residue;
 mod vectors;
 
 pub use chunks::ChunkRow;

@@ -18,7 +18,7 @@ pub(super) struct Key {
     pub(super) of_the_user: bool,
 }
 
-pub(super) const KEYS: [Key; 9] = [
+pub(super) const KEYS: [Key; 11] = [
     Key {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -103,6 +103,25 @@ pub(super) const KEYS: [Key; 9] = [
                   words.",
         guards: false,
         of_the_user: false,
+    },
+    Key {
+        name: "gc_older_than",
+        variable: Some("JIKIME_GC_OLDER_THAN"),
+        values: "`\"never\"` or an age such as `\"180d\"`, `\"26w\"`, `\"6m\"` or `\"1y\"`",
+        default: "`\"never\"`",
+        meaning: "What is older is cleared by the server, once a day: never decisions, conventions, preferences, `MEMORY.md` or what is \
+                  pinned.",
+        guards: false,
+        of_the_user: true,
+    },
+    Key {
+        name: "gc_keep_bytes",
+        variable: Some("JIKIME_GC_KEEP_BYTES"),
+        values: "`\"never\"` or a size such as `\"500KB\"`, `\"50MB\"` or `\"1GB\"`",
+        default: "`\"never\"`",
+        meaning: "Until the daily logs have at most this size the server clears the oldest, once a day, sparing the same.",
+        guards: false,
+        of_the_user: true,
     },
 ];
 

@@ -8,6 +8,13 @@ use clap::{Args, Parser, Subcommand};
 use schema::memory::MemoryType;
 use schema::tool::{LoadSource, SearchSource};
 
+use super::clear::{GcArguments, ResetArguments};
+use super::curate::{PinArguments, PromoteArguments, SupersedeArguments};
+use super::export::ExportArguments;
+use super::forget::ForgetArguments;
+use super::import::ImportCommand;
+use super::scrub::ScrubArguments;
+
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
@@ -68,6 +75,28 @@ pub(crate) enum Command {
         /// The id, or as much of its beginning as tells it apart
         id: String,
     },
+    /// Move a memory to MEMORY.md, which every session loads
+    Promote(PromoteArguments),
+    /// Keep a memory from every clean-up
+    Pin(PinArguments),
+    /// Say that one memory replaces another
+    Supersede(SupersedeArguments),
+    /// Take in sessions of Claude Code, its own notes, or an export
+    #[command(subcommand)]
+    Import(ImportCommand),
+    /// Write memories as Markdown to read, or as JSON to import elsewhere
+    #[command(after_help = "Example: jikime-memory export --format md --type decision -o decisions.md")]
+    Export(ExportArguments),
+    /// Forget memories for good, out of logs, databases and every copy of ours
+    #[command(after_help = "Example: jikime-memory forget --query falcon --dry-run")]
+    Forget(ForgetArguments),
+    /// Take secrets out of what was remembered before
+    Scrub(ScrubArguments),
+    /// Clear what is old, or too much
+    #[command(after_help = "Example: jikime-memory gc --older-than 180d --dry-run")]
+    Gc(GcArguments),
+    /// Empty the memory of this project
+    Reset(ResetArguments),
     /// Count what is remembered, and tell what is wrong
     Stats,
     /// Bring the index in step with the Markdown

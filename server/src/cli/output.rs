@@ -175,12 +175,17 @@ impl Printer {
         })
     }
 
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Prints plain text.
     pub(crate) fn line(&self, text: &str) -> anyhow::Result<()> {
         write(&format!("{text}\n"))
     }
 
-    fn print<T: Serialize>(&self, value: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+    /// Prints a short answer.
+    pub(crate) fn print<T: Serialize + ?Sized>(&self, value: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
         if self.json {
             let json = serde_json::to_string_pretty(value).context("cannot write JSON")?;
             return write(&format!("{json}\n"));

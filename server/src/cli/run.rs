@@ -15,8 +15,12 @@ use tools::error::ToolError;
 use super::arguments::{
     Arguments, Command, Common, ListArguments, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
 };
-use super::demo;
+use super::export::export;
+use super::forget::forget;
+use super::import::import;
 use super::output::{Listed, Printer};
+use super::scrub::scrub;
+use super::{clear, curate, demo};
 use crate::exit;
 use crate::http::{Access, Token};
 use crate::serve::{Transport, serve};
@@ -32,6 +36,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
         Command::Demo if common.json => Err(ToolError::Invalid("demo has no form for scripts".to_owned()).into()),
         Command::Demo => demo::demo(&printer),
         Command::Index { file, full } => index(&project(common)?, &printer, file, full),
+        Command::Import(command) => import(&project(common)?, &printer, command),
         other => {
             let project = project(common)?;
             if !matches!(other, Command::Save(_)) && !Layout::new(&project).dir().exists() {
@@ -47,11 +52,21 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
                 Command::Show { what } => show(&mut engine, &printer, what),
                 Command::Save(arguments) => save(&mut engine, &printer, arguments),
                 Command::Delete { id } => printer.deleted(&Listed::of(&engine.delete(&id)?)),
+                Command::Promote(arguments) => curate::promote(&mut engine, &printer, &arguments),
+                Command::Pin(arguments) => curate::pin(&mut engine, &printer, &arguments),
+                Command::Supersede(arguments) => curate::supersede(&mut engine, &printer, &arguments),
+                Command::Export(arguments) => export(&mut engine, arguments),
+                Command::Forget(arguments) => forget(&mut engine, &printer, arguments),
+                Command::Scrub(arguments) => scrub(&mut engine, &printer, &arguments),
+                Command::Gc(arguments) => clear::gc(&mut engine, &printer, arguments),
+                Command::Reset(arguments) => clear::reset(&mut engine, &printer, &arguments),
                 Command::Stats => printer.stats(&engine.stats()?),
                 Command::Load { full, max_tokens } => {
                     printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
                 }
-                Command::Serve(_) | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
+                Command::Serve(_) | Command::Mcp(_) | Command::Demo | Command::Index { .. } | Command::Import(_) => {
+                    Ok(())
+                }
             };
             tell_news(&mut engine);
             done

@@ -108,7 +108,7 @@ impl Engine {
         Ok(output)
     }
 
-    fn index_lock(&self) -> Result<IndexLock, ToolError> {
+    pub(super) fn index_lock(&self) -> Result<IndexLock, ToolError> {
         let lock = self.index.lock(Urgency::Patient)?;
         lock.ok_or_else(|| ToolError::Unavailable("another process is indexing; try again in a moment".to_owned()))
     }
