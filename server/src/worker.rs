@@ -170,7 +170,7 @@ impl Bench {
     fn clear_daily(&mut self) -> bool {
         let now = Moment::now();
         let today = Some(now.date());
-        if self.cleared == today || *self.ending.borrow() {
+        if self.cleared == today || self.open.is_none() || *self.ending.borrow() {
             return false;
         }
         self.cleared = today;

@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::time::SystemTime;
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
 
-use harness::{Sandbox, fixtures_dir, sandbox};
+use harness::{Sandbox, eventually, fixtures_dir, sandbox};
 use schema::moment::Moment;
 use serde_json::{Value, json};
 
@@ -119,6 +120,37 @@ fn an_import_that_ended_anywhere_is_taken_up_again_and_comes_to_the_same() {
         import(&sandbox, &["claude-code", "--from", place.to_str().unwrap()]);
         assert_eq!(exported(&sandbox), exported(&whole), "cut after {cut} bytes");
     }
+}
+
+#[test]
+fn an_import_that_was_killed_is_taken_up_again() {
+    let (killed, whole) = (sandbox!(), sandbox!());
+    let line = |n: usize| {
+        let (kind, time) =
+            (["user", "assistant"][n % 2], Moment::from_unix(1_769_563_800 + n as i64 * 90, Some(0)).unwrap().utc());
+        let message = match n % 2 {
+            0 => json!({ "content": format!("question {n} {}", "of many words ".repeat(20)) }),
+            _ => {
+                json!({ "id": format!("m{n}"), "stop_reason": "end_turn", "content": [{ "type": "text", "text": format!("answer {n}") }] })
+            }
+        };
+        format!("{}\n", json!({ "type": kind, "message": message, "timestamp": time, "sessionId": SESSION }))
+    };
+    let text: String = (0..6_000).map(line).collect();
+    for sandbox in [&killed, &whole] {
+        fs::write(sandbox.root().join("long.jsonl"), &text).unwrap();
+    }
+    let place = killed.root().join("long.jsonl").to_string_lossy().into_owned();
+    let mut command = killed.memory_command();
+    command.args(["import", "claude-code", "--from", &place]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    eventually(Duration::from_secs(30), || !killed.logs().is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let summary = import(&killed, &["claude-code", "--from", &place]);
+    assert!(kept(&summary) + summary["already_known"].as_u64().unwrap() == 6_000, "{summary:#}");
+    import(&whole, &["claude-code", "--from", whole.root().join("long.jsonl").to_str().unwrap()]);
+    assert_eq!(exported(&killed), exported(&whole));
 }
 
 /// What a session is in the host: lines of its transcript, and the events that its hooks are told.

@@ -39,9 +39,11 @@ pub(super) fn htpasswd(site: &Site<'_>) -> Option<Range<usize>> {
     }
     // Without a file there is one argument less.
     let place = if flags.contains('n') || operands.len() == 2 { 1 } else { 2 };
-    let is_command = rest.starts_with(' ') && flags.contains('b');
+    // A sentence about the command goes on.
+    let is_command = rest.starts_with(' ') && flags.contains('b') && operands.len() == place + 1;
     let password = operands.get(place).filter(|_| is_command)?.trim_matches(['"', '\'']);
-    let is_gone = operands.iter().take(place + 1).any(|word| word.contains("[redacted:"));
+    // The stretch ends where a password is gone already.
+    let is_gone = line.len() == rest.len() && line.ends_with(char::is_whitespace);
     let is_secret = !is_gone && !password.is_empty() && !values::is_reference(password) && !values::is_masked(password);
     is_secret.then(|| start(password)..start(password) + password.len())
 }
