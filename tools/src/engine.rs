@@ -298,7 +298,8 @@ impl Engine {
         self.begin_forgetting()?;
         // When damage was met after the log was changed, the second time finds nothing left to delete.
         let row = self.mending(|engine| Ok(schema::forget::forget(&mut engine.store, &id)?))?.unwrap_or(row);
-        self.leave_nothing(OldDatabases::Keep)?;
+        let left = self.leave_nothing_now_or_later(OldDatabases::Keep)?.left;
+        self.notes.extend(left.iter().map(|left| format!("a copy may still be in {left}")));
         Ok(row)
     }
 

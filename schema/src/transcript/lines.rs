@@ -33,7 +33,7 @@ impl Forward {
                 if block.is_empty() {
                     break;
                 }
-                let end = block.iter().position(|byte| *byte == b'\n');
+                let end = memchr::memchr(b'\n', block);
                 ended = end.is_some();
                 let part = &block[..end.unwrap_or(block.len())];
                 too_long |= self.line.len() + part.len() > LINE_LIMIT;

@@ -60,7 +60,7 @@ impl Engine {
     pub fn clear(&mut self, rows: &[Row], done: &mut dyn FnMut(usize)) -> Result<Forgot, ToolError> {
         self.begin_forgetting()?;
         let memories = self.mending(|engine| Ok(forget_all(&mut engine.store, rows, Trace::Hash, done)?))?;
-        let forgot = self.leave_nothing(OldDatabases::Keep)?;
+        let forgot = self.leave_nothing_now_or_later(OldDatabases::Keep)?;
         Ok(Forgot { memories, ..forgot })
     }
 

@@ -56,9 +56,8 @@ impl Engine {
         self.forget_buffers(selection, selected)?;
         let texts: Vec<&str> = selected.rows.iter().map(|row| row.memory.content.as_str()).collect();
         residue::remove_unreadable(self.store.layout(), &texts)?;
-        let mut forgot = self.leave_nothing(old)?;
-        forgot.memories = memories;
-        Ok(forgot)
+        let forgot = self.leave_nothing_now_or_later(old)?;
+        Ok(Forgot { memories, ..forgot })
     }
 
     /// Deletes memories without a trace of them in `forgotten`, and nothing beside them.
@@ -77,7 +76,7 @@ impl Engine {
         self.scrub_buffers(&screen)?;
         hook_log::scrub(self.store.layout(), &screen);
         let nothing = Forgot { left: self.old_databases(), ..Forgot::default() };
-        let forgot = if scrubbed.changed.is_empty() { nothing } else { self.leave_nothing(old)? };
+        let forgot = if scrubbed.changed.is_empty() { nothing } else { self.leave_nothing_now_or_later(old)? };
         self.finish_forgetting()?;
         Ok((scrubbed, forgot))
     }
@@ -92,6 +91,17 @@ impl Engine {
 
     pub(super) fn begin_forgetting(&mut self) -> Result<(), ToolError> {
         Ok(self.store.transact(|rows| rows.set_meta(DUE, "1"))?)
+    }
+
+    /// The same, and where another process is at the databases for longer, it is told that copies are left until the next time.
+    pub(super) fn leave_nothing_now_or_later(&mut self, old: OldDatabases) -> Result<Forgot, ToolError> {
+        match self.leave_nothing(old) {
+            Err(ToolError::Unavailable(cause)) => {
+                let text = format!("the databases, until the next forget or a server's daily look: {cause}");
+                Ok(Forgot { left: vec![text], ..Forgot::default() })
+            }
+            done => done,
+        }
     }
 
     /// Brings the index in step and leaves nothing of what is gone in free pages, old databases and files of killed processes.

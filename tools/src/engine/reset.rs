@@ -39,7 +39,7 @@ impl Engine {
             files.push(layout.forgotten());
         }
         files.iter().try_for_each(|path| remove(path))?;
-        let forgot = self.leave_nothing(OldDatabases::Remove)?;
+        let forgot = self.leave_nothing_now_or_later(OldDatabases::Remove)?;
         Ok(Forgot { memories, ..forgot })
     }
 }
