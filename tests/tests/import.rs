@@ -297,6 +297,12 @@ fn what_cannot_be_read_is_told_and_the_rest_comes_in() {
     assert!(outcome.stderr.contains("1 links were not followed"), "{outcome:#?}");
     let nowhere = sandbox.run_cli(["import", "claude-code", "--from", "no/such/folder"]);
     assert!(nowhere.code(1).stderr.contains("no/such/folder"), "{nowhere:#?}");
+    let empty = sandbox!();
+    for kind in ["claude-code", "auto-memory"] {
+        let outcome = empty.run_cli(["import", kind, "--json"]);
+        assert_eq!(kept(&outcome.success().json()), 0);
+        assert!(outcome.stderr.contains("--from") && !empty.store().exists(), "{outcome:#?}");
+    }
     let mut off = sandbox!();
     off.set_variable("JIKIME_CAPTURE", "off");
     some_session(&off).write(&off);

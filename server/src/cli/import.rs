@@ -33,7 +33,7 @@ pub(crate) enum ImportCommand {
     /// What Claude Code noted by itself, from its memory/*.md, which are only read
     AutoMemory(NoteArguments),
     /// Memories that `export --format jsonl` wrote
-    #[command(after_help = "Example: jikime-memory export | jikime-memory --project ../other import jsonl -")]
+    #[command(after_help = "Example: jikime-memory export | jikime-memory --personal import jsonl -")]
     Jsonl(LineArguments),
 }
 

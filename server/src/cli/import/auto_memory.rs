@@ -28,6 +28,14 @@ pub(super) fn import(project: &Path, printer: &Printer, arguments: &NoteArgument
         None => of_project(project)?,
     };
     let effect = if arguments.dry_run { Effect::Tell } else { Effect::Keep };
+    if places.is_empty() {
+        let text = format!("Claude Code has no notes about {}; --from names a folder of them", project.display());
+        let project = project.to_string_lossy().into_owned();
+        return tell(
+            printer,
+            &[Summary { project, problems: vec![text], dry_run: arguments.dry_run, ..Summary::default() }],
+        );
+    }
     let mut intake = Intake::open(project, effect)?;
     let before = imported_before(&intake)?;
     let mut files = 0;
@@ -51,10 +59,6 @@ pub(super) fn import(project: &Path, printer: &Printer, arguments: &NoteArgument
 fn of_project(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let folders = folders()?.into_iter().filter(|(folder, root)| is_of(folder, root.as_deref(), project));
     let places: Vec<PathBuf> = folders.map(|(folder, _)| folder.join("memory")).filter(|path| path.is_dir()).collect();
-    if places.is_empty() {
-        let text = format!("Claude Code has no notes about {}; --from names a folder of them", project.display());
-        return Err(ToolError::NotFound(text).into());
-    }
     Ok(places)
 }
 

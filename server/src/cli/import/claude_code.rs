@@ -71,14 +71,14 @@ impl Sources {
 fn of_project(project: &Path) -> anyhow::Result<Sources> {
     let folders = folders()?.into_iter().filter(|(folder, root)| is_of(folder, root.as_deref(), project));
     let places: Vec<PathBuf> = folders.map(|(folder, _)| folder).collect();
+    let mut sources = Sources::of(project, &places)?;
     if places.is_empty() {
-        let text = format!(
+        sources.problems.push(format!(
             "no transcripts of {} were found; --from names a folder of them, --all takes those of every project",
             project.display()
-        );
-        return Err(ToolError::NotFound(text).into());
+        ));
     }
-    Sources::of(project, &places)
+    Ok(sources)
 }
 
 /// The projects that have a memory, this one first, each with its transcripts. What has none is told.
@@ -106,6 +106,11 @@ fn of_all(project: &Path) -> anyhow::Result<Vec<Sources>> {
 fn import_into(sources: Sources, wish: &Wish, bar: &ProgressBar) -> anyhow::Result<Summary> {
     let started = Instant::now();
     let Sources { project, transcripts, mut problems } = sources;
+    if transcripts.is_empty() {
+        // No store is made for nothing.
+        let project = project.to_string_lossy().into_owned();
+        return Ok(Summary { project, problems, dry_run: wish.effect == Effect::Tell, ..Summary::default() });
+    }
     let mut intake = Intake::open(&project, wish.effect)?;
     let mut counted = Summary::default();
     let mut before = bar.position();
