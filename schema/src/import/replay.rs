@@ -113,7 +113,7 @@ impl<'s> Replay<'s> {
     }
 
     /// The next memory, `None` at the end. A torn last line says nothing.
-    pub fn next(&mut self) -> io::Result<Option<Draft>> {
+    pub fn next_memory(&mut self) -> io::Result<Option<Draft>> {
         while self.ready.is_empty() && !self.is_done {
             let Some(bytes) = self.lines.next()? else {
                 self.finish();

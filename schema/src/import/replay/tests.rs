@@ -11,7 +11,7 @@ fn replayed(path: &Path, ending: Ending) -> Vec<(MemoryType, String)> {
     let screen = Screen::default();
     let mut replay = Replay::open(path, Path::new("/home/dev/project"), &screen, ending).unwrap();
     let mut found = Vec::new();
-    while let Some(draft) = replay.next().unwrap() {
+    while let Some(draft) = replay.next_memory().unwrap() {
         found.push((draft.kind, draft.content));
     }
     found

@@ -170,7 +170,7 @@ fn replay(
     let screen = intake.loaded.screen.clone();
     let mut replay = Replay::open(&transcript.path, project, &screen, ending).map_err(Fault::Transcript)?;
     let mut count = 0;
-    while let Some(draft) = replay.next().map_err(Fault::Transcript)? {
+    while let Some(draft) = replay.next_memory().map_err(Fault::Transcript)? {
         count += 1;
         if count % STEP == 0 {
             read(replay.position());
