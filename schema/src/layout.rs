@@ -91,6 +91,11 @@ impl Layout {
         self.dir.join("hook.log")
     }
 
+    /// What was changed in the project to set hosts up, for taking it back.
+    pub fn setup_record(&self) -> PathBuf {
+        self.dir.join("setup.json")
+    }
+
     /// The project's settings, beside the store so that they may be committed while it is not.
     pub fn settings(&self) -> PathBuf {
         self.project.join(".jikime").join("memory.toml")

@@ -1,9 +1,13 @@
 //! The command line: what people and scripts call.
 
+mod agree;
 mod arguments;
 mod demo;
+mod doctor;
+mod init;
 mod output;
 mod run;
+mod uninstall;
 
 use std::process::ExitCode;
 
@@ -24,7 +28,7 @@ pub fn main() -> ExitCode {
         .with_env_filter(filter(std::env::var("JIKIME_LOG").ok().as_deref()))
         .init();
     match run::run(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => exit::report(&error),
     }
 }

@@ -3,12 +3,14 @@
 
 mod changes;
 mod cli;
+mod doctor;
 mod exit;
 mod http;
 mod input;
 mod mcp;
 mod queue;
 mod serve;
+mod setup;
 mod watcher;
 mod worker;
 

@@ -8,6 +8,9 @@ use clap::{Args, Parser, Subcommand};
 use schema::memory::MemoryType;
 use schema::tool::{LoadSource, SearchSource};
 
+use super::init::InitArguments;
+use super::uninstall::UninstallArguments;
+
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
     .usage(AnsiColor::Green.on_default().bold())
@@ -45,6 +48,14 @@ pub(crate) struct Common {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Set up a memory for this project: the store, the server and the hooks of its host
+    #[command(after_help = "Example: jikime-memory init --host claude-code --host codex")]
+    Init(InitArguments),
+    /// Take back what init wrote; memories stay
+    Uninstall(UninstallArguments),
+    /// Look at everything that must be right, and tell how to mend what is not
+    #[command(after_help = "The exit status is 0 when everything is fine, and 1 when something was found.")]
+    Doctor,
     /// Serve MCP on standard input and output; hosts start this
     Serve(ServeArguments),
     /// The same under the name that some hosts' configurations use

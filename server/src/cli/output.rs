@@ -175,6 +175,34 @@ impl Printer {
         })
     }
 
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints a value in JSON, whatever was asked for.
+    pub(crate) fn json<T: Serialize>(&self, value: &T) -> anyhow::Result<()> {
+        let json = serde_json::to_string_pretty(value).context("cannot write JSON")?;
+        write(&format!("{json}\n"))
+    }
+
+    /// Prints text as it is.
+    pub(crate) fn text(&self, text: &str) -> anyhow::Result<()> {
+        write(text)
+    }
+
+    /// Prints a table.
+    pub(crate) fn rows<const N: usize>(
+        &self,
+        head: [&str; N],
+        rows: impl IntoIterator<Item = [String; N]>,
+    ) -> anyhow::Result<()> {
+        let mut table = table(head);
+        for row in rows {
+            table.add_row(row);
+        }
+        write(&format!("{table}\n"))
+    }
+
     /// Prints plain text.
     pub(crate) fn line(&self, text: &str) -> anyhow::Result<()> {
         write(&format!("{text}\n"))
@@ -225,7 +253,7 @@ fn about(memory: &AboutMemory) -> String {
 }
 
 /// Text of others for a terminal: what would move the cursor or change colours is shown and not obeyed.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
 }
 

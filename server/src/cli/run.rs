@@ -2,11 +2,12 @@
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::layout::Layout;
-use schema::project::{Request, personal, resolve};
+use schema::project::{ProjectError, Request, personal, resolve};
 use schema::store::Filter;
 use schema::tool::{GetInput, LoadInput, ReindexInput, SaveInput, SearchInput};
 use tools::engine::{Engine, Progress};
@@ -16,18 +17,43 @@ use super::arguments::{
     Arguments, Command, Common, ListArguments, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
 };
 use super::demo;
+use super::doctor::doctor;
+use super::init::init;
 use super::output::{Listed, Printer};
+use super::uninstall::uninstall;
 use crate::exit;
 use crate::http::{Access, Token};
 use crate::serve::{Transport, serve};
 
 /// Runs one command.
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    match arguments.command {
+        Command::Doctor => examine(arguments.common),
+        _ => answer(arguments).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// What is found is no error, and scripts want to know of it all the same.
+fn examine(common: Common) -> anyhow::Result<ExitCode> {
+    let printer = Printer::new(common.json);
+    let project = if common.personal {
+        personal()
+    } else {
+        resolve(&Request::from_environment(common.project).context("cannot tell the working directory")?)
+    };
+    Ok(if doctor(&project, &printer)? { ExitCode::SUCCESS } else { ExitCode::from(exit::USER) })
+}
+
+fn answer(arguments: Arguments) -> anyhow::Result<()> {
     let Arguments { common, command } = arguments;
     let printer = Printer::new(common.json);
     match command {
         Command::Serve(arguments) | Command::Mcp(McpCommand::Serve(arguments)) => {
             serve(&project(common)?, &transport(arguments)?)
+        }
+        Command::Init(arguments) => init(&host_project(common, arguments.is_for_user())?, &printer, &arguments),
+        Command::Uninstall(arguments) => {
+            uninstall(&host_project(common, arguments.is_for_user())?, &printer, &arguments)
         }
         Command::Demo if common.json => Err(ToolError::Invalid("demo has no form for scripts".to_owned()).into()),
         Command::Demo => demo::demo(&printer),
@@ -51,7 +77,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
                 Command::Load { full, max_tokens } => {
                     printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
                 }
-                Command::Serve(_) | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
+                Command::Serve(_)
+                | Command::Mcp(_)
+                | Command::Demo
+                | Command::Index { .. }
+                | Command::Doctor
+                | Command::Init(_)
+                | Command::Uninstall(_) => Ok(()),
             };
             tell_news(&mut engine);
             done
@@ -65,6 +97,21 @@ fn project(common: Common) -> anyhow::Result<PathBuf> {
     }
     let request = Request::from_environment(common.project).context("cannot tell the working directory")?;
     Ok(resolve(&request)?.root)
+}
+
+/// The project whose hosts are meant. The user's own memory is what some hosts get by themselves.
+fn host_project(common: Common, is_for_user: bool) -> anyhow::Result<PathBuf> {
+    if common.personal {
+        let text = "--personal is not for this: --scope user sets a host up for all projects of yours";
+        return Err(ToolError::Invalid(text.to_owned()).into());
+    }
+    match project(common) {
+        // In the home directory, say: what is set up for all projects needs none.
+        Err(error) if is_for_user && error.is::<ProjectError>() => {
+            std::env::current_dir().context("cannot tell the working directory")
+        }
+        project => project,
+    }
 }
 
 /// How hosts are talked to. A token is told of by its place.
