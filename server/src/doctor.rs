@@ -67,7 +67,9 @@ pub(crate) fn examine(project: &Result<Project, ProjectError>, places: &Places) 
 fn about_project(project: &Result<Project, ProjectError>) -> Check {
     match project {
         Ok(Project { root, reason }) => Check::fine("project", format!("{}, because {reason}", root.display())),
-        Err(error) => Check::finding("project", error.to_string(), "run this in a project, or name one with --project DIR"),
+        Err(error) => {
+            Check::finding("project", error.to_string(), "run this in a project, or name one with --project DIR")
+        }
     }
 }
 

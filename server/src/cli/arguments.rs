@@ -23,8 +23,8 @@ const STYLES: Styles = Styles::styled()
     version,
     styles = STYLES,
     arg_required_else_help = true,
-    after_help = "Try `jikime-memory demo` to see it work on a throw-away project.\n\
-                  Hosts start `jikime-memory serve`; see mcp.example.json."
+    after_help = "Try `jikime-memory demo` to see it work on a throw-away project, and `jikime-memory init` to have it in yours.\n\
+                  Hosts start `jikime-memory serve`."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]

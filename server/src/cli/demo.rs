@@ -55,7 +55,7 @@ pub(crate) fn demo(printer: &Printer) -> anyhow::Result<()> {
         printer.line("")?;
     }
     printer.line("The memory is Markdown that you read and edit, in .jikime/memory of the project.")?;
-    printer.line("To use it in yours, copy mcp.example.json there as .mcp.json and start your host.")
+    printer.line("To use it in yours, run jikime-memory init there and start your host.")
 }
 
 fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {

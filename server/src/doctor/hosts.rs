@@ -21,9 +21,15 @@ pub(super) fn set_up(found: &[Found], places: &Places, root: Option<&Path>) -> V
     for found in found {
         match &found.what {
             What::Broken(error) => {
-                checks.push(Check::finding("hosts", format!("{}: {error}", place(found)), "mend the file; its host cannot read it"));
+                checks.push(Check::finding(
+                    "hosts",
+                    format!("{}: {error}", place(found)),
+                    "mend the file; its host cannot read it",
+                ));
             }
-            What::Server(Listed { command: Some(command), .. }) if resolve(command, places.path.as_deref()).is_none() => {
+            What::Server(Listed { command: Some(command), .. })
+                if resolve(command, places.path.as_deref()).is_none() =>
+            {
                 let text = format!("{} starts {command}, which is not there", place(found));
                 let fix = format!("{INIT} --host {} --scope {}", found.host.name(), scope_name(found.scope));
                 checks.push(Check::finding("hosts", text, fix));
@@ -34,10 +40,16 @@ pub(super) fn set_up(found: &[Found], places: &Places, root: Option<&Path>) -> V
     let hosts: Vec<Host> = Host::all()
         .iter()
         .copied()
-        .filter(|host| found.iter().any(|found| found.host == *host && matches!(found.what, What::Server(_) | What::Plugin(_))))
+        .filter(|host| {
+            found.iter().any(|found| found.host == *host && matches!(found.what, What::Server(_) | What::Plugin(_)))
+        })
         .collect();
     if hosts.is_empty() {
-        checks.push(Check::finding("hosts", "no host starts the server here", format!("{INIT}, or {INIT} --list-hosts")));
+        checks.push(Check::finding(
+            "hosts",
+            "no host starts the server here",
+            format!("{INIT}, or {INIT} --list-hosts"),
+        ));
     }
     checks.extend(hosts.iter().map(|host| servers(*host, found, &place)));
     checks.push(hooks(found, places, &place));
@@ -47,11 +59,12 @@ pub(super) fn set_up(found: &[Found], places: &Places, root: Option<&Path>) -> V
 /// A host with the same memory twice shows every tool twice.
 fn servers(host: Host, found: &[Found], place: &dyn Fn(&Found) -> String) -> Check {
     let of_host: Vec<&Found> = found.iter().filter(|found| found.host == host).collect();
-    let mut servers: Vec<(String, String, bool)> = Vec::new();
+    // The last tells whether it is personal; of a plugin's server, which the host leaves out beside another one, it is unknown.
+    let mut servers: Vec<(String, String, Option<bool>)> = Vec::new();
     for found in &of_host {
         match &found.what {
-            What::Server(server) => servers.push((server.name.clone(), place(found), server.is_personal())),
-            What::Plugin(name) => servers.push((format!("the plugin {name}"), place(found), false)),
+            What::Server(server) => servers.push((server.name.clone(), place(found), Some(server.is_personal()))),
+            What::Plugin(name) => servers.push((format!("the plugin {name}"), place(found), None)),
             _ => {}
         }
     }
@@ -59,7 +72,8 @@ fn servers(host: Host, found: &[Found], place: &dyn Fn(&Found) -> String) -> Che
     let text = format!("{}: {list}", host.title());
     // The same name in two places is one server to the host: the nearer one.
     let differs = |personal: bool| {
-        let mut names: Vec<&str> = servers.iter().filter(|(.., is)| *is == personal).map(|(name, ..)| name.as_str()).collect();
+        let mut names: Vec<&str> =
+            servers.iter().filter(|(.., is)| *is == Some(personal)).map(|(name, ..)| name.as_str()).collect();
         names.dedup();
         names.len() > 1
     };
@@ -95,11 +109,18 @@ fn hooks(found: &[Found], places: &Places, place: &dyn Fn(&Found) -> String) -> 
 fn of_one_file(place: &str, hooks: &[(String, String)], places: &Places) -> Check {
     let missing: Vec<&str> =
         HOOKS.iter().map(|hook| hook.event).filter(|event| !hooks.iter().any(|(found, _)| found == event)).collect();
-    let twice: Vec<&str> =
-        HOOKS.iter().map(|hook| hook.event).filter(|event| hooks.iter().filter(|(found, _)| found == event).count() > 1).collect();
-    let gone = hooks.iter().map(|(_, program)| program).find(|program| resolve(program, places.path.as_deref()).is_none());
+    let twice: Vec<&str> = HOOKS
+        .iter()
+        .map(|hook| hook.event)
+        .filter(|event| hooks.iter().filter(|(found, _)| found == event).count() > 1)
+        .collect();
+    let gone =
+        hooks.iter().map(|(_, program)| program).find(|program| resolve(program, places.path.as_deref()).is_none());
     let (text, fix) = if let Some(program) = gone {
-        (format!("{place} calls {program}, which is not there"), "install jikime-hook, or jikime-memory init to write its path")
+        (
+            format!("{place} calls {program}, which is not there"),
+            "install jikime-hook, or jikime-memory init to write its path",
+        )
     } else if !twice.is_empty() {
         (format!("{place} calls the hooks client more than once for {}", twice.join(", ")), INIT)
     } else if !missing.is_empty() {
@@ -119,10 +140,13 @@ pub(super) fn server(found: &[Found], programs: &Programs, root: &Path) -> Optio
         }
         _ => None,
     });
-    let own = || programs.memory.beside.as_ref().map(|path| Entry {
-        command: path.to_string_lossy().into_owned(),
-        args: vec!["serve".to_owned()],
-    });
+    let own = || {
+        programs
+            .memory
+            .beside
+            .as_ref()
+            .map(|path| Entry { command: path.to_string_lossy().into_owned(), args: vec!["serve".to_owned()] })
+    };
     let entry = entry.or_else(own)?;
     let command = format!("{} {}", entry.command, entry.args.join(" "));
     // Looking makes no store where there is none.
@@ -132,7 +156,9 @@ pub(super) fn server(found: &[Found], programs: &Programs, root: &Path) -> Optio
             "server",
             format!("`{command}` lists {} tools in {} ms", answered.tools.len(), answered.milliseconds),
         ),
-        Err(error) => Check::finding("server", format!("`{command}`: {error}"), "run the command in a terminal to see more"),
+        Err(error) => {
+            Check::finding("server", format!("`{command}`: {error}"), "run the command in a terminal to see more")
+        }
     })
 }
 

@@ -31,7 +31,9 @@ pub(super) fn store(root: &Path) -> Vec<Check> {
     checks.extend([layout.memory_db(), layout.index_db()].iter().filter_map(|path| damage(path)));
     match Engine::open(root, None) {
         Ok(engine) => checks.extend(opened(engine, &layout)),
-        Err(error) => checks.push(Check::finding("store", error.to_string(), "see the cause; the Markdown is not touched")),
+        Err(error) => {
+            checks.push(Check::finding("store", error.to_string(), "see the cause; the Markdown is not touched"))
+        }
     }
     checks
 }
@@ -92,7 +94,8 @@ fn opened(mut engine: Engine, layout: &Layout) -> Vec<Check> {
             checks.push(counts(&stats));
             checks.push(queue(&stats));
             checks.push(embedding(&stats.embedding));
-            let (faults, problems): (Vec<_>, Vec<_>) = stats.problems.into_iter().partition(|problem| problem.starts_with(HOOK));
+            let (faults, problems): (Vec<_>, Vec<_>) =
+                stats.problems.into_iter().partition(|problem| problem.starts_with(HOOK));
             checks.push(hooks(&faults, layout));
             let mut told: Vec<String> = problems.into_iter().chain(news).collect();
             told.sort_unstable();
@@ -134,7 +137,9 @@ fn queue(stats: &StatsOutput) -> Check {
     };
     match stats.queue {
         0 => Check::fine("queue", format!("{by}, and nothing waits")),
-        waiting => Check::finding("queue", format!("{waiting} memories wait in the spool; {by}"), "jikime-memory index"),
+        waiting => {
+            Check::finding("queue", format!("{waiting} memories wait in the spool; {by}"), "jikime-memory index")
+        }
     }
 }
 
@@ -146,7 +151,10 @@ fn embedding(stats: &EmbeddingStats) -> Check {
     }
     let model = model.as_deref().unwrap_or("of an unknown model");
     let share = (coverage * 100.0).round();
-    Check::fine("embeddings", format!("{provider}, {model}: {share} % of the passages, {pending} wait for a running server"))
+    Check::fine(
+        "embeddings",
+        format!("{provider}, {model}: {share} % of the passages, {pending} wait for a running server"),
+    )
 }
 
 /// Hooks have nobody to tell but this.

@@ -1,10 +1,14 @@
 //! Edits of JSON with or without comments, through a tree that keeps every space: what is not ours stays as it was written.
 
+mod append;
+
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstContainerNode, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
-use super::hooks::{HOOKS, program_of};
+use append::append;
+
+use super::hooks::{HOOKS, Hook, program_of};
 use super::part::{EditError, Shape};
 use super::server_entry::{Entry, Listed};
 
@@ -24,16 +28,15 @@ const OPTIONS: ParseOptions = ParseOptions {
 
 pub(super) fn set_server(text: &str, shape: Shape, entry: &Entry) -> Result<String, EditError> {
     let root = parse(text)?;
-    let servers = object_in(&root_object(&root)?, shape.key, text)?;
-    let listed = listed(&servers);
+    let servers = root.object_value().and_then(|object| object.object_value(shape.key));
+    let listed = servers.as_ref().map(listed).unwrap_or_default();
     let mut ours: Vec<_> = listed.iter().filter(|(_, server)| server.stands_for(entry)).collect();
-    // The one with our name is kept, else the first; there is no use for two.
-    let kept = ours.iter().position(|(_, server)| server.name == super::server_entry::NAME).unwrap_or(0);
     if ours.is_empty() {
         let others: Vec<Listed> = listed.iter().map(|(_, server)| server.clone()).collect();
-        servers.append(&entry.free_name(&others), new_entry(shape, entry));
-        return Ok(root.to_string());
+        return append(text, &[shape.key], Some(&entry.free_name(&others)), new_entry(shape, entry));
     }
+    // The one with our name is kept, else the first; there is no use for two.
+    let kept = ours.iter().position(|(_, server)| server.name == super::server_entry::NAME).unwrap_or(0);
     let (property, server) = ours.swap_remove(kept);
     for (double, _) in ours {
         double.clone().remove();
@@ -69,19 +72,21 @@ pub(super) fn servers(text: &str, shape: Shape) -> Result<Vec<Listed>, EditError
 
 pub(super) fn set_hooks(text: &str, program: &str) -> Result<String, EditError> {
     let root = parse(text)?;
-    let hooks = object_in(&root_object(&root)?, "hooks", text)?;
+    let hooks = root.object_value().and_then(|object| object.object_value("hooks"));
     let is_right = |event: &str| {
         let hook = HOOKS.iter().find(|hook| hook.event == event);
-        let ours = groups_of_ours(&hooks, event);
-        matches!((hook, &ours[..]), (Some(hook), [group]) if group.to_serde_value().is_some_and(|group| hook.is(&group, program)))
+        let ours = hooks.as_ref().map(|hooks| groups_of_ours(hooks, event)).unwrap_or_default();
+        let says = |hook: &Hook, group: &CstNode| group.to_serde_value().is_some_and(|group| hook.is(&group, program));
+        matches!((hook, &ours[..]), (Some(hook), [group]) if says(hook, group))
     };
-    let right: Vec<&str> = HOOKS.iter().map(|hook| hook.event).filter(|event| is_right(event)).collect();
-    remove_handlers(&hooks, |event| !right.contains(&event));
-    for hook in HOOKS.iter().filter(|hook| !right.contains(&hook.event)) {
-        let groups = hooks.array_value_or_create(hook.event).ok_or_else(|| misshapen(text, hook.event, "a list"))?;
-        groups.append(hook.group(program));
+    let wrong: Vec<&Hook> = HOOKS.iter().filter(|hook| !is_right(hook.event)).collect();
+    if let Some(hooks) = &hooks {
+        let is_meant = |event: &str| !HOOKS.iter().any(|hook| hook.event == event && !wrong.contains(&hook));
+        remove_handlers(hooks, is_meant);
     }
-    Ok(root.to_string())
+    wrong
+        .iter()
+        .try_fold(root.to_string(), |text, hook| append(&text, &["hooks", hook.event], None, hook.group(program)))
 }
 
 pub(super) fn remove_hooks(text: &str) -> Result<String, EditError> {
@@ -135,10 +140,6 @@ fn parse(text: &str) -> Result<CstRootNode, EditError> {
 fn root_object(root: &CstRootNode) -> Result<CstObject, EditError> {
     let what = "it should be an object, as in { … }".to_owned();
     root.object_value_or_create().ok_or(EditError::Shape { line: 1, what })
-}
-
-fn object_in(object: &CstObject, key: &str, text: &str) -> Result<CstObject, EditError> {
-    object.object_value_or_create(key).ok_or_else(|| misshapen(text, key, "an object"))
 }
 
 fn misshapen(text: &str, key: &str, wanted: &str) -> EditError {
