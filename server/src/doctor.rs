@@ -76,7 +76,7 @@ fn about_project(project: &Result<Project, ProjectError>) -> Check {
 /// A path below the project without the project.
 fn shown(path: &Path, root: Option<&Path>, places: &Places) -> String {
     match root.and_then(|root| path.strip_prefix(root).ok()) {
-        Some(relative) => relative.display().to_string(),
+        Some(relative) => relative.to_string_lossy().replace('\\', "/"),
         None => places.shown(path),
     }
 }

@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 
 /// A sandbox in which both programs are installed.
 fn installed() -> Sandbox {
-    let mut sandbox = harness::sandbox!();
+    installed_in(harness::sandbox!())
+}
+
+fn installed_in(mut sandbox: Sandbox) -> Sandbox {
     let bin = sandbox.root().join("bin");
     fs::create_dir(&bin).unwrap();
     let binaries = harness::binaries!();
@@ -61,6 +64,10 @@ fn json_of(path: impl AsRef<Path>) -> Value {
 #[case::gemini("gemini", "project", "project/.gemini/settings.json")]
 #[case::gemini_user("gemini", "user", "home/.gemini/settings.json")]
 #[case::zed("zed", "project", "project/.zed/settings.json")]
+#[cfg_attr(
+    target_os = "linux",
+    case::desktop("claude-desktop", "user", "home/.config/Claude/claude_desktop_config.json")
+)]
 #[case::windsurf("windsurf", "user", "home/.codeium/windsurf/mcp_config.json")]
 fn a_host_is_set_up_once_and_left_without_a_trace(#[case] host: &str, #[case] scope: &str, #[case] file: &str) {
     let sandbox = installed();
@@ -177,11 +184,25 @@ fn links_of_dotfiles_stay_and_links_out_of_a_project_are_refused() {
 fn a_home_that_is_not_there_is_said_and_no_hindrance_to_a_project() {
     let mut sandbox = installed();
     for name in ["HOME", "USERPROFILE"] {
-        sandbox.set_variable(name, "/no/such/home");
+        sandbox.set_variable(name, sandbox.root().join("gone"));
     }
     let refused = sandbox.run_cli(["init", "--scope", "user", "--yes"]);
     assert!(refused.code(1).stderr.contains("does not exist"), "{}", refused.stderr);
     sandbox.run_cli(["init", "--yes"]).success();
+}
+
+#[test]
+fn a_project_without_git_and_one_in_the_home_directory() {
+    let sandbox = installed_in(harness::Sandbox::without_git(harness::binaries!()));
+    sandbox.run_cli(["init", "--yes"]).success();
+    let mut at_home = sandbox.memory_command();
+    at_home.current_dir(sandbox.home()).args(["init", "--yes"]);
+    let refused = harness::run_to_end(at_home, "", std::time::Duration::from_secs(60));
+    assert!(refused.code(1).stderr.contains("is the home directory"), "{}", refused.stderr);
+    let mut at_home = sandbox.memory_command();
+    at_home.current_dir(sandbox.home()).args(["init", "--scope", "user", "--host", "gemini", "--yes"]);
+    harness::run_to_end(at_home, "", std::time::Duration::from_secs(60)).success();
+    assert!(sandbox.home().join(".gemini/GEMINI.md").exists() && !sandbox.home().join(".jikime").exists());
 }
 
 #[test]

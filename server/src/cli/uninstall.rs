@@ -125,19 +125,21 @@ fn plans(project: &Path, places: &Places, arguments: &UninstallArguments) -> any
 
 fn fate(project: &Path, arguments: &UninstallArguments) -> anyhow::Result<Memory> {
     let layout = Layout::new(project);
-    if !layout.dir().exists() {
+    if !layout.dir().exists() || arguments.is_for_user() {
         return Ok(Memory::None);
     }
-    let is_project = arguments.scope.is_none_or(|scope| scope == Scope::Project);
-    if arguments.purge && is_project {
+    if arguments.purge {
         if is_served(&layout) {
             let text = "a server is running in this project; end its host first, so that nothing is remembered anew";
             return Err(ToolError::Unavailable(text.to_owned()).into());
         }
         return Ok(Memory::Deleted);
     }
-    let is_all = arguments.host.is_empty() && is_project;
-    Ok(if is_all && is_empty(&layout) && !is_served(&layout) { Memory::Emptied } else { Memory::Kept })
+    Ok(if arguments.host.is_empty() && is_empty(&layout) && !is_served(&layout) {
+        Memory::Emptied
+    } else {
+        Memory::Kept
+    })
 }
 
 fn is_served(layout: &Layout) -> bool {

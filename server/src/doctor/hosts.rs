@@ -84,22 +84,30 @@ fn servers(host: Host, found: &[Found], place: &dyn Fn(&Found) -> String) -> Che
     }
 }
 
+/// Where hooks come from; those of a plugin are as it brings them.
+struct Source<'f> {
+    place: String,
+    hooks: Option<&'f [(String, String)]>,
+}
+
 /// Hooks that are called from two places remember everything twice.
 fn hooks(found: &[Found], places: &Places, place: &dyn Fn(&Found) -> String) -> Check {
-    let mut sources: Vec<(String, Option<&Vec<(String, String)>>)> = Vec::new();
+    let mut sources: Vec<Source<'_>> = Vec::new();
     for found in found {
         match &found.what {
-            What::Hooks(hooks) => sources.push((place(found), Some(hooks))),
-            What::Plugin(name) => sources.push((format!("the plugin {name} in {}", place(found)), None)),
+            What::Hooks(hooks) => sources.push(Source { place: place(found), hooks: Some(hooks) }),
+            What::Plugin(name) => {
+                sources.push(Source { place: format!("the plugin {name} in {}", place(found)), hooks: None });
+            }
             _ => {}
         }
     }
     match &sources[..] {
         [] => Check::finding("hooks", "no hooks are set up, so sessions are not captured", INIT),
-        [(place, None)] => Check::fine("hooks", format!("by {place}")),
-        [(place, Some(hooks))] => of_one_file(place, hooks, places),
+        [Source { place, hooks: None }] => Check::fine("hooks", format!("by {place}")),
+        [Source { place, hooks: Some(hooks) }] => of_one_file(place, hooks, places),
         several => {
-            let list = several.iter().map(|(place, _)| place.as_str()).collect::<Vec<_>>().join(" and ");
+            let list = several.iter().map(|source| source.place.as_str()).collect::<Vec<_>>().join(" and ");
             let fix = "keep one: jikime-memory uninstall takes them out of this project, with --scope user of your own settings";
             Check::finding("hooks", format!("set up in {list}, so events are kept twice or cost twice"), fix)
         }

@@ -32,7 +32,7 @@ pub(super) fn store(root: &Path) -> Vec<Check> {
     match Engine::open(root, None) {
         Ok(engine) => checks.extend(opened(engine, &layout)),
         Err(error) => {
-            checks.push(Check::finding("store", error.to_string(), "see the cause; the Markdown is not touched"))
+            checks.push(Check::finding("store", error.to_string(), "see the cause; the Markdown is not touched"));
         }
     }
     checks

@@ -24,6 +24,10 @@ pub(crate) fn unified(change: &Change) -> String {
         _ => "",
     };
     let mut text = format!("{HEAD}{}{what}{HEAD:#}\n", change.shown);
+    if change.after.is_none() {
+        // There is nothing in it but what was put there by us.
+        return text;
+    }
     let diff = TextDiff::from_lines(&before, &after);
     for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
         text.push_str(&format!("{}\n", hunk.header()));

@@ -6,7 +6,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstContainerNode, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
-use append::append;
+use append::{append, append_line};
 
 use super::hooks::{HOOKS, Hook, program_of};
 use super::part::{EditError, Shape};
@@ -86,7 +86,7 @@ pub(super) fn set_hooks(text: &str, program: &str) -> Result<String, EditError> 
     }
     wrong
         .iter()
-        .try_fold(root.to_string(), |text, hook| append(&text, &["hooks", hook.event], None, hook.group(program)))
+        .try_fold(root.to_string(), |text, hook| append_line(&text, &["hooks", hook.event], &hook.group(program)))
 }
 
 pub(super) fn remove_hooks(text: &str) -> Result<String, EditError> {

@@ -56,7 +56,7 @@ impl Ground {
     /// A path as people write it.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match self.root.as_deref().and_then(|root| path.strip_prefix(root).ok()) {
-            Some(relative) => relative.display().to_string(),
+            Some(relative) => relative.to_string_lossy().replace('\\', "/"),
             None => self.places.shown(path),
         }
     }

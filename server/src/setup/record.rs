@@ -104,11 +104,11 @@ fn hunks(before: &str, after: &str) -> Vec<Hunk> {
             None => hunks.push(Hunk { at, length, before: text }),
         }
     }
-    hunks.into_iter().map(|hunk| narrowed(hunk, after)).collect()
+    hunks.iter().map(|hunk| narrowed(hunk, after)).collect()
 }
 
 /// Without what both texts begin and end with, which may be a secret of somebody's.
-fn narrowed(hunk: Hunk, after: &str) -> Hunk {
+fn narrowed(hunk: &Hunk, after: &str) -> Hunk {
     let text = &after[hunk.at..hunk.at + hunk.length];
     let same = |left: &mut dyn Iterator<Item = char>, right: &mut dyn Iterator<Item = char>| -> usize {
         left.zip(right).take_while(|(left, right)| left == right).map(|(c, _)| c.len_utf8()).sum()

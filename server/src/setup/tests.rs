@@ -64,7 +64,7 @@ impl Project {
         let (mut found, mut pending) = (BTreeMap::new(), vec![self.root.path().to_owned()]);
         while let Some(folder) = pending.pop() {
             for item in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-                let name = item.path().strip_prefix(self.root.path()).unwrap().to_string_lossy().into_owned();
+                let name = item.path().strip_prefix(self.root.path()).unwrap().to_string_lossy().replace('\\', "/");
                 if item.file_type().unwrap().is_dir() {
                     found.extend((name != ".jikime").then(|| (format!("{name}/"), Vec::new())));
                     pending.extend((name != ".jikime").then(|| item.path()));

@@ -72,9 +72,7 @@ fn misshapen(text: &str) -> EditError {
 fn append(text: &str, name: &str, entry: &Entry) -> Result<String, EditError> {
     let mut document = parse(text)?.into_mut();
     let (command, args) = (Value::from(entry.command.as_str()), entry.args.iter().collect::<Value>());
-    if let Some(servers) =
-        document.get_mut(KEY).filter(|servers| !servers.as_table().is_some_and(|table| !table.is_dotted()))
-    {
+    if let Some(servers) = document.get_mut(KEY).filter(|servers| servers.as_table().is_none_or(Table::is_dotted)) {
         let servers = servers.as_table_like_mut().ok_or_else(|| misshapen(text))?;
         let server = [("command", command), ("args", args)].into_iter().collect();
         servers.insert(name, toml_edit::value(Value::InlineTable(server)));
@@ -118,7 +116,7 @@ fn collect_spans(table: &Table, spans: &mut Vec<(usize, usize)>) {
         return;
     };
     let mut end = header.end;
-    for (_, item) in table.iter() {
+    for (_, item) in table {
         match item.as_table().filter(|table| !table.is_dotted()) {
             Some(table) => collect_spans(table, spans),
             None => end = end.max(item.span().map_or(end, |span| span.end)),

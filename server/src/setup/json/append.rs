@@ -47,6 +47,15 @@ pub(super) fn append(text: &str, path: &[&str], key: Option<&str>, value: CstInp
     Ok(root.to_string())
 }
 
+/// Stands for a value that is put on one line afterwards.
+const PLACE: &str = "jikime-memory: a value on one line";
+
+/// The same for an element of a list, which is written on one line wherever it comes to stand: people read it before they agree.
+pub(super) fn append_line(text: &str, path: &[&str], value: &CstInputValue) -> Result<String, EditError> {
+    let text = append(text, path, None, CstInputValue::String(PLACE.to_owned()))?;
+    Ok(text.replacen(&quoted(PLACE), &compact(value), 1))
+}
+
 /// Whether there is an object at `path`.
 fn reaches(text: &str, path: &[&str]) -> bool {
     let Ok(parsed) = parse_to_ast(text, &CollectOptions::default(), &OPTIONS) else { return false };
@@ -122,6 +131,24 @@ mod tests {
             ),
         ] {
             assert_eq!(append(text, path, key, value()).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_element_may_be_put_on_one_line() {
+        let value = CstInputValue::Object(vec![("a".to_owned(), CstInputValue::Bool(true))]);
+        for (text, expected) in [
+            ("{}\n", "{\n  \"x\": {\n    \"y\": [{ \"a\": true }]\n  }\n}\n"),
+            (
+                "{\n\t\"x\": {\n\t\t\"z\": [1], // last\n\t},\n}\n",
+                "{\n\t\"x\": {\n\t\t\"z\": [1], // last\n\t\t\"y\": [{ \"a\": true }],\n\t},\n}\n",
+            ),
+            (
+                "{ \"x\": {\n  \"y\": [\n    { \"b\": 1 }\n  ]\n} }",
+                "{ \"x\": {\n  \"y\": [\n    { \"b\": 1 },\n    { \"a\": true }\n  ]\n} }",
+            ),
+        ] {
+            assert_eq!(append_line(text, &["x", "y"], &value).unwrap(), expected);
         }
     }
 
