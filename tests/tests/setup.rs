@@ -16,14 +16,17 @@ fn installed() -> Sandbox {
 
 fn installed_in(mut sandbox: Sandbox) -> Sandbox {
     let bin = sandbox.root().join("bin");
-    fs::create_dir(&bin).unwrap();
+    fs::create_dir(&bin).expect("a new sandbox has no bin");
     let binaries = harness::binaries!();
     for (program, name) in [(&binaries.memory, "jikime-memory"), (&binaries.hook, "jikime-hook")] {
         let to = bin.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        fs::hard_link(program, &to).or_else(|_| fs::copy(program, &to).map(drop)).unwrap();
+        fs::hard_link(program, &to)
+            .or_else(|_| fs::copy(program, &to).map(drop))
+            .expect("a program that can be copied");
     }
     let path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect::<Vec<_>>();
-    let path: OsString = std::env::join_paths(std::iter::once(bin).chain(path)).unwrap();
+    let path: OsString =
+        std::env::join_paths(std::iter::once(bin).chain(path)).expect("folders without the sign between folders");
     sandbox.set_variable("PATH", path);
     sandbox
 }
@@ -32,15 +35,15 @@ fn installed_in(mut sandbox: Sandbox) -> Sandbox {
 fn tree(sandbox: &Sandbox) -> BTreeMap<PathBuf, Vec<u8>> {
     let (mut found, mut pending) = (BTreeMap::new(), vec![sandbox.project(), sandbox.home()]);
     while let Some(folder) = pending.pop() {
-        for item in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        for item in fs::read_dir(folder).expect("a folder").map(|item| item.expect("an item of a folder")) {
             let path = item.path();
-            if item.file_type().unwrap().is_dir() {
+            if item.file_type().expect("its kind").is_dir() {
                 // Where the user's own memory lies, which hosts without projects get.
                 let is_own = path.ends_with(".local") || path.ends_with("AppData/Local");
                 found.extend((!is_own).then(|| (path.clone(), Vec::new())));
                 pending.extend((!is_own).then_some(path));
             } else {
-                found.insert(path.clone(), fs::read(path).unwrap());
+                found.insert(path.clone(), fs::read(path).expect("a file that can be read"));
             }
         }
     }
@@ -221,11 +224,12 @@ fn hosts_are_listed_with_what_is_set_up() {
 /// What `doctor` found, as `about: what`, and its status.
 fn findings(outcome: &Outcome) -> Vec<String> {
     let report = outcome.json();
-    let checks = report["checks"].as_array().unwrap().iter().filter(|check| check["verdict"] == "finding");
+    let checks = report["checks"].as_array().expect("a list").iter().filter(|check| check["verdict"] == "finding");
     let found: Vec<String> = checks
         .map(|check| {
             assert!(check["fix"].as_str().is_some_and(|fix| !fix.is_empty()), "{check}");
-            format!("{}: {}", check["about"].as_str().unwrap(), check["what"].as_str().unwrap())
+            let text = |key: &str| check[key].as_str().expect("a text").to_owned();
+            format!("{}: {}", text("about"), text("what"))
         })
         .collect();
     assert_eq!(report["findings"], found.len());
@@ -249,6 +253,13 @@ fn the_doctor_is_content_after_a_set_up_and_finds_what_is_missing_before() {
     {
         assert!(said.contains(part), "{part} is not in {said}");
     }
+}
+
+#[test]
+fn a_host_without_hooks_is_no_finding() {
+    let sandbox = installed();
+    sandbox.run_cli(["init", "--host", "codex", "--yes"]).success();
+    assert_eq!(findings(&sandbox.run_cli(["doctor", "--json"])), [""; 0]);
 }
 
 #[test]
@@ -291,7 +302,9 @@ fn the_doctor_finds_what_is_damaged_gone_and_noted() {
         ".mcp.json",
         r#"{ "mcpServers": { "jikime-memory": { "command": "/gone/jikime-memory", "args": ["serve"] } } }"#,
     );
-    sandbox.write(".vscode/mcp.json", "{");
+    sandbox.write(".vscode/mcp.json", "{ \"servers\": { \"jikime-memory\": ");
+    // None of ours.
+    sandbox.write(".zed/settings.json", "{");
     let found = findings(&sandbox.run_cli(["doctor", "--json"])).join("\n");
     for part in [
         "database: index.db",

@@ -102,7 +102,13 @@ fn hooks(found: &[Found], places: &Places, place: &dyn Fn(&Found) -> String) -> 
             _ => {}
         }
     }
+    let is_server = |found: &&Found| matches!(found.what, What::Server(_));
+    let is_without = found.iter().any(|found| is_server(&found))
+        && !found.iter().filter(is_server).any(|found| found.host == Host::ClaudeCode);
     match &sources[..] {
+        [] if is_without => {
+            Check::fine("hooks", "none, for no host with hooks is set up; models save what they are to remember")
+        }
         [] => Check::finding("hooks", "no hooks are set up, so sessions are not captured", INIT),
         [Source { place, hooks: None }] => Check::fine("hooks", format!("by {place}")),
         [Source { place, hooks: Some(hooks) }] => of_one_file(place, hooks, places),

@@ -185,6 +185,28 @@ fn what_others_wrote_meanwhile_stays() {
 }
 
 #[test]
+fn a_set_up_that_was_stopped_half_way_is_taken_back_or_completed() {
+    for completes in [false, true] {
+        let project = Project::new(&[(".mcp.json", MCP), (".claude/settings.json", SETTINGS)]);
+        let before = project.files();
+        project.set_up(&[Host::ClaudeCode]);
+        // As if it had been ended when the first of three files was written: what is needed to take it back is there by then.
+        fs::write(project.path(".claude/settings.json"), SETTINGS).unwrap();
+        fs::write(project.path(".claude/.settings.json.jikime-new"), "{").unwrap();
+        fs::remove_file(project.path("CLAUDE.md")).unwrap();
+        if completes {
+            assert!(project.set_up(&[Host::ClaudeCode]));
+            assert!(!project.set_up(&[Host::ClaudeCode]));
+            assert!(!project.path(".claude/.settings.json.jikime-new").exists());
+        } else {
+            fs::remove_file(project.path(".claude/.settings.json.jikime-new")).unwrap();
+        }
+        project.take_back(&[Host::ClaudeCode]);
+        assert_eq!(project.files(), before);
+    }
+}
+
+#[test]
 fn a_file_that_we_made_goes_unless_others_wrote_into_it() {
     let project = Project::new(&[]);
     project.set_up(&[Host::ClaudeCode, Host::Codex]);
