@@ -314,7 +314,7 @@ fn documented_servers(document: &str) -> Vec<Value> {
 
 #[rstest]
 #[case::example("mcp.example.json", 1)]
-#[case::readme("README.md", 1)]
+#[case::by_hand("docs/setup.md", 1)]
 fn a_documented_configuration_starts_the_server(#[case] document: &str, #[case] expected: usize) {
     let servers = documented_servers(document);
     assert_eq!(servers.len(), expected, "{servers:#?}");
