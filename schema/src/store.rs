@@ -5,12 +5,14 @@
 
 mod claims;
 mod go_version;
+mod history;
 mod kind;
 mod rows;
 mod sessions;
 mod sync;
 
 pub(crate) use claims::Claims;
+pub use history::{Recalls, Session};
 pub use rows::{Filter, Place, Row, Rows};
 pub use sync::SyncReport;
 

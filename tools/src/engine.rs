@@ -5,12 +5,14 @@
 mod embedding;
 mod file_access;
 mod get;
+mod history;
 mod load;
 mod logs;
 mod recall;
 mod reindex;
 mod save;
 mod stats;
+mod usage;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -37,7 +39,9 @@ use crate::error::{ToolError, chain};
 use crate::index::Index;
 use crate::search::{self, Means, Scoring};
 
+pub use history::{Day, Visit, Wanted};
 pub use reindex::Progress;
+pub use usage::{Storage, Usage};
 
 /// Waiting memories that are taken from the spool at once.
 const SPOOLED: usize = 10_000;

@@ -42,7 +42,7 @@ pub struct Filter {
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'c>(pub &'c Connection);
 
-const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
+pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
      start_line, end_line, created_at, utc_offset, access_count, \
      (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1)";
 
@@ -284,7 +284,7 @@ impl Rows<'_> {
     }
 }
 
-fn read(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
+pub(super) fn read(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
     let id = |column: usize| -> rusqlite::Result<Option<MemoryId>> {
         Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(MemoryId::parse))
     };
@@ -318,6 +318,6 @@ fn read(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
     })
 }
 
-fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
+pub(super) fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
 }
