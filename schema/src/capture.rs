@@ -235,7 +235,7 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Place, StoreEr
 
 /// The lines of an entry that the log already holds. Parses only when what tells it apart stands in the log at all: its id
 /// or, as an event carries none, its first line.
-fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> {
+pub(crate) fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> {
     let mark = if is_event(memory, kind) { first_line(memory, kind) } else { memory.id.to_string() };
     memchr::memmem::find(bytes, mark.as_bytes())?;
     let parsed = parse(&String::from_utf8_lossy(bytes), kind);

@@ -11,7 +11,7 @@ mod parse;
 mod render;
 
 pub(crate) use adopt::adopt;
-pub use edit::{Splice, extension, insertion, removal};
+pub use edit::{Splice, extension, insertion, removal, replacement};
 pub use parse::parse;
 pub(crate) use render::first_line;
 

@@ -28,6 +28,6 @@ pub fn forget(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, StoreErro
 }
 
 /// Whether an entry of a row's file is the row's: a copy carries the id of what it is a copy of.
-fn is_it(entry: &Entry, row: &Row) -> bool {
+pub(crate) fn is_it(entry: &Entry, row: &Row) -> bool {
     entry.memory.id == row.memory.id || entry.memory.id.of_copy(&row.place.path) == row.memory.id
 }

@@ -24,6 +24,7 @@ pub mod private;
 pub mod project;
 pub mod queue;
 pub mod redaction;
+pub mod revise;
 pub mod screen;
 pub mod settings;
 pub mod shown;

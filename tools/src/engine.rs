@@ -2,6 +2,7 @@
 //!
 //! Synchronous and for one thread; whoever serves gives it a thread of its own.
 
+mod curate;
 mod embedding;
 mod file_access;
 mod get;

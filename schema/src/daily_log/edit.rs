@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 use memchr::{memchr, memchr_iter, memmem, memrchr, memrchr_iter};
 
 use super::comment::SessionMark;
-use super::render::{first_line, render};
+use super::render::{first_line, render, render_among_events};
 use super::{Entry, LogKind};
 use crate::memory::{Memory, MemoryType};
 
@@ -165,6 +165,25 @@ pub fn removal(file: &[u8], entry: &Entry) -> Splice {
     let (start, end) = (heading.unwrap_or(start), end + gap);
     let line = lines_in(&file[..start]) + 1;
     Splice { start, end, bytes: Vec::new(), lines: line..=line }
+}
+
+/// The change that writes `entry` anew, with the text and attributes of `memory`, where and in the form in which it stands.
+pub fn replacement(file: &[u8], entry: &Entry, memory: &Memory, kind: LogKind) -> Splice {
+    let start = line_start(file, entry.start_line);
+    let end = line_start(file, entry.end_line + 1);
+    let sections = sections(file);
+    let section = sections.iter().rev().find(|section| section.start < start);
+    let text = match (kind, section) {
+        (LogKind::Daily(_), None) => render_among_events(memory),
+        (LogKind::Daily(_), Some(section)) if section.kind == Some(memory.kind) && !memory.kind.is_session_data() => {
+            render(memory, kind)
+        }
+        // Its type rides along, because the heading says another or none.
+        _ => render(memory, LogKind::LongTerm),
+    };
+    let count = lines_in(text.as_bytes());
+    let bytes = if has_windows_lines(file) { with_windows_lines(text.as_bytes()) } else { text.into_bytes() };
+    Splice { start, end, bytes, lines: entry.start_line..=entry.start_line + count - 1 }
 }
 
 /// Where the heading begins under which nothing but the bytes from `start` to `end` stands, with the blank line that we put
