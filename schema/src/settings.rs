@@ -1,10 +1,13 @@
 //! Settings: what people decide, from defaults, the user's file, the project's file and the environment, the later over the
-//! earlier. docs/settings.md is generated from the table in `settings/catalogue.rs`.
+//! earlier. docs/config.md is generated from the table in `settings/catalogue.rs`.
 //!
 //! Settings of what may be kept are promises: where they cannot be understood, nothing is captured until they can.
 
 mod catalogue;
+mod origins;
 mod value;
+
+pub use origins::{Explained, Origin, Setting, SettingsFile, explain};
 
 use std::fmt::Display;
 use std::fs;
@@ -19,6 +22,7 @@ use crate::own_file::refuse_links;
 use crate::project::home;
 use crate::screen::Screen;
 use catalogue::{KEYS, Key};
+use origins::NO_HISTORY;
 use value::{number, switch, texts, weights, word};
 
 /// Bytes of a settings file that are read; a longer one is refused.
@@ -163,13 +167,15 @@ fn combine(user: Option<&Path>, project: &Path, variable: impl Fn(&str) -> Optio
             layers.set(key, &Value::String(value.into()), &name);
         }
     }
-    let off = ["", "0", "false", "no", "off"];
-    let is_set =
-        |name: &str| variable(name).is_some_and(|value| !off.iter().any(|off| value.trim().eq_ignore_ascii_case(off)));
-    layers.settings.disabled = is_set("JIKIME_MEMORY_DISABLED");
-    // The host's own switch for people who want no record of their prompts.
-    layers.settings.capture &= !is_set("CLAUDE_CODE_SKIP_PROMPT_HISTORY");
+    layers.settings.disabled = is_set(&variable, "JIKIME_MEMORY_DISABLED");
+    layers.settings.capture &= !is_set(&variable, NO_HISTORY);
     layers.finish()
+}
+
+/// Whether a variable that is a switch is on.
+fn is_set(variable: &impl Fn(&str) -> Option<String>, name: &str) -> bool {
+    let off = ["", "0", "false", "no", "off"];
+    variable(name).is_some_and(|value| !off.iter().any(|off| value.trim().eq_ignore_ascii_case(off)))
 }
 
 /// Who wrote a file. A project comes from anywhere.

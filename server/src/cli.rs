@@ -1,9 +1,24 @@
 //! The command line: what people and scripts call.
 
 mod arguments;
+mod browse;
+mod completions;
+mod config;
 mod demo;
+mod list;
+mod narrow;
 mod output;
+mod pager;
+#[cfg(test)]
+mod reference;
 mod run;
+mod sessions;
+mod shell;
+mod show;
+mod stats;
+mod text;
+mod timeline;
+mod when;
 
 use std::process::ExitCode;
 
@@ -21,11 +36,19 @@ pub fn main() -> ExitCode {
         .with_ansi(false)
         // It would tell on standard error that standard error is closed, and panic over that.
         .log_internal_errors(false)
-        .with_env_filter(filter(std::env::var("JIKIME_LOG").ok().as_deref()))
+        .with_env_filter(filter(log_wish(&arguments).as_deref()))
         .init();
     match run::run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => exit::report(&error),
+    }
+}
+
+/// The user's wish. What fills the screen must not be written over.
+fn log_wish(arguments: &arguments::Arguments) -> Option<String> {
+    match arguments.command {
+        arguments::Command::Browse(_) => Some("off".to_owned()),
+        _ => std::env::var("JIKIME_LOG").ok(),
     }
 }
 

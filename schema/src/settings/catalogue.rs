@@ -1,4 +1,4 @@
-//! The table of settings: what may be set, where, and what it means. docs/settings.md is made of it.
+//! The table of settings: what may be set, where, and what it means. docs/config.md is made of it.
 
 /// One setting.
 #[derive(Debug)]
@@ -121,6 +121,8 @@ mod tests {
              on Windows `%APPDATA%\\jikime-memory\\memory.toml`\n\
              2. the project's file: `.jikime/memory.toml`, which may be committed\n\
              3. the environment\n\n\
+             `jikime-memory config show` tells every value and where it comes from, `jikime-memory config check` what is wrong with the\n\
+             two files, and `jikime-memory config path` where they are.\n\n\
              | setting | is | default | environment | meaning |\n| --- | --- | --- | --- | --- |\n",
         );
         for Key { name, variable, values, default, meaning, of_the_user, .. } in KEYS {
@@ -143,12 +145,12 @@ mod tests {
 
     #[test]
     fn the_document_is_generated_from_this_table() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/settings.md");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/config.md");
         let current = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
         let document = document();
         if current != document {
             std::fs::write(&path, &document).unwrap();
         }
-        assert_eq!(current, document, "docs/settings.md was out of date and has been written anew");
+        assert_eq!(current, document, "docs/config.md was out of date and has been written anew");
     }
 }

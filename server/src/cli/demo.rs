@@ -13,6 +13,8 @@ use schema::tool::{SaveInput, SearchInput};
 use tools::engine::Engine;
 
 use super::output::Printer;
+use super::pager;
+use super::text::{fit, padded};
 
 /// What a session said, as hooks capture it.
 const SESSION: [(MemoryType, &str); 4] = [
@@ -28,6 +30,9 @@ const SESSION: [(MemoryType, &str); 4] = [
 /// What the agent saved by itself.
 const DECISION: &str =
     "Acknowledge webhooks only after the database commit, because a serialization failure must requeue them.";
+
+/// Columns of a name.
+const NAME: usize = 20;
 
 const QUERIES: [&str; 3] = ["웹훅", "why do we acknowledge after commit?", "webhook.rs"];
 
@@ -45,7 +50,8 @@ pub(crate) fn demo(printer: &Printer) -> anyhow::Result<()> {
         long_term: true,
         supersedes: None,
     })?;
-    printer.line(&format!("  memory_save         {DECISION}\n"))?;
+    told(printer, "memory_save", DECISION)?;
+    printer.line("")?;
     engine.refresh()?;
     printer.line("In a later session any host finds it with memory_search:\n")?;
     for query in QUERIES {
@@ -70,9 +76,15 @@ fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {
             destination: Destination::DailyLog,
         };
         capture(&mut store, draft, &Screen::default())?;
-        printer.line(&format!("  {kind:<20}{}", content.lines().next().unwrap_or_default()))?;
+        told(printer, kind.as_str(), content.lines().next().unwrap_or_default())?;
     }
     Ok(())
+}
+
+/// A name and a text, on one line of the terminal.
+fn told(printer: &Printer, name: &str, text: &str) -> anyhow::Result<()> {
+    let room = pager::columns().map_or(usize::MAX, |columns| columns.saturating_sub(NAME + 2));
+    printer.line(&format!("  {}{}", padded(name, NAME), fit(text, room)))
 }
 
 /// A directory that is removed at the end.

@@ -1,6 +1,7 @@
 //! The options by which what is shown is narrowed, the same for every command that shows what is remembered.
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use schema::memory::MemoryType;
 use schema::moment::Moment;
 use tools::engine::{Engine, Wanted};
@@ -12,7 +13,7 @@ use super::when;
 #[derive(Debug, Default, Args)]
 pub(crate) struct Narrow {
     /// Only this type of memory
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type())]
     pub(crate) kind: Option<MemoryType>,
     /// Only this session: its id, or as much of its beginning as tells it apart
     #[arg(long, value_name = "ID")]
@@ -33,6 +34,11 @@ pub(crate) struct Span {
     /// Only this log of the store, such as MEMORY.md, or what changed or names this file of the project
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
+}
+
+/// Reads a type, and tells shells which there are.
+pub(crate) fn memory_type() -> impl TypedValueParser<Value = MemoryType> {
+    PossibleValuesParser::new(MemoryType::ALL.map(MemoryType::as_str)).try_map(|name| name.parse::<MemoryType>())
 }
 
 impl Narrow {

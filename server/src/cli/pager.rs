@@ -3,11 +3,14 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::process::{Child, Command, Stdio};
 
-use anstream::AutoStream;
+use anstream::{AutoStream, ColorChoice};
 use terminal_size::{Height, Width, terminal_size_of};
 
 /// Columns of a terminal that does not know how many it has.
 const USUAL: usize = 80;
+
+/// How a shell ends that does not find a program.
+const NOT_FOUND: i32 = 127;
 
 /// Columns of standard output. `None` where lines have no end: a pipe or a file, unless `COLUMNS` says how wide it is shown.
 pub(crate) fn columns() -> Option<usize> {
@@ -28,15 +31,20 @@ pub(crate) fn show(text: &str) -> bool {
     if rows == 0 || lines(text, usize::from(columns)) < usize::from(rows) {
         return false;
     }
+    // Ctrl-C reaches the pager as well, which takes it for its own; ending before it would leave it on a terminal of others.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, std::sync::Arc::default());
     let Some(mut pager) = start(std::env::var("PAGER").ok()) else { return false };
     if let Some(input) = pager.stdin.take() {
-        // Colours as standard output would have them: the pager passes them on.
-        let choice = AutoStream::choice(&stdout);
+        // Colours as standard output would have them: the pager passes them on, although a pipe to it is no terminal.
+        let colours = match AutoStream::choice(&stdout) {
+            ColorChoice::Never => ColorChoice::Never,
+            ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => ColorChoice::Always,
+        };
         // Who leaves the pager early has seen enough.
-        let _ = AutoStream::new(Box::new(input) as Box<dyn Write>, anstream_choice(choice)).write_all(text.as_bytes());
+        let _ = AutoStream::new(Box::new(input) as Box<dyn Write>, colours).write_all(text.as_bytes());
     }
-    // Ctrl-C reaches the pager as well, which ends in its own time and puts the terminal in order.
-    pager.wait().is_ok()
+    pager.wait().is_ok_and(|status| status.code() != Some(NOT_FOUND))
 }
 
 /// Lines of a text on a terminal so wide.
@@ -66,14 +74,6 @@ fn start(wish: Option<String>) -> Option<Child> {
         command.env("LESS", "FRX");
     }
     command.spawn().ok()
-}
-
-fn anstream_choice(choice: anstream::ColorChoice) -> anstream::ColorChoice {
-    match choice {
-        anstream::ColorChoice::Never => anstream::ColorChoice::Never,
-        // Always, because a pipe to a pager is no terminal.
-        _ => anstream::ColorChoice::Always,
-    }
 }
 
 #[cfg(test)]

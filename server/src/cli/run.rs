@@ -7,16 +7,17 @@ use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::layout::Layout;
 use schema::project::{Request, personal, resolve};
-use schema::store::Filter;
-use schema::tool::{GetInput, LoadInput, ReindexInput, SaveInput, SearchInput};
+use schema::tool::{LoadInput, ReindexInput, SaveInput, SearchInput};
 use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
 
 use super::arguments::{
-    Arguments, Command, Common, ListArguments, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
+    Arguments, Command, Common, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
 };
-use super::demo;
-use super::output::{Listed, Printer};
+use super::list::{Listed, list};
+use super::output::Printer;
+use super::show::show;
+use super::{browse, completions, config, demo, sessions, stats, timeline};
 use crate::exit;
 use crate::http::{Access, Token};
 use crate::serve::{Transport, serve};
@@ -24,19 +25,24 @@ use crate::serve::{Transport, serve};
 /// Runs one command.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
     let Arguments { common, command } = arguments;
-    let printer = Printer::new(common.json);
+    let printer = Printer::new(common.json).paged(!common.no_pager);
     match command {
         Command::Serve(arguments) | Command::Mcp(McpCommand::Serve(arguments)) => {
             serve(&project(common)?, &transport(arguments)?)
         }
-        Command::Demo if common.json => Err(ToolError::Invalid("demo has no form for scripts".to_owned()).into()),
+        Command::Demo | Command::Browse(_) | Command::Completions { .. } | Command::Man { .. } if common.json => {
+            Err(ToolError::Invalid("this command has no form for scripts: leave out --json".to_owned()).into())
+        }
+        Command::Completions { shell } => completions::completions(shell),
+        Command::Man { out } => completions::man(out.as_deref()),
+        Command::Config(command) => config::config(&project(common)?, &printer, &command),
+        Command::Browse(arguments) => browse::browse(&existing(project(common)?)?, &arguments),
         Command::Demo => demo::demo(&printer),
         Command::Index { file, full } => index(&project(common)?, &printer, file, full),
         other => {
-            let project = project(common)?;
-            if !matches!(other, Command::Save(_)) && !Layout::new(&project).dir().exists() {
-                let text = format!("{} has no memory yet; jikime-memory save makes one", project.display());
-                return Err(ToolError::NotFound(text).into());
+            let mut project = project(common)?;
+            if !matches!(other, Command::Save(_)) {
+                project = existing(project)?;
             }
             let mut engine = open(&project)?;
             engine.refresh()?;
@@ -47,16 +53,26 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
                 Command::Show { what } => show(&mut engine, &printer, what),
                 Command::Save(arguments) => save(&mut engine, &printer, arguments),
                 Command::Delete { id } => printer.deleted(&Listed::of(&engine.delete(&id)?)),
-                Command::Stats => printer.stats(&engine.stats()?),
+                Command::Timeline(arguments) => timeline::timeline(&mut engine, &printer, arguments),
+                Command::Sessions(arguments) => sessions::sessions(&mut engine, &printer, arguments),
+                Command::Stats => stats::stats(&mut engine, &printer),
                 Command::Load { full, max_tokens } => {
                     printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
                 }
-                Command::Serve(_) | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
+                _ => unreachable!("commands without an open store are done above"),
             };
             tell_news(&mut engine);
             done
         }
     }
+}
+
+/// A project that has a memory: looking for one makes none.
+fn existing(project: PathBuf) -> Result<PathBuf, ToolError> {
+    if Layout::new(&project).dir().exists() {
+        return Ok(project);
+    }
+    Err(ToolError::NotFound(format!("{} has no memory yet; jikime-memory save makes one", project.display())))
 }
 
 fn project(common: Common) -> anyhow::Result<PathBuf> {
@@ -101,34 +117,15 @@ fn search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) ->
         min_score: arguments.min_score,
         kind: arguments.kind,
         source: arguments.source,
-        session_id: arguments.session,
-        since: arguments.since,
-        until: arguments.until,
+        session_id: arguments.session.map(|id| engine.whole_session_id(&id)).transpose()?,
+        since: arguments.since.map(|at| at.rfc3339()),
+        until: arguments.until.map(|at| at.rfc3339()),
         path: arguments.path,
         // People scroll; the budget is for models.
         max_tokens: Some(i64::from(u16::MAX)),
         explain: arguments.explain,
     };
     printer.found(&engine.search(&input)?)
-}
-
-fn list(engine: &mut Engine, printer: &Printer, arguments: ListArguments) -> anyhow::Result<()> {
-    let filter = Filter { kind: arguments.kind, session_id: arguments.session, ..Filter::default() };
-    let rows = engine.list(&filter, arguments.limit)?;
-    let is_narrowed = filter != Filter::default() || arguments.limit == 0;
-    printer.list(&rows.iter().map(Listed::of).collect::<Vec<_>>(), is_narrowed)
-}
-
-fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
-    let is_path = what.ends_with(".md") || what.contains('/');
-    // People scroll; the budget is for models.
-    let mut input = GetInput { max_tokens: Some(i64::from(u32::MAX)), ..GetInput::default() };
-    if is_path {
-        input.path = Some(what);
-    } else {
-        input.id = Some(engine.whole_id(&what)?);
-    }
-    printer.shown(&engine.get(&input)?)
 }
 
 fn save(engine: &mut Engine, printer: &Printer, arguments: SaveArguments) -> anyhow::Result<()> {

@@ -12,11 +12,14 @@ const TAB: &str = "    ";
 /// Text of others for a terminal: what would move the cursor, change colours or turn the direction of writing is shown and
 /// not obeyed. Line ends and tabs stay.
 pub(crate) fn harmless(text: &str) -> String {
-    text.chars().map(|c| if is_harmful(c) && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c }).collect()
+    text.chars()
+        .map(|c| if is_harmful(c) && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
 }
 
 fn is_harmful(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
+    c.is_control()
+        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
 }
 
 /// The same on one line: runs of space and line ends are one space.
@@ -93,7 +96,8 @@ pub(crate) fn counted(count: u64, one: &str) -> String {
 /// A number with a comma between thousands.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    let parts: Vec<&str> = digits.as_bytes().rchunks(3).rev().filter_map(|part| std::str::from_utf8(part).ok()).collect();
+    let parts: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|part| std::str::from_utf8(part).ok()).collect();
     parts.join(",")
 }
 

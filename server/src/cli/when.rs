@@ -20,6 +20,8 @@ pub(crate) fn until(text: &str) -> Result<Moment, String> {
 fn named(text: &str, now: &Moment) -> Result<(Moment, Moment), String> {
     let text = text.trim();
     let at = ago(text, now).or_else(|| Moment::parse_rfc3339(text)).or_else(|| time(text));
+    // Years that databases and people write in four digits.
+    let at = at.filter(|at| (1..=9_999).contains(&at.date().year()));
     let found = at.map(|at| (at, at)).or_else(|| days(text, now));
     found.ok_or_else(|| FORMS.to_owned())
 }
