@@ -10,6 +10,8 @@ mod mcp_wire;
 mod outcome;
 mod poll;
 mod sandbox;
+#[cfg(unix)]
+mod terminal;
 
 pub use crate::canaries::{Canary, canaries, files_below, traces};
 pub use crate::fixtures::{fixtures_dir, recorded_event};
@@ -18,3 +20,5 @@ pub use crate::mcp_wire::{RpcError, ToolResult};
 pub use crate::outcome::{Outcome, run_to_end};
 pub use crate::poll::{eventually, eventually_some};
 pub use crate::sandbox::{Binaries, Sandbox};
+#[cfg(unix)]
+pub use crate::terminal::Terminal;
