@@ -8,6 +8,7 @@ use ratatui::widgets::{Block, Clear, Paragraph};
 use schema::memory::MemoryType;
 
 use super::model::{Focus, Item, Model, Overlay, Status};
+use super::worker::MOST;
 use crate::cli::text::{fit, grouped, padded, width, wrapped};
 
 /// Columns from which on the text stands beside the list.
@@ -92,7 +93,12 @@ fn text_area(model: &Model) -> Rect {
 }
 
 fn query(frame: &mut Frame<'_>, model: &Model, area: Rect) {
-    let count = if model.is_searching { "…".to_owned() } else { grouped(model.items.len() as u64) };
+    let count = match model.items.len() {
+        _ if model.is_searching => "…".to_owned(),
+        // There may be more.
+        MOST.. => format!("{MOST}+"),
+        count => grouped(count as u64),
+    };
     let columns = usize::from(area.width);
     let room = columns.saturating_sub(PROMPT.len() + width(&count) + 1);
     let (shown, cursor) = model.query.shown(room);

@@ -23,8 +23,8 @@ use crate::cli::text::{harmless, one_line};
 /// How long typing must rest before a search is worth its while.
 const PAUSE: Duration = Duration::from_millis(60);
 
-/// Items of a list without a query.
-const NEWEST: usize = 500;
+/// Items of a list.
+pub(super) const MOST: usize = 500;
 
 /// Hits of a search; the engine answers no more.
 const HITS: i64 = 50;
@@ -235,7 +235,7 @@ fn found(
     let filter = Filter { kind, since: since.map(|at| at.utc()), ..Filter::default() };
     let wanted = Wanted { filter, file: None };
     if query.is_empty() {
-        return Ok((engine.history(&wanted, NEWEST)?.iter().map(Item::of_row).collect(), None));
+        return Ok((engine.history(&wanted, MOST)?.iter().map(Item::of_row).collect(), None));
     }
     let input = SearchInput {
         query: query.to_owned(),
@@ -254,7 +254,7 @@ fn found(
         words.iter().all(|word| text.contains(word))
     };
     for row in engine.history(&wanted, LOOKED_THROUGH)?.iter().filter(|row| holds_words(row)) {
-        if items.len() >= NEWEST {
+        if items.len() >= MOST {
             break;
         }
         if !items.iter().any(|item| item.id == row.memory.id.as_str()) {
