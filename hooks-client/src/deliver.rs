@@ -21,6 +21,7 @@ use schema::tool_usage;
 use schema::track;
 use schema::transcript::{Since, Thread, last_answer, turns};
 
+use crate::backfill;
 use crate::command::Command;
 
 /// Waiting memories that one hook takes along, so that it stays quick after a long outage.
@@ -70,7 +71,11 @@ pub(crate) fn deliver(
         }
         (Command::Save, Event::SessionEnd) => {
             track::tidy(layout);
-            ladder.end_turn(None)
+            let kept = ladder.end_turn(None);
+            // Closed first: the last one to close a database tidies up, and that is not for a hook to wait for.
+            drop(ladder);
+            backfill::start(layout, &loaded.settings);
+            kept
         }
         _ => Ok(()),
     }

@@ -2,6 +2,7 @@
 //!
 //! Start reading at `main`. It never fails, blocks or delays the host: what cannot be written in time goes to the spool.
 
+mod backfill;
 mod command;
 mod deliver;
 mod entry;

@@ -3,16 +3,18 @@
 //! `prepare` makes a text fit to be kept; `commit` keeps it. Between the two it may travel or wait in the spool.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::daily_log::{LONG_TERM_FILE, LogKind, extension, first_line, insertion, parse};
+use crate::daily_log::{LONG_TERM_FILE, LogKind, Tail, extension, first_line, insertion, parse};
 use crate::forgotten;
 use crate::log_file;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
 use crate::private::strip_private;
 use crate::screen::Screen;
+use crate::stamp::Stamp;
 use crate::store::{Place, Row, Rows, Store, StoreError};
 
 /// The longest text that is kept of one event, in bytes. Of a longer one its start and end stay.
@@ -28,7 +30,7 @@ pub const METADATA_LIMIT: usize = 16 * 1024;
 pub const METADATA_DEPTH: usize = 16;
 
 /// How long the same text of one session is the same memory, in seconds.
-const WINDOW: i64 = 60;
+pub(crate) const WINDOW: i64 = 60;
 
 /// A text as it was seen, before anything was done about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -155,7 +157,7 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
     if let Some(row) = duplicate(store.rows(), &mut memory, kind)? {
         return Ok(Captured::Duplicate(Box::new(row)));
     }
-    let place = write(store, &memory, kind)?;
+    let Written { place, end } = write(store, &memory, kind)?;
     let project = store.layout().project().to_string_lossy().into_owned();
     // The log holds it, so it is kept. A row that cannot be written now comes with the next reading of the log, which is no
     // longer as it was when it was read last.
@@ -164,13 +166,16 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
         if prepared.redactions > 0 {
             rows.count("redactions", prepared.redactions)?;
         }
+        if let Some((stamp, tail)) = &end {
+            rows.note_tail(&place.path, *stamp, tail)?;
+        }
         rows.add_to_session(&memory)
     });
     Ok(Captured::Saved { id: memory.id, place })
 }
 
 impl Prepared {
-    fn memory(&self) -> Memory {
+    pub(crate) fn memory(&self) -> Memory {
         let Draft { session_id, kind, content, at, attributes, .. } = self.draft.clone();
         let id = MemoryId::derive(&session_id, kind, &at, &content, 0);
         Memory { id, session_id, kind, content, at, attributes }
@@ -209,19 +214,38 @@ fn duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Re
     rows.same_conclusion(memory, long_term)
 }
 
+/// Where an entry was written, and the end of its log then, if every entry before it has its row.
+struct Written {
+    place: Place,
+    end: Option<(Stamp, Tail)>,
+}
+
 /// Puts the entry into its log, unless a crash left it there without its row.
-fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Place, StoreError> {
+fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, StoreError> {
     let name = kind.file_name();
     let path = store.layout().file(&name);
+    let before = Stamp::of(&path);
+    let known = before.map(|stamp| store.tail(&name, stamp)).transpose()?.flatten();
+    if let Some((splice, after)) = known.as_ref().and_then(|tail| tail.extension(memory, kind)) {
+        log_file::append(&path, splice.start, &splice.bytes)?;
+        let (start_line, end_line) = splice.lines.into_inner();
+        let end = end_of(&path, after);
+        return Ok(Written { place: Place { path: name, start_line, end_line }, end });
+    }
+    // A link in the place of a log has no stamp either, and is refused below.
+    let has_rows = known.is_some() || before.is_none() || !store.is_stale(&name)?;
     let appended = match is_event(memory, kind) {
         true => log_file::extend(&path, |file| extension(file, memory, kind))?,
         false => None,
     };
     let mut found = None;
+    let mut is_append = appended.is_some();
     let splice = match appended {
         None => log_file::change(&path, |bytes| {
             found = find(bytes, memory, kind);
-            found.is_none().then(|| insertion(bytes, memory, kind))
+            let splice = found.is_none().then(|| insertion(bytes, memory, kind));
+            is_append = splice.as_ref().is_some_and(|splice| splice.is_append(bytes.len()));
+            splice
         })?,
         appended => appended,
     };
@@ -230,12 +254,21 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Place, StoreEr
         (None, Some(lines)) => lines,
         (None, None) => unreachable!("the change was refused only because the entry was found"),
     };
-    Ok(Place { path: name, start_line, end_line })
+    // What was put between entries moved those behind it.
+    let tail = if has_rows && is_append { Tail::of(&log_file::read(&path)?) } else { None };
+    let end = tail.and_then(|tail| end_of(&path, tail));
+    Ok(Written { place: Place { path: name, start_line, end_line }, end })
+}
+
+/// The end of a log with the stamp of its file, unless somebody changed it since.
+fn end_of(path: &Path, tail: Tail) -> Option<(Stamp, Tail)> {
+    let stamp = Stamp::of(path)?;
+    (i64::try_from(tail.length()) == Ok(stamp.size)).then_some((stamp, tail))
 }
 
 /// The lines of an entry that the log already holds. Parses only when what tells it apart stands in the log at all: its id
 /// or, as an event carries none, its first line.
-fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> {
+pub(crate) fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> {
     let mark = if is_event(memory, kind) { first_line(memory, kind) } else { memory.id.to_string() };
     memchr::memmem::find(bytes, mark.as_bytes())?;
     let parsed = parse(&String::from_utf8_lossy(bytes), kind);
@@ -244,7 +277,7 @@ fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> 
 }
 
 /// Whether a memory is written as an event, in the order of time and without an id.
-fn is_event(memory: &Memory, kind: LogKind) -> bool {
+pub(crate) fn is_event(memory: &Memory, kind: LogKind) -> bool {
     kind != LogKind::LongTerm && memory.kind.is_session_data()
 }
 

@@ -9,11 +9,15 @@ mod edit;
 mod escape;
 mod parse;
 mod render;
+mod several;
+mod tail;
 
 pub(crate) use adopt::adopt;
-pub use edit::{Splice, extension, insertion, removal};
+pub use edit::{Splice, extension, insertion, removal, replacement};
 pub use parse::parse;
 pub(crate) use render::first_line;
+pub use several::{insert_all, without};
+pub use tail::Tail;
 
 use chrono::NaiveDate;
 

@@ -76,25 +76,44 @@ enum Says {
 ///
 /// Summaries are left out: a machine made them of what was said before.
 pub fn extract(said: impl IntoIterator<Item = Said>, screen: &Screen) -> Vec<Found> {
-    let mut found = VecDeque::with_capacity(MOST);
-    let mut known = HashSet::new();
+    let mut findings = Findings::default();
     for said in said {
-        let (Said::Prompt { text, at } | Said::Answer { text, at }) = said else { continue };
+        if let Said::Prompt { text, at } | Said::Answer { text, at } = said {
+            findings.hear(&text, at, screen);
+        }
+    }
+    findings.take()
+}
+
+/// What was found so far in what is heard piece by piece.
+#[derive(Debug, Default)]
+pub struct Findings {
+    found: VecDeque<Found>,
+    known: HashSet<(MemoryType, String)>,
+}
+
+impl Findings {
+    /// Takes in a prompt or an answer.
+    pub fn hear(&mut self, text: &str, at: Moment, screen: &Screen) {
         if text.len() > LONGEST_TEXT {
-            continue;
+            return;
         }
         // Before it is taken apart: the second sentence of a private part has no tag of its own.
-        let text = screen.clean(&text).text;
+        let text = screen.clean(text).text;
         for (kind, content) in findings(&sentences(&text)) {
-            if known.insert((kind, fingerprint(&content))) {
-                found.push_back(Found { kind, content, at });
+            if self.known.insert((kind, fingerprint(&content))) {
+                self.found.push_back(Found { kind, content, at });
             }
-            if found.len() > MOST {
-                found.pop_front();
+            if self.found.len() > MOST {
+                self.found.pop_front();
             }
         }
     }
-    found.into()
+
+    /// What was found, and begins anew.
+    pub fn take(&mut self) -> Vec<Found> {
+        std::mem::take(self).found.into()
+    }
 }
 
 fn findings(sentences: &[Sentence]) -> Vec<(MemoryType, String)> {

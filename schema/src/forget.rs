@@ -1,10 +1,25 @@
-//! The one way out: takes a memory out of its log and the database, and remembers that it is to stay away.
+//! The one way out: takes memories out of their logs and the database, and remembers that they are to stay away.
 
-use crate::daily_log::{Entry, LogKind, parse, removal};
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+
+use crate::daily_log::{Entry, LogKind, Splice, parse, removal, without};
 use crate::forgotten;
 use crate::log_file;
 use crate::memory::MemoryId;
 use crate::store::{Claims, Row, Store, StoreError};
+
+/// Rows changed in one transaction, so that none holds up a hook for long.
+const BATCH: usize = 200;
+
+/// What is left of memories that go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trace {
+    /// Their hashes, so that no replay and no import brings them back.
+    Hash,
+    /// Nothing: they may come again.
+    Nothing,
+}
 
 /// Deletes a memory. `None` when there is none with this id.
 pub fn forget(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, StoreError> {
@@ -17,7 +32,7 @@ pub fn forget(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, StoreErro
             parsed.entries.iter().find(|entry| is_it(entry, &row)).map(|entry| removal(bytes, entry))
         })?;
     }
-    forgotten::add(store.layout(), &row.memory.content)?;
+    forgotten::add(store.layout(), [row.memory.content.as_str()])?;
     let mut claims = Claims::new(store.layout());
     store.transact(|rows| {
         rows.delete(row.seq)?;
@@ -27,7 +42,113 @@ pub fn forget(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, StoreErro
     Ok(Some(row))
 }
 
+/// Deletes many memories, log by log, and answers how many. What it was stopped in is finished by doing it again, and a log and its
+/// rows are never apart for longer than until the next reading.
+///
+/// `done` hears how many are gone so far. A log of a day of which nothing is left goes as well.
+pub fn forget_all(
+    store: &mut Store,
+    rows: &[Row],
+    trace: Trace,
+    done: &mut dyn FnMut(usize),
+) -> Result<usize, StoreError> {
+    store.require_writable()?;
+    let mut by_path: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        by_path.entry(&row.place.path).or_default().push(row);
+    }
+    let mut gone = 0;
+    for (path, rows) in by_path {
+        let _lock = store.lock()?;
+        if trace == Trace::Hash {
+            // First: a process that ends in between has forgotten rather than kept.
+            forgotten::add(store.layout(), rows.iter().map(|row| row.memory.content.as_str()))?;
+        }
+        take_out(store, path, &rows)?;
+        for batch in rows.chunks(BATCH) {
+            let mut claims = Claims::new(store.layout());
+            let sessions: HashSet<&str> = batch.iter().map(|row| row.memory.session_id.as_str()).collect();
+            store.transact(|table| {
+                for row in batch {
+                    table.delete(row.seq)?;
+                    claims.release(table, &row.memory.id)?;
+                }
+                sessions.iter().try_for_each(|session| table.refresh_session(session))
+            })?;
+            gone += batch.len();
+            done(gone);
+        }
+    }
+    Ok(gone)
+}
+
+fn take_out(store: &Store, path: &str, rows: &[&Row]) -> Result<(), StoreError> {
+    let Some(kind) = LogKind::of(path) else { return Ok(()) };
+    let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
+    let file = store.layout().file(path);
+    log_file::change(&file, |bytes| {
+        let parsed = parse(&String::from_utf8_lossy(bytes), kind);
+        let is_gone = |id: &MemoryId| ids.contains(id) || ids.contains(&id.of_copy(path));
+        let entries = parsed.entries.iter().enumerate();
+        let gone: HashSet<usize> = entries.filter(|(_, entry)| is_gone(&entry.memory.id)).map(|(at, _)| at).collect();
+        let change = || Splice { start: 0, end: bytes.len(), bytes: without(bytes, &parsed, &gone), lines: 1..=1 };
+        (!gone.is_empty()).then(change)
+    })?;
+    if matches!(kind, LogKind::Daily(day) if is_bare(&log_file::read(&file)?, &day.to_string())) {
+        // Already gone is as good.
+        let _ = fs::remove_file(&file);
+    }
+    Ok(())
+}
+
+/// Whether a log has nothing but its title.
+fn is_bare(bytes: &[u8], day: &str) -> bool {
+    let text = bytes.trim_ascii();
+    text.is_empty() || text.strip_prefix(b"# ") == Some(day.as_bytes())
+}
+
 /// Whether an entry of a row's file is the row's: a copy carries the id of what it is a copy of.
-fn is_it(entry: &Entry, row: &Row) -> bool {
+pub(crate) fn is_it(entry: &Entry, row: &Row) -> bool {
     entry.memory.id == row.memory.id || entry.memory.id.of_copy(&row.place.path) == row.memory.id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{Destination, Draft, capture};
+    use crate::database::Patience;
+    use crate::memory::{Attributes, MemoryType};
+    use crate::moment::Moment;
+    use crate::screen::Screen;
+
+    #[test]
+    fn logs_and_rows_agree_whatever_was_forgotten_and_a_day_without_memories_has_no_log() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), Patience::Server).unwrap();
+        for n in 0..40 {
+            let draft = Draft {
+                session_id: format!("s{}", n % 3),
+                kind: MemoryType::ALL[n % 11],
+                content: format!("text number {n}\nof several lines"),
+                at: Moment::from_unix(1_769_563_800 + n as i64 * 7_200, Some(0)).unwrap(),
+                attributes: Attributes::default(),
+                destination: Destination::DailyLog,
+            };
+            capture(&mut store, draft, &Screen::default()).unwrap();
+        }
+        let all = store.rows().after(0, 100).unwrap();
+        let (gone, left): (Vec<Row>, Vec<Row>) = all.into_iter().partition(|row| row.seq % 3 != 0);
+        assert_eq!(forget_all(&mut store, &gone, Trace::Hash, &mut |_| {}).unwrap(), gone.len());
+        store.distrust_rows().unwrap();
+        for path in store.changed_logs().unwrap() {
+            let report = store.sync_log(&path).unwrap();
+            assert_eq!((report.added, report.changed, report.removed), (0, 0, 0), "{path}");
+        }
+        let ids = |rows: &[Row]| rows.iter().map(|row| row.memory.id.to_string()).collect::<Vec<_>>();
+        assert_eq!(ids(&store.rows().after(0, 100).unwrap()), ids(&left));
+        assert!(gone.iter().all(|row| forgotten::holds(store.layout(), &row.memory.content).unwrap()));
+        forget_all(&mut store, &left, Trace::Nothing, &mut |_| {}).unwrap();
+        assert!(!forgotten::holds(store.layout(), &left[0].memory.content).unwrap());
+        assert_eq!(store.layout().markdown_files().unwrap(), Vec::<String>::new());
+    }
 }

@@ -9,6 +9,7 @@ use crate::layout::Layout;
 use crate::moment::Moment;
 use crate::own_file::{self, private_file};
 use crate::redaction::redact;
+use crate::screen::Screen;
 
 /// The size above which the older half of the log is dropped, in bytes.
 const LIMIT: u64 = 64 * 1024;
@@ -42,6 +43,17 @@ pub fn last(layout: &Layout, now: &Moment, limit: usize) -> Vec<String> {
         at.is_some_and(|at| now.unix() - at.unix() < WEEK)
     };
     text.lines().rev().filter(is_recent).take(limit).map(str::to_owned).collect()
+}
+
+/// Takes secrets out that are known today.
+pub fn scrub(layout: &Layout, screen: &Screen) {
+    let bytes = own_file::read(&layout.hook_log()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let redacted = screen.redact(&text);
+    if redacted.count > 0 {
+        let file = private_file().truncate(true).open(layout.hook_log());
+        let _ = file.and_then(|mut file| file.write_all(redacted.text.as_bytes()));
+    }
 }
 
 fn halve(layout: &Layout) {

@@ -62,6 +62,16 @@ impl Layout {
         self.dir.join("index.lock")
     }
 
+    /// Held by the one process that has vectors made elsewhere, so that none is paid for twice.
+    pub fn embedding_lock(&self) -> PathBuf {
+        self.dir.join("embedding.lock")
+    }
+
+    /// Held by the one process that makes up for vectors while no server runs.
+    pub fn backfill_lock(&self) -> PathBuf {
+        self.dir.join("backfill.lock")
+    }
+
     /// Held by the server that answers the queue.
     pub fn queue_lock(&self) -> PathBuf {
         self.dir.join("queue.lock")
@@ -89,6 +99,16 @@ impl Layout {
 
     pub fn hook_log(&self) -> PathBuf {
         self.dir.join("hook.log")
+    }
+
+    /// What servers log of themselves, a file a day.
+    pub fn server_logs(&self) -> PathBuf {
+        self.dir.join("log")
+    }
+
+    /// What was changed in the project to set hosts up, for taking it back.
+    pub fn setup_record(&self) -> PathBuf {
+        self.dir.join("setup.json")
     }
 
     /// The project's settings, beside the store so that they may be committed while it is not.

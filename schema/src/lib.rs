@@ -2,10 +2,12 @@
 //! `capture`. Knows nothing of search, MCP or a command line.
 
 pub mod brief;
+pub mod bulk;
 pub mod capture;
 pub mod causes;
 pub mod daily_log;
 pub mod database;
+pub mod exchange;
 pub mod exclude;
 pub mod extract;
 pub mod forget;
@@ -13,6 +15,7 @@ pub mod forgotten;
 pub mod hook;
 pub mod hook_log;
 mod host_text;
+pub mod import;
 pub mod layout;
 pub mod lock;
 pub mod log_file;
@@ -24,7 +27,10 @@ pub mod private;
 pub mod project;
 pub mod queue;
 pub mod redaction;
+pub mod residue;
+pub mod revise;
 pub mod screen;
+pub mod scrub;
 pub mod settings;
 pub mod shown;
 pub mod spool;

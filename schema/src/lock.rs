@@ -7,6 +7,11 @@ use std::time::{Duration, Instant};
 
 use crate::own_file::private_file;
 
+/// How long to rest between two tries. A lock of a store is held for a fraction of a millisecond, so that a crowd that rested for longer
+/// would leave it unused; one that is held for longer is not worth the waking up.
+const FIRST_PAUSE: Duration = Duration::from_micros(100);
+const LONGEST_PAUSE: Duration = Duration::from_millis(1);
+
 /// Held until dropped; the operating system lets go of it when the process ends, however it ends.
 #[derive(Debug)]
 pub struct FileLock {
@@ -28,7 +33,7 @@ impl FileLock {
         let fault = |source| LockError::Io { path: path.to_owned(), source };
         let file = private_file().create(true).truncate(false).open(path).map_err(fault)?;
         let deadline = Instant::now() + patience;
-        let mut pause = Duration::from_micros(200);
+        let mut pause = FIRST_PAUSE;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { _file: file }),
@@ -39,7 +44,7 @@ impl FileLock {
                 return Err(LockError::Busy(path.to_owned()));
             }
             std::thread::sleep(pause);
-            pause = (pause * 2).min(Duration::from_millis(1));
+            pause = (pause + pause / 8).min(LONGEST_PAUSE);
         }
     }
 }

@@ -72,7 +72,8 @@ fn whole(path: &Path) -> Result<Vec<u8>, LogFileError> {
     }
 }
 
-fn append(path: &Path, length: usize, bytes: &[u8]) -> Result<(), LogFileError> {
+/// Appends to a file of that length, which it has again when not all of it can be written.
+pub fn append(path: &Path, length: usize, bytes: &[u8]) -> Result<(), LogFileError> {
     let fault = |source| LogFileError { doing: "append to", path: path.to_owned(), source };
     let mut file = private_file().append(true).create(true).open(path).map_err(fault)?;
     file.write_all(bytes).map_err(|error| {

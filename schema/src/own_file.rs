@@ -59,6 +59,11 @@ pub fn is_linked(error: &io::Error) -> bool {
     matches!(error.get_ref(), Some(cause) if cause.is::<Linked>())
 }
 
+/// Whether a file of others, which is only read, is a link.
+pub fn is_linked_file(path: &Path) -> bool {
+    is_link(path)
+}
+
 /// Also junctions of Windows.
 fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink())

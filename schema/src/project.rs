@@ -115,7 +115,7 @@ impl Request {
 
 /// The user's home directory as the environment tells it. Asking the user database as well would make the hooks client load
 /// the system's resolvers, for a case in which shells do not know the home directory either.
-pub(crate) fn home() -> Option<PathBuf> {
+pub fn home() -> Option<PathBuf> {
     let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
     std::env::var_os(variable).map(PathBuf::from).filter(|home| home.is_absolute())
 }

@@ -44,6 +44,11 @@ impl Screen {
         }
     }
 
+    /// A text without its secrets and otherwise as it is.
+    pub fn redact<'t>(&self, text: &'t str) -> Redacted<'t> {
+        self.redactor.redact(text)
+    }
+
     /// An object without private parts and secrets in its names and values, and how many secrets there were.
     pub fn clean_fields(&self, fields: Map<String, Value>) -> (Map<String, Value>, usize) {
         let mut count = 0;

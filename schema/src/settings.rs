@@ -1,10 +1,13 @@
 //! Settings: what people decide, from defaults, the user's file, the project's file and the environment, the later over the
-//! earlier. docs/settings.md is generated from the table in `settings/catalogue.rs`.
+//! earlier. docs/config.md is generated from the table in `settings/catalogue.rs`.
 //!
 //! Settings of what may be kept are promises: where they cannot be understood, nothing is captured until they can.
 
 mod catalogue;
+mod origins;
 mod value;
+
+pub use origins::{Explained, Origin, Setting, SettingsFile, explain};
 
 use std::fmt::Display;
 use std::fs;
@@ -19,13 +22,18 @@ use crate::own_file::refuse_links;
 use crate::project::home;
 use crate::screen::Screen;
 use catalogue::{KEYS, Key};
-use value::{number, switch, texts, weights, word};
+use origins::NO_HISTORY;
+pub use value::{bytes, days};
+use value::{number, switch, texts, unless_never, weights, word};
 
 /// Bytes of a settings file that are read; a longer one is refused.
 const FILE_LIMIT: u64 = 64 * 1024;
 
 /// Characters of a brief: fewer say nothing, and of more the host shows the beginning only.
 const BRIEF_SIZES: std::ops::RangeInclusive<usize> = 200..=9_000;
+
+/// Dimensions of vectors: fewer tell little apart, and no model makes more.
+const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=8_192;
 
 /// What is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +58,14 @@ pub struct Settings {
     pub embedding_model: Option<String>,
     /// What each leg of a search weighs.
     pub search_weights: Weights,
+    /// Where a service is that speaks like OpenAI, or like the provider that is named.
+    pub embedding_base_url: Option<String>,
+    /// Dimensions of vectors; `None` is what the model makes.
+    pub embedding_dimensions: Option<usize>,
+    /// The server clears what is older than so many days, once a day.
+    pub gc_older_than: Option<u32>,
+    /// The server clears the oldest until the logs have at most so many bytes, once a day.
+    pub gc_keep_bytes: Option<u64>,
 }
 
 /// What each leg of a search weighs, in any unit.
@@ -124,6 +140,10 @@ impl Default for Settings {
             embedding_provider: Provider::Auto,
             embedding_model: None,
             search_weights: Weights::MEASURED,
+            embedding_base_url: None,
+            embedding_dimensions: None,
+            gc_older_than: None,
+            gc_keep_bytes: None,
         }
     }
 }
@@ -163,13 +183,15 @@ fn combine(user: Option<&Path>, project: &Path, variable: impl Fn(&str) -> Optio
             layers.set(key, &Value::String(value.into()), &name);
         }
     }
-    let off = ["", "0", "false", "no", "off"];
-    let is_set =
-        |name: &str| variable(name).is_some_and(|value| !off.iter().any(|off| value.trim().eq_ignore_ascii_case(off)));
-    layers.settings.disabled = is_set("JIKIME_MEMORY_DISABLED");
-    // The host's own switch for people who want no record of their prompts.
-    layers.settings.capture &= !is_set("CLAUDE_CODE_SKIP_PROMPT_HISTORY");
+    layers.settings.disabled = is_set(&variable, "JIKIME_MEMORY_DISABLED");
+    layers.settings.capture &= !is_set(&variable, NO_HISTORY);
     layers.finish()
+}
+
+/// Whether a variable that is a switch is on.
+fn is_set(variable: &impl Fn(&str) -> Option<String>, name: &str) -> bool {
+    let off = ["", "0", "false", "no", "off"];
+    variable(name).is_some_and(|value| !off.iter().any(|off| value.trim().eq_ignore_ascii_case(off)))
 }
 
 /// Who wrote a file. A project comes from anywhere.
@@ -259,8 +281,14 @@ impl Settings {
                 let name = word(value)?;
                 self.embedding_provider = Provider::ALL.into_iter().find(|provider| provider.as_str() == name)?;
             }
+            "gc_older_than" => self.gc_older_than = unless_never(value, days)?,
+            "gc_keep_bytes" => self.gc_keep_bytes = unless_never(value, bytes)?,
             "search_weights" => self.search_weights = weights(value)?,
             "embedding_model" => self.embedding_model = Some(word(value).filter(|name| !name.is_empty())?.to_owned()),
+            "embedding_base_url" => {
+                self.embedding_base_url = Some(word(value).filter(|url| !url.is_empty())?.to_owned());
+            }
+            "embedding_dimensions" => self.embedding_dimensions = Some(number(value, DIMENSIONS)?),
             _ => unreachable!("every name of the catalogue is handled above"),
         }
         Some(())

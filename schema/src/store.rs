@@ -5,12 +5,15 @@
 
 mod claims;
 mod go_version;
+mod history;
 mod kind;
 mod rows;
 mod sessions;
 mod sync;
+mod tails;
 
 pub(crate) use claims::Claims;
+pub use history::{Recalls, Session};
 pub use rows::{Filter, Place, Row, Rows};
 pub use sync::SyncReport;
 
@@ -26,6 +29,7 @@ use crate::layout::Layout;
 use crate::lock::{FileLock, LockError};
 use crate::log_file::LogFileError;
 use crate::moment::Moment;
+use crate::residue;
 use crate::stamp::identity;
 use kind::{Contents, contents, newer_version_in_header};
 
@@ -208,6 +212,11 @@ impl Store {
         Ok(Self { layout, db, identity, access: Access::ReadOnly(reason), patience, notes: vec![note] })
     }
 
+    /// Writes `memory.db` anew without what was deleted from it; see [`residue::compact`].
+    pub fn compact(&self) -> Result<bool, StoreError> {
+        Ok(residue::compact(&self.db)?)
+    }
+
     /// Where the store lies.
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -239,6 +248,11 @@ impl Store {
             Access::Full => Ok(()),
             Access::ReadOnly(reason) => Err(StoreError::ReadOnly(reason.clone())),
         }
+    }
+
+    /// Copies the write-ahead log into the database, as far as nobody reads it.
+    pub fn tidy(&self) -> Result<(), StoreError> {
+        Ok(self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
     }
 
     /// Takes the lock that every change of a log needs.

@@ -11,6 +11,6 @@ pub use catalogue::{Definition, definitions};
 pub use catalogue::{MEMORY_FIRST, Tool};
 pub use input::{GetInput, LoadInput, LoadSource, ReindexInput, SaveInput, SearchInput, SearchSource, StatsInput};
 pub use output::{
-    AboutMemory, EmbeddingStats, GetOutput, Hit, HitSource, LoadOutput, LoadedFile, Mode, QueueServer, ReindexOutput,
-    SaveOutput, SearchOutput, StatsOutput, TypeCount,
+    AboutMemory, Confidence, EmbeddingStats, GetOutput, Hit, HitSource, LoadOutput, LoadedFile, Mode, QueueServer,
+    ReindexOutput, SaveOutput, SearchOutput, StatsOutput, TypeCount,
 };

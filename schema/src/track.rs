@@ -25,13 +25,14 @@ const LINE_LIMIT: usize = 1_024;
 /// How long a buffer stays after its session used it last.
 const UNUSED: Duration = Duration::from_secs(24 * 60 * 60);
 
-#[derive(Debug, Serialize, Deserialize)]
-struct Line {
-    at: String,
+/// A use as it stands in a buffer: of a file or of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    pub at: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    file: Option<String>,
+    pub file: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    command: Option<String>,
+    pub command: Option<String>,
 }
 
 /// What a buffer held: each file and each command once, in the order of their first use.
@@ -51,10 +52,7 @@ pub fn append(
     at: &Moment,
     screen: &Screen,
 ) -> Result<(), StoreError> {
-    let clean = |text: &str| {
-        let text = screen.clean(text).text;
-        text[..text.floor_char_boundary(LINE_LIMIT)].to_owned()
-    };
+    let clean = |text: &str| noted(text, screen);
     let (file, command) = match tool_use {
         Use::File(path) => (Some(clean(path)), None),
         Use::Command(line) => (None, Some(clean(line))),
@@ -66,6 +64,12 @@ pub fn append(
     json.push(b'\n');
     let mut buffer = private_file().append(true).create(true).open(&path).map_err(fault)?;
     lock(&buffer).and_then(|()| buffer.write_all(&json)).map_err(fault)
+}
+
+/// A file or a command as it is noted.
+pub(crate) fn noted(text: &str, screen: &Screen) -> String {
+    let text = screen.clean(text).text;
+    text[..text.floor_char_boundary(LINE_LIMIT)].to_owned()
 }
 
 /// Waits for those who note or take at the same time, which they do in microseconds, but not for one that hangs.
@@ -120,6 +124,41 @@ pub fn tidy(layout: &Layout) {
             let _ = fs::remove_file(item.path());
         }
     }
+}
+
+/// Rewrites every buffer by what `edit` makes of each of its uses; `None` takes one out. It is told whether the buffer is that of
+/// `session_id`.
+pub fn rewrite(
+    layout: &Layout,
+    session_id: Option<&str>,
+    edit: &dyn Fn(Line, bool) -> Option<Line>,
+) -> Result<(), StoreError> {
+    if link_on(&layout.track()).is_some() {
+        return Ok(());
+    }
+    let own = session_id.map(|session_id| layout.of_session(session_id, "jsonl"));
+    let Ok(listing) = fs::read_dir(layout.track()) else { return Ok(()) };
+    for path in listing.filter_map(|item| Some(item.ok()?.path())) {
+        if path.extension().is_none_or(|ending| ending != "jsonl") {
+            continue;
+        }
+        let fault = |source| StoreError::Io { doing: "rewrite", path: path.clone(), source };
+        let mut buffer = match private_file().read(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened.map_err(fault)?,
+        };
+        lock(&buffer).map_err(fault)?;
+        let before = whole(&mut buffer).map_err(fault)?;
+        let lines = before.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok());
+        let lines = lines.filter_map(|line| edit(line, Some(&path) == own.as_ref()));
+        let after: String =
+            lines.filter_map(|line| serde_json::to_string(&line).ok()).map(|line| line + "\n").collect();
+        if after != before {
+            let rewritten = buffer.set_len(0).and_then(|()| buffer.seek(SeekFrom::Start(0)));
+            rewritten.and_then(|_| buffer.write_all(after.as_bytes())).map_err(fault)?;
+        }
+    }
+    Ok(())
 }
 
 fn whole(buffer: &mut File) -> io::Result<String> {

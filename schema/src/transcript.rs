@@ -3,8 +3,8 @@
 //! The host calls the format internal and changes it at will. So a line that is not understood says nothing, and no
 //! line, however long, is held in memory beyond [`LINE_LIMIT`].
 
-mod line;
-mod lines;
+pub(crate) mod line;
+pub(crate) mod lines;
 
 use std::io;
 use std::path::Path;

@@ -40,6 +40,10 @@ impl Changes {
         let _ = self.0.send(Arc::new(change));
     }
 
+    pub(crate) fn is_followed(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+
     pub(crate) fn follow(&self) -> Following {
         Following(self.0.subscribe())
     }

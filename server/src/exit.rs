@@ -6,7 +6,7 @@ use schema::project::ProjectError;
 use tools::error::ToolError;
 
 /// Status for what the caller can mend.
-const USER: u8 = 1;
+pub(crate) const USER: u8 = 1;
 
 /// Status for a fault of ours, as in BSD's sysexits.
 const INTERNAL: u8 = 70;

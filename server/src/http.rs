@@ -1,6 +1,8 @@
 //! Streamable HTTP, only when it is asked for: the same server as on standard input, for those who have the token.
 
+mod body;
 mod connection;
+mod sessions;
 mod token;
 
 use std::io;
@@ -11,7 +13,6 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
-use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -19,6 +20,7 @@ use tools::error::ToolError;
 
 use crate::mcp::Memory;
 use connection::Limited;
+use sessions::Sessions;
 pub(crate) use token::Token;
 
 /// Where the protocol is spoken.
@@ -92,9 +94,11 @@ pub(crate) async fn serve(
         .enforce_origin_validation()
         .with_max_request_body_bytes(BODY)
         .with_cancellation_token(stop.clone());
-    let service = StreamableHttpService::new(move || Ok(memory()), LocalSessionManager::default().into(), config);
-    let router =
-        Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(access.token.clone(), admit));
+    let service = StreamableHttpService::new(move || Ok(memory()), Sessions::new().into(), config);
+    let router = Router::new()
+        .route_service(PATH, service)
+        .layer(middleware::from_fn(body::answered))
+        .layer(middleware::from_fn_with_state(access.token.clone(), admit));
     axum::serve(Limited::new(listener), router).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 

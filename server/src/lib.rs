@@ -3,13 +3,23 @@
 
 mod changes;
 mod cli;
+mod desk;
+mod doctor;
 mod exit;
+mod guard;
 mod http;
 mod input;
+mod log;
 mod mcp;
+mod message;
+mod network;
 mod queue;
+mod readers;
 mod serve;
+mod setup;
+mod stdio;
 mod watcher;
 mod worker;
 
 pub use cli::main;
+pub use network::Http;

@@ -1,4 +1,4 @@
-//! The MCP side: tools, prompts and resources as hosts see them, and each call handed to the worker. Keeps no state between requests
+//! The MCP side: tools, prompts and resources as hosts see them, and each call handed in at the desk. Keeps no state between requests
 //! but what a host of an earlier protocol subscribed to.
 
 mod notices;
@@ -7,26 +7,29 @@ mod resources;
 mod text;
 
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
 
 use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
-    ContentBlock, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse, Reference,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as McpTool, ToolAnnotations,
-    UnsubscribeRequestParams,
+    ContentBlock, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse,
+    Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as McpTool,
+    ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use schema::tool::{Definition, MEMORY_FIRST, Tool, definitions};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 use tools::engine::Progress;
 use tools::error::ToolError;
 
 use crate::changes::Changes;
+use crate::desk::Desk;
+use crate::message;
 use crate::worker::{Answer, Call, Found, Question, Work};
 use notices::Subscriptions;
 use resources::Uri;
@@ -34,10 +37,13 @@ use resources::Uri;
 /// Characters up to which a host should show a long answer itself, rather than lay it aside in a file.
 const LONG_ANSWER: u32 = 200_000;
 
+/// The list of tools. Their schemas are made once, and looked at with every call.
+static TOOLS: LazyLock<Vec<McpTool>> = LazyLock::new(|| definitions().map(listed).to_vec());
+
 /// The server as one host sees it.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    work: mpsc::Sender<Work>,
+    desk: Desk,
     changes: Changes,
     /// Whether the connection or the server ends, so that nobody goes on listening.
     ending: watch::Receiver<bool>,
@@ -45,8 +51,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(work: mpsc::Sender<Work>, changes: Changes, ending: watch::Receiver<bool>) -> Self {
-        Self { work, changes, ending, subscriptions: Subscriptions::default() }
+    pub(crate) fn new(desk: Desk, changes: Changes, ending: watch::Receiver<bool>) -> Self {
+        Self { desk, changes, ending, subscriptions: Subscriptions::default() }
     }
 
     async fn call(
@@ -60,14 +66,19 @@ impl Memory {
         let (progress, steps) = watch::channel(None);
         let token = context.meta.get_progress_token();
         let answered = async {
-            self.work.send(Work::Call { call, progress, reply }).await.map_err(|_| is_ending())?;
-            if let Some(token) = token {
-                tokio::select! {
-                    () = tell(steps, token, &context.peer) => {}
-                    // From then on nobody may be there to take a step.
-                    () = self.ended() => {}
+            let sent = self.desk.send(Work::Call { call, progress, reply });
+            // What has to wait for its turn tells how far that is.
+            let told = async {
+                if let Some(token) = token {
+                    tokio::select! {
+                        () = tell(steps, token, &context.peer) => {}
+                        // From then on nobody may be there to take a step.
+                        () = self.ended() => {}
+                    }
                 }
-            }
+            };
+            let (sent, ()) = tokio::join!(sent, told);
+            sent.map_err(|_| is_ending())?;
             answer.await.map_err(|_| is_ending())?
         };
         self.unless_cancelled(context, answered).await
@@ -93,7 +104,7 @@ impl Memory {
 
     async fn ask(&self, question: Question) -> Result<Found, ToolError> {
         let (reply, found) = oneshot::channel();
-        self.work.send(Work::Question { question, reply }).await.map_err(|_| is_ending())?;
+        self.desk.send(Work::Question { question, reply }).await.map_err(|_| is_ending())?;
         found.await.map_err(|_| is_ending())?
     }
 }
@@ -118,11 +129,11 @@ impl ServerHandler for Memory {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(definitions().map(listed).to_vec()))
+        Ok(ListToolsResult::with_all_items(TOOLS.clone()))
     }
 
     fn get_tool(&self, name: &str) -> Option<McpTool> {
-        definitions().into_iter().find(|definition| definition.tool.name() == name).map(listed)
+        TOOLS.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -135,7 +146,10 @@ impl ServerHandler for Memory {
             let message = format!("unknown tool {:?}: known tools are {known}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
-        Ok(result(tool, self.call(tool, request, &context).await).into())
+        let started = Instant::now();
+        let outcome = self.call(tool, request, &context).await;
+        tracing::debug!("{} took {} ms: {}", tool.name(), started.elapsed().as_millis(), text::for_log(&outcome));
+        Ok(result(tool, outcome).into())
     }
 
     async fn list_prompts(
@@ -205,6 +219,15 @@ impl ServerHandler for Memory {
         values.truncate(CompletionInfo::MAX_VALUES);
         let info = CompletionInfo::with_pagination(values, None, has_more);
         Ok(CompleteResult::new(info.map_err(|error| ErrorData::internal_error(error, None))?))
+    }
+
+    /// What the library could not read as a request that it knows.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(message::unknown(&request, context.protocol_version().as_ref()))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
@@ -288,7 +311,9 @@ fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
                 ToolError::Unavailable(text) => format!("{} cannot be done now: {text}", tool.name()),
                 ToolError::Interrupted => format!("{}: {error}", tool.name()),
                 ToolError::Damaged(text) | ToolError::Internal(text) => {
-                    tracing::error!("{}: {text}", tool.name());
+                    tracing::error!("{} failed", tool.name());
+                    // It may quote what was asked.
+                    tracing::trace!("{text}");
                     format!("{} failed: {text}", tool.name())
                 }
             };

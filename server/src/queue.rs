@@ -14,11 +14,13 @@ use schema::layout::Layout;
 use schema::lock::FileLock;
 use schema::queue::{LINE_LIMIT, Places, Reply, Request};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::mpsc::Sender;
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::changes::Changes;
+use crate::desk::Desk;
+use crate::watcher::Glance;
 use crate::worker::Work;
 use platform::Listener;
 
@@ -42,13 +44,21 @@ pub(crate) struct Standing {
     pub(crate) can_keep: watch::Receiver<bool>,
     /// Whether this server answers the queue.
     pub(crate) is_answering: Arc<AtomicBool>,
+    /// Whether it has the post, and so also indexes what changes in the store.
+    pub(crate) is_owner: Arc<AtomicBool>,
 }
 
 /// Answers the queue of a store whenever no other server does, until it is told to stop. Then nobody is let in any more, and
 /// what was asked before is answered.
-pub(crate) async fn serve(layout: Layout, work: Sender<Work>, standing: Standing, mut stop: watch::Receiver<bool>) {
+pub(crate) async fn serve(
+    layout: Layout,
+    desk: Desk,
+    changes: Changes,
+    standing: Standing,
+    mut stop: watch::Receiver<bool>,
+) {
     let mut open = JoinSet::new();
-    let mut post = Post { layout, work, standing, stop: stop.clone(), open: &mut open };
+    let mut post = Post { layout, desk, changes, standing, stop: stop.clone(), open: &mut open };
     tokio::select! {
         // Whoever has connected is let in before the end is looked at.
         biased;
@@ -67,7 +77,8 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 
 struct Post<'o> {
     layout: Layout,
-    work: Sender<Work>,
+    desk: Desk,
+    changes: Changes,
     standing: Standing,
     stop: watch::Receiver<bool>,
     /// Connections. They outlive the socket.
@@ -78,25 +89,50 @@ impl Post<'_> {
     /// Takes the post whenever it is free and the engine can do what is asked. Ends with the engine.
     async fn hold(&mut self) {
         let mut pause = FIRST_TRY;
-        let mut told = None;
+        let mut glance = None;
         let mut can_keep = self.standing.can_keep.clone();
         // A server that can only read leaves the post to one that can keep what is sent.
         while can_keep.wait_for(|can_keep| *can_keep).await.is_ok() {
             if let Ok(lock) = FileLock::acquire(&self.layout.queue_lock(), Duration::ZERO) {
-                let ended = tokio::select! {
-                    ended = self.listen() => ended,
-                    _ = can_keep.wait_for(|can_keep| !*can_keep) => Ok(()),
-                };
-                drop(lock);
-                let fault = ended.err().map(|error| format!("{error:#}"));
-                if let Some(fault) = fault.as_ref().filter(|fault| told.as_ref() != Some(*fault)) {
-                    tracing::warn!("cannot answer the queue: {fault}");
+                let owner = Told::new(&self.standing.is_owner);
+                tracing::info!("this server answers hooks and indexes what changes");
+                glance = None;
+                let _ = self.desk.send(Work::TakeOver).await;
+                tokio::select! {
+                    () = self.keep_listening() => {}
+                    _ = can_keep.wait_for(|can_keep| !*can_keep) => {}
                 }
-                told = fault;
+                drop((owner, lock));
                 pause = RETRY;
+            } else if self.changes.is_followed() {
+                glance = self.glance(glance).await;
             }
             sleep(pause).await;
             pause = (pause * 2).min(RETRY);
+        }
+    }
+
+    /// Tells what changed while another server has the post, and with it the watching.
+    async fn glance(&self, last: Option<Glance>) -> Option<Glance> {
+        let (layout, changes) = (self.layout.clone(), self.changes.clone());
+        let look = move || {
+            let mut glance = last.unwrap_or_else(|| Glance::new(layout));
+            glance.look().into_iter().for_each(|change| changes.tell(change));
+            glance
+        };
+        tokio::task::spawn_blocking(look).await.ok()
+    }
+
+    /// Listens, and again after a fault. The post is kept meanwhile: what keeps this server from the queue would keep others as well.
+    async fn keep_listening(&mut self) {
+        let mut told = None;
+        loop {
+            let fault = self.listen().await.err().map(|error| format!("{error:#}"));
+            if let Some(fault) = fault.as_ref().filter(|fault| told.as_ref() != Some(*fault)) {
+                tracing::warn!("cannot answer the queue: {fault}");
+            }
+            told = fault;
+            sleep(RETRY).await;
         }
     }
 
@@ -104,7 +140,7 @@ impl Post<'_> {
     async fn listen(&mut self) -> anyhow::Result<()> {
         let address = Places::from_environment().to_listen(&self.layout)?;
         let mut listener = Listener::bind(&address)?;
-        let _answering = Answering::new(&self.standing.is_answering);
+        let _answering = Told::new(&self.standing.is_answering);
         tracing::debug!("answering the queue at {}", address.0.display());
         let free = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
@@ -116,10 +152,10 @@ impl Post<'_> {
                 Err(_) => return Ok(()),
             };
             while self.open.try_join_next().is_some() {}
-            let (work, stop) = (self.work.clone(), self.stop.clone());
+            let (desk, stop) = (self.desk.clone(), self.stop.clone());
             self.open.spawn(async move {
                 if let Some(stream) = stream
-                    && let Err(error) = answer(stream, &work, stop).await
+                    && let Err(error) = answer(stream, &desk, stop).await
                 {
                     tracing::debug!("a connection of the queue ended: {error}");
                 }
@@ -129,17 +165,17 @@ impl Post<'_> {
     }
 }
 
-/// Tells that this server answers, for as long as it lives.
-struct Answering(Arc<AtomicBool>);
+/// Tells something of this server for as long as it lives.
+struct Told(Arc<AtomicBool>);
 
-impl Answering {
+impl Told {
     fn new(flag: &Arc<AtomicBool>) -> Self {
         flag.store(true, Ordering::Relaxed);
         Self(Arc::clone(flag))
     }
 }
 
-impl Drop for Answering {
+impl Drop for Told {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
@@ -148,7 +184,7 @@ impl Drop for Answering {
 /// Answers the requests of one connection, each before the next.
 async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    work: &Sender<Work>,
+    desk: &Desk,
     mut stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
@@ -169,7 +205,7 @@ async fn answer(
         let is_whole = line.last() == Some(&b'\n');
         let reply = match Request::parse(&line) {
             _ if !is_whole => Reply::Refused(format!("no line of at most {LINE_LIMIT} bytes")),
-            Ok(request) => reply(request, work).await,
+            Ok(request) => reply(request, desk).await,
             Err(why) => Reply::Refused(why),
         };
         timeout(SILENCE, stream.write_all(reply.to_line().as_bytes())).await??;
@@ -179,10 +215,10 @@ async fn answer(
     }
 }
 
-async fn reply(request: Request, work: &Sender<Work>) -> Reply {
+async fn reply(request: Request, desk: &Desk) -> Reply {
     let (done, outcome) = oneshot::channel();
     let ending = || Reply::Refused("the server is ending".to_owned());
-    if work.send(Work::Event { request, reply: done }).await.is_err() {
+    if desk.send(Work::Event { request, reply: done }).await.is_err() {
         return ending();
     }
     outcome.await.unwrap_or_else(|_| ending())

@@ -8,18 +8,20 @@ use anyhow::Context as _;
 use rmcp::ServiceExt as _;
 use rmcp::transport::io::stdio_pipes;
 use schema::layout::Layout;
-use tokio::sync::mpsc::Sender;
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
+use crate::desk::Desk;
 use crate::exit;
 use crate::http::{self, Access};
 use crate::input::Input;
+use crate::log;
 use crate::mcp::Memory;
 use crate::queue;
-use crate::worker::{self, Work, Worker};
+use crate::stdio::Stdio;
+use crate::worker::{self, Worker};
 
 /// How long it may take to finish what was asked before a signal came: hosts kill half a second after it.
 const FINISH_AFTER_SIGNAL: Duration = Duration::from_millis(250);
@@ -39,19 +41,21 @@ pub(crate) enum Transport {
 
 /// Serves the project's memory until standard input ends or a signal comes.
 pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()> {
+    let layout = Layout::new(project);
+    log::into_files(&layout);
+    tracing::info!("version {} begins as process {}", env!("CARGO_PKG_VERSION"), std::process::id());
     let session_id = std::env::var(SESSION).ok().filter(|id| !id.is_empty());
     let changes = Changes::new();
     let (end, ending) = watch::channel(false);
-    let Worker { work, thread, standing } =
+    let Worker { desk, threads, standing } =
         worker::start(project.to_owned(), session_id, changes.clone(), ending).context("cannot start the engine")?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
-    let layout = Layout::new(project);
     let (deadline, talked) = runtime.block_on(async {
         let (stop, stopped) = watch::channel(false);
-        let queue = tokio::spawn(queue::serve(layout, work.clone(), standing, stopped));
+        let queue = tokio::spawn(queue::serve(layout, desk.clone(), changes.clone(), standing, stopped));
         let signalled = CancellationToken::new();
-        let host = Host { work, changes, end: end.clone() };
+        let host = Host { desk, changes, end: end.clone() };
         let mut talk = pin!(host.talk(transport, signalled.clone()));
         let (deadline, talked) = tokio::select! {
             // First, so that a signal is listened for before the first request is answered.
@@ -73,15 +77,16 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
     });
     // Reading standard input may block a thread for good; the process does not wait for it.
     runtime.shutdown_background();
-    while !thread.is_finished() && Instant::now() < deadline {
+    while !threads.are_finished() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(2));
     }
+    tracing::info!("process {} ends", std::process::id());
     talked
 }
 
 /// What it takes to answer hosts.
 struct Host {
-    work: Sender<Work>,
+    desk: Desk,
     changes: Changes,
     end: watch::Sender<bool>,
 }
@@ -98,14 +103,15 @@ impl Host {
     /// Answers the host until its side of the connection ends, which is told as the end of the server, or a signal comes.
     async fn over_stdio(self, signalled: CancellationToken) {
         let (input, output) = stdio_pipes();
-        let memory = Memory::new(self.work, self.changes, self.end.subscribe());
-        match memory.serve_with_ct((Input::new(input, self.end), output), signalled).await {
+        let memory = Memory::new(self.desk, self.changes, self.end.subscribe());
+        match memory.serve_with_ct(Stdio::new(Input::new(input, self.end), output), signalled).await {
             Ok(service) => {
                 let ended = service.waiting().await;
                 tracing::debug!("the host ended: {ended:?}");
             }
             // A host that goes away before it says anything is no fault of anybody.
-            Err(error) => tracing::debug!("the host ended before the first request: {error}"),
+            // What it said instead of one may be a memory.
+            Err(_) => tracing::debug!("the host ended before the first request"),
         }
     }
 
@@ -113,7 +119,7 @@ impl Host {
     async fn over_http(self, access: &Access, signalled: CancellationToken) -> anyhow::Result<()> {
         let listener = http::bind(access).await?;
         exit::tell(&format!("serving {}", http::url(&listener)?));
-        let memory = move || Memory::new(self.work.clone(), self.changes.clone(), self.end.subscribe());
+        let memory = move || Memory::new(self.desk.clone(), self.changes.clone(), self.end.subscribe());
         Ok(http::serve(listener, access, memory, signalled).await?)
     }
 }

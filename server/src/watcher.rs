@@ -3,57 +3,82 @@
 //!
 //! Directories are watched, not files: editors save by replacing a file, which a watch on the file would not survive.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::time::Duration;
+mod gathering;
+mod glance;
 
-use notify_debouncer_full::notify::{self, RecommendedWatcher, RecursiveMode};
-use notify_debouncer_full::{DebounceEventResult, Debouncer, RecommendedCache, new_debouncer};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
 use schema::daily_log::LogKind;
 use schema::layout::Layout;
 use tokio::sync::mpsc::WeakSender;
 
 use crate::changes::{Change, Changes};
 use crate::worker::Work;
-
-/// How long a file has to be quiet before it is read.
-const QUIET: Duration = Duration::from_millis(500);
+use gathering::Gathering;
+pub(crate) use glance::Glance;
 
 /// Watches until it is dropped.
 pub(crate) struct Watcher {
-    _debouncer: Debouncer<RecommendedWatcher, RecommendedCache>,
+    _watcher: RecommendedWatcher,
+    gathering: Arc<Gathering>,
 }
 
 impl Watcher {
     pub(crate) fn start(layout: &Layout, work: WeakSender<Work>, changes: Changes) -> notify::Result<Self> {
+        let gathering = Arc::new(Gathering::default());
         let spool = layout.spool();
-        let mut store = Watched { logs: logs(layout), layout: layout.clone() };
-        let handler = move |result: DebounceEventResult| {
-            let news: Option<Vec<&Path>> = match &result {
-                Ok(events) => {
-                    // Who looks into the store, as we do, changes nothing.
-                    let changes = events.iter().filter(|event| !event.kind.is_access());
-                    let paths = changes.flat_map(|event| &event.paths);
-                    Some(paths.map(AsRef::as_ref).filter(|path| is_news(path, &spool)).collect())
-                }
-                // An overflow of the queue, for example: look at everything.
-                Err(_) => None,
-            };
-            if news.as_ref().is_some_and(Vec::is_empty) {
-                return;
-            }
-            let change = store.change(news.as_deref());
-            if let Some(work) = work.upgrade() {
+        let heard = Arc::clone(&gathering);
+        let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| match news(event, &spool) {
+            Some(paths) if paths.is_empty() => {}
+            news => heard.add(news),
+        })?;
+        watcher.watch(layout.dir(), RecursiveMode::Recursive)?;
+        let store = Watched { logs: logs(layout), layout: layout.clone() };
+        let teller = Teller { gathering: Arc::clone(&gathering), store, work, changes };
+        thread::Builder::new().name("changes".to_owned()).spawn(move || teller.run())?;
+        Ok(Self { _watcher: watcher, gathering })
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.gathering.end();
+    }
+}
+
+/// The paths of an event that concern us, or `None` when anything may have changed.
+fn news(event: notify::Result<Event>, spool: &Path) -> Option<Vec<PathBuf>> {
+    // An overflow of the system's queue, for example: look at everything.
+    let event = event.ok().filter(|event| !event.need_rescan())?;
+    // Who looks into the store, as we do, changes nothing.
+    let paths = if event.kind.is_access() { Vec::new() } else { event.paths };
+    Some(paths.into_iter().filter(|path| is_news(path, spool)).collect())
+}
+
+/// Tells what was gathered.
+struct Teller {
+    gathering: Arc<Gathering>,
+    store: Watched,
+    work: WeakSender<Work>,
+    changes: Changes,
+}
+
+impl Teller {
+    fn run(mut self) {
+        while let Some(paths) = self.gathering.take() {
+            let change = self.store.change(paths.as_ref());
+            if let Some(work) = self.work.upgrade() {
                 // A full inbox means that a refresh or a call that refreshes is near anyway.
                 let _ = work.try_send(Work::FilesChanged);
             }
             if !matches!(&change, Change::Files { changed, .. } if changed.is_empty()) {
-                changes.tell(change);
+                self.changes.tell(change);
             }
-        };
-        let mut debouncer = new_debouncer(QUIET, None, handler)?;
-        debouncer.watch(layout.dir(), RecursiveMode::Recursive)?;
-        Ok(Self { _debouncer: debouncer })
+        }
     }
 }
 
@@ -70,7 +95,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn change(&mut self, paths: Option<&[&Path]>) -> Change {
+    fn change(&mut self, paths: Option<&BTreeSet<PathBuf>>) -> Change {
         let logs = logs(&self.layout);
         let logs_differ = logs != self.logs;
         self.logs = logs;

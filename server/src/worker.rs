@@ -1,34 +1,45 @@
-//! The one thread that owns the engine. Calls come through a bounded channel and are done one after the other, so that
-//! nothing that serves a host ever waits for SQLite.
+//! The one thread that writes: it owns the engine that indexes, saves and keeps. Work comes through a bounded channel and is done one
+//! after the other, so that nothing that serves a host ever waits for SQLite. What only reads is answered by the readers beside it.
 
 mod call;
+mod embedding;
 mod question;
 
 pub(crate) use call::{Answer, Call};
 pub(crate) use question::{Found, Question};
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use chrono::NaiveDate;
+use schema::moment::Moment;
 use schema::queue::{Reply, Request};
 use schema::tool::{QueueServer, StatsOutput};
 use tokio::sync::{mpsc, oneshot, watch};
-use tools::engine::{Engine, Progress};
+use tools::embed::remote::Network;
+use tools::engine::{Common, Engine, Progress};
 use tools::error::ToolError;
 
 use crate::changes::Changes;
+use crate::desk::Desk;
+use crate::guard::{guarded, is_fault};
+use crate::network::Http;
 use crate::queue::Standing;
+use crate::readers::{Alive, Readers, Surroundings};
 use crate::watcher::Watcher;
+use embedding::{Errands, Returned};
 
 /// Calls that may wait; a host that sends more has to wait itself.
 const QUEUE: usize = 64;
 
 /// A turn that takes longer is worth a warning.
-const SLOW: Duration = Duration::from_millis(500);
+pub(crate) const SLOW: Duration = Duration::from_millis(500);
+
+/// How long indexing goes on at least before it gives way to what was asked meanwhile.
+const TURN: Duration = Duration::from_millis(50);
 
 /// What the worker is asked to do.
 pub(crate) enum Work {
@@ -41,14 +52,62 @@ pub(crate) enum Work {
     Event { request: Request, reply: oneshot::Sender<Reply> },
     /// Files of the store changed.
     FilesChanged,
+    /// Somebody who was sent out for vectors is back.
+    Returned(Returned),
+    /// This server is the one of its store that watches files and indexes what changes.
+    TakeOver,
 }
 
-/// The worker's handle: where work is sent, and the thread to wait for.
+/// What readers can do.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Readiness {
+    pub(crate) reading: Reading,
+    /// Whether what changed while no server ran is still being indexed, and how far that is.
+    pub(crate) is_catching_up: bool,
+    pub(crate) step: Option<Progress>,
+}
+
+impl Readiness {
+    /// Notes how far indexing has come, if anybody may wait for it.
+    fn note(&mut self, step: Progress) -> bool {
+        if self.is_catching_up {
+            self.step = Some(step);
+        }
+        self.is_catching_up
+    }
+}
+
+/// Who can answer what only reads.
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Reading {
+    /// Nobody; the store is being opened.
+    #[default]
+    NotYet,
+    /// Whoever opens an engine with this.
+    Beside(Arc<Common>),
+    /// Only the worker: what is read is in its memory, cannot be opened, or has to be looked through before every answer.
+    ByWorker,
+}
+
+/// The worker's handle: where work is handed in, and the threads to wait for.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    pub(crate) work: mpsc::Sender<Work>,
-    pub(crate) thread: JoinHandle<()>,
+    pub(crate) desk: Desk,
+    pub(crate) threads: Threads,
     pub(crate) standing: Standing,
+}
+
+/// The threads of the worker and the readers.
+#[derive(Debug)]
+pub(crate) struct Threads {
+    worker: JoinHandle<()>,
+    readers: Alive,
+}
+
+impl Threads {
+    pub(crate) fn are_finished(&self) -> bool {
+        self.worker.is_finished() && !self.readers.is_any()
+    }
 }
 
 /// Starts the worker. It opens the store by itself, so that a host is answered before that is done.
@@ -63,28 +122,66 @@ pub(crate) fn start(
     let for_watcher = work.downgrade();
     let (can_keep, told) = watch::channel(false);
     let is_answering = Arc::new(AtomicBool::new(false));
-    let standing = Standing { can_keep: told, is_answering: Arc::clone(&is_answering) };
-    let thread = thread::Builder::new().name("engine".to_owned()).spawn(move || {
-        let mut bench = Bench { project, session_id, for_watcher, changes, ending, can_keep, is_answering, open: None };
+    let is_owner = Arc::new(AtomicBool::new(false));
+    let standing =
+        Standing { can_keep: told, is_answering: Arc::clone(&is_answering), is_owner: Arc::clone(&is_owner) };
+    let (tell_readiness, readiness) = watch::channel(Readiness::default());
+    let readers = Readers::new(Surroundings {
+        worker: work.downgrade(),
+        readiness: readiness.clone(),
+        ending: ending.clone(),
+        is_answering: Arc::clone(&is_answering),
+    });
+    let alive = readers.alive();
+    let worker = thread::Builder::new().name("engine".to_owned()).spawn(move || {
+        let readiness = tell_readiness;
+        let errands = Errands::new(for_watcher.clone());
+        let network = Arc::new(Http::default());
+        let mut bench = Bench {
+            project,
+            session_id,
+            network,
+            for_watcher,
+            errands,
+            changes,
+            ending,
+            can_keep,
+            is_answering,
+            is_owner,
+            readiness,
+            must_refresh: false,
+            open: None,
+            cleared: None,
+        };
         bench.run(inbox);
     })?;
-    Ok(Worker { work, thread, standing })
+    Ok(Worker { desk: Desk::new(work, readers, readiness), threads: Threads { worker, readers: alive }, standing })
 }
 
 struct Bench {
     project: PathBuf,
     session_id: Option<String>,
+    network: Arc<dyn Network>,
     for_watcher: mpsc::WeakSender<Work>,
+    errands: Errands,
     changes: Changes,
     ending: watch::Receiver<bool>,
     can_keep: watch::Sender<bool>,
     is_answering: Arc<AtomicBool>,
+    /// Whether this server indexes what changes.
+    is_owner: Arc<AtomicBool>,
+    readiness: watch::Sender<Readiness>,
+    /// Whether files may have changed that are not indexed yet.
+    must_refresh: bool,
     open: Option<Open>,
+    /// The day on which it was looked for what is to be cleared.
+    cleared: Option<NaiveDate>,
 }
 
 struct Open {
     engine: Engine,
-    /// Tells of changed files for as long as it lives; without one every call looks for changes itself.
+    /// Tells of changed files for as long as it lives. Another server watches when this is not the one that does; when this one should
+    /// and cannot, every call looks for changes itself.
     watcher: Option<Watcher>,
 }
 
@@ -99,17 +196,26 @@ impl Bench {
             let work = match inbox.try_recv() {
                 Ok(work) => work,
                 Err(mpsc::error::TryRecvError::Disconnected) => break,
+                Err(mpsc::error::TryRecvError::Empty) if self.must_refresh && !*self.ending.borrow() => {
+                    self.refresh(&inbox);
+                    continue;
+                }
                 Err(mpsc::error::TryRecvError::Empty) if may_embed && !*self.ending.borrow() => {
                     may_embed = self.embed();
                     continue;
                 }
+                Err(mpsc::error::TryRecvError::Empty) if self.clear_daily() => continue,
                 Err(mpsc::error::TryRecvError::Empty) => match inbox.blocking_recv() {
                     Some(work) => work,
                     None => break,
                 },
             };
-            // After events it waits until the files have been quiet, so that no hook waits for a vector of the event before it.
-            may_embed |= !matches!(work, Work::Event { .. });
+            // After what is kept it waits until the files have been quiet, so that nobody waits for a vector of what came before.
+            may_embed |= match &work {
+                Work::Event { .. } | Work::Call { call: Call::Save(_), .. } => false,
+                Work::FilesChanged | Work::TakeOver => true,
+                Work::Call { .. } | Work::Question { .. } | Work::Returned(_) => true,
+            };
             let started = Instant::now();
             match work {
                 Work::Call { reply, .. } if reply.is_closed() => {}
@@ -128,11 +234,9 @@ impl Bench {
                     let outcome = self.guarded(|bench| bench.event(&request));
                     let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
                 }
-                Work::FilesChanged => {
-                    if let Err(error) = self.guarded(Self::refresh) {
-                        tracing::warn!("cannot index what changed: {error}");
-                    }
-                }
+                Work::Returned(returned) => self.take_back(returned),
+                Work::FilesChanged => self.must_refresh = true,
+                Work::TakeOver => self.take_over(),
             }
             if started.elapsed() > SLOW {
                 tracing::warn!("a turn took {} ms", started.elapsed().as_millis());
@@ -140,20 +244,60 @@ impl Bench {
         }
     }
 
-    /// Gives vectors to some of what waits for them; whether more does.
-    fn embed(&mut self) -> bool {
-        match self.guarded(|bench| bench.engine()?.engine.embed_some()) {
-            Ok(worked) => worked.is_more,
-            Err(error) => {
-                tracing::warn!("cannot embed: {error}");
-                false
+    fn take_over(&mut self) {
+        // What changed while nobody watched was told to nobody.
+        self.must_refresh = true;
+        if let Some(Open { engine, watcher: watcher @ None }) = &mut self.open {
+            *watcher = watch(engine, self.for_watcher.clone(), self.changes.clone());
+            if watcher.is_none() {
+                self.readiness.send_modify(|now| now.reading = Reading::ByWorker);
             }
         }
     }
 
-    fn refresh(&mut self) -> Result<(), ToolError> {
-        let ending = self.ending.clone();
-        self.engine()?.engine.refresh_while(&|| !*ending.borrow()).map(drop)
+    /// Indexes what changed, a file after the other, and gives way to what is asked meanwhile.
+    fn refresh(&mut self, inbox: &mpsc::Receiver<Work>) {
+        let (started, ending) = (Instant::now(), self.ending.clone());
+        let may_go_on = || !*ending.borrow() && (inbox.is_empty() || started.elapsed() < TURN);
+        let outcome = self.guarded(|bench| {
+            let readiness = bench.readiness.clone();
+            let mut progress = |step| {
+                readiness.send_if_modified(|now| now.note(step));
+            };
+            let open = bench.engine()?;
+            open.engine.refresh_telling(&mut progress, &may_go_on)?;
+            open.engine.tidy()
+        });
+        // After a fault it waits for the next change, as what is wrong may be there to stay.
+        self.must_refresh = matches!(outcome, Err(ToolError::Interrupted));
+        match outcome {
+            Err(ToolError::Interrupted) => return,
+            Err(error) => tracing::warn!("cannot index what changed: {error}"),
+            Ok(()) => {}
+        }
+        self.readiness.send_modify(|now| (now.is_catching_up, now.step) = (false, None));
+        let is_writable = self.open.as_ref().is_some_and(|open| open.engine.is_writable());
+        self.can_keep.send_if_modified(|can_keep| std::mem::replace(can_keep, is_writable) != is_writable);
+    }
+
+    /// Clears up as the settings say, when nothing else is asked for; whether there was anything to do.
+    fn clear_daily(&mut self) -> bool {
+        let now = Moment::now();
+        let today = Some(now.date());
+        let may = self.is_owner.load(Ordering::Relaxed) && self.open.is_some() && !*self.ending.borrow();
+        if self.cleared == today || !may {
+            return false;
+        }
+        self.cleared = today;
+        let outcome = self.guarded(|bench| {
+            let engine = &mut bench.engine()?.engine;
+            engine.finish_forgetting()?;
+            engine.clear_daily(&now)
+        });
+        if let Err(error) = outcome {
+            tracing::warn!("cannot clear up: {error}");
+        }
+        true
     }
 
     fn call(
@@ -168,10 +312,10 @@ impl Bench {
         }
         let ending = self.ending.clone();
         let may_go_on = || !*ending.borrow() && !reply.is_closed();
-        let open = self.engine()?;
-        if open.watcher.is_none() {
-            open.engine.refresh_while(&may_go_on)?;
+        if !matches!(call, Call::Save(_) | Call::Reindex(_)) {
+            self.look_for_changes(&may_go_on)?;
         }
+        let open = self.engine()?;
         let mut answer = call.run(&mut open.engine, progress, &may_go_on)?;
         if let Answer::Stats(output) = &mut answer {
             self.complete(output);
@@ -179,7 +323,21 @@ impl Bench {
         Ok(answer)
     }
 
+    /// Indexes what changed before something is read, unless somebody else has done so or is told of changes.
+    fn look_for_changes(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<(), ToolError> {
+        let is_owner = self.is_owner.load(Ordering::Relaxed);
+        let open = self.engine()?;
+        let is_told = open.watcher.is_some() || !is_owner && open.engine.is_shared();
+        if self.must_refresh || !is_told {
+            // Asked for again, because the engine may just have been opened.
+            self.engine()?.engine.refresh_while(may_go_on)?;
+        }
+        Ok(())
+    }
+
     fn question(&mut self, question: Question) -> Result<Found, ToolError> {
+        let ending = self.ending.clone();
+        self.look_for_changes(&|| !*ending.borrow())?;
         let mut found = question.answer(&mut self.engine()?.engine)?;
         if let Found::Stats(output) = &mut found {
             self.complete(output);
@@ -208,16 +366,29 @@ impl Bench {
         match &mut self.open {
             Some(open) => Ok(open),
             none => {
-                let opened = Engine::open(&self.project, self.session_id.clone());
-                self.can_keep.send_if_modified(|can_keep| opened.is_err() && std::mem::take(can_keep));
-                let mut engine = opened?;
-                let ending = self.ending.clone();
-                if let Err(error) = engine.refresh_while(&|| !*ending.borrow()) {
-                    tracing::warn!("cannot index what changed: {error}");
+                let opened = Engine::open(&self.project, self.session_id.clone(), Some(Arc::clone(&self.network)));
+                let mut engine = opened.inspect_err(|_| {
+                    self.can_keep.send_if_modified(std::mem::take);
+                    self.readiness.send_replace(Readiness { reading: Reading::ByWorker, ..Readiness::default() });
+                })?;
+                let common = engine.common();
+                // What is in this process alone is watched by it, whoever watches for the others.
+                let is_mine = common.is_none() || self.is_owner.load(Ordering::Relaxed);
+                let watcher = is_mine.then(|| watch(&engine, self.for_watcher.clone(), self.changes.clone())).flatten();
+                let common = common.filter(|_| watcher.is_some() || !is_mine);
+                self.must_refresh = common.is_some();
+                if common.is_none() {
+                    let ending = self.ending.clone();
+                    if let Err(error) = engine.refresh_while(&|| !*ending.borrow()) {
+                        tracing::warn!("cannot index what changed: {error}");
+                    }
+                    self.can_keep.send_replace(engine.is_writable());
                 }
-                let watcher = Watcher::start(engine.store().layout(), self.for_watcher.clone(), self.changes.clone());
-                let watcher = watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok();
-                self.can_keep.send_replace(engine.is_writable());
+                self.readiness.send_replace(Readiness {
+                    is_catching_up: common.is_some(),
+                    reading: common.map_or(Reading::ByWorker, |common| Reading::Beside(Arc::new(common))),
+                    step: None,
+                });
                 Ok(none.insert(Open { engine, watcher }))
             }
         }
@@ -225,15 +396,15 @@ impl Bench {
 
     /// Does something so that neither a panic nor a fault of a database outlives it.
     fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
-        let outcome = catch_unwind(AssertUnwindSafe(|| work(self)));
-        let outcome = outcome.unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-            Err(ToolError::Internal(format!("a fault in jikime-memory: {text}")))
-        });
-        if let Err(ToolError::Damaged(_) | ToolError::Internal(_)) = outcome {
+        let outcome = guarded(|| work(self));
+        if is_fault(&outcome) {
             self.open = None;
         }
         outcome
     }
+}
+
+fn watch(engine: &Engine, work: mpsc::WeakSender<Work>, changes: Changes) -> Option<Watcher> {
+    let watcher = Watcher::start(engine.store().layout(), work, changes);
+    watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok()
 }

@@ -4,16 +4,15 @@
 //! the store that the brief is made from, `--runs N` how often each is measured. Compare ratios of one run, not milliseconds.
 
 use std::error::Error;
-use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use harness::benchmark::{Floors, Times, argument, fill, installed};
 use harness::{Binaries, Era, Sandbox};
-use serde_json::Value;
 
 /// Processes at once, and events of each, in the test of many at once.
 const PROCESSES: usize = 8;
@@ -23,14 +22,10 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 #[expect(clippy::print_stdout, reason = "a benchmark's output is its result")]
 fn main() -> Outcome<()> {
-    let argument = |name: &str, default: usize| {
-        let given = std::env::args().skip_while(|argument| argument != name).nth(1);
-        given.map_or(Ok(default), |text| text.parse())
-    };
     let (memories, runs) = (argument("--memories", 100_000)?, argument("--runs", 300)?);
     let floors = Floors::build()?;
     let memory = PathBuf::from(env!("CARGO_BIN_EXE_jikime-memory-under-test"));
-    let binaries = Binaries { memory, hook: installed_hook()? };
+    let binaries = Binaries { memory, hook: installed("jikime-hook", &["--config", "hooks-client/small.toml"])? };
     println!("jikime-hook: {} bytes\n", fs::metadata(&binaries.hook)?.len());
     let file = tempfile::tempdir()?;
     let line = file.path().join("log");
@@ -72,66 +67,6 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// Programs that do as little as a process can, built like the hooks client: without shared libraries.
-struct Floors {
-    noop: PathBuf,
-    append: PathBuf,
-    _directory: tempfile::TempDir,
-}
-
-impl Floors {
-    fn build() -> Outcome<Self> {
-        const APPEND: &str = "use std::io::Write;
-            fn main() {
-                let path = std::env::args().nth(1).unwrap();
-                let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).unwrap();
-                file.write_all(b\"a line\\n\").unwrap();
-            }";
-        let directory = tempfile::tempdir()?;
-        let build = |name: &str, text: &str| -> Outcome<PathBuf> {
-            let source = directory.path().join(format!("{name}.rs"));
-            fs::write(&source, text)?;
-            let program = directory.path().join(name).with_extension(std::env::consts::EXE_EXTENSION);
-            let mut rustc = Command::new("rustc");
-            rustc.args(["-O", "-C", "target-feature=+crt-static", "-o"]).arg(&program).arg(&source);
-            if rustc.status()?.success() { Ok(program) } else { Err("rustc could not build a floor".into()) }
-        };
-        let (noop, append) = (build("noop", "fn main() {}")?, build("append", APPEND)?);
-        Ok(Self { noop, append, _directory: directory })
-    }
-
-    fn append(&self, path: &Path) -> Command {
-        let mut command = Command::new(&self.append);
-        command.arg(path);
-        command
-    }
-}
-
-/// The hooks client as README.md installs it, in a directory below the target directory of this build.
-fn installed_hook() -> Outcome<PathBuf> {
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--locked", "--package", "jikime-hook", "--config", "hooks-client/small.toml"]);
-    cargo.args(["--message-format", "json-render-diagnostics"]).current_dir(project).stderr(Stdio::inherit());
-    let output = cargo.output()?;
-    if !output.status.success() {
-        return Err("cargo could not build jikime-hook".into());
-    }
-    let messages = String::from_utf8(output.stdout)?;
-    let path = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let path = path.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
-    path.ok_or_else(|| "cargo built no program".into())
-}
-
-/// How long each of some runs took, in order of length.
-struct Times(Vec<Duration>);
-
-impl Times {
-    fn percentile(&self, percent: usize) -> Duration {
-        self.0[(self.0.len() * percent / 100).min(self.0.len() - 1)]
-    }
-}
-
 /// Makes the program to measure, and what it reads, for one of many runs.
 type Case<'c> = &'c dyn Fn(usize) -> (Command, String);
 
@@ -146,10 +81,7 @@ fn measure<const N: usize>(runs: usize, cases: &[Case<'_>; N]) -> Outcome<[Times
             times.push(started.elapsed());
         }
     }
-    Ok(times.map(|mut times| {
-        times.sort_unstable();
-        Times(times)
-    }))
+    Ok(times.map(Times::new))
 }
 
 fn run(mut command: Command, input: &str) -> Outcome<()> {
@@ -197,37 +129,4 @@ fn tracking(sandbox: &Sandbox, n: usize) -> (Command, String) {
 
 fn starting(sandbox: &Sandbox) -> (Command, String) {
     (sandbox.hook_command("memory-load"), sandbox.event("SessionStart.startup").to_string())
-}
-
-/// Gives a sandbox a store of `memories`, a thousand a day, and brings its databases in step.
-fn fill(sandbox: &Sandbox, memories: usize) -> Outcome<()> {
-    for day in 0..memories.div_ceil(1_000) {
-        let (year, month, of_month) = (2024 + day / 336, day / 28 % 12 + 1, day % 28 + 1);
-        let mut log = format!("# {year}-{month:02}-{of_month:02}\n\n");
-        let mut decisions = String::from("\n## Decision\n\n");
-        for n in 0..1_000.min(memories - day * 1_000) {
-            let (hour, minute, second) = (n / 60 % 24, n % 60, n * 7 % 60);
-            let session = n / 50;
-            if n % 50 == 0 {
-                writeln!(log, "\n<!-- session {day:04}-{session:02} -->")?;
-            }
-            match n % 20 {
-                0 => writeln!(
-                    decisions,
-                    "- decision {day}-{n}: keep part {n} of module {session} in a table of its own"
-                )?,
-                1..=9 => writeln!(
-                    log,
-                    "- [{hour:02}:{minute:02}:{second:02}] **User Prompt**: change part {n} of module {session} on day {day}"
-                )?,
-                _ => writeln!(
-                    log,
-                    "- [{hour:02}:{minute:02}:{second:02}] **Assistant Response**: part {n} of module {session} is changed as asked on day {day}"
-                )?,
-            }
-        }
-        sandbox.write(format!(".jikime/memory/{year}-{month:02}-{of_month:02}.md"), log + &decisions);
-    }
-    sandbox.run_cli(["index"]).success();
-    Ok(())
 }

@@ -72,7 +72,8 @@ console.log(`claude-code ${version}: ${seen.join(", ")}, as expected in ${second
 
 /** One session from its start to its end. */
 async function play({ name, steps, options = [], hooks }) {
-    writeFileSync(join(project, ".claude/settings.json"), JSON.stringify(settings(hooks), null, 2));
+    if (hooks === "init") initialise();
+    else writeFileSync(join(project, ".claude/settings.json"), JSON.stringify(settings(hooks), null, 2));
     // Before its time, the option is unknown.
     const reporting = january ? [] : ["--include-hook-events"];
     const command = commandOf(client);
@@ -93,11 +94,25 @@ async function play({ name, steps, options = [], hooks }) {
     if (host.version !== version) faults.push(`${name}: the client is ${host.version}`);
 }
 
-/** The hooks that README.md tells people to copy, with commands as lines for a shell or as programs with arguments. */
+/** From here on the project is as `jikime-memory init` sets it up; a client skips a file with an event that it does not know. */
+function initialise() {
+    for (const file of [".mcp.json", ".claude/settings.json"]) rmSync(join(project, file));
+    const told = execFileSync(join(binaries, "jikime-memory"), ["init", "--yes"], { cwd: project, env: environment, encoding: "utf8" });
+    if (!told.includes("lists 6 tools")) throw new Error(`init did not try the server out: ${told}`);
+    for (const file of [".mcp.json", ".claude/settings.json", "CLAUDE.md"])
+        if (!existsSync(join(project, file))) throw new Error(`init did not write ${file}: ${told}`);
+    if (!january) return;
+    const file = join(project, ".claude/settings.json");
+    const written = JSON.parse(readFileSync(file, "utf8"));
+    delete written.hooks.PostCompact;
+    writeFileSync(file, JSON.stringify(written));
+}
+
+/** The hooks that docs/hooks.md tells, with commands as lines for a shell or as programs with arguments. */
 function settings(form = "shell") {
-    const blocks = [...readFileSync(join(root, "README.md"), "utf8").matchAll(/^```json\n(.*?)^```/gms)];
+    const blocks = [...readFileSync(join(root, "docs/hooks.md"), "utf8").matchAll(/^```json\n(.*?)^```/gms)];
     const told = blocks.map(([, json]) => JSON.parse(json)).find(({ hooks }) => hooks);
-    if (!told) throw new Error("README.md has no block of JSON with hooks");
+    if (!told) throw new Error("docs/hooks.md has no block of JSON with hooks");
     for (const [event, groups] of Object.entries(told.hooks)) {
         // A client skips a file of settings that names an event it does not know.
         if (january && event === "PostCompact") delete told.hooks[event];

@@ -151,8 +151,8 @@ export function story({ january, project }) {
         ],
         sessions: [
             { name: "work", steps: work },
-            { name: "restart", steps: restart, hooks: "exec" },
-            { name: "resumed", steps: resumed, options: ["--continue"], continues: "restart" },
+            { name: "restart", steps: restart, hooks: "init" },
+            { name: "resumed", steps: resumed, options: ["--continue"], continues: "restart", hooks: "exec" },
         ],
     };
 }

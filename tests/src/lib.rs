@@ -3,18 +3,29 @@
 //!
 //! Knows the product only from outside: its programs, its files, its protocol. What fails here panics with what was seen.
 
+pub mod benchmark;
 mod canaries;
+pub mod corpus;
+pub mod evaluation;
 mod fixtures;
+mod http_server;
 mod mcp_client;
 mod mcp_wire;
 mod outcome;
 mod poll;
+mod provider;
 mod sandbox;
+#[cfg(unix)]
+mod terminal;
 
 pub use crate::canaries::{Canary, canaries, files_below, traces};
 pub use crate::fixtures::{fixtures_dir, recorded_event};
+pub use crate::http_server::{HttpAnswer, HttpServer};
 pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};
 pub use crate::mcp_wire::{RpcError, ToolResult};
 pub use crate::outcome::{Outcome, run_to_end};
 pub use crate::poll::{eventually, eventually_some};
+pub use crate::provider::{Asked, Does, ProviderStandIn};
 pub use crate::sandbox::{Binaries, Sandbox};
+#[cfg(unix)]
+pub use crate::terminal::Terminal;

@@ -66,7 +66,7 @@ impl McpClient {
     #[track_caller]
     pub fn start(command: Command, era: Era) -> Self {
         let mut client = Self::start_silently(command, era);
-        client.greeting = client.greet();
+        client.greet();
         client
     }
 
@@ -92,9 +92,10 @@ impl McpClient {
         }
     }
 
+    /// Greets the server in the manner of the era.
     #[track_caller]
-    fn greet(&mut self) -> Value {
-        match self.era {
+    pub fn greet(&mut self) {
+        self.greeting = match self.era {
             Era::Legacy => {
                 let hello = json!({
                     "protocolVersion": LEGACY_VERSION, "capabilities": {}, "clientInfo": client_info(),
@@ -111,7 +112,7 @@ impl McpClient {
                 assert!(speaks_ours, "{MODERN_VERSION} is not among supportedVersions: {greeting}");
                 greeting
             }
-        }
+        };
     }
 
     #[track_caller]
@@ -213,6 +214,29 @@ impl McpClient {
         }
     }
 
+    /// Sends bytes as they are, without a line end.
+    #[track_caller]
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("the connection is open until it is closed or dropped");
+        stdin.write_all(bytes).and_then(|()| stdin.flush()).unwrap_or_else(|error| {
+            panic!("the server does not take {} bytes: {error}", bytes.len());
+        });
+    }
+
+    /// Waits for the next answer, whatever it answers, and gives it as it came.
+    #[track_caller]
+    pub fn next_answer(&mut self) -> Value {
+        let deadline = Instant::now() + self.patience;
+        loop {
+            let line = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+            let line = line.unwrap_or_else(|why| panic!("no answer: {why}; standard error: {}", self.stderr()));
+            match Message::parse(&line) {
+                Ok(Message::Answer { .. }) => return serde_json::from_str(&line).expect("it was parsed just now"),
+                _ => self.take(&line),
+            }
+        }
+    }
+
     /// Waits for the answer to a request.
     #[track_caller]
     pub fn answer(&mut self, id: RequestId) -> Result<Value, RpcError> {
@@ -282,10 +306,15 @@ impl McpClient {
         self.child.try_wait().expect("a child of this process can be waited for").is_none()
     }
 
+    /// Tells the server that nothing more comes; it still answers.
+    pub fn end_input(&mut self) {
+        drop(self.stdin.take());
+    }
+
     /// Closes the connection and waits for the server to end by itself.
     #[track_caller]
     pub fn close(mut self) -> Closed {
-        drop(self.stdin.take());
+        self.end_input();
         let ended = self.wait(END_DEADLINE);
         let status = ended.unwrap_or_else(|| panic!("still running {END_DEADLINE:?} after its input was closed"));
         Closed { status, stderr: self.stderr() }

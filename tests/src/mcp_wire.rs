@@ -28,7 +28,10 @@ impl Message {
                 Ok(Self::Notification { method, params: value.get("params").cloned().unwrap_or_default() })
             }
             (Some(id), None, Some(result), None) => Ok(Self::Answer { id, answer: Ok(result.clone()) }),
-            (Some(id), None, None, Some(error)) => Ok(Self::Answer { id, answer: Err(RpcError::read(error)?) }),
+            // Without an id it answers what could not be read.
+            (id, None, None, Some(error)) => {
+                Ok(Self::Answer { id: id.unwrap_or_default(), answer: Err(RpcError::read(error)?) })
+            }
             _ => Err("neither a request, a notification nor an answer".to_owned()),
         }
     }
@@ -43,7 +46,7 @@ pub struct RpcError {
 }
 
 impl RpcError {
-    fn read(error: &Value) -> Result<Self, String> {
+    pub(crate) fn read(error: &Value) -> Result<Self, String> {
         let code = error.get("code").and_then(Value::as_i64).ok_or("an error without a code")?;
         let message = error.get("message").and_then(Value::as_str).ok_or("an error without a message")?;
         Ok(Self { code, message: message.to_owned(), data: error.get("data").cloned() })

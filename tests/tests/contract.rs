@@ -12,9 +12,9 @@ const OURS: [&str; 5] =
     ["jikime-memory", "jikime-hook", "jikime-memory-schema", "jikime-memory-tools", "jikime-memory-tests"];
 
 #[rstest]
-#[case::schema("jikime-memory-schema", &[], &["tokio", "rmcp", "clap"])]
-#[case::tools("jikime-memory-tools", &["jikime-memory-schema"], &["tokio", "rmcp", "clap"])]
-#[case::hooks_client("jikime-hook", &["jikime-memory-schema"], &["tokio", "rmcp", "clap"])]
+#[case::schema("jikime-memory-schema", &[], &["tokio", "rmcp", "clap", "reqwest", "rustls"])]
+#[case::tools("jikime-memory-tools", &["jikime-memory-schema"], &["tokio", "rmcp", "clap", "reqwest", "rustls"])]
+#[case::hooks_client("jikime-hook", &["jikime-memory-schema"], &["tokio", "rmcp", "clap", "reqwest", "rustls"])]
 #[case::server("jikime-memory", &["jikime-memory-schema", "jikime-memory-tools"], &[])]
 fn a_crate_knows_only_what_its_rule_allows(#[case] package: &str, #[case] knows: &[&str], #[case] never: &[&str]) {
     let tree = dependencies_of(package);

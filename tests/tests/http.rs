@@ -1,102 +1,17 @@
 //! The server over HTTP: who is let in, and that it is the same server.
 
-#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
-
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::sync::Barrier;
+use std::thread;
 use std::time::Duration;
 
-use harness::{Sandbox, eventually_some, run_to_end, sandbox};
+use harness::{HttpAnswer, HttpServer, Sandbox, eventually_some, run_to_end, sandbox};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 const TOKEN: &str = "a token of the tests only";
-
-/// A server that listens on a free port, ended when it is dropped.
-struct Server {
-    child: Child,
-    authority: String,
-}
-
-struct Answer {
-    status: u16,
-    head: String,
-    body: String,
-}
-
-impl Server {
-    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
-        let mut command = sandbox.memory_command();
-        command.args(["serve", "--http", "127.0.0.1:0"]).args(arguments);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-        let url = lines.filter_map(|line| line.strip_prefix("serving http://").map(str::to_owned)).next();
-        let authority = url.unwrap().strip_suffix("/mcp").unwrap().to_owned();
-        Self { child, authority }
-    }
-
-    /// Sends a request with these headers beside those that every client sends.
-    fn post(&self, headers: &[(&str, &str)], body: &str) -> Answer {
-        let mut stream = TcpStream::connect(&self.authority).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let mut request = String::from("POST /mcp HTTP/1.1\r\nConnection: close\r\nContent-Type: application/json\r\n");
-        request.push_str("Accept: application/json, text/event-stream\r\n");
-        if !headers.iter().any(|(name, _)| *name == "Host") {
-            request.push_str(&format!("Host: {}\r\n", self.authority));
-        }
-        for (name, value) in headers {
-            request.push_str(&format!("{name}: {value}\r\n"));
-        }
-        request.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
-        // Who is refused before the end of a long body may find the connection closed.
-        let _ = stream.write_all(request.as_bytes());
-        let mut bytes = Vec::new();
-        let _ = stream.read_to_end(&mut bytes);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
-    }
-
-    /// Asks in the manner of 2026-07-28.
-    fn ask(&self, token: &str, method: &str, mut params: Value) -> Answer {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": { "name": "tests", "version": "1" },
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
-        let authorization = format!("Bearer {token}");
-        let name = params["name"].as_str().unwrap_or_default().to_owned();
-        let mut headers = vec![
-            ("Authorization", authorization.as_str()),
-            ("MCP-Protocol-Version", "2026-07-28"),
-            ("Mcp-Method", method),
-        ];
-        if !name.is_empty() {
-            headers.push(("Mcp-Name", &name));
-        }
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        self.post(&headers, &request.to_string())
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Answer {
-    /// The message in it, whether it came alone or in a stream of events.
-    fn message(&self) -> Value {
-        let from = self.body.find("{\"jsonrpc\"").unwrap_or_else(|| panic!("no message: {}", self.body));
-        let mut messages = serde_json::Deserializer::from_str(&self.body[from..]).into_iter();
-        messages.next().unwrap().unwrap()
-    }
-}
 
 fn with_token() -> Sandbox {
     let mut sandbox = sandbox!();
@@ -113,14 +28,14 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","param
 #[test]
 fn the_same_tools_are_served_to_who_has_the_token() {
     let sandbox = with_token();
-    let server = Server::start(&sandbox, &[]);
+    let server = HttpServer::start(&sandbox, &[]);
     let tools = server.ask(&token(), "tools/list", json!({})).message();
     assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 6, "{tools:#}");
     let arguments = json!({ "type": "decision", "content": "Served over HTTP." });
     let saved = server.ask(&token(), "tools/call", json!({ "name": "memory_save", "arguments": arguments })).message();
     assert_eq!(saved["result"]["structuredContent"]["saved"], true, "{saved:#}");
     assert!(sandbox.logs().contains("Served over HTTP."));
-    let greeting = server.post(&[("Authorization", &format!("Bearer {}", token()))], INITIALIZE);
+    let greeting = server.post(&[("Authorization", &format!("Bearer {}", token()))], INITIALIZE.as_bytes());
     assert_eq!(greeting.status, 200, "{}", greeting.body);
     assert!(greeting.head.contains("mcp-session-id:"), "{}", greeting.head);
     assert_eq!(greeting.message()["result"]["protocolVersion"], "2025-11-25");
@@ -136,8 +51,8 @@ fn the_same_tools_are_served_to_who_has_the_token() {
 #[case::page_of_this_machine(&[("Authorization", "Bearer a-token-of-the-tests-only"), ("Origin", "http://localhost:3000")], 200)]
 fn strangers_are_refused(#[case] headers: &[(&str, &str)], #[case] status: u16) {
     let sandbox = with_token();
-    let server = Server::start(&sandbox, &[]);
-    let answer = server.post(headers, INITIALIZE);
+    let server = HttpServer::start(&sandbox, &[]);
+    let answer = server.post(headers, INITIALIZE.as_bytes());
     assert_eq!(answer.status, status, "{}", answer.body);
     assert_eq!(answer.head.contains("www-authenticate: bearer"), status == 401, "{}", answer.head);
 }
@@ -145,7 +60,7 @@ fn strangers_are_refused(#[case] headers: &[(&str, &str)], #[case] status: u16) 
 #[test]
 fn a_body_beyond_the_limit_is_refused_and_the_next_request_is_answered() {
     let sandbox = with_token();
-    let server = Server::start(&sandbox, &[]);
+    let server = HttpServer::start(&sandbox, &[]);
     let arguments = json!({ "type": "decision", "content": "x".repeat(5_000_000) });
     let refused = server.ask(&token(), "tools/call", json!({ "name": "memory_save", "arguments": arguments }));
     assert_eq!(refused.status, 413, "{}", refused.body);
@@ -155,7 +70,7 @@ fn a_body_beyond_the_limit_is_refused_and_the_next_request_is_answered() {
 #[test]
 fn a_token_is_made_on_first_use_and_stays() {
     let sandbox = sandbox!();
-    drop(Server::start(&sandbox, &[]));
+    drop(HttpServer::start(&sandbox, &[]));
     let name =
         if cfg!(windows) { "AppData/Roaming/jikime-memory/http.token" } else { ".config/jikime-memory/http.token" };
     let path = sandbox.home().join(name);
@@ -165,12 +80,12 @@ fn a_token_is_made_on_first_use_and_stays() {
         use std::os::unix::fs::PermissionsExt as _;
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    let server = Server::start(&sandbox, &[]);
+    let server = HttpServer::start(&sandbox, &[]);
     assert_eq!(fs::read_to_string(&path).unwrap(), token);
     assert_eq!(server.ask(token.trim(), "tools/list", json!({})).status, 200);
     assert_eq!(server.ask("x", "tools/list", json!({})).status, 401);
-    let open = Server::start(&sandbox, &["--no-token"]);
-    assert_eq!(open.post(&[], INITIALIZE).status, 200, "on this machine it may be left out");
+    let open = HttpServer::start(&sandbox, &["--no-token"]);
+    assert_eq!(open.post(&[], INITIALIZE.as_bytes()).status, 200, "on this machine it may be left out");
 }
 
 #[rstest]
@@ -189,11 +104,11 @@ fn what_would_let_strangers_in_is_refused(#[case] arguments: &[&str], #[case] co
 #[test]
 fn an_address_that_is_taken_is_said_to_be() {
     let sandbox = with_token();
-    let server = Server::start(&sandbox, &[]);
+    let server = HttpServer::start(&sandbox, &[]);
     let mut command = sandbox.memory_command();
-    command.args(["serve", "--http", &server.authority]);
+    command.args(["serve", "--http", server.authority()]);
     let outcome = run_to_end(command, "", Duration::from_secs(60));
-    assert!(outcome.stderr.contains(&format!("cannot listen on {}", server.authority)), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains(&format!("cannot listen on {}", server.authority())), "{}", outcome.stderr);
     outcome.code(1);
 }
 
@@ -201,32 +116,118 @@ fn an_address_that_is_taken_is_said_to_be() {
 #[test]
 fn a_signal_ends_it_although_a_client_listens() {
     let sandbox = with_token();
-    let mut server = Server::start(&sandbox, &[]);
-    let mut stream = TcpStream::connect(&server.authority).unwrap();
-    let body = json!({
-        "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
-        "params": {
-            "notifications": { "resourcesListChanged": true },
-            "_meta": {
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": { "name": "tests", "version": "1" },
-                "io.modelcontextprotocol/clientCapabilities": {},
-            },
-        },
-    })
-    .to_string();
-    let head = format!(
-        "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
-         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-         Mcp-Method: subscriptions/listen\r\nContent-Length: {}\r\n\r\n{body}",
-        server.authority,
-        token(),
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).unwrap();
+    let mut server = HttpServer::start(&sandbox, &[]);
+    let params = json!({ "notifications": { "resourcesListChanged": true } });
+    let stream = server.begin(&token(), "subscriptions/listen", params);
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.contains("subscriptions/acknowledged")));
-    std::process::Command::new("kill").args(["-TERM", &server.child.id().to_string()]).status().unwrap();
-    let status = eventually_some(Duration::from_secs(10), || server.child.try_wait().unwrap());
+    std::process::Command::new("kill").args(["-TERM", &server.process_id().to_string()]).status().unwrap();
+    let status = eventually_some(Duration::from_secs(10), || server.try_wait());
     assert!(status.success(), "{status:?}");
+}
+
+/// What every request of the tests has, in the manner of the time before 2026-07-28.
+fn post(server: &HttpServer, body: &[u8]) -> HttpAnswer {
+    server.post(&[("Authorization", &format!("Bearer {}", token()))], body)
+}
+
+#[rstest]
+#[case::garbage(b"this is no message", -32700, Value::Null)]
+#[case::nothing(b" ", 0, Value::Null)]
+#[case::half(br#"{"jsonrpc":"2.0","id":9,"method":"pi"#, -32700, Value::Null)]
+#[case::invalid_utf8(b"{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"\xff\"}", -32700, json!(9))]
+#[case::batch(br#"[{"jsonrpc":"2.0","id":8,"method":"ping"}]"#, -32600, Value::Null)]
+#[case::no_version(br#"{"id":9,"method":"ping"}"#, -32600, json!(9))]
+#[case::no_method(br#"{"jsonrpc":"2.0","id":9}"#, -32600, json!(9))]
+#[case::params_are_a_list(br#"{"jsonrpc":"2.0","id":9,"method":"tools/list","params":[]}"#, -32602, json!(9))]
+fn a_body_that_is_no_message_is_refused_with_the_code_of_the_specification(
+    #[case] body: &[u8],
+    #[case] code: i64,
+    #[case] id: Value,
+) {
+    let sandbox = with_token();
+    let server = HttpServer::start(&sandbox, &[]);
+    let refused = post(&server, body);
+    assert_eq!(refused.status, 400, "{}", refused.body);
+    if code != 0 {
+        let error = refused.message();
+        assert_eq!((&error["error"]["code"], &error["id"]), (&json!(code), &id), "{error}");
+        assert!(refused.head.contains("content-type: application/json"), "{}", refused.head);
+    }
+    assert_eq!(server.ask(&token(), "tools/list", json!({})).status, 200);
+}
+
+#[test]
+fn a_media_type_that_is_none_is_said_to_be() {
+    let sandbox = with_token();
+    let server = HttpServer::start(&sandbox, &[]);
+    let authorization = format!("Bearer {}", token());
+    let refused = server.post(&[("Authorization", &authorization), ("Content-Type", "text/plain")], b"x");
+    assert_eq!(refused.status, 415, "{}", refused.body);
+    let refused = server.post(&[("Authorization", &authorization), ("Host", "evil.example")], b"x");
+    assert_eq!(refused.status, 403, "strangers are not told what is wrong with what they sent: {}", refused.body);
+}
+
+#[rstest]
+#[case::unknown_method("no/such/method", json!({}), -32601)]
+#[case::unknown_tool("tools/call", json!({ "name": "memory_dance" }), -32602)]
+#[case::arguments_are_a_text("tools/call", json!({ "name": "memory_stats", "arguments": "x" }), -32602)]
+#[case::unknown_prompt("prompts/get", json!({ "name": "dance" }), -32602)]
+#[case::unknown_resource("resources/read", json!({ "uri": "memory://dance" }), -32602)]
+#[case::nothing_to_complete("completion/complete", json!({}), -32602)]
+fn a_request_that_cannot_be_done_gets_the_code_of_the_specification(
+    #[case] method: &str,
+    #[case] params: Value,
+    #[case] code: i64,
+) {
+    let sandbox = with_token();
+    let server = HttpServer::start(&sandbox, &[]);
+    let answer = server.ask(&token(), method, params).message();
+    assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &json!(1)), "{answer}");
+}
+
+#[test]
+fn a_client_that_leaves_in_the_middle_of_a_call_leaves_a_server_that_answers_others() {
+    let sandbox = with_token();
+    for n in 0..300 {
+        let text = format!("The note {n} says this and that of its subject. ").repeat(60);
+        sandbox.write(format!(".jikime/memory/notes/{n}.md"), format!("# Note {n}\n\n{text}\n"));
+    }
+    let server = HttpServer::start(&sandbox, &[]);
+    let rebuild = json!({ "name": "memory_reindex", "arguments": { "full": true } });
+    let mut halves = server.begin(&token(), "tools/call", rebuild.clone());
+    // Something came, so that it is under way.
+    halves.read_exact(&mut [0]).unwrap();
+    drop(halves);
+    // One that announces more than it sends.
+    let mut half = TcpStream::connect(server.authority()).unwrap();
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n", server.authority(), token());
+    half.write_all(format!("{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{").as_bytes())
+        .unwrap();
+    drop(half);
+    let stats = server.ask(&token(), "tools/call", json!({ "name": "memory_stats" })).message();
+    assert!(!stats["result"]["isError"].as_bool().unwrap_or_default(), "{stats}");
+    let whole = server.ask(&token(), "tools/call", rebuild).message();
+    assert_eq!(whole["result"]["structuredContent"]["files"], 300, "{whole}");
+}
+
+#[test]
+fn more_clients_at_once_than_are_served_at_once_are_all_answered() {
+    const CLIENTS: usize = 150;
+    let sandbox = with_token();
+    let server = HttpServer::start(&sandbox, &[]);
+    let together = Barrier::new(CLIENTS);
+    let (server, together) = (&server, &together);
+    thread::scope(|scope| {
+        for n in 0..CLIENTS {
+            scope.spawn(move || {
+                together.wait();
+                let arguments = json!({ "type": "learning", "content": format!("Learnt {n}.") });
+                let params = json!({ "name": "memory_save", "arguments": arguments });
+                let saved = server.ask(&token(), "tools/call", params).message();
+                assert_eq!(saved["result"]["structuredContent"]["saved"], true, "{saved}");
+            });
+        }
+    });
+    assert_eq!(sandbox.logs().matches("Learnt ").count(), CLIENTS);
 }

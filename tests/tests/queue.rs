@@ -119,7 +119,8 @@ mod unix {
 
     fn served(sandbox: &Sandbox) -> (McpClient, PathBuf) {
         let client = sandbox.serve(Era::Modern);
-        eventually(SEEN, || sandbox.socket().is_some());
+        // The file is there a moment before anybody listens.
+        eventually(SEEN, || sandbox.socket().is_some_and(|socket| UnixStream::connect(socket).is_ok()));
         (client, sandbox.socket().expect("a socket that was there"))
     }
 

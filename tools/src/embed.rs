@@ -2,30 +2,50 @@
 //!
 //! What is embedded has been redacted by whoever calls; an embedder sends it wherever its settings say.
 
+mod asked;
+mod choice;
+#[cfg(feature = "directories")]
+mod directory;
 mod file;
 pub(crate) mod half;
+mod late;
 mod local;
 mod pieces;
+pub mod remote;
 mod tokens;
+mod trouble;
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use schema::settings::{Provider, Settings};
-
+pub use asked::{Asked, Question};
+pub use choice::open;
 pub use local::{LocalModel, ModelFault};
+pub use trouble::Trouble;
+
+use remote::RemoteError;
 
 /// A text's vector, of length 1; `None` when the model has nothing to say about the text.
 pub type Vector = Option<Vec<f32>>;
 
 /// Makes vectors of texts.
-pub trait Embedder: fmt::Debug + Send {
+pub trait Embedder: fmt::Debug + Send + Sync {
     /// Whose vectors these are. Only vectors of the same identity can be compared.
     fn identity(&self) -> &Identity;
 
-    /// Where the work is done, which decides how much of it is done at once.
+    /// Where the work is done, which decides how much of it is done at once, and on which thread.
     fn place(&self) -> WorkPlace;
+
+    /// Whether vectors can be asked for. Until an embedder is ready its identity may be unknown in part.
+    fn readiness(&self) -> Result<(), EmbedError> {
+        Ok(())
+    }
+
+    /// Makes it ready, which may take long: never to be called where somebody waits for something else.
+    fn prepare(&self) -> Result<(), EmbedError> {
+        Ok(())
+    }
 
     /// Vectors of texts that are to be found, in their order.
     fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError>;
@@ -34,7 +54,8 @@ pub trait Embedder: fmt::Debug + Send {
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError>;
 }
 
-/// Whether vectors are made here, in microseconds, or by a service that may be slow or away.
+/// Whether vectors are made here, in microseconds, or elsewhere: by a service that may be slow or away, or by a model that reads
+/// sentences and takes its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkPlace {
     Here,
@@ -61,58 +82,36 @@ pub enum EmbedError {
     /// The model in a file cannot be used.
     #[error("cannot use the embedding model {path}")]
     Model { path: String, source: ModelFault },
+    /// A service does not do what it should.
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     /// What the settings ask for is not there.
     #[error("{0}")]
     Unavailable(String),
 }
 
-impl<E: Embedder + Sync + ?Sized> Embedder for Arc<E> {
-    fn identity(&self) -> &Identity {
-        (**self).identity()
-    }
-
-    fn place(&self) -> WorkPlace {
-        (**self).place()
-    }
-
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        (**self).embed_documents(texts)
-    }
-
-    fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
-        (**self).embed_query(text)
-    }
-}
-
-/// What search by meaning needs.
-#[derive(Debug)]
-pub struct Meaning {
-    /// Makes the vectors of documents and questions.
-    pub embedder: Box<dyn Embedder>,
-    /// Knows which words mean much the same, whoever makes the vectors.
-    pub words: Arc<LocalModel>,
-}
-
-impl Meaning {
-    fn local(model: LocalModel) -> Self {
-        let words = Arc::new(model);
-        Self { embedder: Box::new(Arc::clone(&words)), words }
-    }
-}
-
-/// What the settings name; `None` when search is to go by words alone.
-pub fn open(settings: &Settings) -> Result<Option<Meaning>, EmbedError> {
-    match settings.embedding_provider {
-        Provider::None => Ok(None),
-        Provider::Auto => Ok(Some(Meaning::local(LocalModel::built_in()))),
-        Provider::Local => Ok(Some(Meaning::local(match &settings.embedding_model {
-            Some(path) => LocalModel::open(Path::new(path))?,
-            None => LocalModel::built_in(),
-        }))),
-        provider @ (Provider::OpenAi | Provider::Gemini) => {
-            Err(EmbedError::Unavailable(format!("the embedding provider {provider} is not part of this build")))
+impl EmbedError {
+    /// How long whoever failed is left alone.
+    pub fn rest(&self) -> Duration {
+        match self {
+            Self::Remote(error) => error.rest(),
+            Self::Model { .. } | Self::Unavailable(_) => REST,
         }
     }
+}
+
+/// What somebody has to mend on this machine is looked at again after this time.
+const REST: Duration = Duration::from_secs(60);
+
+/// What search by meaning needs.
+#[derive(Debug, Clone)]
+pub struct Meaning {
+    /// Makes the vectors of documents and questions.
+    pub embedder: Arc<dyn Embedder>,
+    /// Knows which words mean much the same, whoever makes the vectors.
+    pub words: Arc<LocalModel>,
+    /// What is wrong with the embedder, if anything is.
+    pub trouble: Arc<Trouble>,
 }
 
 #[cfg(test)]

@@ -2,23 +2,32 @@
 //!
 //! Synchronous and for one thread; whoever serves gives it a thread of its own.
 
+mod beside;
+mod clear;
+mod curate;
 mod embedding;
+mod errand;
 mod file_access;
+mod forget;
 mod get;
+mod history;
 mod load;
 mod logs;
 mod recall;
 mod reindex;
+mod reset;
 mod save;
+mod selection;
 mod stats;
+mod usage;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use schema::capture::{Prepared, commit};
 use schema::daily_log::LogKind;
 use schema::database::Patience;
-use schema::forget;
 use schema::layout::{Layout, STORE_DIR};
 use schema::memory::MemoryId;
 use schema::moment::Moment;
@@ -32,12 +41,23 @@ use schema::tool::{
     SearchOutput, StatsOutput,
 };
 
-use crate::embed::{self, Meaning};
-use crate::error::{ToolError, chain};
+use crate::embed::remote::Network;
+use crate::embed::{self, Meaning, WorkPlace};
+use crate::error::ToolError;
 use crate::index::Index;
 use crate::search::{self, Means, Scoring};
 
+pub use beside::Common;
+use beside::News;
+pub use clear::Clearing;
+pub use embedding::Step;
+pub use errand::{Errand, Failed, Made};
+pub use forget::{Forgot, OldDatabases};
+pub use history::{Day, Visit, Wanted};
 pub use reindex::Progress;
+pub use reset::Extent;
+pub use selection::{Selected, Selection};
+pub use usage::{Storage, Usage};
 
 /// Waiting memories that are taken from the spool at once.
 const SPOOLED: usize = 10_000;
@@ -47,54 +67,62 @@ const SPOOLED: usize = 10_000;
 pub struct Engine {
     store: Store,
     index: Index,
-    /// What search by meaning needs; `None` by choice or by a fault, which is told.
+    /// What search by meaning needs; `None` by choice.
     meaning: Option<Meaning>,
-    meaning_fault: Option<String>,
     weights: Weights,
     /// What is taken out of texts before they are sent anywhere.
     screen: Screen,
     /// The host's session, when it told us.
     session_id: String,
-    /// What opening and later damage made us mend, kept for the statistics.
-    notes: Vec<String>,
-    /// How many of them were told.
-    told: usize,
+    /// What it was opened with.
+    settings: Settings,
+    /// What opening and later damage made us mend.
+    news: News,
 }
 
 impl Engine {
-    /// Opens the store of a project. Nothing is indexed yet; [`Engine::refresh`] does that.
-    pub fn open(project: &Path, session_id: Option<String>) -> Result<Self, ToolError> {
+    /// Opens the store of a project. Nothing is indexed yet; [`Engine::refresh`] does that. Services that make vectors are asked
+    /// through `network`, if the settings say so.
+    pub fn open(
+        project: &Path,
+        session_id: Option<String>,
+        network: Option<Arc<dyn Network>>,
+    ) -> Result<Self, ToolError> {
         let Loaded { settings, screen, .. } = settings::load(&Layout::new(project));
-        let mut engine = Self::open_with(project, session_id, &settings)?;
+        let mut engine = Self::open_as(project, session_id, &settings, network)?;
         engine.screen = screen;
         Ok(engine)
     }
 
-    /// The same with these settings, whatever files and the environment say.
+    /// The same with these settings, whatever files and the environment say, and without a network.
     pub fn open_with(project: &Path, session_id: Option<String>, settings: &Settings) -> Result<Self, ToolError> {
+        Self::open_as(project, session_id, settings, None)
+    }
+
+    fn open_as(
+        project: &Path,
+        session_id: Option<String>,
+        settings: &Settings,
+        network: Option<Arc<dyn Network>>,
+    ) -> Result<Self, ToolError> {
         let store = Store::open(project, Patience::Server)?;
-        let mut notes = store.notes().to_vec();
+        let news = News::of(store.notes());
         let index = match Index::open(&store) {
             Err(ToolError::Unavailable(cause)) => {
-                notes.push(format!("the index is kept in memory for now: {cause}"));
+                news.add(format!("the index is kept in memory for now: {cause}"));
                 Index::in_memory(&store)?
             }
             opened => opened?,
         };
-        let (meaning, meaning_fault) = match embed::open(settings) {
-            Ok(meaning) => (meaning, None),
-            Err(fault) => (None, Some(chain(&fault))),
-        };
         Ok(Self {
             store,
             index,
-            meaning,
-            meaning_fault,
+            meaning: embed::open(settings, network),
             weights: settings.search_weights,
             screen: Screen::default(),
             session_id: session_id.unwrap_or_default(),
-            notes,
-            told: 0,
+            settings: settings.clone(),
+            news,
         })
     }
 
@@ -110,15 +138,28 @@ impl Engine {
 
     /// The same for as long as it may go on. What is left is found by the next time.
     pub fn refresh_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
-        match self.mending(|engine| engine.take_in(may_go_on)) {
+        match self.refresh_telling(&mut |_| {}, may_go_on) {
             Err(ToolError::Interrupted) => Ok(ReindexOutput::default()),
             outcome => outcome,
         }
     }
 
-    fn take_in(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
+    /// The same; `progress` hears of every file, and the error is [`ToolError::Interrupted`] when something is left.
+    pub fn refresh_telling(
+        &mut self,
+        progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<ReindexOutput, ToolError> {
+        self.mending(|engine| engine.take_in(progress, may_go_on))
+    }
+
+    fn take_in(
+        &mut self,
+        progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<ReindexOutput, ToolError> {
         self.keep_waiting()?;
-        self.reindex_changed(&mut |_| {}, may_go_on)
+        self.reindex_changed(progress, may_go_on)
     }
 
     fn keep_waiting(&mut self) -> Result<(), ToolError> {
@@ -166,13 +207,18 @@ impl Engine {
         if !rows || hidden {
             let known = self.store.notes().len();
             self.store.begin_anew()?;
-            self.notes.extend_from_slice(&self.store.notes()[known..]);
+            self.store.notes()[known..].iter().for_each(|note| self.news.add(note.clone()));
         }
         if !index || hidden {
             self.index.begin_anew()?;
-            self.notes.push("index.db was damaged and has been made again".to_owned());
+            self.news.add("index.db was damaged and has been made again".to_owned());
         }
-        self.take_in(&|| true).map(drop)
+        self.take_in(&mut |_| {}, &|| true).map(drop)
+    }
+
+    /// Copies what was written into the database itself, for whoever opens it next. Best done when nobody waits.
+    pub fn tidy(&self) -> Result<(), ToolError> {
+        Ok(self.store.tidy()?)
     }
 
     /// Whether memories can be saved.
@@ -185,16 +231,32 @@ impl Engine {
         self.store.is_current() && self.index.is_current()
     }
 
-    /// `memory_search`.
+    /// `memory_search`. Asks for the vector of the question by itself, which may take some seconds when it is made elsewhere.
     pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
+        self.search_while(input, &mut |_| {}, &|| true)
+    }
+
+    /// The same; where many memories wait to be indexed, `progress` hears of them and it is asked whether it may go on.
+    pub fn search_while(
+        &mut self,
+        input: &SearchInput,
+        progress: &mut dyn FnMut(Progress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<SearchOutput, ToolError> {
+        let asked = self.question(input)?.map(|question| question.ask());
         let now = Moment::now();
+        let meaning = self.meaning.as_ref().map(|meaning| match meaning.embedder.place() {
+            WorkPlace::Here => meaning.clone(),
+            WorkPlace::Elsewhere => meaning.with(asked.unwrap_or_else(|| meaning.unasked())),
+        });
+        let mut go_on = |done: usize, total: usize| {
+            progress(Progress { done, total, path: "memories".to_owned() });
+            may_go_on()
+        };
         let mut output = self.mending(|engine| {
-            let means = Means { meaning: engine.meaning.as_ref(), weights: engine.weights, scoring: Scoring::Full };
-            search::search(&mut engine.store, &mut engine.index, means, input, &now)
+            let means = Means { meaning: meaning.as_ref(), weights: engine.weights, scoring: Scoring::Full };
+            search::search_while(&mut engine.store, &mut engine.index, means, input, &now, &mut go_on)
         })?;
-        if let Some(fault) = &self.meaning_fault {
-            add(&mut output.notice, &format!("searched by words alone: {fault}"));
-        }
         self.tell_encodings(&mut output);
         self.tell(&mut output.notice);
         Ok(output)
@@ -238,7 +300,7 @@ impl Engine {
     pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {
         self.mending(|engine| {
             engine.require_sound()?;
-            let mut output = stats::stats(&engine.store, &engine.index, &engine.notes)?;
+            let mut output = stats::stats(&engine.store, &engine.index, &engine.news.all())?;
             engine.tell_embedding(&mut output)?;
             Ok(output)
         })
@@ -279,7 +341,7 @@ impl Engine {
         self.mending(|engine| Ok(engine.store.rows().newest_ids(beginning, limit)?))
     }
 
-    /// Deletes a memory for good and answers what it was.
+    /// Deletes a memory for good and answers what it was. Old databases stay, which may hold it.
     pub fn delete(&mut self, id: &str) -> Result<Row, ToolError> {
         let missing = || ToolError::NotFound(format!("there is no memory with the id {id:?}"));
         let id = MemoryId::parse(&self.whole_id(id)?).ok_or_else(missing)?;
@@ -287,8 +349,12 @@ impl Engine {
             let row = engine.store.rows().by_id(&id)?;
             engine.doubting(row.ok_or_else(missing))
         })?;
+        self.begin_forgetting()?;
         // When damage was met after the log was changed, the second time finds nothing left to delete.
-        Ok(self.mending(|engine| Ok(forget::forget(&mut engine.store, &id)?))?.unwrap_or(row))
+        let row = self.mending(|engine| Ok(schema::forget::forget(&mut engine.store, &id)?))?.unwrap_or(row);
+        let left = self.leave_nothing_now_or_later(OldDatabases::Keep)?.left;
+        left.iter().for_each(|left| self.news.add(format!("a copy may still be in {left}")));
+        Ok(row)
     }
 
     /// The id that begins so, if only one does. What is no beginning of any is answered as it came.
@@ -305,9 +371,7 @@ impl Engine {
 
     /// What had to be mended; told once.
     pub fn take_news(&mut self) -> Vec<String> {
-        let news = self.notes[self.told..].to_vec();
-        self.told = self.notes.len();
-        news
+        self.news.take()
     }
 
     fn tell(&mut self, notice: &mut Option<String>) {

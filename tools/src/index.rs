@@ -5,11 +5,14 @@
 mod chunks;
 mod documents;
 mod embeddings;
+mod residue;
+mod shelf;
 mod vectors;
 
 pub use chunks::ChunkRow;
 pub use documents::{Document, title_of};
-pub use embeddings::{Coverage, Worked};
+pub use embeddings::{Coverage, Gathered, Worked};
+pub use shelf::Shelf;
 pub use vectors::Vectors;
 
 use std::fs;
@@ -35,6 +38,9 @@ const VERSION: i64 = 2;
 const INDEX: &str = "index.db";
 const NEW: &str = "index.db.new";
 
+/// How often opening is tried while other processes make the index anew.
+const OPENINGS: usize = 5;
+
 /// Rows taken in by one transaction.
 const BATCH: usize = 500;
 
@@ -47,8 +53,10 @@ pub struct Index {
     identity: Option<(u64, u64)>,
     /// Whether it is a file, which several processes share.
     place: Place,
-    /// The vectors as they were read last; `None` until a search needs them.
+    /// The vectors as they were read last; `None` until a search needs them, and while they lie on the shelf.
     vectors: Option<Arc<Vectors>>,
+    /// Where they lie for all who search in this process.
+    shelf: Shelf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,14 +91,51 @@ impl Index {
             return Self::in_memory(store);
         }
         let layout = store.layout().clone();
-        let db = match open_current(&layout) {
-            Ok(Some(db)) => db,
-            Ok(None) => start_over(&layout, is_usable)?,
-            Err(error) if error.is_damage() => start_over(&layout, is_usable)?,
-            Err(error) => return Err(ToolError::Unavailable(crate::error::chain(&error))),
-        };
-        let identity = identity(&layout.index_db());
-        Ok(Self { db, layout, identity, place: Place::File, vectors: None })
+        let mut fault = "the index is being made again; try again".to_owned();
+        for _ in 0..OPENINGS {
+            let before = identity(&layout.index_db());
+            let opened = match open_current(&layout) {
+                Ok(Some(db)) => Ok(db),
+                Ok(None) => start_over(&layout, is_usable),
+                Err(error) if error.is_damage() => start_over(&layout, is_usable),
+                Err(error) => Err(ToolError::Unavailable(crate::error::chain(&error))),
+            };
+            let identity = identity(&layout.index_db());
+            match opened {
+                // Another index may have taken its place just then; what was opened would be told apart by nobody.
+                Ok(db) if before.is_none() || before == identity => {
+                    return Ok(Self {
+                        db,
+                        layout,
+                        identity,
+                        place: Place::File,
+                        vectors: None,
+                        shelf: Shelf::default(),
+                    });
+                }
+                Ok(_) => {}
+                // So may one that is made anew where there was none, whose files come and go.
+                Err(ToolError::Unavailable(cause)) => fault = cause,
+                Err(error) => return Err(error),
+            }
+            drop(FileLock::acquire(&layout.index_lock(), Urgency::Now.limit()));
+        }
+        Err(ToolError::Unavailable(fault))
+    }
+
+    /// Holds vectors together with the other indexes over the same file in this process.
+    pub fn share(&mut self, shelf: &Shelf) {
+        self.shelf = shelf.clone();
+    }
+
+    /// What [`Index::share`] takes.
+    pub fn shelf(&self) -> &Shelf {
+        &self.shelf
+    }
+
+    /// Whether it is a file, which several may open.
+    pub fn is_shared(&self) -> bool {
+        self.place == Place::File
     }
 
     /// Makes a damaged index anew, empty, unless another process has done so already.
@@ -98,6 +143,7 @@ impl Index {
         // Closed first, because not every platform deletes a file in use.
         self.db = database::open_in_memory()?;
         self.vectors = None;
+        self.shelf.clear();
         let damaged = self.identity;
         match self.place {
             Place::Memory => create(&self.db)?,
@@ -105,6 +151,8 @@ impl Index {
                 let is_another = |layout: &Layout| damaged.is_some() && identity(&layout.index_db()) != damaged;
                 self.db = start_over(&self.layout, is_another)?;
                 self.identity = identity(&self.layout.index_db());
+                // Whoever still looked into the damaged one may have put its vectors back.
+                self.shelf.clear();
             }
         }
         Ok(())
@@ -119,7 +167,14 @@ impl Index {
     pub fn in_memory(store: &Store) -> Result<Self, ToolError> {
         let db = database::open_in_memory()?;
         create(&db)?;
-        Ok(Self { db, layout: store.layout().clone(), identity: None, place: Place::Memory, vectors: None })
+        Ok(Self {
+            db,
+            layout: store.layout().clone(),
+            identity: None,
+            place: Place::Memory,
+            vectors: None,
+            shelf: Shelf::default(),
+        })
     }
 
     /// Whether `index.db` is still the file that was opened, not one that was deleted or replaced since.
@@ -147,7 +202,18 @@ impl Index {
     }
 
     /// Takes in what hooks and servers wrote to `memory.db` since the last time, and answers how many memories that were.
-    pub fn take_in_memories(&mut self, rows: Rows<'_>, _lock: &IndexLock) -> Result<usize, ToolError> {
+    pub fn take_in_memories(&mut self, rows: Rows<'_>, lock: &IndexLock) -> Result<usize, ToolError> {
+        self.take_in_memories_while(rows, lock, &mut |_, _| true)
+    }
+
+    /// The same for as long as `go_on` says so, which after every batch is told how many are taken in and how many there were to take
+    /// in. What is taken in stays so.
+    pub fn take_in_memories_while(
+        &mut self,
+        rows: Rows<'_>,
+        _lock: &IndexLock,
+        go_on: &mut dyn FnMut(usize, usize) -> bool,
+    ) -> Result<usize, ToolError> {
         let instance = rows.meta("instance")?.unwrap_or_default();
         if self.progress()?.instance != instance {
             self.forget_memories(&instance)?;
@@ -161,11 +227,14 @@ impl Index {
             transaction.execute("UPDATE progress SET last_removed = ?1", [last])?;
             transaction.commit()?;
         }
-        let mut taken = 0;
+        let (mut taken, mut total) = (0, None);
         loop {
             let new = rows.after(self.progress()?.last_seq, BATCH)?;
             let Some(last) = new.last().map(|row| row.seq) else { return Ok(taken) };
-            taken += new.len();
+            let is_last = new.len() < BATCH;
+            if total.is_none() && !is_last {
+                total = Some(rows.count_after(self.progress()?.last_seq)? as usize);
+            }
             let transaction = self.db.savepoint()?;
             for row in &new {
                 let document = Document::Memory(row.seq).rowid();
@@ -173,6 +242,10 @@ impl Index {
             }
             transaction.execute("UPDATE progress SET last_seq = ?1", [last])?;
             transaction.commit()?;
+            taken += new.len();
+            if !is_last && !go_on(taken, total.unwrap_or(taken).max(taken)) {
+                return Err(ToolError::Interrupted);
+            }
         }
     }
 
@@ -192,8 +265,7 @@ impl Index {
         if self.place == Place::Memory {
             let db = database::open_in_memory()?;
             create(&db)?;
-            let mut fresh =
-                Self { db, layout: self.layout.clone(), identity: None, place: Place::Memory, vectors: None };
+            let mut fresh = self.beside(db);
             let outcome = fill(&mut fresh)?;
             *self = fresh;
             return Ok(outcome);
@@ -206,7 +278,7 @@ impl Index {
         let db = opened.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
         create(&db)?;
         embeddings::carry_over(&self.db, &db)?;
-        let mut fresh = Self { db, layout: self.layout.clone(), identity: None, place: Place::File, vectors: None };
+        let mut fresh = self.beside(db);
         let outcome = fresh.in_one_step(&mut fill);
         // Closing copies the write-ahead log into the database, which then is whole by itself.
         let closed = fresh.db.close().map_err(|(_, error)| ToolError::from(error));
@@ -221,6 +293,7 @@ impl Index {
         let reopened = open_current(&self.layout).map_err(|error| unavailable(&crate::error::chain(&error)))?;
         self.db = reopened.ok_or_else(|| unavailable(&"it is of another version"))?;
         self.identity = identity(&self.layout.index_db());
+        self.shelf.clear();
         if published.is_ok() {
             return filled;
         }
@@ -230,6 +303,12 @@ impl Index {
             index.clear(lock)?;
             fill(index)
         })
+    }
+
+    /// An index in another database, which is to take the place of this one.
+    fn beside(&self, db: Connection) -> Self {
+        let (layout, place) = (self.layout.clone(), self.place);
+        Self { db, layout, identity: None, place, vectors: None, shelf: self.shelf.clone() }
     }
 
     /// Does all of `work` in one step: readers see the index as it was until it is done, and after a fault.

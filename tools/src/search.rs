@@ -33,8 +33,13 @@ use near::Nearness;
 use relevance::Relevance;
 use request::Request;
 
+pub(crate) use request::moment;
+
 /// Documents that get a vector while a search waits, when vectors are made here: what was captured a moment ago.
 const EMBEDDED_AT_ONCE: usize = 200;
+
+/// Why a search goes by words although there is a model.
+const UNKNOWN: &str = "the model does not know the script of this query";
 
 /// What a search goes by.
 #[derive(Debug, Clone, Copy)]
@@ -62,10 +67,22 @@ pub fn search(
     input: &SearchInput,
     now: &Moment,
 ) -> Result<SearchOutput, ToolError> {
+    search_while(store, index, means, input, now, &mut |_, _| true)
+}
+
+/// The same, and of many rows that are not indexed yet it tells `go_on` how many are and how many there are, and goes on if it may.
+pub fn search_while(
+    store: &mut Store,
+    index: &mut Index,
+    means: Means<'_>,
+    input: &SearchInput,
+    now: &Moment,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<SearchOutput, ToolError> {
     let request = Request::of(input)?;
     // What was captured a moment ago is found: rows are taken in first, or scanned when another process indexes.
     if let Some(lock) = index.lock(Urgency::Now)? {
-        match take_in(store, index, means, &lock) {
+        match take_in(store, index, means, &lock, go_on) {
             // A full disk, for example; then they are scanned as well.
             Ok(()) | Err(ToolError::Unavailable(_)) => {}
             Err(error) => return Err(error),
@@ -73,14 +90,17 @@ pub fn search(
     }
     let corpus = index.fulltext().corpus(&request.query)?;
     let relevance = Relevance::new(&request.query, &corpus);
-    let near = nearness(index, means, &request, &input.query);
+    let here = means.meaning.filter(|meaning| meaning.embedder.place() == WorkPlace::Here);
+    let is_unknown = here.is_some_and(|meaning| !kin::knows(&meaning.words, &input.query));
+    let means_of_query = if is_unknown { Means { meaning: None, ..means } } else { means };
+    let near = nearness(index, means_of_query, &request, &input.query);
     let (nearness, fault) = match near {
-        Ok(nearness) => (nearness, None),
+        Ok(nearness) => (nearness, is_unknown.then(|| UNKNOWN.to_owned())),
         Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
         Err(error) => return Err(error),
     };
     let gathered = candidate::collect(store, index, &request, nearness.as_ref())?;
-    let legs = fusion::Legs::new(means, &input.query, &request.narrowing, &relevance, nearness.as_ref());
+    let legs = fusion::Legs::new(means_of_query, &input.query, &request.narrowing, &relevance, nearness.as_ref());
     let candidates = fusion::fuse(store, index, gathered, &legs)?;
     let ranked = rank::rank(candidates, now);
     let mut output = answer::answer(store, &request, ranked)?;
@@ -88,8 +108,14 @@ pub fn search(
     Ok(output)
 }
 
-fn take_in(store: &Store, index: &mut Index, means: Means<'_>, lock: &IndexLock) -> Result<(), ToolError> {
-    index.take_in_memories(store.rows(), lock)?;
+fn take_in(
+    store: &Store,
+    index: &mut Index,
+    means: Means<'_>,
+    lock: &IndexLock,
+    go_on: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<(), ToolError> {
+    index.take_in_memories_while(store.rows(), lock, go_on)?;
     if let Some(meaning) = means.meaning.filter(|meaning| meaning.embedder.place() == WorkPlace::Here) {
         index.use_model(Some(meaning.embedder.identity()), lock)?;
         if index.is_anything_waiting()? {

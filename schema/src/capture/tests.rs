@@ -134,6 +134,49 @@ fn a_crash_between_log_and_row_is_mended_by_doing_it_again() {
     assert_eq!(first.rows().by_id(&saved).unwrap().unwrap().place.start_line, 4);
 }
 
+#[rstest]
+#[case::event(MemoryType::UserPrompt)]
+#[case::conclusion(MemoryType::Decision)]
+fn an_entry_without_a_row_is_found_however_many_come_after_it(#[case] kind: MemoryType) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    id(capture(&mut store, draft(kind, 0, "one")).unwrap());
+    let crashed = prepare(draft(kind, 1, "two")).unwrap();
+    let log = LogKind::Daily(crashed.memory().at.date());
+    let path = store.layout().file("2026-01-28.md");
+    let text = fs::read(&path).unwrap();
+    log_file::append(&path, text.len(), &insertion(&text, &crashed.memory(), log).bytes).unwrap();
+    for n in 3..6 {
+        id(capture(&mut store, draft(kind, n, &format!("text {n}"))).unwrap());
+    }
+    let saved = commit(&mut store, &crashed).unwrap();
+    assert_eq!((id(Some(saved)), entries(&store)), (crashed.memory().id, 5));
+    store.sync_log("2026-01-28.md").unwrap();
+    assert_eq!(store.rows().list(&Filter::default(), 10).unwrap().len(), 5);
+}
+
+#[test]
+fn lines_of_rows_are_those_of_the_log_however_it_was_written() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let kinds = [MemoryType::UserPrompt, MemoryType::UserPrompt, MemoryType::Decision, MemoryType::Learning];
+    for n in 0..12 {
+        id(capture(&mut store, draft(kinds[n as usize / 3], n, &format!("text {n}\n  and more"))).unwrap());
+        if n == 7 {
+            let path = store.layout().file("2026-01-28.md");
+            fs::write(&path, fs::read_to_string(&path).unwrap() + "A line of a person.\n").unwrap();
+        }
+    }
+    let rows = store.rows().by_path("2026-01-28.md").unwrap();
+    let log = fs::read_to_string(store.layout().file("2026-01-28.md")).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    for row in &rows {
+        let first = row.memory.content.lines().next().unwrap();
+        assert!(lines[row.place.start_line - 1].contains(first), "{row:?} {log}");
+    }
+    assert_eq!((rows.len(), store.sync_log("2026-01-28.md").unwrap().added), (12, 0));
+}
+
 #[test]
 fn a_crash_before_the_row_is_mended_although_the_log_writes_the_time_in_the_old_form() {
     let project = tempfile::tempdir().unwrap();

@@ -70,6 +70,11 @@ impl Fields {
         (fields != Self::default()).then_some(fields)
     }
 
+    /// The fields of an entry of another type among events.
+    pub(super) fn of_id(memory: &Memory) -> Option<Self> {
+        Some(Self { id: Some(memory.id.to_string()), ..Self::of_attributes(&memory.attributes) })
+    }
+
     /// The fields of an entry under a section, which has no line of its own to carry time and session.
     pub(super) fn of_structural(memory: &Memory) -> Self {
         let session = Some(&memory.session_id).filter(|id| !id.is_empty()).cloned();

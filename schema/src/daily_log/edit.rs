@@ -8,7 +8,8 @@ use std::ops::RangeInclusive;
 use memchr::{memchr, memchr_iter, memmem, memrchr, memrchr_iter};
 
 use super::comment::SessionMark;
-use super::render::{first_line, render};
+use super::render::{first_line, render, render_among_events};
+use super::tail::LastSection;
 use super::{Entry, LogKind};
 use crate::memory::{Memory, MemoryType};
 
@@ -108,24 +109,29 @@ pub fn extension(log: &mut impl Read, event: &Memory, kind: LogKind) -> io::Resu
 const PIECE: usize = 32 * 1024;
 
 /// What has to be known of the text before an entry.
-#[derive(Default)]
-struct Before {
-    length: usize,
-    lines: usize,
-    mark: Option<SessionMark>,
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Before {
+    pub(super) length: usize,
+    pub(super) lines: usize,
+    pub(super) mark: Option<SessionMark>,
     is_unterminated: bool,
     ends_in_blank: bool,
 }
 
 impl Before {
-    fn of(text: &[u8]) -> Self {
+    /// Of a text that ends in a whole line with something on it.
+    pub(super) fn ending_in_text(length: usize, lines: usize, mark: Option<SessionMark>) -> Self {
+        Self { length, lines, mark, is_unterminated: false, ends_in_blank: false }
+    }
+
+    pub(super) fn of(text: &[u8]) -> Self {
         let mut before = Self::default();
         before.add(text);
         before
     }
 
     /// Goes on with whole lines; only the last one may have no end.
-    fn add(&mut self, text: &[u8]) {
+    pub(super) fn add(&mut self, text: &[u8]) {
         let Some(last) = text.last() else { return };
         self.is_unterminated = *last != b'\n';
         let is_blank = matches!(text, b"\n" | b"\r\n");
@@ -136,7 +142,7 @@ impl Before {
     }
 
     /// The comment that says whose an event is, where the event before it is of another session.
-    fn mark_for(&self, event: &Memory) -> String {
+    pub(super) fn mark_for(&self, event: &Memory) -> String {
         let mark = SessionMark::of(event);
         if self.mark.as_ref() == Some(&mark) {
             return String::new();
@@ -146,7 +152,12 @@ impl Before {
     }
 
     /// What is put behind it, and the lines that the entry takes then.
-    fn followed_by(&self, preamble: &str, memory: &Memory, kind: LogKind) -> (Vec<u8>, RangeInclusive<usize>) {
+    pub(super) fn followed_by(
+        &self,
+        preamble: &str,
+        memory: &Memory,
+        kind: LogKind,
+    ) -> (Vec<u8>, RangeInclusive<usize>) {
         let end = if self.is_unterminated { "\n" } else { "" };
         let entry = render(memory, kind);
         let line = self.lines + lines_in(end.as_bytes()) + lines_in(preamble.as_bytes()) + 1;
@@ -165,6 +176,25 @@ pub fn removal(file: &[u8], entry: &Entry) -> Splice {
     let (start, end) = (heading.unwrap_or(start), end + gap);
     let line = lines_in(&file[..start]) + 1;
     Splice { start, end, bytes: Vec::new(), lines: line..=line }
+}
+
+/// The change that writes `entry` anew, with the text and attributes of `memory`, where and in the form in which it stands.
+pub fn replacement(file: &[u8], entry: &Entry, memory: &Memory, kind: LogKind) -> Splice {
+    let start = line_start(file, entry.start_line);
+    let end = line_start(file, entry.end_line + 1);
+    let sections = sections(file);
+    let section = sections.iter().rev().find(|section| section.start < start);
+    let text = match (kind, section) {
+        (LogKind::Daily(_), None) => render_among_events(memory),
+        (LogKind::Daily(_), Some(section)) if section.kind == Some(memory.kind) && !memory.kind.is_session_data() => {
+            render(memory, kind)
+        }
+        // Its type rides along, because the heading says another or none.
+        _ => render(memory, LogKind::LongTerm),
+    };
+    let count = lines_in(text.as_bytes());
+    let bytes = if has_windows_lines(file) { with_windows_lines(text.as_bytes()) } else { text.into_bytes() };
+    Splice { start, end, bytes, lines: entry.start_line..=entry.start_line + count - 1 }
 }
 
 /// Where the heading begins under which nothing but the bytes from `start` to `end` stands, with the blank line that we put
@@ -193,8 +223,8 @@ fn blank_at(file: &[u8], at: usize) -> usize {
 const HEADING: &[u8] = b"## ";
 
 /// A `##` heading.
-struct Section {
-    start: usize,
+pub(super) struct Section {
+    pub(super) start: usize,
     kind: Option<MemoryType>,
 }
 
@@ -212,7 +242,7 @@ fn structural_place(file: &[u8], sections: &[Section], kind: MemoryType) -> (usi
     (place, format!("{gap}## {}\n\n", kind.label()))
 }
 
-fn sections(file: &[u8]) -> Vec<Section> {
+pub(super) fn sections(file: &[u8]) -> Vec<Section> {
     let first = file.starts_with(HEADING).then_some(0);
     let starts = first.into_iter().chain(memmem::find_iter(file, b"\n## ").map(|newline| newline + 1));
     let section = |start| {
@@ -223,8 +253,17 @@ fn sections(file: &[u8]) -> Vec<Section> {
     starts.map(section).collect()
 }
 
+/// Under what the last line of a log stands.
+pub(super) fn last_section(file: &[u8]) -> LastSection {
+    let sections = sections(file);
+    let Some((last, earlier)) = sections.split_last() else { return LastSection::None };
+    let is_only = earlier.iter().all(|section| section.kind != last.kind);
+    let has_entries = lines_in(&file[last.start..]) > 1;
+    last.kind.filter(|_| is_only && has_entries).map_or(LastSection::Other, LastSection::Of)
+}
+
 /// The offset behind the last line before `end` that is not blank.
-fn text_end(file: &[u8], end: usize) -> usize {
+pub(super) fn text_end(file: &[u8], end: usize) -> usize {
     let trimmed = file[..end].trim_ascii_end().len();
     match file[trimmed..end].iter().position(|byte| *byte == b'\n') {
         Some(newline) => trimmed + newline + 1,
@@ -250,7 +289,7 @@ pub(super) fn with_windows_lines(bytes: &[u8]) -> Vec<u8> {
     parts.join(&b"\r\n"[..])
 }
 
-fn lines_in(bytes: &[u8]) -> usize {
+pub(super) fn lines_in(bytes: &[u8]) -> usize {
     memchr_iter(b'\n', bytes).count()
 }
 

@@ -14,17 +14,26 @@ pub(crate) fn first_line(memory: &Memory, kind: LogKind) -> String {
 
 /// The lines of an entry, newline included.
 pub(super) fn render(memory: &Memory, kind: LogKind) -> String {
-    let (opening, fields) = match kind {
-        LogKind::Daily(_) if memory.kind.is_session_data() => {
-            let opening = format!("- [{}] **{}**: ", memory.at.time(), memory.kind.label());
-            (opening, Fields::of_session_data(memory))
-        }
-        LogKind::Daily(_) => ("- ".to_owned(), Some(Fields::of_structural(memory))),
-        LogKind::LongTerm => ("- ".to_owned(), Some(Fields::of_long_term(memory))),
-    };
+    match kind {
+        LogKind::Daily(_) if memory.kind.is_session_data() => event(memory, Fields::of_session_data(memory)),
+        LogKind::Daily(_) => lines("- ", memory, Some(Fields::of_structural(memory))),
+        LogKind::LongTerm => lines("- ", memory, Some(Fields::of_long_term(memory))),
+    }
+}
+
+/// The lines of an entry that stands among the events of a day, of whatever type: its place says its session and day.
+pub(super) fn render_among_events(memory: &Memory) -> String {
+    event(memory, if memory.kind.is_session_data() { Fields::of_session_data(memory) } else { Fields::of_id(memory) })
+}
+
+fn event(memory: &Memory, fields: Option<Fields>) -> String {
+    lines(&format!("- [{}] **{}**: ", memory.at.time(), memory.kind.label()), memory, fields)
+}
+
+fn lines(opening: &str, memory: &Memory, fields: Option<Fields>) -> String {
     let content = escape(&memory.content);
     let mut lines = content.split('\n');
-    let mut out = opening + lines.next().unwrap_or_default();
+    let mut out = opening.to_owned() + lines.next().unwrap_or_default();
     let mut several = false;
     for line in lines {
         several = true;

@@ -186,6 +186,29 @@ proptest! {
     }
 
     #[test]
+    fn an_entry_put_at_the_end_of_a_log_that_is_not_read_is_put_where_it_is_put_otherwise(
+        start in "(# 2026-01-28\n|\n|## Decision\n|## Ours\n|- x\n|y|\r\n){0,4}",
+        drawn in proptest::collection::vec((any_memory(), 1..4_usize), 1..6),
+        kind in prop_oneof![Just(day()), Just(LogKind::LongTerm)],
+    ) {
+        let mut file = start.into_bytes();
+        for (n, ((of, session, _, content, attributes), times)) in drawn.into_iter().enumerate() {
+            let mut memory = memory(&session, MemoryType::ALL[of], &format!("10:00:{n:02}"), &content);
+            memory.attributes = attributes;
+            for _ in 0..times {
+                let expected = insertion(&file, &memory, kind);
+                let tail = Tail::of(&file).map(|tail| Tail::parse(&tail.to_text()).unwrap());
+                let after = expected.apply(&file);
+                if let Some((splice, end)) = tail.and_then(|tail| tail.extension(&memory, kind)) {
+                    prop_assert_eq!(splice, expected);
+                    prop_assert_eq!(Some(end), Tail::of(&after));
+                }
+                file = after;
+            }
+        }
+    }
+
+    #[test]
     fn taking_an_entry_out_leaves_the_others_as_they_are(drawn in proptest::collection::vec(any_memory(), 2..6), pick in any::<prop::sample::Index>()) {
         let mut file = Vec::new();
         for (n, (kind, session, _, content, _)) in drawn.iter().enumerate() {
@@ -226,6 +249,16 @@ fn what_is_written_and_taken_out_again_leaves_no_trace(#[case] file: &str) {
 #[case::empty_before("## Learning\n\n## Decision\n\n- gone\n\n## Error Fix\n", "## Learning\n\n## Error Fix\n")]
 fn headings_of_people_and_of_something_stay(#[case] file: &str, #[case] left: &str) {
     assert_eq!(taken_out(file, day()), left);
+}
+
+#[rstest]
+#[case::event(MemoryType::UserPrompt)]
+#[case::conclusion(MemoryType::Decision)]
+fn the_next_entry_of_a_kind_needs_no_reading(#[case] kind: MemoryType) {
+    let mut file = Vec::new();
+    write(&mut file, &memory("s", kind, "10:00:00", "one"), day());
+    let tail = Tail::of(&file).unwrap();
+    assert!(tail.extension(&memory("s", kind, "10:00:01", "two"), day()).is_some(), "{}", text(&file));
 }
 
 #[test]

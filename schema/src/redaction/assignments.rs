@@ -35,7 +35,16 @@ fn assigned(site: &Site<'_>, family: Family) -> Option<Range<usize>> {
     let name = Name::read(site, &mut cursor)?;
     let closers = cursor.take(4, |character| matches!(character, '"' | '\'' | '`' | '*' | ']' | '\\' | ')'));
     let blanks = cursor.skip_blanks();
-    let separator = Separator::read(&name, closers, blanks, family, &mut cursor)?;
+    let separator = match Separator::read(&name, closers, blanks, family, &mut cursor) {
+        Some(separator) => separator,
+        None if family == Family::Password
+            && closers.is_empty()
+            && follows_plainly(site, &name, blanks, &mut cursor) =>
+        {
+            Separator::Verb
+        }
+        None => return None,
+    };
     let spaced = cursor.skip_blanks() + blanks > 0;
     if separator == Separator::Colon {
         skip_declared_type(&mut cursor);
@@ -55,6 +64,24 @@ fn assigned(site: &Site<'_>, family: Family) -> Option<Range<usize>> {
     let value = Value { text: &site.text[span.clone()], quoted, form, plural: name.plural };
     let whole = || if quoted { span.clone() } else { bare_value(&cursor, LONGEST_VALUE) };
     values::is_secret(&value, family).then(whole)
+}
+
+/// Whether a value follows without a sign between: on the next line below a name that stands alone, or behind a Korean name.
+fn follows_plainly(site: &Site<'_>, name: &Name<'_>, blanks: usize, cursor: &mut Cursor<'_>) -> bool {
+    let before = site.text[..name.start].trim_end_matches([' ', '\t', '-', '*', '#']);
+    let mut ahead = cursor.clone();
+    let is_below = (ahead.eat("\r\n") || ahead.eat("\n"))
+        && name.prefix.trim_start_matches('-').is_empty()
+        && (before.is_empty() || before.ends_with('\n'));
+    let is_korean = blanks > 0 && site.trigger.starts_with(is_hangul);
+    if is_below {
+        let line = ahead.rest().lines().next().unwrap_or_default().trim();
+        *cursor = ahead;
+        return !line.contains(char::is_whitespace) && values::is_told(line, Family::Password);
+    }
+    let word = &site.text[bare_value(cursor, PREVIEW)];
+    // One digit makes a name such as `oauth2`, which such sentences are about.
+    is_korean && word.bytes().filter(u8::is_ascii_digit).count() > 2 && values::is_told(word, Family::Password)
 }
 
 /// The name around a trigger.

@@ -25,6 +25,42 @@ pub(super) fn curl_cookies(site: &Site<'_>) -> Option<Range<usize>> {
     is_option.then(|| cookies(&cursor, false)).flatten()
 }
 
+/// The password among the arguments of `htpasswd -b [file] user password`.
+pub(super) fn htpasswd(site: &Site<'_>) -> Option<Range<usize>> {
+    let rest = &site.text[site.behind()..];
+    let line = &rest[..rest.find(['\n', '|', ';', '&', '>', '`']).unwrap_or(rest.len())];
+    let start = |word: &str| site.behind() + (word.as_ptr() as usize - rest.as_ptr() as usize);
+    let (mut flags, mut operands) = (String::new(), Vec::new());
+    for word in line.split_whitespace() {
+        match word.strip_prefix('-').filter(|_| operands.is_empty()) {
+            Some(options) => flags.push_str(options),
+            None => operands.push(word),
+        }
+    }
+    // Without a file there is one argument less.
+    let place = if flags.contains('n') || operands.len() == 2 { 1 } else { 2 };
+    // A sentence about the command goes on.
+    let is_command = rest.starts_with(' ') && flags.contains('b') && operands.len() == place + 1;
+    let password = operands.get(place).filter(|_| is_command)?.trim_matches(['"', '\'']);
+    // The stretch ends where a password is gone already.
+    let is_gone = line.len() == rest.len() && line.ends_with(char::is_whitespace);
+    let is_secret = !is_gone && !password.is_empty() && !values::is_reference(password) && !values::is_masked(password);
+    is_secret.then(|| start(password)..start(password) + password.len())
+}
+
+/// The value of `kubectl create secret … --from-literal=name=value`.
+pub(super) fn from_literal(site: &Site<'_>) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(site.text, site.behind());
+    cursor.take(1, |character| matches!(character, ' ' | '='));
+    cursor.take(2, |character| matches!(character, '\\' | '"' | '\''));
+    let name = cursor.take(LONGEST_ARGUMENT, |character| !character.is_whitespace() && character != '=');
+    let is_named = ["pw", "pass", "passwd", "pwd"].iter().any(|word| name.to_ascii_lowercase().ends_with(word));
+    if !cursor.eat("=") || !is_named && !runs(site.context, &["secret"]) {
+        return None;
+    }
+    argument(cursor, Takes::AttachedPassword)
+}
+
 /// What an option takes.
 #[derive(Clone, Copy)]
 enum Takes {

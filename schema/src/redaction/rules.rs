@@ -7,7 +7,7 @@ use super::{assignments, commands, credentials, headers, private_keys};
 
 /// Every rule. Formats are those that the services document, or that their tokens are known to have; lengths are kept
 /// a little tolerant, because a token of tomorrow is longer rather than shorter.
-pub(super) static RULES: [Rule; 99] = [
+pub(super) static RULES: [Rule; 101] = [
     Rule::function("private key", &["-----BEGIN "], private_keys::block),
     Rule::function("private key", &["Private-Lines:"], private_keys::putty),
     Rule::token("private key", &["AGE-SECRET-KEY-"], r"AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{20,}"),
@@ -154,6 +154,8 @@ pub(super) static RULES: [Rule; 99] = [
     Rule::function("cookie", &["-b"], commands::curl_cookies),
     Rule::function("password", &["://"], credentials::address),
     Rule::function("password", commands::OPTIONS, commands::password),
+    Rule::function("password", &["htpasswd"], commands::htpasswd),
+    Rule::function("secret", &["--from-literal"], commands::from_literal),
     Rule::behind(
         "password",
         &["machine "],

@@ -79,7 +79,7 @@ pub(super) fn is_secret(value: &Value<'_>, family: Family) -> bool {
 
 /// Whether a sentence that says what a password is goes on with it rather than with a remark: a word with a digit, which
 /// no algorithm is called.
-fn is_told(value: &str, family: Family) -> bool {
+pub(super) fn is_told(value: &str, family: Family) -> bool {
     let shortest = if matches!(family, Family::Password | Family::Secret) { 6 } else { 16 };
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     let lower = value.to_ascii_lowercase();

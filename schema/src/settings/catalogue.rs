@@ -1,4 +1,4 @@
-//! The table of settings: what may be set, where, and what it means. docs/settings.md is made of it.
+//! The table of settings: what may be set, where, and what it means. docs/config.md is made of it.
 
 /// One setting.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Key {
     pub(super) of_the_user: bool,
 }
 
-pub(super) const KEYS: [Key; 9] = [
+pub(super) const KEYS: [Key; 13] = [
     Key {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -104,6 +104,43 @@ pub(super) const KEYS: [Key; 9] = [
         guards: false,
         of_the_user: false,
     },
+    Key {
+        name: "embedding_base_url",
+        variable: Some("JIKIME_EMBEDDING_BASE_URL"),
+        values: "an address such as `\"http://localhost:11434/v1\"`",
+        default: "the provider's",
+        meaning: "Where a service is that speaks like OpenAI: Ollama, LM Studio, llama.cpp, vLLM. Texts are sent there.",
+        guards: false,
+        of_the_user: true,
+    },
+    Key {
+        name: "embedding_dimensions",
+        variable: Some("JIKIME_EMBEDDING_DIMENSIONS"),
+        values: "a number from 32 to 8192",
+        default: "the model's",
+        meaning: "How long vectors of a service are, where its model can make shorter ones.",
+        guards: false,
+        of_the_user: true,
+    },
+    Key {
+        name: "gc_older_than",
+        variable: Some("JIKIME_GC_OLDER_THAN"),
+        values: "`\"never\"` or an age such as `\"180d\"`, `\"26w\"`, `\"6m\"` or `\"1y\"`",
+        default: "`\"never\"`",
+        meaning: "What is older is cleared by the server, once a day: never decisions, conventions, preferences, `MEMORY.md` or what is \
+                  pinned.",
+        guards: false,
+        of_the_user: true,
+    },
+    Key {
+        name: "gc_keep_bytes",
+        variable: Some("JIKIME_GC_KEEP_BYTES"),
+        values: "`\"never\"` or a size such as `\"500KB\"`, `\"50MB\"` or `\"1GB\"`",
+        default: "`\"never\"`",
+        meaning: "Until the daily logs have at most this size the server clears the oldest, once a day, sparing the same.",
+        guards: false,
+        of_the_user: true,
+    },
 ];
 
 #[cfg(test)]
@@ -121,6 +158,8 @@ mod tests {
              on Windows `%APPDATA%\\jikime-memory\\memory.toml`\n\
              2. the project's file: `.jikime/memory.toml`, which may be committed\n\
              3. the environment\n\n\
+             `jikime-memory config show` tells every value and where it comes from, `jikime-memory config check` what is wrong with the\n\
+             two files, and `jikime-memory config path` where they are.\n\n\
              | setting | is | default | environment | meaning |\n| --- | --- | --- | --- | --- |\n",
         );
         for Key { name, variable, values, default, meaning, of_the_user, .. } in KEYS {
@@ -130,7 +169,10 @@ mod tests {
         }
         text.push_str(
             "\nOnly in the environment: `JIKIME_MEMORY_DISABLED=1` makes hooks do nothing at all, and\n\
-             `CLAUDE_CODE_SKIP_PROMPT_HISTORY=1`, the host's own switch, turns capture off.\n\n\
+             `CLAUDE_CODE_SKIP_PROMPT_HISTORY=1`, the host's own switch, turns capture off. Keys of services that make vectors:\n\
+             `OPENAI_API_KEY`, `GEMINI_API_KEY`, and `JIKIME_EMBEDDING_API_KEY`, which goes before both and belongs to whatever service\n\
+             is in use. `JIKIME_EMBED_BACKFILL=0`: at the end of a session no process is started that makes vectors of what is new when no\n\
+             server runs.\n\n\
              A setting that cannot be understood is told by `memory_stats` and by the brief, and has its default. Where it is one of\n",
         );
         let guards: Vec<_> = KEYS.iter().filter(|key| key.guards).map(|key| format!("`{}`", key.name)).collect();
@@ -143,12 +185,12 @@ mod tests {
 
     #[test]
     fn the_document_is_generated_from_this_table() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/settings.md");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/config.md");
         let current = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
         let document = document();
         if current != document {
             std::fs::write(&path, &document).unwrap();
         }
-        assert_eq!(current, document, "docs/settings.md was out of date and has been written anew");
+        assert_eq!(current, document, "docs/config.md was out of date and has been written anew");
     }
 }

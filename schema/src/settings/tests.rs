@@ -76,6 +76,32 @@ fn a_project_does_not_say_who_makes_embeddings() {
 }
 
 #[rstest]
+#[case::base_url(
+    "embedding_base_url = \"https://elsewhere.example/v1\"",
+    "embedding_base_url is not for a project to set"
+)]
+#[case::dimensions("embedding_dimensions = 64", "embedding_dimensions is not for a project to set")]
+#[case::key("embedding_api_key = \"k-123456789\"", "no setting embedding_api_key")]
+#[case::key_of_a_service("OPENAI_API_KEY = \"k-123456789\"", "no setting OPENAI_API_KEY")]
+fn a_project_does_not_say_where_texts_are_sent_or_with_which_key(#[case] text: &str, #[case] problem: &str) {
+    let found = loaded("", text, &[]);
+    assert_eq!(found.settings, Settings::default());
+    assert_eq!(found.problems.len(), 1, "{:?}", found.problems);
+    assert!(found.problems[0].starts_with(&format!("project.toml: {problem}")), "{:?}", found.problems);
+    assert!(!found.problems[0].contains("elsewhere") && !found.problems[0].contains("k-1"), "{:?}", found.problems);
+}
+
+#[test]
+fn the_user_says_where_texts_are_sent() {
+    let user = "embedding_base_url = \"http://localhost:11434/v1\"\nembedding_dimensions = 256";
+    let settings = loaded(user, "", &[("JIKIME_EMBEDDING_DIMENSIONS", "512")]).settings;
+    assert_eq!(settings.embedding_base_url.as_deref(), Some("http://localhost:11434/v1"));
+    assert_eq!(settings.embedding_dimensions, Some(512));
+    let nothing = loaded("", "", &[("JIKIME_EMBEDDING_BASE_URL", ""), ("JIKIME_EMBEDDING_DIMENSIONS", "1")]);
+    assert_eq!((nothing.settings, nothing.problems.len()), (Settings::default(), 1));
+}
+
+#[rstest]
 #[case::off("JIKIME_CAPTURE", "off", false, false)]
 #[case::no_history("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "1", false, false)]
 #[case::history("CLAUDE_CODE_SKIP_PROMPT_HISTORY", "0", true, false)]
@@ -102,7 +128,7 @@ const STOPPED: &str = "nothing is captured until this is mended";
 #[case::no_pattern("redact = ['(']", &["the pattern"], false)]
 #[case::capitals("Capture = true", &["project.toml: no setting Capture"], false)]
 #[case::in_a_table("[memory]\ncapture = true", &["project.toml: no setting memory"], false)]
-#[case::of_a_later_version("colour = \"red\"", &["project.toml: no setting colour; there is capture, brief, brief_size, recall, exclude, redact, embedding_provider, embedding_model, search_weights"], true)]
+#[case::of_a_later_version("colour = \"red\"", &["project.toml: no setting colour; there is capture, brief, brief_size, recall, exclude, redact, embedding_provider, embedding_model, search_weights, embedding_base_url, embedding_dimensions"], true)]
 fn what_is_not_understood_is_told_and_never_captures_against_a_wish(
     #[case] text: &str,
     #[case] expected: &[&str],

@@ -37,6 +37,32 @@ pub(super) fn texts(value: &Value<'_>) -> Option<Vec<String>> {
     list.iter().map(|item| word(item.as_ref()).filter(is_fit).map(str::to_owned)).collect()
 }
 
+/// What a text says, or nothing where it is `never`.
+pub(super) fn unless_never<T>(value: &Value<'_>, read: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+    match word(value)? {
+        "never" => Some(None),
+        text => read(text).map(Some),
+    }
+}
+
+/// An age such as `180d`, `26w`, `6m` or `1y`, in days: a month has 30 of them and a year 365.
+pub fn days(text: &str) -> Option<u32> {
+    let (number, days) = with_unit(text, &[("d", 1), ("w", 7), ("m", 30), ("y", 365)])?;
+    u32::try_from(number.checked_mul(days)?).ok().filter(|days| *days > 0)
+}
+
+/// A size such as `500KB`, `50MB` or `1GB`, in bytes.
+pub fn bytes(text: &str) -> Option<u64> {
+    let (number, bytes) = with_unit(text, &[("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000), ("b", 1)])?;
+    number.checked_mul(bytes)
+}
+
+fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<(u64, u64)> {
+    let text = text.trim().to_ascii_lowercase();
+    let (number, unit) = units.iter().find_map(|(unit, worth)| Some((text.strip_suffix(unit)?, *worth)))?;
+    Some((number.trim().parse().ok()?, unit))
+}
+
 /// A named preset, or three numbers such as `65/35/5`.
 pub(super) fn weights(value: &Value<'_>) -> Option<Weights> {
     match word(value)? {

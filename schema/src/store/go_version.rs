@@ -194,7 +194,8 @@ fn date(store: &Store, old: &mut [Old]) -> Result<(), StoreError> {
         return Ok(());
     }
     let mut known = HashMap::new();
-    for path in store.changed_logs()? {
+    let listing = store.layout.markdown_files();
+    for path in listing.map_err(|source| store.io("list", store.layout.dir(), source))? {
         if let Some(kind @ LogKind::Daily(_)) = LogKind::of(&path) {
             let bytes = log_file::read(&store.layout.file(&path))?;
             let parsed = parse(&String::from_utf8_lossy(&bytes), kind);

@@ -42,7 +42,7 @@ pub struct Filter {
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'c>(pub &'c Connection);
 
-const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
+pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
      start_line, end_line, created_at, utc_offset, access_count, \
      (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1)";
 
@@ -78,6 +78,8 @@ impl Rows<'_> {
     }
 
     pub fn delete(&self, seq: i64) -> rusqlite::Result<()> {
+        // Its entry may still stand in a log, which then has one without a row.
+        self.forget_tails()?;
         self.0.prepare_cached("DELETE FROM memories WHERE seq = ?1")?.execute([seq]).map(drop)
     }
 
@@ -211,6 +213,26 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([session_id], read).optional()
     }
 
+    /// What was said last in a session up to a moment, by its type and the hash of its text.
+    pub(crate) fn said_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<(MemoryType, String)>> {
+        let sql = "SELECT type, content_hash FROM memories INDEXED BY memories_by_session
+             WHERE session_id = ?1 AND created_at <= ?2 AND type IN ('user_prompt', 'assistant_response')
+             ORDER BY created_at DESC, seq DESC LIMIT 1";
+        let read = |row: &SqlRow<'_>| {
+            let kind = row.get_ref(0)?.as_str()?.parse().map_err(|error| unreadable(0, error))?;
+            Ok((kind, row.get(1)?))
+        };
+        self.0.prepare_cached(sql)?.query_row(params![session_id, at.utc()], read).optional()
+    }
+
+    /// Whether any session holds the same text of the same type between two moments in UTC.
+    pub(crate) fn is_said_between(&self, memory: &Memory, from: &str, to: &str) -> rusqlite::Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_content
+             WHERE content_hash = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4)";
+        let values = params![content_hash(&memory.content), memory.kind.as_str(), from, to];
+        self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))
+    }
+
     /// The newest prompt of a session up to a moment.
     pub fn prompt_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<String>> {
         let sql = "SELECT content FROM memories WHERE session_id = ?1 AND created_at <= ?2 AND type = 'user_prompt'
@@ -284,7 +306,7 @@ impl Rows<'_> {
     }
 }
 
-fn read(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
+pub(super) fn read(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
     let id = |column: usize| -> rusqlite::Result<Option<MemoryId>> {
         Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(MemoryId::parse))
     };
@@ -318,6 +340,6 @@ fn read(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
     })
 }
 
-fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
+pub(super) fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
 }

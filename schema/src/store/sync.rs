@@ -33,7 +33,13 @@ impl Store {
         let listing = self.layout.markdown_files();
         let present = listing.map_err(|source| self.io("list", self.layout.dir(), source))?;
         let logs = present.into_iter().filter(|path| LogKind::of(path).is_some());
-        Ok(stamp::changed(&self.layout, logs, self.known_files()?))
+        let mut changed = Vec::new();
+        for path in stamp::changed(&self.layout, logs, self.known_files()?) {
+            if !self.was_only_captured_to(&path, Stamp::of(&self.layout.file(&path)))? {
+                changed.push(path);
+            }
+        }
+        Ok(changed)
     }
 
     /// Whether a log changed since its rows were derived.
@@ -41,12 +47,21 @@ impl Store {
         let sql = "SELECT mtime, size FROM files WHERE path = ?1";
         let read = |row: &rusqlite::Row<'_>| Ok(Stamp { mtime: row.get(0)?, size: row.get(1)? });
         let known = self.db.prepare_cached(sql)?.query_row([path], read).optional()?;
-        Ok(LogKind::of(path).is_some() && known != Stamp::of(&self.layout.file(path)))
+        let now = Stamp::of(&self.layout.file(path));
+        Ok(LogKind::of(path).is_some() && known != now && !self.was_only_captured_to(path, now)?)
+    }
+
+    /// Whether every change of a log up to this stamp was an entry whose row was written with it.
+    fn was_only_captured_to(&self, path: &str, now: Option<Stamp>) -> Result<bool, StoreError> {
+        Ok(now.map(|now| self.tail(path, now)).transpose()?.flatten().is_some())
     }
 
     /// Forgets which logs are in step, so that all are read again.
     pub fn distrust_rows(&mut self) -> Result<(), StoreError> {
-        self.transact(|rows| rows.0.execute("UPDATE files SET mtime = -1", []).map(drop))
+        self.transact(|rows| {
+            rows.0.execute("UPDATE files SET mtime = -1", [])?;
+            rows.forget_tails()
+        })
     }
 
     /// Derives the rows of one log from its text. A path that is no log is none of our business.

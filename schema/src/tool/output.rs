@@ -56,12 +56,41 @@ pub struct Hit {
     pub snippet: String,
     /// Relevance from 0 to 1.
     pub score: f64,
+    /// `suggested` may be beside the point.
+    pub confidence: Confidence,
     /// `superseded`, `long_term`, `pinned`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
     /// How the score came about, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
+}
+
+/// How sure it is that a hit answers what was asked. When nothing is even suggested, there are no hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    High,
+    Suggested,
+}
+
+impl Confidence {
+    /// From here on nine of ten first hits answer what the project's own evaluation set asks; docs/retrieval.md has the curve.
+    const HIGH: f64 = 0.6;
+
+    /// The confidence that a score stands for.
+    pub fn of(score: f64) -> Self {
+        if score >= Self::HIGH { Self::High } else { Self::Suggested }
+    }
+
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::High => "high",
+            Self::Suggested => "suggested",
+        }
+    }
 }
 
 /// Which of the two sources a hit is from.

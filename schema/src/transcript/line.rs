@@ -13,7 +13,7 @@ use crate::moment::Moment;
 /// A line, as far as it is read.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Line {
+pub(crate) struct Line {
     #[serde(default, rename = "type", deserialize_with = "lenient")]
     kind: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
@@ -68,7 +68,7 @@ struct Block {
 
 /// What a line says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(crate) enum Heard {
     /// A person's prompt.
     Prompt(String),
     /// A turn that the host began itself.
@@ -85,18 +85,18 @@ pub(super) enum Heard {
 
 impl Line {
     /// Reads a line; `None` when it is torn or no object.
-    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
 
     /// When it was said, at this machine's offset.
-    pub(super) fn at(&self) -> Option<Moment> {
+    pub(crate) fn at(&self) -> Option<Moment> {
         let at = Moment::parse_rfc3339(self.timestamp.as_deref()?)?;
         Moment::from_unix(at.unix(), None)
     }
 
     /// What the line says in a thread.
-    pub(super) fn heard(&self, thread: Thread) -> Heard {
+    pub(crate) fn heard(&self, thread: Thread) -> Heard {
         let other_thread = thread == Thread::Main && self.is_sidechain == Some(true);
         if other_thread || self.is_meta == Some(true) {
             return Heard::Nothing;
@@ -107,6 +107,21 @@ impl Line {
             (Some("assistant"), Some(message)) => self.assistant(message),
             _ => Heard::Nothing,
         }
+    }
+
+    /// Whether the user stopped the agent here, after which a turn has no end of its own.
+    pub(crate) fn is_interruption(&self) -> bool {
+        self.user_text().is_some_and(|text| text.starts_with("[Request interrupted by user"))
+    }
+
+    /// Whether the user gave a command of the host here, which may begin a turn.
+    pub(crate) fn is_command(&self) -> bool {
+        self.user_text().is_some_and(|text| text.starts_with("<command-"))
+    }
+
+    fn user_text(&self) -> Option<String> {
+        let message = self.message.as_ref().filter(|_| self.kind.as_deref() == Some("user"))?;
+        message.content.text().filter(|_| self.is_sidechain != Some(true))
     }
 
     fn user(&self, content: &Content) -> Heard {

@@ -11,20 +11,20 @@ const BLOCK: u64 = 64 * 1024;
 
 /// The lines from an offset on, in order. Longer ones than the limit are skipped.
 #[derive(Debug)]
-pub(super) struct Forward {
+pub(crate) struct Forward {
     file: BufReader<File>,
     line: Vec<u8>,
 }
 
 impl Forward {
-    pub(super) fn open(path: &Path, start: u64) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, start: u64) -> io::Result<Self> {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(start))?;
         Ok(Self { file: BufReader::with_capacity(BLOCK as usize, file), line: Vec::new() })
     }
 
     /// The next line without its end, or `None` at the end of the file.
-    pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         loop {
             self.line.clear();
             let (mut read, mut too_long, mut ended) = (0, false, false);
@@ -33,7 +33,7 @@ impl Forward {
                 if block.is_empty() {
                     break;
                 }
-                let end = block.iter().position(|byte| *byte == b'\n');
+                let end = memchr::memchr(b'\n', block);
                 ended = end.is_some();
                 let part = &block[..end.unwrap_or(block.len())];
                 too_long |= self.line.len() + part.len() > LINE_LIMIT;

@@ -5,8 +5,26 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use schema::memory::MemoryType;
+use schema::moment::Moment;
 use schema::tool::{LoadSource, SearchSource};
+
+use super::browse::BrowseArguments;
+use super::clear::{GcArguments, ResetArguments};
+use super::config::ConfigCommand;
+use super::curate::{PinArguments, PromoteArguments, SupersedeArguments};
+use super::export::ExportArguments;
+use super::forget::ForgetArguments;
+use super::import::ImportCommand;
+use super::init::InitArguments;
+use super::list::ListArguments;
+use super::narrow::memory_type;
+use super::scrub::ScrubArguments;
+use super::sessions::SessionsArguments;
+use super::timeline::TimelineArguments;
+use super::uninstall::UninstallArguments;
+use super::when;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -20,8 +38,8 @@ const STYLES: Styles = Styles::styled()
     version,
     styles = STYLES,
     arg_required_else_help = true,
-    after_help = "Try `jikime-memory demo` to see it work on a throw-away project.\n\
-                  Hosts start `jikime-memory serve`; see mcp.example.json."
+    after_help = "Try `jikime-memory demo` to see it work on a throw-away project, and `jikime-memory init` to have it in yours.\n\
+                  Hosts start `jikime-memory serve`."
 )]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -41,10 +59,21 @@ pub(crate) struct Common {
     /// Answer in JSON, for scripts
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Never show long answers in a pager
+    #[arg(long, global = true)]
+    pub(crate) no_pager: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Set up a memory for this project: the store, the server and the hooks of its host
+    #[command(after_help = "Example: jikime-memory init --host claude-code --host codex")]
+    Init(InitArguments),
+    /// Take back what init wrote; memories stay
+    Uninstall(UninstallArguments),
+    /// Look at everything that must be right, and tell how to mend what is not
+    #[command(after_help = "The exit status is 0 when everything is fine, and 1 when something was found.")]
+    Doctor,
     /// Serve MCP on standard input and output; hosts start this
     Serve(ServeArguments),
     /// The same under the name that some hosts' configurations use
@@ -53,8 +82,16 @@ pub(crate) enum Command {
     /// Find what is remembered, by words or a question in any language
     #[command(after_help = "Example: jikime-memory search 왜 Redis를 쓰기로 했지")]
     Search(SearchArguments),
-    /// List the newest memories
+    /// Look through what is remembered: search as you type, read, edit, delete, promote
+    Browse(BrowseArguments),
+    /// List the newest memories, by day
+    #[command(after_help = "Example: jikime-memory list --type decision --since 7d")]
     List(ListArguments),
+    /// Tell what was worked on, day by day
+    #[command(after_help = "Example: jikime-memory timeline --since 2w --path src/billing")]
+    Timeline(TimelineArguments),
+    /// List sessions: what they were about, how long they took, what they changed
+    Sessions(SessionsArguments),
     /// Show one memory by its id, or a file of the store by its path
     Show {
         /// The id, or as much of its beginning as tells it apart; or a path such as MEMORY.md
@@ -68,7 +105,29 @@ pub(crate) enum Command {
         /// The id, or as much of its beginning as tells it apart
         id: String,
     },
-    /// Count what is remembered, and tell what is wrong
+    /// Move a memory to MEMORY.md, which every session loads
+    Promote(PromoteArguments),
+    /// Keep a memory from every clean-up
+    Pin(PinArguments),
+    /// Say that one memory replaces another
+    Supersede(SupersedeArguments),
+    /// Take in sessions of Claude Code, its own notes, or an export
+    #[command(subcommand)]
+    Import(ImportCommand),
+    /// Write memories as Markdown to read, or as JSON to import elsewhere
+    #[command(after_help = "Example: jikime-memory export --format md --type decision -o decisions.md")]
+    Export(ExportArguments),
+    /// Forget memories for good, out of logs, databases and every copy of ours
+    #[command(after_help = "Example: jikime-memory forget --query falcon --dry-run")]
+    Forget(ForgetArguments),
+    /// Take secrets out of what was remembered before
+    Scrub(ScrubArguments),
+    /// Clear what is old, or too much
+    #[command(after_help = "Example: jikime-memory gc --older-than 180d --dry-run")]
+    Gc(GcArguments),
+    /// Empty the memory of this project
+    Reset(ResetArguments),
+    /// Tell how much is remembered, how it grows, what is opened most, and what is wrong
     Stats,
     /// Bring the index in step with the Markdown
     Index {
@@ -88,8 +147,29 @@ pub(crate) enum Command {
         #[arg(long, value_name = "TOKENS")]
         max_tokens: Option<i64>,
     },
+    /// Tell settings, where they come from, and what is wrong with them
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print what makes a shell complete commands and options
+    #[command(
+        after_help = "Example: jikime-memory completions bash > ~/.local/share/bash-completion/completions/jikime-memory"
+    )]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page
+    #[command(after_help = "Example: jikime-memory man --out ~/.local/share/man/man1")]
+    Man {
+        /// Write the pages of all commands into this folder instead
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
     /// Show the main job on a throw-away project: events go in, and are found again
     Demo,
+    /// Make vectors for what hooks kept; hooks start this when a session ends and no server runs
+    #[command(hide = true)]
+    EmbedBackfill,
 }
 
 #[derive(Debug, Subcommand)]
@@ -123,7 +203,7 @@ pub(crate) struct SearchArguments {
     #[arg(long, value_name = "SCORE")]
     pub(crate) min_score: Option<f64>,
     /// Only this type of memory
-    #[arg(long = "type", value_name = "TYPE")]
+    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type())]
     pub(crate) kind: Option<MemoryType>,
     /// Only memories, or only chunks of Markdown
     #[arg(long, value_name = "SOURCE", value_parser = source)]
@@ -131,12 +211,12 @@ pub(crate) struct SearchArguments {
     /// Only this session
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
-    /// From this date or time on
-    #[arg(long, value_name = "DATE")]
-    pub(crate) since: Option<String>,
-    /// Up to this date or time
-    #[arg(long, value_name = "DATE")]
-    pub(crate) until: Option<String>,
+    /// From this time on: a date, a time, or how long ago, such as 7d
+    #[arg(long, value_name = "WHEN", value_parser = when::since)]
+    pub(crate) since: Option<Moment>,
+    /// Up to this time
+    #[arg(long, value_name = "WHEN", value_parser = when::until)]
+    pub(crate) until: Option<Moment>,
     /// Only this file or folder of the store
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
@@ -146,22 +226,9 @@ pub(crate) struct SearchArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListArguments {
-    /// Only this type of memory
-    #[arg(long = "type", value_name = "TYPE")]
-    pub(crate) kind: Option<MemoryType>,
-    /// Only this session
-    #[arg(long, value_name = "ID")]
-    pub(crate) session: Option<String>,
-    /// At most so many
-    #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
-    pub(crate) limit: usize,
-}
-
-#[derive(Debug, Args)]
 pub(crate) struct SaveArguments {
-    /// decision, learning, error_fix, session_summary, preference, convention, or a type of session data
-    #[arg(value_name = "TYPE")]
+    /// What it is; the first five are the course of a session
+    #[arg(value_name = "TYPE", value_parser = memory_type())]
     pub(crate) kind: MemoryType,
     /// The text; `-` reads it from standard input
     #[arg(required = true, value_name = "TEXT")]

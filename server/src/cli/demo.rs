@@ -13,6 +13,8 @@ use schema::tool::{SaveInput, SearchInput};
 use tools::engine::Engine;
 
 use super::output::Printer;
+use super::pager;
+use super::text::{fit, padded};
 
 /// What a session said, as hooks capture it.
 const SESSION: [(MemoryType, &str); 4] = [
@@ -29,6 +31,9 @@ const SESSION: [(MemoryType, &str); 4] = [
 const DECISION: &str =
     "Acknowledge webhooks only after the database commit, because a serialization failure must requeue them.";
 
+/// Columns of a name.
+const NAME: usize = 20;
+
 const QUERIES: [&str; 3] = ["웹훅", "why do we acknowledge after commit?", "webhook.rs"];
 
 /// Shows capture, saving and search on a new store, and removes it.
@@ -37,7 +42,7 @@ pub(crate) fn demo(printer: &Printer) -> anyhow::Result<()> {
     printer.line(&format!("A project for this demo, removed at its end: {}\n", project.0.display()))?;
     printer.line("What a session of Claude Code says is captured by hooks:")?;
     remember_session(&project.0, printer)?;
-    let mut engine = Engine::open(&project.0, None)?;
+    let mut engine = Engine::open(&project.0, None, None)?;
     engine.save(&SaveInput {
         kind: MemoryType::Decision,
         content: DECISION.to_owned(),
@@ -45,7 +50,8 @@ pub(crate) fn demo(printer: &Printer) -> anyhow::Result<()> {
         long_term: true,
         supersedes: None,
     })?;
-    printer.line(&format!("  memory_save         {DECISION}\n"))?;
+    told(printer, "memory_save", DECISION)?;
+    printer.line("")?;
     engine.refresh()?;
     printer.line("In a later session any host finds it with memory_search:\n")?;
     for query in QUERIES {
@@ -55,7 +61,7 @@ pub(crate) fn demo(printer: &Printer) -> anyhow::Result<()> {
         printer.line("")?;
     }
     printer.line("The memory is Markdown that you read and edit, in .jikime/memory of the project.")?;
-    printer.line("To use it in yours, copy mcp.example.json there as .mcp.json and start your host.")
+    printer.line("To use it in yours, run jikime-memory init there and start your host.")
 }
 
 fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {
@@ -70,9 +76,15 @@ fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {
             destination: Destination::DailyLog,
         };
         capture(&mut store, draft, &Screen::default())?;
-        printer.line(&format!("  {kind:<20}{}", content.lines().next().unwrap_or_default()))?;
+        told(printer, kind.as_str(), content.lines().next().unwrap_or_default())?;
     }
     Ok(())
+}
+
+/// A name and a text, on one line of the terminal.
+fn told(printer: &Printer, name: &str, text: &str) -> anyhow::Result<()> {
+    let room = pager::columns().map_or(usize::MAX, |columns| columns.saturating_sub(NAME + 2));
+    printer.line(&format!("  {}{}", padded(name, NAME), fit(text, room)))
 }
 
 /// A directory that is removed at the end.

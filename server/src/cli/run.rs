@@ -2,41 +2,82 @@
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::layout::Layout;
-use schema::project::{Request, personal, resolve};
-use schema::store::Filter;
-use schema::tool::{GetInput, LoadInput, ReindexInput, SaveInput, SearchInput};
+use schema::project::{ProjectError, Request, personal, resolve};
+use schema::tool::{LoadInput, ReindexInput, SaveInput, SearchInput};
 use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
 
 use super::arguments::{
-    Arguments, Command, Common, ListArguments, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
+    Arguments, Command, Common, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
 };
-use super::demo;
-use super::output::{Listed, Printer};
+use super::backfill::backfill;
+use super::doctor::doctor;
+use super::export::export;
+use super::forget::forget;
+use super::import::import;
+use super::init::init;
+use super::list::{Listed, list};
+use super::output::Printer;
+use super::scrub::scrub;
+use super::show::show;
+use super::uninstall::uninstall;
+use super::{browse, clear, completions, config, curate, demo, sessions, stats, timeline};
 use crate::exit;
 use crate::http::{Access, Token};
+use crate::network::Http;
 use crate::serve::{Transport, serve};
 
 /// Runs one command.
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
-    let Arguments { common, command } = arguments;
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    match arguments.command {
+        Command::Doctor => examine(arguments.common),
+        _ => answer(arguments).map(|()| ExitCode::SUCCESS),
+    }
+}
+
+/// What is found is no error, and scripts want to know of it all the same.
+fn examine(common: Common) -> anyhow::Result<ExitCode> {
     let printer = Printer::new(common.json);
+    let project = if common.personal {
+        personal()
+    } else {
+        resolve(&Request::from_environment(common.project).context("cannot tell the working directory")?)
+    };
+    Ok(if doctor(&project, &printer)? { ExitCode::SUCCESS } else { ExitCode::from(exit::USER) })
+}
+
+fn answer(arguments: Arguments) -> anyhow::Result<()> {
+    let Arguments { common, command } = arguments;
+    let printer = Printer::new(common.json).paged(!common.no_pager);
     match command {
         Command::Serve(arguments) | Command::Mcp(McpCommand::Serve(arguments)) => {
             serve(&project(common)?, &transport(arguments)?)
         }
-        Command::Demo if common.json => Err(ToolError::Invalid("demo has no form for scripts".to_owned()).into()),
+        Command::Init(arguments) => init(&host_project(common, arguments.is_for_user())?, &printer, &arguments),
+        Command::Uninstall(arguments) => {
+            uninstall(&host_project(common, arguments.is_for_user())?, &printer, &arguments)
+        }
+        Command::Demo | Command::Browse(_) | Command::Completions { .. } | Command::Man { .. } if common.json => {
+            Err(ToolError::Invalid("this command has no form for scripts: leave out --json".to_owned()).into())
+        }
+        Command::Completions { shell } => completions::completions(shell),
+        Command::Man { out } => completions::man(out.as_deref()),
+        Command::Config(command) => config::config(&project(common)?, &printer, &command),
+        Command::Browse(arguments) => browse::browse(&existing(project(common)?)?, &arguments),
         Command::Demo => demo::demo(&printer),
+        Command::EmbedBackfill => backfill(&project(common)?, open),
         Command::Index { file, full } => index(&project(common)?, &printer, file, full),
+        Command::Import(command) => import(&project(common)?, &printer, command),
         other => {
-            let project = project(common)?;
-            if !matches!(other, Command::Save(_)) && !Layout::new(&project).dir().exists() {
-                let text = format!("{} has no memory yet; jikime-memory save makes one", project.display());
-                return Err(ToolError::NotFound(text).into());
+            let mut project = project(common)?;
+            if !matches!(other, Command::Save(_)) {
+                project = existing(project)?;
             }
             let mut engine = open(&project)?;
             engine.refresh()?;
@@ -47,16 +88,34 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<()> {
                 Command::Show { what } => show(&mut engine, &printer, what),
                 Command::Save(arguments) => save(&mut engine, &printer, arguments),
                 Command::Delete { id } => printer.deleted(&Listed::of(&engine.delete(&id)?)),
-                Command::Stats => printer.stats(&engine.stats()?),
+                Command::Promote(arguments) => curate::promote(&mut engine, &printer, &arguments),
+                Command::Pin(arguments) => curate::pin(&mut engine, &printer, &arguments),
+                Command::Supersede(arguments) => curate::supersede(&mut engine, &printer, &arguments),
+                Command::Export(arguments) => export(&mut engine, arguments),
+                Command::Forget(arguments) => forget(&mut engine, &printer, arguments),
+                Command::Scrub(arguments) => scrub(&mut engine, &printer, &arguments),
+                Command::Gc(arguments) => clear::gc(&mut engine, &printer, arguments),
+                Command::Reset(arguments) => clear::reset(&mut engine, &printer, &arguments),
+                Command::Timeline(arguments) => timeline::timeline(&mut engine, &printer, arguments),
+                Command::Sessions(arguments) => sessions::sessions(&mut engine, &printer, arguments),
+                Command::Stats => stats::stats(&mut engine, &printer),
                 Command::Load { full, max_tokens } => {
                     printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
                 }
-                Command::Serve(_) | Command::Mcp(_) | Command::Demo | Command::Index { .. } => Ok(()),
+                _ => unreachable!("commands without an open store are done above"),
             };
             tell_news(&mut engine);
             done
         }
     }
+}
+
+/// A project that has a memory: looking for one makes none.
+fn existing(project: PathBuf) -> Result<PathBuf, ToolError> {
+    if Layout::new(&project).dir().exists() {
+        return Ok(project);
+    }
+    Err(ToolError::NotFound(format!("{} has no memory yet; jikime-memory save makes one", project.display())))
 }
 
 fn project(common: Common) -> anyhow::Result<PathBuf> {
@@ -65,6 +124,21 @@ fn project(common: Common) -> anyhow::Result<PathBuf> {
     }
     let request = Request::from_environment(common.project).context("cannot tell the working directory")?;
     Ok(resolve(&request)?.root)
+}
+
+/// The project whose hosts are meant. The user's own memory is what some hosts get by themselves.
+fn host_project(common: Common, is_for_user: bool) -> anyhow::Result<PathBuf> {
+    if common.personal {
+        let text = "--personal is not for this: --scope user sets a host up for all projects of yours";
+        return Err(ToolError::Invalid(text.to_owned()).into());
+    }
+    match project(common) {
+        // In the home directory, say: what is set up for all projects needs none.
+        Err(error) if is_for_user && error.is::<ProjectError>() => {
+            std::env::current_dir().context("cannot tell the working directory")
+        }
+        project => project,
+    }
 }
 
 /// How hosts are talked to. A token is told of by its place.
@@ -82,8 +156,8 @@ fn transport(arguments: ServeArguments) -> anyhow::Result<Transport> {
 }
 
 /// Opens the store and tells on standard error what had to be mended.
-fn open(project: &Path) -> anyhow::Result<Engine> {
-    let mut engine = Engine::open(project, None)?;
+pub(super) fn open(project: &Path) -> anyhow::Result<Engine> {
+    let mut engine = Engine::open(project, None, Some(Arc::new(Http::default())))?;
     tell_news(&mut engine);
     Ok(engine)
 }
@@ -101,34 +175,16 @@ fn search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) ->
         min_score: arguments.min_score,
         kind: arguments.kind,
         source: arguments.source,
-        session_id: arguments.session,
-        since: arguments.since,
-        until: arguments.until,
+        session_id: arguments.session.map(|id| engine.whole_session_id(&id)).transpose()?,
+        since: arguments.since.map(|at| at.rfc3339()),
+        until: arguments.until.map(|at| at.rfc3339()),
         path: arguments.path,
         // People scroll; the budget is for models.
         max_tokens: Some(i64::from(u16::MAX)),
         explain: arguments.explain,
     };
+    engine.prepare_embedding();
     printer.found(&engine.search(&input)?)
-}
-
-fn list(engine: &mut Engine, printer: &Printer, arguments: ListArguments) -> anyhow::Result<()> {
-    let filter = Filter { kind: arguments.kind, session_id: arguments.session, ..Filter::default() };
-    let rows = engine.list(&filter, arguments.limit)?;
-    let is_narrowed = filter != Filter::default() || arguments.limit == 0;
-    printer.list(&rows.iter().map(Listed::of).collect::<Vec<_>>(), is_narrowed)
-}
-
-fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
-    let is_path = what.ends_with(".md") || what.contains('/');
-    // People scroll; the budget is for models.
-    let mut input = GetInput { max_tokens: Some(i64::from(u32::MAX)), ..GetInput::default() };
-    if is_path {
-        input.path = Some(what);
-    } else {
-        input.id = Some(engine.whole_id(&what)?);
-    }
-    printer.shown(&engine.get(&input)?)
 }
 
 fn save(engine: &mut Engine, printer: &Printer, arguments: SaveArguments) -> anyhow::Result<()> {
@@ -155,10 +211,33 @@ fn index(project: &Path, printer: &Printer, file: Option<String>, full: bool) ->
         bar.set_position(step.done as u64);
         bar.set_message(step.path);
     };
-    let done: Result<_, ToolError> = engine.reindex(&ReindexInput { full, path: file }, &mut report, &|| true);
+    let mut done: Result<_, ToolError> = engine.reindex(&ReindexInput { full, path: file }, &mut report, &|| true);
+    if let Ok(output) = &mut done {
+        output.embedded += embed_elsewhere(&mut engine, &bar);
+    }
     bar.finish_and_clear();
     tell_news(&mut engine);
     printer.indexed(&done?)
+}
+
+/// Has vectors made that a server would have made in the background, and answers how many.
+fn embed_elsewhere(engine: &mut Engine, bar: &ProgressBar) -> usize {
+    let mut embedded = 0;
+    loop {
+        match engine.embed_some() {
+            Ok(worked) => {
+                embedded += worked.embedded;
+                bar.set_message(format!("{embedded} vectors"));
+                if !worked.is_more {
+                    return embedded;
+                }
+            }
+            Err(error) => {
+                exit::warn(&format!("vectors are missing: {error}"));
+                return embedded;
+            }
+        }
+    }
 }
 
 /// A bar on a terminal, nothing elsewhere.

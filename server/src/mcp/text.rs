@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use schema::tool::{Hit, SearchOutput, StatsOutput};
+use tools::error::ToolError;
 
 use crate::worker::Answer;
 
@@ -24,6 +25,25 @@ pub(super) fn of(answer: &Answer) -> String {
     }
 }
 
+/// What a log may know of an outcome: ids and sizes, nothing of what is remembered or was asked.
+pub(super) fn for_log(outcome: &Result<Answer, ToolError>) -> String {
+    match outcome {
+        Ok(Answer::Search(output)) => format!("{} hits", output.count),
+        Ok(Answer::Get(output)) => format!("{} bytes", output.content.len()),
+        Ok(Answer::Load(output)) => format!("{} files, {} bytes", output.files.len(), output.content.len()),
+        Ok(Answer::Save(output)) if output.saved => format!("saved {}", output.id),
+        Ok(Answer::Save(output)) => format!("known as {}", output.id),
+        Ok(Answer::Stats(output)) => format!("{} memories", output.memories),
+        Ok(Answer::Reindex(output)) => format!("{} files, {} memories", output.files, output.memories),
+        Err(ToolError::Invalid(_)) => "refused".to_owned(),
+        Err(ToolError::NotFound(_)) => "not found".to_owned(),
+        Err(ToolError::Unavailable(_)) => "cannot be done now".to_owned(),
+        Err(ToolError::Interrupted) => "stopped".to_owned(),
+        Err(ToolError::Damaged(_)) => "damage".to_owned(),
+        Err(ToolError::Internal(_)) => "a fault".to_owned(),
+    }
+}
+
 fn search(output: &SearchOutput) -> String {
     let hits = output.results.iter().enumerate().map(|(n, found)| hit(n + 1, found));
     with_notice(hits.collect::<Vec<_>>().join("\n"), output.notice.as_deref())
@@ -35,7 +55,15 @@ fn hit(n: usize, hit: &Hit) -> String {
     if let Some(date) = &hit.date {
         let _ = write!(text, " {date}");
     }
-    let _ = write!(text, " {}:{} (score {:.2}, id {})", hit.path, hit.start_line, hit.score, hit.id);
+    let _ = write!(
+        text,
+        " {}:{} (score {:.2} {}, id {})",
+        hit.path,
+        hit.start_line,
+        hit.score,
+        hit.confidence.as_str(),
+        hit.id
+    );
     for flag in &hit.flags {
         let _ = write!(text, " {flag}");
     }

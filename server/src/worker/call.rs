@@ -48,7 +48,7 @@ impl Call {
         })
     }
 
-    pub(super) fn run(
+    pub(crate) fn run(
         self,
         engine: &mut Engine,
         progress: &watch::Sender<Option<Progress>>,
@@ -56,7 +56,7 @@ impl Call {
     ) -> Result<Answer, ToolError> {
         let mut report = |step: Progress| drop(progress.send_replace(Some(step)));
         Ok(match self {
-            Self::Search(input) => Answer::Search(engine.search(&input)?),
+            Self::Search(input) => Answer::Search(engine.search_while(&input, &mut report, may_go_on)?),
             Self::Get(input) => Answer::Get(engine.get(&input)?),
             Self::Load(input) => Answer::Load(engine.load(&input)?),
             Self::Save(input) => Answer::Save(engine.save(&input)?),

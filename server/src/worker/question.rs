@@ -30,7 +30,7 @@ pub(crate) enum Found {
 }
 
 impl Question {
-    pub(super) fn answer(self, engine: &mut Engine) -> Result<Found, ToolError> {
+    pub(crate) fn answer(self, engine: &mut Engine) -> Result<Found, ToolError> {
         Ok(match self {
             Self::Text(log) => Found::Text(engine.text(&log.file_name())?),
             Self::Logs => Found::Logs(engine.logs()?),

@@ -26,6 +26,9 @@ pub enum ModelFault {
     WrongSize { found: usize, promised: usize },
     #[error("the weights of piece {0} are no numbers")]
     NotANumber(usize),
+    /// A model of another kind, and what is wrong with it.
+    #[error("{0}")]
+    Unusable(String),
 }
 
 /// The parts of a model in its bytes.

@@ -61,6 +61,16 @@ impl LocalModel {
         tokens
     }
 
+    /// The share of a text's letters that pieces cover, from 0 to 1: what the rest says is unknown to the model.
+    pub fn coverage(&self, text: &str) -> f32 {
+        let (mut covered, mut all) = (0, 0);
+        runs(text, |run| {
+            all += run.len();
+            self.pieces.visit(self.file.text(), run, |piece| covered += self.pieces.length(piece));
+        });
+        if all == 0 { 0.0 } else { covered as f32 / all as f32 }
+    }
+
     /// The direction of a piece as a vector of length 1, even dimensions before odd ones, and the length that its row has.
     pub fn direction(&self, piece: u32) -> Option<(Vec<f32>, f32)> {
         let mut row = vec![0.0f32; self.file.dims];
@@ -108,11 +118,11 @@ impl Embedder for LocalModel {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let size = fs::metadata(path)?.len();
     if size > LARGEST {
         return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, format!("it has {size} bytes")));

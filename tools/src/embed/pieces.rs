@@ -33,6 +33,11 @@ impl Pieces {
         self.places.len()
     }
 
+    /// The bytes of a piece.
+    pub(super) fn length(&self, piece: u32) -> usize {
+        self.places.get(piece as usize).map_or(0, |(_, start, end)| (end - start) as usize)
+    }
+
     /// Calls `sink` with the pieces of a run of one class: the longest that matches, again and again.
     pub(super) fn visit(&self, text: &[u8], run: &str, mut sink: impl FnMut(u32)) {
         let mut rest = run;

@@ -1,8 +1,10 @@
 //! Embeddings: the reference vectors exactly, and clear words about files that are no models.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use rstest::rstest;
+use schema::settings::{Provider, Settings};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -129,8 +131,51 @@ fn open_path(path: &Path) -> Result<String, String> {
         embedding_model: Some(path.to_string_lossy().into_owned()),
         ..Settings::default()
     };
-    match super::open(&settings) {
-        Ok(meaning) => Ok(meaning.expect("there is one").embedder.identity().to_string()),
-        Err(error) => Err(crate::error::chain(&error)),
+    let meaning = super::open(&settings, None).expect("there is one");
+    match meaning.trouble.message() {
+        None => Ok(meaning.embedder.identity().to_string()),
+        Some(fault) => Err(fault),
     }
+}
+
+#[test]
+fn a_model_that_comes_later_is_taken_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("mine.bin");
+    let settings = Settings {
+        embedding_provider: Provider::Local,
+        embedding_model: Some(path.to_string_lossy().into_owned()),
+        ..Settings::default()
+    };
+    let embedder = super::open(&settings, None).unwrap().embedder;
+    assert!(embedder.prepare().is_err() && embedder.readiness().is_err() && embedder.embed_query("a").is_err());
+    assert_eq!(
+        (embedder.place(), embedder.identity().to_string()),
+        (WorkPlace::Elsewhere, "local/mine.bin/0".to_owned())
+    );
+    std::fs::write(&path, small()).unwrap();
+    embedder.prepare().unwrap();
+    assert!(embedder.readiness().is_ok() && embedder.identity().dims == 32 && embedder.place() == WorkPlace::Here);
+}
+
+#[test]
+fn without_a_network_no_service_is_asked() {
+    let with = |embedding_provider| super::open(&Settings { embedding_provider, ..Settings::default() }, None);
+    assert!(with(Provider::None).is_none());
+    assert_eq!(with(Provider::Auto).unwrap().embedder.identity().provider, "local");
+    assert!(with(Provider::OpenAi).unwrap().embedder.readiness().is_err());
+}
+
+#[test]
+#[cfg(not(feature = "directories"))]
+fn a_directory_is_told_from_a_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        embedding_provider: Provider::Local,
+        embedding_model: Some(directory.path().to_string_lossy().into_owned()),
+        ..Settings::default()
+    };
+    let embedder = super::open(&settings, None).unwrap().embedder;
+    let error = crate::error::chain(&embedder.prepare().unwrap_err());
+    assert!(error.contains("install with --features directories"), "{error}");
 }

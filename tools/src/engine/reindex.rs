@@ -1,7 +1,7 @@
 //! `memory_reindex`, and the quiet indexing that needs no asking.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use schema::store::Access;
 use schema::tool::{ReindexInput, ReindexOutput};
@@ -11,6 +11,9 @@ use super::file_access::{confine, shown};
 use crate::error::ToolError;
 use crate::index::{Index, IndexLock, Urgency};
 
+/// How long indexing waits for another process that indexes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// How far indexing has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
@@ -18,7 +21,7 @@ pub struct Progress {
     pub done: usize,
     /// Files in all.
     pub total: usize,
-    /// The file that was just done, relative to the project.
+    /// The file that was just done, relative to the project, or what is counted.
     pub path: String,
 }
 
@@ -87,7 +90,7 @@ impl Engine {
             go_on()?;
             output.removed += self.store.sync_log(path)?.removed;
         }
-        let lock = self.index_lock()?;
+        let lock = self.index_lock_while(may_go_on)?;
         let rows = self.store.rows();
         let mut fill = |index: &mut Index| {
             for (done, path) in files.iter().enumerate() {
@@ -97,7 +100,7 @@ impl Engine {
                 output.removed += chunked.removed;
                 progress(Progress { done: done + 1, total: files.len(), path: shown(path) });
             }
-            output.memories = index.take_in_memories(rows, &lock)?;
+            output.memories = index.take_in_memories_while(rows, &lock, &mut |_, _| may_go_on())?;
             Ok(())
         };
         match rebuild {
@@ -108,8 +111,23 @@ impl Engine {
         Ok(output)
     }
 
-    fn index_lock(&self) -> Result<IndexLock, ToolError> {
-        let lock = self.index.lock(Urgency::Patient)?;
-        lock.ok_or_else(|| ToolError::Unavailable("another process is indexing; try again in a moment".to_owned()))
+    pub(super) fn index_lock(&self) -> Result<IndexLock, ToolError> {
+        self.index_lock_while(&|| true)
+    }
+
+    /// Waits for the right to write to the index, for as long as it may.
+    fn index_lock_while(&self, may_go_on: &dyn Fn() -> bool) -> Result<IndexLock, ToolError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(lock) = self.index.lock(Urgency::Now)? {
+                return Ok(lock);
+            }
+            if !may_go_on() {
+                return Err(ToolError::Interrupted);
+            }
+            if Instant::now() >= deadline {
+                return Err(ToolError::Unavailable("another process is indexing; try again in a moment".to_owned()));
+            }
+        }
     }
 }

@@ -35,6 +35,46 @@ pub struct Worked {
     pub is_more: bool,
 }
 
+/// What a batch still needs.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// What was done without anybody's help.
+    pub worked: Worked,
+    /// Texts without a vector, by their hashes.
+    pub texts: Vec<([u8; 32], String)>,
+}
+
+/// Documents that wait.
+#[derive(Default)]
+struct Sorted {
+    /// Those whose vector is there, with its id and the script of their text.
+    known: Vec<(i64, i64, Script)>,
+    new: Vec<New>,
+    gone: Vec<i64>,
+    is_more: bool,
+}
+
+/// A document whose text has no vector.
+struct New {
+    document: i64,
+    hash: [u8; 32],
+    text: String,
+}
+
+impl Sorted {
+    /// Gives vectors to those that are known; they and those that are gone wait no longer.
+    fn settle(&self, db: &Connection) -> rusqlite::Result<()> {
+        for (document, embedding, script) in &self.known {
+            let sql = "INSERT OR REPLACE INTO embeddings (document, embedding, script) VALUES (?1, ?2, ?3)";
+            db.prepare_cached(sql)?.execute(params![document, embedding, *script as i64])?;
+        }
+        for document in self.known.iter().map(|(document, _, _)| document).chain(&self.gone) {
+            db.prepare_cached("DELETE FROM unembedded WHERE document = ?1")?.execute([document])?;
+        }
+        Ok(())
+    }
+}
+
 impl Index {
     /// Makes the vectors of this model those that are used. When others were, every document waits for a new one.
     pub fn use_model(&mut self, identity: Option<&Identity>, _lock: &IndexLock) -> Result<(), ToolError> {
@@ -67,23 +107,8 @@ impl Index {
         _lock: &IndexLock,
     ) -> Result<Worked, ToolError> {
         let model = self.model_id(embedder.identity())?;
-        let waiting = self.waiting(limit)?;
-        let mut known: Vec<(i64, i64, Script)> = Vec::new();
-        let mut new: Vec<(i64, [u8; 32], String)> = Vec::new();
-        let mut gone: Vec<i64> = Vec::new();
-        for document in &waiting {
-            let Some(text) = self.text_to_embed(rows, *document, embedder.place())? else {
-                gone.push(*document);
-                continue;
-            };
-            let text = clean(&text);
-            let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-            match self.cached(&hash, model)? {
-                Some(embedding) => known.push((*document, embedding, Script::of(&text))),
-                None => new.push((*document, hash, text)),
-            }
-        }
-        let texts: Vec<&str> = new.iter().map(|(_, _, text)| text.as_str()).collect();
+        let mut sorted = self.sorted(rows, model, embedder.place(), clean, limit)?;
+        let texts: Vec<&str> = sorted.new.iter().map(|new| new.text.as_str()).collect();
         let made = if texts.is_empty() { Vec::new() } else { embedder.embed_documents(&texts)? };
         if made.len() != texts.len() {
             let (made, asked) = (made.len(), texts.len());
@@ -91,19 +116,98 @@ impl Index {
         }
         let dims = embedder.identity().dims;
         let transaction = self.db.savepoint()?;
-        for ((document, hash, text), vector) in new.iter().zip(&made) {
-            let id = keep(&transaction, hash, model, &usable(vector, dims))?;
-            known.push((*document, id, Script::of(text)));
+        for (new, vector) in sorted.new.iter().zip(&made) {
+            let id = keep(&transaction, &new.hash, model, &usable(vector, dims))?;
+            sorted.known.push((new.document, id, Script::of(&new.text)));
         }
-        for (document, embedding, script) in &known {
-            let sql = "INSERT OR REPLACE INTO embeddings (document, embedding, script) VALUES (?1, ?2, ?3)";
-            transaction.prepare_cached(sql)?.execute(params![document, embedding, *script as i64])?;
-        }
-        for document in known.iter().map(|(document, _, _)| document).chain(&gone) {
-            transaction.prepare_cached("DELETE FROM unembedded WHERE document = ?1")?.execute([document])?;
+        sorted.settle(&transaction)?;
+        transaction.commit()?;
+        Ok(Worked { embedded: sorted.known.len(), is_more: sorted.is_more })
+    }
+
+    /// Gives those of at most `limit` waiting documents their vectors whose texts are known already, and answers the texts of the
+    /// others, for somebody who makes their vectors elsewhere and brings them to [`Index::keep_vectors`].
+    pub fn gather(
+        &mut self,
+        rows: Rows<'_>,
+        embedder: &dyn Embedder,
+        clean: &dyn Fn(&str) -> String,
+        limit: usize,
+        _lock: &IndexLock,
+    ) -> Result<Gathered, ToolError> {
+        let model = self.model_id(embedder.identity())?;
+        let sorted = self.sorted(rows, model, embedder.place(), clean, limit)?;
+        let transaction = self.db.savepoint()?;
+        sorted.settle(&transaction)?;
+        transaction.commit()?;
+        let worked = Worked { embedded: sorted.known.len(), is_more: sorted.is_more };
+        Ok(Gathered { worked, texts: sorted.new.into_iter().map(|new| (new.hash, new.text)).collect() })
+    }
+
+    /// Keeps vectors by the hashes of their texts. The documents get them when they are gathered next: what changed meanwhile has
+    /// another hash by then.
+    pub fn keep_vectors(
+        &mut self,
+        identity: &Identity,
+        made: &[([u8; 32], Vector)],
+        _lock: &IndexLock,
+    ) -> Result<(), ToolError> {
+        let model = self.model_id(identity)?;
+        let transaction = self.db.savepoint()?;
+        for (hash, vector) in made {
+            keep(&transaction, hash, model, &usable(vector, identity.dims))?;
         }
         transaction.commit()?;
-        Ok(Worked { embedded: known.len(), is_more: waiting.len() == limit })
+        Ok(())
+    }
+
+    /// Makes those documents wait again whose vectors turned out to be none when they were read.
+    pub fn renew_spoiled(&mut self, _lock: &IndexLock) -> Result<(), ToolError> {
+        let Some(spoiled) = self.vectors.as_ref().map(|vectors| &vectors.spoiled).filter(|spoiled| !spoiled.is_empty())
+        else {
+            return Ok(());
+        };
+        let transaction = self.db.unchecked_transaction()?;
+        for document in spoiled {
+            let sql = "DELETE FROM embeddings WHERE document = ?1 RETURNING embedding";
+            let id: Option<i64> =
+                transaction.prepare_cached(sql)?.query_row([document], |row| row.get(0)).optional()?;
+            // Others may have the same text; each of them is spoiled as well.
+            let sql = "DELETE FROM embedding_cache
+                 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM embeddings WHERE embedding = ?1)";
+            transaction.prepare_cached(sql)?.execute([id])?;
+            let sql = "INSERT OR IGNORE INTO unembedded SELECT id FROM fulltext_docsize WHERE id = ?1";
+            transaction.prepare_cached(sql)?.execute([document])?;
+        }
+        transaction.commit()?;
+        self.vectors = None;
+        Ok(())
+    }
+
+    /// What waits, by what has to be done with it.
+    fn sorted(
+        &self,
+        rows: Rows<'_>,
+        model: i64,
+        place: WorkPlace,
+        clean: &dyn Fn(&str) -> String,
+        limit: usize,
+    ) -> Result<Sorted, ToolError> {
+        let waiting = self.waiting(limit)?;
+        let mut sorted = Sorted { is_more: waiting.len() == limit, ..Sorted::default() };
+        for document in waiting {
+            let Some(text) = self.text_to_embed(rows, document, place)? else {
+                sorted.gone.push(document);
+                continue;
+            };
+            let text = clean(&text);
+            let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+            match self.cached(&hash, model)? {
+                Some(embedding) => sorted.known.push((document, embedding, Script::of(&text))),
+                None => sorted.new.push(New { document, hash, text }),
+            }
+        }
+        Ok(sorted)
     }
 
     /// How many documents have a vector, and how many wait for one.
@@ -174,16 +278,23 @@ impl Index {
         while let Some(row) = rows.next()? {
             vectors.mark.last_seq = row.get(0)?;
             let document: i64 = row.get(1)?;
-            // A vector of another length says nothing; it is as if there were none.
-            match row.get_ref(2)?.as_blob_or_null().ok().flatten().filter(|blob| blob.len() == dims * 2) {
-                Some(blob) => {
-                    vector.clear();
-                    vector.extend(blob.chunks_exact(2).map(|pair| half::read(u16::from_le_bytes([pair[0], pair[1]]))));
-                    let script = row.get::<_, u8>(3)?;
-                    vectors.set(document, &vector, Script::ALL.get(usize::from(script)).copied().unwrap_or_default());
-                }
-                None => vectors.remove(document),
+            let Ok(blob) = row.get_ref(2)?.as_blob_or_null() else {
+                vectors.spoil(document);
+                continue;
+            };
+            let Some(blob) = blob else {
+                vectors.remove(document);
+                continue;
+            };
+            vector.clear();
+            vector.extend(blob.chunks_exact(2).map(|pair| half::read(u16::from_le_bytes([pair[0], pair[1]]))));
+            // A vector of another length, or of what is no number, says nothing; it is as if there were none.
+            if blob.len() != dims * 2 || !vector.iter().all(|value| value.is_finite()) {
+                vectors.spoil(document);
+                continue;
             }
+            let script = row.get::<_, u8>(3)?;
+            vectors.set(document, &vector, Script::ALL.get(usize::from(script)).copied().unwrap_or_default());
         }
         Ok(())
     }
@@ -288,12 +399,12 @@ fn keep(db: &Connection, hash: &[u8; 32], model: i64, vector: &Vector) -> rusqli
     db.prepare_cached(sql)?.query_row(params![hash, model, blob, Moment::now().utc()], |row| row.get(0))
 }
 
-/// Takes what somebody was paid for into an index made anew; what this machine made is quicker made again.
+/// Takes what somebody was paid for into an index made anew, and what took long; what the static models make is quicker made again.
 pub(super) fn carry_over(old: &Connection, new: &Connection) -> rusqlite::Result<()> {
     let transaction = new.unchecked_transaction()?;
     let mut statement = old.prepare(
         "SELECT provider, models.model, dims, hash, embedding, created_at FROM embedding_cache
-         JOIN models ON models.id = embedding_cache.model WHERE provider <> 'local'",
+         JOIN models ON models.id = embedding_cache.model WHERE provider <> 'local' OR models.model LIKE 'bert:%'",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {

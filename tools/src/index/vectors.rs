@@ -1,11 +1,20 @@
 //! The vectors in memory: one byte a dimension, scanned whole for every search. No part of it knows what a document says.
 
 use std::collections::HashMap;
+use std::f32::consts::PI;
 
 use crate::text::script::Script;
 
+/// Long vectors of many documents are compared by their signs first, one bit a dimension, and the best of them by their bytes.
+const SIGNS_FROM_DIMS: usize = 1_024;
+const SIGNS_FROM_ROWS: usize = 4_000;
+
+/// Rows whose cosine is computed from their bytes after a look at signs: the best, and a sample that tells what signs are worth.
+const REFINED: usize = 500;
+const SAMPLED: usize = 256;
+
 /// The vectors of all documents.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Vectors {
     dims: usize,
     /// The document of each row, and the row of each document.
@@ -15,8 +24,12 @@ pub struct Vectors {
     bytes: Vec<i8>,
     /// What a byte of a row is worth.
     scales: Vec<f32>,
+    /// Row by row, which numbers are above 0; none for vectors that are short.
+    signs: Vec<u64>,
     /// The script of each row's text.
     scripts: Vec<Script>,
+    /// Documents whose vectors in the tables cannot be used.
+    pub(super) spoiled: Vec<i64>,
     /// Up to where changes were taken in.
     pub(super) mark: Mark,
 }
@@ -45,9 +58,13 @@ impl Vectors {
     /// Sets the vector of a document.
     pub(super) fn set(&mut self, document: i64, vector: &[f32], script: Script) {
         debug_assert_eq!(vector.len(), self.dims);
+        self.spoiled.retain(|spoiled| *spoiled != document);
         let (scale, bytes) = quantised(vector);
+        let words = self.words();
+        let signs = signs(vector).take(words);
         match self.rows.get(&document) {
             Some(&row) => {
+                self.signs[row * words..][..words].iter_mut().zip(signs).for_each(|(word, sign)| *word = sign);
                 self.scales[row] = scale;
                 self.scripts[row] = script;
                 self.bytes[row * self.dims..][..self.dims].copy_from_slice(&bytes);
@@ -58,6 +75,7 @@ impl Vectors {
                 self.scales.push(scale);
                 self.scripts.push(script);
                 self.bytes.extend_from_slice(&bytes);
+                self.signs.extend(signs);
             }
         }
     }
@@ -69,21 +87,61 @@ impl Vectors {
         self.documents.swap_remove(row);
         self.scales.swap_remove(row);
         self.scripts.swap_remove(row);
+        let words = self.words();
         if let Some(&moved) = self.documents.get(row) {
             self.rows.insert(moved, row);
             self.bytes.copy_within(last * self.dims..(last + 1) * self.dims, row * self.dims);
+            self.signs.copy_within(last * words..(last + 1) * words, row * words);
         }
         self.bytes.truncate(last * self.dims);
+        self.signs.truncate(last * words);
     }
 
-    /// The cosine of every row with a vector of length 1.
+    /// Notes that what the tables have for a document is no vector.
+    pub(super) fn spoil(&mut self, document: i64) {
+        self.remove(document);
+        self.spoiled.push(document);
+    }
+
+    /// The cosine of every row with a vector of length 1. Of many long rows most are estimated; the greatest are not.
     pub fn scan(&self, vector: &[f32]) -> Vec<f32> {
-        let (scale, bytes) = quantised(vector);
-        if bytes.len() != self.dims || self.dims == 0 {
+        if vector.len() != self.dims || self.dims == 0 {
             return Vec::new();
         }
-        let rows = self.bytes.chunks_exact(self.dims).zip(&self.scales);
-        rows.map(|(row, of_row)| product(row, &bytes) as f32 * scale * of_row).collect()
+        let (scale, bytes) = quantised(vector);
+        let cosine = |row: usize| {
+            let of_row = &self.bytes[row * self.dims..][..self.dims];
+            product(of_row, &bytes) as f32 * scale * self.scales[row]
+        };
+        match self.words() > 0 && self.len() >= SIGNS_FROM_ROWS {
+            false => (0..self.len()).map(cosine).collect(),
+            true => self.scan_signs(vector, cosine),
+        }
+    }
+
+    /// Estimates cosines by how many signs two vectors share, which are as many as the angle between them is small (Charikar, 2002),
+    /// and computes those of the best and of a sample. Real vectors do not point everywhere alike, so the sample says how far an
+    /// estimate is to be trusted.
+    fn scan_signs(&self, vector: &[f32], cosine: impl Fn(usize) -> f32) -> Vec<f32> {
+        let asked: Vec<u64> = signs(vector).collect();
+        let by_difference: Vec<f32> =
+            (0..=self.dims).map(|difference| (PI * difference as f32 / self.dims as f32).cos()).collect();
+        let rows = self.signs.chunks_exact(asked.len());
+        let mut cosines: Vec<f32> = rows.map(|row| by_difference[difference(row, &asked)]).collect();
+        let sample: Vec<(usize, f32)> =
+            (0..self.len()).step_by((self.len() / SAMPLED).max(1)).map(|row| (row, cosine(row))).collect();
+        let line = Line::through(sample.iter().map(|(row, exact)| (cosines[*row], *exact)));
+        let mut order: Vec<usize> = (0..self.len()).collect();
+        order.select_nth_unstable_by(REFINED, |a, b| cosines[*b].total_cmp(&cosines[*a]));
+        cosines.iter_mut().for_each(|estimate| *estimate = line.at(*estimate));
+        sample.into_iter().for_each(|(row, exact)| cosines[row] = exact);
+        order[..REFINED].iter().for_each(|row| cosines[*row] = cosine(*row));
+        cosines
+    }
+
+    /// Words of signs in a row.
+    fn words(&self) -> usize {
+        if self.dims >= SIGNS_FROM_DIMS { self.dims.div_ceil(64) } else { 0 }
     }
 
     /// The documents with the greatest of these values, one a row, the greatest first.
@@ -109,6 +167,39 @@ impl Vectors {
     /// The row of a document, when it has a vector.
     pub fn row(&self, document: i64) -> Option<usize> {
         self.rows.get(&document).copied()
+    }
+}
+
+/// Which numbers of a vector are above 0.
+fn signs(vector: &[f32]) -> impl Iterator<Item = u64> {
+    let word = |values: &[f32]| values.iter().rev().fold(0, |word, value| word << 1 | u64::from(*value > 0.0));
+    vector.chunks(64).map(word)
+}
+
+/// How many signs differ.
+fn difference(a: &[u64], b: &[u64]) -> usize {
+    a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>() as usize
+}
+
+/// The straight line that lies nearest to some points.
+struct Line {
+    start: f32,
+    rise: f32,
+}
+
+impl Line {
+    fn through(points: impl Iterator<Item = (f32, f32)> + Clone) -> Self {
+        let count = points.clone().count().max(1) as f32;
+        let mean = points.clone().fold((0.0, 0.0), |mean, (x, y)| (mean.0 + x / count, mean.1 + y / count));
+        let (with, without) = points.fold((0.0f32, 0.0f32), |(with, without), (x, y)| {
+            (with + (x - mean.0) * (y - mean.1), without + (x - mean.0).powi(2))
+        });
+        let rise = if without > 0.0 { (with / without).max(0.0) } else { 0.0 };
+        Self { start: mean.1 - rise * mean.0, rise }
+    }
+
+    fn at(&self, x: f32) -> f32 {
+        self.start + self.rise * x
     }
 }
 
@@ -174,5 +265,45 @@ mod tests {
         let mut vectors = Vectors::new(32, Mark::default());
         vectors.set(0, &unit(1, 32), Script::Other);
         assert!(vectors.scan(&unit(1, 64)).is_empty());
+    }
+
+    /// Long vectors as models make them: a few directions matter, in all texts some of the same.
+    fn long(seed: u32, dims: usize, directions: &[Vec<f32>]) -> Vec<f32> {
+        let shares = unit(seed, directions.len());
+        let noise = unit(seed + 500_000, dims);
+        let mut vector: Vec<f32> = noise.iter().map(|value| value * 0.5).collect();
+        for (share, direction) in shares.iter().zip(directions) {
+            vector.iter_mut().zip(direction).for_each(|(value, part)| *value += share * part);
+        }
+        vector.iter_mut().zip(&directions[0]).for_each(|(value, part)| *value += 0.5 * part);
+        let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+        vector.iter().map(|value| value / length).collect()
+    }
+
+    #[test]
+    fn the_nearest_of_many_long_vectors_are_found_by_signs_and_estimates_are_near() {
+        const DIMS: usize = 1_056;
+        const ROWS: u32 = 4_200;
+        let directions: Vec<Vec<f32>> = (0..24).map(|i| unit(1_000_000 + i, DIMS)).collect();
+        let mut vectors = Vectors::new(DIMS, Mark::default());
+        let all: Vec<Vec<f32>> = (0..ROWS).map(|seed| long(seed + 1, DIMS, &directions)).collect();
+        // One more that goes again, so that rows move.
+        vectors.set(-1, &all[7], Script::Other);
+        all.iter().enumerate().for_each(|(i, vector)| vectors.set(i as i64, vector, Script::Other));
+        vectors.remove(-1);
+        let (mut found, mut off) = (0, 0.0f32);
+        for query in (0..20).map(|seed| long(900_000 + seed, DIMS, &directions)) {
+            let exact: Vec<f32> =
+                all.iter().map(|vector| vector.iter().zip(&query).map(|(a, b)| a * b).sum()).collect();
+            let mut order: Vec<usize> = (0..all.len()).collect();
+            order.sort_by(|a, b| exact[*b].total_cmp(&exact[*a]));
+            let cosines = vectors.scan(&query);
+            let nearest = vectors.greatest(&cosines, 10);
+            found += order[..10].iter().filter(|row| nearest.contains(&(**row as i64))).count();
+            let error = |i: usize| (cosines[vectors.row(i as i64).unwrap()] - exact[i]).abs();
+            off += (0..all.len()).map(error).sum::<f32>() / all.len() as f32 / 20.0;
+        }
+        assert!(found >= 198, "{found} of 200");
+        assert!(off < 0.05, "{off}");
     }
 }

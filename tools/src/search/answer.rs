@@ -3,7 +3,7 @@
 use schema::daily_log::LONG_TERM_FILE;
 use schema::layout::STORE_DIR;
 use schema::store::Store;
-use schema::tool::{Hit, HitSource, Mode, SearchOutput};
+use schema::tool::{Confidence, Hit, HitSource, Mode, SearchOutput};
 
 use super::Means;
 use super::candidate::Passage;
@@ -19,7 +19,7 @@ use crate::index::Index;
 const SNIPPET: usize = 200;
 
 /// Characters that a hit costs beside its texts: names of fields, quotes, numbers.
-const OVERHEAD: usize = 160;
+const OVERHEAD: usize = 185;
 
 /// The nearest passages that are named when none is relevant, and how much is shown of each.
 const NEAREST: usize = 3;
@@ -99,6 +99,7 @@ fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Option<Hi
         flags.push("pinned".to_owned());
     }
     let memory = passage.memory();
+    let score = f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0;
     Ok(Some(Hit {
         id: passage.id().to_owned(),
         source: if memory.is_some() { HitSource::Memory } else { HitSource::Chunks },
@@ -116,7 +117,8 @@ fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Option<Hi
         }),
         session_id: memory.map(|memory| memory.session_id.clone()).filter(|id| !id.is_empty()),
         snippet: snippet(text, &request.query, SNIPPET),
-        score: f64::from((ranked.score.min(1.0) * 1000.0).round()) / 1000.0,
+        score,
+        confidence: Confidence::of(score),
         flags,
         explanation,
     }))

@@ -12,7 +12,7 @@ use super::candidate::{Candidate, Gathered, Passage, admits, read};
 use super::context::{Place, in_context};
 use super::dates::{self, Asked};
 use super::function_words;
-use super::kin::{self, Kin};
+use super::kin::{self, ALIKE, ALIKE_IN_LONG, Kin};
 use super::manner::{self, UTTERANCE};
 use super::near::Nearness;
 use super::relevance::{Evidence, Relevance};
@@ -41,6 +41,12 @@ const SAID_BY: f32 = 0.07;
 /// What a passage gains for being of a day that the question names.
 const OF_THE_DAY: f32 = 0.3;
 
+/// What kindred words and the vector of a long passage weigh, of what they weigh in a short one.
+const IN_LONG: (f32, f32) = (0.3, 2.0);
+
+/// The relevance that a long passage has at least which holds every word: enough to be answered.
+const HOLDS_ALL: f32 = 0.45;
+
 /// The share of the relevance of words that stays whatever else is told.
 const WORDS_ALONE: f32 = 0.6;
 
@@ -50,7 +56,9 @@ const THRESHOLD: f32 = 0.35;
 
 /// How many deviations nearer than usual a text in another script has to be, and what more of them are worth. There, words and
 /// signs tell nothing.
-const FOREIGN: f32 = 3.5;
+const FOREIGN: f32 = 3.4;
+/// And how many more than the nearest of as many unrelated texts is expected to be, which is about `√(2·ln n)`.
+const FOREIGN_BEYOND: f32 = 0.5;
 const FOREIGN_SLOPE: f32 = 0.09;
 const FOREIGN_MOST: f32 = 0.8;
 /// The share of a question that unrelated texts in another script seem to say, in 99 of 100 cases, and what more of it is worth.
@@ -114,6 +122,18 @@ struct Known {
     /// The nearest to each piece of the question, as cosines.
     nearest: Vec<f32>,
     place: Place,
+}
+
+impl Known {
+    fn is_long(&self) -> bool {
+        self.evidence.length > UTTERANCE
+    }
+
+    /// How strongly the passage says each piece of the question in kindred words.
+    fn kindred(&self) -> Vec<f32> {
+        let alike = if self.is_long() { ALIKE_IN_LONG } else { ALIKE };
+        self.nearest.iter().map(|cosine| kin::strength(*cosine, alike)).collect()
+    }
 }
 
 /// Scores what was gathered, together with what stands beside the best of it.
@@ -190,7 +210,7 @@ impl Legs<'_> {
         let passage = &gathered.passage;
         let evidence = self.relevance.evidence(&passage.title(), passage.text());
         let nearest = vec![0.0; self.kin.as_ref().map_or(0, Kin::pieces)];
-        let is_utterance = evidence.length as usize <= UTTERANCE;
+        let is_utterance = evidence.length <= UTTERANCE;
         let place = Place {
             origin: origin(passage),
             is_question: is_utterance && manner::asks(passage.text()),
@@ -229,7 +249,7 @@ impl Legs<'_> {
 
     /// What a passage promises before its context is known.
     fn promise(&self, known: &Known) -> f32 {
-        let strengths: Vec<f32> = known.nearest.iter().map(|cosine| kin::strength(*cosine)).collect();
+        let strengths = known.kindred();
         let words = self.relevance.score_of(&known.evidence);
         self.kin.as_ref().map_or(words, |kin| words + kin.share(&strengths))
     }
@@ -237,8 +257,7 @@ impl Legs<'_> {
     fn score(&self, known: Vec<Known>) -> Vec<Candidate> {
         let places: Vec<Place> = known.iter().map(|known| known.place.clone()).collect();
         let words: Vec<Vec<f32>> = known.iter().map(|known| known.evidence.strengths.clone()).collect();
-        let kin: Vec<Vec<f32>> =
-            known.iter().map(|known| known.nearest.iter().map(|cosine| kin::strength(*cosine)).collect()).collect();
+        let kin: Vec<Vec<f32>> = known.iter().map(Known::kindred).collect();
         let is_full = self.scoring == Scoring::Full;
         let (words_there, kin_there) =
             if is_full { (in_context(&words, &places), in_context(&kin, &places)) } else { (words, kin.clone()) };
@@ -260,9 +279,10 @@ impl Legs<'_> {
         let share = |strengths: &[f32]| self.kin.as_ref().map(|kin| kin.share(strengths));
         let document = known.gathered.document.map(Document::rowid);
         let vector = document.and_then(|document| self.nearness?.of(document));
-        let alone = weighted(self.weights, words, share(kin), vector);
+        let weights = LegWeights::of(self.weights, known.is_long());
+        let alone = weighted(weights, words, share(kin), vector);
         let words_there = self.relevance.score_in_context(&known.evidence, words_there);
-        let there = weighted(self.weights, words_there, share(kin_there), vector);
+        let there = weighted(weights, words_there, share(kin_there), vector);
         let signs = self.signs(known);
         let mut relevance = calibrated(there + signs);
         if let Some(foreign) = self.foreign(known) {
@@ -270,7 +290,10 @@ impl Legs<'_> {
         }
         // What the words tell is never hidden by what another leg makes of it, least of all where all of them are there.
         let has_all = self.relevance.coverage(&known.evidence) > 0.999;
-        relevance = relevance.max(words * if has_all { 1.0 } else { WORDS_ALONE });
+        relevance = relevance.max(words * WORDS_ALONE);
+        if has_all {
+            relevance = relevance.max(if known.is_long() { words.min(HOLDS_ALL) } else { words });
+        }
         let reasons = Reasons { words, kin: share(kin), vector, context: there - alone, signs };
         (relevance, reasons)
     }
@@ -280,7 +303,7 @@ impl Legs<'_> {
         let passage = &known.gathered.passage;
         let (text, length) = (passage.text(), known.evidence.length);
         let mut signs = -SHORT * (1.0 - ((length as f32).ln_1p() / ENOUGH.ln()).min(1.0));
-        if length as usize <= UTTERANCE {
+        if length <= UTTERANCE {
             signs -= if known.place.is_question { ASKS } else { 0.0 };
             signs += if self.asks_when && manner::tells_time(text) { TELLS_TIME } else { 0.0 };
             signs += if manner::is_said_by(text, &self.names) { SAID_BY } else { 0.0 };
@@ -301,8 +324,10 @@ impl Legs<'_> {
         let script = Script::of(known.gathered.passage.text());
         let is_foreign = script != self.script && script != Script::None && self.script != Script::None;
         let share = self.kin.as_ref().map_or(0.0, |kin| kin.share(&known.nearest));
+        // The nearest of many is nearer than that of few, by chance.
+        let unusual = FOREIGN.max(FOREIGN_BEYOND + (2.0 * (nearness.count(script) as f32).max(1.0).ln()).sqrt());
         let by_vector =
-            if above < FOREIGN { THRESHOLD * above / FOREIGN } else { THRESHOLD + FOREIGN_SLOPE * (above - FOREIGN) };
+            if above < unusual { THRESHOLD * above / unusual } else { THRESHOLD + FOREIGN_SLOPE * (above - unusual) };
         let by_words = THRESHOLD + FOREIGN_SHARE_SLOPE * (share - FOREIGN_SHARE);
         let trust = nearness.trust(script);
         let relevance = trust * by_vector + (1.0 - trust) * by_words;
@@ -327,12 +352,29 @@ fn day(passage: &Passage) -> Option<chrono::NaiveDate> {
     })
 }
 
+/// What each leg weighs for a passage.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct LegWeights {
+    words: f32,
+    kin: f32,
+    vector: f32,
+}
+
+impl LegWeights {
+    /// In a long passage something like most words of the question is found by chance; its vector tells more than that.
+    fn of(weights: Weights, is_long: bool) -> Self {
+        let [words, kin, vector] = [weights.words, weights.kin, weights.vector].map(f32::from);
+        let (of_kin, of_vector) = if is_long { IN_LONG } else { (1.0, 1.0) };
+        Self { words, kin: kin * of_kin, vector: vector * of_vector }
+    }
+}
+
 /// The mean of the legs that there are, by their weights.
-fn weighted(weights: Weights, words: f32, kin: Option<f32>, vector: Option<f32>) -> f32 {
+fn weighted(weights: LegWeights, words: f32, kin: Option<f32>, vector: Option<f32>) -> f32 {
     let legs = [(Some(words), weights.words), (kin, weights.kin), (vector, weights.vector)];
-    let present = legs.iter().filter_map(|(leg, weight)| Some(((*leg)?, f32::from(*weight))));
-    let (sum, weights) = present.fold((0.0, 0.0), |(sum, all), (leg, weight)| (sum + leg * weight, all + weight));
-    if weights > 0.0 { sum / weights } else { words }
+    let present = legs.iter().filter_map(|(leg, weight)| Some(((*leg)?, *weight)));
+    let (sum, all) = present.fold((0.0, 0.0), |(sum, all), (leg, weight)| (sum + leg * weight, all + weight));
+    if all > 0.0 { sum / all } else { words }
 }
 
 /// A fused relevance as a score: stretched so that the default threshold means what was measured for it.

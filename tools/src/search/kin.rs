@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use super::manner::UTTERANCE;
 use crate::embed::LocalModel;
 
 /// Bytes of a text that are looked at.
@@ -15,8 +16,18 @@ const REACH: usize = 16 * 1024;
 /// Pieces of a question that are looked for; a long text pasted as a question has more.
 const MOST_PIECES: usize = 48;
 
+/// The share of a question that the model has to know; a letter here and there is in every text.
+const KNOWN: f32 = 0.5;
+
+/// Pieces of a text within which it says one thing.
+const PART: usize = 48;
+/// What counts of that part, beside the whole text.
+const OF_PART: f32 = 0.8;
+
 /// Pieces less alike than this, as a cosine, have nothing to do with each other.
-const ALIKE: f32 = 0.3;
+pub(super) const ALIKE: f32 = 0.3;
+/// The same in a long passage.
+pub(super) const ALIKE_IN_LONG: f32 = 0.45;
 
 /// The words of a question.
 #[derive(Debug)]
@@ -31,8 +42,11 @@ pub(super) struct Kin<'m> {
 }
 
 impl<'m> Kin<'m> {
-    /// `None` when the model has no piece of the question.
+    /// `None` when the model does not know the question.
     pub(super) fn new(model: &'m LocalModel, question: &str) -> Option<Self> {
+        if !knows(model, question) {
+            return None;
+        }
         let mut tokens: Vec<u32> = Vec::new();
         for token in model.tokens(question) {
             if tokens.len() < MOST_PIECES && !tokens.contains(&token) {
@@ -52,23 +66,39 @@ impl<'m> Kin<'m> {
         self.pieces.len()
     }
 
-    /// For each piece of the question the cosine of the piece of the text that is most like it, not below 0.
+    /// For each piece of the question the cosine of the piece of the text that is most like it, not below 0: mostly that in the
+    /// part of it that says most, because a long text has something like every word somewhere.
     pub(super) fn nearest(&self, text: &str) -> Vec<f32> {
         let end = (0..=REACH.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
-        let mut nearest = vec![0.0f32; self.pieces.len()];
-        let mut tokens = self.model.tokens(&text[..end]);
-        tokens.sort_unstable();
-        tokens.dedup();
-        for token in tokens {
-            for (nearest, alike) in nearest.iter_mut().zip(self.alike(token).iter()) {
-                *nearest = nearest.max(*alike);
+        let tokens = self.model.tokens(&text[..end]);
+        let rows: Vec<Rc<[f32]>> = tokens.into_iter().map(|token| self.alike(token)).collect();
+        let halves: Vec<Vec<f32>> =
+            rows.chunks(PART / 2).map(|rows| self.greatest(rows.iter().map(Rc::as_ref))).collect();
+        let mut nearest = self.greatest(halves.iter().map(Vec::as_slice));
+        if rows.len() > UTTERANCE as usize {
+            let parts = halves.windows(2).map(|halves| self.greatest(halves.iter().map(Vec::as_slice)));
+            let said = |part: &Vec<f32>| self.share_of(part.iter().map(|cosine| strength(*cosine, ALIKE)));
+            if let Some(best) = parts.max_by(|a, b| said(a).total_cmp(&said(b))) {
+                nearest.iter_mut().zip(best).for_each(|(whole, part)| *whole += OF_PART * (part - *whole));
             }
         }
         nearest
     }
 
+    fn greatest<'r>(&self, rows: impl Iterator<Item = &'r [f32]>) -> Vec<f32> {
+        let mut greatest = vec![0.0f32; self.pieces.len()];
+        for row in rows {
+            greatest.iter_mut().zip(row).for_each(|(greatest, alike)| *greatest = greatest.max(*alike));
+        }
+        greatest
+    }
+
     /// The share of the question that a text says, from 0 to 1.
     pub(super) fn share(&self, strengths: &[f32]) -> f32 {
+        self.share_of(strengths.iter().copied())
+    }
+
+    fn share_of(&self, strengths: impl Iterator<Item = f32>) -> f32 {
         self.weights.iter().zip(strengths).map(|(weight, strength)| weight * strength).sum()
     }
 
@@ -85,9 +115,14 @@ impl<'m> Kin<'m> {
     }
 }
 
-/// How strongly a text says a piece whose nearest has this cosine, from 0 to 1.
-pub(super) fn strength(cosine: f32) -> f32 {
-    ((cosine - ALIKE) / (1.0 - ALIKE)).clamp(0.0, 1.0)
+/// Whether a model knows enough of a question to tell what it is about.
+pub(super) fn knows(model: &LocalModel, question: &str) -> bool {
+    model.coverage(question) >= KNOWN
+}
+
+/// How strongly a text says a piece whose nearest has this cosine, from 0 to 1; from `alike` on they have to do with each other.
+pub(super) fn strength(cosine: f32, alike: f32) -> f32 {
+    ((cosine - alike) / (1.0 - alike)).clamp(0.0, 1.0)
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {

@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use super::dates::MONTHS;
 use crate::text::fold::fold;
 
-/// Words of a passage up to which it is one utterance; in a longer one such signs say nothing about what is sought.
-pub(super) const UTTERANCE: usize = 80;
+/// Tokens of a passage up to which it is one utterance. In a longer one such signs say nothing about what is sought, and words occur
+/// by chance.
+pub(super) const UTTERANCE: u32 = 80;
 
 /// Whether a text ends with a question mark.
 pub(super) fn asks(text: &str) -> bool {

@@ -31,8 +31,8 @@ pub(super) struct Nearness {
     exact: HashMap<i64, f32>,
     /// The nearest documents, best first.
     pub(super) nearest: Vec<i64>,
-    /// How far what is usual in each script was seen here, up to 1.
-    trust: [f32; 4],
+    /// How many texts of each script have a vector.
+    counts: [usize; 4],
 }
 
 /// The nearness of documents to a question, at least the nearest `count`; `None` without vectors to compare.
@@ -42,7 +42,8 @@ pub(super) fn nearness(
     question: &str,
     count: usize,
 ) -> Result<Option<Nearness>, ToolError> {
-    let Some(vectors) = index.vectors(meaning.embedder.identity())? else { return Ok(None) };
+    meaning.embedder.readiness()?;
+    let Some(vectors) = index.shared_vectors(meaning.embedder.identity())? else { return Ok(None) };
     if vectors.is_empty() {
         return Ok(None);
     }
@@ -74,11 +75,8 @@ pub(super) fn nearness(
     }
     let at = |document: &i64| exact.get(document).copied().unwrap_or(f32::MIN);
     nearest.sort_by(|a, b| at(b).total_cmp(&at(a)));
-    let trust = Script::ALL.map(|script| {
-        let count = vectors.scripts().iter().filter(|found| **found == script).count() as f64;
-        ((count + PSEUDO_DOCUMENTS) / (count + 2.0 * PSEUDO_DOCUMENTS)) as f32
-    });
-    Ok(Some(Nearness { vectors: Arc::clone(&vectors), above: scanned, exact, nearest, trust }))
+    let counts = Script::ALL.map(|script| vectors.scripts().iter().filter(|found| **found == script).count());
+    Ok(Some(Nearness { vectors: Arc::clone(&vectors), above: scanned, exact, nearest, counts }))
 }
 
 impl Nearness {
@@ -89,7 +87,13 @@ impl Nearness {
 
     /// How far what is usual for texts of a script was seen in this store, up to 1.
     pub(super) fn trust(&self, script: Script) -> f32 {
-        self.trust[script as usize]
+        let count = self.count(script) as f64;
+        ((count + PSEUDO_DOCUMENTS) / (count + 2.0 * PSEUDO_DOCUMENTS)) as f32
+    }
+
+    /// How many texts of a script have a vector.
+    pub(super) fn count(&self, script: Script) -> usize {
+        self.counts[script as usize]
     }
 
     /// How many deviations nearer a document is than is usual for texts of its script.

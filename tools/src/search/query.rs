@@ -194,7 +194,10 @@ impl<'t> Builder<'t> {
             return self.add(unit, Some(Term { text: only.to_owned(), prefix }), Vec::new());
         }
         let share = |i: usize| if i < certain { PAIR } else { CROSSING };
-        let parts = pairs.iter().enumerate().map(|(i, pair)| (exact(pair), share(i))).collect();
+        let parts = pairs.iter().enumerate();
+        // What is an ending by itself, such as `기로` in `쓰기로`, is in every other sentence.
+        let parts = parts.filter(|(i, pair)| *i < certain || *i == 0 || !korean::is_ending(pair));
+        let parts = parts.map(|(i, pair)| (exact(pair), share(i))).collect();
         self.add(unit, None, parts);
     }
 

@@ -106,7 +106,7 @@ const END_OF_DAY: NaiveTime = match NaiveTime::from_hms_opt(23, 59, 59) {
 };
 
 /// A date of this machine's calendar or a moment in RFC 3339, as seconds since 1970.
-fn moment(field: &str, text: &str, time: NaiveTime) -> Result<i64, ToolError> {
+pub(crate) fn moment(field: &str, text: &str, time: NaiveTime) -> Result<i64, ToolError> {
     let text = text.trim();
     if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
         return Ok(Moment::from_local_unknown(date, time).unix());

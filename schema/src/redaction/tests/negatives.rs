@@ -5,6 +5,13 @@ use rstest::rstest;
 use super::*;
 
 #[rstest]
+#[case::form("username\npassword\nemail\n")]
+#[case::form_of_types("password\nvarchar(255)\n")]
+#[case::next_paragraph("## Password\nIt has 12 characters.")]
+#[case::korean_remark("비밀번호 oauth2 로그인, 비밀번호 sha256 해시, 패스워드 8자리")]
+#[case::htpasswd_prose("htpasswd -b takes the password from the command line")]
+#[case::htpasswd_reference("htpasswd -b .htpasswd ann $PASSWORD")]
+#[case::literal_of_a_map("kubectl create configmap x --from-literal=LEVEL=debug7")]
 #[case::checked("the password is checked with argon2id")]
 #[case::bucket("the token bucket refills every second")]
 #[case::required("password: required")]

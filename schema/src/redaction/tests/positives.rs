@@ -5,6 +5,19 @@ use rstest::rstest;
 use super::*;
 
 #[rstest]
+#[case::on_the_next_line("password\nhunter2hunter2\n", "password\n[redacted: password]\n")]
+#[case::on_the_next_line_of_a_list("- id\r\n- Password\r\nqwer1234!", "- id\r\n- Password\r\n[redacted: password]")]
+#[case::korean_without_a_particle("패스워드 qwer1234! 로 접속", "패스워드 [redacted: password] 로 접속")]
+#[case::htpasswd("htpasswd -b .htpasswd ann hunter2", "htpasswd -b .htpasswd ann [redacted: password]")]
+#[case::htpasswd_without_file(
+    "run htpasswd -b ann 'hunter2' && ls",
+    "run htpasswd -b ann '[redacted: password]' && ls"
+)]
+#[case::htpasswd_to_output("htpasswd -nbB ann hunter2 | tee x", "htpasswd -nbB ann [redacted: password] | tee x")]
+#[case::from_literal(
+    "kubectl create secret generic x --from-literal=pw=hunter2",
+    "kubectl create secret generic x --from-literal=pw=[redacted: secret]"
+)]
 #[case::aws_access_key("id AK~IA{AWS} here", "id [redacted: aws access key] here")]
 #[case::aws_temporary_key("AS~IA{AWS}", "[redacted: aws access key]")]
 #[case::aws_secret_key("aws_secret_access_key = {run40}", "aws_secret_access_key = [redacted: aws secret key]")]

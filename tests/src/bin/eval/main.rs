@@ -1,18 +1,19 @@
 //! Measures retrieval: loads evaluation sets through the real capture and search, and prints what is found of what is relevant.
 //!
-//! `cargo run --release -p jikime-memory-tests --bin eval -- --data DIR [--baseline FILE] [--json FILE] [--set NAME]`
+//! `cargo run --release -p jikime-memory-tests --bin eval -- [--data DIR] [--baseline FILE] [--fail-on-drop yes] [--json FILE]
+//! [--plot FILE] [--set NAME]`; without `--data` the sets are those of the project.
 
 mod measure;
+mod plot;
 mod report;
-mod set;
-mod stores;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use harness::evaluation::{self, Filled, Pair, Set};
 use measure::{Measured, measure};
-use report::{compare, json, print};
-use set::Set;
+use report::{compare, json, print, print_pairs};
+use schema::settings::{Provider, Settings};
 
 fn main() -> ExitCode {
     match Arguments::read(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
@@ -27,9 +28,12 @@ fn main() -> ExitCode {
 /// What is asked for on the command line.
 #[derive(Debug, Default)]
 struct Arguments {
-    data: PathBuf,
+    /// Sets beside those of the project.
+    data: Option<PathBuf>,
     baseline: Option<PathBuf>,
+    fails_on_drop: bool,
     json: Option<PathBuf>,
+    plot: Option<PathBuf>,
     /// Sets whose name holds this; all when empty.
     set: String,
 }
@@ -40,42 +44,79 @@ impl Arguments {
         while let Some(name) = words.next() {
             let value = words.next().ok_or_else(|| format!("{name} needs a value"))?;
             match name.as_str() {
-                "--data" => arguments.data = value.into(),
+                "--data" => arguments.data = Some(value.into()),
                 "--baseline" => arguments.baseline = Some(value.into()),
+                "--fail-on-drop" => arguments.fails_on_drop = value == "yes",
                 "--json" => arguments.json = Some(value.into()),
+                "--plot" => arguments.plot = Some(value.into()),
                 "--set" => arguments.set = value,
-                _ => return Err(format!("there is no {name}; there is --data, --baseline, --json, --set")),
+                _ => {
+                    return Err(format!(
+                        "there is no {name}; there is --data, --baseline, --fail-on-drop, --json, --plot, --set"
+                    ));
+                }
             }
-        }
-        if arguments.data.as_os_str().is_empty() {
-            return Err("say with --data where the sets are".to_owned());
         }
         Ok(arguments)
     }
 }
 
 fn run(arguments: &Arguments) -> Result<(), String> {
+    let own = Set::read(&evaluation::own_sets().join("project.json"))?;
+    let pairs = Pair::read(&evaluation::own_sets().join("pairs.json"))?;
+    let mut sets = vec![evaluation::pairs(&pairs, &own)];
+    sets.insert(0, own);
+    for path in arguments.data.iter().map(|dir| files(dir)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        sets.push(Set::read(&path)?);
+    }
     let mut measured: Vec<Measured> = Vec::new();
-    for path in sets(&arguments.data)? {
-        let set = Set::read(&path)?;
-        if set.name.contains(&arguments.set) {
-            let of_set = measure(&set)?;
-            of_set.iter().for_each(print);
-            measured.extend(of_set);
+    for set in sets.iter().filter(|set| set.name.contains(&arguments.set)) {
+        let of_set = measure(set)?;
+        of_set.iter().for_each(print);
+        measured.extend(of_set);
+        if set.name == "pairs" {
+            print_pairs(&pairs, &ranks(set)?);
         }
     }
-    if let Some(path) = &arguments.baseline {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-        compare(&measured, &text)?;
-    }
+    let write =
+        |path: &Path, text: &str| std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()));
     if let Some(path) = &arguments.json {
-        std::fs::write(path, json(&measured)).map_err(|error| format!("{}: {error}", path.display()))?;
+        write(path, &json(&measured))?;
     }
+    if let Some(path) = &arguments.plot {
+        write(path, &plot::svg(&measured))?;
+    }
+    let Some(path) = &arguments.baseline else { return Ok(()) };
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let worse = compare(&measured, &text)?;
+    if worse.is_empty() {
+        return Ok(());
+    }
+    let worse = format!("worse than the baseline by more than chance: {}", worse.join(", "));
+    if arguments.fails_on_drop {
+        return Err(worse);
+    }
+    report::complain(&worse);
     Ok(())
 }
 
+/// Where the answers of a set of pairs stand as installed, from 1.
+fn ranks(set: &Set) -> Result<Vec<Option<usize>>, String> {
+    let settings = Settings { embedding_provider: Provider::Local, ..Settings::default() };
+    let mut ranks = Vec::new();
+    for group in &set.groups {
+        let store = Filled::new(group, set.shape)?;
+        let mut engine = store.engine(&settings)?;
+        for question in &group.questions {
+            let found = store.ask(&mut engine, &question.text)?.found;
+            ranks.push(found.iter().position(|(id, _)| question.relevant.contains(id)).map(|place| place + 1));
+        }
+    }
+    Ok(ranks)
+}
+
 /// The files of a directory that are sets, by name.
-fn sets(dir: &Path) -> Result<Vec<PathBuf>, String> {
+fn files(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let listing = std::fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     let mut paths: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));

@@ -1,11 +1,10 @@
 //! Measures of a set by each leg.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
+use harness::evaluation::{Filled, Group, Question, Set};
 use schema::settings::{Provider, Settings};
-
-use crate::set::{Group, Question, Set};
-use crate::stores::Filled;
 
 /// Questions of every other store that are asked as ones that nothing answers.
 const STRANGE: usize = 40;
@@ -27,11 +26,25 @@ pub(crate) struct Measured {
     pub(crate) questions: usize,
     /// Recall in the first 1, 5 and 10, mean reciprocal rank and normalised gain in the first 10, from 0 to 1.
     pub(crate) values: [Interval; 5],
+    /// The same for each question.
+    pub(crate) of_questions: Vec<[f64; 5]>,
+    /// How many questions each class has, and their recall in the first 5; none when there is one class.
+    pub(crate) classes: Vec<(String, usize, f64)>,
     /// The share of strange questions that got no answer, and of the others, at the default threshold.
     pub(crate) abstained: Option<f64>,
     pub(crate) lost: f64,
     /// Milliseconds of a search, at the median.
     pub(crate) milliseconds: f64,
+    pub(crate) firsts: Firsts,
+}
+
+/// The scores of first hits.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Firsts {
+    /// Of questions that something answers, and whether the hit is of what does.
+    pub(crate) answerable: Vec<(f64, bool)>,
+    /// Of questions that nothing answers; 0 where there was no hit.
+    pub(crate) strange: Vec<f64>,
 }
 
 pub(crate) const NAMES: [&str; 5] = ["R@1", "R@5", "R@10", "MRR", "nDCG"];
@@ -51,36 +64,45 @@ pub(crate) fn measure(set: &Set) -> Result<Vec<Measured>, String> {
 
 fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, provider: Provider) -> Result<Measured, String> {
     let settings = Settings { embedding_provider: provider, ..Settings::default() };
-    let (mut values, mut times): (Vec<[f64; 5]>, Vec<f64>) = Default::default();
-    let (mut lost, mut strange, mut abstained) = (0_u32, 0_u32, 0_u32);
+    let (mut of_questions, mut times): (Vec<[f64; 5]>, Vec<f64>) = Default::default();
+    let mut classes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut firsts = Firsts::default();
     for (place, (group, store)) in set.groups.iter().zip(stores).enumerate() {
         let mut engine = store.engine(&settings)?;
         for question in group.questions.iter().filter(|question| !question.relevant.is_empty()) {
             let started = Instant::now();
-            let found = store.ask(&mut engine, &question.text)?;
+            let found = store.ask(&mut engine, &question.text)?.found;
             times.push(started.elapsed().as_secs_f64() * 1000.0);
-            lost += u32::from(!is_answered(&found));
-            values.push(values_of(&found, question));
+            let values = values_of(&found, question);
+            classes.entry(&question.class).or_default().push(values[1]);
+            of_questions.push(values);
+            firsts.answerable.push((first(&found), values[0] > 0.0));
         }
         for question in strangers(&set.groups, place) {
-            strange += 1;
-            abstained += u32::from(!is_answered(&store.ask(&mut engine, &question.text)?));
+            firsts.strange.push(first(&store.ask(&mut engine, &question.text)?.found));
         }
     }
     times.sort_by(f64::total_cmp);
+    let share = |count: usize, all: usize| count as f64 / all.max(1) as f64;
+    let abstained = firsts.strange.iter().filter(|score| **score < MIN_SCORE).count();
+    let lost = firsts.answerable.iter().filter(|(score, _)| *score < MIN_SCORE).count();
+    let classes = classes.into_iter().filter(|(_, of_class)| of_class.len() < of_questions.len());
     Ok(Measured {
         set: set.name.clone(),
         leg,
-        questions: values.len(),
-        values: std::array::from_fn(|i| interval(&values.iter().map(|value| value[i]).collect::<Vec<_>>())),
-        abstained: (strange > 0).then(|| f64::from(abstained) / f64::from(strange)),
-        lost: f64::from(lost) / values.len().max(1) as f64,
+        questions: of_questions.len(),
+        values: std::array::from_fn(|i| interval(&of_questions.iter().map(|value| value[i]).collect::<Vec<_>>())),
+        classes: classes.map(|(class, found)| (class.to_owned(), found.len(), interval(&found).mean)).collect(),
+        abstained: (!firsts.strange.is_empty()).then(|| share(abstained, firsts.strange.len())),
+        lost: share(lost, of_questions.len()),
+        of_questions,
         milliseconds: times.get(times.len() / 2).copied().unwrap_or_default(),
+        firsts,
     })
 }
 
-fn is_answered(found: &[(String, f64)]) -> bool {
-    found.first().is_some_and(|(_, score)| *score >= MIN_SCORE)
+fn first(found: &[(String, f64)]) -> f64 {
+    found.first().map_or(0.0, |(_, score)| *score)
 }
 
 /// Questions that nothing in a store answers: its own such ones, and some of the other stores.
@@ -106,7 +128,7 @@ fn values_of(found: &[(String, f64)], question: &Question) -> [f64; 5] {
 }
 
 /// The mean, and between which values it lies when questions are drawn again and again from those that were asked.
-fn interval(values: &[f64]) -> Interval {
+pub(crate) fn interval(values: &[f64]) -> Interval {
     let count = values.len().max(1);
     let mean = values.iter().sum::<f64>() / count as f64;
     // A generator of its own, so that the same measurement prints the same bounds.

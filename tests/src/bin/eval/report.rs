@@ -1,16 +1,17 @@
 //! What was measured, for people and as JSON, and what changed since a baseline.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
+use harness::evaluation::Pair;
 use serde_json::{Value, json as object};
 
-use crate::measure::{Measured, NAMES};
+use crate::measure::{Measured, NAMES, interval};
 
 pub(crate) fn complain(error: &str) {
     eprintln!("eval: {error}");
 }
 
 pub(crate) fn print(measured: &Measured) {
-    let Measured { set, leg, questions, values, abstained, lost, milliseconds } = measured;
+    let Measured { set, leg, questions, values, abstained, lost, milliseconds, .. } = measured;
     print!("{set:20} {leg:10} {questions:5} questions");
     for (name, value) in NAMES.iter().zip(values) {
         let (low, high) = (100.0 * value.low, 100.0 * value.high);
@@ -20,28 +21,54 @@ pub(crate) fn print(measured: &Measured) {
         print!("  abstained {:.1}", 100.0 * abstained);
     }
     println!("  lost {:.1}  p50 {milliseconds:.2} ms", 100.0 * lost);
+    for (class, count, recall) in &measured.classes {
+        println!("    {class:16} {count:4} questions  R@5 {:.1}", 100.0 * recall);
+    }
+}
+
+/// Prints where the entry of each pair stood.
+pub(crate) fn print_pairs(pairs: &[Pair], ranks: &[Option<usize>]) {
+    println!("\n| pair | question | entry | rank |\n| --- | --- | --- | --- |");
+    for (pair, rank) in pairs.iter().zip(ranks) {
+        let rank = rank.map_or("–".to_owned(), |rank| rank.to_string());
+        println!("| {} | {} | {} | {rank} |", pair.kind, pair.question, pair.entry);
+    }
+    let near = ranks.iter().filter(|rank| rank.is_some_and(|rank| rank <= 3)).count();
+    println!("\n{near} of {} in the first three\n", pairs.len());
 }
 
 pub(crate) fn json(measured: &[Measured]) -> String {
-    let rows: Vec<Value> = measured.iter().map(row).collect();
-    format!("{:#}\n", object!({ "measured": rows }))
+    let rows: Vec<String> = measured.iter().map(|measured| row(measured).to_string()).collect();
+    format!("{{\"measured\": [\n{}\n]}}\n", rows.join(",\n"))
 }
 
 fn row(measured: &Measured) -> Value {
+    let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
     let values = NAMES.iter().zip(&measured.values).map(|(name, value)| {
-        ((*name).to_owned(), object!({ "mean": value.mean, "low": value.low, "high": value.high }))
+        let fields = object!({ "mean": rounded(value.mean), "low": rounded(value.low), "high": rounded(value.high) });
+        ((*name).to_owned(), fields)
+    });
+    let of_questions = NAMES.iter().enumerate().filter(|(_, name)| COMPARED.contains(name)).map(|(i, name)| {
+        let list: Vec<f64> = measured.of_questions.iter().map(|values| rounded(values[i])).collect();
+        ((*name).to_owned(), object!(list))
     });
     object!({
         "set": measured.set, "leg": measured.leg, "questions": measured.questions,
         "values": values.collect::<serde_json::Map<String, Value>>(),
+        "of_questions": of_questions.collect::<serde_json::Map<String, Value>>(),
         "abstained": measured.abstained, "lost": measured.lost, "milliseconds": measured.milliseconds,
     })
 }
 
-/// Prints how far each mean is from that of a baseline, which is a report of an earlier run.
-pub(crate) fn compare(measured: &[Measured], baseline: &str) -> Result<(), String> {
+/// The measures by which a drop is told.
+const COMPARED: [&str; 2] = ["R@5", "nDCG"];
+
+/// Prints how far each mean is from that of a baseline, which is a report of an earlier run, and answers what got worse by more
+/// than chance: where nineteen in twenty samples of the differences, question by question, lie below zero.
+pub(crate) fn compare(measured: &[Measured], baseline: &str) -> Result<Vec<String>, String> {
     let baseline: Value = serde_json::from_str(baseline).map_err(|error| format!("the baseline: {error}"))?;
     let rows = baseline["measured"].as_array().ok_or("the baseline is no report of this program")?;
+    let mut worse = Vec::new();
     for now in measured {
         let before = rows.iter().find(|row| row["set"] == now.set.as_str() && row["leg"] == now.leg);
         let Some(before) = before else {
@@ -52,6 +79,21 @@ pub(crate) fn compare(measured: &[Measured], baseline: &str) -> Result<(), Strin
             Some(format!("{name} {:+.1}", 100.0 * (value.mean - before["values"][name]["mean"].as_f64()?)))
         });
         println!("{:20} {:10} since the baseline: {}", now.set, now.leg, change.collect::<Vec<_>>().join("  "));
+        for (i, name) in NAMES.iter().enumerate().filter(|(_, name)| COMPARED.contains(name)) {
+            let known: Vec<f64> =
+                before["of_questions"][name].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+            if known.len() != now.of_questions.len() {
+                println!("{:20} {:10} other questions than those of the baseline", now.set, now.leg);
+                break;
+            }
+            let differences: Vec<f64> =
+                now.of_questions.iter().zip(&known).map(|(now, known)| now[i] - known).collect();
+            let change = interval(&differences);
+            // What is rounded in the baseline is no drop.
+            if change.high < -0.0001 {
+                worse.push(format!("{} {} {name} by {:.1}", now.set, now.leg, -100.0 * change.mean));
+            }
+        }
     }
-    Ok(())
+    Ok(worse)
 }

@@ -1,6 +1,6 @@
 //! Embedding as work: what waits, what is done once, and what becomes of it when models change and documents go.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schema::capture::{Destination, Draft, capture};
 use schema::database::Patience;
@@ -17,13 +17,17 @@ use crate::index::Urgency;
 #[derive(Debug)]
 struct Counting {
     identity: Identity,
-    texts: Cell<usize>,
+    texts: AtomicUsize,
 }
 
 impl Counting {
     fn new(model: &str) -> Self {
         let identity = Identity { provider: "test".to_owned(), model: model.to_owned(), dims: 2 };
-        Self { identity, texts: Cell::new(0) }
+        Self { identity, texts: AtomicUsize::new(0) }
+    }
+
+    fn count(&self) -> usize {
+        self.texts.load(Ordering::Relaxed)
     }
 }
 
@@ -37,7 +41,7 @@ impl Embedder for Counting {
     }
 
     fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        self.texts.set(self.texts.get() + texts.len());
+        self.texts.fetch_add(texts.len(), Ordering::Relaxed);
         texts.iter().map(|text| self.embed_query(text)).collect()
     }
 
@@ -96,7 +100,7 @@ fn work_goes_on_where_it_was_left() {
     assert_eq!(bench.index.coverage().unwrap(), Coverage { documents: 3, with_vector: 2, without: 0, waiting: 1 });
     assert_eq!(bench.vectors(&model), 2);
     assert_eq!(bench.embed(&model, 2), Worked { embedded: 1, is_more: false });
-    assert_eq!((bench.vectors(&model), model.texts.get()), (3, 3));
+    assert_eq!((bench.vectors(&model), model.count()), (3, 3));
     assert!(!bench.index.is_anything_waiting().unwrap());
 }
 
@@ -109,7 +113,7 @@ fn another_model_starts_over_and_the_first_is_taken_from_the_cache() {
     bench.embed(&b, 10);
     assert_eq!((bench.vectors(&a), bench.vectors(&b)), (0, 2));
     bench.embed(&a, 10);
-    assert_eq!((bench.vectors(&a), a.texts.get(), b.texts.get()), (2, 2, 2));
+    assert_eq!((bench.vectors(&a), a.count(), b.count()), (2, 2, 2));
 }
 
 #[test]
@@ -132,16 +136,52 @@ fn what_is_forgotten_loses_its_vector_and_what_is_new_gets_one() {
     bench.remember("a third");
     assert_eq!(bench.vectors(&model), 1);
     bench.embed(&model, 10);
-    assert_eq!((bench.vectors(&model), model.texts.get()), (2, 3));
+    assert_eq!((bench.vectors(&model), model.count()), (2, 3));
 }
 
 #[test]
-fn a_vector_of_another_length_in_the_store_is_as_good_as_none() {
-    let mut bench = Bench::new(&["first", "second one"]);
+fn a_vector_that_is_none_in_the_store_is_dropped_and_made_again() {
+    // Of another length; the halves of NaN and infinity; no bytes at all.
+    for spoiled in ["x'00'", "x'007e003c'", "x'003c007c'", "'text'"] {
+        let mut bench = Bench::new(&["first", "second one"]);
+        let model = Counting::new("a");
+        bench.embed(&model, 10);
+        let sql = format!("UPDATE embedding_cache SET embedding = {spoiled} WHERE id = 1");
+        bench.index.db.execute(&sql, []).unwrap();
+        assert_eq!(bench.vectors(&model), 1, "{spoiled}");
+        let lock = bench.index.lock(Urgency::Patient).unwrap().unwrap();
+        bench.index.renew_spoiled(&lock).unwrap();
+        drop(lock);
+        assert_eq!(bench.index.coverage().unwrap().waiting, 1, "{spoiled}");
+        bench.embed(&model, 10);
+        assert_eq!((bench.vectors(&model), model.count()), (2, 3), "{spoiled}");
+    }
+}
+
+#[test]
+fn vectors_made_elsewhere_are_kept_by_their_texts() {
+    let mut bench = Bench::new(&["first", "second one", "first"]);
     let model = Counting::new("a");
-    bench.embed(&model, 10);
-    bench.index.db.execute("UPDATE embedding_cache SET embedding = x'00' WHERE id = 1", []).unwrap();
-    assert_eq!(bench.vectors(&model), 1);
+    let lock = bench.index.lock(Urgency::Patient).unwrap().unwrap();
+    bench.index.use_model(Some(&model.identity), &lock).unwrap();
+    let gather = |bench: &mut Bench| {
+        let lock = bench.index.lock(Urgency::Patient).unwrap().unwrap();
+        bench.index.gather(bench.store.rows(), &model, &str::to_owned, 10, &lock).unwrap()
+    };
+    drop(lock);
+    let gathered = gather(&mut bench);
+    let texts: Vec<&str> = gathered.texts.iter().map(|(_, text)| text.as_str()).collect();
+    // What comes meanwhile waits for its own.
+    bench.remember("a third");
+    let vectors = model.embed_documents(&texts).unwrap();
+    let made: Vec<_> = gathered.texts.iter().map(|(hash, _)| *hash).zip(vectors).collect();
+    let lock = bench.index.lock(Urgency::Patient).unwrap().unwrap();
+    bench.index.keep_vectors(&model.identity, &made, &lock).unwrap();
+    drop(lock);
+    let again = gather(&mut bench);
+    assert_eq!(again.worked, Worked { embedded: 2, is_more: false });
+    assert_eq!(again.texts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["a third"]);
+    assert_eq!(bench.vectors(&model), 2);
 }
 
 #[test]
@@ -155,5 +195,5 @@ fn an_index_made_anew_takes_over_what_was_embedded_elsewhere() {
     drop(lock);
     assert_eq!(bench.vectors(&model), 0);
     bench.embed(&model, 10);
-    assert_eq!((bench.vectors(&model), model.texts.get()), (2, 2));
+    assert_eq!((bench.vectors(&model), model.count()), (2, 2));
 }

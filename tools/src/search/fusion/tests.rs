@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use schema::memory::MemoryType;
 use schema::settings::{Provider, Settings};
-use schema::tool::{SaveInput, SearchInput, SearchOutput};
+use schema::tool::{Confidence, SaveInput, SearchInput, SearchOutput};
 use tempfile::TempDir;
 
 use super::*;
@@ -14,9 +14,9 @@ proptest! {
     #[test]
     fn a_better_leg_never_lowers_the_score(
         words in 0.0f32..1.0, kin in prop::option::of(0.0f32..1.0), vector in prop::option::of(0.0f32..1.0),
-        better in 0.0f32..1.0, weights in (0u16..=100, 0u16..=100, 0u16..=100),
+        better in 0.0f32..1.0, weights in (0u16..=100, 0u16..=100, 0u16..=100), is_long in any::<bool>(),
     ) {
-        let weights = Weights { words: weights.0, kin: weights.1, vector: weights.2 };
+        let weights = LegWeights::of(Weights { words: weights.0, kin: weights.1, vector: weights.2 }, is_long);
         let score = |words, kin, vector| calibrated(weighted(weights, words, kin, vector));
         let before = score(words, kin, vector);
         let more = |leg: f32| leg.max(better);
@@ -104,6 +104,46 @@ fn a_hit_by_keyword_alone_is_over_the_threshold_by_any_weights(#[case] weights: 
     let long = format!("{} Qwjzk {}", "plants want water and shade. ".repeat(60), "gardens are green. ".repeat(60));
     let mut bench = bench(&settings, &notes(&[&long], 30));
     assert!(bench.search("Qwjzk").count >= 1);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+    #[test]
+    fn keywords_anywhere_in_a_long_passage_are_over_the_threshold_by_any_weights(
+        weights in (0u16..=100, 0u16..=100, 0u16..=100), filler in 0usize..120, others in 0usize..20,
+        words in ("[bdfg]{3}[xz]{2}q", "[klmn]{3}[xz]{2}q"),
+    ) {
+        let weights = Weights { words: weights.0, kin: weights.1, vector: weights.2 };
+        let settings = Settings { search_weights: weights, ..installed() };
+        let long = format!("{} {} {}", words.0, "plants want water and shade. ".repeat(filler), words.1);
+        let mut bench = bench(&settings, &notes(&[&long], others));
+        prop_assert!(bench.search(&words.0).count >= 1);
+        let both = [words.0, words.1].join(" ");
+        prop_assert!(bench.search(&both).count >= 1);
+    }
+}
+
+#[test]
+fn what_shares_an_ending_with_a_question_is_no_answer_to_it() {
+    let others: Vec<&str> = STORE.iter().copied().filter(|text| text.is_ascii()).collect();
+    let mut bench = bench(&installed(), &notes(&[&[STORE[0]], &others[..]].concat(), 60));
+    let found = bench.search("데이터베이스는 뭘 쓰기로 했지?");
+    assert!(found.count == 0 && found.notice.is_some(), "{found:#?}");
+}
+
+#[test]
+fn a_question_in_a_script_that_the_model_does_not_know_goes_by_its_words() {
+    let mut bench = bench(&installed(), &notes(&["В Алматы курьеры часто теряют GPS между высотками"], 10));
+    let found = bench.search("какая зарплата у курьеров в Астане?");
+    assert!(found.count == 0 && found.notice.is_some_and(|notice| notice.contains("script")));
+    assert_eq!(bench.search("курьеры в Алматы").count, 1);
+}
+
+#[test]
+fn hits_say_how_sure_they_are() {
+    let mut bench = bench(&installed(), &notes(&STORE, 0));
+    assert_eq!(bench.search("token bucket rate limiting").results[0].confidence, Confidence::High);
+    assert_eq!(Confidence::of(0.5), Confidence::Suggested);
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn shape(text: &str) -> String {
 #[case::all_capitals("WHAT IS REDIS", "redi")]
 #[case::compound("getUserName", "getusernam(get user name)")]
 #[case::path("src/rate_limit.rs", "srcratelimitr(src rate limit rs ratelimit ratelimitr)")]
-#[case::korean("토큰을 어떻게 저장했지", "(토큰 큰을) | (저장 장했 했지)")]
+#[case::korean("토큰을 어떻게 저장했지", "(토큰 큰을) | (저장 장했)")]
 #[case::korean_question_only("뭐였지", "(뭐였 였지)")]
 #[case::korean_command("배포 일정 알려줘", "배포 | 일정")]
 #[case::one_syllable("값", "값*")]

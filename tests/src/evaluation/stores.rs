@@ -1,20 +1,21 @@
 //! A group of an evaluation set as a store on disk, filled the way that memories come in.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 use std::fs;
 
 use schema::capture::{Captured, Destination, Draft, capture};
 use schema::database::Patience;
-use schema::memory::{Attributes, MemoryType};
+use schema::memory::{Attributes, MemoryId, MemoryType};
 use schema::moment::Moment;
 use schema::screen::Screen;
 use schema::settings::Settings;
 use schema::store::Store;
-use schema::tool::{HitSource, SearchInput, SearchOutput};
+use schema::tool::{Hit, HitSource, SearchInput, SearchOutput};
 use tempfile::TempDir;
 use tools::engine::Engine;
 
-use crate::set::{Document, Group, Shape};
+use super::set::{Document, Group, Shape};
 
 /// Hits that are looked at.
 const DEPTH: i64 = 50;
@@ -24,25 +25,44 @@ const TURN: i64 = 20;
 
 /// A filled store.
 #[derive(Debug)]
-pub(crate) struct Filled {
+pub struct Filled {
     project: TempDir,
     /// The document of each memory's id and of each note's path.
     documents: HashMap<String, String>,
+    sections: Vec<Section>,
+}
+
+/// A document that is a section of a file, and the line of its heading.
+#[derive(Debug)]
+struct Section {
+    path: String,
+    line: usize,
+    document: String,
+}
+
+/// What a question found: documents, best first, each once, whatever its score.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub found: Vec<(String, f64)>,
 }
 
 impl Filled {
-    pub(crate) fn new(group: &Group, shape: Shape) -> Result<Self, String> {
+    pub fn new(group: &Group, shape: Shape) -> Result<Self, String> {
         let project = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let mut filled = Self { project, documents: HashMap::new() };
+        let mut filled = Self { project, documents: HashMap::new(), sections: Vec::new() };
         match shape {
             Shape::Notes => filled.write_notes(&group.documents)?,
+            Shape::Typed => {
+                filled.write_sections(&group.documents)?;
+                filled.capture_all(&group.documents, shape)?;
+            }
             Shape::Turns | Shape::Conclusions => filled.capture_all(&group.documents, shape)?,
         }
         Ok(filled)
     }
 
     /// The engine on the store, with everything indexed that it would index by itself.
-    pub(crate) fn engine(&self, settings: &Settings) -> Result<Engine, String> {
+    pub fn engine(&self, settings: &Settings) -> Result<Engine, String> {
         let mut engine = Engine::open_with(self.project.path(), None, settings).map_err(|error| error.to_string())?;
         engine.refresh().map_err(|error| error.to_string())?;
         while engine.embed_some().map_err(|error| error.to_string())?.is_more {}
@@ -50,45 +70,61 @@ impl Filled {
     }
 
     fn write_notes(&mut self, documents: &[Document]) -> Result<(), String> {
-        let store = Store::open(self.project.path(), Patience::Server).map_err(|error| error.to_string())?;
         for (i, document) in documents.iter().enumerate() {
             let name = format!("notes/{i}.md");
-            let path = store.layout().file(&name);
             let heading = document.date.as_ref().map(|date| format!("# {date}\n\n")).unwrap_or_default();
-            let parent = path.parent().ok_or("a note lies in a folder")?;
-            fs::create_dir_all(parent)
-                .and_then(|()| fs::write(&path, format!("{heading}{}\n", document.text)))
-                .map_err(|error| error.to_string())?;
+            self.write(&name, &format!("{heading}{}\n", document.text))?;
             self.documents.insert(format!(".jikime/memory/{name}"), document.id.clone());
         }
         Ok(())
     }
 
+    fn write_sections(&mut self, documents: &[Document]) -> Result<(), String> {
+        let mut files: BTreeMap<&str, String> = BTreeMap::new();
+        for document in documents {
+            let Some((file, heading)) = &document.section else { continue };
+            let text = files.entry(file).or_default();
+            let (path, line) = (format!(".jikime/memory/{file}"), text.lines().count() + 1);
+            self.sections.push(Section { path, line, document: document.id.clone() });
+            write!(text, "## {heading}\n\n{}\n\n", document.text).map_err(|error| error.to_string())?;
+        }
+        files.into_iter().try_for_each(|(name, text)| self.write(name, &text))
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), String> {
+        let store = Store::open(self.project.path(), Patience::Server).map_err(|error| error.to_string())?;
+        let path = store.layout().file(name);
+        let parent = path.parent().ok_or("a note lies in a folder")?;
+        fs::create_dir_all(parent).and_then(|()| fs::write(&path, text)).map_err(|error| error.to_string())
+    }
+
     fn capture_all(&mut self, documents: &[Document], shape: Shape) -> Result<(), String> {
         let mut store = Store::open(self.project.path(), Patience::Server).map_err(|error| error.to_string())?;
         let first_speaker = documents.first().map(|document| speaker(&document.text).to_owned());
+        let mut ids: HashMap<&str, MemoryId> = HashMap::new();
         let mut session = None;
         let mut turn = 0;
-        for (i, document) in documents.iter().enumerate() {
+        for (i, document) in documents.iter().enumerate().filter(|(_, document)| document.section.is_none()) {
             turn = if document.session == session { turn + 1 } else { 0 };
             session.clone_from(&document.session);
-            let kind = match shape {
+            let kind = document.kind.unwrap_or(match shape {
                 Shape::Turns if Some(speaker(&document.text)) == first_speaker.as_deref() => MemoryType::UserPrompt,
                 Shape::Turns => MemoryType::AssistantResponse,
                 _ => MemoryType::Learning,
-            };
-            let start = document.date.as_deref().and_then(moment).unwrap_or(YESTERDAY + i as i64 * 61);
+            });
+            let supersedes = document.supersedes.as_deref().and_then(|old| ids.get(old).cloned());
             let draft = Draft {
                 session_id: document.session.as_ref().map(|session| format!("session-{session}")).unwrap_or_default(),
                 kind,
                 content: document.text.clone(),
-                at: Moment::from_unix(start + turn * TURN, Some(0)).ok_or("a moment")?,
-                attributes: Attributes::default(),
+                at: time_of(document, i, turn).ok_or("a moment")?,
+                attributes: Attributes { supersedes, ..Attributes::default() },
                 destination: Destination::DailyLog,
             };
             match capture(&mut store, draft, &Screen::default()).map_err(|error| error.to_string())? {
                 Some(Captured::Saved { id, .. }) => {
                     self.documents.insert(id.to_string(), document.id.clone());
+                    ids.insert(&document.id, id);
                 }
                 // The first of two equal documents stands for both.
                 Some(Captured::Duplicate(_) | Captured::Forgotten) | None => {}
@@ -97,8 +133,8 @@ impl Filled {
         Ok(())
     }
 
-    /// What a question finds: the scores of documents, best first, each once, whatever its score.
-    pub(crate) fn ask(&self, engine: &mut Engine, question: &str) -> Result<Vec<(String, f64)>, String> {
+    /// Asks whatever the score of what is found.
+    pub fn ask(&self, engine: &mut Engine, question: &str) -> Result<Answer, String> {
         let input = SearchInput {
             query: question.to_owned(),
             max_results: Some(DEPTH),
@@ -109,19 +145,35 @@ impl Filled {
         let SearchOutput { results, .. } = engine.search(&input).map_err(|error| error.to_string())?;
         let mut found: Vec<(String, f64)> = Vec::new();
         for hit in results {
-            let key = if hit.source == HitSource::Memory { &hit.id } else { &hit.path };
-            if let Some(document) = self.documents.get(key)
-                && found.iter().all(|(known, _)| known != document)
-            {
-                found.push((document.clone(), hit.score));
+            for document in self.documents(&hit) {
+                if found.iter().all(|(known, _)| known != document) {
+                    found.push((document.to_owned(), hit.score));
+                }
             }
         }
-        Ok(found)
+        Ok(Answer { found })
+    }
+
+    /// The documents that a hit holds: one, or the sections that its passage shows.
+    fn documents(&self, hit: &Hit) -> Vec<&str> {
+        let key = if hit.source == HitSource::Memory { &hit.id } else { &hit.path };
+        let shown =
+            |section: &&Section| section.path == hit.path && (hit.start_line..=hit.end_line).contains(&section.line);
+        let sections = self.sections.iter().filter(shown).map(|section| &section.document);
+        self.documents.get(key).into_iter().chain(sections).map(String::as_str).collect()
     }
 }
 
 /// When documents without a date were remembered.
 const YESTERDAY: i64 = 1_767_225_600;
+
+fn time_of(document: &Document, place: usize, turn: i64) -> Option<Moment> {
+    if let Some(at) = &document.at {
+        return Moment::parse_rfc3339(at);
+    }
+    let start = document.date.as_deref().and_then(moment).unwrap_or(YESTERDAY + place as i64 * 61);
+    Moment::from_unix(start + turn * TURN, Some(0))
+}
 
 /// Who says a turn that begins with a name.
 fn speaker(text: &str) -> &str {

@@ -1,0 +1,281 @@
+//! Many memories at once: what was imported is kept as capture would have kept it, a batch under one lock.
+//!
+//! The lock is held for milliseconds, so that hooks go on meanwhile. Doing it again changes nothing.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use crate::capture::{Captured, Destination, Prepared, WINDOW, find};
+use crate::daily_log::{LONG_TERM_FILE, LogKind, Splice, insert_all};
+use crate::forgotten::Forgotten;
+use crate::log_file;
+use crate::memory::{Memory, MemoryId, MemoryType, content_hash};
+use crate::moment::Moment;
+use crate::store::{Place, Store, StoreError};
+
+/// How many memories are to be handed over at once.
+pub const BATCH: usize = 200;
+
+/// How far the copies of one event that a host writes into several transcripts lie apart at most, in seconds.
+const COPY: i64 = 2;
+
+/// A memory on its way in.
+#[derive(Debug, Clone)]
+pub struct Arrival {
+    pub prepared: Prepared,
+    /// What it was elsewhere, when it is to be exactly that here.
+    pub exact: Option<Exact>,
+}
+
+/// The id of a memory and the file in which it stood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exact {
+    pub id: MemoryId,
+    pub log: LogKind,
+}
+
+/// Whether anything is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    Keep,
+    /// Only tell what would be kept.
+    Tell,
+}
+
+/// What became of memories that came in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// How many are new, by type.
+    pub kept: BTreeMap<MemoryType, usize>,
+    /// How many were remembered already.
+    pub known: usize,
+    /// How many were deleted on purpose and stay so.
+    pub forgotten: usize,
+    /// How many secrets were taken out of what is new.
+    pub redactions: usize,
+    /// The sessions of what is new.
+    pub sessions: HashSet<String>,
+}
+
+impl Outcome {
+    pub fn total(&self) -> usize {
+        self.kept.values().sum()
+    }
+}
+
+/// Takes memories in, batch by batch.
+#[derive(Debug)]
+pub struct Bulk {
+    forgotten: Forgotten,
+    effect: Effect,
+    /// What this run took in that the rows do not say: of the batch at hand or, where nothing is written, of all.
+    seen: Seen,
+    pub outcome: Outcome,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    ids: HashSet<MemoryId>,
+    /// When a text of a type was met in a session.
+    times: HashMap<(String, MemoryType, String), Vec<i64>>,
+    /// When a text of a type was met at all.
+    anywhere: HashMap<(MemoryType, String), Vec<i64>>,
+    conclusions: HashSet<(MemoryType, String, bool)>,
+    /// What was said last in a session.
+    said: HashMap<String, (MemoryType, String)>,
+}
+
+impl Bulk {
+    pub fn new(store: &Store, effect: Effect) -> Result<Self, StoreError> {
+        let forgotten = Forgotten::read(store.layout())?;
+        Ok(Self { forgotten, effect, seen: Seen::default(), outcome: Outcome::default() })
+    }
+
+    /// Whether what comes in is written.
+    pub fn is_keeping(&self) -> bool {
+        self.effect == Effect::Keep
+    }
+
+    /// Keeps a batch, in the order of time.
+    pub fn keep(&mut self, store: &mut Store, mut arrivals: Vec<Arrival>) -> Result<(), StoreError> {
+        arrivals.sort_by_key(|arrival| arrival.prepared.draft().at);
+        if self.effect == Effect::Keep {
+            store.require_writable()?;
+        }
+        let lock = if self.effect == Effect::Keep { Some(store.lock()?) } else { None };
+        let mut new: BTreeMap<String, (LogKind, Vec<Memory>)> = BTreeMap::new();
+        let mut redactions = 0;
+        for arrival in arrivals {
+            match self.settle(store, &arrival)? {
+                None => self.outcome.known += 1,
+                Some(Captured::Forgotten) => self.outcome.forgotten += 1,
+                Some(Captured::Saved { id, place }) => {
+                    let memory = Memory { id, ..arrival.prepared.memory() };
+                    *self.outcome.kept.entry(memory.kind).or_default() += 1;
+                    self.outcome.sessions.insert(memory.session_id.clone());
+                    redactions += arrival.prepared.redactions();
+                    self.seen.add(&memory, place.path == LONG_TERM_FILE);
+                    let kind = LogKind::of(&place.path).unwrap_or(LogKind::LongTerm);
+                    new.entry(place.path).or_insert((kind, Vec::new())).1.push(memory);
+                }
+                Some(Captured::Duplicate(_)) => unreachable!("what is known is told by none"),
+            }
+        }
+        self.outcome.redactions += redactions;
+        if self.effect == Effect::Tell {
+            return Ok(());
+        }
+        self.seen = Seen::default();
+        let mut rows: Vec<(Memory, Place)> = Vec::new();
+        for (path, (kind, memories)) in new {
+            rows.extend(write(store, &path, kind, memories)?);
+        }
+        // As with one memory: what the logs hold is kept, and rows that cannot be written now come with the next reading.
+        let _ = insert(store, &rows, redactions);
+        drop(lock);
+        Ok(())
+    }
+
+    /// What a memory is to become: `None` when it is remembered already.
+    fn settle(&mut self, store: &Store, arrival: &Arrival) -> Result<Option<Captured>, StoreError> {
+        let draft = arrival.prepared.draft();
+        if self.forgotten.holds(&draft.content) || self.forgotten.holds_session(&draft.session_id) {
+            return Ok(Some(Captured::Forgotten));
+        }
+        let log = match (&arrival.exact, draft.destination) {
+            (Some(exact), _) => exact.log,
+            (None, Destination::LongTerm) => LogKind::LongTerm,
+            (None, Destination::DailyLog) => LogKind::Daily(draft.at.date()),
+        };
+        let memory = arrival.prepared.memory();
+        let known = match &arrival.exact {
+            Some(exact) => self.is_there(store, &exact.id)?,
+            None => self.is_known(store, &memory, log)?,
+        };
+        if known {
+            return Ok(None);
+        }
+        let id = match &arrival.exact {
+            // Its comment carries it.
+            Some(exact) if !(memory.kind.is_session_data() && log != LogKind::LongTerm) => exact.id.claim(),
+            _ => self.free_id(store, &memory)?,
+        };
+        let place = Place { path: log.file_name(), start_line: 1, end_line: 1 };
+        Ok(Some(Captured::Saved { id, place }))
+    }
+
+    fn is_there(&self, store: &Store, id: &MemoryId) -> Result<bool, StoreError> {
+        Ok(self.seen.ids.contains(id) || store.rows().by_id(id)?.is_some())
+    }
+
+    fn free_id(&self, store: &Store, memory: &Memory) -> Result<MemoryId, StoreError> {
+        let Memory { session_id, kind, at, content, .. } = memory;
+        for ordinal in 0.. {
+            let id = MemoryId::derive(session_id, *kind, at, content, ordinal);
+            if !self.is_there(store, &id)? {
+                return Ok(id);
+            }
+        }
+        unreachable!("there are more ids than memories")
+    }
+
+    /// Whether capture kept this already: the same text of the session within a minute, or what a host copied into another
+    /// session, or a conclusion that was drawn before, or an answer that nobody said anything after.
+    fn is_known(&self, store: &Store, memory: &Memory, log: LogKind) -> Result<bool, StoreError> {
+        let long_term = log == LogKind::LongTerm;
+        let rows = store.rows();
+        if self.seen.knows(memory, long_term) {
+            return Ok(true);
+        }
+        let bound = |seconds: i64| Moment::from_unix(memory.at.unix() + seconds, Some(0)).map(|at| at.utc());
+        let around = |reach: i64| (bound(-reach).unwrap_or_default(), bound(reach).unwrap_or_default());
+        let (from, to) = around(WINDOW);
+        for in_long_term in if long_term { &[true][..] } else { &[false, true] } {
+            if rows.duplicate(memory, *in_long_term, &from, &to)?.is_some() {
+                return Ok(true);
+            }
+        }
+        if !memory.kind.is_session_data() {
+            return Ok(rows.same_conclusion(memory, long_term)?.is_some());
+        }
+        let (from, to) = around(COPY);
+        if rows.is_said_between(memory, &from, &to)? {
+            return Ok(true);
+        }
+        if memory.kind == MemoryType::AssistantResponse && !self.seen.said.contains_key(&memory.session_id) {
+            let before = rows.said_before(&memory.session_id, &memory.at)?;
+            return Ok(before.is_some_and(|(kind, hash)| kind == memory.kind && hash == content_hash(&memory.content)));
+        }
+        Ok(false)
+    }
+}
+
+impl Seen {
+    fn add(&mut self, memory: &Memory, long_term: bool) {
+        let (hash, at) = (content_hash(&memory.content), memory.at.unix());
+        self.ids.insert(memory.id.clone());
+        self.times.entry((memory.session_id.clone(), memory.kind, hash.clone())).or_default().push(at);
+        if memory.kind.is_session_data() {
+            self.anywhere.entry((memory.kind, hash.clone())).or_default().push(at);
+        } else {
+            self.conclusions.insert((memory.kind, hash.clone(), long_term));
+        }
+        if matches!(memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse) {
+            self.said.insert(memory.session_id.clone(), (memory.kind, hash));
+        }
+    }
+
+    fn knows(&self, memory: &Memory, long_term: bool) -> bool {
+        let (hash, at) = (content_hash(&memory.content), memory.at.unix());
+        let near = |times: Option<&Vec<i64>>, reach: i64| {
+            times.is_some_and(|times| times.iter().any(|time| (time - at).abs() <= reach))
+        };
+        near(self.times.get(&(memory.session_id.clone(), memory.kind, hash.clone())), WINDOW)
+            || near(self.anywhere.get(&(memory.kind, hash.clone())), COPY)
+            || self.conclusions.contains(&(memory.kind, hash.clone(), long_term))
+            || memory.kind == MemoryType::AssistantResponse
+                && self.said.get(&memory.session_id) == Some(&(memory.kind, hash))
+    }
+}
+
+/// Puts memories into one log, without those that a crash left there without their rows.
+fn write(store: &Store, path: &str, kind: LogKind, memories: Vec<Memory>) -> Result<Vec<(Memory, Place)>, StoreError> {
+    let mut placed = Vec::new();
+    log_file::change(&store.layout().file(path), |bytes| {
+        let found: Vec<_> = memories.iter().map(|memory| find(bytes, memory, kind)).collect();
+        let pairs = memories.iter().zip(&found);
+        let missing: Vec<&Memory> = pairs.filter(|(_, found)| found.is_none()).map(|(memory, _)| memory).collect();
+        let (whole, lines) = insert_all(bytes, &missing, kind);
+        let mut lines = lines.into_iter().map(std::ops::RangeInclusive::into_inner);
+        placed = found.into_iter().map(|found| found.or_else(|| lines.next()).unwrap_or((1, 1))).collect();
+        (!missing.is_empty()).then(|| difference(bytes, whole))
+    })?;
+    let place = |(start_line, end_line)| Place { path: path.to_owned(), start_line, end_line };
+    Ok(memories.into_iter().zip(placed.into_iter().map(place)).collect())
+}
+
+/// An append where that is all it takes, else all of the file.
+fn difference(before: &[u8], after: Vec<u8>) -> Splice {
+    match after.strip_prefix(before) {
+        Some(rest) => Splice { start: before.len(), end: before.len(), bytes: rest.to_vec(), lines: 1..=1 },
+        None => Splice { start: 0, end: before.len(), bytes: after, lines: 1..=1 },
+    }
+}
+
+fn insert(store: &mut Store, rows: &[(Memory, Place)], redactions: usize) -> Result<(), StoreError> {
+    let project = store.layout().project().to_string_lossy().into_owned();
+    let sessions: HashSet<&str> = rows.iter().map(|(memory, _)| memory.session_id.as_str()).collect();
+    store.transact(|table| {
+        for (memory, place) in rows {
+            if table.by_id(&memory.id)?.is_none() {
+                table.insert(memory, place, &project)?;
+            }
+        }
+        if redactions > 0 {
+            table.count("redactions", redactions)?;
+        }
+        sessions.iter().try_for_each(|session| table.refresh_session(session))
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Where a text may lie beside logs and rows: free pages, old databases, files that a crash left. What is forgotten goes
+//! from there too.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use crate::layout::Layout;
+use crate::own_file::{self, link_on};
+use crate::store::{Store, StoreError};
+
+/// How old a temporary file of the spool is that nobody finishes any more.
+const ABANDONED: Duration = Duration::from_secs(60);
+
+/// Writes a database anew without what was deleted from it, and empties its write-ahead log. `false` when another process read
+/// at that time, so that the log is emptied later.
+pub fn compact(db: &Connection) -> rusqlite::Result<bool> {
+    db.execute_batch("PRAGMA secure_delete = ON; VACUUM;")?;
+    let busy: i64 = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    Ok(busy == 0)
+}
+
+/// The databases that were set aside or kept as a copy: each holds what was remembered when it was made.
+pub fn old_databases(layout: &Layout) -> Vec<String> {
+    let is_old = |name: &str| name.starts_with("memory.db.damaged-") || name.starts_with("memory.db.go-backup");
+    names(layout.dir().to_owned()).into_iter().filter(|name| is_old(name)).collect()
+}
+
+/// Deletes old databases by their names.
+pub fn remove(layout: &Layout, names: &[String]) -> Result<(), StoreError> {
+    for path in names.iter().map(|name| layout.file(name)) {
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed.map_err(|source| StoreError::Io { doing: "delete", path, source })?,
+        }
+    }
+    Ok(())
+}
+
+/// Deletes what a process that was killed left half written: it may be a copy of anything.
+pub fn sweep(store: &Store) -> Result<(), StoreError> {
+    let _lock = store.lock()?;
+    let layout = store.layout();
+    // Logs are rewritten under the lock, so nobody writes these now.
+    let is_left = |name: &str| name.starts_with('.') && name.ends_with(".tmp");
+    let left: Vec<String> = names(layout.dir().to_owned()).into_iter().filter(|name| is_left(name)).collect();
+    remove(layout, &left)?;
+    for name in names(layout.spool()).into_iter().filter(|name| is_left(name)) {
+        let path = layout.spool().join(name);
+        let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
+        if modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED)) {
+            let _ = fs::remove_file(path);
+        }
+    }
+    Ok(())
+}
+
+/// Deletes the files of the spool that could not be read as memories and hold one of these texts.
+pub fn remove_unreadable(layout: &Layout, texts: &[&str]) -> Result<(), StoreError> {
+    let json = |text: &str| serde_json::to_string(text).map(|json| json[1..json.len() - 1].to_owned()).ok();
+    for name in names(layout.spool()).into_iter().filter(|name| name.ends_with(".unreadable")) {
+        let path = layout.spool().join(&name);
+        let Ok(bytes) = own_file::read(&path) else { continue };
+        let holds = |text: &str| memchr::memmem::find(&bytes, text.as_bytes()).is_some();
+        if texts.iter().any(|text| holds(text) || json(text).is_some_and(|json| holds(&json))) {
+            fs::remove_file(&path).map_err(|source| StoreError::Io { doing: "delete", path, source })?;
+        }
+    }
+    Ok(())
+}
+
+/// The names in one of our folders, sorted; none behind a link.
+fn names(folder: PathBuf) -> Vec<String> {
+    if link_on(&folder).is_some() {
+        return Vec::new();
+    }
+    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> = listing.filter_map(|item| item.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}

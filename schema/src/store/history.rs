@@ -1,0 +1,112 @@
+//! Statements about what was worked on and what is read: sessions, months, and the memories that are opened most.
+
+use rusqlite::{OptionalExtension as _, Row as SqlRow, params};
+
+use super::rows::{COLUMNS, Row, Rows, read, unreadable};
+use crate::moment::Moment;
+
+/// What happened in one session, as its row tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    pub id: String,
+    pub started: Moment,
+    pub ended: Moment,
+    /// The first line of its first prompt.
+    pub title: Option<String>,
+    pub prompts: u64,
+    /// The files that it changed, relative to the project, in the order of their first change.
+    pub files: Vec<String>,
+    /// Changes and commands.
+    pub tools: u64,
+    pub errors: u64,
+    pub memories: u64,
+    pub summary: Option<String>,
+}
+
+impl Session {
+    /// Seconds from its first memory to its last.
+    pub fn duration(&self) -> u64 {
+        (self.ended.unix() - self.started.unix()).max(0).unsigned_abs()
+    }
+}
+
+/// How often a memory was opened, and when last in UTC.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recalls {
+    pub row: Row,
+    pub last: Option<String>,
+}
+
+/// A session's row, with the offset of its first memory, where its times are those of people.
+const SESSION: &str = "SELECT id, started_at, ended_at, title, prompts, files, tools, errors, summary,
+     (SELECT count(*) FROM memories INDEXED BY memories_by_session WHERE session_id = sessions.id),
+     (SELECT utc_offset FROM memories INDEXED BY memories_by_session WHERE session_id = sessions.id
+      ORDER BY created_at LIMIT 1)
+     FROM sessions";
+
+impl Rows<'_> {
+    /// The sessions that went on between two moments, RFC 3339 in UTC, the one that ended last first.
+    pub fn sessions(&self, since: Option<&str>, until: Option<&str>) -> rusqlite::Result<Vec<Session>> {
+        let sql = format!(
+            "{SESSION} WHERE (?1 IS NULL OR ended_at >= ?1) AND (?2 IS NULL OR started_at <= ?2)
+             ORDER BY ended_at DESC, started_at DESC, id"
+        );
+        self.0.prepare_cached(&sql)?.query_map(params![since, until], read_session)?.collect()
+    }
+
+    pub fn session(&self, id: &str) -> rusqlite::Result<Option<Session>> {
+        self.0.prepare_cached(&format!("{SESSION} WHERE id = ?1"))?.query_row([id], read_session).optional()
+    }
+
+    /// At most two ids of sessions that begin so, in their order.
+    pub fn sessions_beginning_with(&self, beginning: &str) -> rusqlite::Result<Vec<String>> {
+        let sql = "SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2";
+        self.0.prepare_cached(sql)?.query_map([beginning], |row| row.get(0))?.collect()
+    }
+
+    /// How many memories each month has, by the calendar of where they were made, the oldest month first.
+    pub fn count_by_month(&self) -> rusqlite::Result<Vec<(String, u64)>> {
+        let sql = "SELECT strftime('%Y-%m', created_at, utc_offset || ' seconds') AS month, count(*) FROM memories
+             GROUP BY month HAVING month IS NOT NULL ORDER BY month";
+        let mut statement = self.0.prepare_cached(sql)?;
+        let counted = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.unsigned_abs())))?;
+        counted.collect()
+    }
+
+    /// How many memories there are from a moment on, RFC 3339 in UTC.
+    pub fn count_since(&self, since: &str) -> rusqlite::Result<u64> {
+        let sql = "SELECT count(*) FROM memories WHERE created_at >= ?1";
+        self.0.query_row(sql, [since], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+    }
+
+    /// The memories that were opened most, most often first.
+    pub fn most_recalled(&self, limit: usize) -> rusqlite::Result<Vec<Recalls>> {
+        let sql = format!(
+            "SELECT {COLUMNS}, accessed_at FROM memories WHERE access_count > 0
+             ORDER BY access_count DESC, accessed_at DESC, seq DESC LIMIT ?1"
+        );
+        let read_recalls = |row: &SqlRow<'_>| Ok(Recalls { row: read(row)?, last: row.get("accessed_at")? });
+        self.0.prepare_cached(&sql)?.query_map([limit as i64], read_recalls)?.collect()
+    }
+}
+
+fn read_session(row: &SqlRow<'_>) -> rusqlite::Result<Session> {
+    let offset: Option<i32> = row.get(10)?;
+    let at = |column: usize| -> rusqlite::Result<Moment> {
+        let moment = Moment::parse_rfc3339(row.get_ref(column)?.as_str()?);
+        moment.and_then(|at| Moment::from_unix(at.unix(), offset)).ok_or_else(|| unreadable(column, "no time"))
+    };
+    let number = |column: usize| row.get::<_, i64>(column).map(|number| number.max(0).unsigned_abs());
+    Ok(Session {
+        id: row.get(0)?,
+        started: at(1)?,
+        ended: at(2)?,
+        title: row.get(3)?,
+        prompts: number(4)?,
+        files: serde_json::from_str(row.get_ref(5)?.as_str()?).unwrap_or_default(),
+        tools: number(6)?,
+        errors: number(7)?,
+        memories: number(9)?,
+        summary: row.get(8)?,
+    })
+}

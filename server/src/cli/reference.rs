@@ -1,0 +1,112 @@
+//! docs/cli.md, made of the commands by the test that checks it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use clap::{Arg, ArgAction, Command, CommandFactory as _};
+
+use super::arguments::Arguments;
+
+#[test]
+fn the_document_is_generated_from_the_commands() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
+    let current = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    let document = document();
+    if current != document {
+        std::fs::write(&path, &document).unwrap();
+    }
+    assert_eq!(current, document, "docs/cli.md was out of date and has been written anew");
+}
+
+#[test]
+fn the_commands_are_consistent() {
+    Arguments::command().debug_assert();
+}
+
+fn document() -> String {
+    let mut program = Arguments::command().term_width(100);
+    program.build();
+    let mut text = String::from(
+        "# The command line\n\n\
+         `jikime-memory COMMAND --help` says the same. Every command ends with status 0; with 1 when what was asked cannot be done and\n\
+         says on standard error what would help; with 2 when it does not understand its options; with 70 for a fault of its own.\n\n\
+         Answers are made for reading: as wide as the terminal, in a pager where they are longer (`$PAGER`, else `less -FRX`), without\n\
+         colour where `NO_COLOR` is set or nothing shows it. With `--json` they are made for scripts and their shape is kept: fields are\n\
+         added, and none is renamed or taken away.\n\n\
+         `WHEN` is a date (`2026-01-28`), a month (`2026-01`), a year, a time (`\"2026-01-28 10:30\"`, RFC 3339), `today`, `yesterday`, or how long\n\
+         ago: `12h`, `7d`, `2w`, `3mo`, `1y`.\n\n\
+         ## Options of every command\n",
+    );
+    let globals: Vec<&Arg> = program.get_arguments().filter(|argument| argument.is_global_set()).collect();
+    options(&mut text, &globals);
+    for command in program.get_subcommands() {
+        section(&mut text, command);
+    }
+    text
+}
+
+fn section(text: &mut String, command: &Command) {
+    if command.get_name() == "help" || command.is_hide_set() {
+        return;
+    }
+    if command.has_subcommands() {
+        for inner in command.get_subcommands() {
+            section(text, inner);
+        }
+        return;
+    }
+    let name = command.get_bin_name().unwrap_or(command.get_name());
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    let _ = write!(text, "\n## `{name}`\n\n{about}.\n\n```text\n{}\n```\n", usage(command));
+    let own: Vec<&Arg> = command.get_arguments().filter(|argument| is_own(argument)).collect();
+    options(text, &own);
+    if let Some(more) = command.get_after_help() {
+        let _ = write!(text, "\n{}\n", more.to_string().replace("Example: ", "Example:\n\n```text\n") + "\n```");
+    }
+}
+
+fn is_own(argument: &Arg) -> bool {
+    !argument.is_global_set()
+        && !argument.is_hide_set()
+        && !matches!(argument.get_action(), ArgAction::Help | ArgAction::HelpShort | ArgAction::Version)
+        && argument.get_id() != "help"
+}
+
+fn usage(command: &Command) -> String {
+    let usage = command.clone().render_usage().to_string();
+    let lines: Vec<&str> = usage.lines().map(|line| line.trim_start_matches("Usage:").trim()).collect();
+    lines.join("\n")
+}
+
+fn options(text: &mut String, arguments: &[&Arg]) {
+    if arguments.is_empty() {
+        return;
+    }
+    text.push_str("\n| argument | meaning |\n| --- | --- |\n");
+    for argument in arguments {
+        let mut meaning = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        let values: Vec<String> =
+            argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
+        if !values.is_empty() && argument.get_action().takes_values() {
+            meaning.push_str(&format!(": {}", values.join(", ")));
+        }
+        let default: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+        if !default.is_empty() && argument.get_action().takes_values() {
+            meaning.push_str(&format!(" [default: {}]", default.join(" ")));
+        }
+        let _ = writeln!(text, "| `{}` | {} |", named(argument), meaning.replace('|', "\\|").replace('\n', " "));
+    }
+}
+
+fn named(argument: &Arg) -> String {
+    let value = || argument.get_value_names().map(|names| names.join(" ")).unwrap_or_default();
+    match (argument.get_short(), argument.get_long()) {
+        (None, None) => value(),
+        (short, long) => {
+            let short = short.map(|short| format!("-{short}"));
+            let names: Vec<String> = short.into_iter().chain(long.map(|long| format!("--{long}"))).collect();
+            let value = if argument.get_action().takes_values() { format!(" {}", value()) } else { String::new() };
+            names.join(", ") + &value
+        }
+    }
+}

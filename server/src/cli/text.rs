@@ -1,0 +1,175 @@
+//! Text on a terminal: as wide as it is shown, and harmless whoever wrote it.
+
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+/// What stands where something was left out.
+const CUT: char = '…';
+
+/// Columns of a tab.
+const TAB: &str = "    ";
+
+/// Text of others for a terminal: what would move the cursor, change colours or turn the direction of writing is shown and
+/// not obeyed. Line ends and tabs stay.
+pub(crate) fn harmless(text: &str) -> String {
+    text.chars()
+        .map(|c| if is_harmful(c) && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c })
+        .collect()
+}
+
+fn is_harmful(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
+}
+
+/// The same on one line: runs of space and line ends are one space.
+pub(crate) fn one_line(text: &str) -> String {
+    harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Columns that a text without line ends takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// As much of a text as so many columns hold, with a mark where something is left out.
+pub(crate) fn fit(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let Some(room) = columns.checked_sub(1) else { return String::new() };
+    let mut kept = beginning(text, room).0.trim_end().to_owned();
+    kept.push(CUT);
+    kept
+}
+
+/// The same, filled up with spaces.
+pub(crate) fn padded(text: &str, columns: usize) -> String {
+    let mut text = fit(text, columns);
+    text.push_str(&" ".repeat(columns.saturating_sub(width(&text))));
+    text
+}
+
+/// A text in lines of at most so many columns, broken between words where there are any.
+pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(2);
+    text.lines().flat_map(|line| wrapped_line(&line.replace('\t', TAB), columns)).collect()
+}
+
+fn wrapped_line(line: &str, columns: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut current = String::new();
+    for piece in line.split_inclusive(' ') {
+        let mut piece = piece;
+        if width(&current) + width(piece.trim_end()) > columns && !current.trim_end().is_empty() {
+            lines.push(std::mem::take(&mut current).trim_end().to_owned());
+        }
+        while width(&current) + width(piece.trim_end()) > columns {
+            let (head, rest) = beginning(piece, columns - width(&current).min(columns - 2));
+            current.push_str(head);
+            lines.push(std::mem::take(&mut current));
+            piece = rest;
+        }
+        current.push_str(piece);
+    }
+    lines.push(current.trim_end().to_owned());
+    lines
+}
+
+/// The beginning of a text that so many columns hold, at least one character, and the rest.
+fn beginning(text: &str, columns: usize) -> (&str, &str) {
+    let mut used = 0;
+    for (at, grapheme) in text.grapheme_indices(true) {
+        used += width(grapheme);
+        if used > columns && at > 0 {
+            return text.split_at(at);
+        }
+    }
+    (text, "")
+}
+
+/// `1 file`, `3 files`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    format!("{} {one}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A number with a comma between thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let parts: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().filter_map(|part| std::str::from_utf8(part).ok()).collect();
+    parts.join(",")
+}
+
+/// Bytes in the largest unit that leaves a number before the point.
+pub(crate) fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    if bytes < 1_000 {
+        return format!("{bytes} B");
+    }
+    let mut amount = bytes as f64 / 1_000.0;
+    let mut unit = 0;
+    while amount >= 999.95 && unit + 1 < UNITS.len() {
+        amount /= 1_000.0;
+        unit += 1;
+    }
+    format!("{amount:.1} {}", UNITS[unit])
+}
+
+/// Seconds as people say them.
+pub(crate) fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..86_400 => format!("{} h {:02} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_instead() {
+        let evil = "a\u{1b}[31mred\u{7}\u{9b}2J\r\u{202e}txt\u{2066}\n\tb";
+        assert_eq!(harmless(evil), "a\u{fffd}[31mred\u{fffd}\u{fffd}2J\u{fffd}\u{fffd}txt\u{fffd}\n\tb");
+        assert_eq!(one_line(" a\n\tb\u{1b}c "), "a b\u{fffd}c");
+        for text in ["한국어 👩‍💻 café", "🇰🇷 ok"] {
+            assert_eq!(harmless(text), text);
+        }
+    }
+
+    #[test]
+    fn text_is_cut_and_filled_by_the_columns_it_takes() {
+        for (text, columns, expected) in [
+            ("redis", 5, "redis"),
+            ("redis", 4, "red…"),
+            ("왜 Redis를", 6, "왜 Re…"),
+            ("한국어", 4, "한…"),
+            ("👩‍💻👩‍💻", 3, "👩‍💻…"),
+            ("한국어", 0, ""),
+        ] {
+            assert_eq!(fit(text, columns), expected, "{text} in {columns}");
+            assert_eq!(width(&padded(text, columns)), columns, "{text} in {columns}");
+        }
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_within_long_ones() {
+        assert_eq!(wrapped("keep it simple and small", 10), ["keep it", "simple and", "small"]);
+        assert_eq!(wrapped("결제 웹훅이 두 번", 9), ["결제", "웹훅이 두", "번"]);
+        assert_eq!(wrapped("abcdefghij k", 4), ["abcd", "efgh", "ij k"]);
+        assert_eq!(wrapped("한국어한국어", 5), ["한국", "어한", "국어"]);
+        assert_eq!(wrapped("a\n\nb", 10), ["a", "", "b"]);
+        assert_eq!(wrapped("  - indented item", 12), ["  - indented", "item"]);
+    }
+
+    #[test]
+    fn amounts_are_told_as_people_say_them() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([12, 999_999, 1_234_567].map(bytes), ["12 B", "1.0 MB", "1.2 MB"]);
+        assert_eq!([5, 65, 3_700, 90_000].map(duration), ["5 s", "1 min", "1 h 01 min", "1 d 1 h"]);
+        assert_eq!([counted(1, "file"), counted(2, "file")], ["1 file", "2 files"]);
+    }
+}

@@ -1,0 +1,170 @@
+//! The store: its directories, its databases, whether rows and logs say the same, and what waits.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use schema::daily_log::{LogKind, parse};
+use schema::database::{self, Patience};
+use schema::layout::Layout;
+use schema::own_file;
+use schema::tool::{EmbeddingStats, QueueServer, StatsOutput};
+use tools::engine::Engine;
+
+use super::Check;
+use crate::network::Http;
+
+/// What brings rows and index in step again.
+const REBUILD: &str = "jikime-memory index --full";
+
+/// How faults of hooks begin among the problems.
+const HOOK: &str = "hook: ";
+
+pub(super) fn store(root: &Path) -> Vec<Check> {
+    let layout = Layout::new(root);
+    if let Some(link) = own_file::link_on(&layout.track()) {
+        let text = format!("{} is a link, and links of a store are not followed", link.display());
+        return vec![Check::finding("store", text, "put a directory in its place")];
+    }
+    if !layout.dir().is_dir() {
+        return vec![Check::finding("store", "this project has no memory yet", "jikime-memory init")];
+    }
+    let mut checks = vec![permissions(&layout)];
+    // Before the store is opened, which mends what it finds.
+    checks.extend([layout.memory_db(), layout.index_db()].iter().filter_map(|path| damage(path)));
+    match Engine::open(root, None, Some(Arc::new(Http::default()))) {
+        Ok(engine) => checks.extend(opened(engine, &layout)),
+        Err(error) => {
+            checks.push(Check::finding("store", error.to_string(), "see the cause; the Markdown is not touched"));
+        }
+    }
+    checks
+}
+
+#[cfg(unix)]
+fn permissions(layout: &Layout) -> Check {
+    use std::os::unix::fs::MetadataExt as _;
+    let dir = layout.dir();
+    match std::fs::metadata(dir) {
+        Ok(found) if found.mode() & 0o077 != 0 => {
+            let text = format!("others may look into {} (mode {:o})", dir.display(), found.mode() & 0o777);
+            Check::finding("permissions", text, format!("chmod 700 {}", dir.display()))
+        }
+        Ok(found) if !schema::queue::is_own_user(found.uid()) => {
+            let text = format!("{} belongs to another user", dir.display());
+            Check::finding("permissions", text, format!("chown it, as in: sudo chown -R $USER {}", dir.display()))
+        }
+        Ok(_) => Check::fine("permissions", "the store is for you alone"),
+        Err(error) => Check::finding("permissions", error.to_string(), "see the cause"),
+    }
+}
+
+/// A folder of the user's is for the user alone unless somebody shared it.
+#[cfg(not(unix))]
+fn permissions(layout: &Layout) -> Check {
+    Check::fine("permissions", format!("those of {}", layout.dir().display()))
+}
+
+fn damage(path: &Path) -> Option<Check> {
+    if !path.exists() {
+        return None;
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let faults = match database::open(path, Patience::Server) {
+        Ok(db) => database::faults(&db).unwrap_or_else(|error| vec![error.to_string()]),
+        Err(error) if error.is_damage() => vec!["it is damaged".to_owned()],
+        // Another version, or no right to write: the store tells.
+        Err(_) => return None,
+    };
+    Some(match &faults[..] {
+        [] => Check::fine("database", format!("{name} passes its integrity check")),
+        faults => {
+            let text = format!("{name}: {}; nothing is lost, for it is made of Markdown", faults.join("; "));
+            Check::finding("database", text, REBUILD)
+        }
+    })
+}
+
+fn opened(mut engine: Engine, layout: &Layout) -> Vec<Check> {
+    let refreshed = engine.refresh();
+    let mut checks = vec![match refreshed {
+        Ok(_) => in_step(&engine, layout),
+        Err(error) => Check::finding("index", error.to_string(), REBUILD),
+    }];
+    match engine.stats() {
+        Ok(stats) => {
+            let news = engine.take_news();
+            checks.push(counts(&stats));
+            checks.push(queue(&stats));
+            checks.push(embedding(&stats.embedding));
+            let (faults, problems): (Vec<_>, Vec<_>) =
+                stats.problems.into_iter().partition(|problem| problem.starts_with(HOOK));
+            checks.push(hooks(&faults, layout));
+            let mut told: Vec<String> = problems.into_iter().chain(news).collect();
+            told.sort_unstable();
+            told.dedup();
+            checks.extend(told.into_iter().map(|problem| Check::finding("problem", problem, "see the cause")));
+        }
+        Err(error) => checks.push(Check::finding("store", error.to_string(), REBUILD)),
+    }
+    checks
+}
+
+/// Whether every log has as many rows as entries.
+fn in_step(engine: &Engine, layout: &Layout) -> Check {
+    let rows = engine.store().rows();
+    let differs = |path: &String| {
+        let kind = LogKind::of(path)?;
+        let bytes = own_file::read(&layout.file(path)).ok()?;
+        let entries = parse(&String::from_utf8_lossy(&bytes), kind).entries.len();
+        let rows = rows.by_path(path).ok()?.len();
+        (entries != rows).then(|| format!("{path} has {entries} entries and {rows} rows"))
+    };
+    let differing: Vec<String> = layout.markdown_files().unwrap_or_default().iter().filter_map(differs).collect();
+    if differing.is_empty() {
+        Check::fine("index", "logs, rows and index say the same")
+    } else {
+        Check::finding("index", differing.join("; "), REBUILD)
+    }
+}
+
+fn counts(stats: &StatsOutput) -> Check {
+    let StatsOutput { memories, sessions, files, chunks, .. } = stats;
+    Check::fine("memory", format!("{memories} memories of {sessions} sessions, {files} files in {chunks} chunks"))
+}
+
+fn queue(stats: &StatsOutput) -> Check {
+    let by = match stats.queue_answered_by {
+        QueueServer::Nobody => "no server runs; hooks write by themselves",
+        _ => "a server answers",
+    };
+    match stats.queue {
+        0 => Check::fine("queue", format!("{by}, and nothing waits")),
+        waiting => {
+            Check::finding("queue", format!("{waiting} memories wait in the spool; {by}"), "jikime-memory index")
+        }
+    }
+}
+
+/// Who makes vectors, and whether they come.
+fn embedding(stats: &EmbeddingStats) -> Check {
+    let EmbeddingStats { provider, model, coverage, pending, .. } = stats;
+    if provider == "none" {
+        return Check::fine("embeddings", "none, so search goes by words");
+    }
+    let model = model.as_deref().unwrap_or("of an unknown model");
+    let share = (coverage * 100.0).round();
+    Check::fine(
+        "embeddings",
+        format!("{provider}, {model}: {share} % of the passages, {pending} wait for a running server"),
+    )
+}
+
+/// Hooks have nobody to tell but this.
+fn hooks(faults: &[String], layout: &Layout) -> Check {
+    let Some(newest) = faults.first().and_then(|fault| fault.strip_prefix(HOOK)) else {
+        return Check::fine("hooks", "no fault in the last seven days");
+    };
+    let text = format!("{} faults in the last seven days, the newest: {newest}", faults.len());
+    let fix = format!("mend what it says; they are in {}, which may be deleted then", layout.hook_log().display());
+    Check::finding("hooks", text, fix)
+}

@@ -1,0 +1,167 @@
+//! Puts a value behind all others of an object or a list. What stands on lines of its own gets one more line; what somebody wrote on one
+//! line stays on it.
+
+use jsonc_parser::ast::Value;
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::cst::CstInputValue;
+use jsonc_parser::{CollectOptions, parse_to_ast};
+
+use super::{OPTIONS, misshapen, parse, root_object};
+use crate::setup::part::EditError;
+
+/// The text with `value` at the end of what lies at `path`, as the property `key` or, without one, as an element of a list. What is
+/// missing on the way is made.
+pub(super) fn append(text: &str, path: &[&str], key: Option<&str>, value: CstInputValue) -> Result<String, EditError> {
+    let root = parse(text)?;
+    // Refuses what is no object, and makes one of an empty file.
+    let mut object = root_object(&root)?;
+    let text = if text.trim().is_empty() { root.to_string() } else { text.to_owned() };
+    let wanted = if key.is_some() { "an object" } else { "a list" };
+    let Some((last, way)) = path.split_last() else {
+        return Ok(behind_last(&text, path, key, &value).unwrap_or_else(|| {
+            object.append(key.unwrap_or_default(), value);
+            root.to_string()
+        }));
+    };
+    for step in way {
+        match object.get(step) {
+            Some(property) => object = property.object_value().ok_or_else(|| misshapen(&text, step, "an object"))?,
+            None => break,
+        }
+    }
+    if !reaches(&text, way) || object.get(last).is_none() {
+        let inner = match key {
+            Some(key) => CstInputValue::Object(vec![(key.to_owned(), value)]),
+            None => CstInputValue::Array(vec![value]),
+        };
+        return append(&text, way, Some(last), inner);
+    }
+    if let Some(done) = behind_last(&text, path, key, &value) {
+        return Ok(done);
+    }
+    match (key, object.object_value(last), object.array_value(last)) {
+        (Some(key), Some(inner), _) => drop(inner.append(key, value)),
+        (None, _, Some(list)) => drop(list.append(value)),
+        _ => return Err(misshapen(&text, last, wanted)),
+    }
+    Ok(root.to_string())
+}
+
+/// Stands for a value that is put on one line afterwards.
+const PLACE: &str = "jikime-memory: a value on one line";
+
+/// The same for an element of a list, which is written on one line wherever it comes to stand: people read it before they agree.
+pub(super) fn append_line(text: &str, path: &[&str], value: &CstInputValue) -> Result<String, EditError> {
+    let text = append(text, path, None, CstInputValue::String(PLACE.to_owned()))?;
+    Ok(text.replacen(&quoted(PLACE), &compact(value), 1))
+}
+
+/// Whether there is an object at `path`.
+fn reaches(text: &str, path: &[&str]) -> bool {
+    let Ok(parsed) = parse_to_ast(text, &CollectOptions::default(), &OPTIONS) else { return false };
+    parsed.value.as_ref().and_then(|value| at(value, path)).is_some_and(|value| matches!(value, Value::Object(_)))
+}
+
+fn at<'v, 't>(value: &'v Value<'t>, path: &[&str]) -> Option<&'v Value<'t>> {
+    path.iter().try_fold(value, |value, step| match value {
+        Value::Object(object) => {
+            object.properties.iter().find(|property| property.name.as_str() == *step).map(|property| &property.value)
+        }
+        _ => None,
+    })
+}
+
+/// The text with the value right behind the last one, where the bracket that closes does not stand on a line of its own.
+fn behind_last(text: &str, path: &[&str], key: Option<&str>, value: &CstInputValue) -> Option<String> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok()?;
+    let (start, end, first, last) = match (at(parsed.value.as_ref()?, path)?, key) {
+        (Value::Object(object), Some(_)) => {
+            let (first, last) = (object.properties.first()?, object.properties.last()?);
+            (object.range.start, object.range.end, first.range.start, last.range.end)
+        }
+        (Value::Array(list), None) => {
+            let (first, last) = (list.elements.first()?, list.elements.last()?);
+            (list.range.start, list.range.end, first.start(), last.end())
+        }
+        _ => return None,
+    };
+    let has_lines = text[start..first].contains('\n') && text[last..end].contains('\n');
+    let key = key.map(|key| format!("{}: ", quoted(key))).unwrap_or_default();
+    (!has_lines).then(|| format!("{}, {key}{}{}", &text[..last], compact(value), &text[last..]))
+}
+
+/// A value on one line.
+fn compact(value: &CstInputValue) -> String {
+    match value {
+        CstInputValue::Null => "null".to_owned(),
+        CstInputValue::Bool(value) => value.to_string(),
+        CstInputValue::Number(value) => value.clone(),
+        CstInputValue::String(value) => quoted(value),
+        CstInputValue::Array(values) => format!("[{}]", values.iter().map(compact).collect::<Vec<_>>().join(", ")),
+        CstInputValue::Object(properties) => {
+            let property = |(key, value): &(String, CstInputValue)| format!("{}: {}", quoted(key), compact(value));
+            format!("{{ {} }}", properties.iter().map(property).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_on_one_line_stays_on_it() {
+        let value = || CstInputValue::Object(vec![("a".to_owned(), CstInputValue::Bool(true))]);
+        for (text, path, key, expected) in [
+            (r#"{"x": 1}"#, &[][..], Some("n"), r#"{"x": 1, "n": { "a": true }}"#),
+            (r#"{"x": 1}"#, &["s"], Some("n"), r#"{"x": 1, "s": { "n": { "a": true } }}"#),
+            (r#"{"x": {"l": [1, 2,]}}"#, &["x", "l"], None, r#"{"x": {"l": [1, 2, { "a": true },]}}"#),
+            (r#"{"x": {"y": 1 /* c */}}"#, &["x"], Some("n"), r#"{"x": {"y": 1, "n": { "a": true } /* c */}}"#),
+            ("{\"x\": [\n  1\n]}", &["y"], None, "{\"x\": [\n  1\n], \"y\": [{ \"a\": true }]}"),
+            ("{\n  \"x\": [1]\n}\n", &["x"], None, "{\n  \"x\": [1, { \"a\": true }]\n}\n"),
+            (
+                "{\n  \"x\": {}\n}\n",
+                &["x", "y"],
+                None,
+                "{\n  \"x\": {\n    \"y\": [\n      {\n        \"a\": true\n      }\n    ]\n  }\n}\n",
+            ),
+        ] {
+            assert_eq!(append(text, path, key, value()).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_element_may_be_put_on_one_line() {
+        let value = CstInputValue::Object(vec![("a".to_owned(), CstInputValue::Bool(true))]);
+        for (text, expected) in [
+            ("{}\n", "{\n  \"x\": {\n    \"y\": [{ \"a\": true }]\n  }\n}\n"),
+            (
+                "{\n\t\"x\": {\n\t\t\"z\": [1], // last\n\t},\n}\n",
+                "{\n\t\"x\": {\n\t\t\"z\": [1], // last\n\t\t\"y\": [{ \"a\": true }],\n\t},\n}\n",
+            ),
+            (
+                "{ \"x\": {\n  \"y\": [\n    { \"b\": 1 }\n  ]\n} }",
+                "{ \"x\": {\n  \"y\": [\n    { \"b\": 1 },\n    { \"a\": true }\n  ]\n} }",
+            ),
+        ] {
+            assert_eq!(append_line(text, &["x", "y"], &value).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_of_another_kind_is_refused() {
+        for (text, path, key, what) in [
+            ("[]", &["x"][..], Some("n"), "it should be an object"),
+            ("{\n\"x\": []}", &["x"], Some("n"), "line 2: \"x\" should be an object"),
+            ("{\"x\": {}}", &["x"], None, "\"x\" should be a list"),
+            ("{\"x\": 1}", &["x", "y"], None, "\"x\" should be an object"),
+        ] {
+            let error = append(text, path, key, CstInputValue::Null).unwrap_err().to_string();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+}

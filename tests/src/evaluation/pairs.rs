@@ -1,0 +1,54 @@
+//! Pairs of a question and the entry that answers it in another language or in other words, among five hundred entries.
+
+use std::path::Path;
+
+use schema::memory::MemoryType;
+use serde_json::Value;
+
+use super::set::{Document, Group, Question, Set, Shape};
+use crate::corpus::Corpus;
+
+/// Entries of the store that pairs are asked in.
+pub const ENTRIES: usize = 500;
+
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// The two languages, or `paraphrase`.
+    pub kind: String,
+    pub question: String,
+    pub entry: String,
+}
+
+impl Pair {
+    /// The pairs of a file.
+    pub fn read(path: &Path) -> Result<Vec<Self>, String> {
+        let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
+        let json: Value = serde_json::from_str(&text).map_err(|error| fault(&error))?;
+        let listed = json["pairs"].as_array().ok_or_else(|| fault(&"it has no pairs"))?;
+        let field = |pair: &Value, name: &str| pair[name].as_str().unwrap_or_default().to_owned();
+        let read =
+            |pair| Self { kind: field(pair, "kind"), question: field(pair, "question"), entry: field(pair, "entry") };
+        Ok(listed.iter().map(read).collect())
+    }
+}
+
+/// Pairs as a set: their entries, the memories of another set, and made-up ones up to [`ENTRIES`].
+pub fn pairs(pairs: &[Pair], beside: &Set) -> Set {
+    let saved =
+        |id: String, text: String| Document { id, text, kind: Some(MemoryType::Decision), ..Document::default() };
+    let mut documents: Vec<Document> =
+        pairs.iter().enumerate().map(|(i, pair)| saved(format!("pair {i}"), pair.entry.clone())).collect();
+    let others = beside.groups.iter().flat_map(|group| &group.documents);
+    documents.extend(others.filter(|document| document.section.is_none()).cloned());
+    let missing = ENTRIES.saturating_sub(documents.len());
+    let made_up = Corpus::new(7).take(missing).enumerate();
+    documents.extend(made_up.map(|(i, memory)| saved(format!("made up {i}"), memory.text)));
+    let questions = pairs.iter().enumerate().map(|(i, pair)| Question {
+        text: pair.question.clone(),
+        relevant: vec![format!("pair {i}")],
+        class: pair.kind.clone(),
+    });
+    let group = Group { questions: questions.collect(), documents };
+    Set { name: "pairs".to_owned(), groups: vec![group], shape: Shape::Typed }
+}

@@ -1,0 +1,275 @@
+//! Vectors by way of the real programs: made by a service while the server does other work, found by, and what is said when the
+//! service has a fault.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use harness::{Does, Era, McpClient, ProviderStandIn, Sandbox, eventually, eventually_some, sandbox};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+const KEY: &str = "k-Pq7vT2mX9cLw4RzB";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const SAVED: [&str; 3] = [
+    "The gateway allows forty requests a second.",
+    "Sessions are signed with a rotating secret of the vault.",
+    "Bread needs flour, water, salt and time.",
+];
+
+/// A sandbox whose embeddings are made by a stand-in that speaks like OpenAI.
+fn asking(stand_in: &ProviderStandIn) -> Sandbox {
+    let mut sandbox = sandbox!();
+    sandbox.set_variable("JIKIME_EMBEDDING_BASE_URL", format!("{}/v1", stand_in.url()));
+    sandbox.set_variable("JIKIME_EMBEDDING_API_KEY", KEY);
+    sandbox.set_variable("JIKIME_EMBEDDING_MODEL", "a-model");
+    sandbox
+}
+
+fn save(client: &mut McpClient, content: &str) {
+    client.call("memory_save", json!({"type": "learning", "content": content})).unwrap().expect_success();
+}
+
+fn save_all(client: &mut McpClient) {
+    SAVED.iter().for_each(|content| save(client, content));
+}
+
+fn stats(client: &mut McpClient) -> Value {
+    client.call("memory_stats", json!({})).unwrap().expect_success().clone()
+}
+
+fn search(client: &mut McpClient, query: &str) -> Value {
+    client.call("memory_search", json!({"query": query, "minScore": 0})).unwrap().expect_success().clone()
+}
+
+fn wait_for_vectors(client: &mut McpClient) {
+    eventually(PATIENCE, || stats(client)["embedding"]["coverage"] == 1.0);
+}
+
+fn wait_for_problem(client: &mut McpClient, beginning: &str) -> String {
+    eventually_some(PATIENCE, || {
+        let stats = stats(client);
+        let problems = stats["problems"].as_array().cloned().unwrap_or_default();
+        problems.iter().filter_map(Value::as_str).find(|text| text.contains(beginning)).map(str::to_owned)
+    })
+}
+
+/// Whether a text search finds what it should, whatever is wrong with the service, and what it says of that.
+fn notice_of_a_search(client: &mut McpClient) -> String {
+    let found = search(client, "rotating secret");
+    assert_eq!(found["mode"], "text", "{found:#}");
+    assert!(found["results"][0]["snippet"].as_str().unwrap().contains("rotating"), "{found:#}");
+    found["notice"].as_str().unwrap_or_default().to_owned()
+}
+
+#[rstest]
+#[case::openai_by_its_key(
+    "OPENAI_API_KEY",
+    "JIKIME_EMBEDDING_BASE_URL",
+    "/v1/embeddings",
+    "openai",
+    "text-embedding-3-small",
+    1536
+)]
+#[case::gemini_by_name(
+    "GEMINI_API_KEY",
+    "JIKIME_EMBEDDING_BASE_URL",
+    "/v1beta/models/gemini-embedding-001:batchEmbedContents",
+    "gemini",
+    "gemini-embedding-001",
+    768
+)]
+fn a_key_is_enough_for_search_by_the_vectors_of_its_service(
+    #[case] key: &str,
+    #[case] address: &str,
+    #[case] target: &str,
+    #[case] provider: &str,
+    #[case] model: &str,
+    #[case] dims: usize,
+) {
+    let stand_in = ProviderStandIn::embedding(dims);
+    let mut sandbox = sandbox!();
+    sandbox.set_variable(key, KEY).set_variable(address, stand_in.url());
+    if provider == "gemini" {
+        sandbox.set_variable("JIKIME_EMBEDDING_PROVIDER", provider);
+    }
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    wait_for_vectors(&mut client);
+    let found = search(&mut client, "requests of the gateway");
+    assert_eq!(
+        (&found["mode"], &found["provider"], &found["model"]),
+        (&json!("hybrid"), &json!(provider), &json!(model))
+    );
+    assert!(found["results"][0]["snippet"].as_str().unwrap().contains("gateway"), "{found:#}");
+    let asked = stand_in.asked();
+    assert!(asked.iter().all(|asked| asked.target == target), "{:?}", asked[0].target);
+    assert!(asked.iter().any(|asked| asked.body.to_string().contains("requests of the gateway")));
+    let errors = client.close().stderr;
+    assert!(!errors.contains(KEY), "{errors}");
+}
+
+#[test]
+fn a_compatible_service_of_unknown_dimensions_is_asked_for_them_and_nothing_is_made_twice() {
+    let stand_in = ProviderStandIn::embedding(48);
+    let sandbox = asking(&stand_in);
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    wait_for_vectors(&mut client);
+    assert_eq!(search(&mut client, "forty requests")["mode"], "hybrid");
+    client.close();
+    let count = |text: &str| stand_in.asked().iter().filter(|asked| asked.body.to_string().contains(text)).count();
+    assert_eq!((count("vault"), count("Bread")), (1, 1));
+    // The next server takes them as they are, also after a rebuild.
+    let mut client = sandbox.serve(Era::Modern);
+    client.call("memory_reindex", json!({"full": true})).unwrap().expect_success();
+    wait_for_vectors(&mut client);
+    assert_eq!(search(&mut client, "forty requests")["mode"], "hybrid");
+    assert_eq!((count("vault"), count("Bread")), (1, 1));
+}
+
+#[test]
+fn what_is_private_or_secret_is_not_sent_with_a_question() {
+    let stand_in = ProviderStandIn::embedding(48);
+    let sandbox = asking(&stand_in);
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    wait_for_vectors(&mut client);
+    search(&mut client, "the vault <private>of Mrs Miller</private> with AKIAIOSFODNN7EXAMPLE");
+    let sent: String = stand_in.asked().iter().map(|asked| asked.body.to_string()).collect();
+    assert!(sent.contains("the vault"), "{sent}");
+    assert!(!sent.contains("Miller") && !sent.contains("AKIAIOSFODNN7EXAMPLE"), "{sent}");
+}
+
+#[rstest]
+#[case::wrong_key(Does::Answer(401, "", format!("{{\"error\": {{\"message\": \"Incorrect API key provided: {KEY}\"}}}}")), "refuses the key of JIKIME_EMBEDDING_API_KEY (401); put a valid key there")]
+#[case::page(Does::Answer(200, "", "<html>Sign in</html>".to_owned()), "answers with a web page instead of JSON; check JIKIME_EMBEDDING_BASE_URL")]
+#[case::storm(Does::Answer(429, "Retry-After: 3000\r\n", "{}".to_owned()), "lets no more requests through for now (429)")]
+#[case::nan(Does::Answer(200, "", "{\"data\": [{\"embedding\": [NaN]}]}".to_owned()), "answers with something else than vectors of numbers")]
+#[case::fewer(Does::Answer(200, "", "{\"data\": []}".to_owned()), "answers with 0 vectors for 1 texts")]
+fn a_fault_of_the_service_is_told_once_with_what_to_do_and_search_goes_by_text(#[case] does: Does, #[case] told: &str) {
+    let stand_in = ProviderStandIn::start(move |_, _| does.clone());
+    let sandbox = asking(&stand_in);
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    wait_for_problem(&mut client, told);
+    let asked = stand_in.asked().len();
+    let first = notice_of_a_search(&mut client);
+    assert!(first.contains("searched by words alone") && first.contains(told), "{first}");
+    let second = notice_of_a_search(&mut client);
+    assert!(!second.contains(told) && second.contains("memory_stats says why"), "{second}");
+    save(&mut client, "Another one.");
+    wait_for_problem(&mut client, told);
+    // It is left alone.
+    assert_eq!(stand_in.asked().len(), asked);
+    let errors = client.close().stderr;
+    assert_eq!(errors.matches(told).count(), 1, "{errors}");
+    assert!(!errors.contains(&KEY[..6]), "{errors}");
+}
+
+#[test]
+fn vectors_of_other_dimensions_are_told_and_not_used() {
+    let stand_in = ProviderStandIn::embedding(32);
+    let mut sandbox = asking(&stand_in);
+    sandbox.set_variable("JIKIME_EMBEDDING_DIMENSIONS", "64");
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    wait_for_problem(
+        &mut client,
+        "answers with vectors of 32 dimensions instead of 64; set JIKIME_EMBEDDING_DIMENSIONS",
+    );
+    let notice = notice_of_a_search(&mut client);
+    assert!(notice.contains("32 dimensions"), "{notice}");
+}
+
+#[test]
+fn a_service_that_is_down_at_first_is_taken_up_when_it_is_up() {
+    // A short storm, after which it is asked again within the same errand.
+    let is_up = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&is_up);
+    let refused = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&refused);
+    let stand_in = ProviderStandIn::start(move |_, _| match flag.load(Ordering::Relaxed) {
+        true => Does::Embed(48),
+        false => {
+            count.fetch_add(1, Ordering::Relaxed);
+            Does::Answer(503, "Retry-After: 0\r\n", String::new())
+        }
+    });
+    let sandbox = asking(&stand_in);
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    eventually(PATIENCE, || refused.load(Ordering::Relaxed) > 0);
+    notice_of_a_search(&mut client);
+    is_up.store(true, Ordering::Relaxed);
+    wait_for_vectors(&mut client);
+    let found = search(&mut client, "forty requests");
+    assert_eq!((&found["mode"], &found["notice"]), (&json!("hybrid"), &Value::Null), "{found:#}");
+    assert_eq!(stats(&mut client)["problems"], json!([]));
+}
+
+#[test]
+fn another_model_is_made_in_the_background_and_the_first_is_taken_from_the_cache() {
+    let stand_in = ProviderStandIn::embedding(48);
+    let mut sandbox = asking(&stand_in);
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    wait_for_vectors(&mut client);
+    client.close();
+    let count = |model: &str| {
+        let asked = stand_in.asked();
+        asked.iter().filter(|asked| asked.body["model"] == model && asked.body.to_string().contains("vault")).count()
+    };
+    for (model, first, second) in [("b-model", 1, 1), ("a-model", 1, 1)] {
+        sandbox.set_variable("JIKIME_EMBEDDING_MODEL", model);
+        let mut client = sandbox.serve(Era::Modern);
+        wait_for_vectors(&mut client);
+        let found = search(&mut client, "forty requests");
+        assert_eq!((&found["mode"], &found["model"]), (&json!("hybrid"), &json!(model)), "{found:#}");
+        client.close();
+        assert_eq!((count("a-model"), count("b-model")), (first, second), "{model}");
+    }
+}
+
+#[test]
+fn other_calls_are_answered_while_a_service_is_slow() {
+    let is_slow = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&is_slow);
+    let stand_in = ProviderStandIn::start(move |_, _| match flag.load(Ordering::Relaxed) {
+        true => Does::Silence,
+        false => Does::Embed(48),
+    });
+    let sandbox = asking(&stand_in);
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    wait_for_vectors(&mut client);
+    is_slow.store(true, Ordering::Relaxed);
+    let asked = stand_in.asked().len();
+    let slow = client.send_call("memory_search", json!({"query": "forty requests", "minScore": 0}));
+    eventually(PATIENCE, || stand_in.asked().len() > asked);
+    save(&mut client, "Saved meanwhile.");
+    assert!(stats(&mut client)["memories"].as_u64() >= Some(4));
+    // The search is answered by text in the end.
+    let answer = client.answer(slow).unwrap();
+    let found = &answer["structuredContent"];
+    assert_eq!(found["mode"], "text", "{found:#}");
+    assert!(found["notice"].as_str().unwrap().contains("does not answer in time"), "{found:#}");
+}
+
+#[test]
+fn a_project_cannot_have_texts_sent_anywhere() {
+    let stand_in = ProviderStandIn::embedding(48);
+    let sandbox = sandbox!();
+    let settings = format!("embedding_base_url = \"{}\"\nembedding_provider = \"openai\"\n", stand_in.url());
+    sandbox.write(".jikime/memory.toml", settings);
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    wait_for_vectors(&mut client);
+    let stats = stats(&mut client);
+    assert_eq!(stats["embedding"]["provider"], "local", "{stats:#}");
+    assert!(stats["problems"].to_string().contains("embedding_base_url"), "{stats:#}");
+    assert!(stand_in.asked().is_empty());
+}

@@ -1,0 +1,194 @@
+//! The commands made for reading, for scripts and for people.
+
+use harness::{Sandbox, sandbox};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+const LOG: &str = "# 2026-01-28
+
+<!-- session 5e551011-aaaa +09:00 -->
+- [10:30:15] **User Prompt**: 결제 웹훅이 두 번 처리되는 문제를 고쳐줘
+- [10:31:02] **Tool Usage**: Files modified: src/billing/webhook.rs
+- [10:31:40] **Error**: Exit code 3
+
+## Decision
+
+- Acknowledge after the commit. <!-- {\"id\":\"9c2d4e6f\",\"at\":\"2026-01-28T10:36:00+09:00\",\"session\":\"5e551011-aaaa\"} -->
+";
+
+const OLDER: &str = "# 2026-01-27
+
+<!-- session 7c0ffee1-bbbb +09:00 -->
+- [15:02:09] **User Prompt**: Where do we keep the tokens?
+";
+
+fn remembering() -> Sandbox {
+    let sandbox = sandbox!();
+    sandbox.write(".jikime/memory/2026-01-28.md", LOG);
+    sandbox.write(".jikime/memory/2026-01-27.md", OLDER);
+    sandbox
+}
+
+fn answer(sandbox: &Sandbox, arguments: &[&str]) -> Value {
+    sandbox.run_cli(arguments.iter().chain(&["--json"])).success().json()
+}
+
+#[test]
+fn scripts_get_days_and_sessions_in_a_shape_that_is_kept() {
+    let sandbox = remembering();
+    let decision = json!({
+        "id": "9c2d4e6f",
+        "type": "decision",
+        "date": "2026-01-28 10:36:00",
+        "session_id": "5e551011-aaaa",
+        "path": ".jikime/memory/2026-01-28.md",
+        "start_line": 10,
+        "end_line": 10,
+        "content": "Acknowledge after the commit.",
+    });
+    assert_eq!(answer(&sandbox, &["list", "--type", "decision"]), json!([decision]));
+    assert_eq!(
+        answer(&sandbox, &["timeline", "--days", "1"]),
+        json!([{
+            "date": "2026-01-28",
+            "memories": 4,
+            "sessions": [{
+                "id": "5e551011-aaaa",
+                "title": "결제 웹훅이 두 번 처리되는 문제를 고쳐줘",
+                "from": "2026-01-28T10:30:15+09:00",
+                "to": "2026-01-28T10:36:00+09:00",
+                "prompts": 1,
+                "errors": 1,
+                "memories": 4,
+                "files": ["src/billing/webhook.rs"],
+            }],
+            "noted": [decision],
+        }])
+    );
+    assert_eq!(
+        answer(&sandbox, &["sessions", "-n", "1"]),
+        json!([{
+            "id": "5e551011-aaaa",
+            "title": "결제 웹훅이 두 번 처리되는 문제를 고쳐줘",
+            "started_at": "2026-01-28T10:30:15+09:00",
+            "ended_at": "2026-01-28T10:36:00+09:00",
+            "duration": 345,
+            "prompts": 1,
+            "tools": 1,
+            "errors": 1,
+            "memories": 4,
+            "files": ["src/billing/webhook.rs"],
+            "summary": null,
+        }])
+    );
+}
+
+#[test]
+fn stats_tell_growth_weight_and_what_is_opened_most() {
+    let sandbox = remembering();
+    for _ in 0..2 {
+        sandbox.run_cli(["show", "9c2d"]).success();
+    }
+    let stats = answer(&sandbox, &["stats"]);
+    assert_eq!((&stats["memories"], &stats["sessions"]), (&json!(5), &json!(2)), "{stats:#}");
+    assert_eq!(stats["growth"]["months"], json!([{ "month": "2026-01", "memories": 5 }]));
+    assert_eq!(
+        (&stats["recalled"][0]["times"], &stats["recalled"][0]["memory"]["id"]),
+        (&json!(2), &json!("9c2d4e6f"))
+    );
+    assert_eq!(stats["storage"]["markdown"], json!(LOG.len() + OLDER.len()));
+    let text = sandbox.run_cli(["stats"]).success().stdout.clone();
+    for part in ["5, of 2 sessions", "2026-01", "2×", "Acknowledge after the commit.", "Markdown"] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[rstest]
+#[case::type_(&["--type", "error"], 1)]
+#[case::day(&["--since", "2026-01-28"], 4)]
+#[case::until(&["--until", "2026-01-27"], 1)]
+#[case::month(&["--since", "2026-01", "--until", "2026-01"], 5)]
+#[case::time(&["--since", "2026-01-28 10:31", "--until", "2026-01-28T10:31:59"], 2)]
+#[case::ago(&["--since", "1h"], 0)]
+#[case::session(&["--session", "5e55"], 4)]
+#[case::log(&["--path", "2026-01-27.md"], 1)]
+#[case::file(&["--path", "src/billing/webhook.rs"], 1)]
+#[case::limit(&["-n", "2"], 2)]
+fn lists_are_narrowed(#[case] options: &[&str], #[case] expected: usize) {
+    let sandbox = remembering();
+    let arguments: Vec<&str> = ["list"].iter().chain(options).copied().collect();
+    assert_eq!(answer(&sandbox, &arguments).as_array().unwrap().len(), expected);
+}
+
+#[rstest]
+#[case::no_time(&["list", "--since", "last week"], 2, "how long ago")]
+#[case::backwards(&["timeline", "--since", "2026-02", "--until", "2026-01"], 1, "later than")]
+#[case::no_type(&["list", "--type", "idea"], 2, "possible values: user_prompt")]
+#[case::no_path(&["sessions", "--path", ""], 1, "path is empty")]
+#[case::ambiguous(&["list", "--session", ""], 1, "is the beginning of the sessions")]
+#[case::not_for_scripts(&["man", "--json"], 1, "no form for scripts")]
+fn what_is_not_understood_is_said(#[case] arguments: &[&str], #[case] code: i32, #[case] said: &str) {
+    let sandbox = remembering();
+    let outcome = sandbox.run_cli(arguments);
+    outcome.code(code).printed_nothing();
+    assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+}
+
+#[test]
+fn nothing_found_is_no_error_and_says_so() {
+    let sandbox = remembering();
+    for arguments in
+        [&["list", "--type", "convention"][..], &["timeline", "--since", "1h"], &["sessions", "--since", "1h"]]
+    {
+        let outcome = sandbox.run_cli(arguments);
+        assert!(outcome.success().stdout.starts_with("No"), "{outcome:?}");
+        assert_eq!(answer(&sandbox, arguments), json!([]));
+    }
+}
+
+#[test]
+fn settings_tell_where_they_come_from() {
+    let mut sandbox = sandbox!();
+    sandbox.set_variable("JIKIME_RECALL", "on");
+    let paths = answer(&sandbox, &["config", "path"]);
+    let user = paths[0]["path"].as_str().unwrap().to_owned();
+    assert!(user.starts_with(sandbox.home().to_str().unwrap()), "{user}");
+    std::fs::create_dir_all(std::path::Path::new(&user).parent().unwrap()).unwrap();
+    std::fs::write(&user, "brief = \"off\"\nexclude = [\"secrets/**\"]\n").unwrap();
+    sandbox.write(".jikime/memory.toml", "exclude = [\"vendor/**\"]\nbrief_size = 900\n");
+    sandbox.run_cli(["config", "check"]).success().complained_of_nothing();
+
+    let shown = answer(&sandbox, &["config", "show"]);
+    let of = |name: &str| {
+        let setting = shown["settings"].as_array().unwrap().iter().find(|setting| setting["name"] == name).unwrap();
+        let from: Vec<&str> =
+            setting["origins"].as_array().unwrap().iter().map(|origin| origin["from"].as_str().unwrap()).collect();
+        (setting["value"].clone(), from.join(", "))
+    };
+    assert_eq!(of("brief"), (json!("off"), "user".into()));
+    assert_eq!(of("brief_size"), (json!(900), "project".into()));
+    assert_eq!(of("recall"), (json!("on"), "environment".into()));
+    assert_eq!(of("exclude"), (json!(["secrets/**", "vendor/**"]), "user, project".into()));
+    assert_eq!(of("capture"), (json!(true), "default".into()));
+    assert!(!sandbox.store().exists(), "looking at settings makes no memory");
+}
+
+#[test]
+fn settings_that_are_wrong_are_told_with_the_file_and_the_reason() {
+    let sandbox = sandbox!();
+    sandbox.write(".jikime/memory.toml", "embedding_provider = \"openai\"\ncaptur = true\n");
+    let outcome = sandbox.run_cli(["config", "check"]);
+    outcome.code(1);
+    for part in ["memory.toml: embedding_provider is not for a project to set", "no setting captur", "user's file"] {
+        assert!(outcome.stdout.replace("\n  ", " ").contains(part), "{part} in {}", outcome.stdout);
+    }
+    assert!(outcome.stderr.contains("2 things have to be mended"), "{}", outcome.stderr);
+    let checked = sandbox.run_cli(["config", "check", "--json"]);
+    assert_eq!(checked.code(1).json()["ok"], false);
+
+    sandbox.write(".jikime/memory.toml", "exclude = [[\n");
+    let outcome = sandbox.run_cli(["config", "check"]);
+    assert!(outcome.code(1).stdout.contains("line 1"), "{}", outcome.stdout);
+    let shown = sandbox.run_cli(["config", "show"]).success().stdout.clone();
+    assert!(shown.contains("off until the problems below are mended"), "{shown}");
+}

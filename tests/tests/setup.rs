@@ -1,0 +1,353 @@
+//! `init`, `uninstall` and `doctor` as a person meets them, with a home directory and a `PATH` of their own.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use harness::{Outcome, Sandbox};
+use rstest::rstest;
+use serde_json::{Value, json};
+
+/// A sandbox in which both programs are installed.
+fn installed() -> Sandbox {
+    installed_in(harness::sandbox!())
+}
+
+fn installed_in(mut sandbox: Sandbox) -> Sandbox {
+    let bin = sandbox.root().join("bin");
+    fs::create_dir(&bin).expect("a new sandbox has no bin");
+    let binaries = harness::binaries!();
+    for (program, name) in [(&binaries.memory, "jikime-memory"), (&binaries.hook, "jikime-hook")] {
+        let to = bin.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        fs::hard_link(program, &to)
+            .or_else(|_| fs::copy(program, &to).map(drop))
+            .expect("a program that can be copied");
+    }
+    let path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect::<Vec<_>>();
+    let path: OsString =
+        std::env::join_paths(std::iter::once(bin).chain(path)).expect("folders without the sign between folders");
+    sandbox.set_variable("PATH", path);
+    sandbox
+}
+
+/// Every file and folder below the project and the home directory, but the stores.
+fn tree(sandbox: &Sandbox) -> BTreeMap<PathBuf, Vec<u8>> {
+    let (mut found, mut pending) = (BTreeMap::new(), vec![sandbox.project(), sandbox.home()]);
+    while let Some(folder) = pending.pop() {
+        for item in fs::read_dir(folder).expect("a folder").map(|item| item.expect("an item of a folder")) {
+            let path = item.path();
+            if item.file_type().expect("its kind").is_dir() {
+                // Where the user's own memory lies, which hosts without projects get.
+                let is_own = path.ends_with(".local") || path.ends_with("AppData/Local");
+                found.extend((!is_own).then(|| (path.clone(), Vec::new())));
+                pending.extend((!is_own).then_some(path));
+            } else {
+                found.insert(path.clone(), fs::read(path).expect("a file that can be read"));
+            }
+        }
+    }
+    found
+}
+
+fn json_of(path: impl AsRef<Path>) -> Value {
+    let path = path.as_ref();
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}: {text}", path.display()))
+}
+
+#[rstest]
+#[case::claude_code("claude-code", "project", "project/.mcp.json")]
+#[case::claude_code_user("claude-code", "user", "home/.claude.json")]
+#[case::codex("codex", "project", "project/.codex/config.toml")]
+#[case::codex_user("codex", "user", "home/.codex/config.toml")]
+#[case::cursor("cursor", "project", "project/.cursor/mcp.json")]
+#[case::cursor_user("cursor", "user", "home/.cursor/mcp.json")]
+#[case::vscode("vscode", "project", "project/.vscode/mcp.json")]
+#[case::gemini("gemini", "project", "project/.gemini/settings.json")]
+#[case::gemini_user("gemini", "user", "home/.gemini/settings.json")]
+#[case::zed("zed", "project", "project/.zed/settings.json")]
+#[cfg_attr(
+    target_os = "linux",
+    case::desktop("claude-desktop", "user", "home/.config/Claude/claude_desktop_config.json")
+)]
+#[case::windsurf("windsurf", "user", "home/.codeium/windsurf/mcp_config.json")]
+fn a_host_is_set_up_once_and_left_without_a_trace(#[case] host: &str, #[case] scope: &str, #[case] file: &str) {
+    let sandbox = installed();
+    sandbox.write("README.md", "# Project\n");
+    let before = tree(&sandbox);
+    let done = sandbox.run_cli(["init", "--host", host, "--scope", scope, "--yes"]);
+    let said = done.success().stdout.clone();
+    assert!(said.contains("lists 6 tools"), "{said}");
+    let text = fs::read_to_string(sandbox.root().join(file)).unwrap();
+    assert!(text.contains("jikime-memory"), "{text}");
+    let is_bare = !text.contains(&sandbox.root().join("bin").to_string_lossy().replace('\\', "\\\\"));
+    assert_eq!(is_bare, scope == "project", "{text}");
+    let after = tree(&sandbox);
+    let again = sandbox.run_cli(["init", "--host", host, "--scope", scope, "--yes"]);
+    assert!(again.success().stdout.contains("Everything is set up already"), "{}", again.stdout);
+    assert_eq!(without_stores(&tree(&sandbox)), without_stores(&after));
+    sandbox.run_cli(["uninstall", "--host", host, "--scope", scope, "--yes"]).success();
+    sandbox.run_cli(["uninstall", "--yes"]).success();
+    assert_eq!(tree(&sandbox), before);
+}
+
+/// What servers write on their own account is not compared.
+fn without_stores(tree: &BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
+    let is_store = |path: &Path| path.components().any(|part| part.as_os_str() == ".jikime");
+    tree.iter().filter(|(path, _)| !is_store(path)).map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+}
+
+#[test]
+fn memories_stay_unless_they_are_to_go() {
+    let sandbox = installed();
+    let before = tree(&sandbox);
+    sandbox.run_cli(["init", "--yes"]).success();
+    sandbox.run_cli(["save", "decision", "Backups go to the object store."]).success();
+    let said = sandbox.run_cli(["uninstall", "--yes"]);
+    assert!(said.success().stdout.contains("stays in"), "{}", said.stdout);
+    assert!(sandbox.logs().contains("Backups go") && !sandbox.project().join(".mcp.json").exists());
+    assert!(!sandbox.store().join("setup.json").exists());
+    let report = sandbox.run_cli(["uninstall", "--purge", "--yes", "--json"]).success().json();
+    assert_eq!(report["memory"], "deleted");
+    assert_eq!(tree(&sandbox), before);
+}
+
+#[test]
+fn nothing_is_written_without_a_yes() {
+    let sandbox = installed();
+    let before = tree(&sandbox);
+    let refused = sandbox.run_cli(["init"]);
+    assert!(refused.code(1).stderr.contains("--yes"), "{}", refused.stderr);
+    let shown = sandbox.run_cli(["init", "--dry-run"]).success().stdout.clone();
+    for part in [".mcp.json (new)", "+    \"jikime-memory\": {", "CLAUDE.md (new)", "Nothing was written."] {
+        assert!(shown.contains(part), "{part} is not in {shown}");
+    }
+    let report = sandbox.run_cli(["init", "--dry-run", "--json"]).success().json();
+    let files: Vec<_> =
+        report["files"].as_array().unwrap().iter().map(|file| file["change"].as_str().unwrap()).collect();
+    assert_eq!(files, ["created"; 3]);
+    assert_eq!(tree(&sandbox), before);
+}
+
+#[test]
+fn keys_of_others_are_not_shown() {
+    let sandbox = installed();
+    let token = format!("ghp_{}", "aB3dE5fG7h".repeat(4).get(..36).unwrap());
+    sandbox.write(
+        ".mcp.json",
+        format!("{{\n  \"mcpServers\": {{\n    \"g\": {{ \"env\": {{ \"TOKEN\": \"{token}\" }} }}\n  }}\n}}\n"),
+    );
+    let done = sandbox.run_cli(["init", "--yes"]);
+    assert!(done.success().stdout.contains("[redacted"), "{}", done.stdout);
+    assert!(!done.stdout.contains(&token) && sandbox.read(".mcp.json").contains(&token));
+    assert!(!fs::read_to_string(sandbox.store().join("setup.json")).unwrap().contains(&token));
+}
+
+#[test]
+fn where_one_file_cannot_be_read_or_written_none_is_changed() {
+    let sandbox = installed();
+    let settings = sandbox.write(".claude/settings.json", "{\n  \"model\": \"opus\",\n  \"hooks\": [\n}\n");
+    let before = tree(&sandbox);
+    let refused = sandbox.run_cli(["init", "--yes"]);
+    assert!(refused.code(1).stderr.contains("settings.json: line 4, column 1"), "{}", refused.stderr);
+    assert_eq!(tree(&sandbox), before);
+
+    fs::write(&settings, "{}\n").unwrap();
+    let mut permissions = fs::metadata(&settings).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&settings, permissions).unwrap();
+    let refused = sandbox.run_cli(["init", "--yes"]);
+    assert!(refused.code(1).stderr.contains("nothing was changed"), "{}", refused.stderr);
+    assert!(!sandbox.project().join(".mcp.json").exists() && !sandbox.store().join("setup.json").exists());
+    assert_eq!(fs::read_to_string(&settings).unwrap(), "{}\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn links_of_dotfiles_stay_and_links_out_of_a_project_are_refused() {
+    use std::os::unix::fs::symlink;
+    let sandbox = installed();
+    let dotfiles = sandbox.home().join("dotfiles");
+    fs::create_dir_all(&dotfiles).unwrap();
+    fs::write(dotfiles.join("claude.json"), "{ \"theme\": \"dark\" }\n").unwrap();
+    symlink("dotfiles/claude.json", sandbox.home().join(".claude.json")).unwrap();
+    sandbox.run_cli(["init", "--scope", "user", "--yes"]).success();
+    assert!(sandbox.home().join(".claude.json").is_symlink());
+    assert_eq!(json_of(dotfiles.join("claude.json"))["mcpServers"]["jikime-memory"]["args"], json!(["serve"]));
+    sandbox.run_cli(["uninstall", "--scope", "user", "--yes"]).success();
+    assert_eq!(fs::read_to_string(dotfiles.join("claude.json")).unwrap(), "{ \"theme\": \"dark\" }\n");
+
+    symlink(dotfiles.join("claude.json"), sandbox.project().join(".mcp.json")).unwrap();
+    let refused = sandbox.run_cli(["init", "--yes"]);
+    assert!(refused.code(1).stderr.contains("leads out of the project"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_home_that_is_not_there_is_said_and_no_hindrance_to_a_project() {
+    let mut sandbox = installed();
+    for name in ["HOME", "USERPROFILE"] {
+        sandbox.set_variable(name, sandbox.root().join("gone"));
+    }
+    let refused = sandbox.run_cli(["init", "--scope", "user", "--yes"]);
+    assert!(refused.code(1).stderr.contains("does not exist"), "{}", refused.stderr);
+    sandbox.run_cli(["init", "--yes"]).success();
+}
+
+#[test]
+fn a_project_without_git_and_one_in_the_home_directory() {
+    let sandbox = installed_in(harness::Sandbox::without_git(harness::binaries!()));
+    sandbox.run_cli(["init", "--yes"]).success();
+    let mut at_home = sandbox.memory_command();
+    at_home.current_dir(sandbox.home()).args(["init", "--yes"]);
+    let refused = harness::run_to_end(at_home, "", std::time::Duration::from_secs(60));
+    assert!(refused.code(1).stderr.contains("is the home directory"), "{}", refused.stderr);
+    let mut at_home = sandbox.memory_command();
+    at_home.current_dir(sandbox.home()).args(["init", "--scope", "user", "--host", "gemini", "--yes"]);
+    harness::run_to_end(at_home, "", std::time::Duration::from_secs(60)).success();
+    assert!(sandbox.home().join(".gemini/GEMINI.md").exists() && !sandbox.home().join(".jikime").exists());
+}
+
+#[test]
+fn hosts_are_listed_with_what_is_set_up() {
+    let sandbox = installed();
+    fs::create_dir(sandbox.home().join(".codex")).unwrap();
+    sandbox.run_cli(["init", "--yes"]).success();
+    let hosts = sandbox.run_cli(["init", "--list-hosts", "--json"]).success().json();
+    let of = |name: &str| hosts.as_array().unwrap().iter().find(|host| host["host"] == name).cloned().unwrap();
+    assert_eq!(hosts.as_array().unwrap().len(), 8);
+    assert!(of("claude-code")["set_up"][0].as_str().unwrap().ends_with(".mcp.json"));
+    assert!(of("codex")["found"].as_str().is_some() && of("codex")["set_up"] == json!([]));
+    assert!(sandbox.run_cli(["init", "--list-hosts"]).success().stdout.contains("Claude Code"));
+}
+
+/// What `doctor` found, as `about: what`, and its status.
+fn findings(outcome: &Outcome) -> Vec<String> {
+    let report = outcome.json();
+    let checks = report["checks"].as_array().expect("a list").iter().filter(|check| check["verdict"] == "finding");
+    let found: Vec<String> = checks
+        .map(|check| {
+            assert!(check["fix"].as_str().is_some_and(|fix| !fix.is_empty()), "{check}");
+            let text = |key: &str| check[key].as_str().expect("a text").to_owned();
+            format!("{}: {}", text("about"), text("what"))
+        })
+        .collect();
+    assert_eq!(report["findings"], found.len());
+    outcome.code(i32::from(!found.is_empty()));
+    found
+}
+
+#[test]
+fn the_doctor_is_content_after_a_set_up_and_finds_what_is_missing_before() {
+    let sandbox = installed();
+    let before = findings(&sandbox.run_cli(["doctor", "--json"])).join("\n");
+    for part in ["hosts: no host starts", "hooks: no hooks", "store: this project has no memory yet"] {
+        assert!(before.contains(part), "{part} is not in {before}");
+    }
+    assert!(!sandbox.store().exists(), "looking makes nothing");
+    sandbox.run_cli(["init", "--yes"]).success();
+    sandbox.run_cli(["save", "learning", "The doctor looks at rows too."]).success();
+    assert_eq!(findings(&sandbox.run_cli(["doctor", "--json"])), [""; 0]);
+    let said = sandbox.run_cli(["doctor"]).success().stdout.clone();
+    for part in ["because it is the nearest", "jikime-hook", "integrity check", "lists 6 tools", "Everything is fine."]
+    {
+        assert!(said.contains(part), "{part} is not in {said}");
+    }
+}
+
+#[test]
+fn a_host_without_hooks_is_no_finding() {
+    let sandbox = installed();
+    sandbox.run_cli(["init", "--host", "codex", "--yes"]).success();
+    assert_eq!(findings(&sandbox.run_cli(["doctor", "--json"])), [""; 0]);
+}
+
+#[test]
+fn the_doctor_finds_hooks_that_are_called_twice() {
+    let sandbox = installed();
+    sandbox.run_cli(["init", "--yes"]).success();
+    let project = fs::read_to_string(sandbox.project().join(".claude/settings.json")).unwrap();
+    fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
+    fs::write(sandbox.home().join(".claude/settings.json"), &project).unwrap();
+    let found = findings(&sandbox.run_cli(["doctor", "--json"])).join("\n");
+    assert!(found.contains("hooks: set up in .claude/settings.json and ~"), "{found}");
+    // Setting up where the user has them already leaves them out.
+    sandbox.run_cli(["uninstall", "--yes"]).success();
+    let done = sandbox.run_cli(["init", "--yes"]);
+    assert!(done.success().stderr.contains("the hooks are set up already by"), "{}", done.stderr);
+    assert!(!sandbox.project().join(".claude").exists());
+    assert_eq!(findings(&sandbox.run_cli(["doctor", "--json"])), [""; 0]);
+
+    let plugin = json!({ "enabledPlugins": { "jikime-memory@jikime": true } });
+    fs::write(sandbox.home().join(".claude/settings.json"), plugin.to_string()).unwrap();
+    assert_eq!(findings(&sandbox.run_cli(["doctor", "--json"])), [""; 0]);
+    sandbox.write(".claude/settings.json", &project);
+    let found = findings(&sandbox.run_cli(["doctor", "--json"])).join("\n");
+    assert!(found.contains("hooks: set up in .claude/settings.json and the plugin"), "{found}");
+}
+
+#[test]
+fn the_doctor_finds_what_is_damaged_gone_and_noted() {
+    let sandbox = installed();
+    sandbox.run_cli(["init", "--yes"]).success();
+    sandbox.run_cli(["save", "decision", "Markdown is the truth."]).success();
+    let db = sandbox.store().join("index.db");
+    let mut bytes = fs::read(&db).unwrap();
+    let page = 4096;
+    bytes[page..3 * page].fill(0xa5);
+    fs::write(&db, bytes).unwrap();
+    let now = "2999-01-01T00:00:00+00:00";
+    fs::write(sandbox.store().join("hook.log"), format!("{now} no room\n")).unwrap();
+    sandbox.write(
+        ".mcp.json",
+        r#"{ "mcpServers": { "jikime-memory": { "command": "/gone/jikime-memory", "args": ["serve"] } } }"#,
+    );
+    sandbox.write(".vscode/mcp.json", "{ \"servers\": { \"jikime-memory\": ");
+    // None of ours.
+    sandbox.write(".zed/settings.json", "{");
+    let found = findings(&sandbox.run_cli(["doctor", "--json"])).join("\n");
+    for part in [
+        "database: index.db",
+        "hooks: 1 faults in the last seven days, the newest: 2999",
+        "hosts: .mcp.json starts /gone/jikime-memory, which is not there",
+        "hosts: .vscode/mcp.json: line 1",
+        "server: `/gone/jikime-memory serve`",
+    ] {
+        assert!(found.contains(part), "{part} is not in {found}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_doctor_finds_a_store_that_others_may_read_and_a_hooks_client_of_another_version() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = installed();
+    sandbox.run_cli(["init", "--yes"]).success();
+    fs::set_permissions(sandbox.store(), fs::Permissions::from_mode(0o755)).unwrap();
+    let hook = sandbox.root().join("bin/jikime-hook");
+    fs::remove_file(&hook).unwrap();
+    fs::write(&hook, "#!/bin/sh\necho jikime-hook 0.0.1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let found = findings(&sandbox.run_cli(["doctor", "--json"])).join("\n");
+    assert!(found.contains("permissions: others may look into"), "{found}");
+    assert!(found.contains("jikime-hook: 0.0.1 at"), "{found}");
+}
+
+#[test]
+fn the_plugin_and_the_documents_are_what_init_writes() {
+    let sandbox = installed();
+    sandbox.run_cli(["init", "--yes"]).success();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let hooks = json_of(sandbox.project().join(".claude/settings.json"))["hooks"].clone();
+    assert_eq!(json_of(root.join("server/plugin/hooks/hooks.json"))["hooks"], hooks);
+    let document = fs::read_to_string(root.join("docs/hooks.md")).unwrap();
+    let blocks = document.split("```json\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let blocks: Vec<Value> = blocks.map(|block| serde_json::from_str(block).unwrap()).collect();
+    assert_eq!(blocks.iter().find_map(|block| block.get("hooks")), Some(&hooks));
+    let server = json_of(sandbox.project().join(".mcp.json"));
+    assert_eq!(json_of(root.join("mcp.example.json")), server);
+    assert_eq!(json_of(root.join("server/plugin/.mcp.json")), server);
+    for path in ["server/plugin/.claude-plugin/plugin.json", "server/bundle/manifest.json", "server/server.json"] {
+        assert_eq!(json_of(root.join(path))["version"], env!("CARGO_PKG_VERSION"), "{path}");
+    }
+}

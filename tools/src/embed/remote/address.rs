@@ -1,0 +1,64 @@
+//! Where a service is.
+
+use std::net::IpAddr;
+
+/// A base URL that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Address {
+    /// Without a slash at its end.
+    pub(super) url: String,
+    /// The host with its port, to be told.
+    pub(super) host: String,
+    /// It is this machine.
+    pub(super) is_loopback: bool,
+    /// Nobody on the way can read along.
+    pub(super) is_private: bool,
+}
+
+impl Address {
+    /// Reads a base URL. One without a path gets `version`, which all such services have theirs under; the name of the endpoint
+    /// at the end is left out. The error says what is wrong, and never repeats what may be a password.
+    pub(super) fn parse(text: &str, version: &str) -> Result<Self, &'static str> {
+        let text = text.trim();
+        let (scheme, rest) = text.split_once("://").ok_or("must begin with https:// or http://")?;
+        let scheme = scheme.to_ascii_lowercase();
+        if !matches!(scheme.as_str(), "https" | "http") {
+            return Err("must begin with https:// or http://");
+        }
+        if text.contains('@') {
+            return Err("must not hold a password; set JIKIME_EMBEDDING_API_KEY");
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#\\\"<>".contains(&byte)) {
+            return Err("must be an address and a path, without `?` and `#`");
+        }
+        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let name = without_port(host);
+        if name.is_empty() {
+            return Err("names no host");
+        }
+        let path = path.trim_end_matches('/');
+        let path = path.strip_suffix("embeddings").unwrap_or(path).trim_matches('/');
+        let path = if path.is_empty() { version } else { path };
+        let is_loopback = is_loopback(name);
+        Ok(Self {
+            url: format!("{scheme}://{host}/{path}"),
+            host: host.to_owned(),
+            is_loopback,
+            is_private: is_loopback || scheme == "https",
+        })
+    }
+}
+
+fn without_port(host: &str) -> &str {
+    match host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        Some((address, _)) => address,
+        None => host.split(':').next().unwrap_or_default(),
+    }
+}
+
+fn is_loopback(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}

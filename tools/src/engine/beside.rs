@@ -1,0 +1,143 @@
+//! Several engines on one store in one process: one that writes, and others that answer beside it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use schema::layout::Layout;
+use schema::screen::Screen;
+use schema::settings::{Provider, Settings};
+use schema::stamp::identity;
+
+use super::Engine;
+use crate::embed::Meaning;
+use crate::error::ToolError;
+use crate::index::Shelf;
+
+/// What engines on one store have in common. An engine made of it answers like the one that it is of, whatever settings say by then.
+#[derive(Debug, Clone)]
+pub struct Common {
+    project: PathBuf,
+    /// Which file `memory.db` was.
+    database: Option<(u64, u64)>,
+    session_id: Option<String>,
+    settings: Settings,
+    screen: Screen,
+    /// One for all: a model is loaded once, and a provider that failed is left alone by all.
+    meaning: Option<Meaning>,
+    shelf: Shelf,
+    news: News,
+}
+
+impl Engine {
+    /// Whether others see what it writes; else rows or index are in its memory alone.
+    pub fn is_shared(&self) -> bool {
+        self.is_writable() && self.index.is_shared()
+    }
+
+    /// What another engine needs to answer beside this one; `None` when rows or index are in this one's memory alone.
+    pub fn common(&self) -> Option<Common> {
+        self.is_shared().then(|| Common {
+            project: self.store.layout().project().to_owned(),
+            database: identity(&self.store.layout().memory_db()),
+            session_id: Some(self.session_id.clone()),
+            settings: self.settings.clone(),
+            screen: self.screen.clone(),
+            meaning: self.meaning.clone(),
+            shelf: self.index.shelf().clone(),
+            news: self.news.clone(),
+        })
+    }
+}
+
+impl Common {
+    /// Opens another engine. It is not to index files; what it searches it takes in as every search does. Where `memory.db` was deleted or
+    /// replaced it is not opened: the rows of a new one come from whoever indexes files.
+    pub fn open(&self) -> Result<Engine, ToolError> {
+        if identity(&Layout::new(&self.project).memory_db()) != self.database {
+            return Err(ToolError::Unavailable("memory.db is another file than it was".to_owned()));
+        }
+        // Neither a model nor a service is opened once more.
+        let settings = Settings { embedding_provider: Provider::None, ..self.settings.clone() };
+        let mut engine = Engine::open_with(&self.project, self.session_id.clone(), &settings)?;
+        engine.settings = self.settings.clone();
+        engine.screen = self.screen.clone();
+        engine.meaning = self.meaning.clone();
+        engine.index.share(&self.shelf);
+        let own = std::mem::replace(&mut engine.news, self.news.clone());
+        own.all().into_iter().for_each(|note| engine.news.add(note));
+        Ok(engine)
+    }
+}
+
+/// What opening and later damage made engines mend. It is kept for the statistics, and told once.
+#[derive(Debug, Clone, Default)]
+pub(super) struct News(Arc<Mutex<Notes>>);
+
+#[derive(Debug, Default)]
+struct Notes {
+    notes: Vec<String>,
+    /// How many of them were told.
+    told: usize,
+}
+
+impl News {
+    pub(super) fn of(notes: &[String]) -> Self {
+        Self(Arc::new(Mutex::new(Notes { notes: notes.to_vec(), told: 0 })))
+    }
+
+    pub(super) fn add(&self, note: String) {
+        self.notes().notes.push(note);
+    }
+
+    pub(super) fn all(&self) -> Vec<String> {
+        self.notes().notes.clone()
+    }
+
+    pub(super) fn take(&self) -> Vec<String> {
+        let mut notes = self.notes();
+        let known = notes.notes.len();
+        let told = std::mem::replace(&mut notes.told, known);
+        notes.notes[told..].to_vec()
+    }
+
+    /// A fault of another thread leaves a list of texts as good as it was.
+    fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::memory::MemoryType;
+    use schema::tool::{GetInput, SaveInput, SearchInput};
+
+    use super::*;
+
+    #[test]
+    fn one_beside_answers_like_the_one_that_it_is_of() {
+        let project = tempfile::tempdir().unwrap();
+        let mut writer = Engine::open(project.path(), Some("s".to_owned()), None).unwrap();
+        let mut reader = writer.common().unwrap().open().unwrap();
+        let saved = |writer: &mut Engine, text: &str| {
+            let input = SaveInput {
+                kind: MemoryType::Decision,
+                content: text.to_owned(),
+                metadata: None,
+                long_term: false,
+                supersedes: None,
+            };
+            writer.save(&input).unwrap().id
+        };
+        for n in 0..50 {
+            saved(&mut writer, &format!("Part {n} keeps its rows in a table of its own."));
+        }
+        let id = saved(&mut writer, "Tokens are cached in Redis for five minutes.");
+        let query = SearchInput { query: "where are tokens cached?".to_owned(), ..SearchInput::default() };
+        let (own, beside) = (writer.search(&query).unwrap(), reader.search(&query).unwrap());
+        assert_eq!(own, beside);
+        assert_eq!(beside.results[0].id, id);
+        assert!(reader.get(&GetInput { id: Some(id), ..GetInput::default() }).unwrap().content.contains("Redis"));
+        writer.news.add("something was mended".to_owned());
+        assert_eq!((reader.take_news(), writer.take_news()), (vec!["something was mended".to_owned()], vec![]));
+    }
+}

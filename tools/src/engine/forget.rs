@@ -1,0 +1,154 @@
+//! Forgetting for good: out of logs and databases, and out of every place where a copy may lie.
+
+use schema::forget::{Trace, forget_all};
+use schema::forgotten;
+use schema::residue;
+use schema::screen::Screen;
+use schema::scrub::{Reach, Scrubbed, scrub};
+use schema::store::Row;
+use schema::track::{self, Line};
+use schema::{hook_log, settings};
+
+use super::{Engine, Selected, Selection};
+use crate::error::ToolError;
+
+/// Set in `memory.db` while something is being forgotten, so that a process that is killed leaves nothing behind for good.
+const DUE: &str = "forgetting";
+
+/// What becomes of databases that were set aside, and of the copy that an upgrade left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OldDatabases {
+    Remove,
+    Keep,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Forgot {
+    pub memories: usize,
+    /// Old databases that are gone.
+    pub removed: Vec<String>,
+    /// In words: where a copy may still lie.
+    pub left: Vec<String>,
+}
+
+impl Engine {
+    /// The databases that were set aside or kept as a copy: each holds what was remembered when it was made.
+    pub fn old_databases(&self) -> Vec<String> {
+        residue::old_databases(self.store.layout())
+    }
+
+    /// Forgets memories for good. `done` hears how many are gone.
+    pub fn forget(
+        &mut self,
+        selection: &Selection,
+        selected: &Selected,
+        old: OldDatabases,
+        done: &mut dyn FnMut(usize),
+    ) -> Result<Forgot, ToolError> {
+        self.store.require_writable()?;
+        self.begin_forgetting()?;
+        if let Some(session) = &selected.session {
+            let _lock = self.store.lock().map_err(schema::store::StoreError::from)?;
+            forgotten::add(self.store.layout(), [forgotten::of_session(session).as_str()])?;
+        }
+        let memories = self.mending(|engine| Ok(forget_all(&mut engine.store, &selected.rows, Trace::Hash, done)?))?;
+        self.forget_buffers(selection, selected)?;
+        let texts: Vec<&str> = selected.rows.iter().map(|row| row.memory.content.as_str()).collect();
+        residue::remove_unreadable(self.store.layout(), &texts)?;
+        let forgot = self.leave_nothing_now_or_later(old)?;
+        Ok(Forgot { memories, ..forgot })
+    }
+
+    /// Deletes memories without a trace of them in `forgotten`, and nothing beside them.
+    pub(super) fn drop_rows(&mut self, rows: &[Row]) -> Result<usize, ToolError> {
+        self.mending(|engine| Ok(forget_all(&mut engine.store, rows, Trace::Nothing, &mut |_| {})?))
+    }
+
+    /// Takes secrets that are known today out of what was remembered before.
+    pub fn scrub(&mut self, reach: Reach, old: OldDatabases) -> Result<(Scrubbed, Forgot), ToolError> {
+        let screen = settings::load(self.store.layout()).screen;
+        if reach == Reach::Nothing {
+            return Ok((scrub(&mut self.store, &screen, reach)?, Forgot::default()));
+        }
+        self.begin_forgetting()?;
+        let scrubbed = self.mending(|engine| Ok(scrub(&mut engine.store, &screen, reach)?))?;
+        self.scrub_buffers(&screen)?;
+        hook_log::scrub(self.store.layout(), &screen);
+        let nothing = Forgot { left: self.old_databases(), ..Forgot::default() };
+        let forgot = if scrubbed.changed.is_empty() { nothing } else { self.leave_nothing_now_or_later(old)? };
+        self.finish_forgetting()?;
+        Ok((scrubbed, forgot))
+    }
+
+    /// Finishes what a process that was killed began to forget.
+    pub fn finish_forgetting(&mut self) -> Result<(), ToolError> {
+        if self.is_writable() && self.store.rows().meta(DUE)?.is_some_and(|due| due == "1") {
+            self.leave_nothing(OldDatabases::Keep)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn begin_forgetting(&mut self) -> Result<(), ToolError> {
+        Ok(self.store.transact(|rows| rows.set_meta(DUE, "1"))?)
+    }
+
+    /// The same, and where another process is at the databases for longer, it is told that copies are left until the next time.
+    pub(super) fn leave_nothing_now_or_later(&mut self, old: OldDatabases) -> Result<Forgot, ToolError> {
+        match self.leave_nothing(old) {
+            Err(ToolError::Unavailable(cause)) => {
+                let text = format!("the databases, until the next forget or a server's daily look: {cause}");
+                Ok(Forgot { left: vec![text], ..Forgot::default() })
+            }
+            done => done,
+        }
+    }
+
+    /// Brings the index in step and leaves nothing of what is gone in free pages, old databases and files of killed processes.
+    pub(super) fn leave_nothing(&mut self, old: OldDatabases) -> Result<Forgot, ToolError> {
+        self.mending(|engine| engine.take_in(&mut |_| {}, &|| true).map(drop))?;
+        let mut forgot = Forgot::default();
+        let lock = self.index_lock()?;
+        let is_index_done = self.index.compact(&lock)?;
+        drop(lock);
+        let is_store_done = self.store.compact()?;
+        for (is_done, name) in [(is_store_done, "memory.db"), (is_index_done, "index.db")] {
+            if !is_done {
+                let text = format!("{name}-wal, which another process reads just now; it empties it at its end");
+                forgot.left.push(text);
+            }
+        }
+        residue::sweep(&self.store)?;
+        let names = self.old_databases();
+        match old {
+            OldDatabases::Remove => {
+                residue::remove(self.store.layout(), &names)?;
+                forgot.removed = names;
+            }
+            OldDatabases::Keep => forgot.left.extend(names),
+        }
+        self.store.transact(|rows| rows.set_meta(DUE, "0"))?;
+        Ok(forgot)
+    }
+
+    /// Takes out what waits of a turn that has not ended, where the selection means it.
+    fn forget_buffers(&self, selection: &Selection, selected: &Selected) -> Result<(), ToolError> {
+        if selection.kinds.iter().any(|kind| *kind != schema::memory::MemoryType::ToolUsage)
+            || !selection.ids.is_empty()
+        {
+            return Ok(());
+        }
+        let judge = self.judge_of_uses(selection)?;
+        let edit = |line: Line, is_own: bool| {
+            let is_meant = (selected.session.is_none() || is_own) && judge(&line);
+            (!is_meant).then_some(line)
+        };
+        Ok(track::rewrite(self.store.layout(), selected.session.as_deref(), &edit)?)
+    }
+
+    fn scrub_buffers(&self, screen: &Screen) -> Result<(), ToolError> {
+        let clean = |text: Option<String>| text.map(|text| screen.clean(&text).text.into_owned());
+        let edit = |line: Line, _| Some(Line { file: clean(line.file), command: clean(line.command), at: line.at });
+        Ok(track::rewrite(self.store.layout(), None, &edit)?)
+    }
+}

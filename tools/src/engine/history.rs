@@ -1,0 +1,200 @@
+//! What was worked on: memories in their order, sessions, and days.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use schema::layout::STORE_DIR;
+use schema::memory::{MemoryId, MemoryType};
+use schema::moment::Moment;
+use schema::store::{Filter, Row, Session};
+use schema::tool_usage;
+
+use super::Engine;
+use crate::error::ToolError;
+
+/// Memories that are read at once on the way back through the days.
+const PAGE: usize = 2_000;
+
+/// What is looked at. What is not said admits all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    pub filter: Filter,
+    /// A file or folder of the project: what changed or names it.
+    pub file: Option<String>,
+}
+
+impl Wanted {
+    fn admits(&self, row: &Row) -> bool {
+        self.file.as_ref().is_none_or(|file| row.memory.content.contains(file.as_str()))
+    }
+}
+
+/// A day on which something was remembered, by the calendar of where it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Day {
+    pub date: NaiveDate,
+    pub memories: usize,
+    /// In the order of their beginnings.
+    pub visits: Vec<Visit>,
+    /// What was concluded, in its order.
+    pub noted: Vec<Row>,
+}
+
+/// What one session did on a day.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Visit {
+    pub session_id: String,
+    pub title: Option<String>,
+    pub from: Moment,
+    pub to: Moment,
+    pub prompts: usize,
+    pub errors: usize,
+    pub memories: usize,
+    pub files: Vec<String>,
+}
+
+impl Engine {
+    /// Narrows to a path: a file of the store, where its memories stand, or else one of the project.
+    pub fn narrow_to_path(&self, wanted: &mut Wanted, path: &str) -> Result<(), ToolError> {
+        let given = path.trim().replace('\\', "/");
+        let plain = given.trim_start_matches("./").trim_end_matches('/');
+        if plain.is_empty() {
+            return Err(ToolError::Invalid("path is empty: name a file or folder".to_owned()));
+        }
+        match plain.strip_prefix(STORE_DIR) {
+            Some(inside) => wanted.filter.path = Some(inside.trim_start_matches('/').to_owned()),
+            None if plain.ends_with(".md") && self.store.layout().file(plain).exists() => {
+                wanted.filter.path = Some(plain.to_owned());
+            }
+            None => wanted.file = Some(plain.to_owned()),
+        }
+        Ok(())
+    }
+
+    /// The newest memories that are wanted.
+    pub fn history(&mut self, wanted: &Wanted, limit: usize) -> Result<Vec<Row>, ToolError> {
+        if wanted.file.is_none() {
+            return self.list(&wanted.filter, limit);
+        }
+        let rows = self.list(&wanted.filter, usize::MAX)?;
+        Ok(rows.into_iter().filter(|row| wanted.admits(row)).take(limit).collect())
+    }
+
+    /// A memory as it is, without counting that it was read.
+    pub fn peek(&mut self, id: &str) -> Result<Option<Row>, ToolError> {
+        let Some(id) = MemoryId::parse(id) else { return Ok(None) };
+        self.mending(|engine| Ok(engine.store.rows().by_id(&id)?))
+    }
+
+    /// The sessions that went on in a time, the last first; with a file, those that changed it.
+    pub fn sessions(&mut self, wanted: &Wanted, limit: usize) -> Result<Vec<Session>, ToolError> {
+        let Filter { session_id, since, until, .. } = &wanted.filter;
+        let sessions =
+            self.mending(|engine| Ok(engine.store.rows().sessions(since.as_deref(), until.as_deref())?))?;
+        let is_wanted = |session: &Session| {
+            session_id.as_ref().is_none_or(|id| *id == session.id)
+                && wanted.file.as_ref().is_none_or(|file| session.files.iter().any(|changed| is_in(changed, file)))
+        };
+        Ok(sessions.into_iter().filter(is_wanted).take(limit).collect())
+    }
+
+    /// The id of the session that begins so, if only one does. What is no beginning of any is answered as it came.
+    pub fn whole_session_id(&mut self, beginning: &str) -> Result<String, ToolError> {
+        let beginning = beginning.trim();
+        match self.mending(|engine| Ok(engine.store.rows().sessions_beginning_with(beginning)?))?.as_slice() {
+            [only] => Ok(only.clone()),
+            [first, second, ..] if first != beginning => Err(ToolError::Invalid(format!(
+                "{beginning:?} is the beginning of the sessions {first} and {second}: give more of it"
+            ))),
+            _ => Ok(beginning.to_owned()),
+        }
+    }
+
+    /// The newest days on which something that is wanted was remembered, the last first.
+    pub fn timeline(&mut self, wanted: &Wanted, days: usize) -> Result<Vec<Day>, ToolError> {
+        let rows = self.newest_days(wanted, days)?;
+        let mut by_day: BTreeMap<NaiveDate, Vec<Row>> = BTreeMap::new();
+        for row in rows {
+            by_day.entry(row.memory.at.date()).or_default().push(row);
+        }
+        by_day.into_iter().rev().take(days).map(|(date, rows)| self.day(date, rows)).collect()
+    }
+
+    /// The memories of at least so many days, the newest first: the last day may be there in part only where it is one too many.
+    fn newest_days(&mut self, wanted: &Wanted, days: usize) -> Result<Vec<Row>, ToolError> {
+        let mut limit = PAGE;
+        loop {
+            let rows = self.list(&wanted.filter, limit)?;
+            let is_all = rows.len() < limit;
+            let rows: Vec<Row> = rows.into_iter().filter(|row| wanted.admits(row)).collect();
+            // Days of two places may be mixed at their ends; a day more than needed is whole either way.
+            let mut dates: Vec<NaiveDate> = rows.iter().map(|row| row.memory.at.date()).collect();
+            dates.sort_unstable();
+            dates.dedup();
+            if is_all || dates.len() > days.saturating_add(1) {
+                return Ok(rows);
+            }
+            limit = limit.saturating_mul(4);
+        }
+    }
+
+    fn day(&mut self, date: NaiveDate, rows: Vec<Row>) -> Result<Day, ToolError> {
+        let mut day = Day { date, memories: rows.len(), visits: Vec::new(), noted: Vec::new() };
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
+        // They come newest first.
+        for row in rows.into_iter().rev() {
+            if !row.memory.session_id.is_empty() {
+                let place = *places.entry(row.memory.session_id.clone()).or_insert_with(|| {
+                    day.visits.push(Visit::begun_by(&row));
+                    day.visits.len() - 1
+                });
+                day.visits[place].take_in(&row);
+            }
+            if !row.memory.kind.is_session_data() {
+                day.noted.push(row);
+            }
+        }
+        for visit in &mut day.visits {
+            let session = self.mending(|engine| Ok(engine.store.rows().session(&visit.session_id)?))?;
+            visit.title = session.and_then(|session| session.title);
+        }
+        Ok(day)
+    }
+}
+
+impl Visit {
+    fn begun_by(row: &Row) -> Self {
+        Self {
+            session_id: row.memory.session_id.clone(),
+            title: None,
+            from: row.memory.at,
+            to: row.memory.at,
+            prompts: 0,
+            errors: 0,
+            memories: 0,
+            files: Vec::new(),
+        }
+    }
+
+    fn take_in(&mut self, row: &Row) {
+        self.to = self.to.max(row.memory.at);
+        self.memories += 1;
+        self.prompts += usize::from(row.memory.kind == MemoryType::UserPrompt);
+        self.errors += usize::from(row.memory.kind == MemoryType::Error);
+        if row.memory.kind == MemoryType::ToolUsage {
+            for file in tool_usage::files(&row.memory.content) {
+                if !self.files.iter().any(|known| known == file) {
+                    self.files.push(file.to_owned());
+                }
+            }
+        }
+    }
+}
+
+/// Whether a file is the wanted one or lies in the wanted folder.
+fn is_in(file: &str, wanted: &str) -> bool {
+    file.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! The vectors in memory once for all who search in this process, each of whom has an index of its own open.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::{Index, Place, Vectors};
+use crate::embed::Identity;
+use crate::error::ToolError;
+
+/// Where the vectors of an index lie for those who search in it.
+#[derive(Debug, Clone, Default)]
+pub struct Shelf(Arc<Mutex<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Of which file they are.
+    of: Option<(u64, u64)>,
+    vectors: Option<Arc<Vectors>>,
+}
+
+impl Shelf {
+    /// Puts the vectors away, because the index that they are of is made anew.
+    pub(super) fn clear(&self) {
+        *self.kept() = Kept::default();
+    }
+
+    /// A fault of another thread leaves at worst no vectors, which are read again.
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Index {
+    /// The vectors of a model, up to date and held once by all indexes that share a shelf; `None` when those in use are of another.
+    pub fn shared_vectors(&mut self, identity: &Identity) -> Result<Option<Arc<Vectors>>, ToolError> {
+        if self.place == Place::Memory {
+            return self.vectors(identity);
+        }
+        let shelf = self.shelf.clone();
+        let mut kept = shelf.kept();
+        if kept.of != self.identity {
+            if !self.is_current() {
+                // This search goes on in an index whose place another one has taken: no one else needs its vectors.
+                drop(kept);
+                return self.vectors(identity);
+            }
+            *kept = Kept { of: self.identity, vectors: None };
+        }
+        self.vectors = match kept.vectors.take() {
+            // While others look at them they are not changed.
+            Some(vectors) if Arc::strong_count(&vectors) > 1 => {
+                if self.uses(identity)? && self.is_up_to_date(&vectors)? {
+                    kept.vectors = Some(Arc::clone(&vectors));
+                    return Ok(Some(vectors));
+                }
+                Some(Arc::new(Vectors::clone(&vectors)))
+            }
+            taken => taken,
+        };
+        let outcome = self.vectors(identity);
+        kept.vectors = self.vectors.take();
+        outcome
+    }
+
+    fn is_up_to_date(&self, vectors: &Vectors) -> Result<bool, ToolError> {
+        let sql = "SELECT model, (SELECT coalesce(max(seq), 0) FROM embeddings),
+             (SELECT coalesce(max(n), 0) FROM unvectored) FROM progress";
+        let mark = vectors.mark;
+        Ok(self.db.prepare_cached(sql)?.query_row([], |row| {
+            let (model, seq, removed): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            Ok(model == mark.model && seq <= mark.last_seq && removed <= mark.last_removed)
+        })?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::capture::{Destination, Draft, capture};
+    use schema::database::Patience;
+    use schema::memory::{Attributes, MemoryType};
+    use schema::moment::Moment;
+    use schema::screen::Screen;
+    use schema::store::Store;
+
+    use super::*;
+    use crate::embed::{Embedder as _, LocalModel};
+    use crate::index::Urgency;
+
+    struct Bench {
+        _project: tempfile::TempDir,
+        store: Store,
+        writer: Index,
+        model: LocalModel,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let project = tempfile::tempdir().unwrap();
+            let store = Store::open(project.path(), Patience::Server).unwrap();
+            let writer = Index::open(&store).unwrap();
+            Self { _project: project, store, writer, model: LocalModel::built_in() }
+        }
+
+        fn remember(&mut self, content: &str) {
+            let draft = Draft {
+                session_id: "s".to_owned(),
+                kind: MemoryType::Learning,
+                content: content.to_owned(),
+                at: Moment::now(),
+                attributes: Attributes::default(),
+                destination: Destination::DailyLog,
+            };
+            capture(&mut self.store, draft, &Screen::default()).unwrap();
+            let lock = self.writer.lock(Urgency::Patient).unwrap().unwrap();
+            self.writer.take_in_memories(self.store.rows(), &lock).unwrap();
+            self.writer.use_model(Some(self.model.identity()), &lock).unwrap();
+            self.writer.embed_waiting(self.store.rows(), &self.model, &str::to_owned, 10, &lock).unwrap();
+        }
+
+        fn reader(&self) -> Index {
+            let mut reader = Index::open(&self.store).unwrap();
+            reader.share(&self.writer.shelf);
+            reader
+        }
+
+        fn vectors(&self, index: &mut Index) -> Arc<Vectors> {
+            index.shared_vectors(self.model.identity()).unwrap().unwrap()
+        }
+    }
+
+    #[test]
+    fn two_who_search_hold_the_vectors_once_and_see_what_is_new() {
+        let mut bench = Bench::new();
+        bench.remember("The scheduler runs at night.");
+        let (mut one, mut other) = (bench.reader(), bench.reader());
+        let (held, again) = (bench.vectors(&mut one), bench.vectors(&mut other));
+        assert!(Arc::ptr_eq(&held, &again) && held.len() == 1);
+        bench.remember("The watcher sees what editors replace.");
+        let newer = bench.vectors(&mut other);
+        assert_eq!((held.len(), newer.len()), (1, 2), "what is looked at stays as it is");
+        drop((held, again, newer));
+        bench.remember("Tokens are cached in Redis.");
+        let first = bench.vectors(&mut one).scripts().as_ptr();
+        assert_eq!(first, bench.vectors(&mut other).scripts().as_ptr(), "and is changed in place when nobody looks");
+        assert_eq!(bench.vectors(&mut one).len(), 3);
+    }
+
+    #[test]
+    fn an_index_made_anew_has_vectors_of_its_own() {
+        let mut bench = Bench::new();
+        bench.remember("The scheduler runs at night.");
+        bench.remember("The watcher sees what editors replace.");
+        let mut old = bench.reader();
+        assert_eq!(bench.vectors(&mut old).len(), 2);
+        let lock = bench.writer.lock(Urgency::Patient).unwrap().unwrap();
+        let (store, model) = (&bench.store, &bench.model);
+        bench
+            .writer
+            .refill(&lock, |index| {
+                index.take_in_memories(store.rows(), &lock)?;
+                index.use_model(Some(model.identity()), &lock)?;
+                index.embed_waiting(store.rows(), model, &str::to_owned, 1, &lock)
+            })
+            .unwrap();
+        let mut new = bench.reader();
+        if cfg!(unix) {
+            assert!(!old.is_current());
+            assert_eq!(bench.vectors(&mut old).len(), 2, "whoever still looks into the old one is not disturbed");
+        }
+        assert_eq!(bench.vectors(&mut new).len(), 1);
+    }
+}
