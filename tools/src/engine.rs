@@ -316,7 +316,7 @@ impl Engine {
         self.mending(|engine| {
             engine.keep_waiting()?;
             let mut output = engine.reindex_as_asked(input, progress, may_go_on)?;
-            output.embedded = engine.embed_here()?;
+            output.embedded = engine.embed_here(may_go_on)?;
             Ok(output)
         })
     }

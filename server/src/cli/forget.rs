@@ -2,10 +2,12 @@
 
 use clap::Args;
 use schema::memory::MemoryType;
+use schema::moment::Moment;
 use tools::engine::{Engine, OldDatabases, Selection};
 use tools::error::ToolError;
 
 use super::consent::agreed;
+use super::moments::first_of;
 use super::output::Printer;
 use super::preview::{Gone, counted, preview};
 
@@ -46,6 +48,8 @@ pub(crate) struct ForgetArguments {
 /// Shows what is meant, asks, and forgets it.
 pub(crate) fn forget(engine: &mut Engine, printer: &Printer, arguments: ForgetArguments) -> anyhow::Result<()> {
     let ForgetArguments { query, session, before, kinds, path, ids, all, dry_run, yes, keep_old_databases } = arguments;
+    let before = before.map(|text| first_of("before", &text).map(|at| (text, at))).transpose()?;
+    let before = before.map(|(text, at)| Moment::from_unix(at, None).map_or(text, |at| at.rfc3339()));
     let selection = Selection { ids, query, session, before, kinds, path };
     if selection == Selection::default() && !all {
         let text =

@@ -74,6 +74,10 @@ const EMPTY: [&str; 7] =
 
 /// Takes back what the arguments name in `project`.
 pub(crate) fn uninstall(project: &Path, printer: &Printer, arguments: &UninstallArguments) -> anyhow::Result<()> {
+    if arguments.purge && arguments.scope == Some(Scope::User) {
+        let text = "--purge deletes the memory of a project, which --scope user does not name: leave out one of them";
+        return Err(ToolError::Invalid(text.to_owned()).into());
+    }
     let places = Places::from_environment();
     let plans = plans(project, &places, arguments)?;
     let changes: Vec<Change> = plans.iter().flat_map(|plan| plan.changes.clone()).collect();

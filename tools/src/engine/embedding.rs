@@ -69,11 +69,12 @@ impl Engine {
         }
     }
 
-    /// Gives vectors to all that wait, as far as they are made here, and answers how many that were.
-    pub(super) fn embed_here(&mut self) -> Result<usize, ToolError> {
+    /// Gives vectors to all that wait, as far as they are made here and for as long as it may go on, and answers how many that were.
+    /// What is left is made in idle moments.
+    pub(super) fn embed_here(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<usize, ToolError> {
         let mut embedded = 0;
         let mut is_more = self.place() == Some(WorkPlace::Here);
-        while is_more {
+        while is_more && may_go_on() {
             let worked = self.embed_batch()?;
             embedded += worked.embedded;
             is_more = worked.is_more;
@@ -111,7 +112,8 @@ impl Engine {
         let Some(meaning) = self.meaning.as_ref().filter(|_| *self.store.access() == Access::Full) else {
             return Ok(Worked::default());
         };
-        let Some(lock) = self.index.lock(Urgency::Now)? else { return Ok(Worked::default()) };
+        // Another process indexes: it is looked at again, as nobody tells when that is over.
+        let Some(lock) = self.index.lock(Urgency::Now)? else { return Ok(Worked { embedded: 0, is_more: true }) };
         self.index.renew_spoiled(&lock)?;
         self.index.take_in_memories(self.store.rows(), &lock)?;
         self.index.use_model(Some(meaning.embedder.identity()), &lock)?;
