@@ -52,9 +52,9 @@ impl Check {
 pub(crate) fn examine(project: &Result<Project, ProjectError>, places: &Places) -> Vec<Check> {
     let mut checks = vec![about_project(project)];
     let programs = Programs::find(places);
-    checks.extend(machine::programs(&programs));
     let root = project.as_ref().ok().map(|project| project.root.as_path());
     let found = look(places, root);
+    checks.extend(machine::programs(&programs, hosts::is_named_by_path(&found)));
     checks.extend(hosts::set_up(&found, places, root));
     if let Some(root) = root {
         checks.extend(store::store(root));

@@ -92,6 +92,44 @@ fn a_host_is_set_up_once_and_left_without_a_trace(#[case] host: &str, #[case] sc
     assert_eq!(tree(&sandbox), before);
 }
 
+#[test]
+fn a_memory_of_ones_own_stays_when_something_was_remembered_in_it() {
+    let sandbox = installed();
+    let is_there = || {
+        let mut pending = vec![sandbox.root().join("home")];
+        while let Some(directory) = pending.pop() {
+            let items = fs::read_dir(&directory).unwrap().map(|item| item.unwrap().path()).filter(|path| path.is_dir());
+            pending.extend(items);
+            if directory.ends_with(".jikime/memory") {
+                return true;
+            }
+        }
+        false
+    };
+    let set_up =
+        || sandbox.run_cli(["init", "--host", "windsurf", "--scope", "user", "--yes"]).success().stdout.clone();
+    let take_back = || sandbox.run_cli(["uninstall", "--scope", "user", "--yes"]).success().stdout.clone();
+    assert!(set_up().contains("lists 6 tools") && is_there());
+    take_back();
+    assert!(!is_there());
+    set_up();
+    sandbox.run_cli(["save", "--personal", "preference", "Tabs, not spaces"]).success();
+    let refused = sandbox.run_cli(["uninstall", "--scope", "user", "--purge", "--yes"]);
+    assert!(!refused.status.success() && refused.stderr.contains("leave out one of them"), "{}", refused.stderr);
+    take_back();
+    assert!(is_there());
+}
+
+#[test]
+fn a_program_that_hosts_start_by_its_path_need_not_be_found_by_its_name() {
+    let mut sandbox = installed();
+    sandbox.set_variable("PATH", "/usr/bin:/bin");
+    let told = sandbox.run_cli(["init", "--yes"]).success().stdout.clone();
+    assert!(told.contains("lists 6 tools"), "{told}");
+    let examined = sandbox.run_cli(["doctor"]);
+    assert!(examined.stdout.contains("which hosts start by its path"), "{}", examined.stdout);
+}
+
 /// What servers write on their own account is not compared.
 fn without_stores(tree: &BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<PathBuf, Vec<u8>> {
     let is_store = |path: &Path| path.components().any(|part| part.as_os_str() == ".jikime");

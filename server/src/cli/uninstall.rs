@@ -8,6 +8,7 @@ use clap::Args;
 use schema::layout::Layout;
 use schema::lock::{FileLock, LockError};
 use schema::own_file;
+use schema::project::personal;
 use serde::Serialize;
 use tools::error::ToolError;
 
@@ -98,6 +99,9 @@ pub(crate) fn uninstall(project: &Path, printer: &Printer, arguments: &Uninstall
         if matches!(memory, Memory::Deleted | Memory::Emptied) {
             delete(project)?;
         }
+        if arguments.is_for_user() && arguments.host.is_empty() {
+            delete_empty_personal()?;
+        }
     }
     if printer.is_json() {
         let files = file_reports(&changes);
@@ -145,6 +149,16 @@ fn fate(project: &Path, arguments: &UninstallArguments) -> anyhow::Result<Memory
     } else {
         Memory::Kept
     })
+}
+
+/// Deletes the memory of one's own, which trying a host out makes, when nothing was ever remembered in it.
+fn delete_empty_personal() -> anyhow::Result<()> {
+    let Ok(personal) = personal() else { return Ok(()) };
+    let layout = Layout::new(&personal.root);
+    if layout.dir().exists() && is_empty(&layout) && !is_served(&layout) {
+        delete(&personal.root)?;
+    }
+    Ok(())
 }
 
 fn is_served(layout: &Layout) -> bool {

@@ -57,6 +57,16 @@ pub(super) fn set_up(found: &[Found], places: &Places, root: Option<&Path>) -> V
 }
 
 /// A host with the same memory twice shows every tool twice.
+/// Whether every entry of hosts names the program by where it is, so that it need not be on `PATH`.
+pub(super) fn is_named_by_path(found: &[Found]) -> bool {
+    let commands = found.iter().filter_map(|found| match &found.what {
+        What::Server(server) => Some(server.command.as_deref().is_some_and(|command| Path::new(command).is_absolute())),
+        _ => None,
+    });
+    let mut commands = commands.peekable();
+    commands.peek().is_some() && commands.all(|is_absolute| is_absolute)
+}
+
 fn servers(host: Host, found: &[Found], place: &dyn Fn(&Found) -> String) -> Check {
     let of_host: Vec<&Found> = found.iter().filter(|found| found.host == host).collect();
     // The last tells whether it is personal; of a plugin's server, which the host leaves out beside another one, it is unknown.

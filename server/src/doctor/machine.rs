@@ -13,7 +13,7 @@ const INSTALL: &str = "install both programs from the same version, as README.md
 /// Bytes below which a disk counts as full: an index that is rebuilt needs its own size once more.
 const LITTLE: u64 = 100 * 1024 * 1024;
 
-pub(super) fn programs(programs: &Programs) -> Vec<Check> {
+pub(super) fn programs(programs: &Programs, is_named_by_path: bool) -> Vec<Check> {
     let running = programs.memory.beside.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut checks = vec![match &programs.memory.on_path {
         Some(path) => match version_of(path) {
@@ -26,6 +26,9 @@ pub(super) fn programs(programs: &Programs) -> Vec<Check> {
                 Check::finding("jikime-memory", text, INSTALL)
             }
         },
+        None if is_named_by_path => {
+            Check::fine("jikime-memory", format!("{VERSION} at {running}, which hosts start by its path"))
+        }
         None => {
             let text = format!("{VERSION} at {running} is not on PATH, so hosts do not find it by its name");
             Check::finding("jikime-memory", text, "add its folder to PATH, or run jikime-memory init to write its path")
