@@ -165,9 +165,9 @@ async fn changes_are_told(client: &Client, era: Era, sandbox: &Sandbox) {
     }
 }
 
+/// Looks again and again; whoever waits for it sets the deadline.
 async fn until(mut condition: impl FnMut() -> bool) {
     while !condition() {
-        tokio::task::yield_now().await;
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
