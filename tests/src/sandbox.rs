@@ -100,6 +100,12 @@ impl Sandbox {
         self.root().join("tmp")
     }
 
+    /// From now on the programs are these: copies that lie where a test wants them.
+    pub fn set_binaries(&mut self, binaries: Binaries) -> &mut Self {
+        self.binaries = binaries;
+        self
+    }
+
     /// Sets a variable for every command built from now on.
     pub fn set_variable(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
         self.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use harness::{Outcome, Sandbox};
+use harness::{Binaries, Outcome, Sandbox};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -16,19 +16,26 @@ fn installed() -> Sandbox {
 
 fn installed_in(mut sandbox: Sandbox) -> Sandbox {
     let bin = sandbox.root().join("bin");
-    fs::create_dir(&bin).expect("a new sandbox has no bin");
-    let binaries = harness::binaries!();
-    for (program, name) in [(&binaries.memory, "jikime-memory"), (&binaries.hook, "jikime-hook")] {
-        let to = bin.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        fs::hard_link(program, &to)
-            .or_else(|_| fs::copy(program, &to).map(drop))
-            .expect("a program that can be copied");
-    }
+    put_in(&bin);
     let path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect::<Vec<_>>();
     let path: OsString =
         std::env::join_paths(std::iter::once(bin).chain(path)).expect("folders without the sign between folders");
     sandbox.set_variable("PATH", path);
     sandbox
+}
+
+/// Both programs under the names that people know, in a new folder.
+fn put_in(bin: &Path) -> Binaries {
+    fs::create_dir(bin).expect("a new sandbox has no bin");
+    let binaries = harness::binaries!();
+    let put = |program: &Path, name: &str| {
+        let to = bin.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        fs::hard_link(program, &to)
+            .or_else(|_| fs::copy(program, &to).map(drop))
+            .expect("a program that can be copied");
+        to
+    };
+    Binaries { memory: put(&binaries.memory, "jikime-memory"), hook: put(&binaries.hook, "jikime-hook") }
 }
 
 /// Every file and folder below the project and the home directory, but the stores.
@@ -122,8 +129,9 @@ fn a_memory_of_ones_own_stays_when_something_was_remembered_in_it() {
 
 #[test]
 fn a_program_that_hosts_start_by_its_path_need_not_be_found_by_its_name() {
-    let mut sandbox = installed();
-    sandbox.set_variable("PATH", "/usr/bin:/bin");
+    let mut sandbox = harness::sandbox!();
+    let beside_each_other = put_in(&sandbox.root().join("bin"));
+    sandbox.set_binaries(beside_each_other).set_variable("PATH", "/usr/bin:/bin");
     let told = sandbox.run_cli(["init", "--yes"]).success().stdout.clone();
     assert!(told.contains("lists 6 tools"), "{told}");
     let examined = sandbox.run_cli(["doctor"]);
