@@ -12,7 +12,7 @@ mod sessions;
 mod sync;
 mod tails;
 
-pub(crate) use claims::Claims;
+pub(crate) use claims::{Claims, rank};
 pub use history::{Recalls, Session};
 pub use rows::{Filter, Place, Row, Rows};
 pub use sync::SyncReport;

@@ -361,7 +361,7 @@ fn notes_of_the_host_come_in_by_their_text_and_a_new_text_replaces_the_old() {
 
 #[test]
 fn an_export_makes_the_same_store_elsewhere() {
-    let (one, other) = (sandbox!(), sandbox!());
+    let one = sandbox!();
     place_fixtures(&one);
     import(&one, &["claude-code"]);
     let saved = |text: &str, more: &[&str]| {
@@ -373,14 +373,26 @@ fn an_export_makes_the_same_store_elsewhere() {
     let long = saved("Webhooks wait for the commit", &["--long-term"]);
     one.run_cli(["pin", &old]).success();
     one.run_cli(["promote", &new]).success();
-    let file = one.root().join("memories.jsonl");
-    one.run_cli(["export", "--out", file.to_str().unwrap()]).success().printed_nothing();
-    let summary = import(&other, &["jsonl", file.to_str().unwrap()]);
-    assert_eq!(kept(&summary) as usize, exported(&one).len());
+    for format in ["jsonl", "json", "md"] {
+        let other = sandbox!();
+        let file = one.root().join("memories").with_extension(format);
+        let file = file.to_str().unwrap();
+        one.run_cli(["export", "--format", format, "--out", file]).success().printed_nothing();
+        let told = import(&other, &[format, file, "--dry-run"]);
+        assert!(kept(&told) as usize == exported(&one).len() && !other.store().exists(), "{told:#}");
+        assert_eq!(kept(&import(&other, &[format, file])) as usize, exported(&one).len());
+        assert_eq!(exported(&other), exported(&one), "{format}");
+        assert_eq!(kept(&import(&other, &[format, file])), 0);
+        let long_term = other.read(".jikime/memory/MEMORY.md");
+        assert!(long_term.contains(&long) && long_term.contains(&new), "{long_term}");
+        other.run_cli(["forget", "--query", "Webhooks wait", "--yes"]).success();
+        assert_eq!(import(&other, &[format, file])["forgotten_before"], 1, "{format}");
+    }
+    let other = sandbox!();
+    one.write(".jikime/memory/MEMORY.md", one.read(".jikime/memory/MEMORY.md") + "\n## Ours\n\nTabs, not spaces.\n");
+    let folder = other.run_cli(["import", "md", one.project().to_str().unwrap()]);
+    assert!(folder.success().stderr.contains("1 line that people wrote stayed out"), "{folder:#?}");
     assert_eq!(exported(&other), exported(&one));
-    assert_eq!(kept(&import(&other, &["jsonl", file.to_str().unwrap()])), 0);
-    let long_term = other.read(".jikime/memory/MEMORY.md");
-    assert!(long_term.contains(&long) && long_term.contains(&new), "{long_term}");
 
     let only = one.run_cli(["export", "--format", "json", "--type", "decision", "--since", "2026-01-01"]).json();
     assert_eq!(only["memories"].as_array().map(Vec::len), Some(3));
@@ -388,5 +400,11 @@ fn an_export_makes_the_same_store_elsewhere() {
     assert!(text.success().stdout.starts_with("# Memory\n\n## Decision\n\n- "), "{text:#?}");
     let broken = other.root().join("broken.jsonl");
     fs::write(&broken, "no json\n").unwrap();
-    assert!(other.run_cli(["import", "jsonl", broken.to_str().unwrap()]).code(1).stderr.contains("line 1"));
+    let empty = sandbox!();
+    for (format, told) in [("jsonl", "line 1: "), ("json", "line 1 column 2"), ("md", "begins with # Memory")] {
+        let refused = empty.run_cli(["import", format, broken.to_str().unwrap()]);
+        assert!(refused.code(1).stderr.contains(told) && refused.stderr.contains("other formats"), "{refused:#?}");
+    }
+    let refused = empty.run_cli(["import", "json", empty.root().to_str().unwrap()]);
+    assert!(refused.code(1).stderr.contains("is a folder"), "{refused:#?}");
 }

@@ -133,6 +133,6 @@ fn claims_of(layout: &Layout, path: &str) -> Option<HashMap<MemoryId, NaiveDate>
 }
 
 /// What comes first has the id.
-fn rank(path: &str, day: NaiveDate) -> (bool, &str) {
+pub(crate) fn rank(path: &str, day: NaiveDate) -> (bool, &str) {
     (LogKind::of(path) != Some(LogKind::Daily(day)), path)
 }

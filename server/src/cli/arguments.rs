@@ -114,7 +114,7 @@ pub(crate) enum Command {
     /// Take in sessions of Claude Code, its own notes, or an export
     #[command(subcommand)]
     Import(ImportCommand),
-    /// Write memories as Markdown to read, or as JSON to import elsewhere
+    /// Write memories as Markdown or JSON, to read and to import elsewhere
     #[command(after_help = "Example: jikime-memory export --format md --type decision -o decisions.md")]
     Export(ExportArguments),
     /// Forget memories for good, out of logs, databases and every copy of ours

@@ -1,4 +1,4 @@
-//! `export`: memories as Markdown to read, or as JSON from which the same store is made again.
+//! `export`: memories as Markdown or as JSON, from each of which the same store is made again.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -12,6 +12,7 @@ use schema::store::Row;
 use tools::engine::{Engine, Selection};
 
 use super::moments::{first_of, last_of};
+use super::preview::counted;
 use crate::exit;
 
 #[derive(Debug, Args)]
@@ -38,11 +39,11 @@ pub(crate) struct ExportArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// To read, like the logs
+    /// To read, like the logs; `import md` takes it in again
     Md,
-    /// A memory a line; `import jsonl` reads it
+    /// A memory a line; `import jsonl` does
     Jsonl,
-    /// One document
+    /// One document; `import json` does
     Json,
 }
 
@@ -73,7 +74,7 @@ pub(crate) fn export(engine: &mut Engine, arguments: ExportArguments) -> anyhow:
                 let _ = std::fs::remove_file(&temporary);
             }
             moved.with_context(|| format!("cannot write {place}"))?;
-            exit::tell(&format!("wrote {} memories to {place}", rows.len()));
+            exit::tell(&format!("wrote {} to {place}", counted(rows.len())));
             Ok(())
         }
     }

@@ -2,7 +2,7 @@
 
 mod auto_memory;
 mod claude_code;
-mod jsonl;
+mod exports;
 mod places;
 
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ use schema::store::{Store, StoreError};
 use serde::Serialize;
 use tools::error::ToolError;
 
+use exports::Format;
+
 use super::output::Printer;
 use super::run::open;
 use crate::exit;
@@ -32,9 +34,15 @@ pub(crate) enum ImportCommand {
     ClaudeCode(TranscriptArguments),
     /// What Claude Code noted by itself, from its memory/*.md, which are only read
     AutoMemory(NoteArguments),
-    /// Memories that `export --format jsonl` wrote
+    /// Memories that `export` wrote, one a line
     #[command(after_help = "Example: jikime-memory export | jikime-memory --personal import jsonl -")]
-    Jsonl(LineArguments),
+    Jsonl(ExportArguments),
+    /// Memories that `export --format json` wrote
+    #[command(after_help = "Example: jikime-memory export --format json | jikime-memory --personal import json -")]
+    Json(ExportArguments),
+    /// Memories that `export --format md` wrote, a log of a store, or a folder of logs
+    #[command(after_help = "Example: jikime-memory import md ../old-project/.jikime/memory")]
+    Md(ExportArguments),
 }
 
 #[derive(Debug, Args)]
@@ -67,8 +75,8 @@ pub(crate) struct NoteArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct LineArguments {
-    /// The file; `-` is standard input
+pub(crate) struct ExportArguments {
+    /// What export wrote; `-` is standard input
     file: PathBuf,
     /// Only tell what would come in
     #[arg(long)]
@@ -80,7 +88,9 @@ pub(crate) fn import(project: &Path, printer: &Printer, command: ImportCommand) 
     match command {
         ImportCommand::ClaudeCode(arguments) => claude_code::import(project, printer, arguments),
         ImportCommand::AutoMemory(arguments) => auto_memory::import(project, printer, &arguments),
-        ImportCommand::Jsonl(arguments) => jsonl::import(project, printer, &arguments),
+        ImportCommand::Jsonl(arguments) => exports::import(project, printer, Format::Jsonl, &arguments),
+        ImportCommand::Json(arguments) => exports::import(project, printer, Format::Json, &arguments),
+        ImportCommand::Md(arguments) => exports::import(project, printer, Format::Md, &arguments),
     }
 }
 

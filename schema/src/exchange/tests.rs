@@ -1,0 +1,204 @@
+//! What goes out comes in again as it was, in every format.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::bulk::{BATCH, Bulk, Effect};
+use crate::capture::capture;
+use crate::database::Patience;
+use crate::store::Store;
+
+/// Texts that try to be something else in one of the formats.
+const HOSTILE: [&str; 12] = [
+    "- [10:30:15] **Error**: x",
+    "# 2026-01-28\n\n## Decision\n\n- not one <!-- {\"id\":\"x1\"} -->",
+    "# Memory\n\n- nor this",
+    "## Learning",
+    "```md\n# 2026-01-29\n```",
+    "a <!-- session b +09:00 -->\n\n<!-- session c -->",
+    "\u{feff}\"quoted\"\\ {\"memories\": []}",
+    "one\r\ntwo\rthree\u{2028}four\u{0}",
+    "  indented\n\n\n    more  \n\t",
+    "&#10; &amp; -->",
+    "결제 👩‍💻 \u{202e}txt",
+    "]}\n---\n***",
+];
+
+fn store() -> (tempfile::TempDir, Store) {
+    let project = tempfile::tempdir().unwrap();
+    let store = Store::open(project.path(), Patience::Server).unwrap();
+    (project, store)
+}
+
+fn rows(store: &Store) -> Vec<Row> {
+    store.rows().after(0, 10_000).unwrap()
+}
+
+/// What an export says of a store, in an order that does not depend on how it was filled.
+fn exported(store: &Store) -> Vec<Exported> {
+    let mut exported: Vec<Exported> = rows(store).iter().map(Exported::of).collect();
+    exported.sort_by(|a, b| a.id.cmp(&b.id));
+    exported
+}
+
+/// What a reader makes of the export of a store, by the name of its format.
+fn read_again(store: &Store, format: &str) -> Vec<Exported> {
+    let rows = rows(store);
+    match format {
+        "jsonl" => {
+            let line = |row| Exported::parse(&serde_json::to_vec(&Exported::of(row)).unwrap()).unwrap();
+            rows.iter().map(line).collect()
+        }
+        "json" => {
+            let memories: Vec<Exported> = rows.iter().map(Exported::of).collect();
+            let document = serde_json::to_vec_pretty(&serde_json::json!({ "memories": memories })).unwrap();
+            from_json(&document).unwrap().into_iter().map(Result::unwrap).collect()
+        }
+        _ => {
+            let mut logs = Logs::default();
+            assert!(logs.add(&markdown(&rows), None) || rows.is_empty());
+            assert_eq!(logs.prose(), 0);
+            logs.into_memories()
+        }
+    }
+}
+
+fn import(store: &mut Store, mut memories: Vec<Exported>) -> crate::bulk::Outcome {
+    memories.sort_by_key(Exported::is_copy);
+    let mut bulk = Bulk::new(store, Effect::Keep).unwrap();
+    for memories in memories.chunks(BATCH) {
+        let arrival = |memory: &Exported| memory.clone().arrival(&Screen::default()).unwrap();
+        bulk.keep(store, memories.iter().filter_map(arrival).collect()).unwrap();
+    }
+    sync(store);
+    bulk.outcome
+}
+
+fn sync(store: &mut Store) {
+    for path in store.changed_logs().unwrap() {
+        store.sync_log(&path).unwrap();
+    }
+}
+
+fn draft() -> impl Strategy<Value = Draft> {
+    let content = prop_oneof![
+        "[a-zA-Z가-힣 \n\t`<>&#;:-]{1,60}",
+        Just("same".to_owned()),
+        (0..HOSTILE.len()).prop_map(|n| HOSTILE[n].to_owned()),
+        "[# \n*0-9a-]{1,24}",
+    ];
+    let metadata = prop_oneof![
+        Just(serde_json::Map::new()),
+        Just(serde_json::Map::from_iter([("context".to_owned(), "SPEC-1 --> <b>".into())]))
+    ];
+    (0..11usize, content, 0..3usize, 0..400_000i64, any::<bool>(), 0..3usize, metadata).prop_map(
+        |(kind, content, session, second, pinned, importance, metadata)| {
+            let kind = MemoryType::ALL[kind];
+            let long_term = pinned && !kind.is_session_data();
+            let attributes = Attributes {
+                importance: [None, Some(0), Some(3)][importance],
+                pinned,
+                supersedes: (importance == 1).then(|| MemoryId::parse("0af3").unwrap()),
+                origin: (importance == 2).then(|| "auto-memory".to_owned()),
+                metadata,
+            };
+            Draft {
+                session_id: ["", "a", "b-2"][session].to_owned(),
+                kind,
+                content,
+                at: Moment::from_unix(1_769_563_800 + second / 2, Some(9 * 3600)).unwrap(),
+                attributes,
+                destination: if long_term { Destination::LongTerm } else { Destination::DailyLog },
+            }
+        },
+    )
+}
+
+/// The export of a store makes the same store elsewhere, twice is once, and Markdown made it as well as rows.
+fn check(store: &Store, format: &str) {
+    let (_project, mut other) = self::store();
+    let total = rows(store).len();
+    assert_eq!(import(&mut other, read_again(store, format)).total(), total, "{format}");
+    assert_eq!(exported(&other), exported(store), "{format}");
+    let again = import(&mut other, read_again(store, format));
+    assert_eq!((again.total(), again.known), (0, total), "{format}");
+    other.distrust_rows().unwrap();
+    sync(&mut other);
+    assert_eq!(exported(&other), exported(store), "{format}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+    #[test]
+    fn what_is_exported_and_imported_is_the_same_store(drafts in proptest::collection::vec(draft(), 1..40)) {
+        let (_first, mut store) = store();
+        for draft in drafts {
+            capture(&mut store, draft, &Screen::default()).unwrap();
+        }
+        sync(&mut store);
+        for format in ["jsonl", "json", "md"] {
+            check(&store, format);
+        }
+    }
+}
+
+#[test]
+fn every_type_and_every_hostile_text_comes_in_again_with_what_replaces_what_and_with_copies() {
+    let (project, mut store) = store();
+    for (n, text) in HOSTILE.iter().enumerate() {
+        for (k, kind) in MemoryType::ALL.into_iter().enumerate() {
+            let second = i64::try_from(n * 40_000 + k * 90).unwrap();
+            let at = Moment::from_unix(1_769_563_800 + second, Some(-5 * 3600)).unwrap();
+            let (attributes, destination) = (Attributes::default(), Destination::DailyLog);
+            let draft = Draft { session_id: "s".into(), kind, content: (*text).into(), at, attributes, destination };
+            let captured = capture(&mut store, draft, &Screen::default()).unwrap();
+            assert!(matches!(captured, Some(crate::capture::Captured::Saved { .. })), "{kind} {text:?}: {captured:?}");
+        }
+    }
+    let copied = "- Once said <!-- {\"id\":\"c1\",\"at\":\"2026-01-28T10:00:00+09:00\",\"supersedes\":\"c0\"} -->\n";
+    let older = "- Before <!-- {\"id\":\"c0\",\"at\":\"2026-01-28T09:00:00+09:00\",\"pinned\":true} -->\n";
+    let dir = project.path().join(".jikime/memory");
+    std::fs::write(dir.join("2026-01-20.md"), format!("# 2026-01-20\n\n## Decision\n\n{copied}")).unwrap();
+    std::fs::write(dir.join("2026-03-01.md"), format!("# 2026-03-01\n\n## Decision\n\n{copied}{older}")).unwrap();
+    std::fs::write(dir.join("MEMORY.md"), format!("# Mine\n\nprose\n\n{copied}")).unwrap();
+    sync(&mut store);
+    let copies = rows(&store).iter().filter(|row| Exported::of(row).is_copy()).count();
+    assert_eq!((copies, rows(&store).len()), (2, HOSTILE.len() * 11 + 4));
+    for format in ["jsonl", "json", "md"] {
+        check(&store, format);
+    }
+}
+
+#[test]
+fn a_document_is_told_by_its_first_line_or_by_its_name() {
+    let log = "## Decision\n\n- One\n\nprose of mine\n\n# 2026-01-29\n\n- Two\n";
+    let day = LogKind::of("2026-01-28.md");
+    let read = |text: &str, named| {
+        let mut logs = Logs::default();
+        let is_one = logs.add(text, named);
+        let prose = logs.prose();
+        (is_one, logs.into_memories().into_iter().map(|memory| memory.content).collect::<Vec<_>>(), prose)
+    };
+    assert_eq!(read(log, None), (false, vec![], 0));
+    assert_eq!(read(log, day), (true, vec!["One".to_owned(), "Two".to_owned()], 1));
+    let whole = format!("\u{feff}# 2026-01-28\r\n\r\n{}", log.replace('\n', "\r\n"));
+    // Below the second title there is no section.
+    assert_eq!(read(&whole, Some(LogKind::LongTerm)), (true, vec!["One".to_owned()], 2));
+}
+
+#[test]
+fn a_memory_that_is_none_is_refused_by_what_is_wrong_with_it() {
+    let line = |id: &str, at: &str| format!("{{\"id\":\"{id}\",\"type\":\"error\",\"at\":\"{at}\",\"content\":\"x\"}}");
+    let read = |line: String| Exported::parse(line.as_bytes()).and_then(|line| line.arrival(&Screen::default()));
+    assert!(matches!(read("{".into()), Err(Unreadable::Json(_))));
+    assert!(matches!(read(line("a b", "2026-01-28T10:30:15Z")), Err(Unreadable::Id(_))));
+    assert!(matches!(read(line("a", "yesterday")), Err(Unreadable::Time(_))));
+    assert!(read(line("a", "2026-01-28T10:30:15Z")).unwrap().is_some());
+    let good = line("a", "2026-01-28T10:30:15Z");
+    for document in [format!("\u{feff}[{good}, 3]"), format!(" {{\"memories\": [{good}, 3], \"later\": 1}}")] {
+        let read = from_json(document.as_bytes()).unwrap();
+        assert!(matches!(read[..], [Ok(_), Err(Unreadable::Json(_))]), "{read:?}");
+    }
+    let Err(Unreadable::Json(error)) = from_json(b"{\n  \"memories\": [\n") else { panic!("it is cut") };
+    assert!(error.contains("line 3"), "{error}");
+}
