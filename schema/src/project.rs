@@ -142,6 +142,18 @@ pub fn resolve(request: &Request) -> Result<Project, ProjectError> {
     Ok(walk(&start, &homes))
 }
 
+/// The directory in which hosts work on a project that was resolved: its root or, where a linked worktree shares its memory, that
+/// worktree's own top.
+pub fn checkout(request: &Request, project: &Project) -> PathBuf {
+    if project.reason != Reason::Worktree {
+        return project.root.clone();
+    }
+    let start = request.absolute(request.claude_project_dir.as_deref());
+    let start = start.unwrap_or_else(|| tidy(&request.working_directory));
+    let is_linked = |directory: &&Path| matches!(git::kind_of(directory), Some(git::Kind::Linked { .. }));
+    start.ancestors().find(is_linked).unwrap_or(&project.root).to_owned()
+}
+
 /// The user's own memory, for hosts that know no project. It lies like that of a project, in the user's directory for data.
 pub fn personal() -> Result<Project, ProjectError> {
     let variable = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_DATA_HOME" };

@@ -318,7 +318,8 @@ fn read(path: &Path) -> io::Result<String> {
 fn parse(text: &str) -> Result<Table<'_>, String> {
     Table::parse(text).map(Spanned::into_inner).map_err(|error| {
         let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
-        format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!("line {}, column {column}: {}", before.matches('\n').count() + 1, error.message())
     })
 }
 

@@ -28,7 +28,7 @@ mod sessions;
 mod shell;
 mod show;
 mod stats;
-mod text;
+pub(crate) mod text;
 mod timeline;
 mod uninstall;
 mod when;

@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::setup::found::look;
 use crate::setup::places::Places;
 use crate::setup::programs::Programs;
+use crate::setup::site::Site;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -49,16 +50,23 @@ impl Check {
 }
 
 /// Looks at everything, in the order in which one thing needs the other.
-pub(crate) fn examine(project: &Result<Project, ProjectError>, places: &Places) -> Vec<Check> {
+///
+/// `files` is where the hosts of the project look for theirs.
+pub(crate) fn examine(project: &Result<Project, ProjectError>, files: Option<&Path>, places: &Places) -> Vec<Check> {
     let mut checks = vec![about_project(project)];
     let programs = Programs::find(places);
     let root = project.as_ref().ok().map(|project| project.root.as_path());
-    let found = look(places, root);
+    if let Some(files) = files.filter(|files| Some(*files) != root) {
+        let text = format!("the files of hosts are those of this worktree, {}", places.shown(files));
+        checks.push(Check::fine("project", text));
+    }
+    let found = look(places, files);
     checks.extend(machine::programs(&programs, hosts::is_named_by_path(&found)));
-    checks.extend(hosts::set_up(&found, places, root));
-    if let Some(root) = root {
+    checks.extend(hosts::set_up(&found, places, files));
+    if let (Some(root), Some(files)) = (root, files) {
         checks.extend(store::store(root));
-        checks.extend(hosts::server(&found, &programs, root));
+        let site = Site { project: root.to_owned(), files: files.to_owned() };
+        checks.extend(hosts::server(&found, &programs, &site));
         checks.extend(machine::disk(root));
     }
     checks

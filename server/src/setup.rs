@@ -19,7 +19,9 @@ pub(crate) mod probe;
 pub(crate) mod programs;
 mod record;
 pub(crate) mod server_entry;
+pub(crate) mod site;
 mod toml;
+mod tracked;
 
 #[cfg(test)]
 mod tests;

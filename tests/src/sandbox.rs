@@ -31,6 +31,21 @@ pub struct Binaries {
     pub hook: PathBuf,
 }
 
+impl Binaries {
+    /// Both under the names that people know, in a new folder.
+    pub fn put_in(&self, bin: &Path) -> Self {
+        fs::create_dir(bin).expect("the folder is new");
+        let put = |program: &Path, name: &str| {
+            let to = bin.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+            fs::hard_link(program, &to)
+                .or_else(|_| fs::copy(program, &to).map(drop))
+                .expect("a program that can be copied");
+            to
+        };
+        Self { memory: put(&self.memory, "jikime-memory"), hook: put(&self.hook, "jikime-hook") }
+    }
+}
+
 /// The [`Binaries`] of this build.
 #[macro_export]
 macro_rules! binaries {
@@ -103,6 +118,16 @@ impl Sandbox {
     /// From now on the programs are these: copies that lie where a test wants them.
     pub fn set_binaries(&mut self, binaries: Binaries) -> &mut Self {
         self.binaries = binaries;
+        self
+    }
+
+    /// The same with both programs in a folder of its own that is first on `PATH`, under the names that people know.
+    pub fn installed(mut self) -> Self {
+        let bin = self.root().join("bin");
+        self.binaries.put_in(&bin);
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = std::env::join_paths(std::iter::once(bin).chain(std::env::split_paths(&path)));
+        self.set_variable("PATH", path.expect("folders without the sign between folders"));
         self
     }
 

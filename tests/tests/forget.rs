@@ -138,13 +138,13 @@ fn scrubbing_takes_out_what_is_a_secret_now() {
     let told = sandbox.run_cli(["scrub", "--dry-run", "--json"]).json();
     assert_eq!(told["findings"].as_array().map(Vec::len), Some(3), "{told:#}");
     assert!(sandbox.logs().contains(WORD));
-    let done = sandbox.run_cli(["scrub"]);
+    let done = sandbox.run_cli(["scrub", "--yes"]);
     let text = &done.success().stdout;
     assert!(text.contains("note.md:3  custom  (still there)") && !text.contains(WORD), "{done:#?}");
     let left = holding(&sandbox, WORD);
     // The note, and the index of it.
     assert!(left.iter().all(|path| path.ends_with("note.md") || path.contains("index.db")), "{left:?}");
-    sandbox.run_cli(["scrub", "--notes"]).success();
+    sandbox.run_cli(["scrub", "--notes", "--yes"]).success();
     assert_eq!((holding(&sandbox, WORD), known_words(&sandbox, WORD)), (Vec::new(), 0));
     assert!(sandbox.logs().contains("greet [redacted: custom]"));
     assert!(sandbox.run_cli(["scrub"]).stdout.contains("No secret was found"));

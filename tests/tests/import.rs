@@ -296,7 +296,7 @@ fn what_cannot_be_read_is_told_and_the_rest_comes_in() {
     outcome.success();
     assert!(kept(&outcome.json()) >= 6, "{outcome:#?}");
     #[cfg(unix)]
-    assert!(outcome.stderr.contains("1 links were not followed"), "{outcome:#?}");
+    assert!(outcome.stderr.contains("1 link was not followed"), "{outcome:#?}");
     let nowhere = sandbox.run_cli(["import", "claude-code", "--from", "no/such/folder"]);
     assert!(nowhere.code(1).stderr.contains("no/such/folder"), "{nowhere:#?}");
     let empty = sandbox!();

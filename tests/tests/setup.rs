@@ -1,41 +1,16 @@
 //! `init`, `uninstall` and `doctor` as a person meets them, with a home directory and a `PATH` of their own.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use harness::{Binaries, Outcome, Sandbox};
+use harness::{Outcome, Sandbox};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 /// A sandbox in which both programs are installed.
 fn installed() -> Sandbox {
-    installed_in(harness::sandbox!())
-}
-
-fn installed_in(mut sandbox: Sandbox) -> Sandbox {
-    let bin = sandbox.root().join("bin");
-    put_in(&bin);
-    let path = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect::<Vec<_>>();
-    let path: OsString =
-        std::env::join_paths(std::iter::once(bin).chain(path)).expect("folders without the sign between folders");
-    sandbox.set_variable("PATH", path);
-    sandbox
-}
-
-/// Both programs under the names that people know, in a new folder.
-fn put_in(bin: &Path) -> Binaries {
-    fs::create_dir(bin).expect("a new sandbox has no bin");
-    let binaries = harness::binaries!();
-    let put = |program: &Path, name: &str| {
-        let to = bin.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
-        fs::hard_link(program, &to)
-            .or_else(|_| fs::copy(program, &to).map(drop))
-            .expect("a program that can be copied");
-        to
-    };
-    Binaries { memory: put(&binaries.memory, "jikime-memory"), hook: put(&binaries.hook, "jikime-hook") }
+    harness::sandbox!().installed()
 }
 
 /// Every file and folder below the project and the home directory, but the stores.
@@ -130,7 +105,7 @@ fn a_memory_of_ones_own_stays_when_something_was_remembered_in_it() {
 #[test]
 fn a_program_that_hosts_start_by_its_path_need_not_be_found_by_its_name() {
     let mut sandbox = harness::sandbox!();
-    let beside_each_other = put_in(&sandbox.root().join("bin"));
+    let beside_each_other = harness::binaries!().put_in(&sandbox.root().join("bin"));
     sandbox.set_binaries(beside_each_other).set_variable("PATH", "/usr/bin:/bin");
     let told = sandbox.run_cli(["init", "--yes"]).success().stdout.clone();
     assert!(told.contains("lists 6 tools"), "{told}");
@@ -242,7 +217,7 @@ fn a_home_that_is_not_there_is_said_and_no_hindrance_to_a_project() {
 
 #[test]
 fn a_project_without_git_and_one_in_the_home_directory() {
-    let sandbox = installed_in(harness::Sandbox::without_git(harness::binaries!()));
+    let sandbox = Sandbox::without_git(harness::binaries!()).installed();
     sandbox.run_cli(["init", "--yes"]).success();
     let mut at_home = sandbox.memory_command();
     at_home.current_dir(sandbox.home()).args(["init", "--yes"]);
@@ -354,7 +329,7 @@ fn the_doctor_finds_what_is_damaged_gone_and_noted() {
     let found = findings(&sandbox.run_cli(["doctor", "--json"])).join("\n");
     for part in [
         "database: index.db",
-        "hooks: 1 faults in the last seven days, the newest: 2999",
+        "hooks: 1 fault in the last seven days, the newest: 2999",
         "hosts: .mcp.json starts /gone/jikime-memory, which is not there",
         "hosts: .vscode/mcp.json: line 1",
         "server: `/gone/jikime-memory serve`",

@@ -25,26 +25,37 @@ pub struct Note {
     pub at: Moment,
 }
 
-/// The notes of a folder, in the order of their names. The index of the others, which only links to them, is none.
-pub fn notes(folder: &Path) -> io::Result<Vec<Note>> {
-    let mut names: Vec<String> = Vec::new();
+/// The notes of a folder, in the order of their names, and what is no note that can be read, with the reason. The index of the others,
+/// which only links to them, is none.
+pub fn notes(folder: &Path) -> io::Result<(Vec<Note>, Vec<String>)> {
+    let (mut names, mut left_out): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for item in fs::read_dir(folder)? {
         let item = item?;
         let name = item.file_name().to_string_lossy().into_owned();
         let is_note = name.ends_with(".md") && !name.starts_with('.') && !is_linked_file(&item.path());
-        if is_note && item.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() <= LIMIT) {
-            names.push(name);
+        match item.metadata() {
+            Ok(metadata) if is_note && metadata.is_file() && metadata.len() <= LIMIT => names.push(name),
+            Ok(metadata) if is_note && metadata.is_file() => {
+                left_out.push(format!("{name} has more than {} KiB", LIMIT / 1024));
+            }
+            _ => {}
         }
     }
     names.sort();
-    Ok(names.into_iter().filter_map(|name| note(folder, name)).collect())
+    let mut notes = Vec::new();
+    for name in names {
+        let path = folder.join(&name);
+        match fs::read(&path).map(String::from_utf8) {
+            Ok(Ok(text)) => notes.extend(note(&path, name, &text.replace("\r\n", "\n"))),
+            Ok(Err(_)) => left_out.push(format!("{name} is not UTF-8")),
+            Err(error) => left_out.push(format!("{name} cannot be read: {error}")),
+        }
+    }
+    Ok((notes, left_out))
 }
 
-fn note(folder: &Path, file: String) -> Option<Note> {
-    let path = folder.join(&file);
-    let bytes = fs::read(&path).ok()?;
-    let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
-    let (head, body) = split(&text);
+fn note(path: &Path, file: String, text: &str) -> Option<Note> {
+    let (head, body) = split(text);
     let field = |name: &str| {
         let value = head.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':').map(str::trim));
         value.map(|value| value.trim_matches(['"', '\'']).to_owned()).filter(|value| !value.is_empty())
@@ -54,7 +65,7 @@ fn note(folder: &Path, file: String) -> Option<Note> {
         return None;
     }
     let modified = field("modified").and_then(|text| Moment::parse_rfc3339(&text));
-    let at = modified.and_then(|at| Moment::from_unix(at.unix(), None)).or_else(|| changed(&path))?;
+    let at = modified.and_then(|at| Moment::from_unix(at.unix(), None)).or_else(|| changed(path))?;
     let title = field("description").or_else(|| field("name"));
     Some(Note { file, title, kind: kind(field("type").as_deref()), content: body.to_owned(), at })
 }
@@ -106,7 +117,11 @@ mod tests {
         write("b.md", "---\r\ntype: user\r\nmodified: 2026-01-28T01:30:15Z\r\n---\r\nLikes Korean.\r\n");
         write("c.md", "no head, and a --- rule\n");
         write("d.md", "---\ntype: project\n---\n\n");
-        let found = notes(folder.path()).unwrap();
+        fs::write(folder.path().join("e.md"), b"caf\xe9\n").unwrap();
+        write("f.md", &"long ".repeat(60_000));
+        let (found, mut left_out) = notes(folder.path()).unwrap();
+        left_out.sort();
+        assert_eq!(left_out, ["e.md is not UTF-8", "f.md has more than 256 KiB"]);
         let of = |note: &Note| (note.file.clone(), note.kind, note.content.clone());
         let expected = [
             ("a.md".to_owned(), MemoryType::Convention, "Run nextest.".to_owned()),

@@ -53,6 +53,9 @@ pub struct Replay<'s> {
     read: u64,
     is_done: bool,
     is_open: bool,
+    /// Lines that say nothing because they are no JSON.
+    not_understood: usize,
+    is_torn: bool,
 }
 
 /// Where what is read happened.
@@ -71,6 +74,8 @@ struct Turn {
     commands: Vec<String>,
     used_at: Option<Moment>,
     answer: Option<Answer>,
+    /// Whether anything was said or done in it.
+    is_begun: bool,
 }
 
 #[derive(Debug)]
@@ -99,6 +104,8 @@ impl<'s> Replay<'s> {
             read: 0,
             is_done: false,
             is_open: false,
+            not_understood: 0,
+            is_torn: false,
         })
     }
 
@@ -112,6 +119,16 @@ impl<'s> Replay<'s> {
         self.is_open
     }
 
+    /// How many lines could not be read, the last one left out where it is torn.
+    pub fn not_understood(&self) -> usize {
+        self.not_understood
+    }
+
+    /// Whether it ended in the middle of a line.
+    pub fn is_torn(&self) -> bool {
+        self.is_torn
+    }
+
     /// The next memory, `None` at the end. A torn last line says nothing.
     pub fn next_memory(&mut self) -> io::Result<Option<Draft>> {
         while self.ready.is_empty() && !self.is_done {
@@ -120,8 +137,12 @@ impl<'s> Replay<'s> {
                 break;
             };
             self.read += bytes.len() as u64 + 1;
-            if SPEAKERS.iter().any(|speaker| memmem::find(bytes, speaker).is_some())
-                && let Some(line) = Line::parse(bytes)
+            let speaks = SPEAKERS.iter().any(|speaker| memmem::find(bytes, speaker).is_some());
+            let line = if speaks { Line::parse(bytes) } else { None };
+            // Most lines are of no use here, and are told by their brackets to be what they should.
+            let is_object = bytes.trim_ascii().starts_with(b"{") && bytes.trim_ascii().ends_with(b"}");
+            let is_bad = if speaks { line.is_none() } else { !is_object && !bytes.trim_ascii().is_empty() };
+            if let Some(line) = line
                 && let Some(at) = line.at()
                 && let Some(record) = Record::parse(bytes)
             {
@@ -138,6 +159,11 @@ impl<'s> Replay<'s> {
                     }
                 }
             }
+            if is_bad && self.lines.is_ended() {
+                self.not_understood += 1;
+            } else if is_bad {
+                self.is_torn = true;
+            }
         }
         Ok(self.ready.pop_front())
     }
@@ -150,6 +176,7 @@ impl<'s> Replay<'s> {
             // A turn that was stopped has no end of which hooks are told.
             self.hear_answer();
             self.turn.answer = None;
+            self.turn.is_begun = !self.turn.files.is_empty() || !self.turn.commands.is_empty();
             return;
         }
         if line.is_command() {
@@ -161,8 +188,12 @@ impl<'s> Replay<'s> {
                 self.end_turn();
                 self.findings.hear(&text, at, self.scene.screen);
                 self.emit(MemoryType::UserPrompt, text, at);
+                self.turn.is_begun = true;
             }
-            Heard::MachinePrompt => self.end_turn(),
+            Heard::MachinePrompt => {
+                self.end_turn();
+                self.turn.is_begun = true;
+            }
             Heard::Answer { id, text } => self.answer(id, text, at),
             Heard::Summary(text) => self.emit(MemoryType::SessionSummary, summary(&text).to_owned(), at),
             Heard::Compaction => {
@@ -200,6 +231,7 @@ impl<'s> Replay<'s> {
             None => {}
         }
         self.turn.answer = Some(Answer { id, text, at, is_last: true });
+        self.turn.is_begun = true;
     }
 
     fn take_side(&mut self) {
@@ -226,6 +258,7 @@ impl<'s> Replay<'s> {
         if let Some(Answer { text, at, is_last: true, .. }) = self.turn.answer.take() {
             self.emit(MemoryType::AssistantResponse, text, at);
         }
+        self.turn.is_begun = false;
     }
 
     fn end_use(&mut self) {
@@ -258,7 +291,7 @@ impl<'s> Replay<'s> {
         if has_answer || self.ending == Ending::Over {
             self.end_turn();
         } else {
-            self.is_open = true;
+            self.is_open = self.turn.is_begun;
             self.hear_answer();
         }
         self.conclude();
@@ -288,6 +321,7 @@ impl Turn {
             list.push(text);
         }
         self.used_at = self.used_at.max(Some(at));
+        self.is_begun = true;
     }
 }
 

@@ -38,6 +38,25 @@ pub struct Filter {
     pub path: Option<String>,
 }
 
+impl Filter {
+    /// What stands behind `WHERE 1`, and its values.
+    fn conditions(&self) -> (String, Vec<Box<dyn ToSql>>) {
+        let (mut sql, mut values) = (String::new(), Vec::<Box<dyn ToSql>>::new());
+        let mut narrow = |condition: &str, value: Option<String>| {
+            if let Some(value) = value {
+                sql.push_str(condition);
+                values.push(Box::new(value));
+            }
+        };
+        narrow(" AND type = ?", self.kind.map(|kind| kind.as_str().to_owned()));
+        narrow(" AND session_id = ?", self.session_id.clone());
+        narrow(" AND created_at >= ?", self.since.clone());
+        narrow(" AND created_at <= ?", self.until.clone());
+        narrow(" AND path = ?", self.path.clone());
+        (sql, values)
+    }
+}
+
 /// The statements, over a connection or the transaction that derefs to one.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'c>(pub &'c Connection);
@@ -172,22 +191,19 @@ impl Rows<'_> {
     pub fn list(&self, filter: &Filter, limit: usize) -> rusqlite::Result<Vec<Row>> {
         // The sizes of a session and of a type are not known to SQLite, which would as soon read all prompts of a year.
         let index = if filter.session_id.is_some() { "INDEXED BY memories_by_session" } else { "" };
-        let mut sql = format!("SELECT {COLUMNS} FROM memories {index} WHERE 1");
-        let mut values: Vec<Box<dyn ToSql>> = Vec::new();
-        let mut narrow = |condition: &str, value: Option<String>| {
-            if let Some(value) = value {
-                sql.push_str(condition);
-                values.push(Box::new(value));
-            }
-        };
-        narrow(" AND type = ?", filter.kind.map(|kind| kind.as_str().to_owned()));
-        narrow(" AND session_id = ?", filter.session_id.clone());
-        narrow(" AND created_at >= ?", filter.since.clone());
-        narrow(" AND created_at <= ?", filter.until.clone());
-        narrow(" AND path = ?", filter.path.clone());
-        sql.push_str(" ORDER BY created_at DESC, seq DESC LIMIT ?");
+        let (conditions, mut values) = filter.conditions();
+        let sql = format!(
+            "SELECT {COLUMNS} FROM memories {index} WHERE 1{conditions} ORDER BY created_at DESC, seq DESC LIMIT ?"
+        );
         values.push(Box::new(limit as i64));
         self.0.prepare(&sql)?.query_map(params_from_iter(values), read)?.collect()
+    }
+
+    /// How many memories pass a filter.
+    pub fn count_listed(&self, filter: &Filter) -> rusqlite::Result<u64> {
+        let (conditions, values) = filter.conditions();
+        let sql = format!("SELECT count(*) FROM memories WHERE 1{conditions}");
+        self.0.query_row(&sql, params_from_iter(values), |row| row.get(0)).map(i64::unsigned_abs)
     }
 
     /// A memory with the same text, type and session in long-term memory or in the logs, captured between two moments in UTC.

@@ -14,13 +14,19 @@ const BLOCK: u64 = 64 * 1024;
 pub(crate) struct Forward {
     file: BufReader<File>,
     line: Vec<u8>,
+    is_ended: bool,
 }
 
 impl Forward {
     pub(crate) fn open(path: &Path, start: u64) -> io::Result<Self> {
         let mut file = File::open(path)?;
         file.seek(SeekFrom::Start(start))?;
-        Ok(Self { file: BufReader::with_capacity(BLOCK as usize, file), line: Vec::new() })
+        Ok(Self { file: BufReader::with_capacity(BLOCK as usize, file), line: Vec::new(), is_ended: true })
+    }
+
+    /// Whether the line that was answered last has an end: the last one of a file that is written to may be torn.
+    pub(crate) fn is_ended(&self) -> bool {
+        self.is_ended
     }
 
     /// The next line without its end, or `None` at the end of the file.
@@ -50,6 +56,7 @@ impl Forward {
                 return Ok(None);
             }
             if !self.line.is_empty() {
+                self.is_ended = ended;
                 return Ok(Some(&self.line));
             }
         }

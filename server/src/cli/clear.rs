@@ -8,6 +8,7 @@ use tools::engine::{Clearing, Engine, Extent};
 use tools::error::ToolError;
 
 use super::consent::agreed;
+use super::narrow::memory_type;
 use super::output::Printer;
 use super::preview::{Gone, counted, preview};
 
@@ -20,7 +21,7 @@ pub(crate) struct GcArguments {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     keep_bytes: Option<u64>,
     /// Types that are spared otherwise: decision, convention, preference
-    #[arg(long, value_name = "TYPE", value_delimiter = ',')]
+    #[arg(long, value_name = "TYPE", value_parser = memory_type(), value_delimiter = ',')]
     also: Vec<MemoryType>,
     /// Only show what would go
     #[arg(long)]

@@ -12,6 +12,7 @@ use schema::store::Row;
 use tools::engine::{Engine, Selection};
 
 use super::moments::{first_of, last_of};
+use super::narrow::memory_type;
 use super::preview::counted;
 use crate::exit;
 
@@ -21,7 +22,7 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
     /// Only memories of a type; several are separated by commas
-    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type(), value_delimiter = ',')]
     kinds: Vec<MemoryType>,
     /// Only those of a session
     #[arg(long, value_name = "ID")]

@@ -8,6 +8,7 @@ use tools::error::ToolError;
 
 use super::consent::agreed;
 use super::moments::first_of;
+use super::narrow::memory_type;
 use super::output::Printer;
 use super::preview::{Gone, counted, preview};
 
@@ -23,7 +24,7 @@ pub(crate) struct ForgetArguments {
     #[arg(long, value_name = "DATE")]
     before: Option<String>,
     /// Those of a type; several are separated by commas
-    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type(), value_delimiter = ',')]
     kinds: Vec<MemoryType>,
     /// Those of a log of the store, or those that name a file, folder or glob of the project
     #[arg(long, value_name = "PATH")]

@@ -25,6 +25,7 @@ use exports::Format;
 
 use super::output::Printer;
 use super::run::open;
+use super::text::{self, counted};
 use crate::exit;
 
 #[derive(Debug, Subcommand)]
@@ -84,13 +85,24 @@ pub(crate) struct ExportArguments {
 }
 
 /// Imports into the memory of a project.
-pub(crate) fn import(project: &Path, printer: &Printer, command: ImportCommand) -> anyhow::Result<()> {
+pub(crate) fn import(project: Option<&Path>, printer: &Printer, command: ImportCommand) -> anyhow::Result<()> {
+    if let ImportCommand::ClaudeCode(arguments) = command {
+        return claude_code::import(project, printer, arguments);
+    }
+    let project = project.ok_or_else(|| ToolError::Invalid("name a project with --project".to_owned()))?;
     match command {
-        ImportCommand::ClaudeCode(arguments) => claude_code::import(project, printer, arguments),
+        ImportCommand::ClaudeCode(_) => unreachable!("it is done above"),
         ImportCommand::AutoMemory(arguments) => auto_memory::import(project, printer, &arguments),
         ImportCommand::Jsonl(arguments) => exports::import(project, printer, Format::Jsonl, &arguments),
         ImportCommand::Json(arguments) => exports::import(project, printer, Format::Json, &arguments),
         ImportCommand::Md(arguments) => exports::import(project, printer, Format::Md, &arguments),
+    }
+}
+
+impl ImportCommand {
+    /// Whether no project is needed.
+    pub(crate) fn is_of_all(&self) -> bool {
+        matches!(self, Self::ClaudeCode(TranscriptArguments { all: true, .. }))
     }
 }
 
@@ -107,6 +119,9 @@ struct Summary {
     unchanged: usize,
     /// Files whose last turn had not ended, so that the rest of them is still to come.
     still_open: usize,
+    /// Files that end in the middle of a line.
+    torn: usize,
+    lines_not_understood: usize,
     bytes: u64,
     milliseconds: u64,
     dry_run: bool,
@@ -130,25 +145,29 @@ impl Summary {
     fn text(&self) -> String {
         let total: usize = self.kept.values().sum();
         let verb = if self.dry_run { "Would keep" } else { "Kept" };
-        let mut text = format!("{verb} {total} memories of {} sessions in {}\n", self.sessions, self.project);
+        let about = [text::memories(total as u64), counted(self.sessions as u64, "session")];
+        let mut text = format!("{verb} {} of {} in {}\n", about[0], about[1], self.project);
         for (kind, count) in &self.kept {
             text.push_str(&format!("  {count:>7}  {kind}\n"));
         }
-        for (count, what) in [
-            (self.already_known, "were remembered already"),
-            (self.forgotten_before, "were forgotten on purpose and stay so"),
-            (self.secrets_taken_out, "secrets were taken out"),
+        for (count, one, several) in [
+            (self.already_known, "was remembered already", "were remembered already"),
+            (self.forgotten_before, "was forgotten on purpose and stays so", "were forgotten on purpose and stay so"),
+            (self.secrets_taken_out, "secret was taken out", "secrets were taken out"),
+            (self.lines_not_understood, "line was not understood", "lines were not understood"),
+            (self.torn, "file ends in the middle of a line", "files end in the middle of a line"),
         ] {
             if count > 0 {
-                text.push_str(&format!("  {count:>7}  {what}\n"));
+                text.push_str(&format!("  {count:>7}  {}\n", if count == 1 { one } else { several }));
             }
         }
-        text.push_str(&format!("Read {} files", self.files));
+        text.push_str(&format!("Read {}", counted(self.files as u64, "file")));
         if self.unchanged > 0 {
             text.push_str(&format!(", left out {} that did not change", self.unchanged));
         }
         if self.still_open > 0 {
-            text.push_str(&format!(", {} of which go on", self.still_open));
+            let go = if self.still_open == 1 { "goes" } else { "go" };
+            text.push_str(&format!(", {} of which {go} on", self.still_open));
         }
         let seconds = self.milliseconds as f64 / 1_000.0;
         let megabytes = self.bytes as f64 / 1_000_000.0;

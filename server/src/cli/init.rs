@@ -12,13 +12,14 @@ use crate::exit;
 use crate::setup::change::Change;
 use crate::setup::diff::unified;
 use crate::setup::found::{Found, What, look};
-use crate::setup::host::{Commands, Host, Scope, Target};
+use crate::setup::host::{Commands, Host, Scope, Target, WORKSPACE};
 use crate::setup::part::Part;
 use crate::setup::places::Places;
 use crate::setup::plan::{Ground, Plan};
 use crate::setup::probe::{Answered, probe, probe_apart};
 use crate::setup::programs::Programs;
 use crate::setup::server_entry::Entry;
+use crate::setup::site::Site;
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
@@ -92,20 +93,23 @@ struct Preparation {
 }
 
 /// Sets up what the arguments name in `project`.
-pub(crate) fn init(project: &Path, printer: &Printer, arguments: &InitArguments) -> anyhow::Result<()> {
+pub(crate) fn init(site: &Site, printer: &Printer, arguments: &InitArguments) -> anyhow::Result<()> {
     let places = Places::from_environment();
     if arguments.list_hosts {
-        return list_hosts(project, &places, printer);
+        return list_hosts(&site.files, &places, printer);
     }
     let hosts = if arguments.host.is_empty() { vec![Host::ClaudeCode] } else { arguments.host.clone() };
-    let Preparation { plans, entries, notes } = prepare(project, &places, &hosts, arguments.scope)?;
+    let Preparation { plans, entries, notes } = prepare(site, &places, &hosts, arguments.scope)?;
     let changes: Vec<Change> = plans.iter().flat_map(|plan| plan.changes.clone()).collect();
     if !printer.is_json() {
         let place = match arguments.is_for_user() {
             true => "all your projects".to_owned(),
-            false => places.shown(project),
+            false => places.shown(&site.files),
         };
-        printer.line(&format!("Sets up {} for {place}", titles(&hosts)))?;
+        printer.told(&format!("Sets up {} for {place}", titles(&hosts)))?;
+        if site.is_linked() && !arguments.is_for_user() {
+            printer.told(&format!("Its memory is that of the main worktree, {}", places.shown(&site.project)))?;
+        }
         changes
             .iter()
             .filter(|change| !change.is_none())
@@ -119,11 +123,11 @@ pub(crate) fn init(project: &Path, printer: &Printer, arguments: &InitArguments)
     let mut server = None;
     if !arguments.dry_run {
         plans.into_iter().try_for_each(Plan::carry_out)?;
-        server = check(&entries, project)?;
+        server = check(&entries, &site.files)?;
     }
     if printer.is_json() {
         let report = Report {
-            project,
+            project: &site.project,
             dry_run: arguments.dry_run,
             files: file_reports(&changes),
             notes: &notes,
@@ -145,16 +149,22 @@ pub(crate) fn init(project: &Path, printer: &Printer, arguments: &InitArguments)
     }
 }
 
-fn prepare(project: &Path, places: &Places, hosts: &[Host], scope: Option<Scope>) -> anyhow::Result<Preparation> {
+fn prepare(site: &Site, places: &Places, hosts: &[Host], scope: Option<Scope>) -> anyhow::Result<Preparation> {
     let programs = Programs::find(places);
-    let found = look(places, Some(project));
+    let found = look(places, Some(&site.files));
     let mut prepared = Preparation { plans: Vec::new(), entries: Vec::new(), notes: Vec::new() };
     for wanted in [Scope::Project, Scope::User] {
         let meant = |host: &&Host| scope.unwrap_or(host.usual_scope()) == wanted;
         let mut targets = Vec::new();
         for host in hosts.iter().filter(meant) {
             let commands = commands(&programs, wanted, *host)?;
-            for target in host.targets(wanted, places, project, &commands)? {
+            for mut target in host.targets(wanted, places, &site.files, &commands)? {
+                if wanted == Scope::Project && site.is_linked() && name_project(&mut target, &site.project) {
+                    prepared.notes.push(format!(
+                        "{} is told the main worktree by its path, which is good on this machine only",
+                        host.title()
+                    ));
+                }
                 match elsewhere(&target, *host, &found, places) {
                     Some(note) => prepared.notes.push(note),
                     None => targets.push((*host, target)),
@@ -174,10 +184,18 @@ fn prepare(project: &Path, places: &Places, hosts: &[Host], scope: Option<Scope>
             Part::Server(_, entry) => Some((wanted, entry.clone())),
             Part::Hooks(_) | Part::Instructions => None,
         }));
-        prepared.plans.push(Ground::new(wanted, places, project)?.to_set_up(targets)?);
+        prepared.plans.push(Ground::new(wanted, places, site)?.to_set_up(targets)?);
     }
     prepared.entries.dedup();
     Ok(prepared)
+}
+
+/// Names the project in the place of the folder that a host has open, which in a linked worktree would get a memory of its own.
+fn name_project(target: &mut Target, project: &Path) -> bool {
+    let Part::Server(_, entry) = &mut target.part else { return false };
+    let Some(argument) = entry.args.iter_mut().find(|argument| *argument == WORKSPACE) else { return false };
+    *argument = project.to_string_lossy().into_owned();
+    true
 }
 
 fn commands(programs: &Programs, scope: Scope, host: Host) -> Result<Commands, ToolError> {
@@ -238,14 +256,14 @@ fn check(entries: &[(Scope, Entry)], project: &Path) -> anyhow::Result<Option<An
 fn tell_what_comes(server: &Answered, hosts: &[Host], places: &Places, printer: &Printer) -> anyhow::Result<()> {
     let Answered { tools, version, milliseconds } = server;
     printer
-        .line(&format!("The server starts and lists {} tools (version {version}, {milliseconds} ms).", tools.len()))?;
+        .told(&format!("The server starts and lists {} tools (version {version}, {milliseconds} ms).", tools.len()))?;
     let what = if hosts.contains(&Host::ClaudeCode) {
         "it asks once whether you trust the server, and remembers what you do from then on"
     } else {
         "its model finds memory_search and memory_save among its tools"
     };
-    printer.line(&format!("Next: start {} anew; {what}.", titles(hosts)))?;
-    printer.line(
+    printer.told(&format!("Next: start {} anew; {what}.", titles(hosts)))?;
+    printer.told(
         "Look with `jikime-memory list`, check with `jikime-memory doctor`, undo with `jikime-memory uninstall`.",
     )?;
     let others: Vec<Host> =
@@ -254,7 +272,7 @@ fn tell_what_comes(server: &Answered, hosts: &[Host], places: &Places, printer: 
         return Ok(());
     }
     let options: Vec<String> = others.iter().map(|host| format!("--host {}", host.name())).collect();
-    printer.line(&format!("Also on this machine: {}; jikime-memory init {}", titles(&others), options.join(" ")))
+    printer.told(&format!("Also on this machine: {}; jikime-memory init {}", titles(&others), options.join(" ")))
 }
 
 fn list_hosts(project: &Path, places: &Places, printer: &Printer) -> anyhow::Result<()> {

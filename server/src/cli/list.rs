@@ -9,8 +9,8 @@ use serde::Serialize;
 use tools::engine::{Engine, Wanted};
 
 use super::narrow::Narrow;
-use super::output::{DIM, KIND, Printer, STRONG, short};
-use super::text::{fit, one_line, padded, width, wrapped};
+use super::output::{DIM, KIND, Printer, STRONG, notice, short};
+use super::text::{fit, grouped, one_line, padded, width, wrapped};
 
 /// Columns below which every memory has lines of its own for its text.
 const NARROW: usize = 60;
@@ -76,11 +76,24 @@ pub(crate) fn list(engine: &mut Engine, printer: &Printer, arguments: ListArgume
     let wanted = arguments.narrow.wanted(engine)?;
     let memories: Vec<Listed> = engine.history(&wanted, arguments.limit)?.iter().map(Listed::of).collect();
     let is_narrowed = wanted != Wanted::default() || arguments.limit == 0;
+    let is_cut = !printer.is_json() && arguments.limit > 0 && memories.len() == arguments.limit;
+    let more = if is_cut { engine.count(&wanted)?.saturating_sub(memories.len() as u64) } else { 0 };
     printer.read(&memories, |columns| match memories.is_empty() {
         true if is_narrowed => "Nothing remembered is of this kind.\n".to_owned(),
         true => "Nothing is remembered yet.\n".to_owned(),
-        false => by_day(&memories, columns),
+        false => by_day(&memories, columns) + &rest(more, arguments.limit, columns),
     })
+}
+
+/// How much is not shown, and how to see it.
+fn rest(more: u64, limit: usize, columns: Option<usize>) -> String {
+    if more == 0 {
+        return String::new();
+    }
+    let all = more.saturating_add(limit as u64);
+    let text =
+        format!("{} more: jikime-memory list -n {all} shows all, --until what came before a date", grouped(more));
+    notice(Some(&text), columns)
 }
 
 fn by_day(memories: &[Listed], columns: Option<usize>) -> String {

@@ -12,9 +12,9 @@ use super::when;
 /// To memories.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Narrow {
-    /// Only this type of memory
-    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type())]
-    pub(crate) kind: Option<MemoryType>,
+    /// Only memories of a type; several are separated by commas
+    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type(), value_delimiter = ',')]
+    pub(crate) kinds: Vec<MemoryType>,
     /// Only this session: its id, or as much of its beginning as tells it apart
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
@@ -44,7 +44,7 @@ pub(crate) fn memory_type() -> impl TypedValueParser<Value = MemoryType> {
 impl Narrow {
     pub(crate) fn wanted(self, engine: &mut Engine) -> Result<Wanted, ToolError> {
         let mut wanted = self.span.wanted(engine)?;
-        wanted.filter.kind = self.kind;
+        wanted.kinds = self.kinds;
         wanted.filter.session_id = self.session.map(|id| engine.whole_session_id(&id)).transpose()?;
         Ok(wanted)
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::list::Listed;
 use super::pager;
-use super::text::{fit, harmless, padded, width, wrapped};
+use super::text::{counted, fit, harmless, memories, padded, width, wrapped};
 
 pub(crate) const DIM: Style = AnsiColor::BrightBlack.on_default();
 pub(crate) const STRONG: Style = Style::new().bold();
@@ -85,8 +85,12 @@ impl Printer {
     pub(crate) fn indexed(&self, output: &ReindexOutput) -> anyhow::Result<()> {
         self.print(output, || {
             format!(
-                "Read {} files: {} chunks made, {} memories taken in, {} removed, in {} ms\n",
-                output.files, output.chunks, output.memories, output.removed, output.milliseconds
+                "Read {}: {} made, {} taken in, {} removed, in {} ms\n",
+                counted(output.files as u64, "file"),
+                counted(output.chunks as u64, "chunk"),
+                memories(output.memories as u64),
+                output.removed,
+                output.milliseconds
             )
         })
     }
@@ -126,6 +130,14 @@ impl Printer {
     /// Prints plain text.
     pub(crate) fn line(&self, text: &str) -> anyhow::Result<()> {
         write(&format!("{text}\n"))
+    }
+
+    /// Prints a sentence, broken between words where the terminal ends.
+    pub(crate) fn told(&self, text: &str) -> anyhow::Result<()> {
+        match pager::columns() {
+            Some(columns) => self.line(&wrapped(text, columns).join("\n")),
+            None => self.line(text),
+        }
     }
 
     /// Prints what is made for reading: as wide as the terminal, in a pager when it is longer than that. Where lines have no

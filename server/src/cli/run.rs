@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::layout::Layout;
-use schema::project::{ProjectError, Request, personal, resolve};
+use schema::project::{ProjectError, Request, checkout, personal, resolve};
 use schema::tool::{LoadInput, ReindexInput, SaveInput, SearchInput};
 use tools::engine::{Engine, Progress};
 use tools::error::ToolError;
@@ -32,6 +32,7 @@ use crate::exit;
 use crate::http::{Access, Token};
 use crate::network::Http;
 use crate::serve::{Transport, serve};
+use crate::setup::site::Site;
 
 /// Runs one command.
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
@@ -44,12 +45,10 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 /// What is found is no error, and scripts want to know of it all the same.
 fn examine(common: Common) -> anyhow::Result<ExitCode> {
     let printer = Printer::new(common.json);
-    let project = if common.personal {
-        personal()
-    } else {
-        resolve(&Request::from_environment(common.project).context("cannot tell the working directory")?)
-    };
-    Ok(if doctor(&project, &printer)? { ExitCode::SUCCESS } else { ExitCode::from(exit::USER) })
+    let request = Request::from_environment(common.project).context("cannot tell the working directory")?;
+    let project = if common.personal { personal() } else { resolve(&request) };
+    let files = project.as_ref().ok().map(|project| checkout(&request, project));
+    Ok(if doctor(&project, files.as_deref(), &printer)? { ExitCode::SUCCESS } else { ExitCode::from(exit::USER) })
 }
 
 fn answer(arguments: Arguments) -> anyhow::Result<()> {
@@ -59,10 +58,8 @@ fn answer(arguments: Arguments) -> anyhow::Result<()> {
         Command::Serve(arguments) | Command::Mcp(McpCommand::Serve(arguments)) => {
             serve(&project(common)?, &transport(arguments)?)
         }
-        Command::Init(arguments) => init(&host_project(common, arguments.is_for_user())?, &printer, &arguments),
-        Command::Uninstall(arguments) => {
-            uninstall(&host_project(common, arguments.is_for_user())?, &printer, &arguments)
-        }
+        Command::Init(arguments) => init(&site(common, arguments.is_for_user())?, &printer, &arguments),
+        Command::Uninstall(arguments) => uninstall(&site(common, arguments.is_for_user())?, &printer, &arguments),
         Command::Demo | Command::Browse(_) | Command::Completions { .. } | Command::Man { .. } if common.json => {
             Err(ToolError::Invalid("this command has no form for scripts: leave out --json".to_owned()).into())
         }
@@ -73,7 +70,18 @@ fn answer(arguments: Arguments) -> anyhow::Result<()> {
         Command::Demo => demo::demo(&printer),
         Command::EmbedBackfill => backfill(&project(common)?, open),
         Command::Index { file, full } => index(&project(common)?, &printer, file, full),
-        Command::Import(command) => import(&project(common)?, &printer, command),
+        Command::Import(command) => {
+            let project = match project(common) {
+                // All projects are meant, so that it does not matter where this is called.
+                Err(error)
+                    if command.is_of_all() && matches!(error.downcast_ref(), Some(ProjectError::Home { .. })) =>
+                {
+                    None
+                }
+                project => Some(project?),
+            };
+            import(project.as_deref(), &printer, command)
+        }
         other => {
             let mut project = project(common)?;
             if !matches!(other, Command::Save(_)) {
@@ -115,7 +123,7 @@ fn existing(project: PathBuf) -> Result<PathBuf, ToolError> {
     if Layout::new(&project).dir().exists() {
         return Ok(project);
     }
-    Err(ToolError::NotFound(format!("{} has no memory yet; jikime-memory save makes one", project.display())))
+    Err(ToolError::NotFound(format!("{} has no memory yet; jikime-memory init makes one", project.display())))
 }
 
 fn project(common: Common) -> anyhow::Result<PathBuf> {
@@ -127,17 +135,17 @@ fn project(common: Common) -> anyhow::Result<PathBuf> {
 }
 
 /// The project whose hosts are meant. The user's own memory is what some hosts get by themselves.
-fn host_project(common: Common, is_for_user: bool) -> anyhow::Result<PathBuf> {
+fn site(common: Common, is_for_user: bool) -> anyhow::Result<Site> {
     if common.personal {
         let text = "--personal is not for this: --scope user sets a host up for all projects of yours";
         return Err(ToolError::Invalid(text.to_owned()).into());
     }
-    match project(common) {
+    let request = Request::from_environment(common.project).context("cannot tell the working directory")?;
+    match resolve(&request) {
+        Ok(project) => Ok(Site { files: checkout(&request, &project), project: project.root }),
         // In the home directory, say: what is set up for all projects needs none.
-        Err(error) if is_for_user && error.is::<ProjectError>() => {
-            std::env::current_dir().context("cannot tell the working directory")
-        }
-        project => project,
+        Err(_) if is_for_user => Ok(Site::at(&request.working_directory)),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -1,12 +1,16 @@
 //! `scrub`: secrets that are known today, out of what was remembered before.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use schema::layout::STORE_DIR;
-use schema::scrub::{Reach, Scrubbed};
+use schema::scrub::{Finding, Reach, Scrubbed};
 use serde::Serialize;
 use tools::engine::{Engine, Forgot, OldDatabases};
 
+use super::consent::agreed;
 use super::output::Printer;
+use super::text::counted;
 
 #[derive(Debug, Args)]
 pub(crate) struct ScrubArguments {
@@ -16,6 +20,9 @@ pub(crate) struct ScrubArguments {
     /// Only tell what would be taken out
     #[arg(long)]
     dry_run: bool,
+    /// Do it without being asked
+    #[arg(long, short = 'y')]
+    yes: bool,
     /// Leave databases that were set aside or kept at an upgrade, which may hold copies
     #[arg(long)]
     keep_old_databases: bool,
@@ -40,7 +47,7 @@ struct Found {
     taken_out: bool,
 }
 
-/// Takes secrets out and tells which and where.
+/// Shows which secrets are where, asks, takes them out and tells.
 pub(crate) fn scrub(engine: &mut Engine, printer: &Printer, arguments: &ScrubArguments) -> anyhow::Result<()> {
     let reach = match (arguments.dry_run, arguments.notes) {
         (true, _) => Reach::Nothing,
@@ -48,6 +55,9 @@ pub(crate) fn scrub(engine: &mut Engine, printer: &Printer, arguments: &ScrubArg
         (false, false) => Reach::Logs,
     };
     let old = if arguments.keep_old_databases { OldDatabases::Keep } else { OldDatabases::Remove };
+    if reach != Reach::Nothing && !arguments.yes && !is_agreed(engine, printer, reach, old)? {
+        return printer.line("Nothing was changed.");
+    }
     let (Scrubbed { findings, changed, unreadable }, Forgot { removed, left, .. }) = engine.scrub(reach, old)?;
     let shown = |path: &String| format!("{STORE_DIR}/{path}");
     let is_left = findings.iter().any(|finding| !changed.contains(&finding.path));
@@ -94,4 +104,25 @@ pub(crate) fn scrub(engine: &mut Engine, printer: &Printer, arguments: &ScrubArg
         }
         advice.map_or(text.clone(), |advice| format!("{text}{advice}\n"))
     })
+}
+
+/// Shows what would be taken out, and asks. Where nothing would be, nobody need be asked.
+fn is_agreed(engine: &mut Engine, printer: &Printer, reach: Reach, old: OldDatabases) -> anyhow::Result<bool> {
+    let (Scrubbed { findings, .. }, _) = engine.scrub(Reach::Nothing, old)?;
+    let meant: Vec<&Finding> = findings.iter().filter(|found| reach == Reach::Notes || found.is_ours).collect();
+    if meant.is_empty() {
+        return Ok(true);
+    }
+    if !printer.is_json() {
+        for Finding { path, line, label, .. } in &meant {
+            printer.line(&format!("{STORE_DIR}/{path}:{line}  {label}"))?;
+        }
+        let names = engine.old_databases();
+        if !names.is_empty() && old == OldDatabases::Remove {
+            printer.line(&format!("Old databases, which may hold copies, go as well: {}", names.join(", ")))?;
+        }
+    }
+    let files = meant.iter().map(|found| &found.path).collect::<BTreeSet<_>>().len();
+    let (secrets, files) = (counted(meant.len() as u64, "secret"), counted(files as u64, "file"));
+    agreed(&format!("Take {secrets} out of {files} for good?"), false)
 }

@@ -93,6 +93,11 @@ pub(crate) fn counted(count: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
+/// `1 memory`, `3 memories`.
+pub(crate) fn memories(count: u64) -> String {
+    if count == 1 { "1 memory".to_owned() } else { format!("{} memories", grouped(count)) }
+}
+
 /// A number with a comma between thousands.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -171,5 +176,6 @@ mod tests {
         assert_eq!([12, 999_999, 1_234_567].map(bytes), ["12 B", "1.0 MB", "1.2 MB"]);
         assert_eq!([5, 65, 3_700, 90_000].map(duration), ["5 s", "1 min", "1 h 01 min", "1 d 1 h"]);
         assert_eq!([counted(1, "file"), counted(2, "file")], ["1 file", "2 files"]);
+        assert_eq!([memories(0), memories(1), memories(1_000)], ["0 memories", "1 memory", "1,000 memories"]);
     }
 }

@@ -21,7 +21,8 @@ use crate::setup::diff::unified;
 use crate::setup::found::{What, look};
 use crate::setup::host::{Commands, Host, Scope};
 use crate::setup::places::Places;
-use crate::setup::plan::{Ground, Plan};
+use crate::setup::plan::{Ground, Left, Plan};
+use crate::setup::site::Site;
 
 #[derive(Debug, Args)]
 pub(crate) struct UninstallArguments {
@@ -57,6 +58,7 @@ struct Report<'r> {
     dry_run: bool,
     files: Vec<FileReport<'r>>,
     memory: &'static str,
+    notes: &'r [String],
 }
 
 /// What becomes of the memory.
@@ -74,20 +76,25 @@ const EMPTY: [&str; 7] =
     [".gitignore", "setup.json", "store.lock", "index.lock", "queue.lock", "embedding.lock", "backfill.lock"];
 
 /// Takes back what the arguments name in `project`.
-pub(crate) fn uninstall(project: &Path, printer: &Printer, arguments: &UninstallArguments) -> anyhow::Result<()> {
+pub(crate) fn uninstall(site: &Site, printer: &Printer, arguments: &UninstallArguments) -> anyhow::Result<()> {
+    let project = site.project.as_path();
     if arguments.purge && arguments.scope == Some(Scope::User) {
         let text = "--purge deletes the memory of a project, which --scope user does not name: leave out one of them";
         return Err(ToolError::Invalid(text.to_owned()).into());
     }
     let places = Places::from_environment();
-    let plans = plans(project, &places, arguments)?;
+    let plans = plans(site, &places, arguments)?;
     let changes: Vec<Change> = plans.iter().flat_map(|plan| plan.changes.clone()).collect();
-    let memory = fate(project, arguments)?;
+    let notes: Vec<String> = plans.iter().flat_map(|plan| plan.notes.clone()).collect();
+    let left: Vec<Left> = plans.iter().flat_map(|plan| plan.left.clone()).collect();
+    let memory = fate(project, arguments, plans.iter().any(Plan::leaves_some))?;
+    left.iter().for_each(|left| exit::warn(&format!("{}; it is left as it is", left.why)));
     if !printer.is_json() {
+        notes.iter().for_each(|note| exit::warn(note));
         changes.iter().try_for_each(|change| printer.text(&format!("{}\n", unified(change))))?;
         if memory == Memory::Deleted {
             printer
-                .line(&format!("Deletes everything that is remembered in {}", Layout::new(project).dir().display()))?;
+                .told(&format!("Deletes everything that is remembered in {}", Layout::new(project).dir().display()))?;
         }
     }
     let is_needed = !changes.is_empty() || memory == Memory::Deleted;
@@ -105,12 +112,21 @@ pub(crate) fn uninstall(project: &Path, printer: &Printer, arguments: &Uninstall
     }
     if printer.is_json() {
         let files = file_reports(&changes);
-        return printer.json(&Report { project, dry_run: arguments.dry_run, files, memory: memory.name() });
+        let report = Report { project, dry_run: arguments.dry_run, files, memory: memory.name(), notes: &notes };
+        printer.json(&report)?;
+    } else {
+        tell(project, &places, &changes, memory, arguments, printer)?;
     }
-    tell(project, &places, &changes, memory, arguments, printer)
+    match left.iter().filter(|left| left.may_hold).count() {
+        0 => Ok(()),
+        _ => Err(ToolError::Invalid(
+            "something of ours may be left; mend what is named above and run this again".to_owned(),
+        )
+        .into()),
+    }
 }
 
-fn plans(project: &Path, places: &Places, arguments: &UninstallArguments) -> anyhow::Result<Vec<Plan>> {
+fn plans(site: &Site, places: &Places, arguments: &UninstallArguments) -> anyhow::Result<Vec<Plan>> {
     let hosts = if arguments.host.is_empty() { Host::all() } else { &arguments.host };
     // What would be written does not matter here, only where.
     let commands = Commands { memory: String::new(), hook: String::new() };
@@ -119,20 +135,20 @@ fn plans(project: &Path, places: &Places, arguments: &UninstallArguments) -> any
         let usual = |host: &Host| if arguments.host.is_empty() { Scope::Project } else { host.usual_scope() };
         let mut targets = Vec::new();
         for host in hosts.iter().filter(|host| arguments.scope.unwrap_or(usual(host)) == scope) {
-            match host.targets(scope, places, project, &commands) {
+            match host.targets(scope, places, &site.files, &commands) {
                 Ok(found) => targets.extend(found.into_iter().map(|target| (*host, target))),
                 Err(_) if arguments.host.is_empty() => {}
                 Err(error) => return Err(error.into()),
             }
         }
         if !targets.is_empty() {
-            plans.push(Ground::new(scope, places, project)?.to_take_back(targets)?);
+            plans.push(Ground::new(scope, places, site)?.to_take_back(targets)?);
         }
     }
     Ok(plans)
 }
 
-fn fate(project: &Path, arguments: &UninstallArguments) -> anyhow::Result<Memory> {
+fn fate(project: &Path, arguments: &UninstallArguments, is_used: bool) -> anyhow::Result<Memory> {
     let layout = Layout::new(project);
     if !layout.dir().exists() || arguments.is_for_user() {
         return Ok(Memory::None);
@@ -144,7 +160,7 @@ fn fate(project: &Path, arguments: &UninstallArguments) -> anyhow::Result<Memory
         }
         return Ok(Memory::Deleted);
     }
-    Ok(if arguments.host.is_empty() && is_empty(&layout) && !is_served(&layout) {
+    Ok(if arguments.host.is_empty() && !is_used && is_empty(&layout) && !is_served(&layout) {
         Memory::Emptied
     } else {
         Memory::Kept
@@ -214,10 +230,10 @@ fn tell(
         (_, true) => "Nothing was changed.",
         _ => "Done. Hosts that run now keep the server until they end.",
     };
-    printer.line(what)?;
+    printer.told(what)?;
     if memory == Memory::Kept {
         let dir = Layout::new(project).dir().display().to_string();
-        printer.line(&format!("What was remembered stays in {dir}; jikime-memory uninstall --purge deletes it."))?;
+        printer.told(&format!("What was remembered stays in {dir}; jikime-memory uninstall --purge deletes it."))?;
     }
     let rest = look(places, None);
     let mut files: Vec<String> = rest

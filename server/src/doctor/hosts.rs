@@ -7,11 +7,12 @@ use schema::layout::Layout;
 use super::{Check, shown};
 use crate::setup::found::{Found, What};
 use crate::setup::hooks::HOOKS;
-use crate::setup::host::{Host, Scope};
+use crate::setup::host::{Host, Scope, WORKSPACE};
 use crate::setup::places::Places;
 use crate::setup::probe::{probe, probe_apart};
 use crate::setup::programs::{Programs, resolve};
 use crate::setup::server_entry::{Entry, Listed};
+use crate::setup::site::Site;
 
 const INIT: &str = "jikime-memory init";
 
@@ -56,7 +57,6 @@ pub(super) fn set_up(found: &[Found], places: &Places, root: Option<&Path>) -> V
     checks
 }
 
-/// A host with the same memory twice shows every tool twice.
 /// Whether every entry of hosts names the program by where it is, so that it need not be on `PATH`.
 pub(super) fn is_named_by_path(found: &[Found]) -> bool {
     let commands = found.iter().filter_map(|found| match &found.what {
@@ -67,6 +67,7 @@ pub(super) fn is_named_by_path(found: &[Found]) -> bool {
     commands.peek().is_some() && commands.all(|is_absolute| is_absolute)
 }
 
+/// A host with the same memory twice shows every tool twice.
 fn servers(host: Host, found: &[Found], place: &dyn Fn(&Found) -> String) -> Check {
     let of_host: Vec<&Found> = found.iter().filter(|found| found.host == host).collect();
     // The last tells whether it is personal; of a plugin's server, which the host leaves out beside another one, it is unknown.
@@ -157,7 +158,7 @@ fn of_one_file(place: &str, hooks: &[(String, String)], places: &Places) -> Chec
 }
 
 /// Starts the server as a host of the project would, or as this program can where none does.
-pub(super) fn server(found: &[Found], programs: &Programs, root: &Path) -> Option<Check> {
+pub(super) fn server(found: &[Found], programs: &Programs, site: &Site) -> Option<Check> {
     let entry = found.iter().find_map(|found| match &found.what {
         What::Server(Listed { command: Some(command), args, .. }) if found.scope == Scope::Project => {
             Some(Entry { command: command.clone(), args: args.clone() })
@@ -174,8 +175,10 @@ pub(super) fn server(found: &[Found], programs: &Programs, root: &Path) -> Optio
     let entry = entry.or_else(own)?;
     let command = format!("{} {}", entry.command, entry.args.join(" "));
     // Looking makes no store where there is none.
-    let has_store = Layout::new(root).dir().is_dir();
-    Some(match if has_store { probe(&entry, root) } else { probe_apart(&entry) } {
+    let has_store = Layout::new(&site.project).dir().is_dir();
+    // An entry that names the folder which is open would make one in a worktree that shares another's.
+    let makes_one = site.is_linked() && entry.args.iter().any(|arg| arg == WORKSPACE);
+    Some(match if has_store && !makes_one { probe(&entry, &site.files) } else { probe_apart(&entry) } {
         Ok(answered) => Check::fine(
             "server",
             format!("`{command}` lists {} tools in {} ms", answered.tools.len(), answered.milliseconds),

@@ -7,10 +7,12 @@ use schema::daily_log::{LogKind, parse};
 use schema::database::{self, Patience};
 use schema::layout::Layout;
 use schema::own_file;
+use schema::settings;
 use schema::tool::{EmbeddingStats, QueueServer, StatsOutput};
 use tools::engine::Engine;
 
 use super::Check;
+use crate::cli::text::{self, counted};
 use crate::network::Http;
 
 /// What brings rows and index in step again.
@@ -29,6 +31,7 @@ pub(super) fn store(root: &Path) -> Vec<Check> {
         return vec![Check::finding("store", "this project has no memory yet", "jikime-memory init")];
     }
     let mut checks = vec![permissions(&layout)];
+    checks.extend(settings(&layout));
     // Before the store is opened, which mends what it finds.
     checks.extend([layout.memory_db(), layout.index_db()].iter().filter_map(|path| damage(path)));
     match Engine::open(root, None, Some(Arc::new(Http::default()))) {
@@ -49,13 +52,54 @@ fn permissions(layout: &Layout) -> Check {
             let text = format!("others may look into {} (mode {:o})", dir.display(), found.mode() & 0o777);
             Check::finding("permissions", text, format!("chmod 700 {}", dir.display()))
         }
+        Ok(found) if found.mode() & 0o700 != 0o700 => {
+            let text = format!("{} cannot be written or read (mode {:03o})", dir.display(), found.mode() & 0o777);
+            Check::finding("permissions", text, format!("chmod 700 {}", dir.display()))
+        }
         Ok(found) if !schema::queue::is_own_user(found.uid()) => {
             let text = format!("{} belongs to another user", dir.display());
             Check::finding("permissions", text, format!("chown it, as in: sudo chown -R $USER {}", dir.display()))
         }
-        Ok(_) => Check::fine("permissions", "the store is for you alone"),
+        Ok(_) => files_permissions(layout),
         Err(error) => Check::finding("permissions", error.to_string(), "see the cause"),
     }
+}
+
+/// Files that their owner may not read and write. Whoever may do everything is told as well: others of his programs may not.
+#[cfg(unix)]
+fn files_permissions(layout: &Layout) -> Check {
+    use std::os::unix::fs::MetadataExt as _;
+    let items = std::fs::read_dir(layout.dir()).into_iter().flatten().filter_map(Result::ok);
+    let mut closed: Vec<(String, u32)> = items
+        .filter_map(|item| {
+            let found = std::fs::symlink_metadata(item.path()).ok().filter(std::fs::Metadata::is_file)?;
+            let is_closed = found.mode() & 0o600 != 0o600;
+            is_closed.then(|| (item.path().display().to_string(), found.mode() & 0o777))
+        })
+        .collect();
+    closed.sort_unstable();
+    if closed.is_empty() {
+        return Check::fine("permissions", "the store is for you alone");
+    }
+    let named: Vec<String> = closed.iter().map(|(path, mode)| format!("{path} (mode {mode:03o})")).collect();
+    let paths: Vec<&str> = closed.iter().map(|(path, _)| path.as_str()).collect();
+    let text = format!("what cannot be written or read: {}", named.join(", "));
+    Check::finding("permissions", text, format!("chmod 600 {}", paths.join(" ")))
+}
+
+/// What is wrong with files of settings, and with variables.
+fn settings(layout: &Layout) -> Option<Check> {
+    let problems = settings::load(layout).problems;
+    if problems.is_empty() {
+        return None;
+    }
+    let is_torn = problems.iter().any(|problem| problem.contains(": line "));
+    let fix = if is_torn {
+        "mend the line that is named, or take it out; jikime-memory config check looks again, and docs/config.md has every setting"
+    } else {
+        "change what is named; jikime-memory config check looks again, and docs/config.md has every setting"
+    };
+    Some(Check::finding("settings", problems.join("; "), fix))
 }
 
 /// A folder of the user's is for the user alone unless somebody shared it.
@@ -99,7 +143,9 @@ fn opened(mut engine: Engine, layout: &Layout) -> Vec<Check> {
             let (faults, problems): (Vec<_>, Vec<_>) =
                 stats.problems.into_iter().partition(|problem| problem.starts_with(HOOK));
             checks.push(hooks(&faults, layout));
+            let of_settings = settings::load(layout).problems;
             let mut told: Vec<String> = problems.into_iter().chain(news).collect();
+            told.retain(|problem| !of_settings.contains(problem));
             told.sort_unstable();
             told.dedup();
             checks.extend(told.into_iter().map(|problem| Check::finding("problem", problem, "see the cause")));
@@ -129,7 +175,10 @@ fn in_step(engine: &Engine, layout: &Layout) -> Check {
 
 fn counts(stats: &StatsOutput) -> Check {
     let StatsOutput { memories, sessions, files, chunks, .. } = stats;
-    Check::fine("memory", format!("{memories} memories of {sessions} sessions, {files} files in {chunks} chunks"))
+    let parts =
+        [text::memories(*memories), counted(*sessions, "session"), counted(*files, "file"), counted(*chunks, "chunk")];
+    let [memories, sessions, files, chunks] = parts;
+    Check::fine("memory", format!("{memories} of {sessions}, {files} in {chunks}"))
 }
 
 fn queue(stats: &StatsOutput) -> Check {
@@ -140,7 +189,9 @@ fn queue(stats: &StatsOutput) -> Check {
     match stats.queue {
         0 => Check::fine("queue", format!("{by}, and nothing waits")),
         waiting => {
-            Check::finding("queue", format!("{waiting} memories wait in the spool; {by}"), "jikime-memory index")
+            let what = text::memories(waiting as u64);
+            let waits = if waiting == 1 { "waits" } else { "wait" };
+            Check::finding("queue", format!("{what} {waits} in the spool; {by}"), "jikime-memory index")
         }
     }
 }
@@ -164,7 +215,7 @@ fn hooks(faults: &[String], layout: &Layout) -> Check {
     let Some(newest) = faults.first().and_then(|fault| fault.strip_prefix(HOOK)) else {
         return Check::fine("hooks", "no fault in the last seven days");
     };
-    let text = format!("{} faults in the last seven days, the newest: {newest}", faults.len());
+    let text = format!("{} in the last seven days, the newest: {newest}", counted(faults.len() as u64, "fault"));
     let fix = format!("mend what it says; they are in {}, which may be deleted then", layout.hook_log().display());
     Check::finding("hooks", text, fix)
 }

@@ -31,7 +31,7 @@ pub(super) fn read(path: &Path, within: Option<&Path>) -> Result<Original, ToolE
         let text = format!("{} leads out of the project, to {}; it was not touched", path.display(), real.display());
         return Err(ToolError::Invalid(text));
     }
-    let bytes = match fs::read(&real) {
+    let bytes = match read_file(&real) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Original { real, text: None }),
         Err(error) => return Err(fault(error)),
@@ -44,6 +44,19 @@ pub(super) fn read(path: &Path, within: Option<&Path>) -> Result<Original, ToolE
         ToolError::Invalid(format!("{}: {what}; it was not touched", path.display()))
     })?;
     Ok(Original { real, text: Some(text) })
+}
+
+/// The bytes of a file, and of nothing else: a pipe would be waited for, and a device may have no end.
+pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let kind = fs::metadata(path)?.file_type();
+    if kind.is_file() {
+        return fs::read(path);
+    }
+    Err(io::Error::other(if kind.is_dir() {
+        "it is a folder, not a file"
+    } else {
+        "it is a pipe or device, not a file"
+    }))
 }
 
 /// Where a path leads. What is not there yet lies in the folder that its folders lead to.
@@ -64,7 +77,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
 /// Makes a file what it should be, `None` being none, unless somebody changed it since it was read as `before`. Answers the folders
 /// that had to be made, outer ones first.
 pub(super) fn change(real: &Path, before: Option<&str>, after: Option<&str>) -> io::Result<Vec<PathBuf>> {
-    let found = match fs::read(real) {
+    let found = match read_file(real) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         read => Some(read?),
     };

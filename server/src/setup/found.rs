@@ -1,10 +1,10 @@
 //! What of ours is set up on this machine, as the files of hosts say it, whoever wrote them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::file::read_file;
 use super::host::{Commands, Host, Scope};
 use super::json;
 use super::lines::Text;
@@ -121,7 +121,7 @@ fn plugins(text: &str) -> Vec<String> {
 
 /// The plain text of a file, and nothing where there is none.
 fn text_of(path: &Path) -> Option<String> {
-    Some(Text::of(fs::read(path).ok()?).ok()?.plain())
+    Some(Text::of(read_file(path).ok()?).ok()?.plain())
 }
 
 impl Commands {

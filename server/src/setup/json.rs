@@ -2,8 +2,10 @@
 
 mod append;
 
-use jsonc_parser::ParseOptions;
+use jsonc_parser::ast::{Object, Value as Node};
+use jsonc_parser::common::Ranged as _;
 use jsonc_parser::cst::{CstContainerNode, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
 use append::{append, append_line};
@@ -27,7 +29,7 @@ const OPTIONS: ParseOptions = ParseOptions {
 };
 
 pub(super) fn set_server(text: &str, shape: Shape, entry: &Entry) -> Result<String, EditError> {
-    let root = parse(text)?;
+    let root = parse_plain(text, shape.key)?;
     let servers = root.object_value().and_then(|object| object.object_value(shape.key));
     let listed = servers.as_ref().map(listed).unwrap_or_default();
     let mut ours: Vec<_> = listed.iter().filter(|(_, server)| server.stands_for(entry)).collect();
@@ -51,7 +53,7 @@ pub(super) fn set_server(text: &str, shape: Shape, entry: &Entry) -> Result<Stri
 }
 
 pub(super) fn remove_server(text: &str, shape: Shape, entry: &Entry) -> Result<String, EditError> {
-    let root = parse(text)?;
+    let root = parse_plain(text, shape.key)?;
     let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
     let Some(servers) = object.object_value(shape.key) else { return Ok(text.to_owned()) };
     let listed = listed(&servers);
@@ -66,12 +68,12 @@ pub(super) fn remove_server(text: &str, shape: Shape, entry: &Entry) -> Result<S
 
 /// The servers that a text lists, those without a command and a URL left out.
 pub(super) fn servers(text: &str, shape: Shape) -> Result<Vec<Listed>, EditError> {
-    let servers = parse(text)?.object_value().and_then(|object| object.object_value(shape.key));
+    let servers = parse_plain(text, shape.key)?.object_value().and_then(|object| object.object_value(shape.key));
     Ok(servers.map(|servers| listed(&servers)).unwrap_or_default().into_iter().map(|(_, server)| server).collect())
 }
 
 pub(super) fn set_hooks(text: &str, program: &str) -> Result<String, EditError> {
-    let root = parse(text)?;
+    let root = parse_plain(text, "hooks")?;
     let hooks = root.object_value().and_then(|object| object.object_value("hooks"));
     let is_right = |event: &str| {
         let hook = HOOKS.iter().find(|hook| hook.event == event);
@@ -90,7 +92,7 @@ pub(super) fn set_hooks(text: &str, program: &str) -> Result<String, EditError> 
 }
 
 pub(super) fn remove_hooks(text: &str) -> Result<String, EditError> {
-    let root = parse(text)?;
+    let root = parse_plain(text, "hooks")?;
     let Some(object) = root.object_value() else { return Ok(text.to_owned()) };
     let Some(hooks) = object.object_value("hooks") else { return Ok(text.to_owned()) };
     if remove_handlers(&hooks, |_| true) == 0 {
@@ -108,7 +110,7 @@ pub(super) fn remove_hooks(text: &str) -> Result<String, EditError> {
 
 /// The events that call our hooks client, with the program that each calls.
 pub(super) fn hook_programs(text: &str) -> Result<Vec<(String, String)>, EditError> {
-    let value = parse(text)?.to_serde_value().unwrap_or_default();
+    let value = parse_plain(text, "hooks")?.to_serde_value().unwrap_or_default();
     let events = value.get("hooks").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut found = Vec::new();
     for (event, groups) in &events {
@@ -134,6 +136,37 @@ fn parse(text: &str) -> Result<CstRootNode, EditError> {
         column: error.column_display(),
         what: error.kind().to_string(),
     })
+}
+
+/// The same, refused where `key` or something directly below it stands there twice: hosts differ in which of the two they read.
+fn parse_plain(text: &str, key: &str) -> Result<CstRootNode, EditError> {
+    let root = parse(text)?;
+    let Ok(parsed) = parse_to_ast(text, &CollectOptions::default(), &OPTIONS) else { return Ok(root) };
+    let Some(Node::Object(object)) = &parsed.value else { return Ok(root) };
+    refuse_doubles(text, object, |name| name == key)?;
+    for property in object.properties.iter().filter(|property| property.name.as_str() == key) {
+        if let Node::Object(inner) = &property.value {
+            refuse_doubles(text, inner, |_| true)?;
+        }
+    }
+    Ok(root)
+}
+
+fn refuse_doubles(text: &str, object: &Object<'_>, is_meant: impl Fn(&str) -> bool) -> Result<(), EditError> {
+    let mut seen: Vec<&str> = Vec::new();
+    for property in &object.properties {
+        let name = property.name.as_str();
+        if seen.contains(&name) && is_meant(name) {
+            let before = &text[..property.start()];
+            return Err(EditError::Syntax {
+                line: before.matches('\n').count() + 1,
+                column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
+                what: format!("{name:?} stands there twice, and hosts differ in which one they read; keep one"),
+            });
+        }
+        seen.push(name);
+    }
+    Ok(())
 }
 
 /// The outermost object; an empty file is as good as an empty one.

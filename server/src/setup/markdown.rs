@@ -37,6 +37,7 @@ pub(super) fn is_set(text: &str) -> bool {
 
 /// From where to where our part goes, whole lines. Half a part is nobody's to mend but its owner's.
 fn find(text: &str) -> Result<Option<(usize, usize)>, EditError> {
+    let quoted = quoted(text);
     let lines = || {
         text.split_inclusive('\n').scan(0, |at, line| {
             let start = *at;
@@ -44,7 +45,9 @@ fn find(text: &str) -> Result<Option<(usize, usize)>, EditError> {
             Some((start, line))
         })
     };
-    let marks = |mark: &'static str| lines().enumerate().filter(move |(_, (_, line))| line.trim() == mark);
+    let marks = |mark: &'static str| {
+        lines().enumerate().filter(|(number, _)| !quoted[*number]).filter(move |(_, (_, line))| line.trim() == mark)
+    };
     let (begins, ends): (Vec<_>, Vec<_>) = (marks(BEGIN).collect(), marks(END).collect());
     match (&begins[..], &ends[..]) {
         ([], []) => Ok(None),
@@ -55,6 +58,38 @@ fn find(text: &str) -> Result<Option<(usize, usize)>, EditError> {
             Err(EditError::Shape { line, what })
         }
     }
+}
+
+/// Which lines stand in a fenced block: what is shown there is nobody's part. A fence that nothing closes is none.
+fn quoted(text: &str) -> Vec<bool> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let mut quoted = vec![false; lines.len()];
+    let mut at = 0;
+    while at < lines.len() {
+        let end = fence(lines[at]).and_then(|fence| (at + 1..lines.len()).find(|end| closes(lines[*end], fence)));
+        match end {
+            Some(end) => {
+                quoted[at..=end].fill(true);
+                at = end + 1;
+            }
+            None => at += 1,
+        }
+    }
+    quoted
+}
+
+/// The sign of a fence, and how many of them, where a line opens one.
+fn fence(line: &str) -> Option<(char, usize)> {
+    let line = line.trim_end();
+    let rest = line.trim_start_matches(' ');
+    let sign = rest.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
+    let info = rest.trim_start_matches(sign);
+    let is_one = line.len() - rest.len() <= 3 && rest.len() - info.len() >= 3 && !(sign == '`' && info.contains('`'));
+    is_one.then_some((sign, rest.len() - info.len()))
+}
+
+fn closes(line: &str, (sign, count): (char, usize)) -> bool {
+    fence(line).is_some_and(|(other, more)| other == sign && more >= count) && line.trim().chars().all(|c| c == sign)
 }
 
 #[cfg(test)]
@@ -83,6 +118,18 @@ mod tests {
             "{set}"
         );
         assert_eq!(remove(&set).unwrap(), "# A\n\n# B\n");
+    }
+
+    #[test]
+    fn a_part_that_is_shown_as_code_is_not_ours() {
+        let shown = format!("# How\n\n```md\n{BEGIN}\nx\n{END}\n```\n\n~~~~\n```\n{BEGIN}\n~~~~\n");
+        assert!(!is_set(&shown) && remove(&shown).unwrap() == shown);
+        let both = set(&shown).unwrap();
+        assert!(both.starts_with(&shown) && is_set(&both) && set(&both).unwrap() == both);
+        assert_eq!(remove(&both).unwrap(), shown);
+        // A fence that was left open hides nothing.
+        let open = format!("```\ncode\n\n{BEGIN}\nold\n{END}\n");
+        assert!(is_set(&open) && !remove(&open).unwrap().contains("old"));
     }
 
     #[test]

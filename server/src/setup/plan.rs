@@ -14,12 +14,16 @@ use super::lines::Text;
 use super::part::{EditError, Part};
 use super::places::Places;
 use super::record::{Changed, Record};
+use super::site::Site;
+use super::tracked::is_tracked;
 
 /// Where files lie that are changed together, and where that is written down.
 #[derive(Debug, Clone)]
 pub(crate) struct Ground {
-    /// The project; files of a user lie anywhere.
+    /// Where the files lie; those of a user lie anywhere.
     root: Option<PathBuf>,
+    /// The project, in whose store the record lies: that of all its worktrees.
+    project: Option<PathBuf>,
     record: PathBuf,
     places: Places,
 }
@@ -29,7 +33,19 @@ pub(crate) struct Ground {
 pub(crate) struct Plan {
     ground: Ground,
     pub(crate) changes: Vec<Change>,
+    /// What a person should know of the changes.
+    pub(crate) notes: Vec<String>,
+    /// Files that are left as they are, and why.
+    pub(crate) left: Vec<Left>,
     record: Record,
+}
+
+/// A file that is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Left {
+    pub(crate) why: String,
+    /// Whether something of ours may be in it.
+    pub(crate) may_hold: bool,
 }
 
 /// One file with everything that concerns it.
@@ -41,16 +57,17 @@ struct File {
 }
 
 impl Ground {
-    pub(crate) fn new(scope: Scope, places: &Places, project: &Path) -> Result<Self, ToolError> {
+    pub(crate) fn new(scope: Scope, places: &Places, site: &Site) -> Result<Self, ToolError> {
         let (root, record) = match scope {
-            Scope::Project => (Some(project.to_owned()), Layout::new(project).setup_record()),
+            Scope::Project => (Some(site.files.clone()), Layout::new(&site.project).setup_record()),
             Scope::User => {
                 places.check_home()?;
                 let record = places.record();
                 (None, record.ok_or_else(|| ToolError::NotFound("no home directory is known; set HOME".to_owned()))?)
             }
         };
-        Ok(Self { root, record, places: places.clone() })
+        let project = root.as_ref().map(|_| site.project.clone());
+        Ok(Self { root, project, record, places: places.clone() })
     }
 
     /// A path as people write it.
@@ -61,22 +78,32 @@ impl Ground {
         }
     }
 
-    /// A path as it is written down: where a project is moved, its record goes along.
+    /// A path as it is written down: where a project is moved, its record goes along. Worktrees elsewhere are named whole.
     fn key(&self, real: &Path) -> String {
-        let root = self.root.as_deref().and_then(|root| root.canonicalize().ok());
+        let root = self.project.as_deref().and_then(|root| root.canonicalize().ok());
         let relative = root.and_then(|root| real.strip_prefix(root).map(Path::to_owned).ok());
         relative.as_deref().unwrap_or(real).to_string_lossy().replace('\\', "/")
     }
 
     fn within(&self, folder: &Path) -> PathBuf {
-        self.root.as_deref().map_or_else(|| folder.to_owned(), |root| root.join(folder))
+        self.project.as_deref().map_or_else(|| folder.to_owned(), |project| project.join(folder))
     }
 
-    /// Puts targets that lead to the same file together.
-    fn files(&self, targets: Vec<(Host, Target)>) -> Result<Vec<File>, ToolError> {
+    /// Puts targets that lead to the same file together. What cannot be read goes to `fault`.
+    fn files(
+        &self,
+        targets: Vec<(Host, Target)>,
+        mut fault: impl FnMut(&Path, ToolError) -> Result<(), ToolError>,
+    ) -> Result<Vec<File>, ToolError> {
         let mut files: Vec<File> = Vec::new();
         for (host, Target { path, part }) in targets {
-            let original = file::read(&path, self.root.as_deref())?;
+            let original = match file::read(&path, self.root.as_deref()) {
+                Ok(original) => original,
+                Err(error) => {
+                    fault(&path, error)?;
+                    continue;
+                }
+            };
             match files.iter_mut().find(|file| file.original.real == original.real) {
                 Some(file) => {
                     file.hosts.insert(host);
@@ -94,19 +121,19 @@ impl Ground {
     pub(crate) fn to_set_up(&self, targets: Vec<(Host, Target)>) -> Result<Plan, ToolError> {
         let mut record = Record::read(&self.record);
         let mut changes = Vec::new();
-        for file in self.files(targets)? {
+        for file in self.files(targets, |_, error| Err(error))? {
             let key = self.key(&file.original.real);
             let known = record.files.remove(&key);
             let (change, changed) = self.set_up(&file, known)?;
             record.files.extend(changed.map(|changed| (key, changed)));
             changes.push(change);
         }
-        Ok(Plan { ground: self.clone(), changes, record })
+        Ok(Plan { ground: self.clone(), changes, notes: Vec::new(), left: Vec::new(), record })
     }
 
     fn set_up(&self, file: &File, known: Option<Changed>) -> Result<(Change, Option<Changed>), ToolError> {
         let (before, text) = (file.before(), file.text());
-        let refused = |error| self.refused(file, &error);
+        let refused = |error| ToolError::Invalid(format!("{}; nothing was written", self.fault(file, &error)));
         let after = text.with_plain(&file.edited(Part::set).map_err(refused)?);
         let undone = known.as_ref().and_then(|known| known.undo(text.whole()));
         let change = Change {
@@ -138,11 +165,19 @@ impl Ground {
         Ok((change, Some(changed)))
     }
 
-    /// What it comes to when `targets` are taken back.
+    /// What it comes to when `targets` are taken back. What cannot be read is left, and the rest is taken back all the same.
     pub(crate) fn to_take_back(&self, targets: Vec<(Host, Target)>) -> Result<Plan, ToolError> {
         let mut record = Record::read(&self.record);
-        let mut changes = Vec::new();
-        for file in self.files(targets)? {
+        let (mut changes, mut notes, mut left) = (Vec::new(), Vec::new(), Vec::<Left>::new());
+        let files = self.files(targets, |path, error| {
+            let why = error.to_string();
+            let is_dangling = path.is_symlink() && !path.exists();
+            if left.iter().all(|left| left.why != why) {
+                left.push(Left { why, may_hold: !is_dangling });
+            }
+            Ok(())
+        })?;
+        for file in files {
             let key = self.key(&file.original.real);
             if let Some(known) = record.files.get_mut(&key) {
                 known.hosts.retain(|host| !file.hosts.contains(host));
@@ -151,13 +186,24 @@ impl Ground {
                     continue;
                 }
             }
-            let known = record.files.remove(&key);
-            changes.extend(self.taken_back(&file, known.as_ref())?.filter(|change| !change.is_none()));
+            match self.taken_back(&file, record.files.get(&key), &mut notes) {
+                Ok(change) => {
+                    record.files.remove(&key);
+                    changes.extend(change.filter(|change| !change.is_none()));
+                }
+                Err(error) => left.push(Left { why: self.fault(&file, &error), may_hold: true }),
+            }
         }
-        Ok(Plan { ground: self.clone(), changes, record })
+        Ok(Plan { ground: self.clone(), changes, notes, left, record })
     }
 
-    fn taken_back(&self, file: &File, known: Option<&Changed>) -> Result<Option<Change>, ToolError> {
+    fn taken_back(
+        &self,
+        file: &File,
+        known: Option<&Changed>,
+        notes: &mut Vec<String>,
+    ) -> Result<Option<Change>, EditError> {
+        let shown = self.shown(&file.named);
         let Some(before) = file.before() else { return Ok(None) };
         let after = match known.and_then(|known| Some((known.existed, known.undo(&before)?))) {
             Some((true, undone)) => Some(undone),
@@ -165,18 +211,47 @@ impl Ground {
             // A file that cannot be read is refused only when it may hold something of ours.
             None if !before.contains("jikime") => Some(before.clone()),
             None => {
-                let plain = file.edited(Part::remove).map_err(|error| self.refused(file, &error))?;
+                let plain = file.edited(Part::remove)?;
                 let is_other = plain != file.text().plain();
-                let may_go = is_other && file.is_blank(&plain) && known.is_none_or(|known| !known.existed);
+                let is_rest_blank = is_other && file.is_blank(&plain);
+                // Of a set-up by somebody else nothing is written down here, and what is shared is not deleted for him.
+                let is_shared = known.is_none() && is_rest_blank && is_tracked(&file.original.real);
+                let may_go = is_rest_blank && !is_shared && known.is_none_or(|known| !known.existed);
+                if is_other && known.is_none() {
+                    let stays = if is_shared { "; git tracks the file, so it stays" } else { "" };
+                    notes.push(format!("{shown} was not set up here: what is ours was told by what it says{stays}"));
+                }
                 (!may_go).then(|| if is_other { file.text().with_plain(&plain) } else { before.clone() })
             }
         };
-        let (shown, real) = (self.shown(&file.named), file.original.real.clone());
+        let real = file.original.real.clone();
         Ok(Some(Change { shown, real, before: Some(before), after }))
     }
 
-    fn refused(&self, file: &File, error: &EditError) -> ToolError {
-        ToolError::Invalid(format!("{}: {error}; nothing was written", self.shown(&file.named)))
+    fn fault(&self, file: &File, error: &EditError) -> String {
+        format!("{}: {error}", self.shown(&file.named))
+    }
+
+    /// The folders that the record lies in, inner ones first.
+    fn own_folders(&self) -> Vec<PathBuf> {
+        match &self.project {
+            Some(project) => {
+                let layout = Layout::new(project);
+                let outer = layout.dir().parent().map(Path::to_owned);
+                [layout.track(), layout.spool(), layout.dir().to_owned()].into_iter().chain(outer).collect()
+            }
+            None => self.record.parent().map(Path::to_owned).into_iter().collect(),
+        }
+    }
+
+    /// Takes away what was made for a record that is not needed after all, as far as nothing else lies there.
+    fn remove_new(&self, new: &[PathBuf]) {
+        if let Some(store) = new.iter().find(|folder| Some(folder.as_path()) == self.record.parent()) {
+            let _ = fs::remove_file(store.join(".gitignore"));
+        }
+        for folder in new {
+            let _ = fs::remove_dir(folder);
+        }
     }
 }
 
@@ -203,18 +278,25 @@ impl Plan {
         self.changes.iter().all(Change::is_none)
     }
 
+    /// Whether something is set up still when it is carried out: for another host, or in another worktree.
+    pub(crate) fn leaves_some(&self) -> bool {
+        self.record.files.keys().any(|file| self.ground.within(Path::new(file)).exists())
+    }
+
     /// Makes the changes. What is needed to take them back is written down first, so that being stopped half-way does no harm.
     pub(crate) fn carry_out(mut self) -> Result<(), ToolError> {
         let before = Record::read(&self.ground.record);
-        self.write_down(&self.record)?;
-        let folders = match change::make(&self.changes) {
+        let new: Vec<PathBuf> = self.ground.own_folders().into_iter().filter(|folder| !folder.exists()).collect();
+        let made = self.write_down(&self.record).and_then(|()| change::make(&self.changes));
+        let folders = match made {
             Ok(folders) => folders,
             Err(error) => {
-                self.write_down(&before)?;
+                let _ = self.write_down(&before);
+                self.ground.remove_new(&new);
                 return Err(error);
             }
         };
-        let relative = |folder: PathBuf| match &self.ground.root {
+        let relative = |folder: PathBuf| match &self.ground.project {
             Some(root) => folder.strip_prefix(root).map(Path::to_owned).unwrap_or(folder),
             None => folder,
         };
@@ -222,6 +304,8 @@ impl Plan {
         let all: Vec<PathBuf> = self.record.folders.iter().map(|folder| self.ground.within(folder)).collect();
         let left = change::remove_empty(&all);
         self.record.folders.retain(|folder| left.contains(&self.ground.within(folder)));
+        // Worktrees come and go.
+        self.record.files.retain(|file, _| self.ground.within(Path::new(file)).exists());
         self.write_down(&self.record)
     }
 
@@ -232,8 +316,8 @@ impl Plan {
         if record.files.is_empty() && !path.exists() {
             return Ok(());
         }
-        match &self.ground.root {
-            Some(root) => Layout::new(root).create().map_err(fault)?,
+        match &self.ground.project {
+            Some(project) => Layout::new(project).create().map_err(fault)?,
             None => path.parent().map_or(Ok(()), fs::create_dir_all).map_err(fault)?,
         }
         record.write(path).map_err(fault)

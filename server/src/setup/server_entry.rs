@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::host::WORKSPACE;
+
 /// The name under which hosts know the server.
 pub(crate) const NAME: &str = "jikime-memory";
 
@@ -50,7 +52,11 @@ impl Listed {
             self.args.iter().map(String::as_str).collect::<Vec<_>>()[..],
             ["serve", ..] | ["mcp", "serve", ..]
         );
-        let args = if serves { &self.args } else { &entry.args };
+        // The folder that is open gave way to the project that its memory is shared with.
+        let is_renamed = self.args.iter().any(|arg| arg == WORKSPACE)
+            && entry.args.iter().any(|arg| arg == "--project")
+            && !entry.args.iter().any(|arg| arg == WORKSPACE);
+        let args = if serves && !is_renamed { &self.args } else { &entry.args };
         let updated = Entry { command: entry.command.clone(), args: args.clone() };
         (command != updated.command || self.args != updated.args).then_some(updated)
     }

@@ -11,6 +11,7 @@ use super::part::{Format, Part, Shape};
 use super::places::Places;
 use super::plan::Ground;
 use super::server_entry::Entry;
+use super::site::Site;
 
 const MCP: &str = include_str!("tests/files/mcp.json");
 const CODEX: &str = include_str!("tests/files/codex.toml");
@@ -30,7 +31,7 @@ impl Project {
         for (path, text) in files {
             write(&root.path().join(path), text);
         }
-        let ground = Ground::new(Scope::Project, &Places::default(), root.path()).unwrap();
+        let ground = Ground::new(Scope::Project, &Places::default(), &Site::at(root.path())).unwrap();
         Self { root, ground }
     }
 
@@ -281,6 +282,21 @@ fn older_entries_of_ours_are_taken_over() {
 #[case::hooks(".claude/settings.json", "{\n\n\"hooks\": {\"Stop\": {}}}", "line 3: \"Stop\" should be a list")]
 #[case::cut(".claude/settings.json", "{\n  \"hooks\": {", "line 2")]
 #[case::single_quotes(".mcp.json", "{'mcpServers': {}}", "line 1, column 2")]
+#[case::twice(
+    ".mcp.json",
+    "{\n \"mcpServers\": {},\n /* or */ \"mcpServers\": {}\n}",
+    "line 3, column 11: \"mcpServers\" stands there twice"
+)]
+#[case::server_twice(
+    ".mcp.json",
+    "{\"mcpServers\": {\"a\": {},\n\"b\": {}, \"\\u0061\": {}}}",
+    "line 2, column 10: \"a\" stands there twice"
+)]
+#[case::event_twice(
+    ".claude/settings.json",
+    "{\"hooks\": {\"Stop\": [],\n  \"Stop\": []}}",
+    "line 2, column 3: \"Stop\" stands there twice"
+)]
 #[case::marker("CLAUDE.md", "\n<!-- jikime-memory:begin -->\n", "line 2: the markers")]
 fn a_broken_file_is_told_with_its_place_and_nothing_is_written(
     #[case] path: &str,

@@ -19,6 +19,8 @@ const PAGE: usize = 2_000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     pub filter: Filter,
+    /// Any of these types.
+    pub kinds: Vec<MemoryType>,
     /// A file or folder of the project: what changed or names it.
     pub file: Option<String>,
 }
@@ -26,6 +28,16 @@ pub struct Wanted {
 impl Wanted {
     fn admits(&self, row: &Row) -> bool {
         self.file.as_ref().is_none_or(|file| row.memory.content.contains(file.as_str()))
+            && (self.kinds.is_empty() || self.kinds.contains(&row.memory.kind))
+    }
+
+    /// What the store is asked for: a filter for each type.
+    fn filters(&self) -> Vec<Filter> {
+        let of = |kind: &MemoryType| Filter { kind: Some(*kind), ..self.filter.clone() };
+        let mut kinds = self.kinds.clone();
+        kinds.sort_unstable();
+        kinds.dedup();
+        if kinds.is_empty() { vec![self.filter.clone()] } else { kinds.iter().map(of).collect() }
     }
 }
 
@@ -73,11 +85,26 @@ impl Engine {
 
     /// The newest memories that are wanted.
     pub fn history(&mut self, wanted: &Wanted, limit: usize) -> Result<Vec<Row>, ToolError> {
-        if wanted.file.is_none() {
-            return self.list(&wanted.filter, limit);
+        let reach = if wanted.file.is_none() { limit } else { usize::MAX };
+        let mut rows = Vec::new();
+        for filter in wanted.filters() {
+            rows.extend(self.list(&filter, reach)?);
         }
-        let rows = self.list(&wanted.filter, usize::MAX)?;
+        rows.sort_by_key(|row| std::cmp::Reverse((row.memory.at.unix(), row.seq)));
         Ok(rows.into_iter().filter(|row| wanted.admits(row)).take(limit).collect())
+    }
+
+    /// How many memories are wanted.
+    pub fn count(&mut self, wanted: &Wanted) -> Result<u64, ToolError> {
+        if wanted.file.is_some() {
+            return Ok(self.history(wanted, usize::MAX)?.len() as u64);
+        }
+        let filters = wanted.filters();
+        self.mending(|engine| {
+            let rows = engine.store.rows();
+            let counts: Result<Vec<u64>, _> = filters.iter().map(|filter| rows.count_listed(filter)).collect();
+            Ok(counts?.iter().sum())
+        })
     }
 
     /// A memory as it is, without counting that it was read.
@@ -123,8 +150,10 @@ impl Engine {
     /// The memories of at least so many days, the newest first: the last day may be there in part only where it is one too many.
     fn newest_days(&mut self, wanted: &Wanted, days: usize) -> Result<Vec<Row>, ToolError> {
         let mut limit = PAGE;
+        let filters = wanted.filters();
+        let filter = if let [only] = &filters[..] { only } else { &wanted.filter };
         loop {
-            let rows = self.list(&wanted.filter, limit)?;
+            let rows = self.list(filter, limit)?;
             let is_all = rows.len() < limit;
             let rows: Vec<Row> = rows.into_iter().filter(|row| wanted.admits(row)).collect();
             // Days of two places may be mixed at their ends; a day more than needed is whole either way.

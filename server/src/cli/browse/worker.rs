@@ -234,7 +234,7 @@ fn found(
     since: Option<Moment>,
 ) -> Result<(Vec<Item>, Option<String>), ToolError> {
     let filter = Filter { kind, since: since.map(|at| at.utc()), ..Filter::default() };
-    let wanted = Wanted { filter, file: None };
+    let wanted = Wanted { filter, ..Wanted::default() };
     if query.is_empty() {
         return Ok((engine.history(&wanted, MOST)?.iter().map(Item::of_row).collect(), None));
     }

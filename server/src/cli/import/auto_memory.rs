@@ -38,10 +38,12 @@ pub(super) fn import(project: &Path, printer: &Printer, arguments: &NoteArgument
     }
     let mut intake = Intake::open(project, effect)?;
     let before = imported_before(&intake)?;
-    let mut files = 0;
+    let (mut files, mut problems) = (0, Vec::new());
     for place in places {
         let found = notes(&place);
-        let found = found.map_err(|error| ToolError::Invalid(format!("cannot read {}: {error}", place.display())))?;
+        let (found, left_out) =
+            found.map_err(|error| ToolError::Invalid(format!("cannot read {}: {error}", place.display())))?;
+        problems.extend(left_out.iter().map(|what| format!("{}: {what}; it was left out", place.display())));
         for note in found {
             files += 1;
             let known = before.get(&note.file).filter(|(_, content)| *content != note.content);
@@ -53,7 +55,7 @@ pub(super) fn import(project: &Path, printer: &Printer, arguments: &NoteArgument
     }
     let outcome = intake.finish(project)?;
     let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    tell(printer, &[Summary { files, milliseconds, ..Summary::of(project, &outcome, effect) }])
+    tell(printer, &[Summary { files, milliseconds, problems, ..Summary::of(project, &outcome, effect) }])
 }
 
 fn of_project(project: &Path) -> anyhow::Result<Vec<PathBuf>> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use indicatif::ProgressBar;
 use schema::bulk::{Arrival, Effect};
 use schema::capture::{Draft, prepare};
@@ -15,6 +16,7 @@ use super::places::{Transcript, folders, is_of, is_same, transcripts};
 use super::{Intake, Summary, TranscriptArguments, bar, tell};
 use crate::cli::moments::first_of;
 use crate::cli::output::Printer;
+use crate::cli::text;
 
 /// How long ago a transcript changed of which nobody goes on.
 const QUIET: Duration = Duration::from_secs(5 * 60);
@@ -36,15 +38,17 @@ struct Wish {
     effect: Effect,
 }
 
-pub(super) fn import(project: &Path, printer: &Printer, arguments: TranscriptArguments) -> anyhow::Result<()> {
+/// Without a project only where all are meant.
+pub(super) fn import(project: Option<&Path>, printer: &Printer, arguments: TranscriptArguments) -> anyhow::Result<()> {
     let TranscriptArguments { all, from, since, again, dry_run } = arguments;
     let since = since.as_deref().map(|text| first_of("since", text)).transpose()?;
     let effect = if dry_run { Effect::Tell } else { Effect::Keep };
     let wish = Wish { since, again, effect };
-    let sources = match (from, all) {
-        (Some(place), _) => vec![Sources::of(project, &[place])?],
-        (None, false) => vec![of_project(project)?],
-        (None, true) => of_all(project)?,
+    let sources = match (from, project) {
+        (None, project) if all => of_all(project)?,
+        (Some(place), Some(project)) => vec![Sources::of(project, &[place])?],
+        (None, Some(project)) => vec![of_project(project)?],
+        (_, None) => return Err(ToolError::Invalid("name a project with --project".to_owned()).into()),
     };
     let total = sources.iter().flat_map(|sources| &sources.transcripts).map(|transcript| transcript.bytes).sum();
     let bar = bar(total);
@@ -61,7 +65,12 @@ impl Sources {
             let (transcripts, links) = transcripts(place)?;
             found.extend(transcripts);
             if links > 0 {
-                problems.push(format!("{}: {links} links were not followed", place.display()));
+                let were = if links == 1 { "was" } else { "were" };
+                problems.push(format!(
+                    "{}: {} {were} not followed",
+                    place.display(),
+                    text::counted(links as u64, "link")
+                ));
             }
         }
         Ok(Self { project: project.to_owned(), transcripts: found, problems })
@@ -82,11 +91,12 @@ fn of_project(project: &Path) -> anyhow::Result<Sources> {
 }
 
 /// The projects that have a memory, this one first, each with its transcripts. What has none is told.
-fn of_all(project: &Path) -> anyhow::Result<Vec<Sources>> {
-    let mut places: Vec<(PathBuf, Vec<PathBuf>)> = vec![(project.to_owned(), Vec::new())];
+fn of_all(project: Option<&Path>) -> anyhow::Result<Vec<Sources>> {
+    let mut places: Vec<(PathBuf, Vec<PathBuf>)> =
+        project.iter().map(|project| (project.to_path_buf(), Vec::new())).collect();
     let mut problems = Vec::new();
     for (folder, root) in folders()? {
-        let root = root.or_else(|| is_of(&folder, None, project).then(|| project.to_owned()));
+        let root = root.or_else(|| project.filter(|project| is_of(&folder, None, project)).map(Path::to_owned));
         let Some(root) = root else {
             problems.push(format!("{}: its project is not there any more", folder.display()));
             continue;
@@ -99,7 +109,16 @@ fn of_all(project: &Path) -> anyhow::Result<Vec<Sources>> {
     }
     let mut sources: Vec<Sources> =
         places.iter().map(|(root, folders)| Sources::of(root, folders)).collect::<anyhow::Result<_>>()?;
-    sources[0].problems.extend(problems);
+    match sources.first_mut() {
+        Some(first) => first.problems.extend(problems),
+        None => {
+            if problems.is_empty() {
+                problems.push("no transcripts of any project were found".to_owned());
+            }
+            let project = std::env::current_dir().context("cannot tell the working directory")?;
+            sources.push(Sources { project, transcripts: Vec::new(), problems });
+        }
+    }
     Ok(sources)
 }
 
@@ -126,10 +145,12 @@ fn import_into(sources: Sources, wish: &Wish, bar: &ProgressBar) -> anyhow::Resu
             counted.unchanged += 1;
         } else {
             match replay(&transcript, &project, &mut intake, wish, &|read| bar.set_position(before + read)) {
-                Ok(is_open) => {
+                Ok(Read { is_open, is_torn, not_understood }) => {
                     counted.files += 1;
                     counted.bytes += transcript.bytes;
                     counted.still_open += usize::from(is_open);
+                    counted.torn += usize::from(is_torn);
+                    counted.lines_not_understood += not_understood;
                     // Part of it was wanted, or part of it is still to come.
                     if !is_open && wish.since.is_none() {
                         intake.marks.push((key, transcript.state()));
@@ -146,9 +167,9 @@ fn import_into(sources: Sources, wish: &Wish, bar: &ProgressBar) -> anyhow::Resu
     }
     let outcome = bar.suspend(|| intake.finish(&project))?;
     let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let Summary { files, unchanged, still_open, bytes, .. } = counted;
+    let Summary { files, unchanged, still_open, torn, lines_not_understood, bytes, .. } = counted;
     let summary = Summary::of(&project, &outcome, wish.effect);
-    Ok(Summary { files, unchanged, still_open, bytes, milliseconds, problems, ..summary })
+    Ok(Summary { files, unchanged, still_open, torn, lines_not_understood, bytes, milliseconds, problems, ..summary })
 }
 
 /// What kept a transcript from coming in.
@@ -157,14 +178,22 @@ enum Fault {
     Store(ToolError),
 }
 
-/// Takes one transcript in, and says whether the rest of it is still to come.
+/// How a transcript was read.
+struct Read {
+    /// Whether the rest of it is still to come.
+    is_open: bool,
+    is_torn: bool,
+    not_understood: usize,
+}
+
+/// Takes one transcript in.
 fn replay(
     transcript: &Transcript,
     project: &Path,
     intake: &mut Intake,
     wish: &Wish,
     read: &dyn Fn(u64),
-) -> Result<bool, Fault> {
+) -> Result<Read, Fault> {
     let is_quiet = transcript.changed.elapsed().is_ok_and(|age| age > QUIET);
     let ending = if is_quiet { Ending::Over } else { Ending::Open };
     let screen = intake.loaded.screen.clone();
@@ -180,5 +209,5 @@ fn replay(
             intake.take(Arrival { prepared, exact: None }).map_err(Fault::Store)?;
         }
     }
-    Ok(replay.is_open())
+    Ok(Read { is_open: replay.is_open(), is_torn: replay.is_torn(), not_understood: replay.not_understood() })
 }
