@@ -138,6 +138,10 @@ fn scrubbing_takes_out_what_is_a_secret_now() {
     let told = sandbox.run_cli(["scrub", "--dry-run", "--json"]).json();
     assert_eq!(told["findings"].as_array().map(Vec::len), Some(3), "{told:#}");
     assert!(sandbox.logs().contains(WORD));
+    let refused = sandbox.run_cli(["scrub"]);
+    assert!(refused.code(1).stderr.contains("Take 2 secrets out of 1 file for good?"), "{refused:#?}");
+    assert!(refused.stdout.contains(":4  custom") && !refused.stdout.contains("note.md"), "{refused:#?}");
+    assert!(sandbox.logs().contains(WORD));
     let done = sandbox.run_cli(["scrub", "--yes"]);
     let text = &done.success().stdout;
     assert!(text.contains("note.md:3  custom  (still there)") && !text.contains(WORD), "{done:#?}");

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
-use harness::{Sandbox, eventually, fixtures_dir, sandbox};
+use harness::{Sandbox, eventually, fixtures_dir, run_to_end, sandbox};
 use schema::moment::Moment;
 use serde_json::{Value, json};
 
@@ -294,7 +294,13 @@ fn what_cannot_be_read_is_told_and_the_rest_comes_in() {
     }
     let outcome = sandbox.run_cli(["import", "claude-code", "--json"]);
     outcome.success();
-    assert!(kept(&outcome.json()) >= 6, "{outcome:#?}");
+    let summary = outcome.json();
+    assert!(kept(&summary) >= 6, "{outcome:#?}");
+    let told = ["lines_not_understood", "torn", "still_open"].map(|count| summary[count].as_u64());
+    // No JSON, and a list in the place of an object; the torn end is of no session that goes on.
+    assert_eq!(told, [Some(2), Some(1), Some(0)], "{summary:#}");
+    let text = sandbox.run_cli(["import", "claude-code", "--again"]).success().stdout.clone();
+    assert!(text.contains("2  lines were not understood") && text.contains("1  file ends in the middle of"), "{text}");
     #[cfg(unix)]
     assert!(outcome.stderr.contains("1 link was not followed"), "{outcome:#?}");
     let nowhere = sandbox.run_cli(["import", "claude-code", "--from", "no/such/folder"]);
@@ -330,6 +336,12 @@ fn projects_with_a_memory_get_their_own_sessions() {
     let summaries = import(&sandbox, &["claude-code", "--all"]);
     assert_eq!(summaries.as_array().map(Vec::len), Some(2), "{summaries:#}");
     assert!(!sandbox.logs().contains("a prompt elsewhere"));
+    // Where no project is meant, none need be around: in the home directory, say.
+    let mut at_home = sandbox.memory_command();
+    at_home.current_dir(sandbox.home()).args(["import", "claude-code", "--all", "--again", "--json"]);
+    let summaries = run_to_end(at_home, "", Duration::from_secs(60)).success().json();
+    let of_other = summaries.as_array().unwrap().iter().find(|summary| summary["project"] == json!(other)).unwrap();
+    assert_eq!((summaries.as_array().map(Vec::len), &of_other["already_known"]), (Some(2), &json!(1)), "{summaries:#}");
     let there = sandbox.run_cli(["--project", other.to_str().unwrap(), "export"]);
     assert!(there.stdout.contains("a prompt elsewhere"), "{there:#?}");
 }
@@ -347,6 +359,10 @@ fn notes_of_the_host_come_in_by_their_text_and_a_new_text_replaces_the_old() {
     note("Run nextest.");
     assert_eq!(import(&sandbox, &["auto-memory"])["kept"], json!({ "convention": 1 }));
     assert_eq!(kept(&import(&sandbox, &["auto-memory"])), 0);
+    fs::write(folder.join("latin.md"), b"caf\xe9\n").unwrap();
+    let told = sandbox.run_cli(["import", "auto-memory"]);
+    assert!(told.success().stderr.contains("latin.md is not UTF-8; it was left out"), "{told:#?}");
+    fs::remove_file(folder.join("latin.md")).unwrap();
     note("Run nextest with two threads.");
     assert_eq!(kept(&import(&sandbox, &["auto-memory"])), 1);
     let memories: Vec<Value> = exported(&sandbox).iter().map(|line| serde_json::from_str(line).unwrap()).collect();

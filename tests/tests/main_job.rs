@@ -269,7 +269,7 @@ fn looking_for_a_memory_makes_none() {
     for command in [&["search", "redis"][..], &["list"], &["stats"], &["load"]] {
         let outcome = sandbox.run_cli(command);
         outcome.code(1);
-        assert!(outcome.stderr.contains("has no memory yet"), "{outcome:?}");
+        assert!(outcome.stderr.contains("has no memory yet; jikime-memory init makes one"), "{outcome:?}");
     }
     assert!(!sandbox.project().join(".jikime").exists());
 }

@@ -105,6 +105,8 @@ fn stats_tell_growth_weight_and_what_is_opened_most() {
 
 #[rstest]
 #[case::type_(&["--type", "error"], 1)]
+#[case::types(&["--type", "error,user_prompt", "--type", "decision"], 4)]
+#[case::types_of_a_session(&["--type", "decision,error", "--session", "5e55", "-n", "1"], 1)]
 #[case::day(&["--since", "2026-01-28"], 4)]
 #[case::until(&["--until", "2026-01-27"], 1)]
 #[case::month(&["--since", "2026-01", "--until", "2026-01"], 5)]
@@ -132,6 +134,19 @@ fn what_is_not_understood_is_said(#[case] arguments: &[&str], #[case] code: i32,
     let outcome = sandbox.run_cli(arguments);
     outcome.code(code).printed_nothing();
     assert!(outcome.stderr.contains(said), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_list_that_is_cut_says_how_much_more_there_is() {
+    let sandbox = remembering();
+    let told = |arguments: &[&str]| sandbox.run_cli(arguments).success().stdout.clone();
+    let cut = told(&["list", "-n", "2"]);
+    assert!(cut.contains("3 more: jikime-memory list -n 5 shows all"), "{cut}");
+    let cut = told(&["list", "-n", "1", "--type", "user_prompt,decision"]);
+    assert!(cut.contains("2 more: jikime-memory list -n 3"), "{cut}");
+    let cut = told(&["list", "-n", "1", "--path", "webhook.rs"]);
+    assert!(!cut.contains("more:"), "{cut}");
+    assert!(!told(&["list", "-n", "5"]).contains("more:"));
 }
 
 #[test]

@@ -1,0 +1,139 @@
+//! Questions on a terminal, and an end in the middle of the work: what was not agreed to does not happen, and what was stopped is
+//! done when it is run again.
+
+#![cfg(unix)]
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use harness::{Sandbox, eventually, files_below, sandbox};
+use rstest::rstest;
+use schema::moment::Moment;
+use serde_json::json;
+
+const CTRL_C: &str = "\u{3}";
+const CTRL_D: &str = "\u{4}";
+const SIGINT: i32 = 2;
+
+fn was_interrupted(status: ExitStatus) -> bool {
+    status.signal() == Some(SIGINT) || status.code() == Some(128 + SIGINT)
+}
+
+#[rstest]
+#[case::no("n\r", false)]
+#[case::nothing("\r", false)]
+#[case::other("sure\r", false)]
+#[case::end_of_input(CTRL_D, false)]
+#[case::yes("y\r", true)]
+#[case::yes_in_korean("네\r", true)]
+fn what_is_asked_is_done_only_after_a_yes(#[case] keys: &str, #[case] is_yes: bool) {
+    let sandbox = sandbox!();
+    for text in ["Falcon flies", "It stays"] {
+        sandbox.run_cli(["save", "decision", text]).success();
+    }
+    let mut terminal = sandbox.terminal((80, 24), &["forget", "--query", "falcon"]);
+    terminal.wait_for("Forget 1 memory for good? [y/N]").press(keys);
+    let said = if is_yes { "Forgot 1 memory." } else { "Nothing was changed." };
+    terminal.wait_for(said);
+    assert!(terminal.end().success());
+    assert_eq!(sandbox.logs().contains("Falcon"), !is_yes);
+}
+
+#[test]
+fn init_and_uninstall_ask_as_well_and_an_interrupt_is_a_no() {
+    let sandbox = sandbox!().installed();
+    let is_written = || sandbox.project().join(".mcp.json").exists();
+    let mut terminal = sandbox.terminal((40, 24), &["init"]);
+    terminal.wait_for("Write this? [y/N]").press(CTRL_C);
+    assert!(was_interrupted(terminal.end()) && !is_written() && !sandbox.store().exists());
+    let mut terminal = sandbox.terminal((80, 24), &["init"]);
+    terminal.wait_for("Write this? [y/N]").press("y\r").wait_for("lists 6 tools");
+    assert!(terminal.end().success() && is_written());
+    let mut terminal = sandbox.terminal((80, 24), &["uninstall"]);
+    terminal.wait_for("Do this? [y/N]").press("n\r").wait_for("Nothing was changed.");
+    assert!(terminal.end().success() && is_written());
+}
+
+#[test]
+fn what_is_told_fits_forty_columns() {
+    let mut sandbox = sandbox!().installed();
+    sandbox.run_cli(["init", "--yes"]).success();
+    sandbox.set_variable("COLUMNS", "40");
+    for arguments in [&["init", "--yes"][..], &["doctor"], &["uninstall", "--dry-run", "--host", "zed"]] {
+        let said = sandbox.run_cli(arguments).success().stdout.clone();
+        let longest = said.lines().map(|line| line.chars().count()).max();
+        assert!(longest.is_some_and(|longest| longest <= 40), "{arguments:?}: {said}");
+    }
+}
+
+/// A transcript of so many questions and answers.
+fn transcript(path: &Path, lines: usize) {
+    let line = |n: usize| {
+        let time = Moment::from_unix(1_769_563_800 + n as i64 * 90, Some(0)).unwrap().utc();
+        let (kind, message) = match n % 2 {
+            0 => ("user", json!({ "content": format!("question {n} {}", "of many words ".repeat(20)) })),
+            _ => {
+                let content = json!([{ "type": "text", "text": format!("answer {n}") }]);
+                ("assistant", json!({ "id": format!("m{n}"), "stop_reason": "end_turn", "content": content }))
+            }
+        };
+        format!("{}\n", json!({ "type": kind, "message": message, "timestamp": time, "sessionId": "s" }))
+    };
+    fs::write(path, (0..lines).map(line).collect::<String>()).unwrap();
+}
+
+/// Starts a command, interrupts it as soon as `is_at_it`, and gives how it ended.
+fn interrupted(sandbox: &Sandbox, arguments: &[&str], is_at_it: impl Fn() -> bool) -> ExitStatus {
+    let mut command = sandbox.memory_command();
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    eventually(Duration::from_secs(60), || is_at_it() || child.try_wait().unwrap().is_some());
+    let id = child.id().to_string();
+    // It may have ended by itself meanwhile, which is as good.
+    let _ = Command::new("kill").args(["-INT", &id]).stderr(Stdio::null()).status().unwrap();
+    child.wait().unwrap()
+}
+
+fn exported(sandbox: &Sandbox) -> Vec<String> {
+    let mut lines: Vec<String> = sandbox.run_cli(["export"]).success().stdout.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn an_import_and_a_forget_that_are_interrupted_are_completed_by_the_next_ones() {
+    const LINES: usize = 2_000;
+    let (stopped, whole) = (sandbox!(), sandbox!());
+    for sandbox in [&stopped, &whole] {
+        transcript(&sandbox.root().join("long.jsonl"), LINES);
+    }
+    let place = |sandbox: &Sandbox| sandbox.root().join("long.jsonl").to_string_lossy().into_owned();
+    let status =
+        interrupted(&stopped, &["import", "claude-code", "--from", &place(&stopped)], || !stopped.logs().is_empty());
+    assert!(was_interrupted(status) || status.success(), "{status}");
+    // What is there is whole: every entry is a memory of the transcript, and nothing lies beside the logs.
+    let some = exported(&stopped);
+    let again = stopped.run_cli(["import", "claude-code", "--from", &place(&stopped), "--json"]).success().json();
+    assert_eq!(again["already_known"], if status.success() { 0 } else { some.len() }, "{again:#}");
+    whole.run_cli(["import", "claude-code", "--from", &place(&whole)]).success();
+    let all = exported(&whole);
+    assert_eq!(exported(&stopped), all);
+    assert!(some.iter().all(|line| all.contains(line)) && all.len() == LINES);
+
+    let before = stopped.logs().len();
+    let forget = ["forget", "--query", "question", "--yes"];
+    let status = interrupted(&stopped, &forget, || stopped.logs().len() < before);
+    assert!(was_interrupted(status) || status.success(), "{status}");
+    stopped.run_cli(forget).success();
+    let left = exported(&stopped);
+    assert!(left.len() == LINES / 2 && left.iter().all(|line| all.contains(line)), "{} are left", left.len());
+    for file in files_below(&stopped.store()) {
+        let bytes = fs::read(&file).unwrap();
+        let is_clean = !bytes.windows(b"of many words".len()).any(|part| part == b"of many words");
+        assert!(is_clean, "{} holds what was forgotten", file.display());
+    }
+}
