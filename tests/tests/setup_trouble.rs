@@ -124,4 +124,7 @@ fn the_doctor_says_how_to_mend_settings_and_modes() {
     assert!(told.contains("memory.db (mode 000) → chmod 600 /"), "{told}");
     set_mode(sandbox.store().join("memory.db"), 0o600);
     sandbox.run_cli(["doctor"]).success();
+    sandbox.write(".jikime/memory/latin.md", b"caf\xe9\n");
+    let told = found(&sandbox);
+    assert!(told.contains("latin.md") && told.contains("→ save the file as UTF-8"), "{told}");
 }

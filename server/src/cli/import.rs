@@ -145,8 +145,11 @@ impl Summary {
     fn text(&self) -> String {
         let total: usize = self.kept.values().sum();
         let verb = if self.dry_run { "Would keep" } else { "Kept" };
-        let about = [text::memories(total as u64), counted(self.sessions as u64, "session")];
-        let mut text = format!("{verb} {} of {} in {}\n", about[0], about[1], self.project);
+        let of_sessions = match self.sessions {
+            0 => String::new(),
+            sessions => format!(" of {}", counted(sessions as u64, "session")),
+        };
+        let mut text = format!("{verb} {}{of_sessions} in {}\n", text::memories(total as u64), self.project);
         for (kind, count) in &self.kept {
             text.push_str(&format!("  {count:>7}  {kind}\n"));
         }
@@ -170,8 +173,7 @@ impl Summary {
             text.push_str(&format!(", {} of which {go} on", self.still_open));
         }
         let seconds = self.milliseconds as f64 / 1_000.0;
-        let megabytes = self.bytes as f64 / 1_000_000.0;
-        text + &format!("; {megabytes:.1} MB in {seconds:.1} s\n")
+        text + &format!("; {} in {seconds:.1} s\n", text::bytes(self.bytes))
     }
 }
 

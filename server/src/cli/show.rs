@@ -20,7 +20,10 @@ pub(crate) fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyh
 }
 
 fn shown(output: &GetOutput, columns: Option<usize>) -> String {
-    let place = format!("{}:{}-{}", harmless(&output.path), output.start_line, output.end_line);
+    let mut place = format!("{}:{}", harmless(&output.path), output.start_line);
+    if output.end_line > output.start_line {
+        place.push_str(&format!("-{}", output.end_line));
+    }
     let about = output.memory.as_ref().map(about).unwrap_or_default();
     let rest = notice(output.notice.as_deref(), columns);
     let content = harmless(&output.content);

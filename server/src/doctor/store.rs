@@ -139,7 +139,7 @@ fn opened(mut engine: Engine, layout: &Layout) -> Vec<Check> {
             let news = engine.take_news();
             checks.push(counts(&stats));
             checks.push(queue(&stats));
-            checks.push(embedding(&stats.embedding));
+            checks.push(embedding(&stats));
             let (faults, problems): (Vec<_>, Vec<_>) =
                 stats.problems.into_iter().partition(|problem| problem.starts_with(HOOK));
             checks.push(hooks(&faults, layout));
@@ -148,11 +148,37 @@ fn opened(mut engine: Engine, layout: &Layout) -> Vec<Check> {
             told.retain(|problem| !of_settings.contains(problem));
             told.sort_unstable();
             told.dedup();
-            checks.extend(told.into_iter().map(|problem| Check::finding("problem", problem, "see the cause")));
+            checks.extend(told.into_iter().map(|problem| {
+                let fix = mend(&problem, layout);
+                Check::finding("problem", problem, fix)
+            }));
         }
         Err(error) => checks.push(Check::finding("store", error.to_string(), REBUILD)),
     }
     checks
+}
+
+/// How to mend what the store noted.
+fn mend(problem: &str, layout: &Layout) -> String {
+    let said = problem.to_lowercase();
+    let is_about = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
+    if is_about(&["permission denied", "readonly database"]) {
+        return format!("chmod -R u+rwX {}", layout.dir().display());
+    }
+    if is_about(&["read-only file system"]) {
+        return "have the disk mounted for writing; until then what is remembered is only read".to_owned();
+    }
+    if is_about(&["no space", "disk is full"]) {
+        return "make room on the disk; what could not be written waits in the spool".to_owned();
+    }
+    if is_about(&["utf-8"]) {
+        return "save the file as UTF-8".to_owned();
+    }
+    if is_about(&["embedding:"]) {
+        return "mend what it says, or set embedding_provider = \"local\" in your own settings; jikime-memory config path names the file"
+            .to_owned();
+    }
+    "see the cause".to_owned()
 }
 
 /// Whether every log has as many rows as entries.
@@ -197,12 +223,15 @@ fn queue(stats: &StatsOutput) -> Check {
 }
 
 /// Who makes vectors, and whether they come.
-fn embedding(stats: &EmbeddingStats) -> Check {
-    let EmbeddingStats { provider, model, coverage, pending, .. } = stats;
+fn embedding(stats: &StatsOutput) -> Check {
+    let EmbeddingStats { provider, model, coverage, pending, .. } = &stats.embedding;
     if provider == "none" {
         return Check::fine("embeddings", "none, so search goes by words");
     }
     let model = model.as_deref().unwrap_or("of an unknown model");
+    if stats.memories == 0 && stats.chunks == 0 {
+        return Check::fine("embeddings", format!("{provider}, {model}; there is nothing to make vectors of yet"));
+    }
     let share = (coverage * 100.0).round();
     Check::fine(
         "embeddings",
