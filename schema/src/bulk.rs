@@ -147,8 +147,12 @@ impl Bulk {
             (None, Destination::DailyLog) => LogKind::Daily(draft.at.date()),
         };
         let memory = arrival.prepared.memory();
+        let is_event = memory.kind.is_session_data() && log != LogKind::LongTerm;
         let known = match &arrival.exact {
-            Some(exact) => self.is_there(store, &exact.id)?,
+            Some(exact) if self.is_there(store, &exact.id)? => true,
+            // An event that somebody moved keeps its id by a comment, which its line here does not carry.
+            Some(exact) if is_event && !is_derived(&exact.id, &memory) => self.is_there(store, &derived(&memory, 0))?,
+            Some(_) => false,
             None => self.is_known(store, &memory, log)?,
         };
         if known {
@@ -156,7 +160,7 @@ impl Bulk {
         }
         let id = match &arrival.exact {
             // Its comment carries it.
-            Some(exact) if !(memory.kind.is_session_data() && log != LogKind::LongTerm) => exact.id.claim(),
+            Some(exact) if !is_event => exact.id.claim(),
             _ => self.free_id(store, &memory)?,
         };
         let place = Place { path: log.file_name(), start_line: 1, end_line: 1 };
@@ -168,9 +172,8 @@ impl Bulk {
     }
 
     fn free_id(&self, store: &Store, memory: &Memory) -> Result<MemoryId, StoreError> {
-        let Memory { session_id, kind, at, content, .. } = memory;
         for ordinal in 0.. {
-            let id = MemoryId::derive(session_id, *kind, at, content, ordinal);
+            let id = derived(memory, ordinal);
             if !self.is_there(store, &id)? {
                 return Ok(id);
             }
@@ -235,6 +238,17 @@ impl Seen {
             || memory.kind == MemoryType::AssistantResponse
                 && self.said.get(&memory.session_id) == Some(&(memory.kind, hash))
     }
+}
+
+/// How often a text is said within a second at most, which is more than a host can.
+const REPEATED: u32 = 64;
+
+fn is_derived(id: &MemoryId, memory: &Memory) -> bool {
+    (0..REPEATED).any(|ordinal| derived(memory, ordinal) == *id)
+}
+
+fn derived(Memory { session_id, kind, at, content, .. }: &Memory, ordinal: u32) -> MemoryId {
+    MemoryId::derive(session_id, *kind, at, content, ordinal)
 }
 
 /// Puts memories into one log, without those that a crash left there without their rows.

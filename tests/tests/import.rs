@@ -389,6 +389,12 @@ fn an_export_makes_the_same_store_elsewhere() {
     let long = saved("Webhooks wait for the commit", &["--long-term"]);
     one.run_cli(["pin", &old]).success();
     one.run_cli(["promote", &new]).success();
+    // A line that somebody copied, which stands before the one that has its id.
+    let logs = one.logs();
+    let copied = logs.lines().find(|line| line.contains("\"context\":\"SPEC-1\"")).unwrap();
+    one.write(".jikime/memory/MEMORY.md", one.read(".jikime/memory/MEMORY.md") + "\n" + copied + "\n");
+    let has_copy = |line: &String| line.contains(&format!("{old}."));
+    assert!(exported(&one).iter().any(has_copy), "{:#?}", exported(&one));
     for format in ["jsonl", "json", "md"] {
         let other = sandbox!();
         let file = one.root().join("memories").with_extension(format);
@@ -411,7 +417,7 @@ fn an_export_makes_the_same_store_elsewhere() {
     assert_eq!(exported(&other), exported(&one));
 
     let only = one.run_cli(["export", "--format", "json", "--type", "decision", "--since", "2026-01-01"]).json();
-    assert_eq!(only["memories"].as_array().map(Vec::len), Some(3));
+    assert_eq!(only["memories"].as_array().map(Vec::len), Some(4));
     let text = one.run_cli(["export", "--format", "md", "--type", "decision"]);
     assert!(text.success().stdout.starts_with("# Memory\n\n## Decision\n\n- "), "{text:#?}");
     let broken = other.root().join("broken.jsonl");

@@ -169,6 +169,23 @@ fn every_type_and_every_hostile_text_comes_in_again_with_what_replaces_what_and_
     }
 }
 
+/// Its place says its id no more, and it comes in once all the same.
+#[test]
+fn an_event_that_somebody_moved_below_a_heading_comes_in_once() {
+    let (project, mut store) = store();
+    let moved =
+        "- Exit 3 <!-- {\"id\":\"e1\",\"type\":\"error\",\"at\":\"2026-01-28T10:00:00+09:00\",\"session\":\"s\"} -->\n";
+    let dir = project.path().join(".jikime/memory");
+    std::fs::write(dir.join("2026-01-28.md"), format!("# 2026-01-28\n\n## Error Fix\n\n{moved}")).unwrap();
+    sync(&mut store);
+    for format in ["jsonl", "json", "md"] {
+        let (_project, mut other) = self::store();
+        assert_eq!(import(&mut other, read_again(&store, format)).total(), 1, "{format}");
+        assert_eq!(import(&mut other, read_again(&store, format)).total(), 0, "{format}");
+        assert_eq!(rows(&other)[0].memory.content, "Exit 3");
+    }
+}
+
 #[test]
 fn a_document_is_told_by_its_first_line_or_by_its_name() {
     let log = "## Decision\n\n- One\n\nprose of mine\n\n# 2026-01-29\n\n- Two\n";

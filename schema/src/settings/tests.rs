@@ -121,7 +121,7 @@ fn the_environment_turns_things_off(
 const STOPPED: &str = "nothing is captured until this is mended";
 
 #[rstest]
-#[case::no_toml("capture = \"on\"\nbrief =", &["project.toml: line 2: "], false)]
+#[case::no_toml("capture = \"on\"\nbrief =", &["project.toml: line 2, column 8: "], false)]
 #[case::wrong_type("exclude = \"secrets\"", &["project.toml: exclude must be a list of at most 100 globs such as"], false)]
 #[case::wrong_word("brief = \"sometimes\"", &["project.toml: brief must be `\"on\"`, `\"compact-only\"` or `\"off\"`"], true)]
 #[case::out_of_range("brief_size = 10", &["project.toml: brief_size must be a number from 200 to 9000"], true)]
