@@ -1,7 +1,5 @@
 //! What the MCP registry is told, by the rules that it publishes for `server.json` (2025-12-11).
 
-#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
-
 use std::fs;
 use std::path::Path;
 

@@ -215,7 +215,7 @@ fn queue(stats: &StatsOutput) -> Check {
     match stats.queue {
         0 => Check::fine("queue", format!("{by}, and nothing waits")),
         waiting => {
-            let what = text::memories(waiting as u64);
+            let what = text::memories(waiting);
             let waits = if waiting == 1 { "waits" } else { "wait" };
             Check::finding("queue", format!("{what} {waits} in the spool; {by}"), "jikime-memory index")
         }

@@ -104,7 +104,7 @@ fn sessions_are_found_by_what_they_changed_and_by_the_beginning_of_their_ids() {
 }
 
 fn named_session(id: &str) -> Wanted {
-    Wanted { filter: Filter { session_id: Some(id.to_owned()), ..Filter::default() }, file: None }
+    Wanted { filter: Filter { session_id: Some(id.to_owned()), ..Filter::default() }, ..Wanted::default() }
 }
 
 #[test]
