@@ -147,6 +147,8 @@ fn a_list_that_is_cut_says_how_much_more_there_is() {
     let cut = told(&["list", "-n", "1", "--path", "webhook.rs"]);
     assert!(!cut.contains("more:"), "{cut}");
     assert!(!told(&["list", "-n", "5"]).contains("more:"));
+    assert!(told(&["sessions", "-n", "1"]).contains("1 more: jikime-memory sessions -n 2"));
+    assert!(!told(&["sessions"]).contains("more:"));
 }
 
 #[test]

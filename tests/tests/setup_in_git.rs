@@ -1,5 +1,6 @@
 //! Setting up where git has a say: in linked worktrees, and in clones in which somebody else committed the set-up.
 
+#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::fs;

@@ -81,18 +81,18 @@ pub(crate) fn list(engine: &mut Engine, printer: &Printer, arguments: ListArgume
     printer.read(&memories, |columns| match memories.is_empty() {
         true if is_narrowed => "Nothing remembered is of this kind.\n".to_owned(),
         true => "Nothing is remembered yet.\n".to_owned(),
-        false => by_day(&memories, columns) + &rest(more, arguments.limit, columns),
+        false => by_day(&memories, columns) + &rest("list", more, arguments.limit, columns),
     })
 }
 
 /// How much is not shown, and how to see it.
-fn rest(more: u64, limit: usize, columns: Option<usize>) -> String {
+pub(crate) fn rest(command: &str, more: u64, limit: usize, columns: Option<usize>) -> String {
     if more == 0 {
         return String::new();
     }
     let all = more.saturating_add(limit as u64);
     let text =
-        format!("{} more: jikime-memory list -n {all} shows all, --until what came before a date", grouped(more));
+        format!("{} more: jikime-memory {command} -n {all} shows all, --until what came before a date", grouped(more));
     notice(Some(&text), columns)
 }
 

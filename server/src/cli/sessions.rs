@@ -7,6 +7,7 @@ use schema::store::Session;
 use serde::Serialize;
 use tools::engine::{Engine, Wanted};
 
+use super::list::rest;
 use super::narrow::Span;
 use super::output::{DIM, Printer, STRONG};
 use super::text::{counted, duration, fit, one_line, width, wrapped};
@@ -62,13 +63,17 @@ impl<'s> Listed<'s> {
 
 pub(crate) fn sessions(engine: &mut Engine, printer: &Printer, arguments: SessionsArguments) -> anyhow::Result<()> {
     let wanted = arguments.span.wanted(engine)?;
-    let sessions = engine.sessions(&wanted, arguments.limit)?;
+    let mut sessions = engine.sessions(&wanted, usize::MAX)?;
+    let more = sessions.len().saturating_sub(arguments.limit);
+    sessions.truncate(arguments.limit);
     let listed: Vec<Listed<'_>> = sessions.iter().map(Listed::of).collect();
     let is_narrowed = wanted != Wanted::default() || arguments.limit == 0;
     printer.read(&listed, |columns| match sessions.is_empty() {
         true if is_narrowed => "No session fits.\n".to_owned(),
         true => "No session is remembered yet.\n".to_owned(),
-        false => by_day(&sessions, columns.unwrap_or(LONGEST)),
+        false => {
+            by_day(&sessions, columns.unwrap_or(LONGEST)) + &rest("sessions", more as u64, arguments.limit, columns)
+        }
     })
 }
 
