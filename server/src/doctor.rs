@@ -66,6 +66,7 @@ pub(crate) fn examine(project: &Result<Project, ProjectError>, files: Option<&Pa
     if let (Some(root), Some(files)) = (root, files) {
         checks.extend(store::store(root));
         let site = Site { project: root.to_owned(), files: files.to_owned() };
+        checks.extend(hosts::splitting(&found, &site));
         checks.extend(hosts::server(&found, &programs, &site));
         checks.extend(machine::disk(root));
     }

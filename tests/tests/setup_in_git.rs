@@ -80,6 +80,8 @@ fn a_host_that_names_the_open_folder_is_told_the_main_worktree() {
     let committed = r#"{ "mcpServers": { "jikime-memory": { "command": "jikime-memory", "args": ["serve", "--project", "${workspaceFolder}"] } } }"#;
     fs::create_dir(linked.join(".cursor")).unwrap();
     fs::write(linked.join(".cursor/mcp.json"), committed).unwrap();
+    let examined = run_in(&sandbox, &linked, &["doctor"]);
+    assert!(examined.code(1).stdout.contains("a memory of its own"), "{}", examined.stdout);
     let done = run_in(&sandbox, &linked, &["init", "--host", "cursor", "--host", "vscode", "--yes"]);
     assert!(done.success().stderr.contains("good on this machine only"), "{}", done.stderr);
     let main = sandbox.project().to_string_lossy().into_owned();
@@ -87,6 +89,7 @@ fn a_host_that_names_the_open_folder_is_told_the_main_worktree() {
         let text: Value = serde_json::from_str(&fs::read_to_string(linked.join(file)).unwrap()).unwrap();
         assert_eq!(text[key]["jikime-memory"]["args"][2], *main, "{text:#}");
     }
+    run_in(&sandbox, &linked, &["doctor"]).success();
     assert!(!linked.join(".jikime").exists());
 }
 

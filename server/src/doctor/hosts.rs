@@ -157,6 +157,21 @@ fn of_one_file(place: &str, hooks: &[(String, String)], places: &Places) -> Chec
     Check::finding("hooks", text, fix)
 }
 
+/// Entries that name the folder which is open: a worktree that shares a memory would get one of its own by them.
+pub(super) fn splitting(found: &[Found], site: &Site) -> Vec<Check> {
+    let splits = |found: &&Found| match &found.what {
+        What::Server(server) => found.scope == Scope::Project && server.args.iter().any(|arg| arg == WORKSPACE),
+        _ => false,
+    };
+    let check = |found: &Found| {
+        let place = found.path.strip_prefix(&site.files).unwrap_or(&found.path).display();
+        let text = format!("{place} names the folder that is open, which gives this worktree a memory of its own");
+        let fix = format!("{INIT} --host {}, which names the main worktree", found.host.name());
+        Check::finding("hosts", text, fix)
+    };
+    if site.is_linked() { found.iter().filter(splits).map(check).collect() } else { Vec::new() }
+}
+
 /// Starts the server as a host of the project would, or as this program can where none does.
 pub(super) fn server(found: &[Found], programs: &Programs, site: &Site) -> Option<Check> {
     let entry = found.iter().find_map(|found| match &found.what {
