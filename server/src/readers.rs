@@ -72,12 +72,16 @@ impl Readers {
 
     /// Hands in a question, waiting for room. It comes back when nobody can take it.
     pub(crate) async fn send(&self, work: Work) -> Result<(), mpsc::error::SendError<Work>> {
+        // Room first: whoever gives up waiting for it has handed in nothing.
+        let Ok(room) = self.questions.reserve().await else { return Err(mpsc::error::SendError(work)) };
         let load = self.crew.load.fetch_add(1, Ordering::SeqCst) + 1;
         let threads = self.crew.threads.load(Ordering::SeqCst);
         if load > threads && threads < THREADS && !self.crew.start() && threads == 0 {
+            self.crew.load.fetch_sub(1, Ordering::SeqCst);
             return Err(mpsc::error::SendError(work));
         }
-        self.questions.send(work).await
+        room.send(work);
+        Ok(())
     }
 }
 

@@ -75,6 +75,7 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
         let _ = timeout_at(deadline.into(), queue).await;
         (deadline, talked)
     });
+    threads.end();
     // Reading standard input may block a thread for good; the process does not wait for it.
     runtime.shutdown_background();
     while !threads.are_finished() && Instant::now() < deadline {

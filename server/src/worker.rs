@@ -23,7 +23,7 @@ use tools::embed::remote::Network;
 use tools::engine::{Common, Engine, Progress};
 use tools::error::ToolError;
 
-use crate::changes::Changes;
+use crate::changes::{Change, Changes};
 use crate::desk::Desk;
 use crate::guard::{guarded, is_fault};
 use crate::network::Http;
@@ -37,6 +37,10 @@ const QUEUE: usize = 64;
 
 /// A turn that takes longer is worth a warning.
 pub(crate) const SLOW: Duration = Duration::from_millis(500);
+
+/// How long a host that has just started the server is left alone with its first questions, which need no store. Opening one beside
+/// the answers takes a part of their time, and the more the larger it is.
+const HEAD_START: Duration = Duration::from_millis(50);
 
 /// How long indexing goes on at least before it gives way to what was asked meanwhile.
 const TURN: Duration = Duration::from_millis(50);
@@ -105,12 +109,17 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
+    /// Nothing more is waited for that has not begun.
+    pub(crate) fn end(&self) {
+        self.worker.thread().unpark();
+    }
+
     pub(crate) fn are_finished(&self) -> bool {
         self.worker.is_finished() && !self.readers.is_any()
     }
 }
 
-/// Starts the worker. It opens the store by itself, so that a host is answered before that is done.
+/// Starts the worker. It opens the store by itself when it is needed or soon, so that a host is answered before that is done.
 /// What changes in the store is told to `changes`. Once the server is `ending`, indexing stops, and what else was asked for is done.
 pub(crate) fn start(
     project: PathBuf,
@@ -153,9 +162,12 @@ pub(crate) fn start(
             open: None,
             cleared: None,
         };
+        // Whoever hands in work ends this.
+        thread::park_timeout(HEAD_START);
         bench.run(inbox);
     })?;
-    Ok(Worker { desk: Desk::new(work, readers, readiness), threads: Threads { worker, readers: alive }, standing })
+    let desk = Desk::new(work, worker.thread().clone(), readers, readiness);
+    Ok(Worker { desk, threads: Threads { worker, readers: alive }, standing })
 }
 
 struct Bench {
@@ -187,7 +199,9 @@ struct Open {
 
 impl Bench {
     fn run(&mut self, mut inbox: mpsc::Receiver<Work>) {
-        if let Err(error) = self.engine() {
+        if !*self.ending.borrow()
+            && let Err(error) = self.guarded(|bench| bench.engine().map(drop))
+        {
             tracing::error!("cannot open the store: {error}");
         }
         // Vectors are made while nobody asks for anything, a batch at a time.
@@ -405,6 +419,8 @@ impl Bench {
 }
 
 fn watch(engine: &Engine, work: mpsc::WeakSender<Work>, changes: Changes) -> Option<Watcher> {
-    let watcher = Watcher::start(engine.store().layout(), work, changes);
+    let watcher = Watcher::start(engine.store().layout(), work, changes.clone());
+    // What changed while nobody watched was told to nobody who follows.
+    changes.tell(Change::Anything);
     watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok()
 }

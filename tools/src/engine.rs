@@ -306,7 +306,8 @@ impl Engine {
         })
     }
 
-    /// `memory_reindex`; `progress` hears of every file, and before each of them it is asked whether it may go on.
+    /// `memory_reindex`; `progress` hears of every file and then of batches of vectors, and before each of them it is asked whether it
+    /// may go on.
     pub fn reindex(
         &mut self,
         input: &ReindexInput,
@@ -315,8 +316,16 @@ impl Engine {
     ) -> Result<ReindexOutput, ToolError> {
         self.mending(|engine| {
             engine.keep_waiting()?;
-            let mut output = engine.reindex_as_asked(input, progress, may_go_on)?;
-            output.embedded = engine.embed_here(may_go_on)?;
+            let mut files = 0;
+            let mut of_files = |step: Progress| {
+                files = step.total;
+                progress(step);
+            };
+            let mut output = engine.reindex_as_asked(input, &mut of_files, may_go_on)?;
+            let mut of_vectors = |done: usize, total: usize| {
+                progress(Progress { done: files + done, total: files + total, path: "vectors".to_owned() });
+            };
+            output.embedded = engine.embed_here(&mut of_vectors, may_go_on)?;
             Ok(output)
         })
     }

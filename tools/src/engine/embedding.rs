@@ -70,14 +70,28 @@ impl Engine {
     }
 
     /// Gives vectors to all that wait, as far as they are made here and for as long as it may go on, and answers how many that were.
-    /// What is left is made in idle moments.
-    pub(super) fn embed_here(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<usize, ToolError> {
-        let mut embedded = 0;
+    /// What is left is made in idle moments. `progress` hears how many are done after each batch, and how many there are.
+    pub(super) fn embed_here(
+        &mut self,
+        progress: &mut dyn FnMut(usize, usize),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<usize, ToolError> {
+        let (mut embedded, mut waiting) = (0, None);
         let mut is_more = self.place() == Some(WorkPlace::Here);
         while is_more && may_go_on() {
             let worked = self.embed_batch()?;
             embedded += worked.embedded;
             is_more = worked.is_more;
+            // Counted after the first batch, before which it may not be known yet whose vectors they are.
+            let total = match waiting {
+                Some(total) => total,
+                None => {
+                    let left = usize::try_from(self.index.coverage()?.waiting).unwrap_or(usize::MAX);
+                    *waiting.insert(embedded.saturating_add(left))
+                }
+            };
+            // What somebody else embeds or captures meanwhile is not counted a second time.
+            progress(embedded.min(total), total);
         }
         Ok(embedded)
     }

@@ -17,9 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How far indexing has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// Files done so far.
+    /// Files done so far, and then passages that have their vector.
     pub done: usize,
-    /// Files in all.
+    /// Files in all; once vectors are made, with the passages that wait for one.
     pub total: usize,
     /// The file that was just done, relative to the project, or what is counted.
     pub path: String,
@@ -86,6 +86,10 @@ impl Engine {
         let started = Instant::now();
         let go_on = || if may_go_on() { Ok(()) } else { Err(ToolError::Interrupted) };
         let mut output = ReindexOutput { files: files.len(), ..ReindexOutput::default() };
+        if let Some(first) = files.first() {
+            // Whoever would wait for all of them hears how many they are.
+            progress(Progress { done: 0, total: files.len(), path: shown(first) });
+        }
         for path in files {
             go_on()?;
             output.removed += self.store.sync_log(path)?.removed;

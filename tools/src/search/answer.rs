@@ -35,8 +35,8 @@ pub(super) fn answer(store: &mut Store, request: &Request, ranked: Vec<Ranked>) 
     let mut left = request.max_tokens * 4;
     for ranked in relevant.into_iter().take(request.limit) {
         let Some(hit) = hit(store, request, ranked)? else { continue };
-        let cost =
-            OVERHEAD + hit.snippet.chars().count() + hit.path.len() + hit.heading.as_ref().map_or(0, String::len);
+        let written: usize = [&hit.heading, &hit.explanation].into_iter().flatten().map(String::len).sum();
+        let cost = OVERHEAD + hit.snippet.chars().count() + hit.path.len() + written;
         if cost > left && !results.is_empty() {
             let more = found.min(request.limit) - results.len();
             notices.push(format!("{more} more hits left out to stay within maxTokens {}", request.max_tokens));
