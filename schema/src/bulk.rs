@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::capture::{Captured, Destination, Prepared, WINDOW, find};
+use crate::crash;
 use crate::daily_log::{LONG_TERM_FILE, LogKind, Splice, insert_all};
 use crate::forgotten::Forgotten;
 use crate::log_file;
@@ -128,9 +129,12 @@ impl Bulk {
         let mut rows: Vec<(Memory, Place)> = Vec::new();
         for (path, (kind, memories)) in new {
             rows.extend(write(store, &path, kind, memories)?);
+            crash::point("bulk.logged");
         }
+        crash::point("bulk.written");
         // As with one memory: what the logs hold is kept, and rows that cannot be written now come with the next reading.
         let _ = insert(store, &rows, redactions);
+        crash::point("bulk.done");
         drop(lock);
         Ok(())
     }
@@ -261,18 +265,11 @@ fn write(store: &Store, path: &str, kind: LogKind, memories: Vec<Memory>) -> Res
         let (whole, lines) = insert_all(bytes, &missing, kind);
         let mut lines = lines.into_iter().map(std::ops::RangeInclusive::into_inner);
         placed = found.into_iter().map(|found| found.or_else(|| lines.next()).unwrap_or((1, 1))).collect();
-        (!missing.is_empty()).then(|| difference(bytes, whole))
+        // Written anew, not appended to: a batch that is half there could not be told from one that is whole.
+        (!missing.is_empty()).then(|| Splice { start: 0, end: bytes.len(), bytes: whole, lines: 1..=1 })
     })?;
     let place = |(start_line, end_line)| Place { path: path.to_owned(), start_line, end_line };
     Ok(memories.into_iter().zip(placed.into_iter().map(place)).collect())
-}
-
-/// An append where that is all it takes, else all of the file.
-fn difference(before: &[u8], after: Vec<u8>) -> Splice {
-    match after.strip_prefix(before) {
-        Some(rest) => Splice { start: before.len(), end: before.len(), bytes: rest.to_vec(), lines: 1..=1 },
-        None => Splice { start: 0, end: before.len(), bytes: after, lines: 1..=1 },
-    }
 }
 
 fn insert(store: &mut Store, rows: &[(Memory, Place)], redactions: usize) -> Result<(), StoreError> {

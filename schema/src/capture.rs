@@ -7,9 +7,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use crate::crash;
 use crate::daily_log::{LONG_TERM_FILE, LogKind, Tail, extension, first_line, insertion, parse};
 use crate::forgotten;
-use crate::log_file;
+use crate::log_file::{self, As};
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
 use crate::private::strip_private;
@@ -158,6 +159,7 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
         return Ok(Captured::Duplicate(Box::new(row)));
     }
     let Written { place, end } = write(store, &memory, kind)?;
+    crash::point("capture.logged");
     let project = store.layout().project().to_string_lossy().into_owned();
     // The log holds it, so it is kept. A row that cannot be written now comes with the next reading of the log, which is no
     // longer as it was when it was read last.
@@ -171,6 +173,7 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
         }
         rows.add_to_session(&memory)
     });
+    crash::point("capture.done");
     Ok(Captured::Saved { id: memory.id, place })
 }
 
@@ -225,12 +228,16 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, Store
     let name = kind.file_name();
     let path = store.layout().file(&name);
     let before = Stamp::of(&path);
-    let known = before.map(|stamp| store.tail(&name, stamp)).transpose()?.flatten();
-    if let Some((splice, after)) = known.as_ref().and_then(|tail| tail.extension(memory, kind)) {
-        log_file::append(&path, splice.start, &splice.bytes)?;
-        let (start_line, end_line) = splice.lines.into_inner();
-        let end = end_of(&path, after);
-        return Ok(Written { place: Place { path: name, start_line, end_line }, end });
+    let mut known = before.map(|stamp| store.tail(&name, stamp)).transpose()?.flatten();
+    let at_the_end = known.as_ref().and_then(|tail| tail.extension(memory, kind));
+    if let (Some(stamp), Some((splice, after))) = (before, at_the_end) {
+        if log_file::append(&path, As::Stamped(stamp), &splice.bytes)? {
+            let (start_line, end_line) = splice.lines.into_inner();
+            let end = end_of(&path, after);
+            return Ok(Written { place: Place { path: name, start_line, end_line }, end });
+        }
+        // Somebody changed it just now.
+        known = None;
     }
     // A link in the place of a log has no stamp either, and is refused below.
     let has_rows = known.is_some() || before.is_none() || !store.is_stale(&name)?;
@@ -244,7 +251,9 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, Store
         None => log_file::change(&path, |bytes| {
             found = find(bytes, memory, kind);
             let splice = found.is_none().then(|| insertion(bytes, memory, kind));
-            is_append = splice.as_ref().is_some_and(|splice| splice.is_append(bytes.len()));
+            // What has no end of its line may be half an entry, and the row of that half is of no entry any more.
+            let is_whole = bytes.is_empty() || bytes.ends_with(b"\n");
+            is_append = is_whole && splice.as_ref().is_some_and(|splice| splice.is_append(bytes.len()));
             splice
         })?,
         appended => appended,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 
+use crate::crash;
 use crate::daily_log::{Entry, LogKind, Splice, parse, removal, without};
 use crate::forgotten;
 use crate::log_file;
@@ -26,13 +27,16 @@ pub fn forget(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, StoreErro
     store.require_writable()?;
     let Some(row) = store.rows().by_id(id)? else { return Ok(None) };
     let _lock = store.lock()?;
+    // First: a process that ends in between has forgotten rather than kept, and whoever asks again finds what to take out.
+    forgotten::add(store.layout(), [row.memory.content.as_str()])?;
+    crash::point("forget.hash");
     if let Some(kind) = LogKind::of(&row.place.path) {
         log_file::change(&store.layout().file(&row.place.path), |bytes| {
             let parsed = parse(&String::from_utf8_lossy(bytes), kind);
             parsed.entries.iter().find(|entry| is_it(entry, &row)).map(|entry| removal(bytes, entry))
         })?;
     }
-    forgotten::add(store.layout(), [row.memory.content.as_str()])?;
+    crash::point("forget.log");
     let mut claims = Claims::new(store.layout());
     store.transact(|rows| {
         rows.delete(row.seq)?;
@@ -64,7 +68,9 @@ pub fn forget_all(
             // First: a process that ends in between has forgotten rather than kept.
             forgotten::add(store.layout(), rows.iter().map(|row| row.memory.content.as_str()))?;
         }
+        crash::point("forget.hash");
         take_out(store, path, &rows)?;
+        crash::point("forget.log");
         for batch in rows.chunks(BATCH) {
             let mut claims = Claims::new(store.layout());
             let sessions: HashSet<&str> = batch.iter().map(|row| row.memory.session_id.as_str()).collect();
@@ -75,6 +81,7 @@ pub fn forget_all(
                 }
                 sessions.iter().try_for_each(|session| table.refresh_session(session))
             })?;
+            crash::point("forget.rows");
             gone += batch.len();
             done(gone);
         }

@@ -40,6 +40,7 @@ pub fn of_session(session_id: &str) -> String {
 /// Remembers that texts were forgotten. The caller holds the store lock.
 pub fn add<'t>(layout: &Layout, contents: impl IntoIterator<Item = &'t str>) -> Result<(), StoreError> {
     let known = hashes(layout)?;
+    let is_whole = known.is_empty() || known.ends_with(b"\n");
     let mut known: HashSet<String> = known
         .split(|byte| *byte == b'\n')
         .map(|line| String::from_utf8_lossy(line.trim_ascii()).into_owned())
@@ -49,6 +50,9 @@ pub fn add<'t>(layout: &Layout, contents: impl IntoIterator<Item = &'t str>) -> 
     if lines.is_empty() {
         return Ok(());
     }
+    // Behind half a line of a process that was killed it would be no line of its own.
+    let end = if is_whole { "" } else { "\n" };
+    let lines = format!("{end}{lines}");
     let path = layout.forgotten();
     private_file()
         .append(true)
@@ -74,5 +78,25 @@ fn hashes(layout: &Layout) -> Result<Vec<u8>, StoreError> {
     match own_file::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         read => read.map_err(|source| StoreError::Io { doing: "read", path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn half_a_line_of_a_process_that_was_killed_spoils_no_other() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        layout.create().unwrap();
+        add(&layout, ["one", "two"]).unwrap();
+        let bytes = fs::read(layout.forgotten()).unwrap();
+        fs::write(layout.forgotten(), &bytes[..bytes.len() - 9]).unwrap();
+        add(&layout, ["two", "three"]).unwrap();
+        let forgotten = Forgotten::read(&layout).unwrap();
+        assert!(["one", "two", "three"].iter().all(|text| forgotten.holds(text)));
     }
 }

@@ -5,6 +5,7 @@ pub mod brief;
 pub mod bulk;
 pub mod capture;
 pub mod causes;
+pub mod crash;
 pub mod daily_log;
 pub mod database;
 pub mod exchange;

@@ -6,8 +6,10 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::crash;
 use crate::daily_log::Splice;
 use crate::own_file::{self, is_linked, private_file};
+use crate::stamp::{Stamp, identity, identity_of};
 
 /// A file that could not be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -28,11 +30,12 @@ pub fn change(path: &Path, mut edit: impl FnMut(&[u8]) -> Option<Splice>) -> Res
     for _ in 0..ATTEMPTS {
         let before = whole(path)?;
         let Some(splice) = edit(&before) else { return Ok(None) };
-        if splice.is_append(before.len()) {
-            append(path, before.len(), &splice.bytes)?;
-            return Ok(Some(splice));
-        }
-        if replace(path, &before, &splice.apply(&before))? {
+        // A new file appears whole, like one that is written anew.
+        let done = match splice.is_append(before.len()) && !before.is_empty() {
+            true => append(path, As::Long(before.len()), &splice.bytes)?,
+            false => replace(path, &before, &splice.apply(&before))?,
+        };
+        if done {
             return Ok(Some(splice));
         }
     }
@@ -40,7 +43,8 @@ pub fn change(path: &Path, mut edit: impl FnMut(&[u8]) -> Option<Splice>) -> Res
     Err(LogFileError { doing: "rewrite", path: path.to_owned(), source })
 }
 
-/// Appends what `edit` makes of the file as it reads it, and answers it; `None`, also for a missing file, leaves the file alone.
+/// Appends what `edit` makes of the file as it reads it, and answers it; `None`, also for a missing file and for one that somebody
+/// changed meanwhile, leaves the file alone.
 pub fn extend(
     path: &Path,
     edit: impl FnOnce(&mut File) -> io::Result<Option<Splice>>,
@@ -50,10 +54,10 @@ pub fn extend(
         opened => opened.and_then(|mut file| edit(&mut file)),
     };
     let made = made.map_err(|source| LogFileError { doing: "read", path: path.to_owned(), source })?;
-    if let Some(splice) = &made {
-        append(path, splice.start, &splice.bytes)?;
+    match made {
+        Some(splice) if append(path, As::Long(splice.start), &splice.bytes)? => Ok(Some(splice)),
+        _ => Ok(None),
     }
-    Ok(made)
 }
 
 /// The bytes of a file, none when it is missing. A link is as good as missing: what it leads to is no memory.
@@ -72,15 +76,43 @@ fn whole(path: &Path) -> Result<Vec<u8>, LogFileError> {
     }
 }
 
-/// Appends to a file of that length, which it has again when not all of it can be written.
-pub fn append(path: &Path, length: usize, bytes: &[u8]) -> Result<(), LogFileError> {
+/// What is known of a file that is appended to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum As {
+    /// It was read and had so many bytes.
+    Long(usize),
+    /// It was not read and had this stamp.
+    Stamped(Stamp),
+}
+
+/// Appends to a file, which has its length again when not all of it can be written. `false` when it is another one than it was: it
+/// was not appended to, or what was appended is gone with the file whose place another one took.
+pub(crate) fn append(path: &Path, known: As, bytes: &[u8]) -> Result<bool, LogFileError> {
     let fault = |source| LogFileError { doing: "append to", path: path.to_owned(), source };
-    let mut file = private_file().append(true).create(true).open(path).map_err(fault)?;
+    let mut file = match private_file().append(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        opened => opened.map_err(fault)?,
+    };
+    let before = file.metadata().map_err(fault)?;
+    let is_known = match known {
+        As::Long(length) => before.len() == length as u64,
+        As::Stamped(stamp) => Stamp::new(&before) == Some(stamp),
+    };
+    if !is_known {
+        return Ok(false);
+    }
+    if crash::is_due("log.half") {
+        let _ = file.write_all(&bytes[..bytes.len() / 2]);
+        crash::end("log.half");
+    }
     file.write_all(bytes).map_err(|error| {
         // On a full disk part of it may have been written. Half an entry would read as an entry.
-        let _ = private_file().open(path).and_then(|file| file.set_len(length as u64));
+        let _ = file.set_len(before.len());
         fault(error)
-    })
+    })?;
+    crash::point("log.appended");
+    // Editors save by putting another file in the place of the one that was open here.
+    Ok(identity(path) == identity_of(&before))
 }
 
 /// Replaces the file in one step, or answers `false` when it is no longer what was read.
@@ -95,10 +127,13 @@ fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<bool, LogFileErro
             file.set_permissions(metadata.permissions())?;
         }
         drop(file);
+        crash::point("log.rewritten");
         if whole(path).map_err(|error| error.source)? != before {
             return Ok(false);
         }
-        fs::rename(&temporary, path).map(|()| true)
+        fs::rename(&temporary, path)?;
+        crash::point("log.replaced");
+        Ok(true)
     })();
     if !matches!(written, Ok(true)) {
         let _ = fs::remove_file(&temporary);
@@ -130,6 +165,27 @@ mod tests {
         .unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "2 edited");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file stays");
+    }
+
+    #[test]
+    fn what_is_appended_to_a_file_that_is_another_by_then_is_not_taken_for_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log.md");
+        fs::write(&path, "old\n").unwrap();
+        let stamp = Stamp::of(&path).unwrap();
+        assert!(append(&path, As::Stamped(stamp), b"new\n").unwrap());
+        assert!(!append(&path, As::Stamped(stamp), b"newer\n").unwrap(), "the stamp is that of another state");
+        assert!(!append(&path, As::Long(4), b"newer\n").unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old\nnew\n");
+        // In between, an editor saves: the file that is read is not the one that is appended to.
+        let appended = extend(&path, |file| {
+            fs::write(dir.path().join("saved"), "edited, and longer\n")?;
+            fs::rename(dir.path().join("saved"), &path)?;
+            let length = file.metadata()?.len() as usize;
+            Ok(Some(insert(length, b"newer\n")))
+        });
+        assert_eq!(appended.unwrap(), None);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "edited, and longer\n");
     }
 
     #[test]

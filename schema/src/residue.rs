@@ -42,20 +42,25 @@ pub fn remove(layout: &Layout, names: &[String]) -> Result<(), StoreError> {
 
 /// Deletes what a process that was killed left half written: it may be a copy of anything.
 pub fn sweep(store: &Store) -> Result<(), StoreError> {
-    let _lock = store.lock()?;
     let layout = store.layout();
-    // Logs are rewritten under the lock, so nobody writes these now.
-    let is_left = |name: &str| name.starts_with('.') && name.ends_with(".tmp");
-    let left: Vec<String> = names(layout.dir().to_owned()).into_iter().filter(|name| is_left(name)).collect();
-    remove(layout, &left)?;
-    for name in names(layout.spool()).into_iter().filter(|name| is_left(name)) {
-        let path = layout.spool().join(name);
+    if !half_written(layout.dir().to_owned()).is_empty() {
+        let _lock = store.lock()?;
+        // Logs are rewritten under the lock, so nobody writes these now.
+        remove(layout, &half_written(layout.dir().to_owned()))?;
+    }
+    for path in half_written(layout.spool()).into_iter().map(|name| layout.spool().join(name)) {
         let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
-        if modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED)) {
+        // One from a time to come was written before the clock went back.
+        if modified.is_ok_and(|at| at.elapsed().map_or(true, |age| age > ABANDONED)) {
             let _ = fs::remove_file(path);
         }
     }
     Ok(())
+}
+
+fn half_written(folder: PathBuf) -> Vec<String> {
+    let is_left = |name: &String| name.starts_with('.') && [".tmp", ".tmp-journal"].iter().any(|end| name.ends_with(end));
+    names(folder).into_iter().filter(is_left).collect()
 }
 
 /// Deletes the files of the spool that could not be read as memories and hold one of these texts.

@@ -2,11 +2,12 @@
 //!
 //! What waits here was prepared before: no secret lies in the spool.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use crate::capture::{Captured, Delivery, Prepared, commit};
+use crate::crash;
 use crate::layout::Layout;
 use crate::memory::MemoryId;
 use crate::own_file::{self, is_linked, link_on, private_file};
@@ -24,13 +25,23 @@ pub fn put(layout: &Layout, prepared: &Prepared) -> Result<PathBuf, StoreError> 
     layout.create_spool().map_err(fault)?;
     let temporary = layout.spool().join(format!(".{name}.{}.tmp", std::process::id()));
     let written =
-        private_file().create(true).truncate(true).open(&temporary).and_then(|mut file| file.write_all(&json));
+        private_file().create(true).truncate(true).open(&temporary).and_then(|mut file| write(&mut file, &json));
+    crash::point("spool.written");
     let moved = written.and_then(|()| fs::rename(&temporary, &path));
     moved.map_err(|source| {
         let _ = fs::remove_file(&temporary);
         fault(source)
     })?;
+    crash::point("spool.put");
     Ok(path)
+}
+
+fn write(file: &mut File, json: &[u8]) -> io::Result<()> {
+    if crash::is_due("spool.half") {
+        let _ = file.write_all(&json[..json.len() / 2]);
+        crash::end("spool.half");
+    }
+    file.write_all(json)
 }
 
 /// How many memories wait.
@@ -61,6 +72,7 @@ pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
             Captured::Saved { .. } => kept += 1,
             Captured::Duplicate(_) | Captured::Forgotten => {}
         }
+        crash::point("spool.kept");
         match fs::remove_file(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             removed => removed.map_err(fault)?,

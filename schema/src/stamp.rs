@@ -1,18 +1,18 @@
 //! What tells, without reading it, that a file changed or is another one by the same name.
 
 use std::collections::HashMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 use crate::layout::Layout;
 use crate::own_file::link_on;
 
-/// Time and size of a file.
+/// What a file has to be like to be taken for unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// When it was changed last, in nanoseconds since 1970.
-    pub mtime: i64,
+    /// A number that is another one after a change: on Unix made of when the file was changed last, as the system notes it for itself
+    /// and no program can set, and of which file it is; elsewhere when it was written last, in nanoseconds since 1970.
+    pub state: i64,
     /// Its size in bytes.
     pub size: i64,
 }
@@ -22,12 +22,25 @@ pub struct Stamp {
 pub fn identity(path: &Path) -> Option<(u64, u64)> {
     #[cfg(unix)]
     {
-        use std::os::unix::fs::MetadataExt as _;
-        fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+        fs::metadata(path).ok().as_ref().and_then(identity_of)
     }
     #[cfg(not(unix))]
     {
         let _ = path;
+        None
+    }
+}
+
+/// The same of a file that is open.
+pub(crate) fn identity_of(metadata: &Metadata) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        Some((metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = metadata;
         None
     }
 }
@@ -50,8 +63,66 @@ impl Stamp {
     /// The stamp of a file, or `None` when there is none or a link in its place.
     pub fn of(path: &Path) -> Option<Self> {
         let metadata = fs::symlink_metadata(path).ok().filter(|_| link_on(path).is_none())?;
-        let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self::new(&metadata)
+    }
+
+    /// The stamp of a file that is open.
+    pub(crate) fn new(metadata: &Metadata) -> Option<Self> {
         let size = i64::try_from(metadata.len()).unwrap_or(i64::MAX);
-        Some(Self { mtime: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX), size })
+        #[cfg(unix)]
+        let state = {
+            use std::os::unix::fs::MetadataExt as _;
+            // Spread over all bits, so that no other file is made up for by another moment.
+            let file = metadata.ino().wrapping_mul(0x9E37_79B9_7F4A_7C15).cast_signed();
+            let changed = metadata.ctime().wrapping_mul(1_000_000_000).wrapping_add(metadata.ctime_nsec());
+            // Those that are below zero are left for files that are to be read again whatever they are.
+            changed.wrapping_add(file) & i64::MAX
+        };
+        #[cfg(not(unix))]
+        let state = {
+            let since = metadata.modified().ok()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+            i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+        };
+        Some(Self { state, size })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+
+    #[test]
+    fn an_edit_of_equal_size_shows_although_its_time_was_set_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("note.md");
+        fs::write(&path, "one").unwrap();
+        let (before, written) = (Stamp::of(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+        assert_eq!(Stamp::of(&path), Some(before));
+        // The clock of a file system stands still for some milliseconds.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        let mut after = before;
+        while after == before && std::time::Instant::now() < deadline {
+            fs::write(&path, "two").unwrap();
+            File::options().write(true).open(&path).unwrap().set_modified(written).unwrap();
+            after = Stamp::of(&path).unwrap();
+        }
+        assert_eq!(fs::metadata(&path).unwrap().modified().unwrap(), written);
+        if cfg!(unix) {
+            assert_ne!(after, before);
+        }
+    }
+
+    #[test]
+    fn another_file_in_the_place_of_one_shows() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, other) = (dir.path().join("note.md"), dir.path().join("other.md"));
+        fs::write(&path, "one").unwrap();
+        fs::write(&other, "two").unwrap();
+        let (before, identity_before) = (Stamp::of(&path), identity(&path));
+        fs::rename(&other, &path).unwrap();
+        assert_ne!(Stamp::of(&path), before);
+        assert!(!cfg!(unix) || identity(&path) != identity_before);
     }
 }

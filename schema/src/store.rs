@@ -24,6 +24,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use crate::crash;
 use crate::database::{self, DatabaseError, Patience};
 use crate::layout::Layout;
 use crate::lock::{FileLock, LockError};
@@ -164,7 +165,10 @@ impl Store {
         };
         match found {
             Contents::Current => {}
-            Contents::Nothing => kind::create(&mut store.db)?,
+            Contents::Nothing => {
+                crash::point("store.created");
+                kind::create(&mut store.db)?;
+            }
             Contents::Newer(version) => return Self::in_memory(store.layout, patience, ReadOnlyReason::Newer(version)),
             Contents::GoVersion => {
                 let note = go_version::upgrade(&mut store)?;
@@ -300,6 +304,7 @@ fn set_aside(
             moved => moved.map_err(|source| StoreError::Io { doing: "set aside", path: path.clone(), source })?,
         }
     }
+    crash::point("store.set-aside");
     Ok(format!("memory.db could not be read; it was set aside as {name} and is rebuilt from Markdown"))
 }
 

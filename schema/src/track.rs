@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::crash;
 use crate::database::Patience;
 use crate::hook::Use;
 use crate::layout::Layout;
@@ -101,6 +102,7 @@ pub fn take<E: From<StoreError>>(
     let text = whole(&mut buffer).map_err(fault)?;
     if let Some(taken) = parse(&text) {
         keep(taken)?;
+        crash::point("track.kept");
     }
     buffer.set_len(0).map_err(fault)?;
     Ok(())

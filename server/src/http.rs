@@ -9,7 +9,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tools::error::ToolError;
 
 use crate::mcp::Memory;
-use connection::Limited;
+use connection::{Limited, Visitor};
 use sessions::Sessions;
 pub(crate) use token::Token;
 
@@ -99,18 +99,27 @@ pub(crate) async fn serve(
         .route_service(PATH, service)
         .layer(middleware::from_fn(body::answered))
         .layer(middleware::from_fn_with_state(access.token.clone(), admit));
-    axum::serve(Limited::new(listener), router).with_graceful_shutdown(stop.cancelled_owned()).await
+    let served = router.into_make_service_with_connect_info::<Visitor>();
+    axum::serve(Limited::new(listener), served).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 
 /// Lets those pass who have the token, before anything else is looked at.
-async fn admit(State(token): State<Option<Token>>, request: Request, next: Next) -> Response {
+async fn admit(
+    State(token): State<Option<Token>>,
+    ConnectInfo(visitor): ConnectInfo<Visitor>,
+    request: Request,
+    next: Next,
+) -> Response {
     let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     match token {
         Some(token) if !token.is_in(given.unwrap_or_default()) => {
             let challenge = [(header::WWW_AUTHENTICATE, "Bearer realm=\"jikime-memory\"")];
             (StatusCode::UNAUTHORIZED, challenge, "a bearer token is needed\n").into_response()
         }
-        _ => next.run(request).await,
+        _ => {
+            visitor.let_in();
+            next.run(request).await
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use chrono::NaiveDate;
+use schema::crash;
 use schema::moment::Moment;
 use schema::queue::{Reply, Request};
 use schema::tool::{QueueServer, StatsOutput};
@@ -199,10 +200,16 @@ struct Open {
 
 impl Bench {
     fn run(&mut self, mut inbox: mpsc::Receiver<Work>) {
+        let open = |bench: &mut Self| {
+            crash::point("engine.open");
+            bench.engine().map(drop)
+        };
         if !*self.ending.borrow()
-            && let Err(error) = self.guarded(|bench| bench.engine().map(drop))
+            && let Err(error) = self.guarded(open)
         {
             tracing::error!("cannot open the store: {error}");
+            // After a panic nobody was told.
+            tell_not_open(&self.can_keep, &self.readiness);
         }
         // Vectors are made while nobody asks for anything, a batch at a time.
         let mut may_embed = true;
@@ -369,7 +376,11 @@ impl Bench {
     fn event(&mut self, request: &Request) -> Result<Reply, ToolError> {
         let engine = &mut self.engine()?.engine;
         match request {
-            Request::Capture(memories) => engine.keep(memories).map(|()| Reply::Captured),
+            Request::Capture(memories) => {
+                engine.keep(memories)?;
+                crash::point("queue.kept");
+                Ok(Reply::Captured)
+            }
             Request::Recall { query, session_id } => engine.recall(query, session_id).map(Reply::Recalled),
         }
     }
@@ -381,10 +392,7 @@ impl Bench {
             Some(open) => Ok(open),
             none => {
                 let opened = Engine::open(&self.project, self.session_id.clone(), Some(Arc::clone(&self.network)));
-                let mut engine = opened.inspect_err(|_| {
-                    self.can_keep.send_if_modified(std::mem::take);
-                    self.readiness.send_replace(Readiness { reading: Reading::ByWorker, ..Readiness::default() });
-                })?;
+                let mut engine = opened.inspect_err(|_| tell_not_open(&self.can_keep, &self.readiness))?;
                 let common = engine.common();
                 // What is in this process alone is watched by it, whoever watches for the others.
                 let is_mine = common.is_none() || self.is_owner.load(Ordering::Relaxed);
@@ -416,6 +424,12 @@ impl Bench {
         }
         outcome
     }
+}
+
+/// Tells that the store could not be opened, so that calls come to the worker, which tries again.
+fn tell_not_open(can_keep: &watch::Sender<bool>, readiness: &watch::Sender<Readiness>) {
+    can_keep.send_if_modified(std::mem::take);
+    readiness.send_replace(Readiness { reading: Reading::ByWorker, ..Readiness::default() });
 }
 
 fn watch(engine: &Engine, work: mpsc::WeakSender<Work>, changes: Changes) -> Option<Watcher> {

@@ -32,6 +32,7 @@ use schema::layout::{Layout, STORE_DIR};
 use schema::memory::MemoryId;
 use schema::moment::Moment;
 use schema::queue::Recalled;
+use schema::residue;
 use schema::screen::Screen;
 use schema::settings::{self, Loaded, Settings, Weights};
 use schema::spool;
@@ -107,6 +108,10 @@ impl Engine {
     ) -> Result<Self, ToolError> {
         let store = Store::open(project, Patience::Server)?;
         let news = News::of(store.notes());
+        if *store.access() == Access::Full {
+            // What cannot be deleted now lies there until the next time.
+            let _ = residue::sweep(&store);
+        }
         let index = match Index::open(&store) {
             Err(ToolError::Unavailable(cause)) => {
                 news.add(format!("the index is kept in memory for now: {cause}"));

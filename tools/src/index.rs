@@ -22,6 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
+use schema::crash;
 use schema::database::{self, DatabaseError, Patience};
 use schema::layout::Layout;
 use schema::lock::{FileLock, LockError};
@@ -104,6 +105,7 @@ impl Index {
             match opened {
                 // Another index may have taken its place just then; what was opened would be told apart by nobody.
                 Ok(db) if before.is_none() || before == identity => {
+                    remove_abandoned(&layout);
                     return Ok(Self {
                         db,
                         layout,
@@ -242,6 +244,7 @@ impl Index {
             }
             transaction.execute("UPDATE progress SET last_seq = ?1", [last])?;
             transaction.commit()?;
+            crash::point("index.memories");
             taken += new.len();
             if !is_last && !go_on(taken, total.unwrap_or(taken).max(taken)) {
                 return Err(ToolError::Interrupted);
@@ -281,15 +284,20 @@ impl Index {
         let mut fresh = self.beside(db);
         let outcome = fresh.in_one_step(&mut fill);
         // Closing copies the write-ahead log into the database, which then is whole by itself.
+        crash::point("rebuild.filled");
         let closed = fresh.db.close().map_err(|(_, error)| ToolError::from(error));
         let filled = outcome.and_then(|outcome| closed.map(|()| outcome));
         if filled.is_err() {
             remove(&self.layout, NEW)?;
             return filled;
         }
+        crash::point("rebuild.closed");
         self.db = database::open_in_memory()?;
         self.vectors = None;
-        let published = remove_logs(&self.layout, INDEX).and_then(|()| fs::rename(&path, self.layout.index_db()));
+        let unlogged = remove_logs(&self.layout, INDEX);
+        crash::point("rebuild.unlogged");
+        let published = unlogged.and_then(|()| fs::rename(&path, self.layout.index_db()));
+        crash::point("rebuild.published");
         let reopened = open_current(&self.layout).map_err(|error| unavailable(&crate::error::chain(&error)))?;
         self.db = reopened.ok_or_else(|| unavailable(&"it is of another version"))?;
         self.identity = identity(&self.layout.index_db());
@@ -396,6 +404,14 @@ fn start_over(layout: &Layout, is_mended: impl FnOnce(&Layout) -> bool) -> Resul
     let db = opened.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
     create(&db)?;
     Ok(db)
+}
+
+/// Deletes what is left of an index whose maker was killed. Whoever makes one holds the lock.
+fn remove_abandoned(layout: &Layout) {
+    let is_left = ["", "-wal", "-shm"].iter().any(|ending| layout.file(&format!("{NEW}{ending}")).exists());
+    if is_left && let Ok(_lock) = FileLock::acquire(&layout.index_lock(), Duration::ZERO) {
+        let _ = remove(layout, NEW);
+    }
 }
 
 /// Deletes a database and what SQLite keeps beside it.

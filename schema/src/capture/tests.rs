@@ -145,7 +145,7 @@ fn an_entry_without_a_row_is_found_however_many_come_after_it(#[case] kind: Memo
     let log = LogKind::Daily(crashed.memory().at.date());
     let path = store.layout().file("2026-01-28.md");
     let text = fs::read(&path).unwrap();
-    log_file::append(&path, text.len(), &insertion(&text, &crashed.memory(), log).bytes).unwrap();
+    log_file::append(&path, As::Long(text.len()), &insertion(&text, &crashed.memory(), log).bytes).unwrap();
     for n in 3..6 {
         id(capture(&mut store, draft(kind, n, &format!("text {n}"))).unwrap());
     }
@@ -153,6 +153,40 @@ fn an_entry_without_a_row_is_found_however_many_come_after_it(#[case] kind: Memo
     assert_eq!((id(Some(saved)), entries(&store)), (crashed.memory().id, 5));
     store.sync_log("2026-01-28.md").unwrap();
     assert_eq!(store.rows().list(&Filter::default(), 10).unwrap().len(), 5);
+}
+
+#[rstest]
+#[case::event(MemoryType::UserPrompt)]
+#[case::conclusion(MemoryType::Decision)]
+fn half_an_entry_of_a_process_that_was_killed_is_completed_by_doing_it_again(#[case] kind: MemoryType) {
+    let crashed = prepare(draft(kind, 1, "two lines, 한글\nand one more")).unwrap();
+    let log = LogKind::Daily(crashed.memory().at.date());
+    for first in [None, Some(MemoryType::UserPrompt), Some(kind)] {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = store(&project);
+        first.map(|kind| id(capture(&mut store, draft(kind, 0, "one")).unwrap()));
+        let path = store.layout().file("2026-01-28.md");
+        let before = fs::read(&path).unwrap_or_default();
+        let splice = insertion(&before, &crashed.memory(), log);
+        let whole = splice.apply(&before);
+        for length in (before.len()..whole.len()).filter(|length| *length > 0 && whole[length - 1] != b'\n') {
+            fs::write(&path, &whole[..length]).unwrap();
+            // Somebody may read the half in between. A conclusion without its comment would then be one of a person's.
+            if length % 2 == 0 && kind.is_session_data() {
+                store.sync_log("2026-01-28.md").unwrap();
+            }
+            let saved = id(Some(commit(&mut store, &crashed).unwrap()));
+            let log = String::from_utf8(fs::read(&path).unwrap()).unwrap();
+            assert_eq!(log.trim_end(), String::from_utf8_lossy(&whole).trim_end(), "cut at {length}");
+            assert_eq!(store.rows().by_id(&saved).unwrap().unwrap().place.start_line, *splice.lines.start());
+            for path in store.changed_logs().unwrap() {
+                store.sync_log(&path).unwrap();
+            }
+            assert_eq!(store.rows().list(&Filter::default(), 10).unwrap().len(), 1 + usize::from(first.is_some()));
+            fs::write(&path, &before).unwrap();
+            store.sync_log("2026-01-28.md").unwrap();
+        }
+    }
 }
 
 #[test]

@@ -40,6 +40,32 @@ impl Splice {
 
 /// The change that puts `memory` into the log `file`: session data before the first section, the rest under its own.
 pub fn insertion(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
+    completion(file, memory, kind).unwrap_or_else(|| insertion_of_all(file, memory, kind))
+}
+
+/// The change that completes an entry of which a process that was killed left only the beginning. Nothing else is at the end of a log
+/// that begins like the entry and has no end of its line.
+fn completion(file: &[u8], memory: &Memory, kind: LogKind) -> Option<Splice> {
+    if file.is_empty() || file.ends_with(b"\n") || has_windows_lines(file) {
+        return None;
+    }
+    let longest = render(memory, kind).len() + LONGEST_PREAMBLE;
+    let mut start = file.len();
+    while start > 0 && file.len() - start < longest {
+        start = memrchr(b'\n', &file[..start - 1]).map_or(0, |newline| newline + 1);
+        let (before, beginning) = file.split_at(start);
+        let whole = insertion_of_all(before, memory, kind);
+        if let (true, Some(rest)) = (whole.is_append(start), whole.bytes.strip_prefix(beginning)) {
+            return Some(Splice { start: file.len(), end: file.len(), bytes: rest.to_vec(), lines: whole.lines });
+        }
+    }
+    None
+}
+
+/// More than is ever put before an entry: a title or a heading, and a comment that says whose it is.
+const LONGEST_PREAMBLE: usize = 512;
+
+fn insertion_of_all(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
     let sections = sections(file);
     let chronological = kind != LogKind::LongTerm && memory.kind.is_session_data();
     let (at, mut preamble) = if file.is_empty() {
@@ -98,7 +124,7 @@ pub fn extension(log: &mut impl Read, event: &Memory, kind: LogKind) -> io::Resu
         held = filled - last_newline;
         buffer.copy_within(last_newline..filled, 0);
     }
-    if before.length == 0 {
+    if before.length == 0 || before.is_unterminated {
         return Ok(None);
     }
     let (bytes, lines) = before.followed_by(&before.mark_for(event), event, kind);

@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row as SqlRow};
 
 use super::kind::{Contents, contents, create_tables};
 use super::{Store, StoreError};
+use crate::crash;
 use crate::daily_log::{Entry, LogKind, Splice, adopt, insertion, parse};
 use crate::database::Patience;
 use crate::log_file;
@@ -50,10 +51,12 @@ pub(super) fn upgrade(store: &mut Store) -> Result<String, StoreError> {
         return Ok("memory.db of the Go version was upgraded".to_owned());
     }
     back_up(store)?;
+    crash::point("upgrade.backed-up");
     let screen = settings::load(store.layout()).screen;
     let mut old = read_all(&store.db, &screen)?;
     date(store, &mut old)?;
     let written = write_logs(store, &mut old)?;
+    crash::point("upgrade.logged");
     let redactions = old.iter().map(|old| old.redactions).sum();
     store.transact(|rows| {
         // The cache of paid embeddings stays: whoever embeds next takes it over.
@@ -63,6 +66,7 @@ pub(super) fn upgrade(store: &mut Store) -> Result<String, StoreError> {
         if redactions > 0 { rows.count("redactions", redactions) } else { Ok(()) }
     })?;
     drop(lock);
+    crash::point("upgrade.tables");
     for path in store.changed_logs()? {
         store.sync_log(&path)?;
     }
@@ -91,6 +95,7 @@ fn back_up(store: &Store) -> Result<(), StoreError> {
         return Ok(());
     }
     store.db.backup("main", &temporary, None::<fn(rusqlite::backup::Progress)>)?;
+    crash::point("upgrade.copied");
     fs::rename(&temporary, &path).map_err(|source| store.io("write", &path, source))
 }
 

@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::claims::{Claims, Settled};
 use super::{Access, Place, Row, Rows, Store, StoreError, sessions};
+use crate::crash;
 use crate::daily_log::{LogKind, Parsed, parse};
 use crate::log_file;
 use crate::memory::{Memory, MemoryId, content_hash};
@@ -45,7 +46,7 @@ impl Store {
     /// Whether a log changed since its rows were derived.
     pub fn is_stale(&self, path: &str) -> Result<bool, StoreError> {
         let sql = "SELECT mtime, size FROM files WHERE path = ?1";
-        let read = |row: &rusqlite::Row<'_>| Ok(Stamp { mtime: row.get(0)?, size: row.get(1)? });
+        let read = |row: &rusqlite::Row<'_>| Ok(Stamp { state: row.get(0)?, size: row.get(1)? });
         let known = self.db.prepare_cached(sql)?.query_row([path], read).optional()?;
         let now = Stamp::of(&self.layout.file(path));
         Ok(LogKind::of(path).is_some() && known != now && !self.was_only_captured_to(path, now)?)
@@ -119,7 +120,9 @@ impl Store {
         };
         for batch in changes.chunks(BATCH) {
             self.transact(|rows| batch.iter().try_for_each(|change| work.apply(rows, change)))?;
+            crash::point("sync.batch");
         }
+        crash::point("sync.rows");
         let Work { report, touched, .. } = work;
         self.transact(|rows| {
             touched.iter().try_for_each(|session| sessions::refresh(rows.0, session))?;
@@ -133,7 +136,7 @@ impl Store {
 
     fn known_files(&self) -> rusqlite::Result<HashMap<String, Stamp>> {
         let mut statement = self.db.prepare_cached("SELECT path, mtime, size FROM files")?;
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, Stamp { mtime: row.get(1)?, size: row.get(2)? }));
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, Stamp { state: row.get(1)?, size: row.get(2)? }));
         statement.query_map([], read)?.collect()
     }
 
@@ -221,7 +224,7 @@ fn is_same(a: &Memory, b: &Memory) -> bool {
 
 fn save_stamp(rows: Rows<'_>, path: &str, stamp: Stamp, hash: &str) -> rusqlite::Result<()> {
     let sql = "INSERT OR REPLACE INTO files (path, hash, mtime, size, indexed_at) VALUES (?1, ?2, ?3, ?4, ?5)";
-    let values = params![path, hash, stamp.mtime, stamp.size, Moment::now().utc()];
+    let values = params![path, hash, stamp.state, stamp.size, Moment::now().utc()];
     rows.0.prepare_cached(sql)?.execute(values).map(drop)
 }
 

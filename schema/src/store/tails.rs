@@ -1,6 +1,6 @@
 //! The ends of logs whose every entry has its row, so that the next entry is put there without reading the log.
 //!
-//! An end is noted in the transaction that inserts the row of the last entry, with the time and size of the file. Any other change of the
+//! An end is noted in the transaction that inserts the row of the last entry, with the stamp of the file. Any other change of the
 //! file, also an entry whose row was never written, shows by these, and the log is read again.
 
 use super::{Rows, Store, StoreError};
@@ -15,8 +15,8 @@ impl Store {
     pub(crate) fn tail(&self, name: &str, now: Stamp) -> Result<Option<Tail>, StoreError> {
         let noted = self.rows().meta(&format!("{KEY}{name}"))?;
         let noted = noted.as_deref().and_then(|text| text.split_once(' '));
-        let is_current = |mtime: &str| mtime.parse() == Ok(now.mtime);
-        let tail = noted.filter(|(mtime, _)| is_current(mtime)).and_then(|(_, tail)| Tail::parse(tail));
+        let is_current = |state: &str| state.parse() == Ok(now.state);
+        let tail = noted.filter(|(state, _)| is_current(state)).and_then(|(_, tail)| Tail::parse(tail));
         Ok(tail.filter(|tail| i64::try_from(tail.length()) == Ok(now.size)))
     }
 }
@@ -24,7 +24,7 @@ impl Store {
 impl Rows<'_> {
     /// Notes the end of a log, every entry of which has its row once the transaction is done.
     pub(crate) fn note_tail(&self, name: &str, stamp: Stamp, tail: &Tail) -> rusqlite::Result<()> {
-        self.set_meta(&format!("{KEY}{name}"), &format!("{} {}", stamp.mtime, tail.to_text()))
+        self.set_meta(&format!("{KEY}{name}"), &format!("{} {}", stamp.state, tail.to_text()))
     }
 
     /// Forgets all ends.

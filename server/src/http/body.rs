@@ -1,21 +1,34 @@
 //! Bodies that are no message: the protocol's library calls them a media type that it does not support; here they get the error that
 //! the specification names.
 
+use std::time::Duration;
+
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use tokio::time::timeout;
 
 use super::BODY;
 use crate::message::{self, Incoming};
 
+/// How long the body of a request may take to come.
+const BODY_TIME: Duration = Duration::from_secs(60);
+
 /// Answers as the library does, except for a body that is said to be JSON and cannot be read.
 pub(super) async fn answered(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
-    let Ok(bytes) = to_bytes(body, BODY).await else {
-        let text = format!("a request has at most {BODY} bytes\n");
-        return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
+    let bytes = match timeout(BODY_TIME, to_bytes(body, BODY)).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => {
+            let text = format!("a request has at most {BODY} bytes\n");
+            return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
+        }
+        Err(_) => {
+            let text = format!("a request comes within {} s\n", BODY_TIME.as_secs());
+            return (StatusCode::REQUEST_TIMEOUT, text).into_response();
+        }
     };
     let type_ = parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let is_json = type_.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"));

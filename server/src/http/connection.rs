@@ -1,37 +1,122 @@
-//! Connections, so many at once, and none that says nothing for long.
+//! Connections, so many at once. One is let in by its first request that has the token; until then it has a few seconds and makes way
+//! for others, so that nobody without the token keeps anybody out. One that was let in ends when it says nothing for long.
 
+use std::collections::VecDeque;
+use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::serve::Listener;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep, sleep_until};
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// Connections that are served at once; more wait to be accepted.
 const CONNECTIONS: usize = 64;
 
-/// How long nothing may go either way. Streams of events are kept alive by the server itself.
+/// How long a connection that was let in may say nothing. Streams of events are kept alive by the server itself.
 const SILENCE: Duration = Duration::from_secs(60);
+
+/// How long a connection may take until it is let in, however much it says.
+const ENTRY: Duration = Duration::from_secs(10);
+
+/// How long it has at least, however many others wait. A client that has a token sends it at once.
+const GRACE: Duration = Duration::from_millis(250);
 
 /// The pause after the system refused a connection, for want of files for example.
 const REFUSED: Duration = Duration::from_millis(100);
+
+/// Who is at the other end of a connection.
+#[derive(Debug, Clone)]
+pub(super) struct Visitor(Arc<Visit>);
+
+#[derive(Debug)]
+struct Visit {
+    since: Instant,
+    is_let_in: AtomicBool,
+    /// Cancelled when the connection has to make way.
+    leave: CancellationToken,
+}
+
+impl Visitor {
+    fn new() -> Self {
+        Self(Arc::new(Visit {
+            since: Instant::now(),
+            is_let_in: AtomicBool::new(false),
+            leave: CancellationToken::new(),
+        }))
+    }
+
+    /// From now on the connection makes way for nobody.
+    pub(super) fn let_in(&self) {
+        self.0.is_let_in.store(true, Ordering::Relaxed);
+    }
+
+    fn is_let_in(&self) -> bool {
+        self.0.is_let_in.load(Ordering::Relaxed)
+    }
+
+    /// Whether its connection is over: nobody else knows of it then.
+    fn is_gone(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
+}
+
+impl Connected<IncomingStream<'_, Limited>> for Visitor {
+    fn connect_info(stream: IncomingStream<'_, Limited>) -> Self {
+        stream.io().visitor.clone()
+    }
+}
 
 /// A socket that accepts no more connections than can be served.
 #[derive(Debug)]
 pub(super) struct Limited {
     listener: TcpListener,
     free: Arc<Semaphore>,
+    /// Those that were accepted and not let in yet, when it was looked last; the oldest first.
+    waiting: VecDeque<Visitor>,
 }
 
 impl Limited {
     pub(super) fn new(listener: TcpListener) -> Self {
-        Self { listener, free: Arc::new(Semaphore::new(CONNECTIONS)) }
+        Self { listener, free: Arc::new(Semaphore::new(CONNECTIONS)), waiting: VecDeque::new() }
+    }
+
+    /// A place for one more connection, for which one that was not let in makes way when there is none.
+    async fn place(&mut self) -> OwnedSemaphorePermit {
+        let free = Arc::clone(&self.free);
+        loop {
+            tokio::select! {
+                biased;
+                place = Arc::clone(&free).acquire_owned() => return place.expect("the semaphore is never closed"),
+                () = self.make_room() => {}
+            }
+        }
+    }
+
+    /// Ends the oldest connection that was not let in, once it has had its time. Never done when all were let in.
+    async fn make_room(&mut self) {
+        loop {
+            self.waiting.retain(|visitor| !visitor.is_let_in() && !visitor.is_gone());
+            let Some(oldest) = self.waiting.front().cloned() else { return pending().await };
+            let due = oldest.0.since + GRACE;
+            if Instant::now() >= due {
+                oldest.0.leave.cancel();
+                self.waiting.pop_front();
+                // Until its place is free, or the next one's time is up.
+                return sleep(REFUSED).await;
+            }
+            drop(oldest);
+            sleep_until(due).await;
+        }
     }
 }
 
@@ -40,12 +125,14 @@ impl Listener for Limited {
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Connection, SocketAddr) {
-        let permit = Arc::clone(&self.free).acquire_owned().await.expect("the semaphore is never closed");
+        let place = self.place().await;
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    let silence = Box::pin(sleep(SILENCE));
-                    return (Connection { stream, silence, _permit: permit }, address);
+                    let visitor = Visitor::new();
+                    self.waiting.retain(|visitor| !visitor.is_let_in() && !visitor.is_gone());
+                    self.waiting.push_back(visitor.clone());
+                    return (Connection::new(stream, visitor, place), address);
                 }
                 Err(error) => {
                     tracing::debug!("a connection was not accepted: {error}");
@@ -60,24 +147,36 @@ impl Listener for Limited {
     }
 }
 
-/// A connection that ends when nothing goes either way for too long.
+/// A connection that ends when its time is up.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    silence: Pin<Box<Sleep>>,
-    _permit: OwnedSemaphorePermit,
+    visitor: Visitor,
+    leave: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// When it ends, unless something goes before.
+    end: Pin<Box<Sleep>>,
+    _place: OwnedSemaphorePermit,
 }
 
 impl Connection {
-    /// Starts the time anew when something went, and ends the connection when the time is up.
+    fn new(stream: TcpStream, visitor: Visitor, place: OwnedSemaphorePermit) -> Self {
+        let leave = Box::pin(visitor.0.leave.clone().cancelled_owned());
+        Self { stream, visitor, leave, end: Box::pin(sleep(ENTRY)), _place: place }
+    }
+
+    /// Ends the connection when its time is up, which starts anew when something went, but only for who was let in.
     fn heard<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if outcome.is_ready() {
-            self.silence.as_mut().reset(Instant::now() + SILENCE);
-            return outcome;
+        if self.visitor.is_let_in() {
+            if outcome.is_ready() {
+                self.end.as_mut().reset(Instant::now() + SILENCE);
+                return outcome;
+            }
+        } else if self.leave.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
-        match self.silence.as_mut().poll(context) {
+        match self.end.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
-            Poll::Pending => Poll::Pending,
+            Poll::Pending => outcome,
         }
     }
 }

@@ -69,6 +69,9 @@ impl Common {
     }
 }
 
+/// Notes that are kept.
+const NOTES: usize = 32;
+
 /// What opening and later damage made engines mend. It is kept for the statistics, and told once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct News(Arc<Mutex<Notes>>);
@@ -85,8 +88,15 @@ impl News {
         Self(Arc::new(Mutex::new(Notes { notes: notes.to_vec(), told: 0 })))
     }
 
+    /// Takes in a note. One that is known comes last again, and is told again; of too many the oldest go.
     pub(super) fn add(&self, note: String) {
-        self.notes().notes.push(note);
+        let mut notes = self.notes();
+        let known = notes.notes.iter().position(|known| *known == note);
+        if let Some(at) = known.or((notes.notes.len() >= NOTES).then_some(0)) {
+            notes.notes.remove(at);
+            notes.told -= usize::from(at < notes.told);
+        }
+        notes.notes.push(note);
     }
 
     pub(super) fn all(&self) -> Vec<String> {
@@ -112,6 +122,20 @@ mod tests {
     use schema::tool::{GetInput, SaveInput, SearchInput};
 
     use super::*;
+
+    #[test]
+    fn news_stay_few_however_often_something_is_mended() {
+        let news = News::of(&["opened".to_owned()]);
+        assert_eq!(news.take(), ["opened"]);
+        for n in 0..1_000 {
+            news.add(format!("mended part {n}"));
+            assert_eq!(news.take(), [format!("mended part {n}")]);
+            news.add("made again".to_owned());
+            assert_eq!(news.take(), ["made again"], "what happens again is told again");
+        }
+        assert_eq!(news.all().len(), NOTES);
+        assert_eq!(news.all().iter().filter(|note| *note == "made again").count(), 1);
+    }
 
     #[test]
     fn one_beside_answers_like_the_one_that_it_is_of() {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, Row as SqlRow, params};
+use schema::crash;
 use schema::daily_log::{LogKind, parse};
 use schema::log_file;
 use schema::memory::content_hash;
@@ -50,7 +51,7 @@ impl Index {
         let listing = self.layout.markdown_files();
         let present = listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?;
         let mut statement = self.db.prepare_cached("SELECT path, mtime, size FROM files")?;
-        let read = |row: &SqlRow<'_>| Ok((row.get(0)?, Stamp { mtime: row.get(1)?, size: row.get(2)? }));
+        let read = |row: &SqlRow<'_>| Ok((row.get(0)?, Stamp { state: row.get(1)?, size: row.get(2)? }));
         let known: HashMap<String, Stamp> = statement.query_map([], read)?.collect::<rusqlite::Result<_>>()?;
         Ok(stamp::changed(&self.layout, present, known))
     }
@@ -94,6 +95,7 @@ impl Index {
             documents::insert(&transaction, Document::Chunk(id).rowid(), &title, &chunk.text)?;
         }
         transaction.commit()?;
+        crash::point("index.file");
         report.removed = old.len();
         self.note(path, stamp, &hash)?;
         Ok(report)
@@ -137,7 +139,7 @@ impl Index {
             return self.db.execute("DELETE FROM files WHERE path = ?1", [path]).map(drop);
         };
         let sql = "INSERT OR REPLACE INTO files (path, hash, mtime, size, indexed_at) VALUES (?1, ?2, ?3, ?4, ?5)";
-        let values = params![path, hash, stamp.mtime, stamp.size, Moment::now().utc()];
+        let values = params![path, hash, stamp.state, stamp.size, Moment::now().utc()];
         self.db.prepare_cached(sql)?.execute(values).map(drop)
     }
 }
