@@ -13,6 +13,7 @@ mod mcp_client;
 mod mcp_wire;
 mod outcome;
 mod poll;
+pub mod proof;
 mod provider;
 mod sandbox;
 #[cfg(unix)]

@@ -240,19 +240,26 @@ impl McpClient {
     /// Waits for the answer to a request.
     #[track_caller]
     pub fn answer(&mut self, id: RequestId) -> Result<Value, RpcError> {
+        match self.answer_or_end(id) {
+            Some(answer) => answer,
+            None => panic!("the server closed its output at request {}; standard error: {}", id.0, self.stderr()),
+        }
+    }
+
+    /// The same of a server that may end before it answers, which is `None`.
+    #[track_caller]
+    pub fn answer_or_end(&mut self, id: RequestId) -> Option<Result<Value, RpcError>> {
         let deadline = Instant::now() + self.patience;
         loop {
             if let Some(answer) = self.answers.remove(&id.0) {
-                return answer;
+                return Some(answer);
             }
             match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
                 Ok(line) => self.take(&line),
-                Err(why) => {
-                    let why = match why {
-                        RecvTimeoutError::Timeout => format!("no answer within {:?}", self.patience),
-                        RecvTimeoutError::Disconnected => "the server closed its output".to_owned(),
-                    };
-                    panic!("{why} to request {}; standard error: {}", id.0, self.stderr());
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    let patience = self.patience;
+                    panic!("no answer within {patience:?} to request {}; standard error: {}", id.0, self.stderr());
                 }
             }
         }
@@ -318,6 +325,11 @@ impl McpClient {
         let ended = self.wait(END_DEADLINE);
         let status = ended.unwrap_or_else(|| panic!("still running {END_DEADLINE:?} after its input was closed"));
         Closed { status, stderr: self.stderr() }
+    }
+
+    /// Ends the server at once, while what it answered before is still wanted.
+    pub fn kill_now(&mut self) {
+        end(&mut self.child);
     }
 
     /// Ends the server at once, as a host or a power cut does, without a chance to tidy up.

@@ -39,6 +39,9 @@ const VERSION: i64 = 2;
 const INDEX: &str = "index.db";
 const NEW: &str = "index.db.new";
 
+/// The endings of what SQLite keeps beside a database: a journal until it goes over to a write-ahead log, and when it is killed then.
+const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
 /// How often opening is tried while other processes make the index anew.
 const OPENINGS: usize = 5;
 
@@ -408,7 +411,7 @@ fn start_over(layout: &Layout, is_mended: impl FnOnce(&Layout) -> bool) -> Resul
 
 /// Deletes what is left of an index whose maker was killed. Whoever makes one holds the lock.
 fn remove_abandoned(layout: &Layout) {
-    let is_left = ["", "-wal", "-shm"].iter().any(|ending| layout.file(&format!("{NEW}{ending}")).exists());
+    let is_left = LOGS.iter().chain([&""]).any(|ending| layout.file(&format!("{NEW}{ending}")).exists());
     if is_left && let Ok(_lock) = FileLock::acquire(&layout.index_lock(), Duration::ZERO) {
         let _ = remove(layout, NEW);
     }
@@ -423,7 +426,7 @@ fn remove(layout: &Layout, name: &str) -> Result<(), ToolError> {
 
 /// Deletes what SQLite keeps beside a database, before the database goes: the log of one must not be found beside another.
 fn remove_logs(layout: &Layout, name: &str) -> io::Result<()> {
-    ["-wal", "-shm"].iter().try_for_each(|ending| remove_file(&layout.file(&format!("{name}{ending}"))))
+    LOGS.iter().try_for_each(|ending| remove_file(&layout.file(&format!("{name}{ending}"))))
 }
 
 fn remove_file(path: &Path) -> io::Result<()> {

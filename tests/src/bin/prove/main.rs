@@ -1,0 +1,135 @@
+//! Proves what docs/reliability.md promises, at length: puts faults into the real programs, and prints rounds, faults and findings.
+//!
+//! `cargo run -p jikime-memory-tests --bin prove -- [--suite NAME] [--rounds N] [--minutes N] [--seed N] [--write FILE]`. The points at
+//! which programs are killed are in builds with debug assertions only, so this is not run with `--release`.
+
+mod programs;
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use harness::proof::{Report, Tally, concurrency, flood, fuzz, soak};
+use harness::{Binaries, proof};
+
+/// Rounds of crashes in all, when nothing else is said.
+const ROUNDS: usize = 1_000;
+
+fn main() -> ExitCode {
+    let proved = Arguments::read(std::env::args().skip(1)).and_then(|arguments| {
+        let report = prove(&programs::built()?, &arguments)?;
+        let table = report.markdown();
+        say(&table);
+        if let Some(path) = &arguments.write {
+            fs::write(path, &table).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        }
+        Ok(report.is_clean())
+    });
+    match proved {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "prove: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn say(text: &str) {
+    // Whoever closed the pipe has seen enough.
+    let _ = writeln!(io::stdout(), "{text}");
+}
+
+/// What is asked for on the command line.
+#[derive(Debug)]
+struct Arguments {
+    /// The only suite that is wanted; all when empty.
+    suite: String,
+    rounds: usize,
+    /// How long each suite goes on that has no rounds; its own time when nothing is said.
+    minutes: Option<u64>,
+    seed: u64,
+    write: Option<PathBuf>,
+}
+
+const SUITES: [&str; 5] = ["crash", "concurrency", "fuzz", "http", "soak"];
+
+impl Arguments {
+    fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut arguments = Self { suite: String::new(), rounds: ROUNDS, minutes: None, seed: 1, write: None };
+        while let Some(name) = words.next() {
+            let value = words.next().ok_or_else(|| format!("{name} needs a value"))?;
+            let number = || value.parse::<u64>().map_err(|_| format!("{value:?} is no number"));
+            match name.as_str() {
+                "--suite" if SUITES.contains(&value.as_str()) => arguments.suite = value,
+                "--suite" => return Err(format!("there is no suite {value:?}; there is {}", SUITES.join(", "))),
+                "--rounds" => arguments.rounds = usize::try_from(number()?).map_err(|error| error.to_string())?,
+                "--minutes" => arguments.minutes = Some(number()?),
+                "--seed" => arguments.seed = number()?,
+                "--write" => arguments.write = Some(value.into()),
+                _ => return Err(format!("there is no {name}; see the head of this program")),
+            }
+        }
+        Ok(arguments)
+    }
+
+    fn wants(&self, suite: &str) -> bool {
+        self.suite.is_empty() || self.suite == suite
+    }
+
+    fn minutes(&self, own: u64) -> Duration {
+        Duration::from_secs(60 * self.minutes.unwrap_or(own))
+    }
+}
+
+fn prove(binaries: &Binaries, arguments: &Arguments) -> Result<Report, String> {
+    let mut report = Report::default();
+    let mut add = |tally: Tally| {
+        say(&format!("{} {}: {} rounds, {} findings", tally.suite, tally.part, tally.rounds, tally.findings.len()));
+        report.0.push(tally);
+    };
+    if arguments.wants("crash") {
+        crash(binaries, arguments).into_iter().for_each(&mut add);
+    }
+    if arguments.wants("concurrency") {
+        add(concurrency::run(binaries, arguments.minutes(10), arguments.seed));
+    }
+    if arguments.wants("fuzz") {
+        fuzz::Target::ALL
+            .into_iter()
+            .for_each(|target| add(fuzz::run(target, arguments.minutes(1), arguments.seed)));
+    }
+    if arguments.wants("http") {
+        add(flood::run(binaries, 1_000));
+    }
+    if arguments.wants("soak") {
+        add(soak::run(binaries, arguments.minutes(60), arguments.seed));
+    }
+    Ok(report)
+}
+
+#[cfg(unix)]
+fn crash(binaries: &Binaries, arguments: &Arguments) -> Vec<Tally> {
+    use proof::crash::Work;
+    let rounds = arguments.rounds.div_ceil(Work::ALL.len());
+    // Two at a time: a round waits for processes most of the time.
+    let (first, second) = Work::ALL.split_at(Work::ALL.len() / 2);
+    let one_half = |works: &[Work]| -> Vec<Tally> {
+        works.iter().map(|work| proof::crash::run(binaries, *work, rounds, arguments.seed)).collect()
+    };
+    thread::scope(|scope| {
+        let other = scope.spawn(|| one_half(second));
+        let mut tallies = one_half(first);
+        tallies.extend(other.join().expect("a round that finds something tells it"));
+        tallies
+    })
+}
+
+#[cfg(not(unix))]
+fn crash(_binaries: &Binaries, _arguments: &Arguments) -> Vec<Tally> {
+    let _ = (thread::available_parallelism(), proof::Random::new(0));
+    Vec::new()
+}

@@ -1,0 +1,30 @@
+//! The programs under test, built as this one is.
+
+use std::process::{Command, Stdio};
+
+use harness::Binaries;
+use serde_json::Value;
+
+/// Builds them, if they are not built yet, and says where they lie.
+pub(super) fn built() -> Result<Binaries, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut build = Command::new(cargo);
+    build.current_dir(env!("CARGO_MANIFEST_DIR"));
+    build.args(["build", "--message-format", "json", "--bin", "jikime-memory-under-test"]);
+    build.args(["--bin", "jikime-hook-under-test"]);
+    if !cfg!(debug_assertions) {
+        build.arg("--release");
+    }
+    let output = build.stderr(Stdio::inherit()).output().map_err(|error| format!("cannot start cargo: {error}"))?;
+    if !output.status.success() {
+        return Err("the programs under test could not be built".to_owned());
+    }
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let messages: Vec<Value> = told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let place = |name: &str| {
+        let made = messages.iter().find(|message| message["target"]["name"] == name && message["executable"].is_string());
+        let path = made.and_then(|message| message["executable"].as_str());
+        path.map(Into::into).ok_or_else(|| format!("cargo does not tell where {name} lies"))
+    };
+    Ok(Binaries { memory: place("jikime-memory-under-test")?, hook: place("jikime-hook-under-test")? })
+}

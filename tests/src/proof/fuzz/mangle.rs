@@ -1,0 +1,57 @@
+//! Mangles what is kept: pieces taken out, doubled, put together, bytes changed, and words put in that mean something somewhere.
+
+use crate::proof::Random;
+
+/// The longest input. What is longer is refused before it is read, or read in pieces.
+const LONGEST: usize = 200_000;
+
+/// What means something to one reader or another.
+const WORDS: [&str; 44] = [
+    "\n", "\r\n", "\u{feff}", "\0", "\u{202e}", "\u{200b}", "e\u{301}", "한글", "👩‍👩‍👧", "\u{1b}[31m", "\u{1b}]0;x\u{7}", "`", "```\n", "~~~\n",
+    "# ", "## ", "## Decision\n\n", "- ", "  ", "\t", "- [10:30:15] **User Prompt**: ", "<!--", "-->", "<!-- session x +09:00 -->\n",
+    "<!-- {\"id\":\"00000000000000000000000000000001\"} -->", "&#45;", "\\", "\"", "{", "}", "[", "]", ":", ",", "null", "-1", "1e999",
+    "18446744073709551616", "\\ud83d", "\\u0000", "<private>", "</private>", "AND NOT (", "*",
+];
+
+/// One of what is kept, mangled.
+pub(super) fn mangled(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+    let mut input = corpus[random.below(corpus.len())].clone();
+    for _ in 0..=random.below(6) {
+        mangle(&mut input, corpus, random);
+        input.truncate(LONGEST);
+    }
+    input
+}
+
+fn mangle(input: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
+    let at = random.below(input.len() + 1);
+    let reach = [4, 64, input.len() + 1][random.below(3)];
+    let length = 1 + random.below(reach);
+    let end = (at + length).min(input.len());
+    match random.below(9) {
+        0 => input.truncate(at),
+        1 => drop(input.drain(at..end)),
+        2 => {
+            let piece = input[at..end].to_vec();
+            insert(input, at, &piece);
+        }
+        3 => {
+            let piece = input[at..end].repeat(1 + random.below(200));
+            insert(input, at, &piece[..piece.len().min(LONGEST)]);
+        }
+        4 => {
+            let other = &corpus[random.below(corpus.len())];
+            let from = random.below(other.len() + 1);
+            let to = (from + length).min(other.len());
+            insert(input, at, &other[from..to]);
+        }
+        5 => input.get_mut(at).into_iter().for_each(|byte| *byte ^= 1 << random.below(8)),
+        6 => input.get_mut(at).into_iter().for_each(|byte| *byte = random.below(256) as u8),
+        7 => insert(input, at, random.one(&WORDS).repeat(1 + random.below(3)).as_bytes()),
+        _ => insert(input, at, random.one(&WORDS).as_bytes()),
+    }
+}
+
+fn insert(input: &mut Vec<u8>, at: usize, piece: &[u8]) {
+    input.splice(at..at, piece.iter().copied());
+}

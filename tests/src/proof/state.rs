@@ -1,0 +1,123 @@
+//! A store at rest: whether its databases are sound, its rows and its index in step with its Markdown, and nothing left behind.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use rusqlite::{Connection, OpenFlags};
+use schema::daily_log::{LogKind, parse};
+
+use super::ledger::short;
+use crate::canaries::files_below;
+
+/// What is wrong with a store that nobody works on, in words.
+pub fn at_rest(store: &Path) -> Vec<String> {
+    let mut findings = left_behind(store);
+    match databases(store) {
+        Ok(found) => findings.extend(found),
+        Err(error) => findings.push(format!("a database cannot be read: {error}")),
+    }
+    findings
+}
+
+/// How often each text is among the rows of a store.
+pub fn texts_in_rows(store: &Path) -> rusqlite::Result<BTreeMap<String, usize>> {
+    let db = open(&store.join("memory.db"))?;
+    let mut statement = db.prepare("SELECT content, count(*) FROM memories GROUP BY content")?;
+    statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))?.collect()
+}
+
+/// Makes temporary files of the spool a few minutes old: nobody writes to them any more.
+pub fn age_temporary_files(store: &Path) {
+    let then = SystemTime::now() - Duration::from_secs(300);
+    let listing = fs::read_dir(store.join("spool")).into_iter().flatten().filter_map(Result::ok);
+    for item in listing.filter(|item| item.file_name().to_string_lossy().starts_with('.')) {
+        let opened = File::options().write(true).open(item.path());
+        opened.and_then(|file| file.set_modified(then)).expect("a file of this test can be dated back");
+    }
+}
+
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    db.busy_timeout(Duration::from_secs(10))?;
+    Ok(db)
+}
+
+/// Files that no store has, and memories that still wait.
+fn left_behind(store: &Path) -> Vec<String> {
+    let names = files_below(store).into_iter().filter_map(|path| Some(path.strip_prefix(store).ok()?.to_owned()));
+    let names = names.map(|name| name.to_string_lossy().replace('\\', "/"));
+    names.filter(|name| !is_of_a_store(name)).map(|name| format!("left behind: {name}")).collect()
+}
+
+fn is_of_a_store(name: &str) -> bool {
+    let is_database = ["memory.db", "index.db"].iter().any(|database| {
+        name.strip_prefix(database).is_some_and(|ending| ["", "-wal", "-shm"].contains(&ending))
+    });
+    let is_lock = !name.contains('/') && name.ends_with(".lock");
+    let is_note = name.ends_with(".md") && !name.split('/').any(|part| part.starts_with('.'));
+    let is_known = [".gitignore", "forgotten", "hook.log", "memory.db.go-backup"].contains(&name);
+    let is_record = name.starts_with("track/") || name.starts_with("log/");
+    is_database || is_lock || is_note || is_known || is_record
+}
+
+fn databases(store: &Path) -> rusqlite::Result<Vec<String>> {
+    let (memory, index) = (open(&store.join("memory.db"))?, open(&store.join("index.db"))?);
+    let mut findings = Vec::new();
+    for (db, name) in [(&memory, "memory.db"), (&index, "index.db")] {
+        let said: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
+        if said != "ok" {
+            findings.push(format!("integrity_check of {name}: {said}"));
+        }
+    }
+    findings.extend(rows_and_logs(store, &memory)?);
+    findings.extend(rows_and_index(&memory, &index)?);
+    Ok(findings)
+}
+
+/// What is in a log and not among its rows, or the other way round.
+fn rows_and_logs(store: &Path, memory: &Connection) -> rusqlite::Result<Vec<String>> {
+    type Found = BTreeMap<(String, i64, i64, String), i64>;
+    let mut differences = Found::new();
+    let mut statement = memory.prepare("SELECT path, start_line, end_line, content FROM memories")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    for row in rows {
+        *differences.entry(row?).or_default() -= 1;
+    }
+    for path in files_below(store) {
+        let name = path.strip_prefix(store).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let Some(kind) = LogKind::of(&name) else { continue };
+        let text = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
+        for entry in parse(&text, kind).entries {
+            let key = (name.clone(), entry.start_line as i64, entry.end_line as i64, entry.memory.content);
+            *differences.entry(key).or_default() += 1;
+        }
+    }
+    let told = |((path, start, end, text), count): ((String, i64, i64, String), i64)| match count {
+        0 => None,
+        1.. => Some(format!("in {path} at {start}-{end} and in no row: {}", short(&text))),
+        _ => Some(format!("in a row and not in {path} at {start}-{end}: {}", short(&text))),
+    };
+    Ok(differences.into_iter().filter_map(told).collect())
+}
+
+/// Memories and chunks that are not in the full-text table, or the other way round.
+fn rows_and_index(memory: &Connection, index: &Connection) -> rusqlite::Result<Vec<String>> {
+    let numbers = |db: &Connection, sql: &str| -> rusqlite::Result<Vec<i64>> {
+        db.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+    };
+    let mut expected = numbers(memory, "SELECT seq * 2 FROM memories")?;
+    expected.extend(numbers(index, "SELECT id * 2 + 1 FROM chunks")?);
+    expected.sort_unstable();
+    let mut found = numbers(index, "SELECT id FROM fulltext_docsize")?;
+    found.sort_unstable();
+    let mut findings = Vec::new();
+    if expected != found {
+        findings.push(format!("{} documents are to be indexed, and {} are", expected.len(), found.len()));
+    }
+    if let Err(error) = index.execute_batch("INSERT INTO fulltext (fulltext) VALUES ('integrity-check')") {
+        findings.push(format!("the full-text table: {error}"));
+    }
+    Ok(findings)
+}
