@@ -84,14 +84,15 @@ impl fmt::Display for Linked {
 
 impl std::error::Error for Linked {}
 
-/// On Unix the system refuses a link at the end of the path, however late it was put there.
+/// On Unix the system refuses a link at the end of the path, however late it was put there, and nobody waits for the other end of a
+/// pipe that was put in the place of a file.
 fn own_options() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has something to add"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {
-        let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, no_follow);
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
     }
     options
 }

@@ -64,9 +64,18 @@ impl Ledger {
     /// Whether it is the beginning of what was to be kept. Half of an entry is left when the process that writes it is killed in the
     /// middle of that, and somebody else writes below before it is done again: docs/reliability.md promises no more.
     fn is_half(&self, text: &str) -> bool {
-        let text = text.split(" <!--").next().unwrap_or_default().trim_end_matches(char::REPLACEMENT_CHARACTER);
-        self.tried.iter().any(|tried| tried.len() > text.len() && tried.starts_with(text))
+        let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
+        // What follows the text of an entry is a comment, of which there may be a part.
+        let is_beginning = |tried: &String| {
+            text != tried && (tried.starts_with(text) || text.strip_prefix(tried.as_str()).is_some_and(is_of_a_comment))
+        };
+        self.tried.iter().any(is_beginning)
     }
+}
+
+fn is_of_a_comment(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with("<!--") || "<!--".starts_with(text)
 }
 
 /// As much of a text as tells it apart.
@@ -86,9 +95,10 @@ mod tests {
         let mut ledger = Ledger::default();
         ["kept", "lost", "doubled"].iter().for_each(|text| ledger.keep(text));
         ledger.try_to_keep("tried and half there");
+        ledger.try_to_keep("tried with a comment");
         ledger.try_to_keep("tried and not there");
         ledger.forget("forgotten");
-        let there = [("kept", 1), ("doubled", 2), ("tried and ha", 1), ("forgotten", 1), ("unheard of", 1)];
+        let there = [("kept", 1), ("doubled", 2), ("tried and ha", 1), ("tried with a comment\n<!-", 1), ("forgotten", 1), ("unheard of", 1)];
         let there = there.iter().map(|(text, times)| ((*text).to_owned(), *times)).collect();
         let mut findings = ledger.findings(&there);
         findings.sort();

@@ -20,7 +20,8 @@ const ROUNDS: usize = 1_000;
 
 fn main() -> ExitCode {
     let proved = Arguments::read(std::env::args().skip(1)).and_then(|arguments| {
-        let report = prove(&programs::built()?, &arguments)?;
+        let folder = tempfile::tempdir().map_err(|error| format!("cannot make a folder: {error}"))?;
+        let report = prove(&programs::built(folder.path())?, &arguments)?;
         let table = report.markdown();
         say(&table);
         if let Some(path) = &arguments.write {

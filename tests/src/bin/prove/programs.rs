@@ -1,12 +1,14 @@
-//! The programs under test, built as this one is.
+//! The programs under test, built as this one is, and copied, so that a build in between does not change them.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use harness::Binaries;
 use serde_json::Value;
 
-/// Builds them, if they are not built yet, and says where they lie.
-pub(super) fn built() -> Result<Binaries, String> {
+/// Builds them, if they are not built yet, and copies them into a folder.
+pub(super) fn built(folder: &Path) -> Result<Binaries, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
@@ -24,7 +26,10 @@ pub(super) fn built() -> Result<Binaries, String> {
     let place = |name: &str| {
         let made = messages.iter().find(|message| message["target"]["name"] == name && message["executable"].is_string());
         let path = made.and_then(|message| message["executable"].as_str());
-        path.map(Into::into).ok_or_else(|| format!("cargo does not tell where {name} lies"))
+        let path = path.ok_or_else(|| format!("cargo does not tell where {name} lies"))?;
+        let copy = folder.join(Path::new(path).file_name().unwrap_or_default());
+        fs::copy(path, &copy).map_err(|error| format!("cannot copy {path}: {error}"))?;
+        Ok::<PathBuf, String>(copy)
     };
     Ok(Binaries { memory: place("jikime-memory-under-test")?, hook: place("jikime-hook-under-test")? })
 }

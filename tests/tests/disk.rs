@@ -1,0 +1,336 @@
+//! Disks, clocks and files as they are: what others change, copy or write in their own way is read, and nothing is lost by it.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use harness::proof::{at_rest, texts_in_rows};
+use harness::{Binaries, Era, McpClient, Sandbox, binaries, eventually, sandbox};
+use rstest::rstest;
+use serde_json::json;
+
+/// How long a server may take to see what changed.
+const SEEN: Duration = Duration::from_secs(30);
+
+fn texts(sandbox: &Sandbox) -> BTreeSet<String> {
+    let there = texts_in_rows(&sandbox.store()).unwrap();
+    assert!(there.values().all(|times| *times == 1), "{there:?}");
+    there.into_keys().collect()
+}
+
+fn finds(client: &mut McpClient, word: &str) -> bool {
+    let found = client.call("memory_search", json!({ "query": word })).unwrap();
+    found.expect_success()["count"].as_u64().unwrap() > 0
+}
+
+fn prompt(sandbox: &Sandbox, text: &str) {
+    let mut event = sandbox.event("UserPromptSubmit");
+    event["prompt"] = text.into();
+    sandbox.run_hook("memory-prompt-save", &event.to_string()).success().complained_of_nothing();
+}
+
+/// Logs as other programs and other systems write them.
+#[rstest]
+#[case::windows_lines("# 2026-01-28\r\n\r\n- [10:30:15] **User Prompt**: one\r\n  and more\r\n\r\n## Decision\r\n\r\n- two\r\n", &["one\nand more", "two"])]
+#[case::byte_order_mark("\u{feff}# 2026-01-28\n\n- [10:30:15] **User Prompt**: one\n\n## Decision\n\n- two\n", &["one", "two"])]
+#[case::mark_before_an_entry("\u{feff}- [10:30:15] **User Prompt**: one\n", &["one"])]
+#[case::no_last_line_end("# 2026-01-28\n\n## Decision\n\n- two", &["two"])]
+#[case::decomposed("# 2026-01-28\n\n## Decision\n\n- cafe\u{301}\n", &["cafe\u{301}"])]
+fn a_log_of_another_system_is_read_and_added_to(#[case] log: &str, #[case] expected: &[&str]) {
+    let sandbox = sandbox!();
+    let path = sandbox.write(".jikime/memory/2026-01-28.md", log);
+    sandbox.run_cli(["index"]).success();
+    assert_eq!(texts(&sandbox), expected.iter().map(ToString::to_string).collect());
+    // What comes in stands beside it, and neither harms the other.
+    let waiting = json!({
+        "session": "s", "type": "user_prompt", "at": "2026-01-28T10:40:00+09:00", "content": "three", "redactions": 0,
+    });
+    sandbox.write(".jikime/memory/spool/1.json", waiting.to_string());
+    sandbox.run_cli(["index"]).success();
+    let all: BTreeSet<String> = expected.iter().map(ToString::to_string).chain(["three".to_owned()]).collect();
+    assert_eq!(texts(&sandbox), all);
+    let added = fs::read_to_string(path).unwrap();
+    assert!(!log.contains("\r\n") || !added.replace("\r\n", "").contains('\n'), "{added:?}");
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+#[test]
+fn names_are_found_and_opened_however_their_letters_are_composed() {
+    let sandbox = sandbox!();
+    let composed = "한글 메모.md";
+    let decomposed: String = "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}.md".to_owned();
+    for name in [composed, &decomposed] {
+        sandbox.write(format!(".jikime/memory/{name}"), "# Note\n\nThe walrus guards the vault.\n");
+    }
+    let mut client = sandbox.serve(Era::Modern);
+    let found = client.call("memory_search", json!({ "query": "walrus vault" })).unwrap();
+    let hits = found.expect_success()["results"].as_array().unwrap().clone();
+    assert!(!hits.is_empty());
+    for hit in hits {
+        let opened = client.call("memory_get", json!({ "path": hit["path"] })).unwrap();
+        assert!(opened.expect_success()["content"].as_str().unwrap().contains("walrus"), "{hit:#}");
+    }
+}
+
+#[test]
+fn a_day_goes_on_where_the_time_zone_changes_and_where_the_clock_goes_back() {
+    let mut sandbox = sandbox!();
+    // Kiritimati is a day ahead of Niue at the same moment: a clock that goes back by twenty-five hours.
+    for (n, zone) in ["Pacific/Kiritimati", "Pacific/Niue", "America/Sao_Paulo", "Asia/Kathmandu"].iter().enumerate() {
+        sandbox.set_variable("TZ", zone);
+        prompt(&sandbox, &format!("prompt {n} in {zone}"));
+    }
+    sandbox.run_cli(["index"]).success();
+    assert_eq!(texts(&sandbox).len(), 4);
+    let before = sandbox.run_cli(["list", "--json"]).success().json();
+    sandbox.run_cli(["index", "--full"]).success();
+    assert_eq!(sandbox.run_cli(["list", "--json"]).success().json(), before, "offsets are those of when it was said");
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+/// Days on which the hour after midnight was not, or was twice, where no comment tells the offset.
+#[rstest]
+#[case::no_midnight("America/Sao_Paulo", "2018-11-04", "00:30:00")]
+#[case::two_midnights("America/Sao_Paulo", "2018-02-17", "23:30:00")]
+#[case::no_midnight_in_cairo("Africa/Cairo", "2023-04-28", "00:15:00")]
+#[case::no_day_at_all("Pacific/Apia", "2011-12-30", "12:00:00")]
+fn an_hour_that_was_not_or_was_twice_is_one_memory_of_its_log(
+    #[case] zone: &str,
+    #[case] day: &str,
+    #[case] time: &str,
+) {
+    let mut sandbox = sandbox!();
+    sandbox.set_variable("TZ", zone);
+    let log = format!("# {day}\n\n- [{time}] **User Prompt**: said then\n\n## Decision\n\n- decided then\n");
+    sandbox.write(format!(".jikime/memory/{day}.md"), log);
+    sandbox.run_cli(["index"]).success();
+    let before = sandbox.run_cli(["list", "--json"]).success().json();
+    assert_eq!(texts(&sandbox).len(), 2);
+    sandbox.run_cli(["index", "--full"]).success();
+    assert_eq!(sandbox.run_cli(["list", "--json"]).success().json(), before);
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+#[test]
+fn a_merge_that_was_not_finished_loses_nothing_and_is_added_to() {
+    let sandbox = sandbox!();
+    let entry = |text: &str, n: u32| format!("- {text} <!-- {{\"id\":\"{n:032x}\",\"type\":\"decision\"}} -->\n");
+    let (ours, theirs, both) = (entry("ours says redis", 1), entry("theirs says postgres", 2), entry("both agree", 3));
+    let conflict = format!(
+        "# Memory\n\n## Decision\n\n{both}<<<<<<< HEAD\n{ours}=======\n{theirs}{}>>>>>>> feature\n",
+        entry("ours in other words", 1)
+    );
+    sandbox.write(".jikime/memory/MEMORY.md", &conflict);
+    sandbox.run_cli(["index"]).success();
+    let expected = ["both agree", "ours says redis", "theirs says postgres", "ours in other words"];
+    assert!(expected.iter().all(|text| texts(&sandbox).contains(*text)), "{:?}", texts(&sandbox));
+    sandbox.run_cli(["save", "--long-term", "decision", "saved in the middle of it"]).success();
+    let merged = sandbox.read(".jikime/memory/MEMORY.md");
+    assert!(conflict.lines().all(|line| merged.contains(line)), "{merged}");
+    let resolved: String = merged.lines().filter(|line| !line.starts_with(['<', '=', '>'])).map(|line| format!("{line}\n")).collect();
+    sandbox.write(".jikime/memory/MEMORY.md", resolved);
+    sandbox.run_cli(["index"]).success();
+    assert!(expected.iter().chain(&["saved in the middle of it"]).all(|text| texts(&sandbox).contains(*text)));
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+#[test]
+fn a_checkout_under_a_running_server_is_seen_and_the_way_back_as_well() {
+    let sandbox = Sandbox::without_git(binaries!());
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.current_dir(sandbox.project()).env("HOME", sandbox.home()).env("GIT_CONFIG_NOSYSTEM", "1");
+        git.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"]);
+        let done = git.args(arguments).output().unwrap();
+        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["init", "-q"]);
+    let log = |text: &str| format!("# 2026-01-28\n\n- [10:30:15] **User Prompt**: {text}\n");
+    sandbox.write(".jikime/memory/2026-01-28.md", log("the walrus of the main branch"));
+    sandbox.write(".jikime/memory/notes/a.md", "# A\n\nThe narwhal lives on the main branch.\n");
+    git(&["add", "-f", "-A"]);
+    git(&["commit", "-q", "-m", "main"]);
+    git(&["checkout", "-q", "-b", "other"]);
+    sandbox.write(".jikime/memory/2026-01-28.md", log("the ocelot of the other branch"));
+    fs::remove_file(sandbox.store().join("notes/a.md")).unwrap();
+    git(&["add", "-f", "-A"]);
+    git(&["commit", "-q", "-m", "other"]);
+    let mut client = sandbox.serve(Era::Modern);
+    for _ in 0..2 {
+        git(&["checkout", "-q", "main"]);
+        eventually(SEEN, || finds(&mut client, "walrus") && finds(&mut client, "narwhal"));
+        assert!(!finds(&mut client, "ocelot"));
+        prompt(&sandbox, "said between two checkouts");
+        git(&["checkout", "-q", "other"]);
+        eventually(SEEN, || finds(&mut client, "ocelot") && !finds(&mut client, "walrus"));
+        assert!(!finds(&mut client, "narwhal"));
+    }
+    client.close();
+    sandbox.run_cli(["index"]).success();
+    assert!(texts(&sandbox).contains("said between two checkouts"));
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+#[test]
+fn a_store_that_is_copied_while_it_is_written_is_a_store() {
+    let (sandbox, copies) = (sandbox!(), (0..4).map(|_| sandbox!()).collect::<Vec<_>>());
+    let client = sandbox.serve(Era::Modern);
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| (0..30).for_each(|n| prompt(&sandbox, &format!("prompt {n}"))));
+        for copy in &copies {
+            eventually(SEEN, || sandbox.logs().matches("prompt ").count() > 2);
+            copy_files(&sandbox.store(), &copy.store());
+        }
+        writer.join().unwrap();
+    });
+    client.close();
+    for copy in &copies {
+        copy.run_cli(["index"]).success();
+        let said: BTreeSet<String> =
+            copy.logs().lines().filter_map(|line| Some(line.split_once("**User Prompt**: ")?.1.to_owned())).collect();
+        assert!(said.len() > 2);
+        assert_eq!(texts(copy), said, "what the copied log holds is what is remembered");
+        let wrong: Vec<String> =
+            at_rest(&copy.store()).into_iter().filter(|finding| !finding.contains("memory.db.damaged-")).collect();
+        assert_eq!(wrong, [""; 0]);
+        prompt(copy, "said to the copy");
+        assert!(texts(copy).contains("said to the copy"));
+    }
+}
+
+/// As a person does who copies a folder: file after file, while they change.
+fn copy_files(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for item in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        match item.path().is_dir() {
+            true => copy_files(&item.path(), &to.join(item.file_name())),
+            // What was a temporary file may be gone.
+            false => drop(fs::copy(item.path(), to.join(item.file_name()))),
+        }
+    }
+}
+
+/// Days of the short form; ten thousand, which are twenty-seven years, are asked for with `JIKIME_LONG_TESTS`.
+fn days() -> i64 {
+    if std::env::var_os("JIKIME_LONG_TESTS").is_some() { 10_000 } else { 1_000 }
+}
+
+#[test]
+fn thousands_of_logs_are_indexed_and_the_next_look_reads_none_of_them() {
+    let sandbox = sandbox!();
+    let first = chrono::NaiveDate::from_ymd_opt(1998, 1, 1).unwrap();
+    for n in 0..days() {
+        let day = first + chrono::Days::new(n as u64);
+        let log = format!("# {day}\n\n- [10:30:15] **User Prompt**: on {day} the part{n} was made\n");
+        sandbox.write(format!(".jikime/memory/{day}.md"), log);
+    }
+    let before = sandbox.run_cli(["index"]).success().elapsed;
+    assert_eq!(texts(&sandbox).len() as i64, days());
+    let again = sandbox.run_cli(["index", "--json"]);
+    assert_eq!(again.success().json()["files"], 0, "{again:?}, and {before:?} before");
+    let found = sandbox.run_cli(["search", "--json", &format!("part{}", days() / 2)]).success().json();
+    assert_eq!(found["results"][0]["type"], "user_prompt", "{found:#}");
+    prompt(&sandbox, "and one more day");
+    assert_eq!(at_rest(&sandbox.store()).len(), 0);
+}
+
+/// Megabytes of the short form; fifty are asked for with `JIKIME_LONG_TESTS`.
+fn megabytes() -> usize {
+    if std::env::var_os("JIKIME_LONG_TESTS").is_some() { 50 } else { 6 }
+}
+
+#[test]
+fn a_log_of_many_megabytes_is_read_searched_and_added_to() {
+    let sandbox = sandbox!();
+    let today = sandbox.run_cli(["save", "learning", "what tells the day"]).success().stdout.clone();
+    let name = fs::read_dir(sandbox.store()).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap());
+    let name = name.into_iter().find(|name| name.starts_with("20")).unwrap_or(today);
+    let entry = |n: usize| {
+        format!("- [{:02}:{:02}:{:02}] **Assistant Response**: answer {n} {}\n", n / 3_600 % 24, n / 60 % 60, n % 60, "says much and means little, ".repeat(140).trim_end())
+    };
+    let entries = megabytes() * 250;
+    let log: String = (0..entries).map(entry).collect();
+    sandbox.write(format!(".jikime/memory/{name}"), format!("# {}\n\n{log}", name.trim_end_matches(".md")));
+    sandbox.run_cli(["index"]).success();
+    assert_eq!(texts_in_rows(&sandbox.store()).unwrap().len(), entries);
+    prompt(&sandbox, "said at the end of a long day");
+    let found = sandbox.run_cli(["search", "--json", "said at the end of a long day"]).success().json();
+    assert_eq!(found["results"][0]["type"], "user_prompt", "{found:#}");
+    let mut client = sandbox.serve(Era::Modern);
+    let opened = client.call("memory_get", json!({ "path": name, "from": 1, "lines": 5 })).unwrap();
+    assert!(opened.expect_success()["content"].as_str().unwrap().len() < 100_000);
+    client.call("memory_load", json!({ "source": "full" })).unwrap().expect_success();
+}
+
+/// The programs run by another user, where the tests are run by one who may do everything.
+#[cfg(unix)]
+#[test]
+fn a_store_that_may_not_be_written_any_more_is_read_and_written_again_when_it_may() {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+
+    let mut sandbox = sandbox!();
+    let is_superuser = fs::metadata(sandbox.home()).unwrap().uid() == 0;
+    if is_superuser {
+        // They lie where only their owner looks.
+        let binaries = binaries!();
+        let copy = |path: &Path| {
+            let copy = sandbox.root().join(path.file_name().unwrap());
+            fs::copy(path, &copy).unwrap();
+            copy
+        };
+        let copies = Binaries { memory: copy(&binaries.memory), hook: copy(&binaries.hook) };
+        sandbox.set_binaries(copies);
+    }
+    const NOBODY: u32 = 65_534;
+    let as_user = |mut command: Command| {
+        if is_superuser {
+            std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
+        }
+        command
+    };
+    let root = sandbox.root();
+    let hand_over = || {
+        if is_superuser {
+            let mut pending = vec![root.clone()];
+            while let Some(path) = pending.pop() {
+                chown(&path, Some(NOBODY), None).unwrap();
+                if path.is_dir() {
+                    pending.extend(fs::read_dir(&path).unwrap().map(|item| item.unwrap().path()));
+                }
+            }
+        }
+    };
+    hand_over();
+    let mut serve = sandbox.memory_command();
+    serve.arg("serve");
+    let mut client = McpClient::start(as_user(serve), Era::Modern);
+    let save = |client: &mut McpClient, text: &str| {
+        client.call("memory_save", json!({ "type": "decision", "content": text })).unwrap()
+    };
+    save(&mut client, "the walrus guards the vault").expect_success();
+    let store = sandbox.store();
+    let set_mode = |mode: u32| {
+        for item in fs::read_dir(&store).unwrap().map(Result::unwrap) {
+            let mode = if item.path().is_dir() { mode | 0o100 } else { mode };
+            fs::set_permissions(item.path(), fs::Permissions::from_mode(mode & 0o700)).unwrap();
+        }
+        fs::set_permissions(&store, fs::Permissions::from_mode(mode | 0o100)).unwrap();
+    };
+    set_mode(0o400);
+    let refused = save(&mut client, "this is refused");
+    assert!(refused.expect_failure().to_lowercase().contains("permission"), "{}", refused.text);
+    assert!(finds(&mut client, "walrus"));
+    set_mode(0o600);
+    fs::set_permissions(&store, fs::Permissions::from_mode(0o700)).unwrap();
+    eventually(SEEN, || !save(&mut client, "and this is kept again").is_error);
+    client.close();
+    let mut index = sandbox.memory_command();
+    index.arg("index");
+    assert!(as_user(index).status().unwrap().success());
+    assert!(texts(&sandbox).is_superset(&["the walrus guards the vault", "and this is kept again"].map(String::from).into()));
+}
