@@ -59,7 +59,8 @@ pub fn sweep(store: &Store) -> Result<(), StoreError> {
 }
 
 fn half_written(folder: PathBuf) -> Vec<String> {
-    let is_left = |name: &String| name.starts_with('.') && [".tmp", ".tmp-journal"].iter().any(|end| name.ends_with(end));
+    let is_left =
+        |name: &String| name.starts_with('.') && [".tmp", ".tmp-journal"].iter().any(|end| name.ends_with(end));
     names(folder).into_iter().filter(is_left).collect()
 }
 

@@ -2,10 +2,13 @@
 
 #![cfg(unix)]
 
-use harness::binaries;
+use std::time::Duration;
+
 use harness::proof::crash::{Work, has_points, run};
+use harness::{Era, McpClient, binaries, run_to_end, sandbox};
 use rstest::rstest;
 use schema::crash::POINTS;
+use serde_json::json;
 
 /// Rounds are done again with their seed.
 const SEED: u64 = 20_260_128;
@@ -34,4 +37,30 @@ fn every_point_is_come_by_in_some_work_or_in_another_test() {
     for (point, what) in POINTS {
         assert!(tried.contains(point), "nobody is killed when {what}");
     }
+}
+
+#[test]
+fn a_fault_while_the_store_is_opened_is_met_again_by_the_next_call_and_not_for_ever() {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
+    let mut command = sandbox.memory_command();
+    command.arg("serve").env("JIKIME_CRASH_AT", "panic=engine.open");
+    let mut client = McpClient::start(command, Era::Modern);
+    let found = client.call("memory_search", json!({ "query": "webhooks commit" })).expect("an answer");
+    assert_eq!(found.expect_success()["count"], 1);
+    let closed = client.close();
+    assert!(!has_points() || closed.stderr.contains("cannot open the store"), "{}", closed.stderr);
+}
+
+#[test]
+fn a_database_that_was_set_aside_when_its_program_was_killed_is_made_anew_by_the_next() {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
+    sandbox.write(".jikime/memory/memory.db", "no database at all, but long enough for a header".repeat(100));
+    let mut command = sandbox.memory_command();
+    command.args(["list", "--json"]).env("JIKIME_CRASH_AT", "store.set-aside");
+    let killed = run_to_end(command, "", Duration::from_secs(60));
+    assert!(!has_points() || killed.status.code().is_none(), "{killed:?}");
+    let listed = sandbox.run_cli(["list", "--json"]).success().json();
+    assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed:#}");
 }

@@ -7,7 +7,8 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
-use harness::{HttpAnswer, HttpServer, Sandbox, eventually_some, run_to_end, sandbox};
+use harness::proof::flood;
+use harness::{HttpAnswer, HttpServer, Sandbox, binaries, eventually_some, run_to_end, sandbox};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -230,4 +231,54 @@ fn more_clients_at_once_than_are_served_at_once_are_all_answered() {
         }
     });
     assert_eq!(sandbox.logs().matches("Learnt ").count(), CLIENTS);
+}
+
+#[test]
+fn crowds_that_are_silent_slow_or_without_the_token_keep_nobody_out() {
+    let tally = flood::run(&binaries!(), 200);
+    tally.assert_clean();
+    assert!(tally.rounds >= 4, "{tally:?}");
+}
+
+/// Sends bytes as they are, and gives what comes back until the connection is closed or nothing more comes.
+fn exchange(server: &HttpServer, bytes: &str) -> String {
+    let mut stream = TcpStream::connect(server.authority()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let _ = stream.write_all(bytes.replace("{host}", server.authority()).as_bytes());
+    let _ = stream.shutdown(std::net::Shutdown::Write);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+const WITHOUT: &str = "Host: {host}\r\nConnection: close\r\n\r\n";
+
+#[rstest]
+#[case::parent(&format!("GET /../../etc/passwd HTTP/1.1\r\n{WITHOUT}"))]
+#[case::encoded(&format!("GET /mcp/%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\n{WITHOUT}"))]
+#[case::double_slash(&format!("POST //mcp HTTP/1.1\r\n{WITHOUT}"))]
+#[case::end_slash(&format!("POST /mcp/ HTTP/1.1\r\n{WITHOUT}"))]
+#[case::semicolon(&format!("POST /mcp;x HTTP/1.1\r\n{WITHOUT}"))]
+#[case::query(&format!("POST /mcp?token=a-token-of-the-tests-only HTTP/1.1\r\n{WITHOUT}"))]
+#[case::another_place(&format!("GET http://evil.example/mcp HTTP/1.1\r\n{WITHOUT}"))]
+#[case::other_method(&format!("TRACE /mcp HTTP/1.1\r\n{WITHOUT}"))]
+#[case::options(&format!("OPTIONS * HTTP/1.1\r\n{WITHOUT}"))]
+#[case::proxy(&format!("CONNECT evil.example:443 HTTP/1.1\r\n{WITHOUT}"))]
+#[case::two_lengths("POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\n{}{}{}")]
+#[case::length_and_chunks(
+    "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /mcp HTTP/1.1\r\n\r\n"
+)]
+#[case::line_feed_in_a_header("POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer x\n\ny\r\n\r\n")]
+#[case::nul("POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer \0\r\n\r\n")]
+#[case::no_host("POST /mcp HTTP/1.1\r\n\r\n")]
+#[case::old("GET /mcp\r\n\r\n")]
+#[case::new("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")]
+#[case::no_http("\x16\x03\x01\x02\x00\x01\x00")]
+#[case::endless_head(&format!("POST /mcp HTTP/1.1\r\n{}", "X-A: b\r\n".repeat(30_000)))]
+fn no_trick_of_a_request_gets_past_the_token(#[case] request: &str) {
+    let sandbox = with_token();
+    let server = HttpServer::start(&sandbox, &[]);
+    let answer = exchange(&server, request);
+    assert!(!answer.contains(" 200 ") && !answer.contains(" 202 "), "{answer}");
+    assert_eq!(server.ask(&token(), "tools/list", json!({})).status, 200);
 }

@@ -106,7 +106,9 @@ fn no_setting_of_a_project_sends_anything_anywhere() {
     let address = listener.local_addr().unwrap();
     sandbox.write(
         ".jikime/memory.toml",
-        format!("embedding_provider = \"openai\"\nembedding_base_url = \"http://{address}/v1\"\nembedding_model = \"m\"\n"),
+        format!(
+            "embedding_provider = \"openai\"\nembedding_base_url = \"http://{address}/v1\"\nembedding_model = \"m\"\n"
+        ),
     );
     let event = sandbox.event("UserPromptSubmit").to_string();
     sandbox.run_hook("memory-prompt-save", &event).success();
@@ -178,7 +180,8 @@ fn a_spool_that_somebody_filled_is_taken_as_text_and_no_more() {
         })
         .to_string()
     };
-    sandbox.write(".jikime/memory/spool/1.json", parcel("# 2026-01-28\n\n## Decision\n\n- not an entry", "user_prompt"));
+    sandbox
+        .write(".jikime/memory/spool/1.json", parcel("# 2026-01-28\n\n## Decision\n\n- not an entry", "user_prompt"));
     sandbox.write(".jikime/memory/spool/2.json", parcel("x", "no_such_type"));
     sandbox.write(".jikime/memory/spool/3.json", "no json");
     sandbox.write(".jikime/memory/spool/4.json", "[".repeat(100_000));

@@ -80,8 +80,9 @@ pub fn search_while(
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<SearchOutput, ToolError> {
     let request = Request::of(input)?;
-    // What was captured a moment ago is found: rows are taken in first, or scanned when another process indexes.
-    if let Some(lock) = index.lock(Urgency::Now)? {
+    // What was captured a moment ago is found: rows are taken in first, or scanned when another process indexes, or when nothing can
+    // be locked because the store may not be written any more.
+    if let Ok(Some(lock)) = index.lock(Urgency::Now) {
         match take_in(store, index, means, &lock, go_on) {
             // A full disk, for example; then they are scanned as well.
             Ok(()) | Err(ToolError::Unavailable(_)) => {}

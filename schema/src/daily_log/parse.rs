@@ -46,6 +46,11 @@ struct Reader {
     parsed: Parsed,
 }
 
+/// Whether a line is what git writes into a file that it could not merge. We indent the lines of a text, so none is ours.
+fn is_conflict_mark(line: &str) -> bool {
+    line == "=======" || ["<<<<<<< ", "||||||| ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark))
+}
+
 /// The start of an entry: what its first line says before its text.
 struct Opening<'t> {
     kind: MemoryType,
@@ -136,7 +141,7 @@ impl Reader {
             _ => bullet,
         };
         let heading = line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
-        begins_entry || heading || line.starts_with("<!-- ")
+        begins_entry || heading || line.starts_with("<!-- ") || is_conflict_mark(line)
     }
 
     /// Adds the entry, or answers `false` when it is prose after all.

@@ -60,6 +60,9 @@ impl Store {
     /// Forgets which logs are in step, so that all are read again.
     pub fn distrust_rows(&mut self) -> Result<(), StoreError> {
         self.transact(|rows| {
+            // Rows of a log that is not there and of which nobody noted that it was are rows of nothing.
+            let sql = "INSERT OR IGNORE INTO files SELECT DISTINCT path, '', -1, -1, '' FROM memories";
+            rows.0.execute(sql, [])?;
             rows.0.execute("UPDATE files SET mtime = -1", [])?;
             rows.forget_tails()
         })

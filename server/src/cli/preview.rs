@@ -7,8 +7,9 @@ use schema::store::Row;
 use serde::Serialize;
 
 use super::output::Printer;
+use super::text;
 
-/// Memories that are named, and characters that are shown of each.
+/// Memories that are named, and columns that are shown of each.
 const NAMED: usize = 20;
 const SHOWN: usize = 70;
 
@@ -60,11 +61,7 @@ pub(crate) fn counted(count: usize) -> String {
 /// Lists memories for a person: the newest, and how many there are of each type.
 pub(crate) fn preview(printer: &Printer, rows: &[Row]) -> anyhow::Result<()> {
     for row in rows.iter().rev().take(NAMED) {
-        let text = row.memory.content.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut shown: String = text.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
-        if shown.len() < text.len() {
-            shown.push('…');
-        }
+        let shown = text::fit(&text::one_line(&row.memory.content), SHOWN);
         let id = row.memory.id.as_str();
         let at = row.memory.at.local_second().replace('T', " ");
         printer.line(&format!("{}  {at}  {:<18}  {shown}", id.get(..8).unwrap_or(id), row.memory.kind))?;

@@ -22,8 +22,14 @@ const HOOKS: usize = 2;
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// What says that somebody was shown the trouble of others.
-const TROUBLE: [&str; 6] =
-    ["database is locked", "database is busy", "held by another process", "SQLITE_BUSY", "is indexing; try", "panicked"];
+const TROUBLE: [&str; 6] = [
+    "database is locked",
+    "database is busy",
+    "held by another process",
+    "SQLITE_BUSY",
+    "is indexing; try",
+    "panicked",
+];
 
 /// What those at work share.
 struct Field<'f> {
@@ -56,10 +62,7 @@ pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
         let hooks = (0..HOOKS).map(|n| scope.spawn(move || field.hook(Random::new(seed + 10 + n as u64))));
         let others: Vec<_> = servers
             .chain(hooks)
-            .chain([
-                scope.spawn(move || field.command(Random::new(seed + 20))),
-                scope.spawn(|| field.rebuild()),
-            ])
+            .chain([scope.spawn(move || field.command(Random::new(seed + 20))), scope.spawn(|| field.rebuild())])
             .collect();
         let editor = scope.spawn(move || field.edit(Random::new(seed + 30)));
         let fell: usize = others.into_iter().map(|other| usize::from(other.join().is_err())).sum();

@@ -77,17 +77,28 @@ impl Work {
                 "capture.done",
                 "track.kept",
             ],
-            Self::Spool => {
-                &["spool.half", "spool.written", "spool.put", "spool.kept", "capture.logged", "capture.done", "log.half"]
-            }
+            Self::Spool => &[
+                "spool.half",
+                "spool.written",
+                "spool.put",
+                "spool.kept",
+                "capture.logged",
+                "capture.done",
+                "log.half",
+            ],
             Self::Socket => &["log.half", "log.appended", "capture.logged", "capture.done", "queue.kept"],
             Self::Save => {
                 &["log.half", "log.appended", "log.rewritten", "log.replaced", "capture.logged", "capture.done"]
             }
             Self::Index => &["sync.batch", "sync.rows", "index.file", "index.memories"],
-            Self::Rebuild => {
-                &["rebuild.filled", "rebuild.closed", "rebuild.unlogged", "rebuild.published", "index.file", "sync.rows"]
-            }
+            Self::Rebuild => &[
+                "rebuild.filled",
+                "rebuild.closed",
+                "rebuild.unlogged",
+                "rebuild.published",
+                "index.file",
+                "sync.rows",
+            ],
             Self::Forget => &["forget.hash", "forget.log", "forget.rows", "log.rewritten", "log.replaced"],
             Self::Upgrade => &[
                 "upgrade.copied",

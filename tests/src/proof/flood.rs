@@ -59,7 +59,9 @@ fn join(server: &HttpServer, n: usize) -> std::io::Result<TcpStream> {
     let said = match n % 4 {
         0 => String::new(),
         1 => "POST /mcp HTTP/1.1\r\nHo".to_owned(),
-        2 => format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer wrong\r\nContent-Length: 2\r\n\r\n{{}}"),
+        2 => format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer wrong\r\nContent-Length: 2\r\n\r\n{{}}"
+        ),
         _ => format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Length: 4000000\r\n\r\n{{"),
     };
     // Who made way already is told by the next write.

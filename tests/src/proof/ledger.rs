@@ -98,7 +98,14 @@ mod tests {
         ledger.try_to_keep("tried with a comment");
         ledger.try_to_keep("tried and not there");
         ledger.forget("forgotten");
-        let there = [("kept", 1), ("doubled", 2), ("tried and ha", 1), ("tried with a comment\n<!-", 1), ("forgotten", 1), ("unheard of", 1)];
+        let there = [
+            ("kept", 1),
+            ("doubled", 2),
+            ("tried and ha", 1),
+            ("tried with a comment\n<!-", 1),
+            ("forgotten", 1),
+            ("unheard of", 1),
+        ];
         let there = there.iter().map(|(text, times)| ((*text).to_owned(), *times)).collect();
         let mut findings = ledger.findings(&there);
         findings.sort();

@@ -141,7 +141,8 @@ fn table(looks: &[Held]) -> String {
 fn look(client: &McpClient, sandbox: &Sandbox, elapsed: Duration, memories: u64) -> Held {
     let process = format!("/proc/{}", client.process_id());
     let status = fs::read_to_string(format!("{process}/status")).unwrap_or_default();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
+    let resident =
+        status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB")?.parse().ok());
     let count = |of: &str| fs::read_dir(format!("{process}/{of}")).map_or(0, Iterator::count);
     let size = |name: &str| fs::metadata(sandbox.store().join(name)).map_or(0, |metadata| metadata.len());
     Held {

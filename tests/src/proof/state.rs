@@ -52,9 +52,9 @@ fn left_behind(store: &Path) -> Vec<String> {
 }
 
 fn is_of_a_store(name: &str) -> bool {
-    let is_database = ["memory.db", "index.db"].iter().any(|database| {
-        name.strip_prefix(database).is_some_and(|ending| ["", "-wal", "-shm"].contains(&ending))
-    });
+    let is_database = ["memory.db", "index.db"]
+        .iter()
+        .any(|database| name.strip_prefix(database).is_some_and(|ending| ["", "-wal", "-shm"].contains(&ending)));
     let is_lock = !name.contains('/') && name.ends_with(".lock");
     let is_note = name.ends_with(".md") && !name.split('/').any(|part| part.starts_with('.'));
     let is_known = [".gitignore", "forgotten", "hook.log", "memory.db.go-backup"].contains(&name);

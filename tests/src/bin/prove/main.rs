@@ -99,9 +99,7 @@ fn prove(binaries: &Binaries, arguments: &Arguments) -> Result<Report, String> {
         add(concurrency::run(binaries, arguments.minutes(10), arguments.seed));
     }
     if arguments.wants("fuzz") {
-        fuzz::Target::ALL
-            .into_iter()
-            .for_each(|target| add(fuzz::run(target, arguments.minutes(1), arguments.seed)));
+        fuzz::Target::ALL.into_iter().for_each(|target| add(fuzz::run(target, arguments.minutes(1), arguments.seed)));
     }
     if arguments.wants("http") {
         add(flood::run(binaries, 1_000));

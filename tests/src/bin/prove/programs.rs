@@ -24,7 +24,8 @@ pub(super) fn built(folder: &Path) -> Result<Binaries, String> {
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     let messages: Vec<Value> = told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let place = |name: &str| {
-        let made = messages.iter().find(|message| message["target"]["name"] == name && message["executable"].is_string());
+        let made =
+            messages.iter().find(|message| message["target"]["name"] == name && message["executable"].is_string());
         let path = made.and_then(|message| message["executable"].as_str());
         let path = path.ok_or_else(|| format!("cargo does not tell where {name} lies"))?;
         let copy = folder.join(Path::new(path).file_name().unwrap_or_default());

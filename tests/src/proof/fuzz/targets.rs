@@ -184,9 +184,11 @@ fn log(input: &[u8]) -> Result<(), String> {
         let text = String::from_utf8_lossy(input).into_owned();
         let parsed = parse(&text, kind);
         let lines = text.split('\n').count();
-        if let Some(entry) = parsed.entries.iter().find(|entry| {
-            entry.start_line < 1 || entry.end_line < entry.start_line || entry.end_line > lines
-        }) {
+        if let Some(entry) = parsed
+            .entries
+            .iter()
+            .find(|entry| entry.start_line < 1 || entry.end_line < entry.start_line || entry.end_line > lines)
+        {
             return Err(format!("an entry lies at {}-{} of {lines} lines", entry.start_line, entry.end_line));
         }
         let before = contents(&text, kind);
