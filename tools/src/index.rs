@@ -128,6 +128,16 @@ impl Index {
         Err(ToolError::Unavailable(fault))
     }
 
+    /// Opens the index that took the place of this one, if one did.
+    pub fn follow(&mut self, store: &Store) -> Result<(), ToolError> {
+        if !self.is_current() {
+            let shelf = self.shelf.clone();
+            *self = Self::open(store)?;
+            self.share(&shelf);
+        }
+        Ok(())
+    }
+
     /// Holds vectors together with the other indexes over the same file in this process.
     pub fn share(&mut self, shelf: &Shelf) {
         self.shelf = shelf.clone();

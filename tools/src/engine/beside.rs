@@ -119,9 +119,24 @@ impl News {
 #[cfg(test)]
 mod tests {
     use schema::memory::MemoryType;
-    use schema::tool::{GetInput, SaveInput, SearchInput};
+    use schema::tool::{GetInput, ReindexInput, SaveInput, SearchInput};
 
     use super::*;
+
+    #[test]
+    fn who_indexes_follows_when_another_made_the_index_anew() {
+        let project = tempfile::tempdir().unwrap();
+        let open = || Engine::open(project.path(), None, None).unwrap();
+        let (mut first, mut second) = (open(), open());
+        let note = |text: &str| std::fs::write(project.path().join(".jikime/memory/note.md"), text).unwrap();
+        note("# Note\n\nThe walrus guards the vault.\n");
+        second.reindex(&ReindexInput { full: true, path: None }, &mut |_| {}, &|| true).unwrap();
+        assert!(!first.index.is_current());
+        note("# Note\n\nThe ocelot guards the vault now.\n");
+        assert_eq!(first.refresh().unwrap().files, 1);
+        let found = second.search(&SearchInput { query: "ocelot".to_owned(), ..SearchInput::default() }).unwrap();
+        assert_eq!(found.count, 1);
+    }
 
     #[test]
     fn news_stay_few_however_often_something_is_mended() {

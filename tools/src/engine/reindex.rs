@@ -45,7 +45,8 @@ impl Engine {
                 return Err(ToolError::NotFound(format!("there is no file {}", shown(&inside))));
             }
             if input.full {
-                self.index.distrust_file(&inside, &self.index_lock()?)?;
+                let lock = self.index_lock()?;
+                self.index.distrust_file(&inside, &lock)?;
             }
             return self.reindex_files(&BTreeSet::from([inside]), Rebuild::No, progress, may_go_on);
         }
@@ -115,14 +116,15 @@ impl Engine {
         Ok(output)
     }
 
-    pub(super) fn index_lock(&self) -> Result<IndexLock, ToolError> {
+    pub(super) fn index_lock(&mut self) -> Result<IndexLock, ToolError> {
         self.index_lock_while(&|| true)
     }
 
-    /// Waits for the right to write to the index, for as long as it may.
-    fn index_lock_while(&self, may_go_on: &dyn Fn() -> bool) -> Result<IndexLock, ToolError> {
+    /// Waits for the right to write to the index, for as long as it may. Where another one took its place meanwhile it is that one.
+    fn index_lock_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<IndexLock, ToolError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
+            self.index.follow(&self.store)?;
             if let Some(lock) = self.index.lock(Urgency::Now)? {
                 return Ok(lock);
             }
