@@ -19,7 +19,7 @@ mod sandbox;
 #[cfg(unix)]
 mod terminal;
 
-pub use crate::canaries::{Canary, canaries, files_below, traces};
+pub use crate::canaries::{Canary, canaries, files_below, measured_canaries, traces};
 pub use crate::fixtures::{fixtures_dir, recorded_event};
 pub use crate::http_server::{HttpAnswer, HttpServer};
 pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};

@@ -10,6 +10,7 @@ pub mod fuzz;
 mod ledger;
 mod pace;
 mod random;
+pub mod secrets;
 pub mod soak;
 mod state;
 mod tally;

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use harness::proof::{Report, Tally, concurrency, flood, fuzz, soak};
+use harness::proof::{Report, Tally, concurrency, flood, fuzz, secrets, soak};
 use harness::{Binaries, proof};
 
 /// Rounds of crashes in all, when nothing else is said.
@@ -56,7 +56,7 @@ struct Arguments {
     write: Option<PathBuf>,
 }
 
-const SUITES: [&str; 5] = ["crash", "concurrency", "fuzz", "http", "soak"];
+const SUITES: [&str; 6] = ["crash", "concurrency", "fuzz", "secrets", "http", "soak"];
 
 impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
@@ -100,6 +100,9 @@ fn prove(binaries: &Binaries, arguments: &Arguments) -> Result<Report, String> {
     }
     if arguments.wants("fuzz") {
         fuzz::Target::ALL.into_iter().for_each(|target| add(fuzz::run(target, arguments.minutes(1), arguments.seed)));
+    }
+    if arguments.wants("secrets") {
+        add(secrets::run());
     }
     if arguments.wants("http") {
         add(flood::run(binaries, 1_000));
