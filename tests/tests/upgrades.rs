@@ -1,0 +1,97 @@
+//! Stores of every version that was given out, and programs of different versions on one store.
+
+#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use harness::proof::{at_rest, texts_in_rows};
+use harness::{Era, Sandbox, fixtures_dir, sandbox};
+use serde_json::{Value, json};
+
+/// A project whose store is a copy of a kept one.
+fn with_store(name: &str) -> Sandbox {
+    let sandbox = sandbox!();
+    copy(&fixtures_dir().join("stores").join(name), &sandbox.store());
+    sandbox
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for item in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        match item.path().is_dir() {
+            true => copy(&item.path(), &to.join(item.file_name())),
+            false => drop(fs::copy(item.path(), to.join(item.file_name())).unwrap()),
+        }
+    }
+}
+
+fn finds(sandbox: &Sandbox, query: &str) -> bool {
+    let found = sandbox.run_cli(["search", "--json", query]).success().json();
+    found["count"].as_u64().unwrap() > 0
+}
+
+#[test]
+fn a_store_of_version_four_is_what_it_was() {
+    let sandbox = with_store("v4");
+    let expected: Value =
+        serde_json::from_slice(&fs::read(fixtures_dir().join("stores/v4.list.json")).unwrap()).unwrap();
+    assert_eq!(sandbox.run_cli(["list", "--json", "--limit", "100"]).success().json(), expected);
+    assert!(finds(&sandbox, "토큰 캐시") && finds(&sandbox, "walrus vault"));
+    sandbox.run_cli(["save", "decision", "And one more."]).success();
+    sandbox.run_cli(["index"]).success();
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+#[test]
+fn a_store_of_the_go_version_is_taken_over_with_a_copy_beside_it() {
+    let sandbox = with_store("go");
+    let event = sandbox.event("UserPromptSubmit");
+    // A hook has no time for it, and loses nothing.
+    sandbox.run_hook("memory-prompt-save", &event.to_string()).success().complained_of_nothing();
+    assert_eq!(fs::read_dir(sandbox.store().join("spool")).unwrap().count(), 1);
+    sandbox.run_cli(["index"]).success();
+    let texts: BTreeSet<String> = texts_in_rows(&sandbox.store()).unwrap().into_keys().collect();
+    let expected = [
+        "held by the log",
+        "a decision held",
+        "a decision that only\nthe database knows",
+        "an answer",
+        "of a type that is gone",
+        event["prompt"].as_str().unwrap(),
+    ];
+    assert_eq!(texts, expected.map(str::to_owned).into());
+    assert!(sandbox.store().join("memory.db.go-backup").exists());
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_hook_of_another_version_and_this_server_keep_what_happens_in_one_way_or_another() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+
+    let sandbox = sandbox!();
+    let client = sandbox.serve(Era::Modern);
+    let connect = || UnixStream::connect(sandbox.socket()?).ok();
+    let mut stream = harness::eventually_some(Duration::from_secs(20), connect);
+    let mut said = |frame: Value| {
+        stream.write_all(format!("{frame}\n").as_bytes()).unwrap();
+        let mut line = String::new();
+        BufReader::new(&stream).read_line(&mut line).unwrap();
+        line
+    };
+    let memory = |text: &str| json!({ "session": "s", "type": "user_prompt", "at": "2026-01-28T10:30:00+09:00", "content": text, "redactions": 0 });
+    // As version 1 has sent it from its first day on.
+    assert_eq!(said(json!({ "v": 1, "capture": [memory("of the first version")] })), "{\"v\":1,\"captured\":true}\n");
+    // A later one that only adds, and one that must not be misunderstood: it is told, and writes by itself.
+    let mut added = memory("of a later version");
+    added["mood"] = json!({ "good": true });
+    assert_eq!(said(json!({ "v": 1, "capture": [added], "trace": 7 })), "{\"v\":1,\"captured\":true}\n");
+    assert!(said(json!({ "v": 9, "capture": [memory("of another meaning")] })).contains("refused"));
+    client.close();
+    let texts: BTreeSet<String> = texts_in_rows(&sandbox.store()).unwrap().into_keys().collect();
+    assert_eq!(texts, ["of the first version", "of a later version"].map(str::to_owned).into());
+}
