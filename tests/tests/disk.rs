@@ -216,6 +216,26 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
+#[test]
+fn a_store_that_cannot_be_locked_is_read_and_what_happens_waits() {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", "the walrus guards the vault"]).success();
+    let lock = sandbox.store().join("store.lock");
+    fs::remove_file(&lock).unwrap();
+    // What a file system without locks answers, answers a folder as well.
+    fs::create_dir(&lock).unwrap();
+    prompt(&sandbox, "said meanwhile");
+    let found = sandbox.run_cli(["search", "--json", "walrus vault"]).success().json();
+    assert_eq!(found["count"], 1, "{found:#}");
+    let refused = sandbox.run_cli(["save", "decision", "refused"]);
+    assert!(refused.code(1).stderr.contains("store.lock"), "{refused:?}");
+    assert_eq!(sandbox.run_cli(["stats", "--json"]).success().json()["queue"], 1);
+    fs::remove_dir(&lock).unwrap();
+    sandbox.run_cli(["index"]).success();
+    assert!(texts(&sandbox).contains("said meanwhile"));
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
 /// Days of the short form; ten thousand, which are twenty-seven years, are asked for with `JIKIME_LONG_TESTS`.
 fn days() -> i64 {
     if std::env::var_os("JIKIME_LONG_TESTS").is_some() { 10_000 } else { 1_000 }
