@@ -266,7 +266,7 @@ fn write(store: &Store, path: &str, kind: LogKind, memories: Vec<Memory>) -> Res
         let mut lines = lines.into_iter().map(std::ops::RangeInclusive::into_inner);
         placed = found.into_iter().map(|found| found.or_else(|| lines.next()).unwrap_or((1, 1))).collect();
         // Written anew, not appended to: a batch that is half there could not be told from one that is whole.
-        (!missing.is_empty()).then(|| Splice { start: 0, end: bytes.len(), bytes: whole, lines: 1..=1 })
+        (!missing.is_empty()).then_some(Splice { start: 0, end: bytes.len(), bytes: whole, lines: 1..=1 })
     })?;
     let place = |(start_line, end_line)| Place { path: path.to_owned(), start_line, end_line };
     Ok(memories.into_iter().zip(placed.into_iter().map(place)).collect())

@@ -242,8 +242,8 @@ fn crowds_that_are_silent_slow_or_without_the_token_keep_nobody_out() {
 
 /// Sends bytes as they are, and gives what comes back until the connection is closed or nothing more comes.
 fn exchange(server: &HttpServer, bytes: &str) -> String {
-    let mut stream = TcpStream::connect(server.authority()).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let mut stream = TcpStream::connect(server.authority()).expect("the server listens");
+    stream.set_read_timeout(Some(Duration::from_secs(2))).expect("a socket takes a deadline");
     let _ = stream.write_all(bytes.replace("{host}", server.authority()).as_bytes());
     let _ = stream.shutdown(std::net::Shutdown::Write);
     let mut answer = Vec::new();

@@ -175,7 +175,7 @@ pub fn run(binaries: &Binaries, work: Work, rounds: usize, seed: u64) -> Tally {
 /// Points in even rounds, random moments in odd ones.
 fn blow(work: Work, round: usize, random: &mut Random) -> Blow {
     let points = work.points();
-    if round % 2 == 0 && has_points() {
+    if round.is_multiple_of(2) && has_points() {
         let point = points[round / 2 % points.len()];
         // The first time that it is come by, and later ones once all were tried.
         let time = if round / 2 < points.len() || !work.comes_by_often() { 1 } else { 1 + random.below(3) };
