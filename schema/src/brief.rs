@@ -222,8 +222,9 @@ fn plain(text: &str) -> String {
 
 fn shortened(text: &str, limit: usize) -> String {
     let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut short: String = folded.chars().filter(|c| !is_unseen(*c)).take(limit).collect();
-    if short.chars().count() < folded.chars().count() {
+    let mut seen = folded.chars().filter(|c| !is_unseen(*c));
+    let mut short: String = seen.by_ref().take(limit).collect();
+    if seen.next().is_some() {
         short.push('…');
     }
     short.replace('<', "‹").replace('>', "›")

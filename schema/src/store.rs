@@ -21,6 +21,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -132,6 +133,14 @@ impl Store {
                 return Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(source.to_string()));
             }
             return Err(StoreError::Create { path: layout.dir().to_owned(), source });
+        }
+        // A hook finds out when it writes, and lays aside what it has. What may not be written at all is told by its database.
+        if patience == Patience::Server
+            && let Err(LockError::Io { path, source }) = FileLock::acquire(&layout.store_lock(), Duration::ZERO)
+            && !is_refusal(&source)
+        {
+            let cause = format!("{} cannot be locked: {source}", path.display());
+            return Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(cause));
         }
         Self::open_database(layout, patience)
     }

@@ -190,6 +190,24 @@ fn half_an_entry_of_a_process_that_was_killed_is_completed_by_doing_it_again(#[c
 }
 
 #[test]
+fn half_an_entry_leaves_the_one_before_it_as_it_is() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let first = id(capture(&mut store, draft(MemoryType::UserPrompt, 0, "one")).unwrap());
+    let path = store.layout().file("2026-01-28.md");
+    let before = fs::read_to_string(&path).unwrap();
+    let half = "- [10:30:16] **Assistant Response**: an answer";
+    for length in 4..half.len() {
+        for end in ["", "\n- [10:30:17] **User Prompt**: two\n"] {
+            fs::write(&path, format!("{before}{}{end}", &half[..length])).unwrap();
+            store.sync_log("2026-01-28.md").unwrap();
+            let row = store.rows().by_id(&first).unwrap();
+            assert_eq!(row.map(|row| row.memory.content).as_deref(), Some("one"), "{length} bytes of it");
+        }
+    }
+}
+
+#[test]
 fn lines_of_rows_are_those_of_the_log_however_it_was_written() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);

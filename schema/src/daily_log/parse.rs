@@ -46,6 +46,14 @@ struct Reader {
     parsed: Parsed,
 }
 
+/// Whether a line begins like an entry of ours and goes on in another way, or not at all: what is left of one whose writer was killed is
+/// no part of the entry before it.
+fn is_half_an_opening(line: &str) -> bool {
+    const OPENING: &[u8] = b"- [00:00:00] **";
+    let fits = |(byte, expected): (&u8, &u8)| byte == expected || byte.is_ascii_digit() && expected.is_ascii_digit();
+    line.len() >= 4 && line.as_bytes().iter().zip(OPENING).all(fits)
+}
+
 /// Whether a line is what git writes into a file that it could not merge. We indent the lines of a text, so none is ours.
 fn is_conflict_mark(line: &str) -> bool {
     line == "=======" || ["<<<<<<< ", "||||||| ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark))
@@ -137,7 +145,9 @@ impl Reader {
     fn interrupts(&self, line: &str) -> bool {
         let bullet = line.starts_with("- ") || line.starts_with("* ");
         let begins_entry = match self.part {
-            Part::Chronological if matches!(self.kind, LogKind::Daily(_)) => self.opening(line).is_some(),
+            Part::Chronological if matches!(self.kind, LogKind::Daily(_)) => {
+                self.opening(line).is_some() || is_half_an_opening(line)
+            }
             _ => bullet,
         };
         let heading = line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
