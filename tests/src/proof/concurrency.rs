@@ -47,6 +47,9 @@ pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
     let mut tally = Tally::new("concurrency", format!("{} s", time.as_secs()));
     let mut sandbox = Sandbox::new(binaries.clone());
     sandbox.set_variable("JIKIME_EMBEDDING_PROVIDER", "none");
+    // A command line that reads makes no store, and rightly says that there is none.
+    const FIRST: &str = "the first of all texts";
+    sandbox.run_cli(["save", "decision", FIRST]).success();
     let field = Field {
         sandbox: &sandbox,
         until: Instant::now() + time,
@@ -74,7 +77,7 @@ pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
     let Field { ledger, findings, hooks, done, .. } = field;
     let (mut ledger, hooks) = (ledger.into_inner().expect("nobody fell over"), hooks.into_inner().expect("nobody"));
     tally.findings = findings.into_inner().expect("nobody fell over");
-    edited.iter().for_each(|text| ledger.keep(text));
+    edited.iter().map(String::as_str).chain([FIRST]).for_each(|text| ledger.keep(text));
     age_temporary_files(&sandbox.store());
     tally.findings.extend(trouble(&sandbox.run_cli(["index"])));
     match texts_in_rows(&sandbox.store()) {
