@@ -90,8 +90,11 @@ pub fn capture(store: &mut Store, draft: Draft, screen: &Screen) -> Result<Optio
 /// Takes out what is private or secret, and what is too long, of every text of a draft. `None` when nothing is left.
 pub fn prepare(draft: Draft, screen: &Screen) -> Option<Prepared> {
     let open = within_reach(&draft.content);
-    let cleaned = screen.clean(&open);
-    let content = cleaned.text.trim();
+    let first = screen.clean(&open);
+    let trimmed = first.text.trim();
+    // What a value is at the very end may show only without the space behind it.
+    let second = (trimmed.len() < first.text.len()).then(|| screen.clean(trimmed));
+    let (content, more) = second.as_ref().map_or((trimmed, 0), |second| (second.text.trim(), second.count));
     if content.is_empty() {
         return None;
     }
@@ -104,7 +107,7 @@ pub fn prepare(draft: Draft, screen: &Screen) -> Option<Prepared> {
     };
     let (metadata, in_metadata) = screen.clean_fields(metadata);
     let attributes = Attributes { origin, metadata, ..draft.attributes };
-    let redactions = cleaned.count + in_metadata;
+    let redactions = first.count + more + in_metadata;
     Some(Prepared { draft: Draft { session_id, content, attributes, ..draft }, redactions, delivery: Delivery::Live })
 }
 

@@ -190,6 +190,15 @@ fn half_an_entry_of_a_process_that_was_killed_is_completed_by_doing_it_again(#[c
 }
 
 #[test]
+fn what_is_kept_is_clean_without_the_space_that_a_private_part_left() {
+    let screen = Screen::default();
+    let kept = prepare(draft(MemoryType::UserPrompt, 0, "password = \"hunter <private>")).unwrap();
+    let content = &kept.draft().content;
+    assert_eq!((content.as_str(), kept.redactions()), ("password = \"[redacted: password]", 1));
+    assert_eq!(screen.clean(content).text.as_ref(), content);
+}
+
+#[test]
 fn half_an_entry_leaves_the_one_before_it_as_it_is() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
