@@ -269,7 +269,7 @@ impl Bench {
         // What changed while nobody watched was told to nobody.
         self.must_refresh = true;
         if let Some(Open { engine, watcher: watcher @ None }) = &mut self.open {
-            *watcher = watch(engine, self.for_watcher.clone(), self.changes.clone());
+            *watcher = watch(engine, self.for_watcher.clone(), &self.changes);
             if watcher.is_none() {
                 self.readiness.send_modify(|now| now.reading = Reading::ByWorker);
             }
@@ -396,7 +396,7 @@ impl Bench {
                 let common = engine.common();
                 // What is in this process alone is watched by it, whoever watches for the others.
                 let is_mine = common.is_none() || self.is_owner.load(Ordering::Relaxed);
-                let watcher = is_mine.then(|| watch(&engine, self.for_watcher.clone(), self.changes.clone())).flatten();
+                let watcher = is_mine.then(|| watch(&engine, self.for_watcher.clone(), &self.changes)).flatten();
                 let common = common.filter(|_| watcher.is_some() || !is_mine);
                 self.must_refresh = common.is_some();
                 if common.is_none() {
@@ -432,7 +432,7 @@ fn tell_not_open(can_keep: &watch::Sender<bool>, readiness: &watch::Sender<Readi
     readiness.send_replace(Readiness { reading: Reading::ByWorker, ..Readiness::default() });
 }
 
-fn watch(engine: &Engine, work: mpsc::WeakSender<Work>, changes: Changes) -> Option<Watcher> {
+fn watch(engine: &Engine, work: mpsc::WeakSender<Work>, changes: &Changes) -> Option<Watcher> {
     let watcher = Watcher::start(engine.store().layout(), work, changes.clone());
     // What changed while nobody watched was told to nobody who follows.
     changes.tell(Change::Anything);
