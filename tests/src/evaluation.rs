@@ -6,7 +6,7 @@ mod pairs;
 mod set;
 mod stores;
 
-pub use pairs::{ENTRIES, Pair, pairs};
+pub use pairs::{ENTRIES, Pair, Pairs, pairs};
 pub use set::{Document, Group, Question, Set, Shape};
 pub use stores::{Answer, Filled};
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use harness::evaluation::{self, ENTRIES, Filled, Pair, Set};
+use harness::evaluation::{self, ENTRIES, Filled, Pairs, Set};
 use schema::settings::{Provider, Settings};
 
 /// The score under which nothing is answered when nothing is said.
@@ -70,8 +70,9 @@ fn what_a_project_remembers_in_a_month_is_found_in_every_class_of_questions() {
 
 #[test]
 fn questions_find_what_was_said_in_another_language_or_in_other_words() {
-    let pairs = Pair::read(&evaluation::own_sets().join("pairs.json")).unwrap();
+    let pairs = Pairs::read(&evaluation::own_sets().join("pairs.json")).unwrap();
     let set = evaluation::pairs(&pairs, &project());
+    let pairs = pairs.pairs;
     assert_eq!((pairs.len(), set.groups[0].documents.len()), (20, ENTRIES));
     let store = Filled::new(&set.groups[0], set.shape).unwrap();
     let mut engine = store.engine(&Settings::default()).unwrap();

@@ -19,7 +19,7 @@ pub struct Corpus {
     pub documents: u64,
     /// Mean number of tokens of a document, title and body together.
     pub average_length: f32,
-    /// In how many documents each of the query's terms occurs, in the order of the terms.
+    /// In how many documents each of all the query's terms occurs, in their order.
     pub frequencies: Vec<u64>,
 }
 
@@ -54,14 +54,30 @@ impl<'c> FullText<'c> {
 
     /// Row numbers of the documents that hold any of the query's terms, the more promising ones first.
     pub fn candidates(&self, query: &Query, limit: usize) -> Result<Vec<i64>> {
-        if query.is_empty() {
+        self.matching(&expression(query), limit)
+    }
+
+    /// Row numbers of the documents that hold all terms of any other way to say a part of the query, the more promising ones first.
+    /// `corpus` is that of the query.
+    pub fn alternatives(&self, query: &Query, corpus: &Corpus, limit: usize) -> Result<Vec<i64>> {
+        let occurs = |term: &usize| corpus.frequencies.get(*term).is_some_and(|found| *found > 0);
+        let occurring = query.alternatives().filter(|terms| terms.iter().all(occurs));
+        let all_of = |terms: &[usize]| {
+            let terms = terms.iter().map(|term| quoted(&query.all_terms()[*term])).collect::<Vec<_>>();
+            format!("({})", terms.join(" AND "))
+        };
+        self.matching(&occurring.map(all_of).collect::<Vec<_>>().join(" OR "), limit)
+    }
+
+    fn matching(&self, expression: &str, limit: usize) -> Result<Vec<i64>> {
+        if expression.is_empty() {
             return Ok(Vec::new());
         }
         let mut statement = self.connection.prepare_cached(
             "SELECT rowid FROM fulltext WHERE fulltext MATCH ?1 ORDER BY bm25(fulltext, 5.0, 1.0), rowid LIMIT ?2",
         )?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        statement.query_map(params![expression(query), limit], |row| row.get(0))?.collect()
+        statement.query_map(params![expression, limit], |row| row.get(0))?.collect()
     }
 
     /// In how many documents a term occurs. For a beginning of tokens it is an upper bound.
@@ -100,7 +116,7 @@ impl<'c> FullText<'c> {
         let documents = self.documents()?;
         let tokens = self.tokens()?;
         let frequency = |term| self.document_frequency(term).map(|found| found.min(documents));
-        let frequencies = query.terms().iter().map(frequency).collect::<Result<_>>()?;
+        let frequencies = query.all_terms().iter().map(frequency).collect::<Result<_>>()?;
         Ok(Corpus { documents, average_length: tokens as f32 / documents.max(1) as f32, frequencies })
     }
 }
@@ -113,8 +129,11 @@ const CREATE: &str = "
 
 /// The query for FTS5: any of the terms, each a quoted string, so that nothing in it is an operator.
 fn expression(query: &Query) -> String {
-    let quoted = |term: &Term| format!("\"{}\"{}", term.text.replace('"', "\"\""), if term.prefix { " *" } else { "" });
     query.terms().iter().map(quoted).collect::<Vec<_>>().join(" OR ")
+}
+
+fn quoted(term: &Term) -> String {
+    format!("\"{}\"{}", term.text.replace('"', "\"\""), if term.prefix { " *" } else { "" })
 }
 
 /// Reads SQLite's variable-length integers: seven bits a byte, the highest first, and eight bits in a ninth byte.

@@ -6,6 +6,7 @@ pub mod embed;
 pub mod engine;
 pub mod error;
 pub mod fulltext;
+mod glossary;
 pub mod index;
 pub mod search;
 pub mod text;

@@ -100,7 +100,7 @@ pub fn search_while(
         Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
         Err(error) => return Err(error),
     };
-    let gathered = candidate::collect(store, index, &request, nearness.as_ref())?;
+    let gathered = candidate::collect(store, index, &request, &corpus, nearness.as_ref())?;
     let legs = fusion::Legs::new(means_of_query, &input.query, &request.narrowing, &relevance, nearness.as_ref());
     let candidates = fusion::fuse(store, index, gathered, &legs)?;
     let ranked = rank::rank(candidates, now);

@@ -19,26 +19,40 @@ pub struct Pair {
     pub entry: String,
 }
 
-impl Pair {
-    /// The pairs of a file.
-    pub fn read(path: &Path) -> Result<Vec<Self>, String> {
+/// What a file of pairs has.
+#[derive(Debug, Clone)]
+pub struct Pairs {
+    pub name: String,
+    pub pairs: Vec<Pair>,
+    /// Other entries, mostly about the like.
+    pub fillers: Vec<String>,
+}
+
+impl Pairs {
+    pub fn read(path: &Path) -> Result<Self, String> {
         let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
         let json: Value = serde_json::from_str(&text).map_err(|error| fault(&error))?;
         let listed = json["pairs"].as_array().ok_or_else(|| fault(&"it has no pairs"))?;
-        let field = |pair: &Value, name: &str| pair[name].as_str().unwrap_or_default().to_owned();
-        let read =
-            |pair| Self { kind: field(pair, "kind"), question: field(pair, "question"), entry: field(pair, "entry") };
-        Ok(listed.iter().map(read).collect())
+        let field = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
+        let pair =
+            |pair| Pair { kind: field(pair, "kind"), question: field(pair, "question"), entry: field(pair, "entry") };
+        let fillers = json["fillers"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        Ok(Self {
+            name: field(&json, "name"),
+            pairs: listed.iter().map(pair).collect(),
+            fillers: fillers.map(str::to_owned).collect(),
+        })
     }
 }
 
-/// Pairs as a set: their entries, the memories of another set, and made-up ones up to [`ENTRIES`].
-pub fn pairs(pairs: &[Pair], beside: &Set) -> Set {
+/// Pairs as a set: their entries and fillers, the memories of another set, and made-up ones up to [`ENTRIES`].
+pub fn pairs(Pairs { name, pairs, fillers }: &Pairs, beside: &Set) -> Set {
     let saved =
         |id: String, text: String| Document { id, text, kind: Some(MemoryType::Decision), ..Document::default() };
     let mut documents: Vec<Document> =
         pairs.iter().enumerate().map(|(i, pair)| saved(format!("pair {i}"), pair.entry.clone())).collect();
+    documents.extend(fillers.iter().enumerate().map(|(i, text)| saved(format!("filler {i}"), text.clone())));
     let others = beside.groups.iter().flat_map(|group| &group.documents);
     documents.extend(others.filter(|document| document.section.is_none()).cloned());
     let missing = ENTRIES.saturating_sub(documents.len());
@@ -50,5 +64,5 @@ pub fn pairs(pairs: &[Pair], beside: &Set) -> Set {
         class: pair.kind.clone(),
     });
     let group = Group { questions: questions.collect(), documents };
-    Set { name: "pairs".to_owned(), groups: vec![group], shape: Shape::Typed }
+    Set { name: name.clone(), groups: vec![group], shape: Shape::Typed }
 }

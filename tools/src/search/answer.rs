@@ -141,12 +141,18 @@ fn current(store: &mut Store, request: &Request, passage: Passage) -> Result<Opt
 }
 
 fn explain(ranked: &Ranked) -> String {
-    let Reasons { words, kin, vector, context, signs } = ranked.candidate.reasons;
+    let Reasons { words, otherwise, kin, vector, foreign, context, signs } = ranked.candidate.reasons;
     let mut text = format!("words {words:.3}");
+    if otherwise >= 0.0005 {
+        text.push_str(&format!(" ({otherwise:.3} in other words)"));
+    }
     for (name, leg) in [("kindred words", kin), ("vector", vector)] {
         if let Some(leg) = leg {
             text.push_str(&format!(", {name} {leg:.3}"));
         }
+    }
+    if let Some(above) = foreign {
+        text.push_str(&format!(", another script, {above:+.2} deviations"));
     }
     for (name, part) in [("context", context), ("signs", signs)] {
         if part.abs() >= 0.0005 {

@@ -12,10 +12,14 @@ use super::fusion::Reasons;
 use super::near::Nearness;
 use super::request::{Narrowing, Request};
 use crate::error::ToolError;
+use crate::fulltext::Corpus;
 use crate::index::{ChunkRow, Document, Index, title_of};
 
 /// Candidates that are read for a query without narrowing. Those behind them share fewer and commoner terms.
 const FEW: usize = 300;
+
+/// Candidates that say a part of the query in other words.
+const FEW_OTHERWISE: usize = 150;
 
 /// Candidates that are read at most when a narrowing may leave out most of them.
 const MANY: usize = 20_000;
@@ -123,12 +127,18 @@ pub(super) fn collect(
     store: &Store,
     index: &Index,
     request: &Request,
+    corpus: &Corpus,
     nearness: Option<&Nearness>,
 ) -> Result<Vec<Gathered>, ToolError> {
     let mut found = by_words(store, index, request)?;
-    let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
+    let mut known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
+    let limit = if request.narrowing.is_any() { MANY } else { FEW_OTHERWISE };
+    let otherwise = index.fulltext().alternatives(&request.query, corpus, limit)?;
     let near = nearness.map_or(&[][..], |nearness| &nearness.nearest);
-    for document in near.iter().map(|rowid| Document::of_rowid(*rowid)).filter(|document| !known.contains(document)) {
+    for document in otherwise.iter().chain(near).map(|rowid| Document::of_rowid(*rowid)) {
+        if !known.insert(document) {
+            continue;
+        }
         // A vector may outlive its document by a moment.
         if let Some(passage) = read(store, index, document)?.filter(|passage| admits(&request.narrowing, passage)) {
             found.push(Gathered { passage, document: Some(document), is_answer: true });

@@ -70,8 +70,12 @@ const FOREIGN_SHARE_SLOPE: f32 = 1.5;
 pub(super) struct Reasons {
     /// What the passage itself says, by each leg.
     pub(super) words: f32,
+    /// What of the words is said in other words, from the glossary.
+    pub(super) otherwise: f32,
     pub(super) kin: Option<f32>,
     pub(super) vector: Option<f32>,
+    /// How many deviations nearer it is than usual, when it is in another script.
+    pub(super) foreign: Option<f32>,
     /// What its context added to words and kindred words, and what signs such as dates changed.
     pub(super) context: f32,
     pub(super) signs: f32,
@@ -273,8 +277,9 @@ impl Legs<'_> {
 
     fn relevance_of(&self, known: &Known, kin: &[f32], words_there: &[f32], kin_there: &[f32]) -> (f32, Reasons) {
         let words = self.relevance.score_of(&known.evidence);
+        let otherwise = words - self.relevance.score_in_context(&known.evidence, &known.evidence.literal);
         if self.scoring == Scoring::Words {
-            return (words, Reasons { words, ..Reasons::default() });
+            return (words, Reasons { words, otherwise, ..Reasons::default() });
         }
         let share = |strengths: &[f32]| self.kin.as_ref().map(|kin| kin.share(strengths));
         let document = known.gathered.document.map(Document::rowid);
@@ -285,8 +290,9 @@ impl Legs<'_> {
         let there = weighted(weights, words_there, share(kin_there), vector);
         let signs = self.signs(known);
         let mut relevance = calibrated(there + signs);
-        if let Some(foreign) = self.foreign(known) {
-            relevance = relevance.max(foreign);
+        let deviations = self.foreign_deviations(known);
+        if let Some(above) = deviations {
+            relevance = relevance.max(self.foreign(known, above));
         }
         // What the words tell is never hidden by what another leg makes of it, least of all where all of them are there.
         let has_all = self.relevance.coverage(&known.evidence) > 0.999;
@@ -294,7 +300,8 @@ impl Legs<'_> {
         if has_all {
             relevance = relevance.max(if known.is_long() { words.min(HOLDS_ALL) } else { words });
         }
-        let reasons = Reasons { words, kin: share(kin), vector, context: there - alone, signs };
+        let reasons =
+            Reasons { words, otherwise, kin: share(kin), vector, foreign: deviations, context: there - alone, signs };
         (relevance, reasons)
     }
 
@@ -316,13 +323,18 @@ impl Legs<'_> {
         signs
     }
 
-    /// The relevance of a passage in another script than the question's: how near it is by its vector among texts of its script,
-    /// and, as long as there are few of them to compare with, how many kindred words it has.
-    fn foreign(&self, known: &Known) -> Option<f32> {
-        let nearness = self.nearness?;
-        let above = nearness.deviations(known.gathered.document?.rowid())?;
+    /// How many deviations nearer a passage is than is usual for texts of its script, when that is not the question's.
+    fn foreign_deviations(&self, known: &Known) -> Option<f32> {
         let script = Script::of(known.gathered.passage.text());
         let is_foreign = script != self.script && script != Script::None && self.script != Script::None;
+        self.nearness.filter(|_| is_foreign)?.deviations(known.gathered.document?.rowid())
+    }
+
+    /// The relevance of a passage in another script than the question's: how near it is by its vector among texts of its script,
+    /// and, as long as there are few of them to compare with, how many kindred words it has.
+    fn foreign(&self, known: &Known, above: f32) -> f32 {
+        let Some(nearness) = self.nearness else { return 0.0 };
+        let script = Script::of(known.gathered.passage.text());
         let share = self.kin.as_ref().map_or(0.0, |kin| kin.share(&known.nearest));
         // The nearest of many is nearer than that of few, by chance.
         let unusual = FOREIGN.max(FOREIGN_BEYOND + (2.0 * (nearness.count(script) as f32).max(1.0).ln()).sqrt());
@@ -330,8 +342,7 @@ impl Legs<'_> {
             if above < unusual { THRESHOLD * above / unusual } else { THRESHOLD + FOREIGN_SLOPE * (above - unusual) };
         let by_words = THRESHOLD + FOREIGN_SHARE_SLOPE * (share - FOREIGN_SHARE);
         let trust = nearness.trust(script);
-        let relevance = trust * by_vector + (1.0 - trust) * by_words;
-        is_foreign.then(|| relevance.clamp(0.0, FOREIGN_MOST))
+        (trust * by_vector + (1.0 - trust) * by_words).clamp(0.0, FOREIGN_MOST)
     }
 }
 

@@ -29,7 +29,7 @@ impl<'q> Matches<'q> {
     pub(crate) fn new(query: &'q Query) -> Self {
         let (mut beginnings, mut marks) = ([false; FILTER], [false; FILTER]);
         let (mut exact, mut prefixes) = (HashMap::new(), Vec::new());
-        for (place, Term { text, prefix }) in query.terms().iter().enumerate() {
+        for (place, Term { text, prefix }) in query.all_terms().iter().enumerate() {
             beginnings[beginning(text)] = true;
             marks[mark(text)] = true;
             if *prefix {
@@ -53,11 +53,11 @@ impl<'q> Matches<'q> {
         length
     }
 
-    fn terms(&self, piece: &Piece<'_>) -> impl Iterator<Item = usize> {
+    fn terms<'a>(&'a self, piece: &'a Piece<'_>) -> impl Iterator<Item = usize> + 'a {
         let possible = if piece.stem { self.beginnings[beginning(piece.text)] } else { self.marks[mark(piece.text)] };
         let exact = if possible { self.exact.get(&*piece.token()).copied() } else { None };
-        let prefix = self.prefixes.iter().find(|(text, _)| piece.text.starts_with(*text)).map(|(_, place)| *place);
-        exact.into_iter().chain(prefix)
+        let prefixes = self.prefixes.iter().filter(|(text, _)| piece.text.starts_with(*text)).map(|(_, place)| *place);
+        exact.into_iter().chain(prefixes)
     }
 }
 

@@ -3,9 +3,13 @@
 //! Computed from the text itself and not from SQLite's bm25, whose idf collapses in stores of one to three documents.
 
 mod adjacency;
+mod said;
 mod together;
 
+use std::ops::Range;
+
 use adjacency::Adjacency;
+use said::Synonyms;
 use together::together;
 
 use super::manner::UTTERANCE;
@@ -40,15 +44,29 @@ pub struct Relevance<'q> {
     /// The words that each term belongs to.
     words_of: Vec<Vec<usize>>,
     adjacency: Adjacency,
+    synonyms: Synonyms<'q>,
+    /// What synonyms are worth of each word.
+    links: Vec<Vec<Link>>,
     /// Tokens of an average document.
     usual_length: f32,
+}
+
+/// A synonym of a word, or of some of its parts.
+#[derive(Debug)]
+struct Link {
+    synonym: usize,
+    parts: Option<Range<usize>>,
+    /// What an occurrence counts for, of one of the word itself.
+    worth: f32,
 }
 
 /// What a document holds of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evidence {
-    /// How strongly each word of the query occurs, from 0 to below 1.
+    /// How strongly each word of the query is said, by itself or in other words, from 0 to below 1.
     pub strengths: Vec<f32>,
+    /// The same of the words themselves alone.
+    pub literal: Vec<f32>,
     /// The weight of the words that are neighbours in the document as in the query, from 0 to 1.
     pub phrase: f32,
     /// The weight of the words that occur close together, in the best place of the document, from 0 to 1.
@@ -84,7 +102,7 @@ impl<'q> Relevance<'q> {
     pub fn new(query: &'q Query, corpus: &Corpus) -> Self {
         let documents = corpus.documents as f32;
         let frequency = |place: usize| corpus.frequencies.get(place).map_or(0.0, |found| *found as f32);
-        let idf: Vec<f32> = (0..query.terms().len()).map(|place| idf(documents, frequency(place))).collect();
+        let idf: Vec<f32> = (0..query.all_terms().len()).map(|place| idf(documents, frequency(place))).collect();
         let mut weights: Vec<f32> = query.words().iter().map(|word| weight(word, &idf)).collect();
         let sum: f32 = weights.iter().sum();
         weights.iter_mut().for_each(|weight| *weight /= sum);
@@ -99,6 +117,8 @@ impl<'q> Relevance<'q> {
             query,
             matches: Matches::new(query),
             adjacency: Adjacency::new(query.words(), &weights),
+            synonyms: Synonyms::new(query),
+            links: links(query, &idf),
             idf,
             weights,
             words_of,
@@ -114,21 +134,31 @@ impl<'q> Relevance<'q> {
     /// What a document holds of the query.
     pub fn evidence(&self, title: &str, body: &str) -> Evidence {
         let mut occurrences = vec![0.0; self.idf.len()];
+        let mut said = vec![false; self.query.synonyms().len()];
         let mut seen = self.adjacency.start();
         let mut places: Vec<(u32, usize)> = Vec::new();
-        let mut add = |hit: Hit, times: f32, offset: u32| {
-            occurrences[hit.term] += times;
-            for word in &self.words_of[hit.term] {
-                seen.word(*word, offset + hit.word);
-                places.push((offset + hit.word, *word));
-            }
-        };
-        let mut length = self.matches.visit(title, |hit| add(hit, TITLE, 0));
-        length += self.matches.visit(body, |hit| add(hit, 1.0, APART));
+        let mut length = 0;
+        for (text, times, offset) in [(title, TITLE, 0), (body, 1.0, APART)] {
+            let mut reading = self.synonyms.start(text);
+            length += self.matches.visit(text, |hit: Hit| {
+                occurrences[hit.term] += times;
+                for word in &self.words_of[hit.term] {
+                    seen.word(*word, offset + hit.word);
+                    places.push((offset + hit.word, *word));
+                }
+                reading.hit(&hit, |synonym| {
+                    said[synonym] = true;
+                    let covers = self.query.synonyms()[synonym].covers.iter();
+                    places.extend(covers.map(|cover| (offset + hit.word, cover.word)));
+                });
+            });
+        }
         let norm = (1.0 - LENGTH + LENGTH * length as f32 / self.usual_length).min(LONGEST);
-        let words = self.query.words().iter();
+        let literal: Vec<f32> =
+            self.query.words().iter().map(|word| self.strength(word, &[], &occurrences, norm)).collect();
         Evidence {
-            strengths: words.map(|word| self.strength(word, &occurrences, norm)).collect(),
+            strengths: self.strengths(&literal, &said, &occurrences, norm),
+            literal,
             phrase: seen.phrase(),
             together: together(&places, &self.weights),
             length,
@@ -147,24 +177,72 @@ impl<'q> Relevance<'q> {
         (sum * (1.0 + phrase * evidence.phrase + TOGETHER * evidence.together)).powf(EXPONENT).min(1.0)
     }
 
-    /// The weight of the words that occur, from 0 to 1.
+    /// The weight of the words that occur themselves, from 0 to 1.
     pub(crate) fn coverage(&self, evidence: &Evidence) -> f32 {
-        let occurring = evidence.strengths.iter().zip(&self.weights).filter(|(strength, _)| **strength > 0.0);
+        let occurring = evidence.literal.iter().zip(&self.weights).filter(|(strength, _)| **strength > 0.0);
         occurring.map(|(_, weight)| weight).sum()
     }
 
-    /// How strongly a word occurs, from 0 to below 1.
-    fn strength(&self, word: &Word, occurrences: &[f32], norm: f32) -> f32 {
+    /// How strongly the words are said, by themselves or by their synonyms. A synonym counts once, however often it occurs, and the
+    /// best counts for all of them, so that other words are never worth more than the one that was asked for.
+    fn strengths(&self, literal: &[f32], said: &[bool], occurrences: &[f32], norm: f32) -> Vec<f32> {
+        let once = 1.0 / (1.0 + SATURATION * norm);
+        let with_synonyms = |(i, own): (usize, &f32)| {
+            let links: Vec<&Link> = self.links[i].iter().filter(|link| said[link.synonym]).collect();
+            let (of_parts, of_all): (Vec<&Link>, Vec<&Link>) = links.into_iter().partition(|link| link.parts.is_some());
+            let best = of_all.into_iter().map(|link| link.worth * once).fold(*own, f32::max);
+            if of_parts.is_empty() {
+                return best;
+            }
+            let word = &self.query.words()[i];
+            let mut least = vec![0.0f32; word.parts.len()];
+            for link in of_parts {
+                let parts = link.parts.clone().unwrap_or_default();
+                least[parts].iter_mut().for_each(|least| *least = least.max(link.worth * once));
+            }
+            best.max(self.strength(word, &least, occurrences, norm))
+        };
+        literal.iter().enumerate().map(with_synonyms).collect()
+    }
+
+    /// How strongly a word occurs, from 0 to below 1, where its parts do as strongly as `least` says, or more.
+    fn strength(&self, word: &Word, least: &[f32], occurrences: &[f32], norm: f32) -> f32 {
         let saturated = |term: usize| occurrences[term] / (occurrences[term] + SATURATION * norm);
         let whole = word.whole.map_or(0.0, saturated);
         let all: f32 = word.parts.iter().map(|(term, share)| share * self.idf[*term]).sum();
         if all <= 0.0 {
             return whole;
         }
-        let parts: f32 = word.parts.iter().map(|(term, share)| share * self.idf[*term] * saturated(*term)).sum();
+        let part = |(i, (term, share)): (usize, &(usize, f32))| {
+            share * self.idf[*term] * saturated(*term).max(least.get(i).copied().unwrap_or_default())
+        };
+        let parts: f32 = word.parts.iter().enumerate().map(part).sum();
         let most = if word.whole.is_some() { COMPOUND_PARTS } else { 1.0 };
         whole.max(most * parts / all)
     }
+}
+
+/// What synonyms are worth of each word. One that is in many documents tells less than the word that was asked for.
+fn links(query: &Query, idf: &[f32]) -> Vec<Vec<Link>> {
+    let mut links: Vec<Vec<Link>> = query.words().iter().map(|_| Vec::new()).collect();
+    for (i, synonym) in query.synonyms().iter().enumerate() {
+        let of_synonym = synonym.terms.iter().map(|term| idf[*term]).fold(0.0, f32::max);
+        for cover in &synonym.covers {
+            let of_word = of_one(&query.words()[cover.word], idf);
+            let worth = cover.weight * (of_synonym / of_word.max(f32::MIN_POSITIVE)).min(1.0);
+            links[cover.word].push(Link { synonym: i, parts: cover.parts.clone(), worth });
+        }
+    }
+    links
+}
+
+/// The idf of a word, or that of a part of it on average.
+fn of_one(word: &Word, idf: &[f32]) -> f32 {
+    let shares: f32 = word.parts.iter().map(|(_, share)| share).sum();
+    word.whole.map_or_else(
+        || word.parts.iter().map(|(term, share)| share * idf[*term]).sum::<f32>() / shares,
+        |term| idf[term],
+    )
 }
 
 /// Far enough from the words of the title that a body's first word is no neighbour of the title's last.

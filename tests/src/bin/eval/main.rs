@@ -10,7 +10,7 @@ mod report;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use harness::evaluation::{self, Filled, Pair, Set};
+use harness::evaluation::{self, Filled, Pairs, Set};
 use measure::{Measured, measure};
 use report::{compare, json, print, print_pairs};
 use schema::settings::{Provider, Settings};
@@ -63,8 +63,9 @@ impl Arguments {
 
 fn run(arguments: &Arguments) -> Result<(), String> {
     let own = Set::read(&evaluation::own_sets().join("project.json"))?;
-    let pairs = Pair::read(&evaluation::own_sets().join("pairs.json"))?;
-    let mut sets = vec![evaluation::pairs(&pairs, &own)];
+    let files_of_pairs = ["pairs.json", "pairs-held-out.json"].map(|name| evaluation::own_sets().join(name));
+    let pairs = files_of_pairs.iter().map(|path| Pairs::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut sets: Vec<Set> = pairs.iter().map(|pairs| evaluation::pairs(pairs, &own)).collect();
     sets.insert(0, own);
     for path in arguments.data.iter().map(|dir| files(dir)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
         sets.push(Set::read(&path)?);
@@ -74,8 +75,8 @@ fn run(arguments: &Arguments) -> Result<(), String> {
         let of_set = measure(set)?;
         of_set.iter().for_each(print);
         measured.extend(of_set);
-        if set.name == "pairs" {
-            print_pairs(&pairs, &ranks(set)?);
+        if let Some(of_set) = pairs.iter().find(|pairs| pairs.name == set.name) {
+            print_pairs(&of_set.pairs, &ranks(set)?);
         }
     }
     let write =
