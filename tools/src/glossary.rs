@@ -40,6 +40,9 @@ impl Glossary {
                 if key.contains(' ') {
                     places.push((hash(&key.replace(' ', "")), start));
                 }
+                if unchanging(&key) != key {
+                    places.push((hash(unchanging(&key)), start));
+                }
                 places.push((hash(&key), start));
             }
             start += u32::try_from(line.len()).unwrap_or(u32::MAX);
@@ -93,6 +96,12 @@ pub(crate) fn key(word: &str) -> String {
         is_after_letters = unit.class == Class::Letter;
     }
     key
+}
+
+/// What all forms of a word in Japanese begin with: verbs and adjectives without what changes, `隠れる` as `隠れ`.
+pub(crate) fn unchanging(run: &str) -> &str {
+    let stem = run.strip_suffix(['う', 'く', 'ぐ', 'す', 'つ', 'ぬ', 'ぶ', 'む', 'る', 'い', 'な']);
+    stem.filter(|stem| stem.chars().nth(1).is_some()).unwrap_or(run)
 }
 
 /// The token that stands for all of a run of letters.

@@ -18,7 +18,8 @@ pub(crate) fn without(question: &str) -> String {
 const ENGLISH: &str = "
     a about after again all also am an and any anybody anyone anything are arent as at be because been before being
     between both but by can cannot cant could couldnt did didnt do does doesnt doing done dont during each either
-    else ever every explain few for from get give got had hadnt has hasnt have havent having he her here hers
+    else ever every explain few for from get give got had hadnt happen happened happening
+    happens has hasnt have havent having he her here hers
     herself him himself his how i if in into is isnt it its itself just know lets like many me might mine more most
     much must my myself neither no nor not of off on once only or other our ours ourselves out over own please
     remember same shall she should shouldnt so some somebody someone something such tell than that the their theirs

@@ -61,6 +61,8 @@ const FOREIGN: f32 = 3.4;
 const FOREIGN_BEYOND: f32 = 0.5;
 const FOREIGN_SLOPE: f32 = 0.09;
 const FOREIGN_MOST: f32 = 0.8;
+/// What the relevance of words, which are in other words there, is worth in deviations.
+const FOREIGN_WORDS: f32 = 2.0;
 /// The share of a question that unrelated texts in another script seem to say, in 99 of 100 cases, and what more of it is worth.
 const FOREIGN_SHARE: f32 = 0.19;
 const FOREIGN_SHARE_SLOPE: f32 = 1.5;
@@ -281,7 +283,11 @@ impl Legs<'_> {
         if self.scoring == Scoring::Words {
             return (words, Reasons { words, otherwise, ..Reasons::default() });
         }
-        let share = |strengths: &[f32]| self.kin.as_ref().map(|kin| kin.share(strengths));
+        // Kindred words know nothing of those that the glossary found.
+        let share = |strengths: &[f32]| {
+            let share = self.kin.as_ref()?.share(strengths);
+            Some(share + (1.0 - share) * known.evidence.otherwise.min(1.0))
+        };
         let document = known.gathered.document.map(Document::rowid);
         let vector = document.and_then(|document| self.nearness?.of(document));
         let weights = LegWeights::of(self.weights, known.is_long());
@@ -336,6 +342,7 @@ impl Legs<'_> {
         let Some(nearness) = self.nearness else { return 0.0 };
         let script = Script::of(known.gathered.passage.text());
         let share = self.kin.as_ref().map_or(0.0, |kin| kin.share(&known.nearest));
+        let above = above + FOREIGN_WORDS * self.relevance.score_of(&known.evidence);
         // The nearest of many is nearer than that of few, by chance.
         let unusual = FOREIGN.max(FOREIGN_BEYOND + (2.0 * (nearness.count(script) as f32).max(1.0).ln()).sqrt());
         let by_vector =

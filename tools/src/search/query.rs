@@ -52,6 +52,8 @@ pub(crate) struct Word {
     pub(crate) position: u32,
     /// Which quoted part of the query it belongs to.
     pub(crate) quote: Option<usize>,
+    /// Whether it belongs to an idiom such as `sign in`, and by itself means something else.
+    pub(crate) of_idiom: bool,
 }
 
 impl Query {
@@ -270,7 +272,7 @@ impl<'t> Builder<'t> {
         let word = self.query.words.len();
         self.seen.insert(key, word);
         let quote = self.quotes.iter().position(|quote| quote.start <= unit.start && unit.end <= quote.end);
-        self.query.words.push(Word { whole, parts, position: unit.word, quote });
+        self.query.words.push(Word { whole, parts, position: unit.word, quote, of_idiom: false });
         Some(word)
     }
 

@@ -6,10 +6,8 @@ mod adjacency;
 mod said;
 mod together;
 
-use std::ops::Range;
-
 use adjacency::Adjacency;
-use said::Synonyms;
+use said::{Said, Synonyms};
 use together::together;
 
 use super::manner::UTTERANCE;
@@ -22,7 +20,9 @@ use crate::fulltext::Corpus;
 /// The score is `(Σ wᵢ·sᵢ · (1 + p·phrase + 0.2·together))^0.53`, cut at 1, with `p` 0.35, and 0.9 in passages of more than 80 tokens. `wᵢ` is the share of word i in the idf of
 /// the query, `sᵢ` how strongly the document holds it: BM25's saturation `n / (n + 0.7·norm)`, which stays below 1, with
 /// `norm = 0.65 + 0.35·length / usual length`, at most 4. For a word of several terms it is the idf-weighted share of
-/// those that occur. `together` is the weight of the words that occur close together, `phrase` that of the neighbours that are
+/// those that occur. What the glossary lists for a word counts once for it, however often and in whatever ways it is said, and for
+/// less than the word itself: `worth / (1 + 0.7·norm)`, with the worth of the synonym, the share of the word's idf that it has, and
+/// the belief of [`Relevance::belief`]. `together` is the weight of the words that occur close together, `phrase` that of the neighbours that are
 /// neighbours in the document too. Words are alternatives, not conditions.
 ///
 /// Measured on development sets with 300 candidates, recall in the first five in per cent, and how many of the relevant
@@ -45,19 +45,8 @@ pub struct Relevance<'q> {
     words_of: Vec<Vec<usize>>,
     adjacency: Adjacency,
     synonyms: Synonyms<'q>,
-    /// What synonyms are worth of each word.
-    links: Vec<Vec<Link>>,
     /// Tokens of an average document.
     usual_length: f32,
-}
-
-/// A synonym of a word, or of some of its parts.
-#[derive(Debug)]
-struct Link {
-    synonym: usize,
-    parts: Option<Range<usize>>,
-    /// What an occurrence counts for, of one of the word itself.
-    worth: f32,
 }
 
 /// What a document holds of a query.
@@ -67,6 +56,8 @@ pub struct Evidence {
     pub strengths: Vec<f32>,
     /// The same of the words themselves alone.
     pub literal: Vec<f32>,
+    /// The weight of the words that are said in other words, as far as those are worth them, from 0 to 1.
+    pub otherwise: f32,
     /// The weight of the words that are neighbours in the document as in the query, from 0 to 1.
     pub phrase: f32,
     /// The weight of the words that occur close together, in the best place of the document, from 0 to 1.
@@ -90,6 +81,11 @@ const TITLE: f32 = 2.0;
 const COMPOUND_PARTS: f32 = 0.7;
 /// Words of many pairs weigh more than short ones, by their number to the power of 1 minus this.
 const LONG_WORD: f32 = 0.6;
+
+/// What a word of an idiom is worth where the idiom does not occur.
+const OF_IDIOM: f32 = 0.6;
+/// What a synonym is worth, of what it is worth in a document that says all of the query, where nothing else is said.
+const ALONE: f32 = 0.7;
 
 /// Documents without any of the terms that are imagined beside the real ones: they make idf mean the same in a store of two.
 const PSEUDO_DOCUMENTS: f32 = 1000.0;
@@ -117,8 +113,7 @@ impl<'q> Relevance<'q> {
             query,
             matches: Matches::new(query),
             adjacency: Adjacency::new(query.words(), &weights),
-            synonyms: Synonyms::new(query),
-            links: links(query, &idf),
+            synonyms: Synonyms::new(query, &idf),
             idf,
             weights,
             words_of,
@@ -156,8 +151,19 @@ impl<'q> Relevance<'q> {
         let norm = (1.0 - LENGTH + LENGTH * length as f32 / self.usual_length).min(LONGEST);
         let literal: Vec<f32> =
             self.query.words().iter().map(|word| self.strength(word, &[], &occurrences, norm)).collect();
+        let said: Vec<Said> = (0..literal.len()).map(|word| self.synonyms.of_word(word, &said)).collect();
+        let belief = self.belief(&literal, &said);
+        let words = self.query.words().iter().zip(&literal).zip(&said);
+        let once = belief / (1.0 + SATURATION * norm);
         Evidence {
-            strengths: self.strengths(&literal, &said, &occurrences, norm),
+            strengths: words
+                .map(|((word, own), said)| {
+                    let parts: Vec<f32> = said.parts.iter().map(|worth| worth * once).collect();
+                    let in_parts = if parts.is_empty() { 0.0 } else { self.strength(word, &parts, &occurrences, norm) };
+                    own.max(said.whole * once).max(in_parts)
+                })
+                .collect(),
+            otherwise: belief * said.iter().zip(&self.weights).map(|(said, weight)| weight * said.share).sum::<f32>(),
             literal,
             phrase: seen.phrase(),
             together: together(&places, &self.weights),
@@ -183,66 +189,30 @@ impl<'q> Relevance<'q> {
         occurring.map(|(_, weight)| weight).sum()
     }
 
-    /// How strongly the words are said, by themselves or by their synonyms. A synonym counts once, however often it occurs, and the
-    /// best counts for all of them, so that other words are never worth more than the one that was asked for.
-    fn strengths(&self, literal: &[f32], said: &[bool], occurrences: &[f32], norm: f32) -> Vec<f32> {
-        let once = 1.0 / (1.0 + SATURATION * norm);
-        let with_synonyms = |(i, own): (usize, &f32)| {
-            let links: Vec<&Link> = self.links[i].iter().filter(|link| said[link.synonym]).collect();
-            let (of_parts, of_all): (Vec<&Link>, Vec<&Link>) = links.into_iter().partition(|link| link.parts.is_some());
-            let best = of_all.into_iter().map(|link| link.worth * once).fold(*own, f32::max);
-            if of_parts.is_empty() {
-                return best;
-            }
-            let word = &self.query.words()[i];
-            let mut least = vec![0.0f32; word.parts.len()];
-            for link in of_parts {
-                let parts = link.parts.clone().unwrap_or_default();
-                least[parts].iter_mut().for_each(|least| *least = least.max(link.worth * once));
-            }
-            best.max(self.strength(word, &least, occurrences, norm))
-        };
-        literal.iter().enumerate().map(with_synonyms).collect()
+    /// How far synonyms are believed, from 0 to 1: the less, the less of the question is there beside them. A word has meanings that
+    /// were not meant, and a document that says all of a question in other words hardly does so by chance.
+    fn belief(&self, literal: &[f32], said: &[Said]) -> f32 {
+        let is_there = |(own, said): (&f32, &Said)| *own > 0.0 || said.share > 0.0;
+        let there = literal.iter().zip(said).zip(&self.weights).filter(|(found, _)| is_there(*found));
+        ALONE + (1.0 - ALONE) * there.map(|(_, weight)| weight).sum::<f32>().min(1.0)
     }
 
     /// How strongly a word occurs, from 0 to below 1, where its parts do as strongly as `least` says, or more.
     fn strength(&self, word: &Word, least: &[f32], occurrences: &[f32], norm: f32) -> f32 {
         let saturated = |term: usize| occurrences[term] / (occurrences[term] + SATURATION * norm);
+        let of_idiom = if word.of_idiom { OF_IDIOM } else { 1.0 };
         let whole = word.whole.map_or(0.0, saturated);
         let all: f32 = word.parts.iter().map(|(term, share)| share * self.idf[*term]).sum();
         if all <= 0.0 {
-            return whole;
+            return of_idiom * whole;
         }
         let part = |(i, (term, share)): (usize, &(usize, f32))| {
             share * self.idf[*term] * saturated(*term).max(least.get(i).copied().unwrap_or_default())
         };
         let parts: f32 = word.parts.iter().enumerate().map(part).sum();
         let most = if word.whole.is_some() { COMPOUND_PARTS } else { 1.0 };
-        whole.max(most * parts / all)
+        of_idiom * whole.max(most * parts / all)
     }
-}
-
-/// What synonyms are worth of each word. One that is in many documents tells less than the word that was asked for.
-fn links(query: &Query, idf: &[f32]) -> Vec<Vec<Link>> {
-    let mut links: Vec<Vec<Link>> = query.words().iter().map(|_| Vec::new()).collect();
-    for (i, synonym) in query.synonyms().iter().enumerate() {
-        let of_synonym = synonym.terms.iter().map(|term| idf[*term]).fold(0.0, f32::max);
-        for cover in &synonym.covers {
-            let of_word = of_one(&query.words()[cover.word], idf);
-            let worth = cover.weight * (of_synonym / of_word.max(f32::MIN_POSITIVE)).min(1.0);
-            links[cover.word].push(Link { synonym: i, parts: cover.parts.clone(), worth });
-        }
-    }
-    links
-}
-
-/// The idf of a word, or that of a part of it on average.
-fn of_one(word: &Word, idf: &[f32]) -> f32 {
-    let shares: f32 = word.parts.iter().map(|(_, share)| share).sum();
-    word.whole.map_or_else(
-        || word.parts.iter().map(|(term, share)| share * idf[*term]).sum::<f32>() / shares,
-        |term| idf[term],
-    )
 }
 
 /// Far enough from the words of the title that a body's first word is no neighbour of the title's last.

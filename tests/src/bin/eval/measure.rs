@@ -124,13 +124,13 @@ fn values_of(found: &[(String, f64)], question: &Question) -> [f64; 5] {
     let gain = |rank: usize| 1.0 / ((rank + 2) as f64).log2();
     let gained: f64 = is_relevant.iter().enumerate().filter(|(_, is)| **is).map(|(rank, _)| gain(rank)).sum();
     let most: f64 = (0..question.relevant.len().min(10)).map(gain).sum();
-    [recall(1), recall(5), recall(10), first, gained / most]
+    [recall(1), recall(5), recall(10), first, (gained / most).max(0.0)]
 }
 
 /// The mean, and between which values it lies when questions are drawn again and again from those that were asked.
 pub(crate) fn interval(values: &[f64]) -> Interval {
     let count = values.len().max(1);
-    let mean = values.iter().sum::<f64>() / count as f64;
+    let mean = values.iter().fold(0.0, |sum, value| sum + value) / count as f64;
     // A generator of its own, so that the same measurement prints the same bounds.
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     let mut draw = || {

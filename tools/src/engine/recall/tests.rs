@@ -82,7 +82,8 @@ const MEMORIES: [(&str, MemoryType, &str); 34] = [
 ];
 
 /// Prompts of another session, and what each brings along first.
-const RECALLING: [(&str, &str); 24] = [
+const RECALLING: [(&str, &str); 25] = [
+    ("add an index to the orders table", "인덱스"),
     ("where do we cache the JWT tokens, and for how long?", "redis"),
     ("Why did we decide against RabbitMQ for background jobs?", "queue"),
     ("what format do errors of the API have?", "errors"),
@@ -110,17 +111,16 @@ const RECALLING: [(&str, &str); 24] = [
 ];
 
 /// Those of them that are too much about other things, or about one thing only. A list that may become shorter.
-const MISSED: [&str; 6] = [
+const MISSED: [&str; 5] = [
     "should I use actix or axum for the new service?",
     "I want to add a column for prices, how do we store amounts of money?",
-    "the importer eats all memory, has this happened before?",
     "implement the login rate limit for the admin panel as well",
     "배포는 언제 하기로 했지?",
     "주문 통계 조회가 너무 느려. 왜 그런지 봐줘",
 ];
 
 /// Prompts with which nothing remembered helps.
-const SILENT: [&str; 34] = [
+const SILENT: [&str; 33] = [
     "continue",
     "yes",
     "yes, go on",
@@ -145,7 +145,6 @@ const SILENT: [&str; 34] = [
     "write a test for the file upload",
     "move the API documentation to a new page",
     "why does this handler return an error?",
-    "add an index to the orders table",
     "use a table for the prices on the landing page",
     "fix the failed test",
     "테스트를 추가해줘",

@@ -14,9 +14,9 @@ use crate::text::units::units;
 /// What a word from the glossary is worth of the word that was asked for: in the script of the query, and in another one, where
 /// the word that was asked for cannot stand.
 const OWN_SCRIPT: f32 = 0.6;
-const OTHER_SCRIPT: f32 = 0.8;
+const OTHER_SCRIPT: f32 = 0.9;
 /// What a word of a phrase that is listed itself is worth, of what it is worth alone: a `request` is only a part of a `pull request`.
-const OF_PHRASE: f32 = 0.5;
+const OF_PHRASE: f32 = 0.7;
 
 /// Written words of the longest phrase that is looked for.
 const MOST_WORDS: usize = 4;
@@ -75,6 +75,8 @@ pub(super) struct Heard {
 struct Span {
     key: String,
     covers: Vec<Cover>,
+    /// Whether its words mean something else by themselves.
+    is_idiom: bool,
 }
 
 /// The listed words and phrases: phrases first, and what they are made of for less.
@@ -92,13 +94,17 @@ fn spans(heard: &[Heard], words: &[Word]) -> Vec<Span> {
             let of_part = if is_idiom { 0.0 } else { OF_PHRASE };
             weights[first] = weights[first].min(of_part);
             weights[last] = weights[last].min(of_part);
-            spans.push(Span { key, covers });
+            spans.push(Span { key, covers, is_idiom });
         }
     }
     for (heard, weight) in heard.iter().zip(weights).filter(|(_, weight)| *weight > 0.0) {
         match heard.class {
             Class::Letter if glossary().holds(&heard.key) => {
-                spans.extend(all_of(heard, weight).map(|cover| Span { key: heard.key.clone(), covers: vec![cover] }));
+                spans.extend(all_of(heard, weight).map(|cover| Span {
+                    key: heard.key.clone(),
+                    covers: vec![cover],
+                    is_idiom: false,
+                }));
             }
             Class::Letter => {}
             _ => within(heard, words, weight, &mut spans),
@@ -157,7 +163,7 @@ fn within(heard: &Heard, words: &[Word], weight: f32, spans: &mut Vec<Span>) {
                 Cover { word, parts: (!is_all).then_some(at.min(last)..last), weight }
             });
             let key = heard.key[bounds[at]..bounds[end]].to_owned();
-            spans.extend(cover.map(|cover| Span { key, covers: vec![cover] }));
+            spans.extend(cover.map(|cover| Span { key, covers: vec![cover], is_idiom: false }));
         }
         at = found.unwrap_or(at + 1);
     }
@@ -180,13 +186,21 @@ impl Builder<'_> {
     pub(super) fn add_synonyms(&mut self) {
         let own = Script::of(self.text);
         let mut known: HashMap<String, usize> = HashMap::new();
-        for Span { key: said, covers } in spans(&self.heard, &self.query.words) {
+        for Span { key: said, covers, is_idiom } in spans(&self.heard, &self.query.words) {
+            for cover in covers.iter().filter(|_| is_idiom) {
+                self.query.words[cover.word].of_idiom = true;
+            }
             for member in glossary().concepts(&said).flatten() {
                 let of_member = key(member);
-                if of_member == said {
+                let is_itself = of_member == said;
+                if is_itself && !is_idiom {
                     continue;
                 }
-                let weight = if Script::of(member) == own { OWN_SCRIPT } else { OTHER_SCRIPT };
+                let weight = match Script::of(member) == own {
+                    _ if is_itself => 1.0,
+                    true => OWN_SCRIPT,
+                    false => OTHER_SCRIPT,
+                };
                 let covers = covers.iter().map(|cover| Cover { weight: cover.weight * weight, ..cover.clone() });
                 let place = known.get(&of_member).copied().or_else(|| self.synonym(member));
                 if let Some(place) = place {
@@ -213,6 +227,7 @@ impl Builder<'_> {
                 steps.push((exact(&token), None, reach));
             } else {
                 let folded = fold(source);
+                let folded = if unit.end == member.len() { glossary::unchanging(&folded).to_owned() } else { folded };
                 says = true;
                 let pairs = grams::pairs(&folded);
                 let term = |pair: &str| Term { text: pair.to_owned(), prefix: pair.chars().nth(1).is_none() };

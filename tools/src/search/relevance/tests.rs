@@ -48,6 +48,60 @@ fn the_first_document_is_the_better_one(#[case] query: &str, #[case] better: &st
     assert!(better > THRESHOLD, "{better}");
 }
 
+/// How much of a query a text says in other words.
+fn otherwise(query: &str, text: &str) -> f32 {
+    let query = Query::parse(query);
+    Relevance::new(&query, &corpus(&query, 100, 3)).evidence("", text).otherwise
+}
+
+#[rstest]
+#[case::korean("password", "비밀번호는 어디에도 남기지 않는다", true)]
+#[case::korean_spaced("password", "비밀 번호는 어디에도 남기지 않는다", true)]
+#[case::from_korean("비밀번호는 어떻게 저장하지", "Passwords are kept nowhere", true)]
+#[case::japanese("password", "パスワードを保存しない", true)]
+#[case::from_chinese("密码重置链接", "Links for resetting a password", true)]
+#[case::in_other_words("how fast is it", "a quick answer", true)]
+#[case::idiom("what did we choose for signing users in", "로그인 화면", true)]
+#[case::phrase("rate limit", "호출 제한은 분당 60회", true)]
+#[case::identifier("rateLimit", "호출 제한은 분당 60회", true)]
+#[case::part_of_a_longer_word("log", "로그인 화면을 바꿨다", false)]
+#[case::part_of_katakana("log", "ログインできない", false)]
+#[case::one_syllable("queue", "큐를 비운다", true)]
+#[case::end_of_a_word("ram", "프로그램을 켠다", false)]
+#[case::idiom_is_not_its_verb("sign in", "a signature", false)]
+#[case::no_word_at_all("zebra", "줄무늬", false)]
+fn the_glossary_knows_other_words(#[case] query: &str, #[case] text: &str, #[case] expected: bool) {
+    assert_eq!(otherwise(query, text) > 0.0, expected, "{query}: {text}");
+    assert_eq!(score(query, "", text) > 0.0, expected, "{query}: {text}");
+}
+
+#[test]
+fn the_word_that_was_asked_for_stays_ahead_of_others() {
+    for (query, own, other) in [
+        ("password", "the password is long", "비밀번호 비밀번호 비밀번호 비밀번호"),
+        ("fast", "a fast answer", "quick quick speedy rapid quicker quick"),
+        ("로그인 화면", "로그인 화면", "login screen login screen sign in display"),
+    ] {
+        let (own, other) = (score(query, "", own), score(query, "", other));
+        assert!(own > other && other > 0.0, "{query}: {own} > {other}");
+    }
+}
+
+#[test]
+fn many_ways_to_say_one_word_are_one() {
+    let (once, often) = (otherwise("fast", "quick answers come"), otherwise("fast", "quick rapid speedy"));
+    assert_eq!(once, often);
+    assert!(otherwise("fast password", "quick 비밀번호") > 2.0 * otherwise("fast password", "quick answers") * 0.99);
+}
+
+#[test]
+fn a_word_of_an_idiom_is_worth_less_by_itself() {
+    let alone = score("sign in", "", "builds are signed with a key");
+    let idiom = score("sign in", "", "builds sign in with a key");
+    assert!(alone > 0.0 && idiom > alone * 1.2, "{idiom} > {alone}");
+    assert_eq!(score("sign", "", "builds are signed with a key"), score("sign", "", "builds we signed with a key"));
+}
+
 #[test]
 fn a_title_counts_more_than_a_body() {
     assert!(score("redis", "Redis", "what we keep there") > score("redis", "", "Redis, what we keep there"));
@@ -83,6 +137,14 @@ fn word() -> impl Strategy<Value = String> {
     prop_oneof!["[b-d]{3}[xz]", "[가-깋]{2,4}"]
 }
 
+/// Words of one token of which some mean the same.
+fn listed() -> impl Strategy<Value = String> {
+    prop::sample::select(vec![
+        "fast", "quick", "rapid", "password", "passcode", "delete", "remove", "erase", "cache", "zebra",
+    ])
+    .prop_map(str::to_owned)
+}
+
 fn document() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(prop_oneof![word(), "[m-p]{3}q"], 1..30)
 }
@@ -112,6 +174,23 @@ proptest! {
         let query = Query::parse(&words.join(" "));
         let score = Relevance::new(&query, &corpus(&query, documents, frequency)).score("", &text);
         prop_assert!(score > THRESHOLD && score <= 1.0, "{}", score);
+    }
+
+    #[test]
+    fn one_more_word_of_the_glossary_never_lowers_the_score_and_is_worth_less_than_the_word_itself(
+        mut document in prop::collection::vec(prop_oneof![listed(), Just("mmmq".to_owned())], 1..12),
+        query in prop::collection::vec(listed(), 1..4), place in any::<prop::sample::Index>(), more in listed(),
+    ) {
+        let (query, at) = (query.join(" "), place.index(document.len()));
+        document[at] = "mmmq".to_owned();
+        let before = score(&query, "", &document.join(" "));
+        document[at] = more;
+        let after = score(&query, "", &document.join(" "));
+        prop_assert!(after >= before - 1e-6, "{} < {}", after, before);
+        let itself = score(&query, "", &format!("{query} {}", vec!["mmmq"; document.len()].join(" ")));
+        let others: Vec<String> = document.into_iter().filter(|word| !query.contains(word.as_str())).collect();
+        let other = score(&query, "", &format!("{} {}", others.join(" "), vec!["mmmq"; 12].join(" ")));
+        prop_assert!(itself > other, "{} <= {}", itself, other);
     }
 
     #[test]
