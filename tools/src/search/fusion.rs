@@ -50,19 +50,22 @@ const HOLDS_ALL: f32 = 0.45;
 /// The share of the relevance of words that stays whatever else is told.
 const WORDS_ALONE: f32 = 0.6;
 
-/// The fused relevance that stands for the default threshold of a score.
-const AT_THRESHOLD: f32 = 0.40;
+/// The fused relevance that stands for the default threshold of a score: of passages that are utterances, and of long ones; with
+/// kindred words, and without. docs/retrieval.md says how they were found.
+const AT_THRESHOLD: [[f32; 2]; 2] = [[0.415, 0.42], [0.45, 0.48]];
 const THRESHOLD: f32 = 0.35;
 
 /// How many deviations nearer than usual a text in another script has to be, and what more of them are worth. There, words and
 /// signs tell nothing.
-const FOREIGN: f32 = 3.4;
+const FOREIGN: f32 = 3.3;
 /// And how many more than the nearest of as many unrelated texts is expected to be, which is about `√(2·ln n)`.
-const FOREIGN_BEYOND: f32 = 0.5;
+const FOREIGN_BEYOND: f32 = 0.4;
 const FOREIGN_SLOPE: f32 = 0.09;
 const FOREIGN_MOST: f32 = 0.8;
 /// What the relevance of words, which are in other words there, is worth in deviations.
 const FOREIGN_WORDS: f32 = 2.0;
+/// What the words take away that the glossary lists other words for in that script, none of which is there.
+const FOREIGN_MISSED: f32 = 0.5;
 /// The share of a question that unrelated texts in another script seem to say, in 99 of 100 cases, and what more of it is worth.
 const FOREIGN_SHARE: f32 = 0.19;
 const FOREIGN_SHARE_SLOPE: f32 = 1.5;
@@ -284,10 +287,7 @@ impl Legs<'_> {
             return (words, Reasons { words, otherwise, ..Reasons::default() });
         }
         // Kindred words know nothing of those that the glossary found.
-        let share = |strengths: &[f32]| {
-            let share = self.kin.as_ref()?.share(strengths);
-            Some(share + (1.0 - share) * known.evidence.otherwise.min(1.0))
-        };
+        let share = |strengths: &[f32]| self.kin.as_ref().map(|kin| kin.share(strengths).max(known.evidence.otherwise));
         let document = known.gathered.document.map(Document::rowid);
         let vector = document.and_then(|document| self.nearness?.of(document));
         let weights = LegWeights::of(self.weights, known.is_long());
@@ -295,7 +295,7 @@ impl Legs<'_> {
         let words_there = self.relevance.score_in_context(&known.evidence, words_there);
         let there = weighted(weights, words_there, share(kin_there), vector);
         let signs = self.signs(known);
-        let mut relevance = calibrated(there + signs);
+        let mut relevance = calibrated(there + signs, self.at_threshold(known));
         let deviations = self.foreign_deviations(known);
         if let Some(above) = deviations {
             relevance = relevance.max(self.foreign(known, above));
@@ -309,6 +309,10 @@ impl Legs<'_> {
         let reasons =
             Reasons { words, otherwise, kin: share(kin), vector, foreign: deviations, context: there - alone, signs };
         (relevance, reasons)
+    }
+
+    fn at_threshold(&self, known: &Known) -> f32 {
+        AT_THRESHOLD[usize::from(known.is_long())][usize::from(self.kin.is_none())]
     }
 
     /// What can be told without understanding.
@@ -336,13 +340,15 @@ impl Legs<'_> {
         self.nearness.filter(|_| is_foreign)?.deviations(known.gathered.document?.rowid())
     }
 
-    /// The relevance of a passage in another script than the question's: how near it is by its vector among texts of its script,
-    /// and, as long as there are few of them to compare with, how many kindred words it has.
+    /// The relevance of a passage in another script than the question's: how near it is by its vector among texts of its script, what
+    /// it says of the question in words of the glossary, and, as long as there are few texts to compare with, in kindred words.
     fn foreign(&self, known: &Known, above: f32) -> f32 {
         let Some(nearness) = self.nearness else { return 0.0 };
         let script = Script::of(known.gathered.passage.text());
         let share = self.kin.as_ref().map_or(0.0, |kin| kin.share(&known.nearest));
-        let above = above + FOREIGN_WORDS * self.relevance.score_of(&known.evidence);
+        // What is listed for the question's words in that script should be there.
+        let missed = (self.relevance.listed_in(script) - known.evidence.there).max(0.0);
+        let above = above + FOREIGN_WORDS * self.relevance.score_of(&known.evidence) - FOREIGN_MISSED * missed;
         // The nearest of many is nearer than that of few, by chance.
         let unusual = FOREIGN.max(FOREIGN_BEYOND + (2.0 * (nearness.count(script) as f32).max(1.0).ln()).sqrt());
         let by_vector =
@@ -396,11 +402,11 @@ fn weighted(weights: LegWeights, words: f32, kin: Option<f32>, vector: Option<f3
 }
 
 /// A fused relevance as a score: stretched so that the default threshold means what was measured for it.
-fn calibrated(relevance: f32) -> f32 {
-    if relevance < AT_THRESHOLD {
-        relevance * THRESHOLD / AT_THRESHOLD
+fn calibrated(relevance: f32, at_threshold: f32) -> f32 {
+    if relevance < at_threshold {
+        relevance * THRESHOLD / at_threshold
     } else {
-        THRESHOLD + (relevance - AT_THRESHOLD) * (1.0 - THRESHOLD) / (1.0 - AT_THRESHOLD)
+        THRESHOLD + (relevance - at_threshold) * (1.0 - THRESHOLD) / (1.0 - at_threshold)
     }
 }
 

@@ -14,6 +14,7 @@ use super::manner::UTTERANCE;
 use super::matches::{Hit, Matches};
 use super::query::{Query, Word};
 use crate::fulltext::Corpus;
+use crate::text::script::Script;
 
 /// The relevance of documents for one query.
 ///
@@ -22,7 +23,7 @@ use crate::fulltext::Corpus;
 /// `norm = 0.65 + 0.35·length / usual length`, at most 4. For a word of several terms it is the idf-weighted share of
 /// those that occur. What the glossary lists for a word counts once for it, however often and in whatever ways it is said, and for
 /// less than the word itself: `worth / (1 + 0.7·norm)`, with the worth of the synonym, the share of the word's idf that it has, and
-/// the belief of [`Relevance::belief`]. `together` is the weight of the words that occur close together, `phrase` that of the neighbours that are
+/// 0.7 to 1 by how much of the query is there at all, because a word has meanings that were not meant. `together` is the weight of the words that occur close together, `phrase` that of the neighbours that are
 /// neighbours in the document too. Words are alternatives, not conditions.
 ///
 /// Measured on development sets with 300 candidates, recall in the first five in per cent, and how many of the relevant
@@ -56,7 +57,10 @@ pub struct Evidence {
     pub strengths: Vec<f32>,
     /// The same of the words themselves alone.
     pub literal: Vec<f32>,
-    /// The weight of the words that are said in other words, as far as those are worth them, from 0 to 1.
+    /// The weight of the words that occur themselves or in other words, whatever those are worth, from 0 to 1.
+    pub there: f32,
+    /// The weight of the words that are said by themselves or in other words, as far as those are worth them, from 0 to 1; 0 where
+    /// none is said in other words.
     pub otherwise: f32,
     /// The weight of the words that are neighbours in the document as in the query, from 0 to 1.
     pub phrase: f32,
@@ -84,7 +88,8 @@ const LONG_WORD: f32 = 0.6;
 
 /// What a word of an idiom is worth where the idiom does not occur.
 const OF_IDIOM: f32 = 0.6;
-/// What a synonym is worth, of what it is worth in a document that says all of the query, where nothing else is said.
+/// What a synonym is worth where nothing else of a query is said, of what it is worth where all of it is: a word has meanings that
+/// were not meant, and a document that says all of a question in other words hardly does so by chance.
 const ALONE: f32 = 0.7;
 
 /// Documents without any of the terms that are imagined beside the real ones: they make idf mean the same in a store of two.
@@ -152,7 +157,10 @@ impl<'q> Relevance<'q> {
         let literal: Vec<f32> =
             self.query.words().iter().map(|word| self.strength(word, &[], &occurrences, norm)).collect();
         let said: Vec<Said> = (0..literal.len()).map(|word| self.synonyms.of_word(word, &said)).collect();
-        let belief = self.belief(&literal, &said);
+        let is_there = |(own, said): (&f32, &Said)| *own > 0.0 || said.share > 0.0;
+        let there = literal.iter().zip(&said).zip(&self.weights).filter(|(found, _)| is_there(*found));
+        let there = there.map(|(_, weight)| weight).sum::<f32>().min(1.0);
+        let belief = ALONE + (1.0 - ALONE) * there;
         let words = self.query.words().iter().zip(&literal).zip(&said);
         let once = belief / (1.0 + SATURATION * norm);
         Evidence {
@@ -163,7 +171,8 @@ impl<'q> Relevance<'q> {
                     own.max(said.whole * once).max(in_parts)
                 })
                 .collect(),
-            otherwise: belief * said.iter().zip(&self.weights).map(|(said, weight)| weight * said.share).sum::<f32>(),
+            there,
+            otherwise: self.otherwise(&literal, &said, belief),
             literal,
             phrase: seen.phrase(),
             together: together(&places, &self.weights),
@@ -183,18 +192,24 @@ impl<'q> Relevance<'q> {
         (sum * (1.0 + phrase * evidence.phrase + TOGETHER * evidence.together)).powf(EXPONENT).min(1.0)
     }
 
+    /// The weight of the words that the glossary lists other words for in a script, from 0 to 1.
+    pub(crate) fn listed_in(&self, script: Script) -> f32 {
+        let listed = |word: &usize| self.synonyms.of_script(*word, script);
+        (0..self.weights.len()).filter(listed).map(|word| self.weights[word]).sum()
+    }
+
     /// The weight of the words that occur themselves, from 0 to 1.
     pub(crate) fn coverage(&self, evidence: &Evidence) -> f32 {
         let occurring = evidence.literal.iter().zip(&self.weights).filter(|(strength, _)| **strength > 0.0);
         occurring.map(|(_, weight)| weight).sum()
     }
 
-    /// How far synonyms are believed, from 0 to 1: the less, the less of the question is there beside them. A word has meanings that
-    /// were not meant, and a document that says all of a question in other words hardly does so by chance.
-    fn belief(&self, literal: &[f32], said: &[Said]) -> f32 {
-        let is_there = |(own, said): (&f32, &Said)| *own > 0.0 || said.share > 0.0;
-        let there = literal.iter().zip(said).zip(&self.weights).filter(|(found, _)| is_there(*found));
-        ALONE + (1.0 - ALONE) * there.map(|(_, weight)| weight).sum::<f32>().min(1.0)
+    fn otherwise(&self, literal: &[f32], said: &[Said], belief: f32) -> f32 {
+        if said.iter().all(|said| said.share <= 0.0) {
+            return 0.0;
+        }
+        let words = literal.iter().zip(said).zip(&self.weights);
+        words.map(|((own, said), weight)| weight * own.max(belief * said.share)).sum()
     }
 
     /// How strongly a word occurs, from 0 to below 1, where its parts do as strongly as `least` says, or more.

@@ -17,7 +17,7 @@ proptest! {
         better in 0.0f32..1.0, weights in (0u16..=100, 0u16..=100, 0u16..=100), is_long in any::<bool>(),
     ) {
         let weights = LegWeights::of(Weights { words: weights.0, kin: weights.1, vector: weights.2 }, is_long);
-        let score = |words, kin, vector| calibrated(weighted(weights, words, kin, vector));
+        let score = |words, kin, vector| calibrated(weighted(weights, words, kin, vector), AT_THRESHOLD[0][0]);
         let before = score(words, kin, vector);
         let more = |leg: f32| leg.max(better);
         prop_assert!(score(more(words), kin, vector) >= before - 1e-6);
@@ -27,8 +27,10 @@ proptest! {
 
     #[test]
     fn scores_go_up_with_relevance_and_meet_the_threshold(a in -0.5f32..1.5, b in -0.5f32..1.5) {
-        prop_assert!((a <= b) == (calibrated(a) <= calibrated(b)) || (a - b).abs() < 1e-5);
-        prop_assert!((calibrated(AT_THRESHOLD) - THRESHOLD).abs() < 1e-6);
+        for at in AT_THRESHOLD.into_iter().flatten() {
+            prop_assert!((a <= b) == (calibrated(a, at) <= calibrated(b, at)) || (a - b).abs() < 1e-5);
+            prop_assert!((calibrated(at, at) - THRESHOLD).abs() < 1e-6 && (calibrated(1.0, at) - 1.0).abs() < 1e-6);
+        }
     }
 }
 

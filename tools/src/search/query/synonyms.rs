@@ -38,6 +38,7 @@ pub(crate) struct Synonym {
     pub(crate) terms: Vec<usize>,
     /// The words that it says.
     pub(crate) covers: Vec<Cover>,
+    pub(crate) script: Script,
 }
 
 /// A term of a synonym.
@@ -255,7 +256,7 @@ impl Builder<'_> {
         terms.dedup();
         let steps = steps.into_iter().map(|(term, run, reach)| Step { term: self.place(term), run, reach });
         let steps = steps.collect();
-        self.query.synonyms.push(Synonym { steps, terms, covers: Vec::new() });
+        self.query.synonyms.push(Synonym { steps, terms, covers: Vec::new(), script: Script::of(member) });
         Some(synonyms)
     }
 }

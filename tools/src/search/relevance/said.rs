@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::search::matches::Hit;
 use crate::search::query::{Query, Step, Synonym, Word};
+use crate::text::script::Script;
 
 /// The synonyms of a query, by their terms and by the words that they say.
 #[derive(Debug)]
@@ -68,6 +69,13 @@ impl<'q> Synonyms<'q> {
         let in_parts =
             of_word.iter().zip(&parts).map(|((_, share), worth)| share * worth).sum::<f32>() / shares.max(1.0);
         Said { whole, parts, share: whole.max(in_parts) }
+    }
+}
+
+impl Synonyms<'_> {
+    /// Whether there is a synonym of a word in a script.
+    pub(super) fn of_script(&self, word: usize, script: Script) -> bool {
+        self.links[word].iter().any(|link| self.synonyms[link.synonym].script == script)
     }
 }
 
