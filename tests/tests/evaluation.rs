@@ -13,7 +13,7 @@ const MIN_SCORE: f64 = 0.35;
 /// measured, because a class is small and one question is not the end of the world.
 const FLOORS: [(&str, usize, usize); 14] = [
     ("chinese", 7, 8),
-    ("cross", 5, 14),
+    ("cross", 9, 14),
     ("cyrillic", 3, 4),
     ("decision", 17, 19),
     ("error", 16, 17),
@@ -65,24 +65,42 @@ fn what_a_project_remembers_in_a_month_is_found_in_every_class_of_questions() {
     }
     assert_eq!(found.len(), FLOORS.len());
     assert!(strange >= 25 && abstained * 100 >= strange * 60, "{abstained} of {strange}");
-    assert!(lost <= 12, "{lost}");
+    assert!(lost <= 8, "{lost}");
 }
 
-#[test]
-fn questions_find_what_was_said_in_another_language_or_in_other_words() {
-    let pairs = Pairs::read(&evaluation::own_sets().join("pairs.json")).unwrap();
+/// How many pairs of a file have their entry among the first three, by these settings.
+fn near(name: &str, settings: &Settings) -> (usize, usize) {
+    let pairs = Pairs::read(&evaluation::own_sets().join(name)).unwrap();
     let set = evaluation::pairs(&pairs, &project());
-    let pairs = pairs.pairs;
-    assert_eq!((pairs.len(), set.groups[0].documents.len()), (20, ENTRIES));
+    assert_eq!(set.groups[0].documents.len(), ENTRIES);
     let store = Filled::new(&set.groups[0], set.shape).unwrap();
-    let mut engine = store.engine(&Settings::default()).unwrap();
+    let mut engine = store.engine(settings).unwrap();
     let mut near = 0;
-    for (pair, question) in pairs.iter().zip(&set.groups[0].questions) {
+    for (pair, question) in pairs.pairs.iter().zip(&set.groups[0].questions) {
         let answer = store.ask(&mut engine, &pair.question).unwrap();
         let rank = answer.found.iter().position(|(id, _)| question.relevant.contains(id));
         println!("{:10} {:?} {}", pair.kind, rank.map(|rank| rank + 1), pair.question);
         near += usize::from(rank.is_some_and(|rank| rank < 3));
     }
-    // The goal is 15; the static model does not reach it among so many entries about the like. A number that may only go up.
-    assert!(near >= 7, "{near} of {}", pairs.len());
+    (near, pairs.pairs.len())
+}
+
+#[test]
+fn questions_find_what_was_said_in_another_language_or_in_other_words() {
+    let (near, all) = near("pairs.json", &Settings::default());
+    assert!(near >= 15 && all == 20, "{near} of {all}");
+}
+
+#[test]
+fn questions_find_what_was_said_in_another_language_without_embeddings() {
+    let text = Settings { embedding_provider: Provider::None, ..Settings::default() };
+    let (near, all) = near("pairs.json", &text);
+    assert!(near >= 13, "{near} of {all}");
+}
+
+/// A number that may only go up: nothing was chosen by a look at these.
+#[test]
+fn pairs_by_somebody_else_are_found_as_before() {
+    let (near, all) = near("pairs-held-out.json", &Settings::default());
+    assert!(near >= 11 && all == 60, "{near} of {all}");
 }

@@ -3,77 +3,59 @@
 //! `tools/glossary/` has the words, a concept on each line. Here they only get a table of hashes, by which a word finds the lines
 //! that it stands on. Knows nothing of questions.
 
-use std::sync::OnceLock;
-
 use crate::text::compound::{self, Role};
 use crate::text::script::Class;
 use crate::text::units::units;
 use crate::text::{fold, stem};
 
 const WORDS: &str = include_str!("../glossary/words.tsv");
+/// Made of the words by the test that checks it, so that nobody has to wait for that.
+const TABLE: &[u8] = include_bytes!("../glossary/table.bin");
 
 /// Characters of the longest word that is looked for where words are not told apart by spaces.
 pub(crate) const LONGEST: usize = 10;
 
 /// A table of words and the concepts that they belong to.
-#[derive(Debug)]
-pub(crate) struct Glossary {
-    text: &'static str,
-    /// The hash of a word's key, and where the line of a concept begins; in the order of hashes.
-    places: Vec<(u32, u32)>,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Glossary<'t> {
+    text: &'t str,
+    /// Eight bytes for each word, in the order of hashes: the hash of its key, and where the line of a concept begins, both with the
+    /// lowest byte first.
+    table: &'t [u8],
 }
 
-/// The glossary of the project, which is read when it is first asked for.
-pub(crate) fn glossary() -> &'static Glossary {
-    static GLOSSARY: OnceLock<Glossary> = OnceLock::new();
-    GLOSSARY.get_or_init(|| Glossary::read(WORDS))
+/// The glossary of the project.
+pub(crate) fn glossary() -> Glossary<'static> {
+    Glossary { text: WORDS, table: TABLE }
 }
 
-impl Glossary {
-    fn read(text: &'static str) -> Self {
-        let mut places = Vec::new();
-        let mut start = 0;
-        for line in text.split_inclusive('\n') {
-            for word in words(line) {
-                let key = key(word);
-                // `sign in` is found as `signIn` as well.
-                if key.contains(' ') {
-                    places.push((hash(&key.replace(' ', "")), start));
-                }
-                if unchanging(&key) != key {
-                    places.push((hash(unchanging(&key)), start));
-                }
-                places.push((hash(&key), start));
-            }
-            start += u32::try_from(line.len()).unwrap_or(u32::MAX);
-        }
-        places.sort_unstable();
-        places.dedup();
-        places.shrink_to_fit();
-        Self { text, places }
-    }
-
+impl<'t> Glossary<'t> {
     /// Whether a word with this key is listed.
-    pub(crate) fn holds(&self, key: &str) -> bool {
-        !self.starts(key).is_empty()
+    pub(crate) fn holds(self, key: &str) -> bool {
+        self.starts(key).next().is_some()
     }
 
     /// The concepts that a word with this key belongs to, each as its words.
-    pub(crate) fn concepts(&self, key: &str) -> impl Iterator<Item = impl Iterator<Item = &'static str>> {
-        let lines = self.starts(key).iter().filter_map(|(_, start)| self.text[*start as usize..].lines().next());
-        lines.map(words)
+    pub(crate) fn concepts(self, key: &str) -> impl Iterator<Item = impl Iterator<Item = &'t str>> {
+        self.starts(key).filter_map(move |start| self.text.get(start..)?.lines().next()).map(words)
     }
 
-    fn starts(&self, key: &str) -> &[(u32, u32)] {
+    /// Where the lines begin on which a word with this key stands.
+    fn starts(self, key: &str) -> impl Iterator<Item = usize> {
         let hash = hash(key);
-        let from = self.places.partition_point(|(of, _)| *of < hash);
-        let count = self.places[from..].iter().take_while(|(of, _)| *of == hash).count();
-        &self.places[from..from + count]
+        let (rows, _) = self.table.as_chunks::<8>();
+        let from = rows.partition_point(|row| first(row) < hash);
+        let of_key = rows[from..].iter().take_while(move |row| first(row) == hash);
+        of_key.map(|[_, _, _, _, start @ ..]| u32::from_le_bytes(*start) as usize)
     }
 }
 
+fn first([hash @ .., _, _, _, _]: &[u8; 8]) -> u32 {
+    u32::from_le_bytes(*hash)
+}
+
 /// The words of a line; none of the heading.
-fn words(line: &'static str) -> impl Iterator<Item = &'static str> {
+fn words(line: &str) -> impl Iterator<Item = &str> {
     let is_heading = line.starts_with("en\t") || line.starts_with('#');
     line.split(['\t', '|']).map(str::trim).filter(move |word| !word.is_empty() && !is_heading)
 }
@@ -122,17 +104,36 @@ fn hash(key: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     const SAMPLE: &str =
         "en\tko\tja\tzh\nsign in|login\t로그인\tログイン\t登录\nrate limit\t요청 제한|속도 제한\t\t限流\n";
 
-    fn found(key: &str) -> Vec<Vec<&'static str>> {
-        Glossary::read(SAMPLE).concepts(key).map(Iterator::collect).collect()
+    /// The table of a text.
+    fn table(text: &str) -> Vec<u8> {
+        let mut rows = Vec::new();
+        let mut start = 0u32;
+        for line in text.split_inclusive('\n') {
+            for word in words(line) {
+                let key = key(word);
+                // `sign in` is found as `signIn` as well, and all forms of a word in Japanese.
+                let keys = [key.clone(), key.replace(' ', ""), unchanging(&key).to_owned()];
+                rows.extend(keys.map(|key| (hash(&key), start)));
+            }
+            start += u32::try_from(line.len()).unwrap();
+        }
+        rows.sort_unstable();
+        rows.dedup();
+        rows.into_iter().flat_map(|(hash, start)| [hash.to_le_bytes(), start.to_le_bytes()].concat()).collect()
     }
 
     #[test]
     fn a_word_finds_the_others_of_its_line() {
+        let table = table(SAMPLE);
+        let sample = Glossary { text: SAMPLE, table: &table };
+        let found = |key: &str| -> Vec<Vec<&str>> { sample.concepts(key).map(Iterator::collect).collect() };
         let login = vec![vec!["sign in", "login", "로그인", "ログイン", "登录"]];
         for word in ["signing in", "login", "signIn", "로그인", "登录"] {
             assert_eq!(found(&key(word)), login, "{word}");
@@ -149,6 +150,16 @@ mod tests {
                 let key = key(word);
                 assert!(!key.is_empty() && glossary().holds(&key), "line {}: {word}", number + 1);
             }
+        }
+    }
+
+    #[test]
+    fn the_table_is_that_of_the_words() {
+        let made = table(WORDS);
+        if made != TABLE {
+            let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("glossary/table.bin");
+            std::fs::write(path, made).unwrap();
+            panic!("the table was not that of the words; it has been made again, so run the tests once more");
         }
     }
 }
