@@ -111,7 +111,7 @@ impl Engine {
             return Ok(None);
         };
         let is_comparable = meaning.embedder.readiness().is_ok() && self.index.uses(meaning.embedder.identity())?;
-        if !is_comparable || Query::parse(&input.query).is_empty() {
+        if !is_comparable || Query::literal(&input.query).is_empty() {
             return Ok(None);
         }
         let beginning: String = input.query.chars().take(QUESTION).collect();

@@ -56,7 +56,7 @@ pub(super) fn recall(
     session_id: &str,
 ) -> Result<Vec<Recalled>, ToolError> {
     let subject = without(prompt, &[TALK]);
-    if Query::parse(&without(&subject, &[WORK])).content_words() < WORDS {
+    if Query::literal(&without(&subject, &[WORK])).content_words() < WORDS {
         return Ok(Vec::new());
     }
     let input = SearchInput {

@@ -51,7 +51,7 @@ fn queries_find_documents(#[case] query: &str, #[case] expected: &[i64]) {
 fn a_removed_document_is_neither_found_nor_counted() {
     let connection = filled();
     let fulltext = FullText::new(&connection);
-    let query = Query::parse("token 값");
+    let query = Query::literal("token 값");
     let before = fulltext.corpus(&query).unwrap();
     assert_eq!((before.documents, before.frequencies), (5, vec![1, 1]));
     for row in [3, 5, 99] {
