@@ -189,7 +189,7 @@ proptest! {
         prop_assert!(after >= before - 1e-6, "{} < {}", after, before);
         let itself = score(&query, "", &format!("{query} {}", vec!["mmmq"; document.len()].join(" ")));
         let others: Vec<String> = document.into_iter().filter(|word| !query.contains(word.as_str())).collect();
-        let other = score(&query, "", &format!("{} {}", others.join(" "), vec!["mmmq"; 12].join(" ")));
+        let other = score(&query, "", &format!("{} {}", others.join(" "), ["mmmq"; 12].join(" ")));
         prop_assert!(itself > other, "{} <= {}", itself, other);
     }
 
