@@ -273,3 +273,35 @@ fn a_project_cannot_have_texts_sent_anywhere() {
     assert!(stats["problems"].to_string().contains("embedding_base_url"), "{stats:#}");
     assert!(stand_in.asked().is_empty());
 }
+
+/// What the doctor says of embeddings, and whether it is a finding.
+fn examined(sandbox: &Sandbox) -> (String, bool) {
+    let report = sandbox.run_cli(["doctor", "--json"]).json();
+    let checks = report["checks"].as_array().unwrap();
+    let about: Vec<_> = checks.iter().filter(|check| check["what"].as_str().unwrap().contains("openai")).collect();
+    assert_eq!(about.len(), 1, "{report:#}");
+    assert!(!report.to_string().contains(KEY), "{report:#}");
+    (about[0]["what"].as_str().unwrap().to_owned(), about[0]["verdict"] == "finding")
+}
+
+#[test]
+fn the_doctor_asks_a_service_whether_it_answers() {
+    let is_refused = Arc::new(AtomicBool::new(false));
+    let refuses = Arc::clone(&is_refused);
+    let stand_in = ProviderStandIn::start(move |_, _| match refuses.load(Ordering::SeqCst) {
+        true => Does::Answer(401, "", r#"{"error": {"message": "Incorrect API key provided"}}"#.to_owned()),
+        false => Does::Embed(8),
+    });
+    let mut sandbox = asking(&stand_in);
+    sandbox.run_cli(["save", "learning", SAVED[0]]).success();
+    let (said, is_finding) = examined(&sandbox);
+    assert!(said.contains("a-model, which answers") && !is_finding, "{said}");
+    is_refused.store(true, Ordering::SeqCst);
+    let (said, is_finding) = examined(&sandbox);
+    assert!(said.contains("key") && is_finding, "{said}");
+    // A port that nobody listens at any more.
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    sandbox.set_variable("JIKIME_EMBEDDING_BASE_URL", format!("http://{nobody}/v1"));
+    let (said, is_finding) = examined(&sandbox);
+    assert!(is_finding, "{said}");
+}

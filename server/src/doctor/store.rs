@@ -18,8 +18,12 @@ use crate::network::Http;
 /// What brings rows and index in step again.
 const REBUILD: &str = "jikime-memory index --full";
 
-/// How faults of hooks begin among the problems.
+/// How faults of hooks, and those of who makes vectors, begin among the problems.
 const HOOK: &str = "hook: ";
+const EMBEDDING: &str = "embedding: ";
+
+const MEND_EMBEDDING: &str = "mend what it says, or set embedding_provider = \"local\" in your own settings; jikime-memory config path \
+                              names the file";
 
 pub(super) fn store(root: &Path) -> Vec<Check> {
     let layout = Layout::new(root);
@@ -139,9 +143,12 @@ fn opened(mut engine: Engine, layout: &Layout) -> Vec<Check> {
             let news = engine.take_news();
             checks.push(counts(&stats));
             checks.push(queue(&stats));
-            checks.push(embedding(&stats));
-            let (faults, problems): (Vec<_>, Vec<_>) =
+            let reached = engine.reach_embedding();
+            let is_told = matches!(reached, Some(Err(_)));
+            checks.push(embedding(&stats, reached));
+            let (faults, mut problems): (Vec<_>, Vec<_>) =
                 stats.problems.into_iter().partition(|problem| problem.starts_with(HOOK));
+            problems.retain(|problem| !is_told || !problem.starts_with(EMBEDDING));
             checks.push(hooks(&faults, layout));
             let of_settings = settings::load(layout).problems;
             let mut told: Vec<String> = problems.into_iter().chain(news).collect();
@@ -173,10 +180,6 @@ fn mend(problem: &str, layout: &Layout) -> String {
     }
     if is_about(&["utf-8"]) {
         return "save the file as UTF-8".to_owned();
-    }
-    if is_about(&["embedding:"]) {
-        return "mend what it says, or set embedding_provider = \"local\" in your own settings; jikime-memory config path names the file"
-            .to_owned();
     }
     "see the cause".to_owned()
 }
@@ -222,21 +225,27 @@ fn queue(stats: &StatsOutput) -> Check {
     }
 }
 
-/// Who makes vectors, and whether they come.
-fn embedding(stats: &StatsOutput) -> Check {
+/// Who makes vectors, and whether they come: a service, or a model in a file, is asked for one.
+fn embedding(stats: &StatsOutput, reached: Option<Result<(), String>>) -> Check {
     let EmbeddingStats { provider, model, coverage, pending, .. } = &stats.embedding;
     if provider == "none" {
         return Check::fine("embeddings", "none, so search goes by words");
     }
-    let model = model.as_deref().unwrap_or("of an unknown model");
+    let who = match model.as_deref().filter(|model| !model.is_empty()) {
+        Some(model) => format!("{provider}, {model}"),
+        None => provider.clone(),
+    };
+    let answers = match reached {
+        Some(Err(fault)) => return Check::finding("embeddings", format!("{who}: {fault}"), MEND_EMBEDDING),
+        Some(Ok(())) => ", which answers",
+        None => "",
+    };
     if stats.memories == 0 && stats.chunks == 0 {
-        return Check::fine("embeddings", format!("{provider}, {model}; there is nothing to make vectors of yet"));
+        return Check::fine("embeddings", format!("{who}{answers}; there is nothing to make vectors of yet"));
     }
     let share = (coverage * 100.0).round();
-    Check::fine(
-        "embeddings",
-        format!("{provider}, {model}: {share} % of the passages, {pending} wait for a running server"),
-    )
+    let text = format!("{who}{answers}: {share} % of the passages, {pending} wait for a running server");
+    Check::fine("embeddings", text)
 }
 
 /// Hooks have nobody to tell but this.

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use schema::causes::chain;
 use schema::lock::{FileLock, LockError};
 use schema::store::Access;
 use schema::tool::{EmbeddingStats, SearchInput, StatsOutput};
 
 use super::Engine;
 use super::errand::{Errand, Made};
-use crate::embed::{Meaning, Question, WorkPlace};
+use crate::embed::{Meaning, Question, Vector, WorkPlace};
 use crate::error::ToolError;
 use crate::index::{Coverage, Gathered, Urgency, Worked};
 use crate::search::query::Query;
@@ -19,6 +20,10 @@ const BATCH_ELSEWHERE: usize = 64;
 
 /// Characters of a question that are embedded. What is longer was pasted, and says what it is about at its beginning.
 const QUESTION: usize = 2_000;
+
+/// What is sent to see whether vectors come, and what is wrong when none does.
+const PROBE: &str = "memory";
+const NO_VECTOR: &str = "an answer came, without a vector";
 
 /// What came of a step.
 #[derive(Debug)]
@@ -103,6 +108,15 @@ impl Engine {
         {
             meaning.trouble.met(&error);
         }
+    }
+
+    /// Has a vector made of a word, when vectors are made elsewhere: whether who makes them is reached and does what it should. `None`
+    /// when they are made here, or not at all.
+    pub fn reach_embedding(&self) -> Option<Result<(), String>> {
+        let meaning = self.meaning.as_ref().filter(|meaning| meaning.embedder.place() == WorkPlace::Elsewhere)?;
+        let made = meaning.embedder.prepare().and_then(|()| meaning.embedder.embed_query(PROBE));
+        let is_comparable = |vector: &Vector| vector.is_some().then_some(()).ok_or_else(|| NO_VECTOR.to_owned());
+        Some(made.map_err(|error| chain(&error)).and_then(|vector| is_comparable(&vector)))
     }
 
     /// What has to be asked before a search, by whoever can wait for it; `None` when nothing has to.
