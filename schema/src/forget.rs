@@ -16,7 +16,7 @@ const BATCH: usize = 200;
 /// What is left of memories that go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trace {
-    /// Their hashes, so that no replay and no import brings them back.
+    /// Their hashes, so that neither a replay or an import nor the log as it was brings them back.
     Hash,
     /// Nothing: they may come again.
     Nothing,
@@ -28,7 +28,7 @@ pub fn forget(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, StoreErro
     let Some(row) = store.rows().by_id(id)? else { return Ok(None) };
     let _lock = store.lock()?;
     // First: a process that ends in between has forgotten rather than kept, and whoever asks again finds what to take out.
-    forgotten::add(store.layout(), [row.memory.content.as_str()])?;
+    forgotten::add_memories(store.layout(), [&row])?;
     crash::point("forget.hash");
     if let Some(kind) = LogKind::of(&row.place.path) {
         log_file::change(&store.layout().file(&row.place.path), |bytes| {
@@ -66,7 +66,7 @@ pub fn forget_all(
         let _lock = store.lock()?;
         if trace == Trace::Hash {
             // First: a process that ends in between has forgotten rather than kept.
-            forgotten::add(store.layout(), rows.iter().map(|row| row.memory.content.as_str()))?;
+            forgotten::add_memories(store.layout(), rows.iter().copied())?;
         }
         crash::point("forget.hash");
         take_out(store, path, &rows)?;

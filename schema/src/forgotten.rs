@@ -1,12 +1,13 @@
-//! The hashes of what was deleted on purpose, so that no replay and no import brings it back.
+//! The hashes of what was deleted on purpose, so that no replay, no import and no log that comes back as it was brings it back.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io::{self, Write as _};
 
 use crate::layout::Layout;
-use crate::memory::content_hash;
+use crate::memory::{Memory, MemoryId, content_hash};
 use crate::own_file::{self, private_file};
-use crate::store::StoreError;
+use crate::store::{Row, StoreError};
 
 /// Everything that was forgotten, read once.
 #[derive(Debug, Default)]
@@ -30,6 +31,12 @@ impl Forgotten {
     pub fn holds_session(&self, session_id: &str) -> bool {
         !self.0.is_empty() && self.0.contains(&content_hash(&of_session(session_id)))
     }
+
+    /// Whether an entry of a log is one that was forgotten there. What a person types again by hand never is: it says no time.
+    pub fn holds_entry(&self, path: &str, Memory { id, session_id, at, .. }: &Memory) -> bool {
+        let is_typed = session_id.is_empty() && at.time() == "00:00:00";
+        !self.0.is_empty() && !is_typed && self.0.contains(&content_hash(&of_entry(path, id)))
+    }
 }
 
 /// What stands for a session among the texts: no text that is kept begins so.
@@ -37,15 +44,28 @@ pub fn of_session(session_id: &str) -> String {
     format!("\0session {session_id}")
 }
 
+/// What stands for an entry of a log among the texts.
+pub fn of_entry(path: &str, id: &MemoryId) -> String {
+    format!("\0entry {path} {}", id.claim())
+}
+
+/// Remembers that memories were forgotten. The caller holds the store lock.
+pub fn add_memories<'r>(layout: &Layout, rows: impl IntoIterator<Item = &'r Row>) -> Result<(), StoreError> {
+    let texts = rows.into_iter().flat_map(|Row { memory, place, .. }| {
+        [Cow::Borrowed(memory.content.as_str()), Cow::Owned(of_entry(&place.path, &memory.id))]
+    });
+    add(layout, texts)
+}
+
 /// Remembers that texts were forgotten. The caller holds the store lock.
-pub fn add<'t>(layout: &Layout, contents: impl IntoIterator<Item = &'t str>) -> Result<(), StoreError> {
+pub fn add<T: AsRef<str>>(layout: &Layout, contents: impl IntoIterator<Item = T>) -> Result<(), StoreError> {
     let known = hashes(layout)?;
     let is_whole = known.is_empty() || known.ends_with(b"\n");
     let mut known: HashSet<String> = known
         .split(|byte| *byte == b'\n')
         .map(|line| String::from_utf8_lossy(line.trim_ascii()).into_owned())
         .collect();
-    let hashes = contents.into_iter().map(content_hash);
+    let hashes = contents.into_iter().map(|text| content_hash(text.as_ref()));
     let lines: String = hashes.filter(|hash| known.insert(hash.clone())).map(|hash| hash + "\n").collect();
     if lines.is_empty() {
         return Ok(());

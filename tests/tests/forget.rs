@@ -181,6 +181,33 @@ fn old_store(sandbox: &Sandbox) {
 }
 
 #[test]
+fn a_log_that_comes_back_does_not_bring_back_what_was_forgotten() {
+    let sandbox = sandbox!();
+    saved(&sandbox, "decision", &format!("the {WORD} flies"));
+    saved(&sandbox, "learning", "it stays");
+    let logs = || files_below(&sandbox.store()).into_iter().filter(|path| path.extension().is_some_and(|e| e == "md"));
+    let log = logs().next().unwrap();
+    let before = fs::read_to_string(&log).unwrap();
+    sandbox.run_cli(["forget", "--query", WORD, "--yes"]).success();
+    fs::write(&log, &before).unwrap();
+    for rebuilt in [false, true] {
+        if rebuilt {
+            sandbox.run_cli(["index", "--full"]).success();
+        }
+        let left = sandbox.run_cli(["export"]).success().stdout.clone();
+        assert!(left.contains("it stays") && !left.contains(WORD), "{rebuilt}: {left}");
+        let found = sandbox.run_cli(["search", WORD, "--json"]).stdout;
+        assert!(!found.contains("flies"), "{rebuilt}: {found}");
+        let told = sandbox.run_cli(["doctor"]).stdout;
+        assert!(told.contains("what was forgotten stands in logs again") && told.contains(".md:"), "{told}");
+    }
+    // What somebody types is meant.
+    fs::write(&log, format!("{before}\n## Learning\n\n- the {WORD} flies\n")).unwrap();
+    let left = sandbox.run_cli(["export"]).success().stdout.clone();
+    assert_eq!(left.matches(WORD).count(), 1, "{left}");
+}
+
+#[test]
 fn clearing_spares_what_was_decided() {
     let sandbox = sandbox!();
     old_store(&sandbox);

@@ -9,6 +9,7 @@ use super::claims::{Claims, Settled};
 use super::{Access, Place, Row, Rows, Store, StoreError, sessions};
 use crate::crash;
 use crate::daily_log::{LogKind, Parsed, parse};
+use crate::forgotten::Forgotten;
 use crate::log_file;
 use crate::memory::{Memory, MemoryId, content_hash};
 use crate::moment::Moment;
@@ -97,7 +98,7 @@ impl Store {
         seen: Option<&(Stamp, String)>,
     ) -> Result<SyncReport, StoreError> {
         let mut existing: HashMap<MemoryId, Row> = rows.into_iter().map(|row| (row.memory.id.clone(), row)).collect();
-        let mut changes = Vec::new();
+        let (mut changes, mut forgotten) = (Vec::new(), None);
         for entry in parsed.entries {
             let place = Place { path: path.to_owned(), start_line: entry.start_line, end_line: entry.end_line };
             let memory = entry.memory;
@@ -109,7 +110,16 @@ impl Store {
                         changes.push(Change::Move(row.seq, place));
                     }
                 }
-                _ => changes.push(Change::Settle(memory, place)),
+                Some(_) => changes.push(Change::Settle(memory, place)),
+                None => {
+                    let forgotten = match &forgotten {
+                        Some(forgotten) => forgotten,
+                        None => forgotten.insert(Forgotten::read(&self.layout)?),
+                    };
+                    if !forgotten.holds_entry(path, &memory) {
+                        changes.push(Change::Settle(memory, place));
+                    }
+                }
             }
         }
         changes.extend(existing.into_values().map(|row| Change::Remove(row.seq)));

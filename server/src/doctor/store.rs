@@ -1,11 +1,14 @@
 //! The store: its directories, its databases, whether rows and logs say the same, and what waits.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use schema::daily_log::{LogKind, parse};
 use schema::database::{self, Patience};
+use schema::forgotten::Forgotten;
 use schema::layout::Layout;
+use schema::memory::MemoryId;
 use schema::own_file;
 use schema::settings;
 use schema::tool::{EmbeddingStats, QueueServer, StatsOutput};
@@ -184,22 +187,33 @@ fn mend(problem: &str, layout: &Layout) -> String {
     "see the cause".to_owned()
 }
 
-/// Whether every log has as many rows as entries.
+/// Whether every log has as many rows as entries, and whether any came back that were forgotten.
 fn in_step(engine: &Engine, layout: &Layout) -> Check {
     let rows = engine.store().rows();
-    let differs = |path: &String| {
-        let kind = LogKind::of(path)?;
-        let bytes = own_file::read(&layout.file(path)).ok()?;
-        let entries = parse(&String::from_utf8_lossy(&bytes), kind).entries.len();
-        let rows = rows.by_path(path).ok()?.len();
-        (entries != rows).then(|| format!("{path} has {entries} entries and {rows} rows"))
-    };
-    let differing: Vec<String> = layout.markdown_files().unwrap_or_default().iter().filter_map(differs).collect();
-    if differing.is_empty() {
-        Check::fine("index", "logs, rows and index say the same")
-    } else {
-        Check::finding("index", differing.join("; "), REBUILD)
+    let forgotten = Forgotten::read(layout).unwrap_or_default();
+    let (mut differing, mut back) = (Vec::new(), Vec::new());
+    for path in layout.markdown_files().unwrap_or_default() {
+        let Some(kind) = LogKind::of(&path) else { continue };
+        let (Ok(bytes), Ok(rows)) = (own_file::read(&layout.file(&path)), rows.by_path(&path)) else { continue };
+        let parsed = parse(&String::from_utf8_lossy(&bytes), kind);
+        let is_kept: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
+        let (gone, entries): (Vec<_>, Vec<_>) = parsed
+            .entries
+            .iter()
+            .partition(|entry| !is_kept.contains(&entry.memory.id) && forgotten.holds_entry(&path, &entry.memory));
+        back.extend(gone.iter().map(|entry| format!("{path}:{}", entry.start_line)));
+        if entries.len() != rows.len() {
+            differing.push(format!("{path} has {} entries and {} rows", entries.len(), rows.len()));
+        }
     }
+    if !differing.is_empty() {
+        return Check::finding("index", differing.join("; "), REBUILD);
+    }
+    if !back.is_empty() {
+        let text = format!("what was forgotten stands in logs again, and is left out: {}", back.join(", "));
+        return Check::finding("index", text, "take these entries out of the files");
+    }
+    Check::fine("index", "logs, rows and index say the same")
 }
 
 fn counts(stats: &StatsOutput) -> Check {
