@@ -6,4 +6,4 @@ mod replay;
 mod side;
 
 pub use auto_memory::{Note, notes};
-pub use replay::{Ending, Replay, working_directory};
+pub use replay::{Ending, READ_BEFORE, Replay, working_directory};

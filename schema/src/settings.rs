@@ -218,7 +218,11 @@ impl Layers {
         };
         let table = text.as_deref().map_err(String::clone).and_then(parse);
         match table {
-            Ok(table) => table.iter().for_each(|(name, value)| self.add(name.as_ref(), value.as_ref(), writer, &place)),
+            Ok(table) => table.iter().for_each(|(name, value)| {
+                let before = text.as_deref().unwrap_or_default().get(..name.span().start).unwrap_or_default();
+                let place = format!("{place}: line {}", before.matches('\n').count() + 1);
+                self.add(name.as_ref(), value.as_ref(), writer, &place);
+            }),
             Err(problem) => {
                 self.in_doubt = true;
                 self.problems.push(format!("{place}: {problem}"));
@@ -228,8 +232,15 @@ impl Layers {
 
     fn add(&mut self, name: &str, value: &Value<'_>, writer: Writer, place: &impl Display) {
         match KEYS.iter().find(|key| key.name == name) {
-            Some(key) if key.of_the_user && writer == Writer::Project => self.problems.push(format!(
-                "{place}: {name} is not for a project to set; set it in the user's file or the environment"
+            Some(key) if key.of_the_user && writer == Writer::Project => {
+                let danger =
+                    if name.starts_with("gc_") { "have your memories deleted" } else { "send your memories to others" };
+                self.problems.push(format!(
+                    "{place}: {name} is not for a project to set, which could {danger}; set it in the user's file or the environment"
+                ));
+            }
+            None if may_mean_a_key(name) => self.problems.push(format!(
+                "{place}: no setting {name}: keys come from the environment alone, such as JIKIME_EMBEDDING_API_KEY"
             )),
             Some(key) => self.set(key, value, place),
             None => {
@@ -293,6 +304,12 @@ impl Settings {
         }
         Some(())
     }
+}
+
+/// Files are committed and copied, so that no key has a place in one.
+fn may_mean_a_key(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["api_key", "apikey", "api-key", "token", "secret"].iter().any(|part| name.contains(part))
 }
 
 /// Whether somebody may have meant to say what may be kept: other capitals, or a table around it.

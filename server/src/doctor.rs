@@ -9,10 +9,11 @@ mod store;
 
 use std::path::Path;
 
-use schema::project::{Project, ProjectError};
+use schema::layout::Layout;
+use schema::project::{Project, ProjectError, Reason, personal};
 use serde::Serialize;
 
-use crate::setup::found::look;
+use crate::setup::found::{Found, What, look};
 use crate::setup::places::Places;
 use crate::setup::programs::Programs;
 use crate::setup::site::Site;
@@ -53,18 +54,34 @@ impl Check {
 ///
 /// `files` is where the hosts of the project look for theirs.
 pub(crate) fn examine(project: &Result<Project, ProjectError>, files: Option<&Path>, places: &Places) -> Vec<Check> {
-    let mut checks = vec![about_project(project)];
+    let is_personal = matches!(project, Ok(Project { reason: Reason::Personal, .. }));
+    // A memory of one's own knows the files of no project.
+    let files = files.filter(|_| !is_personal);
+    let found = look(places, files);
+    let mut checks = vec![about_project(project, &found)];
     let programs = Programs::find(places);
     let root = project.as_ref().ok().map(|project| project.root.as_path());
     if let Some(files) = files.filter(|files| Some(*files) != root) {
         let text = format!("the files of hosts are those of this worktree, {}", places.shown(files));
         checks.push(Check::fine("project", text));
     }
-    let found = look(places, files);
     checks.extend(machine::programs(&programs, hosts::is_named_by_path(&found)));
-    checks.extend(hosts::set_up(&found, places, files));
+    checks.extend(hosts::set_up(&found, places, files, is_personal));
+    let has_store = |root: &Path| !is_personal && Layout::new(root).dir().is_dir();
+    if !root.is_some_and(has_store) && (is_personal || found.iter().any(serves_personal)) {
+        checks.extend(of_ones_own(&found, &programs, is_personal));
+    }
+    if root.is_none() {
+        checks.extend(hosts::server_of_user(&found));
+    }
     if let (Some(root), Some(files)) = (root, files) {
-        checks.extend(store::store(root));
+        match found.iter().any(is_set_up) && store::is_missing(root) {
+            true => checks.push(Check::fine(
+                "store",
+                "this project has no memory yet, and needs none before something is remembered in it",
+            )),
+            false => checks.extend(store::store(root)),
+        }
         let site = Site { project: root.to_owned(), files: files.to_owned() };
         checks.extend(hosts::splitting(&found, &site));
         checks.extend(hosts::server(&found, &programs, &site));
@@ -73,8 +90,41 @@ pub(crate) fn examine(project: &Result<Project, ProjectError>, files: Option<&Pa
     checks
 }
 
-fn about_project(project: &Result<Project, ProjectError>) -> Check {
+/// Whether hosts start the server, so that a store is made when there is something to remember.
+fn is_set_up(found: &Found) -> bool {
+    matches!(found.what, What::Server(_) | What::Plugin(_))
+}
+
+fn serves_personal(found: &Found) -> bool {
+    matches!(&found.what, What::Server(server) if server.is_personal())
+}
+
+/// The memory of the user's own, which hosts without projects serve.
+fn of_ones_own(found: &[Found], programs: &Programs, is_meant: bool) -> Vec<Check> {
+    let Ok(Project { root, .. }) = personal() else { return Vec::new() };
+    if store::is_missing(&root) {
+        let text = "there is no memory of your own yet";
+        return vec![match is_meant {
+            true => Check::finding(
+                "store",
+                text,
+                "jikime-memory init --host claude-desktop, or another host that init --list-hosts names",
+            ),
+            false => Check::fine("store", format!("{text}; it is made when a host starts the server")),
+        }];
+    }
+    let place = (!is_meant).then(|| Check::fine("personal", format!("your own memory is in {}", root.display())));
+    let mut checks: Vec<Check> = place.into_iter().chain(store::store(&root)).collect();
+    checks.extend(hosts::server_of_ones_own(found, programs));
+    checks.extend(machine::disk(&root).filter(|_| is_meant));
+    checks
+}
+
+fn about_project(project: &Result<Project, ProjectError>, found: &[Found]) -> Check {
     match project {
+        Err(error) if found.iter().any(is_set_up) => {
+            Check::fine("project", format!("none: {error}; what is set up for all projects needs none"))
+        }
         Ok(Project { root, reason }) => Check::fine("project", format!("{}, because {reason}", root.display())),
         Err(error) => {
             Check::finding("project", error.to_string(), "run this in a project, or name one with --project DIR")

@@ -44,6 +44,20 @@ fn what_is_asked_is_done_only_after_a_yes(#[case] keys: &str, #[case] is_yes: bo
 }
 
 #[test]
+fn a_memory_is_deleted_after_a_yes_on_a_terminal() {
+    let sandbox = sandbox!();
+    let saved = sandbox.run_cli(["save", "decision", "Falcon flies", "--json"]).success().json();
+    let id = saved["id"].as_str().unwrap();
+    for (keys, said) in [("n\r", "Nothing was changed."), ("y\r", "Deleted from")] {
+        assert!(sandbox.logs().contains("Falcon"));
+        let mut terminal = sandbox.terminal((80, 24), &["delete", id]);
+        terminal.wait_for("Delete it? [y/N]").press(keys).wait_for(said);
+        assert!(terminal.end().success());
+    }
+    assert!(!sandbox.logs().contains("Falcon"));
+}
+
+#[test]
 fn init_and_uninstall_ask_as_well_and_an_interrupt_is_a_no() {
     let sandbox = sandbox!().installed();
     let is_written = || sandbox.project().join(".mcp.json").exists();
@@ -63,7 +77,14 @@ fn what_is_told_fits_forty_columns() {
     let mut sandbox = sandbox!().installed();
     sandbox.run_cli(["init", "--yes"]).success();
     sandbox.set_variable("COLUMNS", "40");
-    for arguments in [&["init", "--yes"][..], &["doctor"], &["uninstall", "--dry-run", "--host", "zed"]] {
+    sandbox.run_cli(["save", "decision", "Nothing is deleted before somebody said that it may be."]).success();
+    for arguments in [
+        &["init", "--yes"][..],
+        &["init", "--list-hosts"],
+        &["doctor"],
+        &["forget", "--query", "deleted", "--dry-run"],
+        &["uninstall", "--dry-run", "--host", "zed"],
+    ] {
         let said = sandbox.run_cli(arguments).success().stdout.clone();
         let longest = said.lines().map(|line| line.chars().count()).max();
         assert!(longest.is_some_and(|longest| longest <= 40), "{arguments:?}: {said}");

@@ -76,7 +76,51 @@ fn completions_and_manual_pages_name_every_command() {
         let page = fs::read_to_string(&page).unwrap_or_else(|error| panic!("{}: {error}", page.display()));
         assert!(page.contains(".TH"), "{page}");
     }
+    let page = fs::read_to_string(folder.join("jikime-memory-list.1")).unwrap();
+    for part in
+        ["[\\fB\\-\\-project\\fR \\fIDIR\\fR]", "[\\fB\\-n\\fR|\\fB\\-\\-limit\\fR \\fIN\\fR]", "[\\fB\\-\\-json\\fR]"]
+    {
+        assert!(page.contains(part), "{part} in {page}");
+    }
     assert!(sandbox.run_cli(["man"]).success().stdout.contains(".TH jikime-memory 1"));
+}
+
+/// What bash offers for the last of these words, asked as bash asks: the script is read, and its function called.
+fn completed(sandbox: &Sandbox, script: &Path, words: &[&str]) -> Vec<String> {
+    const ASK: &str = r#"
+        source "$1"; shift
+        COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        function=$(complete -p "$1"); function=${function#* -F }; function=${function%% *}
+        "$function" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+        printf '%s\n' "${COMPREPLY[@]}""#;
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "-c", ASK, "bash"]).arg(script).args(words).current_dir(sandbox.project());
+    let outcome = run_to_end(bash, "", Duration::from_secs(60));
+    outcome.success().complained_of_nothing();
+    outcome.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn bash_completes_behind_the_first_word() {
+    if !cfg!(unix) || Command::new("bash").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no bash");
+        return;
+    }
+    let sandbox = sandbox!();
+    let script = sandbox.root().join("completions.bash");
+    fs::write(&script, &sandbox.run_cli(["completions", "bash"]).success().stdout).unwrap();
+    for (words, expected) in [
+        (&["jikime-memory", "pro"][..], &["promote"][..]),
+        (&["jikime-memory", "import", "c"], &["claude-code"]),
+        (&["jikime-memory", "import", "auto-memory", "--fr"], &["--from"]),
+        (&["jikime-memory", "import", "claude-code", "--ag"], &["--again"]),
+        (&["jikime-memory", "list", "--ty"], &["--type"]),
+        (&["jikime-memory", "list", "--type", "d"], &["decision"]),
+        (&["jikime-memory", "init", "--host", "c"], &["claude-code", "claude-desktop", "codex", "cursor"]),
+        (&["jikime-memory", "config", "sh"], &["show"]),
+    ] {
+        assert_eq!(completed(&sandbox, &script, words), expected, "{words:?}");
+    }
 }
 
 #[test]

@@ -110,6 +110,9 @@ fn a_selection_means_what_it_says_and_everything_only_when_it_is_said() {
         sandbox.run_cli(["forget"].iter().chain(arguments)).code(1);
     }
     assert_eq!(meant(&["--all"]), 4, "what was refused changed nothing");
+    let told = |arguments: &[&str]| sandbox.run_cli(["forget", "--dry-run"].iter().chain(arguments)).stdout.clone();
+    assert!(told(&["--before", "2999-01-01"]).contains("needs --all"), "{}", told(&["--before", "2999-01-01"]));
+    assert!(!told(&["--all"]).contains("needs --all") && !told(&["--query", "redis"]).contains("needs --all"));
     sandbox.run_cli(["forget", "--all", "--yes"]).success();
     assert_eq!((meant(&["--all"]), sandbox.logs()), (0, String::new()));
     // A person may say it again; only replays and imports are refused.
@@ -123,6 +126,8 @@ fn a_deleted_memory_leaves_no_copy_either() {
     saved(&sandbox, "decision", "stays");
     let id = saved(&sandbox, "decision", &format!("the {WORD} flies"));
     sandbox.run_cli(["search", WORD]).success();
+    let little = sandbox.run_cli(["delete", &id[..3]]);
+    assert!(little.code(1).stderr.contains("4 characters"), "{}", little.stderr);
     sandbox.run_cli(["delete", &id]).success();
     assert_eq!((holding(&sandbox, WORD), known_words(&sandbox, WORD)), (Vec::new(), 0));
 }

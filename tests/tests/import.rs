@@ -104,6 +104,41 @@ fn recorded_sessions_come_in_once_and_are_found() {
 }
 
 #[test]
+fn an_export_of_nothing_says_so_and_comes_in_as_nothing() {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", "Keep it small"]).success();
+    for format in ["jsonl", "json", "md"] {
+        let exported = sandbox.run_cli(["export", "--session", "zzz", "--format", format]);
+        assert!(exported.success().stderr.contains("nothing that is remembered is meant"), "{exported:?}");
+        let file = sandbox.write("nothing", &exported.stdout);
+        assert_eq!(kept(&import(&sandbox, &[format, file.to_str().unwrap()])), 0, "{format}");
+    }
+}
+
+#[test]
+fn what_a_reset_or_a_hand_deleted_may_come_in_again() {
+    let sandbox = sandbox!();
+    place_fixtures(&sandbox);
+    let first = kept(&import(&sandbox, &["claude-code"]));
+    sandbox.run_cli(["reset", "--confirm"]).success();
+    hook_prompt(&sandbox);
+    assert_eq!(kept(&import(&sandbox, &["claude-code"])), first, "after a reset");
+    for item in fs::read_dir(sandbox.store()).unwrap().map(|item| item.unwrap().path()) {
+        if item.extension().is_some_and(|ending| ending == "md") {
+            fs::remove_file(item).unwrap();
+        }
+    }
+    assert_eq!(kept(&import(&sandbox, &["claude-code"])), first, "after the logs were deleted by hand");
+}
+
+/// A session that goes on after a reset.
+fn hook_prompt(sandbox: &Sandbox) {
+    let mut event = sandbox.event("UserPromptSubmit");
+    event["prompt"] = json!("begin anew");
+    sandbox.run_hook("memory-prompt-save", &event.to_string()).success();
+}
+
+#[test]
 fn an_import_that_ended_anywhere_is_taken_up_again_and_comes_to_the_same() {
     let whole = sandbox!();
     let fixture = fixtures_dir().join("transcripts/tools.jsonl");

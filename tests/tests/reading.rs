@@ -103,6 +103,34 @@ fn stats_tell_growth_weight_and_what_is_opened_most() {
     }
 }
 
+#[test]
+fn a_memory_is_shown_with_what_was_said_of_it() {
+    let sandbox = remembering();
+    sandbox.run_cli(["pin", "9c2d"]).success();
+    let shown = answer(&sandbox, &["show", "9c2d"]);
+    assert_eq!((&shown["id"], &shown["pinned"]), (&json!("9c2d4e6f"), &json!(true)), "{shown:#}");
+    assert!(sandbox.run_cli(["show", "9c2d"]).success().stdout.contains("\npinned\n"));
+    assert_eq!(answer(&sandbox, &["show", "2026-01-27.md"]).get("id"), None);
+}
+
+#[test]
+fn stats_of_some_memories_count_those() {
+    let sandbox = remembering();
+    sandbox.run_cli(["show", "9c2d"]).success();
+    let stats = answer(&sandbox, &["stats", "--session", "5e55", "--type", "decision,error"]);
+    assert_eq!((&stats["memories"], &stats["sessions"]), (&json!(2), &json!(1)), "{stats:#}");
+    assert_eq!(stats["types"], json!([{ "type": "error", "count": 1 }, { "type": "decision", "count": 1 }]));
+    assert_eq!(stats["growth"]["months"], json!([{ "month": "2026-01", "memories": 2 }]));
+    assert_eq!(stats["recalled"][0]["memory"]["id"], "9c2d4e6f");
+    assert_eq!(stats.get("storage"), None);
+    assert_eq!(answer(&sandbox, &["stats", "--type", "error"])["recalled"], json!([]));
+    let told = |arguments: &[&str]| sandbox.run_cli(arguments).success().stdout.clone();
+    assert!(told(&["stats", "--until", "2026-01-27"]).starts_with("Memories  1, of 1 session"));
+    assert_eq!(told(&["stats", "--since", "1h"]), "Nothing remembered is of this kind.\n");
+    assert!(told(&["sessions", "--type", "error"]).contains("5e551011"));
+    assert!(!told(&["sessions", "--session", "7c0f"]).contains("5e551011"));
+}
+
 #[rstest]
 #[case::type_(&["--type", "error"], 1)]
 #[case::types(&["--type", "error,user_prompt", "--type", "decision"], 4)]
@@ -196,7 +224,11 @@ fn settings_that_are_wrong_are_told_with_the_file_and_the_reason() {
     sandbox.write(".jikime/memory.toml", "embedding_provider = \"openai\"\ncaptur = true\n");
     let outcome = sandbox.run_cli(["config", "check"]);
     outcome.code(1);
-    for part in ["memory.toml: embedding_provider is not for a project to set", "no setting captur", "user's file"] {
+    for part in [
+        "memory.toml: line 1: embedding_provider is not for a project to set",
+        "line 2: no setting captur",
+        "user's file",
+    ] {
         assert!(outcome.stdout.replace("\n  ", " ").contains(part), "{part} in {}", outcome.stdout);
     }
     assert!(outcome.stderr.contains("2 things have to be mended"), "{}", outcome.stderr);

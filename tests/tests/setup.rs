@@ -92,8 +92,16 @@ fn a_memory_of_ones_own_stays_when_something_was_remembered_in_it() {
         || sandbox.run_cli(["init", "--host", "windsurf", "--scope", "user", "--yes"]).success().stdout.clone();
     let take_back = || sandbox.run_cli(["uninstall", "--scope", "user", "--yes"]).success().stdout.clone();
     assert!(set_up().contains("lists 6 tools") && is_there());
+    sandbox.run_cli(["init", "--host", "cursor", "--scope", "user", "--yes"]).success();
+    sandbox.run_cli(["uninstall", "--host", "windsurf", "--yes"]).success();
+    assert!(is_there(), "another host serves it");
     take_back();
     assert!(!is_there());
+    let before = tree(&sandbox);
+    sandbox.run_cli(["init", "--host", "windsurf", "--yes"]).success();
+    sandbox.run_cli(["uninstall", "--host", "windsurf", "--yes"]).success();
+    assert_eq!(tree(&sandbox), before);
+    assert!(!sandbox.home().join(".local/share/jikime-memory").exists());
     set_up();
     sandbox.run_cli(["save", "--personal", "preference", "Tabs, not spaces"]).success();
     let refused = sandbox.run_cli(["uninstall", "--scope", "user", "--purge", "--yes"]);
@@ -277,6 +285,32 @@ fn the_doctor_is_content_after_a_set_up_and_finds_what_is_missing_before() {
 }
 
 #[test]
+fn what_is_set_up_for_all_projects_is_judged_by_that() {
+    let sandbox = installed();
+    let in_home = |arguments: &[&str]| {
+        let mut command = sandbox.memory_command();
+        command.current_dir(sandbox.home()).args(arguments);
+        harness::run_to_end(command, "", std::time::Duration::from_secs(60))
+    };
+    let before = findings(&in_home(&["doctor", "--personal", "--json"])).join("\n");
+    assert!(before.contains("store: there is no memory of your own yet"), "{before}");
+    let told = in_home(&["init", "--host", "windsurf", "--yes"]).success().stdout.clone();
+    assert!(told.contains("`jikime-memory --personal list`"), "{told}");
+    for arguments in [&["doctor"][..], &["--personal", "doctor"]] {
+        let said = in_home(arguments);
+        assert!(said.success().stdout.contains("serve --personal` lists 6 tools"), "{said:?}");
+    }
+    in_home(&["--personal", "list"]).success();
+    // In a project nothing is missing either, and nothing is made.
+    assert_eq!(findings(&sandbox.run_cli(["doctor", "--json"])), [""; 0]);
+    assert!(!sandbox.store().exists());
+    in_home(&["uninstall", "--host", "windsurf", "--yes"]).success();
+    in_home(&["init", "--scope", "user", "--yes"]).success();
+    assert_eq!(findings(&in_home(&["doctor", "--json"])), [""; 0]);
+    assert_eq!(findings(&sandbox.run_cli(["doctor", "--json"])), [""; 0]);
+}
+
+#[test]
 fn a_host_without_hooks_is_no_finding() {
     let sandbox = installed();
     sandbox.run_cli(["init", "--host", "codex", "--yes"]).success();
@@ -292,6 +326,13 @@ fn the_doctor_finds_hooks_that_are_called_twice() {
     fs::write(sandbox.home().join(".claude/settings.json"), &project).unwrap();
     let found = findings(&sandbox.run_cli(["doctor", "--json"])).join("\n");
     assert!(found.contains("hooks: set up in .claude/settings.json and ~"), "{found}");
+    sandbox.write(".claude/settings.local.json", &project);
+    let fixes = sandbox.run_cli(["doctor"]).stdout.clone();
+    assert!(
+        fixes.contains("take the hooks that call jikime-hook out of .claude/settings.local.json by hand"),
+        "{fixes}"
+    );
+    fs::remove_file(sandbox.project().join(".claude/settings.local.json")).unwrap();
     // Setting up where the user has them already leaves them out.
     sandbox.run_cli(["uninstall", "--yes"]).success();
     let done = sandbox.run_cli(["init", "--yes"]);
@@ -324,7 +365,7 @@ fn the_doctor_finds_what_is_damaged_gone_and_noted() {
         r#"{ "mcpServers": { "jikime-memory": { "command": "/gone/jikime-memory", "args": ["serve"] } } }"#,
     );
     sandbox.write(".vscode/mcp.json", "{ \"servers\": { \"jikime-memory\": ");
-    // None of ours.
+    // None of ours, and its host cannot read it all the same.
     sandbox.write(".zed/settings.json", "{");
     let found = findings(&sandbox.run_cli(["doctor", "--json"])).join("\n");
     for part in [
@@ -332,6 +373,7 @@ fn the_doctor_finds_what_is_damaged_gone_and_noted() {
         "hooks: 1 fault in the last seven days, the newest: 2999",
         "hosts: .mcp.json starts /gone/jikime-memory, which is not there",
         "hosts: .vscode/mcp.json: line 1",
+        "hosts: .zed/settings.json: line 1, column 1",
         "server: `/gone/jikime-memory serve`",
     ] {
         assert!(found.contains(part), "{part} is not in {found}");

@@ -72,6 +72,16 @@ fn a_set_up_that_fails_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_file_that_its_host_cannot_read_is_named_when_everything_is_taken_back() {
+    let sandbox = installed();
+    sandbox.write(".vscode/mcp.json", "{\n  \"servers\": {\n");
+    sandbox.run_cli(["init", "--yes"]).success();
+    let done = sandbox.run_cli(["uninstall", "--yes"]);
+    assert!(done.success().stderr.contains(".vscode/mcp.json: line "), "{}", done.stderr);
+    assert_eq!(sandbox.read(".vscode/mcp.json"), "{\n  \"servers\": {\n");
+}
+
+#[test]
 fn a_link_to_nothing_is_left_and_everything_else_is_taken_back() {
     let sandbox = installed();
     sandbox.run_cli(["init", "--yes"]).success();

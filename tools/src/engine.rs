@@ -58,7 +58,7 @@ pub use history::{Day, Visit, Wanted};
 pub use reindex::Progress;
 pub use reset::Extent;
 pub use selection::{Selected, Selection};
-pub use usage::{Storage, Usage};
+pub use usage::{Storage, Usage, UsageOfSome};
 
 /// Waiting memories that are taken from the spool at once.
 const SPOOLED: usize = 10_000;

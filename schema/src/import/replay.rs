@@ -27,6 +27,9 @@ const FAILURE_IMPORTANCE: u8 = 3;
 /// Tools whose results are waited for at most.
 const WAITING: usize = 1_000;
 
+/// How names in `meta` begin under which it is noted that a transcript was read whole.
+pub const READ_BEFORE: &str = "imported ";
+
 /// Texts before which a line of the host is not worth parsing.
 const SPEAKERS: [&[u8]; 3] = [b"\"user\"", b"\"assistant\"", b"compact_boundary"];
 
@@ -141,7 +144,12 @@ impl<'s> Replay<'s> {
             let line = if speaks { Line::parse(bytes) } else { None };
             // Most lines are of no use here, and are told by their brackets to be what they should.
             let is_object = bytes.trim_ascii().starts_with(b"{") && bytes.trim_ascii().ends_with(b"}");
-            let is_bad = if speaks { line.is_none() } else { !is_object && !bytes.trim_ascii().is_empty() };
+            let is_bad = match &line {
+                Some(_) => false,
+                // A line of a kind that is not known here may name a speaker somewhere within.
+                None if speaks => serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_err(),
+                None => !is_object && !bytes.trim_ascii().is_empty(),
+            };
             if let Some(line) = line
                 && let Some(at) = line.at()
                 && let Some(record) = Record::parse(bytes)

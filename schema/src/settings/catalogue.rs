@@ -125,7 +125,7 @@ pub(super) const KEYS: [Key; 13] = [
     Key {
         name: "gc_older_than",
         variable: Some("JIKIME_GC_OLDER_THAN"),
-        values: "`\"never\"` or an age such as `\"180d\"`, `\"26w\"`, `\"6m\"` or `\"1y\"`",
+        values: "`\"never\"` or an age such as `\"180d\"`, `\"26w\"`, `\"6mo\"` or `\"1y\"`",
         default: "`\"never\"`",
         meaning: "What is older is cleared by the server, once a day: never decisions, conventions, preferences, `MEMORY.md` or what is \
                   pinned.",

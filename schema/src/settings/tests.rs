@@ -76,18 +76,36 @@ fn a_project_does_not_say_who_makes_embeddings() {
 }
 
 #[rstest]
+#[case::months("6mo", Some(180))]
+#[case::months_as_before("6m", Some(180))]
+#[case::hours("12h", Some(1))]
+#[case::minutes("6min", None)]
+#[case::nothing("0d", None)]
+fn an_age_is_said_as_commands_read_it(#[case] text: &str, #[case] expected: Option<u32>) {
+    let found = loaded(&format!("gc_older_than = \"{text}\""), "", &[]);
+    assert_eq!((found.settings.gc_older_than, found.problems.is_empty()), (expected, expected.is_some()));
+    let refused = loaded("", "\n\ngc_older_than = \"1d\"", &[]).problems;
+    assert!(
+        refused[0].starts_with("project.toml: line 3: gc_older_than is not for a project to set, which could have")
+    );
+}
+
+#[rstest]
 #[case::base_url(
     "embedding_base_url = \"https://elsewhere.example/v1\"",
-    "embedding_base_url is not for a project to set"
+    "embedding_base_url is not for a project to set, which could send your memories to others"
 )]
 #[case::dimensions("embedding_dimensions = 64", "embedding_dimensions is not for a project to set")]
-#[case::key("embedding_api_key = \"k-123456789\"", "no setting embedding_api_key")]
+#[case::key(
+    "embedding_api_key = \"k-123456789\"",
+    "no setting embedding_api_key: keys come from the environment alone"
+)]
 #[case::key_of_a_service("OPENAI_API_KEY = \"k-123456789\"", "no setting OPENAI_API_KEY")]
 fn a_project_does_not_say_where_texts_are_sent_or_with_which_key(#[case] text: &str, #[case] problem: &str) {
     let found = loaded("", text, &[]);
     assert_eq!(found.settings, Settings::default());
     assert_eq!(found.problems.len(), 1, "{:?}", found.problems);
-    assert!(found.problems[0].starts_with(&format!("project.toml: {problem}")), "{:?}", found.problems);
+    assert!(found.problems[0].starts_with(&format!("project.toml: line 1: {problem}")), "{:?}", found.problems);
     assert!(!found.problems[0].contains("elsewhere") && !found.problems[0].contains("k-1"), "{:?}", found.problems);
 }
 
@@ -122,13 +140,13 @@ const STOPPED: &str = "nothing is captured until this is mended";
 
 #[rstest]
 #[case::no_toml("capture = \"on\"\nbrief =", &["project.toml: line 2, column 8: "], false)]
-#[case::wrong_type("exclude = \"secrets\"", &["project.toml: exclude must be a list of at most 100 globs such as"], false)]
-#[case::wrong_word("brief = \"sometimes\"", &["project.toml: brief must be `\"on\"`, `\"compact-only\"` or `\"off\"`"], true)]
-#[case::out_of_range("brief_size = 10", &["project.toml: brief_size must be a number from 200 to 9000"], true)]
+#[case::wrong_type("exclude = \"secrets\"", &["project.toml: line 1: exclude must be a list of at most 100 globs such as"], false)]
+#[case::wrong_word("brief = \"sometimes\"", &["project.toml: line 1: brief must be `\"on\"`, `\"compact-only\"` or `\"off\"`"], true)]
+#[case::out_of_range("brief_size = 10", &["project.toml: line 1: brief_size must be a number from 200 to 9000"], true)]
 #[case::no_pattern("redact = ['(']", &["the pattern"], false)]
-#[case::capitals("Capture = true", &["project.toml: no setting Capture"], false)]
-#[case::in_a_table("[memory]\ncapture = true", &["project.toml: no setting memory"], false)]
-#[case::of_a_later_version("colour = \"red\"", &["project.toml: no setting colour; there is capture, brief, brief_size, recall, exclude, redact, embedding_provider, embedding_model, search_weights, embedding_base_url, embedding_dimensions"], true)]
+#[case::capitals("Capture = true", &["project.toml: line 1: no setting Capture"], false)]
+#[case::in_a_table("[memory]\ncapture = true", &["project.toml: line 1: no setting memory"], false)]
+#[case::of_a_later_version("colour = \"red\"", &["project.toml: line 1: no setting colour; there is capture, brief, brief_size, recall, exclude, redact, embedding_provider, embedding_model, search_weights, embedding_base_url, embedding_dimensions"], true)]
 fn what_is_not_understood_is_told_and_never_captures_against_a_wish(
     #[case] text: &str,
     #[case] expected: &[&str],

@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use toml::de::DeValue as Value;
 
 use super::Weights;
+use crate::age::Age;
 
 /// The most patterns or globs of one file, and the longest of them in bytes.
 const MOST_TEXTS: usize = 100;
@@ -45,10 +46,10 @@ pub(super) fn unless_never<T>(value: &Value<'_>, read: impl Fn(&str) -> Option<T
     }
 }
 
-/// An age such as `180d`, `26w`, `6m` or `1y`, in days: a month has 30 of them and a year 365.
+/// An age such as `180d`, `26w`, `6mo` or `1y`, in days. What was set before there was one grammar of ages may say `6m` for months.
 pub fn days(text: &str) -> Option<u32> {
-    let (number, days) = with_unit(text, &[("d", 1), ("w", 7), ("m", 30), ("y", 365)])?;
-    u32::try_from(number.checked_mul(days)?).ok().filter(|days| *days > 0)
+    let months = text.trim().strip_suffix(['m', 'M']).map(|number| format!("{number}mo"));
+    Age::parse(months.as_deref().unwrap_or(text))?.days().filter(|days| *days > 0)
 }
 
 /// A size such as `500KB`, `50MB` or `1GB`, in bytes.

@@ -315,6 +315,12 @@ impl Rows<'_> {
             .map(drop)
     }
 
+    /// Forgets what `meta` holds under names that begin so.
+    pub fn drop_meta(&self, beginning: &str) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM meta WHERE substr(key, 1, length(?1)) = ?1";
+        self.0.prepare_cached(sql)?.execute([beginning]).map(drop)
+    }
+
     /// Adds to a counter that `meta` keeps.
     pub fn count(&self, key: &str, more: usize) -> rusqlite::Result<()> {
         let so_far: usize = self.meta(key)?.and_then(|value| value.parse().ok()).unwrap_or_default();

@@ -13,7 +13,7 @@ use schema::tool::{LoadSource, SearchSource};
 use super::browse::BrowseArguments;
 use super::clear::{GcArguments, ResetArguments};
 use super::config::ConfigCommand;
-use super::curate::{PinArguments, PromoteArguments, SupersedeArguments};
+use super::curate::{DeleteArguments, PinArguments, PromoteArguments, SupersedeArguments};
 use super::export::ExportArguments;
 use super::forget::ForgetArguments;
 use super::import::ImportCommand;
@@ -22,6 +22,7 @@ use super::list::ListArguments;
 use super::narrow::memory_type;
 use super::scrub::ScrubArguments;
 use super::sessions::SessionsArguments;
+use super::stats::StatsArguments;
 use super::timeline::TimelineArguments;
 use super::uninstall::UninstallArguments;
 use super::when;
@@ -101,10 +102,7 @@ pub(crate) enum Command {
     #[command(after_help = "Example: jikime-memory save decision \"Cache JWT tokens in Redis, TTL five minutes\"")]
     Save(SaveArguments),
     /// Delete a memory from its log and the index
-    Delete {
-        /// The id, or as much of its beginning as tells it apart
-        id: String,
-    },
+    Delete(DeleteArguments),
     /// Move a memory to MEMORY.md, which every session loads
     Promote(PromoteArguments),
     /// Keep a memory from every clean-up
@@ -128,7 +126,8 @@ pub(crate) enum Command {
     /// Empty the memory of this project
     Reset(ResetArguments),
     /// Tell how much is remembered, how it grows, what is opened most, and what is wrong
-    Stats,
+    #[command(after_help = "Example: jikime-memory stats --type decision --since 30d")]
+    Stats(StatsArguments),
     /// Bring the index in step with the Markdown
     Index {
         /// Only this file

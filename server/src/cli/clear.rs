@@ -14,7 +14,7 @@ use super::preview::{Gone, counted, preview};
 
 #[derive(Debug, Args)]
 pub(crate) struct GcArguments {
-    /// What is older than this, such as 180d, 26w, 6m or 1y [default: the setting gc_older_than]
+    /// What is older than this, such as 36h, 180d, 26w, 6mo or 1y [default: the setting gc_older_than]
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<u32>,
     /// The oldest, until the daily logs have at most this size, such as 50MB [default: the setting gc_keep_bytes]
@@ -42,7 +42,7 @@ pub(crate) struct ResetArguments {
 }
 
 fn age(text: &str) -> Result<u32, String> {
-    settings::days(text).ok_or_else(|| "give an age such as 180d, 26w, 6m or 1y".to_owned())
+    settings::days(text).ok_or_else(|| "give an age such as 36h, 180d, 26w, 6mo or 1y".to_owned())
 }
 
 fn size(text: &str) -> Result<u64, String> {
@@ -71,8 +71,8 @@ pub(crate) fn gc(engine: &mut Engine, printer: &Printer, arguments: GcArguments)
     }
     let mut gone = Gone { dry_run, ..Gone::of(&rows) };
     if dry_run {
-        let done = format!("Nothing was changed; without --dry-run this clears {}.\n", counted(gone.memories));
-        return printer.print(&gone, || done);
+        let done = format!("Nothing was changed; without --dry-run this clears {}.", counted(gone.memories));
+        return printer.said(&gone, &done);
     }
     if !agreed(&format!("Clear {} for good?", counted(rows.len())), yes)? {
         return printer.line("Nothing was changed.");

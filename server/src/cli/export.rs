@@ -58,6 +58,9 @@ pub(crate) fn export(engine: &mut Engine, arguments: ExportArguments) -> anyhow:
         let at = row.memory.at.unix();
         since.is_none_or(|since| at >= since) && until.is_none_or(|until| at <= until)
     });
+    if rows.is_empty() {
+        exit::tell("nothing that is remembered is meant, so that the export is empty");
+    }
     match out {
         None => match write(&mut io::stdout().lock(), format, &rows) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("cannot write the memories"),

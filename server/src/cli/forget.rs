@@ -63,7 +63,8 @@ pub(crate) fn forget(engine: &mut Engine, printer: &Printer, arguments: ForgetAr
         return printer
             .print(&Gone { dry_run, ..Gone::default() }, || "Nothing that is remembered is meant.\n".to_owned());
     }
-    if selected.is_everything() && !all && !dry_run {
+    let needs_all = selected.is_everything() && !all;
+    if needs_all && !dry_run {
         let text =
             format!("that is everything that is remembered, {}: add --all to forget it", counted(selected.total));
         return Err(ToolError::Invalid(text).into());
@@ -74,9 +75,9 @@ pub(crate) fn forget(engine: &mut Engine, printer: &Printer, arguments: ForgetAr
     }
     let old = if keep_old_databases { OldDatabases::Keep } else { OldDatabases::Remove };
     let names = engine.old_databases();
-    let mut gone = Gone { dry_run, ..Gone::of(&selected.rows) };
+    let mut gone = Gone { dry_run, needs_all, ..Gone::of(&selected.rows) };
     if !names.is_empty() && !is_quiet {
-        printer.line(&match old {
+        printer.told(&match old {
             OldDatabases::Remove => format!("Old databases, which may hold copies, go as well: {}", names.join(", ")),
             OldDatabases::Keep => format!("Old databases, which may hold copies, stay: {}", names.join(", ")),
         })?;
@@ -84,8 +85,12 @@ pub(crate) fn forget(engine: &mut Engine, printer: &Printer, arguments: ForgetAr
     if dry_run {
         (gone.old_databases, gone.left) =
             if old == OldDatabases::Remove { (names, Vec::new()) } else { (Vec::new(), names) };
-        let done = format!("Nothing was changed; without --dry-run this forgets {}.\n", counted(gone.memories));
-        return printer.print(&gone, || done);
+        let done = match needs_all {
+            true => "Nothing was changed; that is everything that is remembered, so that it needs --all as well",
+            false => "Nothing was changed",
+        };
+        let done = format!("{done}; without --dry-run this forgets {}.", counted(gone.memories));
+        return printer.said(&gone, &done);
     }
     if !agreed(&format!("Forget {} for good?", counted(selected.rows.len())), yes)? {
         return printer.line("Nothing was changed.");

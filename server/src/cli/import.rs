@@ -106,6 +106,13 @@ impl ImportCommand {
     }
 }
 
+/// Whether the host kept sessions of a project, which may come in.
+pub(crate) fn has_transcripts(project: &Path) -> bool {
+    let folders = places::folders().unwrap_or_default().into_iter();
+    let mut folders = folders.filter(|(folder, root)| places::is_of(folder, root.as_deref(), project));
+    folders.any(|(folder, _)| places::transcripts(&folder).is_ok_and(|(found, _)| !found.is_empty()))
+}
+
 /// What came in.
 #[derive(Debug, Default, Serialize)]
 struct Summary {
@@ -226,8 +233,11 @@ impl Intake {
         Ok(Self { open, waiting: Vec::new(), marks: Vec::new(), told: Outcome::default(), loaded })
     }
 
+    /// What was noted. Where no session is remembered any more, logs were deleted by hand, and nothing is known to have come in.
     fn mark(&self, key: &str) -> Option<String> {
-        self.open.as_ref().and_then(|(store, _)| store.rows().meta(key).ok()?)
+        let (store, _) = self.open.as_ref()?;
+        let rows = store.rows();
+        if rows.sessions_beginning_with("").ok()?.is_empty() { None } else { rows.meta(key).ok()? }
     }
 
     fn take(&mut self, arrival: Arrival) -> Result<(), ToolError> {

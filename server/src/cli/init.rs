@@ -1,12 +1,17 @@
 //! `init`: sets hosts up, after showing what will change, and tries out what it wrote.
 
+mod advice;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use schema::layout::Layout;
+use schema::project::personal;
 use serde::Serialize;
 use tools::error::ToolError;
 
 use super::consent::agreed;
+use super::import::has_transcripts;
 use super::output::Printer;
 use crate::exit;
 use crate::setup::change::Change;
@@ -123,6 +128,7 @@ pub(crate) fn init(site: &Site, printer: &Printer, arguments: &InitArguments) ->
     let mut server = None;
     if !arguments.dry_run {
         plans.into_iter().try_for_each(Plan::carry_out)?;
+        make_stores(site, &hosts, arguments.scope)?;
         server = check(&entries, &site.files)?;
     }
     if printer.is_json() {
@@ -144,9 +150,26 @@ pub(crate) fn init(site: &Site, printer: &Printer, arguments: &InitArguments) ->
     };
     printer.line(&format!("\n{what}"))?;
     match server {
-        Some(server) => tell_what_comes(&server, &hosts, &places, printer),
+        Some(server) => tell_what_comes(&server, &hosts, arguments.scope, &site.project, &places, printer),
         None => Ok(()),
     }
+}
+
+/// Makes the memories that hosts will serve, so that whoever looks at one before a host has started finds it.
+fn make_stores(site: &Site, hosts: &[Host], scope: Option<Scope>) -> anyhow::Result<()> {
+    let scoped = || hosts.iter().map(|host| (*host, scope.unwrap_or(host.usual_scope())));
+    let mut roots = Vec::new();
+    if scoped().any(|(_, scope)| scope == Scope::Project) {
+        roots.push(site.project.clone());
+    }
+    if scoped().any(|(host, scope)| host.is_personal(scope)) {
+        roots.push(personal()?.root);
+    }
+    for layout in roots.iter().map(|root| Layout::new(root)) {
+        let cannot = |cause| ToolError::Unavailable(format!("cannot make {}: {cause}", layout.dir().display()));
+        layout.create().map_err(cannot)?;
+    }
+    Ok(())
 }
 
 fn prepare(site: &Site, places: &Places, hosts: &[Host], scope: Option<Scope>) -> anyhow::Result<Preparation> {
@@ -253,19 +276,25 @@ fn check(entries: &[(Scope, Entry)], project: &Path) -> anyhow::Result<Option<An
 }
 
 /// Three lines, as people want them after a setup.
-fn tell_what_comes(server: &Answered, hosts: &[Host], places: &Places, printer: &Printer) -> anyhow::Result<()> {
+fn tell_what_comes(
+    server: &Answered,
+    hosts: &[Host],
+    scope: Option<Scope>,
+    project: &Path,
+    places: &Places,
+    printer: &Printer,
+) -> anyhow::Result<()> {
+    let scoped: Vec<(Host, Scope)> = hosts.iter().map(|host| (*host, scope.unwrap_or(host.usual_scope()))).collect();
     let Answered { tools, version, milliseconds } = server;
     printer
         .told(&format!("The server starts and lists {} tools (version {version}, {milliseconds} ms).", tools.len()))?;
-    let what = if hosts.contains(&Host::ClaudeCode) {
-        "it asks once whether you trust the server, and remembers what you do from then on"
-    } else {
-        "its model finds memory_search and memory_save among its tools"
-    };
-    printer.told(&format!("Next: start {} anew; {what}.", titles(hosts)))?;
-    printer.told(
-        "Look with `jikime-memory list`, check with `jikime-memory doctor`, undo with `jikime-memory uninstall`.",
-    )?;
+    printer.told(&format!("Next: start {} anew; {}.", titles(hosts), advice::what_comes(&scoped)))?;
+    printer.told(&advice::commands(&scoped))?;
+    if scoped.contains(&(Host::ClaudeCode, Scope::Project)) && has_transcripts(project) {
+        printer.told(
+            "There are sessions of this project from before: `jikime-memory import claude-code` takes them in.",
+        )?;
+    }
     let others: Vec<Host> =
         Host::all().iter().copied().filter(|host| !hosts.contains(host) && host.found_at(places).is_some()).collect();
     if others.is_empty() {

@@ -14,26 +14,26 @@ use super::when;
 pub(crate) struct Narrow {
     /// Only memories of a type; several are separated by commas
     #[arg(long = "type", value_name = "TYPE", value_parser = memory_type(), value_delimiter = ',')]
-    pub(crate) kinds: Vec<MemoryType>,
+    kinds: Vec<MemoryType>,
     /// Only this session: its id, or as much of its beginning as tells it apart
     #[arg(long, value_name = "ID")]
-    pub(crate) session: Option<String>,
+    session: Option<String>,
     #[command(flatten)]
-    pub(crate) span: Span,
+    span: Span,
 }
 
 /// To a time and a place.
 #[derive(Debug, Default, Args)]
-pub(crate) struct Span {
+struct Span {
     /// From this time on: a date, a time, or how long ago, such as 7d
     #[arg(long, value_name = "WHEN", value_parser = when::since)]
-    pub(crate) since: Option<Moment>,
+    since: Option<Moment>,
     /// Up to this time
     #[arg(long, value_name = "WHEN", value_parser = when::until)]
-    pub(crate) until: Option<Moment>,
+    until: Option<Moment>,
     /// Only this log of the store, such as MEMORY.md, or what changed or names this file of the project
     #[arg(long, value_name = "PATH")]
-    pub(crate) path: Option<String>,
+    path: Option<String>,
 }
 
 /// Reads a type, and tells shells which there are.
@@ -51,7 +51,7 @@ impl Narrow {
 }
 
 impl Span {
-    pub(crate) fn wanted(self, engine: &mut Engine) -> Result<Wanted, ToolError> {
+    fn wanted(self, engine: &mut Engine) -> Result<Wanted, ToolError> {
         let mut wanted = Wanted::default();
         if self.since.zip(self.until).is_some_and(|(since, until)| since.unix() > until.unix()) {
             return Err(ToolError::Invalid("--since is later than --until, so that nothing can be found".to_owned()));

@@ -119,6 +119,10 @@ impl Printer {
             let cells = cells.iter().zip(&widths).map(|(cell, columns)| padded(cell, *columns));
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
+        let columns = pager::columns().unwrap_or(usize::MAX);
+        if widths.iter().sum::<usize>() + 2 * N.saturating_sub(1) > columns {
+            return write(&stacked(&head, rows, columns));
+        }
         let mut text = format!("{STRONG}{}{STRONG:#}\n", line(&head));
         for row in rows {
             text.push_str(&line(&row.each_ref().map(String::as_str)));
@@ -138,6 +142,11 @@ impl Printer {
             Some(columns) => self.line(&wrapped(text, columns).join("\n")),
             None => self.line(text),
         }
+    }
+
+    /// Prints a value for scripts, and for people a sentence about it.
+    pub(crate) fn said<T: Serialize>(&self, value: &T, text: &str) -> anyhow::Result<()> {
+        if self.json { self.json(value) } else { self.told(text) }
     }
 
     /// Prints what is made for reading: as wide as the terminal, in a pager when it is longer than that. Where lines have no
@@ -167,6 +176,23 @@ impl Printer {
     }
 }
 
+/// Columns one below the other, for a terminal on which they do not fit side by side.
+fn stacked<const N: usize>(head: &[&str; N], rows: &[[String; N]], columns: usize) -> String {
+    let mut text = String::new();
+    for row in rows {
+        for (at, (name, cell)) in head.iter().zip(row).enumerate() {
+            if at == 0 {
+                text.push_str(&format!("{STRONG}{}{STRONG:#}\n", fit(cell, columns)));
+                continue;
+            }
+            for line in wrapped(&format!("{name}: {cell}"), columns.saturating_sub(2)) {
+                text.push_str(&format!("  {line}\n"));
+            }
+        }
+    }
+    text
+}
+
 /// Writes to standard output, without colour where it is no terminal. A reader that went away, such as `head`, is no error.
 fn write(text: &str) -> anyhow::Result<()> {
     match anstream::stdout().write_all(text.as_bytes()) {
@@ -192,4 +218,22 @@ pub(crate) fn short(id: &str) -> &str {
 pub(crate) fn notice(notice: Option<&str>, columns: Option<usize>) -> String {
     let lines = notice.map(|notice| wrapped(&harmless(notice), columns.unwrap_or(usize::MAX))).unwrap_or_default();
     lines.iter().map(|line| format!("{DIM}{line}{DIM:#}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_do_not_fit_stand_one_below_the_other() {
+        let rows = [["codex", "Codex", "~/.local/share/a/long/way/to/bin/codex"].map(str::to_owned)];
+        let text = stacked(&["host", "is", "found here"], &rows, 24);
+        insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string(), @r"
+        codex
+          is: Codex
+          found here:
+          ~/.local/share/a/long/
+          way/to/bin/codex
+        ");
+    }
 }

@@ -22,7 +22,7 @@ use super::export::export;
 use super::forget::forget;
 use super::import::import;
 use super::init::init;
-use super::list::{Listed, list};
+use super::list::list;
 use super::output::Printer;
 use super::scrub::scrub;
 use super::show::show;
@@ -95,7 +95,7 @@ fn answer(arguments: Arguments) -> anyhow::Result<()> {
                 Command::List(arguments) => list(&mut engine, &printer, arguments),
                 Command::Show { what } => show(&mut engine, &printer, what),
                 Command::Save(arguments) => save(&mut engine, &printer, arguments),
-                Command::Delete { id } => printer.deleted(&Listed::of(&engine.delete(&id)?)),
+                Command::Delete(arguments) => curate::delete(&mut engine, &printer, &arguments),
                 Command::Promote(arguments) => curate::promote(&mut engine, &printer, &arguments),
                 Command::Pin(arguments) => curate::pin(&mut engine, &printer, &arguments),
                 Command::Supersede(arguments) => curate::supersede(&mut engine, &printer, &arguments),
@@ -106,7 +106,7 @@ fn answer(arguments: Arguments) -> anyhow::Result<()> {
                 Command::Reset(arguments) => clear::reset(&mut engine, &printer, &arguments),
                 Command::Timeline(arguments) => timeline::timeline(&mut engine, &printer, arguments),
                 Command::Sessions(arguments) => sessions::sessions(&mut engine, &printer, arguments),
-                Command::Stats => stats::stats(&mut engine, &printer),
+                Command::Stats(arguments) => stats::stats(&mut engine, &printer, arguments),
                 Command::Load { full, max_tokens } => {
                     printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
                 }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use tools::engine::{Engine, Wanted};
 
 use super::list::rest;
-use super::narrow::Span;
+use super::narrow::Narrow;
 use super::output::{DIM, Printer, STRONG};
 use super::text::{counted, duration, fit, one_line, width, wrapped};
 
@@ -21,7 +21,7 @@ const SHORT: usize = 8;
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArguments {
     #[command(flatten)]
-    span: Span,
+    narrow: Narrow,
     /// At most so many
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
     limit: usize,
@@ -62,7 +62,7 @@ impl<'s> Listed<'s> {
 }
 
 pub(crate) fn sessions(engine: &mut Engine, printer: &Printer, arguments: SessionsArguments) -> anyhow::Result<()> {
-    let wanted = arguments.span.wanted(engine)?;
+    let wanted = arguments.narrow.wanted(engine)?;
     let mut sessions = engine.sessions(&wanted, usize::MAX)?;
     let more = sessions.len().saturating_sub(arguments.limit);
     sessions.truncate(arguments.limit);

@@ -1,10 +1,25 @@
 //! `show`: one memory whole, or a file of the store.
 
+use schema::store::Row;
 use schema::tool::{AboutMemory, GetInput, GetOutput};
+use serde::Serialize;
 use tools::engine::Engine;
 
 use super::output::{DIM, Printer, notice};
 use super::text::{harmless, wrapped};
+
+/// What `memory_get` answers, and what only people ask.
+#[derive(Debug, Serialize)]
+struct Shown {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(flatten)]
+    output: GetOutput,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pinned: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    importance: Option<u8>,
+}
 
 pub(crate) fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
     let is_path = what.ends_with(".md") || what.contains('/');
@@ -16,10 +31,32 @@ pub(crate) fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyh
         input.id = Some(engine.whole_id(&what)?);
     }
     let output = engine.get(&input)?;
-    printer.read(&output, |columns| shown(&output, columns))
+    let row = input.id.as_deref().map(|id| engine.peek(id)).transpose()?.flatten();
+    let shown = Shown::of(output, row.as_ref());
+    printer.read(&shown, |columns| shown.text(columns))
 }
 
-fn shown(output: &GetOutput, columns: Option<usize>) -> String {
+impl Shown {
+    fn of(output: GetOutput, row: Option<&Row>) -> Self {
+        Self {
+            id: row.map(|row| row.memory.id.to_string()),
+            output,
+            pinned: row.map(|row| row.memory.attributes.pinned),
+            importance: row.and_then(|row| row.memory.attributes.importance),
+        }
+    }
+
+    fn text(&self, columns: Option<usize>) -> String {
+        let mut marks = String::new();
+        if self.pinned == Some(true) {
+            marks.push_str("\npinned");
+        }
+        marks.extend(self.importance.map(|importance| format!("\nimportance {importance}")));
+        shown(&self.output, &marks, columns)
+    }
+}
+
+fn shown(output: &GetOutput, marks: &str, columns: Option<usize>) -> String {
     let mut place = format!("{}:{}", harmless(&output.path), output.start_line);
     if output.end_line > output.start_line {
         place.push_str(&format!("-{}", output.end_line));
@@ -28,7 +65,7 @@ fn shown(output: &GetOutput, columns: Option<usize>) -> String {
     let rest = notice(output.notice.as_deref(), columns);
     let content = harmless(&output.content);
     let content = columns.map_or(content.clone(), |columns| wrapped(&content, columns).join("\n"));
-    format!("{DIM}{place}{about}{DIM:#}\n{content}\n{rest}")
+    format!("{DIM}{place}{about}{marks}{DIM:#}\n{content}\n{rest}")
 }
 
 /// What is known of a memory, on lines of its own.

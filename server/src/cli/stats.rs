@@ -2,12 +2,15 @@
 
 use std::fmt::Write as _;
 
+use clap::Args;
 use schema::moment::Moment;
-use schema::tool::StatsOutput;
+use schema::store::Recalls;
+use schema::tool::{StatsOutput, TypeCount};
 use serde::Serialize;
-use tools::engine::{Engine, Storage, Usage};
+use tools::engine::{Engine, Storage, Usage, UsageOfSome, Wanted};
 
 use super::list::Listed;
+use super::narrow::Narrow;
 use super::output::{DIM, KIND, Printer, STRONG, short};
 use super::text::{bytes, counted, fit, grouped, harmless, padded, width, wrapped};
 
@@ -23,12 +26,28 @@ const BAR: u64 = 24;
 /// Columns of a line where lines have no end.
 const LONGEST: usize = 120;
 
+#[derive(Debug, Args)]
+pub(crate) struct StatsArguments {
+    #[command(flatten)]
+    narrow: Narrow,
+}
+
 /// What `memory_stats` answers, and what only people ask.
 #[derive(Debug, Serialize)]
 struct Stats<'s> {
     #[serde(flatten)]
     store: &'s StatsOutput,
     storage: Bytes,
+    growth: Growth,
+    recalled: Vec<Recalled>,
+}
+
+/// The same of some memories, which have no place on disk of their own.
+#[derive(Debug, Serialize)]
+struct StatsOfSome {
+    memories: u64,
+    sessions: u64,
+    types: Vec<TypeCount>,
     growth: Growth,
     recalled: Vec<Recalled>,
 }
@@ -64,7 +83,12 @@ struct Recalled {
     memory: Listed,
 }
 
-pub(crate) fn stats(engine: &mut Engine, printer: &Printer) -> anyhow::Result<()> {
+pub(crate) fn stats(engine: &mut Engine, printer: &Printer, arguments: StatsArguments) -> anyhow::Result<()> {
+    let wanted = arguments.narrow.wanted(engine)?;
+    if wanted != Wanted::default() {
+        let stats = StatsOfSome::of(&engine.usage_of(&wanted, RECALLED)?);
+        return printer.read(&stats, |columns| told_of_some(&stats, columns.unwrap_or(LONGEST)));
+    }
     let output = engine.stats()?;
     let usage = engine.usage(RECALLED)?;
     let stats = Stats::of(&output, &usage);
@@ -74,23 +98,53 @@ pub(crate) fn stats(engine: &mut Engine, printer: &Printer) -> anyhow::Result<()
 impl<'s> Stats<'s> {
     fn of(store: &'s StatsOutput, usage: &Usage) -> Self {
         let Storage { markdown, rows, index, waiting, other } = usage.storage;
-        let months = usage.months.iter().map(|(month, memories)| Month { month: month.clone(), memories: *memories });
-        let recalled = usage.recalled.iter().map(|recalls| Recalled {
-            times: recalls.row.access_count.max(0).unsigned_abs(),
-            last: recalls.last.clone(),
-            memory: Listed::of(&recalls.row),
-        });
         Self {
             store,
             storage: Bytes { markdown, rows, index, waiting, other },
-            growth: Growth {
-                last_7_days: usage.last_7_days,
-                last_30_days: usage.last_30_days,
-                months: months.collect(),
-            },
-            recalled: recalled.collect(),
+            growth: Growth::of(&usage.months, usage.last_7_days, usage.last_30_days),
+            recalled: usage.recalled.iter().map(Recalled::of).collect(),
         }
     }
+}
+
+impl StatsOfSome {
+    fn of(usage: &UsageOfSome) -> Self {
+        Self {
+            memories: usage.memories,
+            sessions: usage.sessions,
+            types: usage.types.iter().map(|(kind, count)| TypeCount { kind: *kind, count: *count }).collect(),
+            growth: Growth::of(&usage.months, usage.last_7_days, usage.last_30_days),
+            recalled: usage.recalled.iter().map(Recalled::of).collect(),
+        }
+    }
+}
+
+impl Growth {
+    fn of(months: &[(String, u64)], last_7_days: u64, last_30_days: u64) -> Self {
+        let months = months.iter().map(|(month, memories)| Month { month: month.clone(), memories: *memories });
+        Self { last_7_days, last_30_days, months: months.collect() }
+    }
+}
+
+impl Recalled {
+    fn of(recalls: &Recalls) -> Self {
+        Self {
+            times: recalls.row.access_count.max(0).unsigned_abs(),
+            last: recalls.last.clone(),
+            memory: Listed::of(&recalls.row),
+        }
+    }
+}
+
+fn told_of_some(stats: &StatsOfSome, columns: usize) -> String {
+    if stats.memories == 0 {
+        return "Nothing remembered is of this kind.\n".to_owned();
+    }
+    let mut text = String::new();
+    memories(&mut text, (stats.memories, stats.sessions), &stats.types, columns);
+    growth(&mut text, &stats.growth, columns);
+    recalled(&mut text, &stats.recalled, columns);
+    text.trim_start().to_owned()
 }
 
 fn told(stats: &Stats<'_>, storage: &Storage, columns: usize) -> String {
@@ -98,7 +152,10 @@ fn told(stats: &Stats<'_>, storage: &Storage, columns: usize) -> String {
     for line in wrapped(&harmless(&stats.store.project), columns) {
         let _ = writeln!(text, "{STRONG}{line}{STRONG:#}");
     }
-    memories(&mut text, stats, columns);
+    memories(&mut text, (stats.store.memories, stats.store.sessions), &stats.store.types, columns);
+    if stats.store.redactions > 0 {
+        row(&mut text, "secrets taken out", &grouped(stats.store.redactions), columns);
+    }
     growth(&mut text, &stats.growth, columns);
     recalled(&mut text, &stats.recalled, columns);
     weight(&mut text, storage, columns);
@@ -116,19 +173,15 @@ fn head(text: &mut String, name: &str, about: &str, columns: usize) {
     let _ = writeln!(text, "\n{STRONG}{name}{STRONG:#}  {about}");
 }
 
-fn memories(text: &mut String, stats: &Stats<'_>, columns: usize) {
-    let StatsOutput { memories, sessions, types, redactions, .. } = stats.store;
+fn memories(text: &mut String, (memories, sessions): (u64, u64), types: &[TypeCount], columns: usize) {
     let about = match sessions {
-        0 => grouped(*memories),
-        sessions => format!("{}, of {}", grouped(*memories), counted(*sessions, "session")),
+        0 => grouped(memories),
+        sessions => format!("{}, of {}", grouped(memories), counted(sessions, "session")),
     };
     head(text, "Memories", &about, columns);
     let most = types.iter().map(|counted| counted.count).max().unwrap_or_default();
     for counted in types {
         bar(text, counted.kind.as_str(), counted.count, most, columns);
-    }
-    if *redactions > 0 {
-        row(text, "secrets taken out", &grouped(*redactions), columns);
     }
 }
 

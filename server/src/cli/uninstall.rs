@@ -50,6 +50,14 @@ impl UninstallArguments {
         let is_all_of_user = !self.host.is_empty() && self.host.iter().all(is_of_user);
         !self.purge && self.scope.map_or(is_all_of_user, |scope| scope == Scope::User)
     }
+
+    /// Whether files for all projects are among those that are taken back.
+    fn concerns_user(&self) -> bool {
+        match self.scope {
+            Some(scope) => scope == Scope::User,
+            None => self.host.iter().any(|host| host.usual_scope() == Scope::User),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -106,8 +114,8 @@ pub(crate) fn uninstall(site: &Site, printer: &Printer, arguments: &UninstallArg
         if matches!(memory, Memory::Deleted | Memory::Emptied) {
             delete(project)?;
         }
-        if arguments.is_for_user() && arguments.host.is_empty() {
-            delete_empty_personal()?;
+        if arguments.concerns_user() {
+            delete_unused_personal(&places)?;
         }
     }
     if printer.is_json() {
@@ -167,12 +175,21 @@ fn fate(project: &Path, arguments: &UninstallArguments, is_used: bool) -> anyhow
     })
 }
 
-/// Deletes the memory of one's own, which trying a host out makes, when nothing was ever remembered in it.
-fn delete_empty_personal() -> anyhow::Result<()> {
+/// Deletes the memory of one's own, which trying a host out makes, when nothing was ever remembered in it and no host serves it any
+/// more, with the folders that were made for it.
+fn delete_unused_personal(places: &Places) -> anyhow::Result<()> {
     let Ok(personal) = personal() else { return Ok(()) };
     let layout = Layout::new(&personal.root);
+    let serves = |what: &What| matches!(what, What::Server(server) if server.is_personal());
+    if look(places, None).iter().any(|found| serves(&found.what)) {
+        return Ok(());
+    }
     if layout.dir().exists() && is_empty(&layout) && !is_served(&layout) {
         delete(&personal.root)?;
+    }
+    // A folder in which something lies stays.
+    for folder in personal.root.ancestors().take(2) {
+        let _ = fs::remove_dir(folder);
     }
     Ok(())
 }

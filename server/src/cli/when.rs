@@ -1,6 +1,7 @@
 //! Times as people give them: a date, a time, a month, or how long ago.
 
 use chrono::{Datelike as _, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
+use schema::age::{Age, Unit};
 use schema::moment::Moment;
 
 const FORMS: &str = "give a date such as 2026-01-28, a month such as 2026-01, a time such as \"2026-01-28 10:30\", \
@@ -28,20 +29,17 @@ fn named(text: &str, now: &Moment) -> Result<(Moment, Moment), String> {
 
 /// `12h`, `7d`, `2w`, `3mo`, `1y`.
 fn ago(text: &str, now: &Moment) -> Option<Moment> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let number: u32 = number.parse().ok()?;
+    let Age { count, unit } = Age::parse(text)?;
     let months = |count: u32| {
         let day = now.date().checked_sub_months(Months::new(count))?;
         Moment::from_local(day, now.time().parse().ok()?, now.offset_seconds())
     };
-    let back = match unit.trim() {
-        "h" => TimeDelta::hours(number.into()),
-        "d" => TimeDelta::days(number.into()),
-        "w" => TimeDelta::weeks(number.into()),
-        "mo" => return months(number),
-        "y" => return months(number.checked_mul(12)?),
-        _ => return None,
+    let back = match unit {
+        Unit::Hour => TimeDelta::hours(count.into()),
+        Unit::Day => TimeDelta::days(count.into()),
+        Unit::Week => TimeDelta::weeks(count.into()),
+        Unit::Month => return months(count),
+        Unit::Year => return months(count.checked_mul(12)?),
     };
     Moment::from_unix(now.unix() - back.num_seconds(), Some(now.offset_seconds()))
 }

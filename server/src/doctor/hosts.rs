@@ -9,14 +9,14 @@ use crate::setup::found::{Found, What};
 use crate::setup::hooks::HOOKS;
 use crate::setup::host::{Host, Scope, WORKSPACE};
 use crate::setup::places::Places;
-use crate::setup::probe::{probe, probe_apart};
+use crate::setup::probe::{Answered, probe, probe_apart};
 use crate::setup::programs::{Programs, resolve};
-use crate::setup::server_entry::{Entry, Listed};
+use crate::setup::server_entry::{Entry, Listed, PERSONAL};
 use crate::setup::site::Site;
 
 const INIT: &str = "jikime-memory init";
 
-pub(super) fn set_up(found: &[Found], places: &Places, root: Option<&Path>) -> Vec<Check> {
+pub(super) fn set_up(found: &[Found], places: &Places, root: Option<&Path>, is_personal: bool) -> Vec<Check> {
     let place = |found: &Found| shown(&found.path, root, places);
     let mut checks: Vec<Check> = Vec::new();
     for found in found {
@@ -49,11 +49,17 @@ pub(super) fn set_up(found: &[Found], places: &Places, root: Option<&Path>) -> V
         checks.push(Check::finding(
             "hosts",
             "no host starts the server here",
-            format!("{INIT}, or {INIT} --list-hosts"),
+            if is_personal {
+                format!("{INIT} --list-hosts, and {INIT} --host with one of them")
+            } else {
+                format!("{INIT}, or {INIT} --list-hosts")
+            },
         ));
     }
     checks.extend(hosts.iter().map(|host| servers(*host, found, &place)));
-    checks.push(hooks(found, places, &place));
+    if !is_personal {
+        checks.push(hooks(found, places, &place));
+    }
     checks
 }
 
@@ -125,7 +131,11 @@ fn hooks(found: &[Found], places: &Places, place: &dyn Fn(&Found) -> String) -> 
         [Source { place, hooks: Some(hooks) }] => of_one_file(place, hooks, places),
         several => {
             let list = several.iter().map(|source| source.place.as_str()).collect::<Vec<_>>().join(" and ");
-            let fix = "keep one: jikime-memory uninstall takes them out of this project, with --scope user of your own settings";
+            let mut fix = "keep one: jikime-memory uninstall takes them out of this project, with --scope user of your own settings".to_owned();
+            // That one is its user's, and nothing of ours writes it.
+            if let Some(source) = several.iter().find(|source| source.place.ends_with("settings.local.json")) {
+                fix = format!("take the hooks that call jikime-hook out of {} by hand", source.place);
+            }
             Check::finding("hooks", format!("set up in {list}, so events are kept twice or cost twice"), fix)
         }
     }
@@ -188,12 +198,42 @@ pub(super) fn server(found: &[Found], programs: &Programs, site: &Site) -> Optio
             .map(|path| Entry { command: path.to_string_lossy().into_owned(), args: vec!["serve".to_owned()] })
     };
     let entry = entry.or_else(own)?;
-    let command = format!("{} {}", entry.command, entry.args.join(" "));
     // Looking makes no store where there is none.
     let has_store = Layout::new(&site.project).dir().is_dir();
     // An entry that names the folder which is open would make one in a worktree that shares another's.
     let makes_one = site.is_linked() && entry.args.iter().any(|arg| arg == WORKSPACE);
-    Some(match if has_store && !makes_one { probe(&entry, &site.files) } else { probe_apart(&entry) } {
+    Some(answers(&entry, |entry| if has_store && !makes_one { probe(entry, &site.files) } else { probe_apart(entry) }))
+}
+
+/// Starts the server of the user's own memory, as a host of it would.
+pub(super) fn server_of_ones_own(found: &[Found], programs: &Programs) -> Option<Check> {
+    let own = || {
+        let command = programs.memory.beside.as_ref()?.to_string_lossy().into_owned();
+        Some(Entry { command, args: vec!["serve".to_owned(), PERSONAL.to_owned()] })
+    };
+    let entry = entries(found).find(Entry::is_personal).or_else(own)?;
+    Some(answers(&entry, probe_apart))
+}
+
+/// Starts a server that is set up for all projects, where there is none.
+pub(super) fn server_of_user(found: &[Found]) -> Option<Check> {
+    let entry = entries(found).find(|entry| !entry.is_personal())?;
+    Some(answers(&entry, probe_apart))
+}
+
+/// What hosts start for all projects.
+fn entries(found: &[Found]) -> impl Iterator<Item = Entry> {
+    found.iter().filter(|found| found.scope == Scope::User).filter_map(|found| match &found.what {
+        What::Server(Listed { command: Some(command), args, .. }) => {
+            Some(Entry { command: command.clone(), args: args.clone() })
+        }
+        _ => None,
+    })
+}
+
+fn answers(entry: &Entry, probe: impl FnOnce(&Entry) -> Result<Answered, String>) -> Check {
+    let command = format!("{} {}", entry.command, entry.args.join(" "));
+    match probe(entry) {
         Ok(answered) => Check::fine(
             "server",
             format!("`{command}` lists {} tools in {} ms", answered.tools.len(), answered.milliseconds),
@@ -201,7 +241,7 @@ pub(super) fn server(found: &[Found], programs: &Programs, site: &Site) -> Optio
         Err(error) => {
             Check::finding("server", format!("`{command}`: {error}"), "run the command in a terminal to see more")
         }
-    })
+    }
 }
 
 fn scope_name(scope: Scope) -> &'static str {

@@ -28,11 +28,20 @@ const EMBEDDING: &str = "embedding: ";
 const MEND_EMBEDDING: &str = "mend what it says, or set embedding_provider = \"local\" in your own settings; jikime-memory config path \
                               names the file";
 
+/// Whether there is nothing at all where a store would be.
+pub(super) fn is_missing(root: &Path) -> bool {
+    let layout = Layout::new(root);
+    own_file::link_on(&layout.track()).is_none() && closed(&layout).is_none() && !layout.dir().is_dir()
+}
+
 pub(super) fn store(root: &Path) -> Vec<Check> {
     let layout = Layout::new(root);
     if let Some(link) = own_file::link_on(&layout.track()) {
         let text = format!("{} is a link, and links of a store are not followed", link.display());
         return vec![Check::finding("store", text, "put a directory in its place")];
+    }
+    if let Some(closed) = closed(&layout) {
+        return vec![closed];
     }
     if !layout.dir().is_dir() {
         return vec![Check::finding("store", "this project has no memory yet", "jikime-memory init")];
@@ -44,10 +53,22 @@ pub(super) fn store(root: &Path) -> Vec<Check> {
     match Engine::open(root, None, Some(Arc::new(Http::default()))) {
         Ok(engine) => checks.extend(opened(engine, &layout)),
         Err(error) => {
-            checks.push(Check::finding("store", error.to_string(), "see the cause; the Markdown is not touched"));
+            let text = error.to_string();
+            let fix = mend(&text, &layout);
+            checks.push(Check::finding("store", text, fix));
         }
     }
     checks
+}
+
+/// A folder on the way to the store that its owner may not look into, so that nobody can tell what is in it.
+fn closed(layout: &Layout) -> Option<Check> {
+    let folders = [layout.dir().parent(), Some(layout.dir())];
+    let folder = folders.into_iter().flatten().find(|folder| {
+        std::fs::read_dir(folder).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+    })?;
+    let text = format!("{} cannot be looked into", folder.display());
+    Some(Check::finding("permissions", text, format!("chmod u+rwx {}", folder.display())))
 }
 
 #[cfg(unix)]
@@ -100,7 +121,7 @@ fn settings(layout: &Layout) -> Option<Check> {
     if problems.is_empty() {
         return None;
     }
-    let is_torn = problems.iter().any(|problem| problem.contains(": line "));
+    let is_torn = problems.iter().any(|problem| problem.contains(", column "));
     let fix = if is_torn {
         "mend the line that is named, or take it out; jikime-memory config check looks again, and docs/config.md has every setting"
     } else {
@@ -178,13 +199,24 @@ fn mend(problem: &str, layout: &Layout) -> String {
     if is_about(&["read-only file system"]) {
         return "have the disk mounted for writing; until then what is remembered is only read".to_owned();
     }
+    if let Some(name) = problem.split_once("it was set aside as ").and_then(|(_, rest)| rest.split_whitespace().next())
+    {
+        let path = layout.dir().join(name);
+        return format!(
+            "nothing: it was made anew from the Markdown; delete {} when nothing is missed",
+            path.display()
+        );
+    }
+    if is_about(&["has been made again"]) {
+        return "nothing: it was made anew from the Markdown".to_owned();
+    }
     if is_about(&["no space", "disk is full"]) {
         return "make room on the disk; what could not be written waits in the spool".to_owned();
     }
     if is_about(&["utf-8"]) {
         return "save the file as UTF-8".to_owned();
     }
-    "see the cause".to_owned()
+    "see the cause; the Markdown is not touched".to_owned()
 }
 
 /// Whether every log has as many rows as entries, and whether any came back that were forgotten.
@@ -270,4 +302,24 @@ fn hooks(faults: &[String], layout: &Layout) -> Check {
     let text = format!("{} in the last seven days, the newest: {newest}", counted(faults.len() as u64, "fault"));
     let fix = format!("mend what it says; they are in {}, which may be deleted then", layout.hook_log().display());
     Check::finding("hooks", text, fix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_noted_is_told_with_what_to_do() {
+        let layout = Layout::new(Path::new("/p"));
+        let aside = "memory.db could not be read; it was set aside as memory.db.damaged-20260128T1 and is rebuilt from Markdown";
+        for (problem, fix) in [
+            (aside, "memory.db.damaged-20260128T1 when nothing is missed"),
+            ("index.db was damaged and has been made again", "nothing: it was made anew"),
+            ("cannot open /p: Permission denied (os error 13)", "chmod -R u+rwX "),
+            ("something else", "see the cause"),
+        ] {
+            let told = mend(problem, &layout);
+            assert!(told.contains(fix), "{problem}: {told}");
+        }
+    }
 }

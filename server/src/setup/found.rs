@@ -92,10 +92,10 @@ fn of_claude_code_alone(scope: Scope, places: &Places, project: Option<&Path>) -
     found
 }
 
-/// Files that say nothing of us are none of our concern, not even broken ones.
+/// Of files that say nothing of us it matters only that their hosts can read them.
 fn in_text(part: &Part, text: &str) -> Vec<What> {
     if !text.contains("jikime") {
-        return Vec::new();
+        return part.syntax_error(text).map(|error| What::Broken(error.to_string())).into_iter().collect();
     }
     match part {
         Part::Server(format, _) => match format.servers(text) {

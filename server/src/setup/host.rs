@@ -148,6 +148,16 @@ impl Host {
         }
     }
 
+    /// Whether what is set up is the memory of the user's own.
+    pub(crate) fn is_personal(self, scope: Scope) -> bool {
+        self.arguments(scope).contains(&PERSONAL)
+    }
+
+    /// Whether the host asks before it starts a server that it was told of so.
+    pub(crate) fn asks_for_trust(self, scope: Scope) -> bool {
+        matches!((self, scope), (Self::ClaudeCode, Scope::Project) | (Self::Vscode, _))
+    }
+
     /// The file that models of this host read first.
     fn instructions(self, scope: Scope, places: &Places, project: &Path) -> Option<PathBuf> {
         match (self, scope) {

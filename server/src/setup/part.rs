@@ -66,6 +66,16 @@ impl Part {
         }
     }
 
+    /// Where a text cannot be read by its host either.
+    pub(super) fn syntax_error(&self, text: &str) -> Option<EditError> {
+        let error = match self {
+            Self::Server(format, _) => format.servers(text).err(),
+            Self::Hooks(_) => json::hook_programs(text).err(),
+            Self::Instructions => None,
+        };
+        error.filter(|error| matches!(error, EditError::Syntax { .. }))
+    }
+
     /// Whether nothing is left in a text that somebody may have meant.
     pub(super) fn is_blank(&self, text: &str) -> bool {
         match self {

@@ -193,6 +193,11 @@ impl Ground {
                 }
                 Err(error) => left.push(Left { why: self.fault(&file, &error), may_hold: true }),
             }
+            if !file.may_hold_ours()
+                && let Some(error) = file.syntax_error()
+            {
+                left.push(Left { why: self.fault(&file, &error), may_hold: false });
+            }
         }
         Ok(Plan { ground: self.clone(), changes, notes, left, record })
     }
@@ -209,7 +214,7 @@ impl Ground {
             Some((true, undone)) => Some(undone),
             Some((false, _)) => None,
             // A file that cannot be read is refused only when it may hold something of ours.
-            None if !before.contains("jikime") => Some(before.clone()),
+            None if !file.may_hold_ours() => Some(before.clone()),
             None => {
                 let plain = file.edited(Part::remove)?;
                 let is_other = plain != file.text().plain();
@@ -266,6 +271,15 @@ impl File {
 
     fn edited(&self, edit: fn(&Part, &str) -> Result<String, EditError>) -> Result<String, EditError> {
         self.parts.iter().try_fold(self.text().plain(), |text, part| edit(part, &text))
+    }
+
+    fn may_hold_ours(&self) -> bool {
+        self.original.text.as_ref().is_some_and(|text| text.whole().contains("jikime"))
+    }
+
+    fn syntax_error(&self) -> Option<EditError> {
+        let text = self.original.text.as_ref()?.plain();
+        self.parts.iter().find_map(|part| part.syntax_error(&text))
     }
 
     fn is_blank(&self, text: &str) -> bool {

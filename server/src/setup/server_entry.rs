@@ -63,7 +63,7 @@ impl Listed {
 }
 
 impl Entry {
-    fn is_personal(&self) -> bool {
+    pub(crate) fn is_personal(&self) -> bool {
         self.args.iter().any(|arg| arg == PERSONAL)
     }
 

@@ -1,6 +1,6 @@
 //! What was worked on: memories in their order, sessions, and days.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
 use schema::layout::STORE_DIR;
@@ -29,6 +29,11 @@ impl Wanted {
     fn admits(&self, row: &Row) -> bool {
         self.file.as_ref().is_none_or(|file| row.memory.content.contains(file.as_str()))
             && (self.kinds.is_empty() || self.kinds.contains(&row.memory.kind))
+    }
+
+    /// Whether of a session some memories are wanted, and others not.
+    fn is_of_some(&self) -> bool {
+        !self.kinds.is_empty() || self.file.is_some() || self.filter.path.is_some() || self.filter.kind.is_some()
     }
 
     /// What the store is asked for: a filter for each type.
@@ -61,6 +66,7 @@ pub struct Visit {
     pub to: Moment,
     pub prompts: usize,
     pub errors: usize,
+    /// Those that are wanted; everything else is of all that it did.
     pub memories: usize,
     pub files: Vec<String>,
 }
@@ -113,16 +119,28 @@ impl Engine {
         self.mending(|engine| Ok(engine.store.rows().by_id(&id)?))
     }
 
-    /// The sessions that went on in a time, the last first; with a file, those that changed it.
+    /// The sessions that went on in a time, the last first; with a file, those that changed it; with types or a log, those of which it
+    /// holds some.
     pub fn sessions(&mut self, wanted: &Wanted, limit: usize) -> Result<Vec<Session>, ToolError> {
+        let with_some = self.sessions_with_some(wanted)?;
         let Filter { session_id, since, until, .. } = &wanted.filter;
         let sessions =
             self.mending(|engine| Ok(engine.store.rows().sessions(since.as_deref(), until.as_deref())?))?;
         let is_wanted = |session: &Session| {
             session_id.as_ref().is_none_or(|id| *id == session.id)
+                && with_some.as_ref().is_none_or(|ids| ids.contains(&session.id))
                 && wanted.file.as_ref().is_none_or(|file| session.files.iter().any(|changed| is_in(changed, file)))
         };
         Ok(sessions.into_iter().filter(is_wanted).take(limit).collect())
+    }
+
+    /// Those with a memory of the types or the log that are wanted; `None` where neither is said.
+    fn sessions_with_some(&mut self, wanted: &Wanted) -> Result<Option<BTreeSet<String>>, ToolError> {
+        if wanted.kinds.is_empty() && wanted.filter.path.is_none() {
+            return Ok(None);
+        }
+        let rows = self.history(&Wanted { file: None, ..wanted.clone() }, usize::MAX)?;
+        Ok(Some(rows.into_iter().map(|row| row.memory.session_id).collect()))
     }
 
     /// The id of the session that begins so, if only one does. What is no beginning of any is answered as it came.
@@ -144,7 +162,7 @@ impl Engine {
         for row in rows {
             by_day.entry(row.memory.at.date()).or_default().push(row);
         }
-        by_day.into_iter().rev().take(days).map(|(date, rows)| self.day(date, rows)).collect()
+        by_day.into_iter().rev().take(days).map(|(date, rows)| self.day(date, rows, wanted)).collect()
     }
 
     /// The memories of at least so many days, the newest first: the last day may be there in part only where it is one too many.
@@ -167,7 +185,7 @@ impl Engine {
         }
     }
 
-    fn day(&mut self, date: NaiveDate, rows: Vec<Row>) -> Result<Day, ToolError> {
+    fn day(&mut self, date: NaiveDate, rows: Vec<Row>, wanted: &Wanted) -> Result<Day, ToolError> {
         let mut day = Day { date, memories: rows.len(), visits: Vec::new(), noted: Vec::new() };
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         // They come newest first.
@@ -186,8 +204,26 @@ impl Engine {
         for visit in &mut day.visits {
             let session = self.mending(|engine| Ok(engine.store.rows().session(&visit.session_id)?))?;
             visit.title = session.and_then(|session| session.title);
+            if wanted.is_of_some() {
+                self.widen(visit, date, wanted)?;
+            }
         }
         Ok(day)
+    }
+
+    /// Counts what a session did on a day in all: of the memories that are wanted alone, its prompts and files would be told wrong.
+    fn widen(&mut self, visit: &mut Visit, date: NaiveDate, wanted: &Wanted) -> Result<(), ToolError> {
+        let Filter { since, until, .. } = wanted.filter.clone();
+        let filter = Filter { session_id: Some(visit.session_id.clone()), since, until, ..Filter::default() };
+        let rows = self.list(&filter, usize::MAX)?;
+        let mut whole: Option<Visit> = None;
+        for row in rows.iter().rev().filter(|row| row.memory.at.date() == date) {
+            whole.get_or_insert_with(|| Visit::begun_by(row)).take_in(row);
+        }
+        if let Some(whole) = whole {
+            *visit = Visit { title: visit.title.take(), memories: visit.memories, ..whole };
+        }
+        Ok(())
     }
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use schema::daily_log::LONG_TERM_FILE;
+use schema::import::READ_BEFORE;
 
 use super::{Engine, Forgot, OldDatabases, Selection};
 use crate::error::ToolError;
@@ -28,6 +29,8 @@ impl Engine {
             rows.retain(|row| row.place.path != LONG_TERM_FILE);
         }
         let memories = self.drop_rows(&rows)?;
+        // What went may come in again, so that transcripts are to be read once more.
+        self.mending(|engine| Ok(engine.store.transact(|rows| rows.drop_meta(READ_BEFORE))?))?;
         let layout = self.store.layout().clone();
         for folder in [layout.track(), layout.spool()] {
             empty(&folder)?;

@@ -1,13 +1,15 @@
 //! What a store weighs, how it grows, and what of it is read.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use chrono::TimeDelta;
+use schema::memory::MemoryType;
 use schema::moment::Moment;
 use schema::store::Recalls;
 
-use super::Engine;
+use super::{Engine, Wanted};
 use crate::error::ToolError;
 
 /// What a store weighs, how it grows, and what of it is read.
@@ -19,6 +21,19 @@ pub struct Usage {
     pub last_7_days: u64,
     pub last_30_days: u64,
     /// The memories that were opened most.
+    pub recalled: Vec<Recalls>,
+}
+
+/// The same of some memories, which have no place on disk of their own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UsageOfSome {
+    pub memories: u64,
+    /// Of so many sessions.
+    pub sessions: u64,
+    pub types: BTreeMap<MemoryType, u64>,
+    pub months: Vec<(String, u64)>,
+    pub last_7_days: u64,
+    pub last_30_days: u64,
     pub recalled: Vec<Recalls>,
 }
 
@@ -40,11 +55,7 @@ pub struct Storage {
 impl Engine {
     /// What the store weighs, how it grows, and the memories that are opened most.
     pub fn usage(&mut self, recalled: usize) -> Result<Usage, ToolError> {
-        let now = Moment::now();
-        let back = |days: i64| {
-            let then = Moment::from_unix(now.unix() - TimeDelta::days(days).num_seconds(), Some(0));
-            then.map(|then| then.utc()).unwrap_or_default()
-        };
+        let back = |days: i64| Moment::from_unix(days_ago(days), Some(0)).map(|then| then.utc()).unwrap_or_default();
         let storage = storage(self.store.layout().dir());
         self.mending(|engine| {
             let rows = engine.store.rows();
@@ -57,6 +68,39 @@ impl Engine {
             })
         })
     }
+
+    /// How the memories that are wanted grow, and which of them are opened most.
+    pub fn usage_of(&mut self, wanted: &Wanted, recalled: usize) -> Result<UsageOfSome, ToolError> {
+        let rows = self.history(wanted, usize::MAX)?;
+        let (week, month) = (days_ago(7), days_ago(30));
+        let since = |then: i64| rows.iter().filter(|row| row.memory.at.unix() >= then).count() as u64;
+        let sessions: BTreeSet<&str> = rows.iter().map(|row| row.memory.session_id.as_str()).collect();
+        let mut usage = UsageOfSome {
+            memories: rows.len() as u64,
+            sessions: sessions.iter().filter(|id| !id.is_empty()).count() as u64,
+            last_7_days: since(week),
+            last_30_days: since(month),
+            ..UsageOfSome::default()
+        };
+        let mut months: BTreeMap<String, u64> = BTreeMap::new();
+        for row in &rows {
+            *usage.types.entry(row.memory.kind).or_default() += 1;
+            *months.entry(row.memory.at.date().format("%Y-%m").to_string()).or_default() += 1;
+        }
+        usage.months = months.into_iter().collect();
+        let opened: BTreeSet<i64> = rows.iter().filter(|row| row.access_count > 0).map(|row| row.seq).collect();
+        if !opened.is_empty() {
+            usage.recalled = self.mending(|engine| Ok(engine.store.rows().most_recalled(usize::MAX)?))?;
+            usage.recalled.retain(|recalls| opened.contains(&recalls.row.seq));
+            usage.recalled.truncate(recalled);
+        }
+        Ok(usage)
+    }
+}
+
+/// Seconds since 1970.
+fn days_ago(days: i64) -> i64 {
+    Moment::now().unix() - TimeDelta::days(days).num_seconds()
 }
 
 fn storage(dir: &Path) -> Storage {

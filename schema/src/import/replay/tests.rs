@@ -39,6 +39,19 @@ fn a_turn_is_its_prompt_its_failures_what_it_changed_and_its_answer(#[case] name
     assert_eq!(of(name), texts(&expected));
 }
 
+#[test]
+fn lines_of_unknown_kinds_are_understood_and_torn_ones_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let unknown =
+        r#"{"type":"api-request-blob","body":{"messages":[{"role":"user","content":7}]},"message":["assistant"]}"#;
+    fs::write(&path, format!("{unknown}\n{{\"type\":\"user\", torn\nno json\n{unknown}\n")).unwrap();
+    let screen = Screen::default();
+    let mut replay = Replay::open(&path, folder.path(), &screen, Ending::Over).unwrap();
+    assert_eq!(replay.next_memory().unwrap(), None);
+    assert_eq!((replay.not_understood(), replay.is_torn()), (2, false));
+}
+
 #[rstest::rstest]
 #[case::now("compaction-manual.jsonl")]
 #[case::of_january("2.1.20/compaction-manual.jsonl")]

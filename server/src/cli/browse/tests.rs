@@ -253,6 +253,15 @@ impl Concat for [Vec<Effect>; 2] {
 }
 
 #[test]
+fn keys_that_do_not_fit_say_that_there_are_more() {
+    let mut model = model((40, 12));
+    model.overlay = Some(Overlay::Help(0));
+    assert!(looks(&model).contains("more: ↓"), "{}", looks(&model));
+    model.overlay = Some(Overlay::Help(view::last_help(&model)));
+    assert!(!looks(&model).contains("more: ↓"), "{}", looks(&model));
+}
+
+#[test]
 fn no_size_of_a_terminal_is_too_small() {
     for size in [(1, 1), (3, 2), (10, 5), (20, 14), (40, 10), (300, 80)] {
         let mut model = model(size);

@@ -314,7 +314,12 @@ fn overlay(frame: &mut Frame<'_>, overlay: &Overlay) {
         }
     }
     let title = if title.is_empty() { String::new() } else { format!(" {title} ") };
-    let block = Block::bordered().title(title);
+    let mut block = Block::bordered().title(title);
+    if let Overlay::Help(above) = overlay
+        && lines.len().saturating_sub(*above) + 2 > usize::from(rows)
+    {
+        block = block.title_bottom(" more: ↓ ");
+    }
     let inside = block.inner(middle).inner(Margin { horizontal: 1, vertical: 0 });
     frame.render_widget(block, middle);
     // What is selected stays in view where the screen is low, and keys can be scrolled.

@@ -1,6 +1,7 @@
 //! `import auto-memory`: what the host noted by itself, each note once for every text that it had.
 
 use std::collections::HashMap;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -38,7 +39,7 @@ pub(super) fn import(project: &Path, printer: &Printer, arguments: &NoteArgument
     }
     let mut intake = Intake::open(project, effect)?;
     let before = imported_before(&intake)?;
-    let (mut files, mut problems) = (0, Vec::new());
+    let (mut files, mut bytes, mut problems) = (0, 0, Vec::new());
     for place in places {
         let found = notes(&place);
         let (found, left_out) =
@@ -46,6 +47,7 @@ pub(super) fn import(project: &Path, printer: &Printer, arguments: &NoteArgument
         problems.extend(left_out.iter().map(|what| format!("{}: {what}; it was left out", place.display())));
         for note in found {
             files += 1;
+            bytes += fs::metadata(place.join(&note.file)).map_or(0, |metadata| metadata.len());
             let known = before.get(&note.file).filter(|(_, content)| *content != note.content);
             let draft = draft(note, known.map(|(id, _)| id.clone()));
             if let Some(prepared) = prepare(draft, &intake.loaded.screen) {
@@ -55,7 +57,7 @@ pub(super) fn import(project: &Path, printer: &Printer, arguments: &NoteArgument
     }
     let outcome = intake.finish(project)?;
     let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    tell(printer, &[Summary { files, milliseconds, problems, ..Summary::of(project, &outcome, effect) }])
+    tell(printer, &[Summary { files, bytes, milliseconds, problems, ..Summary::of(project, &outcome, effect) }])
 }
 
 fn of_project(project: &Path) -> anyhow::Result<Vec<PathBuf>> {

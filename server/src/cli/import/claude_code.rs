@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use indicatif::ProgressBar;
 use schema::bulk::{Arrival, Effect};
 use schema::capture::{Draft, prepare};
-use schema::import::{Ending, Replay};
+use schema::import::{Ending, READ_BEFORE, Replay};
 use schema::layout::Layout;
 use schema::memory::content_hash;
 use tools::error::ToolError;
@@ -136,7 +136,7 @@ fn import_into(sources: Sources, wish: &Wish, bar: &ProgressBar) -> anyhow::Resu
     for transcript in transcripts {
         let name = transcript.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         bar.set_message(name);
-        let key = format!("imported {}", &content_hash(&transcript.path.to_string_lossy())[..32]);
+        let key = format!("{READ_BEFORE}{}", &content_hash(&transcript.path.to_string_lossy())[..32]);
         let is_too_old = wish.since.is_some_and(|since| {
             let changed = transcript.changed.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
             i64::try_from(changed.as_secs()).is_ok_and(|changed| changed < since)

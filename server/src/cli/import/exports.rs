@@ -96,6 +96,9 @@ impl Source {
             Format::Jsonl => Ok(Self::Lines(open(path)?)),
             Format::Json => {
                 let bytes = all(path)?;
+                if bytes.trim_ascii().is_empty() {
+                    return Ok(Self::Document(Vec::new(), bytes.len() as u64));
+                }
                 let document = from_json(&bytes).map_err(|error| {
                     ToolError::Invalid(format!("{}: {error}; {}", path.display(), Format::Json.advice()))
                 })?;
@@ -106,7 +109,8 @@ impl Source {
                 let text = text(path)?;
                 let named = path.file_name().and_then(|name| LogKind::of(&name.to_string_lossy()));
                 let mut logs = Logs::default();
-                if !logs.add(&text, named) {
+                // Of nothing the export is empty.
+                if !text.trim().is_empty() && !logs.add(&text, named) {
                     let text = format!(
                         "{}: an export begins with # Memory or with a day, such as # 2026-01-28, and this neither does nor \
                          bears the name of a log; {}",

@@ -81,6 +81,17 @@ fn a_day_tells_its_sessions_and_what_was_concluded() {
 }
 
 #[test]
+fn a_day_of_some_memories_tells_what_its_sessions_did_in_all() {
+    let (_project, mut engine) = engine();
+    let wanted = Wanted { kinds: vec![MemoryType::Error], ..Wanted::default() };
+    let days = engine.timeline(&wanted, 7).unwrap();
+    let [Day { memories: 1, visits, .. }] = &days[..] else { panic!("{days:?}") };
+    let [visit] = &visits[..] else { panic!("{visits:?}") };
+    assert_eq!((visit.memories, visit.prompts, visit.errors), (1, 1, 1));
+    assert_eq!((visit.from.time().as_str(), visit.to.time().as_str()), ("00:10:00", "00:20:00"));
+}
+
+#[test]
 fn sessions_are_found_by_what_they_changed_and_by_the_beginning_of_their_ids() {
     let (_project, mut engine) = engine();
     let ids = |engine: &mut Engine, wanted: &Wanted| -> Vec<String> {
@@ -94,6 +105,16 @@ fn sessions_are_found_by_what_they_changed_and_by_the_beginning_of_their_ids() {
     ] {
         let wanted = named(&engine, path);
         assert_eq!(ids(&mut engine, &wanted), expected, "{path}");
+    }
+    for (kinds, path, expected) in [
+        (vec![MemoryType::Error], None, vec!["aaaa1111"]),
+        (vec![MemoryType::ToolUsage, MemoryType::Decision], None, vec!["bbbb2222", "aaaa1111"]),
+        (vec![], Some("2026-01-27.md"), vec!["aaaa1111"]),
+        (vec![MemoryType::Convention], None, vec![]),
+    ] {
+        let mut wanted = path.map_or_else(Wanted::default, |path| named(&engine, path));
+        wanted.kinds = kinds;
+        assert_eq!(ids(&mut engine, &wanted), expected, "{wanted:?}");
     }
     let session = engine.sessions(&named_session("aaaa1111"), 1).unwrap().remove(0);
     assert_eq!((session.duration(), session.prompts, session.errors, session.memories), (1_800, 2, 1, 5));
