@@ -104,6 +104,15 @@ fn recorded_sessions_come_in_once_and_are_found() {
 }
 
 #[test]
+fn who_sets_a_project_up_hears_of_its_sessions_from_before() {
+    let sandbox = sandbox!().installed();
+    let hint = "jikime-memory import claude-code";
+    assert!(!sandbox.run_cli(["init", "--yes"]).success().stdout.contains(hint));
+    place_fixtures(&sandbox);
+    assert!(sandbox.run_cli(["init", "--yes"]).success().stdout.contains(hint));
+}
+
+#[test]
 fn an_export_of_nothing_says_so_and_comes_in_as_nothing() {
     let sandbox = sandbox!();
     sandbox.run_cli(["save", "decision", "Keep it small"]).success();
@@ -397,6 +406,7 @@ fn notes_of_the_host_come_in_by_their_text_and_a_new_text_replaces_the_old() {
     fs::write(folder.join("latin.md"), b"caf\xe9\n").unwrap();
     let told = sandbox.run_cli(["import", "auto-memory"]);
     assert!(told.success().stderr.contains("latin.md is not UTF-8; it was left out"), "{told:#?}");
+    assert!(!told.stdout.contains("; 0 B"), "{told:#?}");
     fs::remove_file(folder.join("latin.md")).unwrap();
     note("Run nextest with two threads.");
     assert_eq!(kept(&import(&sandbox, &["auto-memory"])), 1);
