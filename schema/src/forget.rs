@@ -28,7 +28,7 @@ pub fn forget(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, StoreErro
     let Some(row) = store.rows().by_id(id)? else { return Ok(None) };
     let _lock = store.lock()?;
     // First: a process that ends in between has forgotten rather than kept, and whoever asks again finds what to take out.
-    forgotten::add_memories(store.layout(), [&row])?;
+    forgotten::add_memories(store.layout(), &[&row], &store.rows().by_path(&row.place.path)?)?;
     crash::point("forget.hash");
     if let Some(kind) = LogKind::of(&row.place.path) {
         log_file::change(&store.layout().file(&row.place.path), |bytes| {
@@ -66,7 +66,7 @@ pub fn forget_all(
         let _lock = store.lock()?;
         if trace == Trace::Hash {
             // First: a process that ends in between has forgotten rather than kept.
-            forgotten::add_memories(store.layout(), rows.iter().copied())?;
+            forgotten::add_memories(store.layout(), &rows, &store.rows().by_path(path)?)?;
         }
         crash::point("forget.hash");
         take_out(store, path, &rows)?;

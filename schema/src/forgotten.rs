@@ -49,10 +49,16 @@ pub fn of_entry(path: &str, id: &MemoryId) -> String {
     format!("\0entry {path} {}", id.claim())
 }
 
-/// Remembers that memories were forgotten. The caller holds the store lock.
-pub fn add_memories<'r>(layout: &Layout, rows: impl IntoIterator<Item = &'r Row>) -> Result<(), StoreError> {
-    let texts = rows.into_iter().flat_map(|Row { memory, place, .. }| {
-        [Cow::Borrowed(memory.content.as_str()), Cow::Owned(of_entry(&place.path, &memory.id))]
+/// Remembers that memories of one log were forgotten. `there` are all of it; where one that stays says the same, it takes over the place.
+/// The caller holds the store lock.
+pub fn add_memories(layout: &Layout, rows: &[&Row], there: &[Row]) -> Result<(), StoreError> {
+    let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
+    let staying = there.iter().filter(|row| !ids.contains(&row.memory.id));
+    let staying: HashSet<&str> = staying.map(|row| row.memory.content.as_str()).collect();
+    let texts = rows.iter().flat_map(|Row { memory, place, .. }| {
+        let content = memory.content.as_str();
+        let entry = (!staying.contains(content)).then(|| Cow::Owned(of_entry(&place.path, &memory.id)));
+        [Some(Cow::Borrowed(content)), entry].into_iter().flatten()
     });
     add(layout, texts)
 }

@@ -138,7 +138,12 @@ fn the_entry_in_the_log_of_its_day_keeps_the_id_whatever_is_copied_where(#[case]
     sync(&mut store);
     assert!(!fs::read_to_string(store.layout().file(other)).unwrap().contains("redis"));
     assert_eq!(all(&store).len(), 2);
+    // A copy that was forgotten and comes back is left out, until nothing says any more that it was.
     fs::write(store.layout().file(other), format!("## Decision\n\n{line}\n")).unwrap();
+    sync(&mut store);
+    assert_eq!(all(&store).len(), 2);
+    fs::remove_file(store.layout().forgotten()).unwrap();
+    store.distrust_rows().unwrap();
     sync(&mut store);
     for _ in 0..2 {
         let here = store.rows().by_path(LOG).unwrap().remove(0);
