@@ -1,14 +1,17 @@
 //! Opens a SQLite file the way every process of ours must: WAL, private, patient, and without a sync at the end of a hook.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::own_file::{private_file, refuse_links};
+use crate::own_file::{self, private_file, refuse_links};
+use crate::stamp::identity;
 
 /// How long a process waits for others, and whether it may tidy up when it closes a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,14 +93,48 @@ pub fn open(path: &Path, patience: Patience) -> Result<Connection, DatabaseError
         let path = beside(path, ending);
         refuse_links(&path).map_err(|source| DatabaseError::Create { path, source })?;
     }
-    // SQLite would make the file readable for all; the files beside it take over its mode.
-    private_file()
-        .create(true)
-        .truncate(false)
-        .open(path)
-        .map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
+    make(path).map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
     configure(path, patience).map_err(|source| DatabaseError::Sqlite { path: path.to_owned(), source })
 }
+
+/// Makes an empty file where there is none. SQLite would make one that all may read; the files beside it take over its mode.
+///
+/// One that is there is left to SQLite: on Unix a process gives up all its locks on a file when it closes the file, also those of other
+/// connections to it, and another process would take the database for one that nobody uses.
+fn make(path: &Path) -> io::Result<()> {
+    let mut opened = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    match private_file().create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if !fs::symlink_metadata(path)?.is_file() {
+                return Err(io::Error::other("it is no file"));
+            }
+            // SQLite would only say that it cannot open it.
+            #[cfg(unix)]
+            rustix::fs::access(path, rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK)?;
+        }
+        made => drop(made?),
+    }
+    opened.extend(identity(path));
+    Ok(())
+}
+
+/// What keeps a database from being opened, by its beginning, which is read without SQLite: that would write beside it. Of one that this
+/// process opened before it is `None`, since it may be open: see [`make`].
+pub(crate) fn obstacle<T>(path: &Path, find: impl FnOnce(&[u8; BEGINNING]) -> Option<T>) -> Option<T> {
+    let opened = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    if identity(path).is_some_and(|identity| opened.contains(&identity)) {
+        return None;
+    }
+    let mut beginning = [0; BEGINNING];
+    own_file::open(path).ok()?.read_exact(&mut beginning).ok()?;
+    find(&beginning)
+}
+
+/// As much of a database as says whose it is.
+const BEGINNING: usize = 72;
+
+/// The databases that this process may have open. Locked while one is looked at or made without SQLite.
+static FILES: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
 
 fn configure(path: &Path, patience: Patience) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
@@ -180,6 +217,26 @@ mod tests {
             assert!(log < LOG_LIMIT + 64 * 1024, "{log}");
         }
         assert!(std::fs::metadata(path).unwrap().len() > LOG_LIMIT);
+    }
+
+    /// Else another process takes the database for unused, and deletes the write-ahead log that this one reads.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_database_that_is_open_stays_locked_when_it_is_opened_once_more() {
+        use std::os::unix::fs::MetadataExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let is_locked = || {
+            let file = format!(":{} ", fs::metadata(&path).unwrap().ino());
+            fs::read_to_string("/proc/locks").unwrap().lines().any(|line| line.contains(&file))
+        };
+        let db = open(&path, Patience::Server).unwrap();
+        db.execute_batch("CREATE TABLE t (x)").unwrap();
+        assert!(is_locked());
+        drop(open(&path, Patience::Server).unwrap());
+        assert!(is_locked());
+        assert_eq!(obstacle(&path, |_| Some(())), None, "it is not looked at while it may be open");
+        assert!(is_locked());
     }
 
     #[test]

@@ -1,11 +1,10 @@
 //! Which kind of database `memory.db` is, and how ours begins.
 
-use std::io::Read as _;
 use std::path::Path;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::own_file;
+use crate::database;
 
 /// The version of the tables in `memory.sql`. Versions below it were the Go program's.
 pub(super) const VERSION: i64 = 4;
@@ -58,12 +57,11 @@ pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "user_version", VERSION)
 }
 
-/// The version in the header of a database that a later program made. Reads the file itself, because opening it with SQLite
-/// would already write beside it.
+/// The version in the header of a database that a later program made.
 pub(super) fn newer_version_in_header(path: &Path) -> Option<i64> {
-    let mut header = [0; 72];
-    own_file::open(path).ok()?.read_exact(&mut header).ok()?;
-    let number = |at: usize| header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
-    let version = i64::from(number(60)?);
-    (i64::from(number(68)?) == APPLICATION_ID && version > VERSION).then_some(version)
+    database::obstacle(path, |header| {
+        let number = |at: usize| header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
+        let version = i64::from(number(60)?);
+        (i64::from(number(68)?) == APPLICATION_ID && version > VERSION).then_some(version)
+    })
 }
