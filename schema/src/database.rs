@@ -1,6 +1,5 @@
 //! Opens a SQLite file the way every process of ours must: WAL, private, patient, and without a sync at the end of a hook.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -114,7 +113,11 @@ fn make(path: &Path) -> io::Result<()> {
         }
         made => drop(made?),
     }
-    opened.extend(identity(path));
+    if let Some(identity) = identity(path)
+        && !opened.contains(&identity)
+    {
+        opened.push(identity);
+    }
     Ok(())
 }
 
@@ -134,7 +137,7 @@ pub(crate) fn obstacle<T>(path: &Path, find: impl FnOnce(&[u8; BEGINNING]) -> Op
 const BEGINNING: usize = 72;
 
 /// The databases that this process may have open. Locked while one is looked at or made without SQLite.
-static FILES: Mutex<BTreeSet<(u64, u64)>> = Mutex::new(BTreeSet::new());
+static FILES: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
 fn configure(path: &Path, patience: Patience) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
