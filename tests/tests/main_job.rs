@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// What the recorded events leave in memory, by a question that finds it and a word of the answer.
 const REMEMBERED: [(&str, &str, &str); 5] = [
     ("RIG-HELLO", "user_prompt", "RIG-HELLO"),
-    ("what was asked with /rigcmd, with which args?", "user_prompt", "/rigcmd with args"),
+    ("what was asked with the rigcmd command?", "user_prompt", "/rigcmd with args"),
     ("which files were modified, notes.txt?", "tool_usage", "notes.txt"),
     ("exit code 3 of the failed bash command", "error", "Exit code 3"),
     ("the second probe", "assistant_response", "The second probe is still out."),

@@ -52,7 +52,7 @@ const WORDS_ALONE: f32 = 0.6;
 
 /// The fused relevance that stands for the default threshold of a score: of passages that are utterances, and of long ones; with
 /// kindred words, and without. docs/retrieval.md says how they were found.
-const AT_THRESHOLD: [[f32; 2]; 2] = [[0.415, 0.42], [0.47, 0.52]];
+const AT_THRESHOLD: [[f32; 2]; 2] = [[0.40, 0.42], [0.47, 0.52]];
 const THRESHOLD: f32 = 0.35;
 
 /// How many deviations nearer than usual a text in another script has to be, and what more of them are worth. There, words and
