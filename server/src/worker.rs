@@ -213,6 +213,8 @@ impl Bench {
         }
         // Vectors are made while nobody asks for anything, a batch at a time.
         let mut may_embed = true;
+        // So are parts of the full text put together, a step at a time.
+        let mut may_tend = true;
         loop {
             let work = match inbox.try_recv() {
                 Ok(work) => work,
@@ -223,6 +225,10 @@ impl Bench {
                 }
                 Err(mpsc::error::TryRecvError::Empty) if may_embed && !*self.ending.borrow() => {
                     may_embed = self.embed();
+                    continue;
+                }
+                Err(mpsc::error::TryRecvError::Empty) if may_tend && !*self.ending.borrow() => {
+                    may_tend = self.tend();
                     continue;
                 }
                 Err(mpsc::error::TryRecvError::Empty) if self.clear_daily() => continue,
@@ -237,6 +243,7 @@ impl Bench {
                 Work::FilesChanged | Work::TakeOver => true,
                 Work::Call { .. } | Work::Question { .. } | Work::Returned(_) => true,
             };
+            may_tend = true;
             let started = Instant::now();
             match work {
                 Work::Call { reply, .. } if reply.is_closed() => {}

@@ -33,7 +33,7 @@ fn holding(sandbox: &Sandbox, text: &str) -> Vec<String> {
 /// How often the full-text index knows a word.
 fn known_words(sandbox: &Sandbox, word: &str) -> i64 {
     let index = Connection::open(sandbox.store().join("index.db")).unwrap();
-    index.query_row("SELECT count(*) FROM fulltext_terms WHERE term = ?1", [word], |row| row.get(0)).unwrap()
+    index.query_row("SELECT count(*) FROM fulltext_postings WHERE term = ?1", [word], |row| row.get(0)).unwrap()
 }
 
 fn cached_vectors(sandbox: &Sandbox) -> i64 {

@@ -87,9 +87,11 @@ fn index(texts: &[String]) -> Connection {
     let fulltext = FullText::new(&connection);
     connection.execute_batch("BEGIN").unwrap();
     fulltext.create().unwrap();
+    let mut writer = fulltext.writer();
     for (i, text) in texts.iter().enumerate() {
-        fulltext.insert(i as i64, "", text).unwrap();
+        writer.insert(i as i64, "", text).unwrap();
     }
+    writer.finish().unwrap();
     connection.execute_batch("COMMIT").unwrap();
     connection
 }
@@ -99,8 +101,9 @@ impl Store {
     fn search(&self, text: &str) -> Vec<(usize, f32)> {
         let query = Query::parse(text);
         let fulltext = FullText::new(&self.connection);
-        let relevance = Relevance::new(&query, &fulltext.corpus(&query).unwrap());
-        let candidates = fulltext.candidates(&query, CANDIDATES).unwrap();
+        let corpus = fulltext.corpus(&query).unwrap();
+        let relevance = Relevance::new(&query, &corpus);
+        let candidates = fulltext.candidates(&query, &corpus, CANDIDATES).unwrap();
         let mut found: Vec<(usize, f32)> =
             candidates.into_iter().map(|row| (row as usize, relevance.score("", &self.texts[row as usize]))).collect();
         found.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -198,7 +201,8 @@ fn korean_nouns_of_two_syllables_are_found_wherever_they_occur() {
     let (mut found, mut all, mut returned) = (0, 0, 0);
     let nouns: Vec<&String> = nouns.iter().step_by(nouns.len() / 300).collect();
     for noun in &nouns {
-        let rows = FullText::new(&store.connection).candidates(&Query::parse(noun), usize::MAX).unwrap();
+        let (fulltext, query) = (FullText::new(&store.connection), Query::parse(noun));
+        let rows = fulltext.candidates(&query, &fulltext.corpus(&query).unwrap(), usize::MAX).unwrap();
         let holding = |row: &usize| store.texts[*row].contains(noun.as_str());
         all += (0..store.texts.len()).filter(holding).count();
         found += rows.iter().filter(|row| holding(&(**row as usize))).count();

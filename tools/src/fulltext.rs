@@ -1,13 +1,23 @@
-//! The full-text index: one FTS5 table over text that is tokenised here and not by SQLite.
+//! The full-text index: which documents hold which terms, over text that is tokenised here and not by SQLite.
 //!
-//! SQLite holds plain ASCII-separated tokens, so that every program that can open the file can also search and repair it.
+//! Kept in plain tables of SQLite, which makes it as safe as they are, and read so that the best documents of a query are found
+//! without reading all that hold a common word.
 
-use rusqlite::{Connection, Result, params};
+mod best;
+mod list;
+mod merge;
+mod writer;
+
+pub use writer::Writer;
+
+use rusqlite::{Connection, OptionalExtension, Result, params};
 
 use crate::search::query::{Query, Term};
-use crate::text;
+use best::{Best, Leg};
+use list::{Cursor, Posting};
+use merge::Segment;
 
-/// The full-text table of a database.
+/// The full text of a database.
 #[derive(Debug, Clone, Copy)]
 pub struct FullText<'c> {
     connection: &'c Connection,
@@ -23,6 +33,9 @@ pub struct Corpus {
     pub frequencies: Vec<u64>,
 }
 
+/// What an impact is worth per unit of idf.
+const UNIT: f32 = 1000.0;
+
 impl<'c> FullText<'c> {
     pub fn new(connection: &'c Connection) -> Self {
         Self { connection }
@@ -30,130 +43,205 @@ impl<'c> FullText<'c> {
 
     /// Makes the tables when they are not there.
     pub fn create(&self) -> Result<()> {
-        self.connection.execute_batch(CREATE)
+        self.connection.execute_batch(include_str!("fulltext/fulltext.sql"))
     }
 
-    /// Adds a document under a row number that is not in use.
-    pub fn insert(&self, rowid: i64, title: &str, body: &str) -> Result<()> {
-        let mut statement =
-            self.connection.prepare_cached("INSERT INTO fulltext (rowid, title, body) VALUES (?1, ?2, ?3)")?;
-        statement.execute(params![rowid, text::indexed(title), text::indexed(body)])?;
-        Ok(())
+    /// Adds documents; many together cost less than each by itself.
+    pub fn writer(&self) -> Writer<'c> {
+        Writer::new(self.connection)
     }
 
     /// Removes a document; one that is not there is no error.
     pub fn remove(&self, rowid: i64) -> Result<()> {
-        self.connection.prepare_cached("DELETE FROM fulltext WHERE rowid = ?1")?.execute([rowid])?;
-        Ok(())
+        let mut statement = self
+            .connection
+            .prepare_cached("DELETE FROM fulltext_documents WHERE document = ?1 RETURNING number, length")?;
+        let removed = statement.query_row([rowid], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
+        let Some((number, length)) = removed.optional()? else { return Ok(()) };
+        self.connection.prepare_cached("INSERT INTO fulltext_removed (number) VALUES (?1)")?.execute([number])?;
+        self.connection
+            .prepare_cached("UPDATE fulltext_totals SET documents = documents - 1, tokens = tokens - ?1")?
+            .execute([length])
+            .map(drop)
     }
 
     /// Removes every document.
     pub fn clear(&self) -> Result<()> {
-        self.connection.execute("INSERT INTO fulltext (fulltext) VALUES ('delete-all')", []).map(drop)
+        self.connection.execute_batch(
+            "DELETE FROM fulltext_postings; DELETE FROM fulltext_segments; DELETE FROM fulltext_removed;
+             DELETE FROM fulltext_documents; UPDATE fulltext_totals SET documents = 0, tokens = 0;",
+        )
     }
 
-    /// Row numbers of the documents that hold any of the query's terms, the more promising ones first.
-    pub fn candidates(&self, query: &Query, limit: usize) -> Result<Vec<i64>> {
-        self.matching(&expression(query), limit)
+    /// Does some of the work that makes searching faster, for milliseconds; whether there is more.
+    pub fn tend(&self) -> Result<bool> {
+        merge::step(self.connection)
+    }
+
+    /// Leaves no word that only removed documents held.
+    pub fn purge(&self) -> Result<()> {
+        merge::purge(self.connection)
+    }
+
+    /// Row numbers of the documents that hold any of the query's terms, the more promising ones first: by the sum of the terms'
+    /// impacts, weighted by their idf in this corpus.
+    pub fn candidates(&self, query: &Query, corpus: &Corpus, limit: usize) -> Result<Vec<i64>> {
+        let ways: Vec<Vec<usize>> = (0..query.terms().len()).map(|term| vec![term]).collect();
+        self.at_one_time(|| self.best(query, corpus, &ways, limit))
     }
 
     /// Row numbers of the documents that hold all terms of any other way to say a part of the query, the more promising ones first.
     /// `corpus` is that of the query.
     pub fn alternatives(&self, query: &Query, corpus: &Corpus, limit: usize) -> Result<Vec<i64>> {
         let occurs = |term: &usize| corpus.frequencies.get(*term).is_some_and(|found| *found > 0);
-        let occurring = query.alternatives().filter(|terms| terms.iter().all(occurs));
-        let all_of = |terms: &[usize]| {
-            let terms = terms.iter().map(|term| quoted(&query.all_terms()[*term])).collect::<Vec<_>>();
-            format!("({})", terms.join(" AND "))
-        };
-        self.matching(&occurring.map(all_of).collect::<Vec<_>>().join(" OR "), limit)
+        let occurring = query.alternatives().filter(|terms| !terms.is_empty() && terms.iter().all(occurs));
+        let ways: Vec<Vec<usize>> = occurring.map(<[usize]>::to_vec).collect();
+        self.at_one_time(|| self.best(query, corpus, &ways, limit))
     }
 
-    fn matching(&self, expression: &str, limit: usize) -> Result<Vec<i64>> {
-        if expression.is_empty() {
-            return Ok(Vec::new());
+    /// The best documents of those that hold all terms of any of the ways.
+    fn best(&self, query: &Query, corpus: &Corpus, ways: &[Vec<usize>], limit: usize) -> Result<Vec<i64>> {
+        let mut best = Best::new(limit);
+        let removed = self.removed()?;
+        for segment in merge::segments(self.connection)? {
+            let legs = ways.iter().map(|way| self.leg(&segment, query, corpus, way)).collect::<Result<Vec<_>>>()?;
+            best::search(legs.into_iter().flatten().collect(), &mut best, |number| {
+                removed.binary_search(&number).is_ok()
+            });
         }
-        let mut statement = self.connection.prepare_cached(
-            "SELECT rowid FROM fulltext WHERE fulltext MATCH ?1 ORDER BY bm25(fulltext, 5.0, 1.0), rowid LIMIT ?2",
-        )?;
-        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        statement.query_map(params![expression, limit], |row| row.get(0))?.collect()
+        let mut document =
+            self.connection.prepare_cached("SELECT document FROM fulltext_documents WHERE number = ?1")?;
+        let rows = best.into_sorted().into_iter().map(|(_, number)| document.query_row([number], |row| row.get(0)));
+        rows.collect()
+    }
+
+    /// The documents of a segment that hold all of these terms, `None` when it lacks one.
+    fn leg(&self, segment: &Segment, query: &Query, corpus: &Corpus, way: &[usize]) -> Result<Option<Leg>> {
+        let mut cursors = Vec::with_capacity(way.len());
+        for term in way {
+            let Some(cursor) = self.cursor(segment, &query.all_terms()[*term])? else { return Ok(None) };
+            cursors.push((cursor, weight(corpus.documents as f32, corpus.frequencies[*term] as f32)));
+        }
+        Ok(Leg::of_all(cursors))
     }
 
     /// In how many documents a term occurs. For a beginning of tokens it is an upper bound.
     pub fn document_frequency(&self, term: &Term) -> Result<u64> {
-        let count: i64 = if term.prefix {
-            let mut statement = self
-                .connection
-                .prepare_cached("SELECT coalesce(sum(doc), 0) FROM fulltext_terms WHERE term >= ?1 AND term < ?2")?;
-            // No token has a character above this one.
-            statement.query_row([&term.text, &format!("{}\u{10FFFF}", term.text)], |row| row.get(0))?
-        } else {
-            let mut statement =
-                self.connection.prepare_cached("SELECT coalesce(sum(doc), 0) FROM fulltext_terms WHERE term = ?1")?;
-            statement.query_row([&term.text], |row| row.get(0))?
-        };
-        Ok(u64::try_from(count).unwrap_or(0))
+        self.at_one_time(|| {
+            let removed = self.removed()?;
+            let segments = merge::segments(self.connection)?;
+            segments.iter().map(|segment| self.frequency_in(segment, term, &removed)).sum()
+        })
     }
 
     /// Number of documents.
     pub fn documents(&self) -> Result<u64> {
-        let mut statement = self.connection.prepare_cached("SELECT count(*) FROM fulltext_docsize")?;
-        let count: i64 = statement.query_row([], |row| row.get(0))?;
-        Ok(u64::try_from(count).unwrap_or(0))
+        self.total("SELECT documents FROM fulltext_totals")
     }
 
-    /// Number of tokens of all documents, as of the last commit.
+    /// Number of tokens of all documents.
     pub fn tokens(&self) -> Result<u64> {
-        // The record with id 1 holds the number of rows and then the tokens of each column, as variable-length integers.
-        let mut statement = self.connection.prepare_cached("SELECT block FROM fulltext_data WHERE id = 1")?;
-        let record: Vec<u8> = statement.query_row([], |row| row.get(0))?;
-        Ok(varints(&record).skip(1).sum())
+        self.total("SELECT tokens FROM fulltext_totals")
     }
 
     /// The figures that the relevance of documents for this query needs.
     pub fn corpus(&self, query: &Query) -> Result<Corpus> {
-        let documents = self.documents()?;
-        let tokens = self.tokens()?;
-        let frequency = |term| self.document_frequency(term).map(|found| found.min(documents));
-        let frequencies = query.all_terms().iter().map(frequency).collect::<Result<_>>()?;
-        Ok(Corpus { documents, average_length: tokens as f32 / documents.max(1) as f32, frequencies })
+        self.at_one_time(|| {
+            let documents = self.documents()?;
+            let tokens = self.tokens()?;
+            let frequency = |term| self.document_frequency(term).map(|found| found.min(documents));
+            let frequencies = query.all_terms().iter().map(frequency).collect::<Result<_>>()?;
+            Ok(Corpus { documents, average_length: tokens as f32 / documents.max(1) as f32, frequencies })
+        })
+    }
+
+    /// Reads several tables as they were at one time, whatever another process writes meanwhile.
+    fn at_one_time<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.connection.execute_batch("SAVEPOINT fulltext")?;
+        let outcome = read();
+        self.connection.execute_batch("RELEASE fulltext")?;
+        outcome
+    }
+
+    fn total(&self, sql: &str) -> Result<u64> {
+        self.connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
+    }
+
+    /// Documents that are gone but still in a segment, in rising order.
+    fn removed(&self) -> Result<Vec<u32>> {
+        let mut statement = self.connection.prepare_cached("SELECT number FROM fulltext_removed ORDER BY number")?;
+        statement.query_map([], |row| row.get(0))?.collect()
+    }
+
+    fn frequency_in(&self, segment: &Segment, term: &Term, removed: &[u32]) -> Result<u64> {
+        let count: i64 = if term.prefix {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT coalesce(sum(count), 0) FROM fulltext_postings WHERE segment = ?1 AND term >= ?2 AND term < ?3",
+            )?;
+            statement.query_row(params![segment.id, term.text, behind(&term.text)], |row| row.get(0))?
+        } else {
+            let mut statement = self
+                .connection
+                .prepare_cached("SELECT count FROM fulltext_postings WHERE segment = ?1 AND term = ?2")?;
+            statement.query_row(params![segment.id, term.text], |row| row.get(0)).optional()?.unwrap_or(0)
+        };
+        let count = count.unsigned_abs();
+        let gone = removed.iter().rev().filter(|number| (segment.first..=segment.last).contains(*number));
+        let mut gone = gone.peekable();
+        if count == 0 || gone.peek().is_none() {
+            return Ok(count);
+        }
+        let Some(mut cursor) = self.cursor(segment, term)? else { return Ok(0) };
+        let holding = gone.filter(|number| {
+            cursor.seek(**number);
+            cursor.document() == Some(**number)
+        });
+        Ok(count.saturating_sub(holding.count() as u64))
+    }
+
+    /// The postings of a term in a segment; of a beginning, those of all tokens that begin with it.
+    fn cursor(&self, segment: &Segment, term: &Term) -> Result<Option<Cursor>> {
+        if term.prefix {
+            return self.postings_of_beginning(segment, &term.text);
+        }
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT count, list FROM fulltext_postings WHERE segment = ?1 AND term = ?2")?;
+        let read = |row: &rusqlite::Row<'_>| {
+            let count: i64 = row.get(0)?;
+            Ok(Cursor::new(segment.last, count.unsigned_abs() as usize, row.get(1)?))
+        };
+        statement.query_row(params![segment.id, term.text], read).optional()
+    }
+
+    fn postings_of_beginning(&self, segment: &Segment, beginning: &str) -> Result<Option<Cursor>> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT count, list FROM fulltext_postings WHERE segment = ?1 AND term >= ?2 AND term < ?3",
+        )?;
+        let mut rows = statement.query(params![segment.id, beginning, behind(beginning)])?;
+        let mut postings: Vec<Posting> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let count: i64 = row.get(0)?;
+            let list = row.get_ref(1)?.as_blob()?.to_vec();
+            postings.extend(list::decode(segment.last, count.unsigned_abs() as usize, &list));
+        }
+        // A document that holds several of them counts by the strongest.
+        postings.sort_unstable_by(|a, b| b.cmp(a));
+        postings.dedup_by_key(|(number, _)| *number);
+        let list = list::encode(segment.last, &postings);
+        Ok((!postings.is_empty()).then(|| Cursor::new(segment.last, postings.len(), list)))
     }
 }
 
-const CREATE: &str = "
-    CREATE VIRTUAL TABLE IF NOT EXISTS fulltext
-        USING fts5 (title, body, content = '', contentless_delete = 1, tokenize = 'ascii');
-    CREATE VIRTUAL TABLE IF NOT EXISTS fulltext_terms USING fts5vocab (fulltext, row);
-";
-
-/// The query for FTS5: any of the terms, each a quoted string, so that nothing in it is an operator.
-fn expression(query: &Query) -> String {
-    query.terms().iter().map(quoted).collect::<Vec<_>>().join(" OR ")
+/// What follows all tokens with this beginning: no token has a character above this one.
+fn behind(beginning: &str) -> String {
+    format!("{beginning}\u{10FFFF}")
 }
 
-fn quoted(term: &Term) -> String {
-    format!("\"{}\"{}", term.text.replace('"', "\"\""), if term.prefix { " *" } else { "" })
-}
-
-/// Reads SQLite's variable-length integers: seven bits a byte, the highest first, and eight bits in a ninth byte.
-fn varints(record: &[u8]) -> impl Iterator<Item = u64> {
-    let mut rest = record;
-    std::iter::from_fn(move || {
-        let mut value = 0u64;
-        for i in 0..9 {
-            let (&byte, after) = rest.split_first()?;
-            rest = after;
-            if i == 8 {
-                return Some(value << 8 | u64::from(byte));
-            }
-            value = value << 7 | u64::from(byte & 0x7F);
-            if byte < 0x80 {
-                break;
-            }
-        }
-        Some(value)
-    })
+/// Robertson's idf, positive for every term, as a whole number.
+fn weight(documents: f32, occurring: f32) -> u32 {
+    let idf = ((documents - occurring + 0.5) / (occurring + 0.5)).ln_1p();
+    (idf * UNIT).round().max(1.0) as u32
 }
 
 #[cfg(test)]

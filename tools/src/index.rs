@@ -33,7 +33,7 @@ use crate::error::ToolError;
 use crate::fulltext::FullText;
 
 /// Raised whenever tables, tokens or chunks change, so that an index of an earlier program is made anew.
-const VERSION: i64 = 2;
+const VERSION: i64 = 4;
 
 /// The name of the index, and of the one that is about to take its place.
 const INDEX: &str = "index.db";
@@ -251,10 +251,11 @@ impl Index {
                 total = Some(rows.count_after(self.progress()?.last_seq)? as usize);
             }
             let transaction = self.db.savepoint()?;
+            let mut writer = documents::Writer::new(&transaction);
             for row in &new {
-                let document = Document::Memory(row.seq).rowid();
-                documents::insert(&transaction, document, &title_of(&row.memory), &row.memory.content)?;
+                writer.insert(Document::Memory(row.seq), &title_of(&row.memory), &row.memory.content)?;
             }
+            writer.finish()?;
             transaction.execute("UPDATE progress SET last_seq = ?1", [last])?;
             transaction.commit()?;
             crash::point("index.memories");
@@ -263,6 +264,14 @@ impl Index {
                 return Err(ToolError::Interrupted);
             }
         }
+    }
+
+    /// Does some of the work that makes searching faster; whether there is more.
+    pub fn tend(&self, _lock: &IndexLock) -> Result<bool, ToolError> {
+        let transaction = self.db.unchecked_transaction()?;
+        let is_more = FullText::new(&transaction).tend()?;
+        transaction.commit()?;
+        Ok(is_more)
     }
 
     /// The sequence number up to which memories are indexed, or -1 when the index is over another database.
@@ -295,7 +304,11 @@ impl Index {
         create(&db)?;
         embeddings::carry_over(&self.db, &db)?;
         let mut fresh = self.beside(db);
-        let outcome = fresh.in_one_step(&mut fill);
+        let outcome = fresh.in_one_step(|index| {
+            let outcome = fill(index)?;
+            while index.fulltext().tend()? {}
+            Ok(outcome)
+        });
         // Closing copies the write-ahead log into the database, which then is whole by itself.
         crash::point("rebuild.filled");
         let closed = fresh.db.close().map_err(|(_, error)| ToolError::from(error));
@@ -356,7 +369,8 @@ impl Index {
     fn forget_memories(&mut self, instance: &str) -> Result<(), ToolError> {
         let transaction = self.db.savepoint()?;
         let memories: Vec<i64> = {
-            let mut statement = transaction.prepare("SELECT id FROM fulltext_docsize WHERE id % 2 = 0")?;
+            let mut statement =
+                transaction.prepare("SELECT document FROM fulltext_documents WHERE document % 2 = 0")?;
             statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
         };
         for document in memories {

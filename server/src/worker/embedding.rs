@@ -99,6 +99,12 @@ impl Bench {
         }
     }
 
+    /// Does a step of what makes searching faster; whether there is another.
+    pub(super) fn tend(&mut self) -> bool {
+        let outcome = self.guarded(|bench| bench.engine()?.engine.tending_step());
+        outcome.inspect_err(|error| tracing::warn!("cannot tend the index: {error}")).unwrap_or(false)
+    }
+
     pub(super) fn take_back(&mut self, returned: Returned) {
         match returned {
             Returned::Rested => self.errands.is_out = false,

@@ -49,6 +49,18 @@ impl Engine {
         })
     }
 
+    /// Does a step of what makes searching faster, some milliseconds of work; whether there is more. Nothing is done while another
+    /// process indexes.
+    pub fn tending_step(&mut self) -> Result<bool, ToolError> {
+        if *self.store.access() != Access::Full {
+            return Ok(false);
+        }
+        self.mending(|engine| match engine.index.lock(Urgency::Now)? {
+            Some(lock) => engine.index.tend(&lock),
+            None => Ok(false),
+        })
+    }
+
     /// Takes in what an errand brought. `false`: another process indexes, and it has to be brought again.
     pub fn keep_vectors(&mut self, made: &Made) -> Result<bool, ToolError> {
         self.mending(|engine| {

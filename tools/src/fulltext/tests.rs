@@ -16,14 +16,17 @@ fn filled() -> Connection {
     let connection = Connection::open_in_memory().unwrap();
     let fulltext = FullText::new(&connection);
     fulltext.create().unwrap();
+    let mut writer = fulltext.writer();
     for (row, (title, body)) in (1..).zip(DOCUMENTS) {
-        fulltext.insert(row, title, body).unwrap();
+        writer.insert(row, title, body).unwrap();
     }
+    writer.finish().unwrap();
     connection
 }
 
 fn find(connection: &Connection, query: &str) -> Vec<i64> {
-    let mut found = FullText::new(connection).candidates(&Query::parse(query), 10).unwrap();
+    let (fulltext, query) = (FullText::new(connection), Query::parse(query));
+    let mut found = fulltext.candidates(&query, &fulltext.corpus(&query).unwrap(), 10).unwrap();
     found.sort_unstable();
     found
 }
@@ -60,13 +63,15 @@ fn a_removed_document_is_neither_found_nor_counted() {
     assert_eq!(find(&connection, "token 값"), [0i64; 0]);
     let after = fulltext.corpus(&query).unwrap();
     assert_eq!((after.documents, after.frequencies), (3, vec![0, 0]));
-    fulltext.insert(3, "", "token").unwrap();
+    let mut writer = fulltext.writer();
+    writer.insert(3, "", "token").unwrap();
+    writer.finish().unwrap();
     assert_eq!(find(&connection, "token"), [3]);
 }
 
 #[test]
 fn the_number_of_tokens_is_that_of_the_analysis() {
-    let tokens = |text| text::analyze(text).len() as u64;
+    let tokens = |text| crate::text::analyze(text).len() as u64;
     let expected: u64 = DOCUMENTS.iter().map(|(title, body)| tokens(title) + tokens(body)).sum();
     let connection = filled();
     assert_eq!(FullText::new(&connection).tokens().unwrap(), expected);
@@ -81,4 +86,108 @@ fn creating_twice_keeps_what_is_there() {
     let connection = filled();
     FullText::new(&connection).create().unwrap();
     assert_eq!(FullText::new(&connection).documents().unwrap(), 5);
+}
+
+/// Texts of words of which some are everywhere and some are rare.
+fn text(number: i64) -> String {
+    let mut state = (number as u32 + 1).wrapping_mul(0x9E37_79B9);
+    let mut draw = |below: u32| {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state % below
+    };
+    let length = 3 + draw(40);
+    let words = (0..length).map(|_| match draw(10) {
+        0..5 => format!("common{}", draw(4)),
+        5..9 => format!("usual{}", draw(60)),
+        _ => format!("rare{}", draw(3000)),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+const QUERIES: [&str; 5] =
+    ["common1", "common0 common2 usual7", "usual3 rare11 rare12", "rare1 rare2 rare3 common3", "usual9"];
+
+fn answers(connection: &Connection, limit: usize) -> Vec<Vec<i64>> {
+    let fulltext = FullText::new(connection);
+    let answer = |text: &&str| {
+        let query = Query::parse(text);
+        fulltext.candidates(&query, &fulltext.corpus(&query).unwrap(), limit).unwrap()
+    };
+    QUERIES.iter().map(answer).collect()
+}
+
+fn written(batches: &[std::ops::Range<i64>]) -> Connection {
+    let connection = Connection::open_in_memory().unwrap();
+    let fulltext = FullText::new(&connection);
+    fulltext.create().unwrap();
+    for batch in batches {
+        let mut writer = fulltext.writer();
+        batch.clone().for_each(|row| writer.insert(row, "", &text(row)).unwrap());
+        writer.finish().unwrap();
+    }
+    connection
+}
+
+fn count(connection: &Connection, table: &str) -> i64 {
+    connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn documents_one_by_one_are_found_like_those_written_at_once() {
+    let at_once = written(&[0..3000]);
+    let mut batches: Vec<_> = (0..1000).map(|row| row..row + 1).collect();
+    batches.extend([1000..1500, 1500..2990]);
+    batches.extend((2990..3000).map(|row| row..row + 1));
+    let one_by_one = written(&batches);
+    assert_eq!(answers(&one_by_one, 20), answers(&at_once, 20));
+    assert!(count(&one_by_one, "fulltext_segments") < 30);
+}
+
+#[test]
+fn every_step_of_a_merge_leaves_what_is_found_as_it_was() {
+    let connection = written(&(0..9).map(|i| i * 600..(i + 1) * 600).collect::<Vec<_>>());
+    let fulltext = FullText::new(&connection);
+    (0..5400).step_by(4).for_each(|row| fulltext.remove(row).unwrap());
+    let expected = answers(&connection, 30);
+    assert!(expected.iter().flatten().all(|row| row % 4 != 0));
+    let frequencies = |connection| {
+        let of_query = |text: &&str| FullText::new(connection).corpus(&Query::parse(text)).unwrap();
+        QUERIES.iter().map(of_query).collect::<Vec<_>>()
+    };
+    let corpora = frequencies(&connection);
+    let mut steps = 0;
+    while fulltext.tend().unwrap() {
+        steps += 1;
+        // What goes while a merge is under way is gone too, and counted once.
+        assert_eq!(
+            (answers(&connection, 30), frequencies(&connection)),
+            (expected.clone(), corpora.clone()),
+            "{steps}"
+        );
+    }
+    assert!(steps > 3, "{steps}");
+    assert_eq!((count(&connection, "fulltext_segments"), count(&connection, "fulltext_removed")), (1, 0));
+}
+
+#[test]
+fn what_is_removed_while_segments_are_merged_stays_removed() {
+    let connection = written(&(0..8).map(|i| i * 600..(i + 1) * 600).collect::<Vec<_>>());
+    let fulltext = FullText::new(&connection);
+    assert!(fulltext.tend().unwrap() && fulltext.tend().unwrap());
+    (0..4800).step_by(2).for_each(|row| fulltext.remove(row).unwrap());
+    let expected = answers(&connection, 50);
+    while fulltext.tend().unwrap() {}
+    assert_eq!(answers(&connection, 50), expected);
+    assert!(expected.iter().flatten().all(|row| row % 2 == 1));
+}
+
+#[test]
+fn the_candidates_are_those_of_scoring_every_document() {
+    let connection = written(&[0..2000, 2000..4000]);
+    let all = answers(&connection, usize::MAX);
+    for (few, all) in answers(&connection, 25).iter().zip(&all) {
+        assert_eq!(few, &all[..25]);
+    }
 }

@@ -75,6 +75,7 @@ impl Index {
             documents::remove(&transaction, Document::Chunk(*id).rowid())?;
         }
         transaction.execute("DELETE FROM chunks WHERE path = ?1", [path])?;
+        let mut writer = documents::Writer::new(&transaction);
         for chunk in &made {
             let key = content_hash(&format!("{path}\0{}\0{}", chunk.start_line, chunk.text));
             let id = transaction
@@ -92,8 +93,9 @@ impl Index {
                     chunk.heading
                 ])?;
             let title = title(path, &chunk.heading);
-            documents::insert(&transaction, Document::Chunk(id).rowid(), &title, &chunk.text)?;
+            writer.insert(Document::Chunk(id), &title, &chunk.text)?;
         }
+        writer.finish()?;
         transaction.commit()?;
         crash::point("index.file");
         report.removed = old.len();

@@ -4,7 +4,7 @@ use rusqlite::{Connection, Result};
 use schema::memory::Memory;
 use serde_json::Value;
 
-use crate::fulltext::FullText;
+use crate::fulltext::{self, FullText};
 
 /// A document by its source and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,10 +30,29 @@ impl Document {
     }
 }
 
-/// Adds a document, which from now on waits for a vector.
-pub(super) fn insert(db: &Connection, rowid: i64, title: &str, body: &str) -> Result<()> {
-    FullText::new(db).insert(rowid, title, body)?;
-    db.prepare_cached("INSERT OR IGNORE INTO unembedded (document) VALUES (?1)")?.execute([rowid]).map(drop)
+/// Adds documents, each of which from now on waits for a vector.
+pub(super) struct Writer<'c> {
+    db: &'c Connection,
+    fulltext: fulltext::Writer<'c>,
+}
+
+impl<'c> Writer<'c> {
+    pub(super) fn new(db: &'c Connection) -> Self {
+        Self { db, fulltext: FullText::new(db).writer() }
+    }
+
+    pub(super) fn insert(&mut self, document: Document, title: &str, body: &str) -> Result<()> {
+        self.fulltext.insert(document.rowid(), title, body)?;
+        self.db
+            .prepare_cached("INSERT OR IGNORE INTO unembedded (document) VALUES (?1)")?
+            .execute([document.rowid()])
+            .map(drop)
+    }
+
+    /// Writes what is still in memory.
+    pub(super) fn finish(self) -> Result<()> {
+        self.fulltext.finish()
+    }
 }
 
 /// Removes a document with its vector; one that is not there is no error.

@@ -85,7 +85,7 @@ impl Index {
         let transaction = self.db.savepoint()?;
         transaction.execute_batch(
             "DELETE FROM embeddings; DELETE FROM unvectored; INSERT INTO unvectored (document) VALUES (NULL);
-             INSERT OR IGNORE INTO unembedded SELECT id FROM fulltext_docsize;",
+             INSERT OR IGNORE INTO unembedded SELECT document FROM fulltext_documents;",
         )?;
         transaction.execute("UPDATE progress SET model = ?1", [wanted])?;
         transaction.commit()?;
@@ -176,7 +176,7 @@ impl Index {
             let sql = "DELETE FROM embedding_cache
                  WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM embeddings WHERE embedding = ?1)";
             transaction.prepare_cached(sql)?.execute([id])?;
-            let sql = "INSERT OR IGNORE INTO unembedded SELECT id FROM fulltext_docsize WHERE id = ?1";
+            let sql = "INSERT OR IGNORE INTO unembedded SELECT document FROM fulltext_documents WHERE document = ?1";
             transaction.prepare_cached(sql)?.execute([document])?;
         }
         transaction.commit()?;
@@ -218,7 +218,7 @@ impl Index {
              WHERE embedding_cache.embedding IS NULL";
         let without = count(without)?;
         Ok(Coverage {
-            documents: count("SELECT count(*) FROM fulltext_docsize")?,
+            documents: count("SELECT documents FROM fulltext_totals")?,
             with_vector: count("SELECT count(*) FROM embeddings")?.saturating_sub(without),
             without,
             waiting: count("SELECT count(*) FROM unembedded")?,

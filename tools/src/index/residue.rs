@@ -4,6 +4,7 @@ use schema::residue;
 
 use super::{Index, IndexLock, NEW, Place, remove};
 use crate::error::ToolError;
+use crate::fulltext::FullText;
 
 impl Index {
     /// Makes the index hold nothing of what was removed from it. `false` when another process read at that time, so that what
@@ -14,10 +15,10 @@ impl Index {
         }
         // What a rebuild that was killed left.
         remove(&self.layout, NEW)?;
-        self.db.execute_batch(
-            "DELETE FROM embedding_cache WHERE id NOT IN (SELECT embedding FROM embeddings);
-             INSERT INTO fulltext (fulltext) VALUES ('optimize');",
-        )?;
+        self.db.execute("DELETE FROM embedding_cache WHERE id NOT IN (SELECT embedding FROM embeddings)", [])?;
+        let transaction = self.db.savepoint()?;
+        FullText::new(&transaction).purge()?;
+        transaction.commit()?;
         Ok(residue::compact(&self.db)?)
     }
 }

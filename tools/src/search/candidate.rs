@@ -130,7 +130,7 @@ pub(super) fn collect(
     corpus: &Corpus,
     nearness: Option<&Nearness>,
 ) -> Result<Vec<Gathered>, ToolError> {
-    let mut found = by_words(store, index, request)?;
+    let mut found = by_words(store, index, request, corpus)?;
     let mut known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
     let limit = if request.narrowing.is_any() { MANY } else { FEW_OTHERWISE };
     let otherwise = index.fulltext().alternatives(&request.query, corpus, limit)?;
@@ -148,11 +148,11 @@ pub(super) fn collect(
     Ok(found)
 }
 
-fn by_words(store: &Store, index: &Index, request: &Request) -> Result<Vec<Gathered>, ToolError> {
+fn by_words(store: &Store, index: &Index, request: &Request, corpus: &Corpus) -> Result<Vec<Gathered>, ToolError> {
     let mut limit = FEW;
     let mut is_doubted = false;
     loop {
-        let documents = index.fulltext().candidates(&request.query, limit)?;
+        let documents = index.fulltext().candidates(&request.query, corpus, limit)?;
         let exhausted = documents.len() < limit;
         let mut found = Vec::new();
         for document in documents.into_iter().map(Document::of_rowid) {

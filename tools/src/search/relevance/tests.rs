@@ -14,9 +14,11 @@ fn scores(query: &str, documents: &[String], others: usize) -> Vec<f32> {
     let fulltext = FullText::new(&connection);
     fulltext.create().unwrap();
     let filler = (0..others).map(|i| "ffff gggg hhhh jjjj ".repeat(5 + i % 10));
+    let mut writer = fulltext.writer();
     for (row, document) in documents.iter().cloned().chain(filler).enumerate() {
-        fulltext.insert(row as i64, "", &document).unwrap();
+        writer.insert(row as i64, "", &document).unwrap();
     }
+    writer.finish().unwrap();
     connection.execute_batch("COMMIT").unwrap();
     let query = Query::parse(query);
     let relevance = Relevance::new(&query, &fulltext.corpus(&query).unwrap());
