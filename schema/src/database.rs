@@ -145,6 +145,8 @@ fn configure(path: &Path, patience: Patience) -> rusqlite::Result<Connection> {
     switch_to_wal(&db, patience)?;
     db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
+    // A statement that depends on what is bound to it would be prepared again with every value; ours say by themselves which index.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     match patience {
         Patience::Hook => spare_the_disk(&db, path)?,
         Patience::Server => db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?,

@@ -20,6 +20,8 @@ pub mod relevance;
 mod request;
 pub mod snippet;
 
+use std::thread;
+
 use schema::moment::Moment;
 use schema::settings::Weights;
 use schema::store::Store;
@@ -29,7 +31,7 @@ use crate::embed::{Meaning, WorkPlace};
 use crate::error::ToolError;
 use crate::index::{Index, IndexLock, Urgency};
 use candidate::{FEW_NEAR, MANY_NEAR};
-use near::Nearness;
+use near::Comparison;
 use relevance::Relevance;
 use request::Request;
 
@@ -37,6 +39,9 @@ pub(crate) use request::moment;
 
 /// Documents that get a vector while a search waits, when vectors are made here: what was captured a moment ago.
 const EMBEDDED_AT_ONCE: usize = 200;
+
+/// Vectors from which on they are compared while candidates are collected by words, on a thread of their own.
+const AT_ONCE: usize = 10_000;
 
 /// Why a search goes by words although there is a model.
 const UNKNOWN: &str = "the model does not know the script of this query";
@@ -94,13 +99,23 @@ pub fn search_while(
     let here = means.meaning.filter(|meaning| meaning.embedder.place() == WorkPlace::Here);
     let is_unknown = here.is_some_and(|meaning| !kin::knows(&meaning.words, &input.query));
     let means_of_query = if is_unknown { Means { meaning: None, ..means } } else { means };
-    let near = nearness(index, means_of_query, &request, &input.query);
-    let (nearness, fault) = match near {
-        Ok(nearness) => (nearness, is_unknown.then(|| UNKNOWN.to_owned())),
+    let (comparison, fault) = match comparison(index, means_of_query, &request, &input.query) {
+        Ok(comparison) => (comparison, is_unknown.then(|| UNKNOWN.to_owned())),
         Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
         Err(error) => return Err(error),
     };
-    let gathered = candidate::collect(store, index, &request, &corpus, nearness.as_ref())?;
+    let near = if request.narrowing.is_any() { MANY_NEAR } else { FEW_NEAR };
+    let by_words = || candidate::by_words(store, index, &request, &corpus);
+    let (by_words, scanned) = match &comparison {
+        Some(comparison) if comparison.len() >= AT_ONCE => at_once(by_words, || comparison.scan(near)),
+        Some(comparison) => (by_words(), Some(comparison.scan(near))),
+        None => (by_words(), None),
+    };
+    let nearness = match comparison.as_ref().zip(scanned) {
+        Some((comparison, scanned)) => Some(comparison.look_closely(scanned, index)?),
+        None => None,
+    };
+    let gathered = candidate::complete(store, index, &request, by_words?, nearness.as_ref())?;
     let legs = fusion::Legs::new(means_of_query, &input.query, &request.narrowing, &relevance, nearness.as_ref());
     let candidates = fusion::fuse(store, index, gathered, &legs)?;
     let ranked = rank::rank(candidates, now);
@@ -126,14 +141,26 @@ fn take_in(
     Ok(())
 }
 
-/// The vector leg, unless there is none or nothing to ask.
-fn nearness(
+/// Runs two things at once, the second on a thread of its own if there can be one.
+fn at_once<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, Option<B>) {
+    thread::scope(|scope| {
+        let started = thread::Builder::new().name("vectors".to_owned()).spawn_scoped(scope, &second);
+        let first = first();
+        match started.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(second)) => (first, Some(second)),
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => (first, Some(second())),
+        }
+    })
+}
+
+/// What the vector leg compares, unless there is none or nothing to ask.
+fn comparison(
     index: &mut Index,
     means: Means<'_>,
     request: &Request,
     question: &str,
-) -> Result<Option<Nearness>, ToolError> {
+) -> Result<Option<Comparison>, ToolError> {
     let Some(meaning) = means.meaning.filter(|_| !request.query.is_empty()) else { return Ok(None) };
-    let count = if request.narrowing.is_any() { MANY_NEAR } else { FEW_NEAR };
-    near::nearness(index, meaning, question, count)
+    near::prepare(index, meaning, question)
 }

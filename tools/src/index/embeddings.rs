@@ -299,15 +299,18 @@ impl Index {
         Ok(())
     }
 
-    /// The full vector of a document.
-    pub fn vector(&self, document: i64) -> Result<Vector, ToolError> {
+    /// The cosine of a document's full vector with another of length 1; `None` without one of that length.
+    pub fn cosine_with(&self, document: i64, vector: &[f32]) -> Result<Option<f32>, ToolError> {
         let sql = "SELECT embedding_cache.embedding FROM embeddings
              JOIN embedding_cache ON embedding_cache.id = embeddings.embedding WHERE document = ?1";
-        let blob: Option<Option<Vec<u8>>> =
-            self.db.prepare_cached(sql)?.query_row([document], |row| row.get(0)).optional()?;
-        Ok(blob
-            .flatten()
-            .map(|blob| blob.chunks_exact(2).map(|pair| half::read(u16::from_le_bytes([pair[0], pair[1]]))).collect()))
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([document])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let blob = row.get_ref(0)?.as_blob_or_null().ok().flatten().filter(|blob| blob.len() == vector.len() * 2);
+        Ok(blob.map(|blob| {
+            let halves = blob.chunks_exact(2).map(|pair| half::read(u16::from_le_bytes([pair[0], pair[1]])));
+            halves.zip(vector).map(|(own, asked)| own * asked).sum()
+        }))
     }
 
     fn last_removed(&self) -> Result<i64, ToolError> {

@@ -122,23 +122,17 @@ impl Passage {
     }
 }
 
-/// Reads the candidates of a request that pass its narrowing.
-pub(super) fn collect(
+/// Adds to what was found by words what is near, and what is not indexed yet.
+pub(super) fn complete(
     store: &Store,
     index: &Index,
     request: &Request,
-    corpus: &Corpus,
+    mut found: Vec<Gathered>,
     nearness: Option<&Nearness>,
 ) -> Result<Vec<Gathered>, ToolError> {
-    let mut found = by_words(store, index, request, corpus)?;
-    let mut known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
-    let limit = if request.narrowing.is_any() { MANY } else { FEW_OTHERWISE };
-    let otherwise = index.fulltext().alternatives(&request.query, corpus, limit)?;
+    let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
     let near = nearness.map_or(&[][..], |nearness| &nearness.nearest);
-    for document in otherwise.iter().chain(near).map(|rowid| Document::of_rowid(*rowid)) {
-        if !known.insert(document) {
-            continue;
-        }
+    for document in near.iter().map(|rowid| Document::of_rowid(*rowid)).filter(|document| !known.contains(document)) {
         // A vector may outlive its document by a moment.
         if let Some(passage) = read(store, index, document)?.filter(|passage| admits(&request.narrowing, passage)) {
             found.push(Gathered { passage, document: Some(document), is_answer: true });
@@ -148,7 +142,29 @@ pub(super) fn collect(
     Ok(found)
 }
 
-fn by_words(store: &Store, index: &Index, request: &Request, corpus: &Corpus) -> Result<Vec<Gathered>, ToolError> {
+/// Reads the candidates that share words with a request, or say a part of it in other words, and pass its narrowing.
+pub(super) fn by_words(
+    store: &Store,
+    index: &Index,
+    request: &Request,
+    corpus: &Corpus,
+) -> Result<Vec<Gathered>, ToolError> {
+    let mut found = literally(store, index, request, corpus)?;
+    let mut known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
+    let limit = if request.narrowing.is_any() { MANY } else { FEW_OTHERWISE };
+    for rowid in index.fulltext().alternatives(&request.query, corpus, limit)? {
+        let document = Document::of_rowid(rowid);
+        if !known.insert(document) {
+            continue;
+        }
+        if let Some(passage) = read(store, index, document)?.filter(|passage| admits(&request.narrowing, passage)) {
+            found.push(Gathered { passage, document: Some(document), is_answer: true });
+        }
+    }
+    Ok(found)
+}
+
+fn literally(store: &Store, index: &Index, request: &Request, corpus: &Corpus) -> Result<Vec<Gathered>, ToolError> {
     let mut limit = FEW;
     let mut is_doubted = false;
     loop {

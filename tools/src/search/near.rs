@@ -25,23 +25,28 @@ const NEAREST: f32 = 6.0;
 #[derive(Debug)]
 pub(super) struct Nearness {
     vectors: Arc<Vectors>,
-    /// How many deviations each row is above the mean of its script.
-    above: Vec<f32>,
-    /// The same from full vectors, for the nearest.
+    /// Of each row.
+    cosines: Vec<f32>,
+    /// What is usual for texts of each script.
+    usual: [Usual; 4],
+    /// How many deviations above that the nearest are, from full vectors.
     exact: HashMap<i64, f32>,
     /// The nearest documents, best first.
     pub(super) nearest: Vec<i64>,
-    /// How many texts of each script have a vector.
-    counts: [usize; 4],
 }
 
-/// The nearness of documents to a question, at least the nearest `count`; `None` without vectors to compare.
-pub(super) fn nearness(
-    index: &mut Index,
-    meaning: &Meaning,
-    question: &str,
-    count: usize,
-) -> Result<Option<Nearness>, ToolError> {
+/// What a question is compared with; this needs no index, so that it is done while somebody else reads in it.
+#[derive(Debug)]
+pub(super) struct Comparison {
+    vectors: Arc<Vectors>,
+    vector: Vec<f32>,
+    own: Script,
+    /// Whether texts of all scripts are compared with each other.
+    is_together: bool,
+}
+
+/// Prepares the comparison of a question with all documents; `None` without vectors to compare.
+pub(super) fn prepare(index: &mut Index, meaning: &Meaning, question: &str) -> Result<Option<Comparison>, ToolError> {
     meaning.embedder.readiness()?;
     let Some(vectors) = index.shared_vectors(meaning.embedder.identity())? else { return Ok(None) };
     if vectors.is_empty() {
@@ -53,30 +58,55 @@ pub(super) fn nearness(
         WorkPlace::Elsewhere => question.to_owned(),
     };
     let Some(vector) = meaning.embedder.embed_query(&asked)? else { return Ok(None) };
-    let cosines = vectors.scan(&vector);
-    let own = Script::of(question);
     let is_together = meaning.embedder.place() == WorkPlace::Elsewhere;
-    let usual = Script::ALL.map(|script| {
-        let of_script = cosines.iter().zip(vectors.scripts()).filter(|(_, found)| is_together || **found == script);
-        usual(of_script.map(|(cosine, _)| *cosine), if is_together || script == own { OWN } else { FOREIGN })
-    });
-    let above = |cosine: f32, row: usize| {
-        let (mean, deviation) = usual[vectors.scripts()[row] as usize];
-        (cosine - mean) / deviation
-    };
-    let scanned: Vec<f32> = cosines.iter().enumerate().map(|(row, cosine)| above(*cosine, row)).collect();
-    let mut nearest = vectors.greatest(&scanned, count.max(RESCORED));
-    let mut exact = HashMap::new();
-    for document in nearest.iter().take(RESCORED) {
-        let of_document = index.vector(*document)?.filter(|found| found.len() == vector.len());
-        if let (Some(of_document), Some(row)) = (of_document, vectors.row(*document)) {
-            exact.insert(*document, above(of_document.iter().zip(&vector).map(|(a, b)| a * b).sum(), row));
-        }
+    Ok(Some(Comparison { vectors, vector, own: Script::of(question), is_together }))
+}
+
+impl Comparison {
+    /// How many documents there are to compare with.
+    pub(super) fn len(&self) -> usize {
+        self.vectors.len()
     }
-    let at = |document: &i64| exact.get(document).copied().unwrap_or(f32::MIN);
-    nearest.sort_by(|a, b| at(b).total_cmp(&at(a)));
-    let counts = Script::ALL.map(|script| vectors.scripts().iter().filter(|found| **found == script).count());
-    Ok(Some(Nearness { vectors: Arc::clone(&vectors), above: scanned, exact, nearest, counts }))
+
+    /// Compares the question with all documents and finds at least the nearest `count`.
+    pub(super) fn scan(&self, count: usize) -> Nearness {
+        let cosines = self.vectors.scan(&self.vector);
+        let usual = self.usual(&cosines);
+        let scripts = self.vectors.scripts();
+        let value = |row: usize| usual[scripts[row] as usize].above(cosines[row]);
+        let nearest = if cosines.is_empty() { Vec::new() } else { self.vectors.greatest(count.max(RESCORED), value) };
+        Nearness { vectors: Arc::clone(&self.vectors), cosines, usual, exact: HashMap::new(), nearest }
+    }
+
+    /// What is usual for texts of each script.
+    fn usual(&self, cosines: &[f32]) -> [Usual; 4] {
+        let mut sums = Script::ALL
+            .map(|script| Sums::imagined(if self.is_together || script == self.own { OWN } else { FOREIGN }));
+        let mut counts = [0; 4];
+        for (cosine, script) in cosines.iter().zip(self.vectors.scripts()) {
+            counts[*script as usize] += 1;
+            sums[if self.is_together { 0 } else { *script as usize }].add(*cosine);
+        }
+        std::array::from_fn(|script| {
+            let sums = &sums[if self.is_together { 0 } else { script }];
+            let (mean, deviation) = sums.usual();
+            Usual { mean, deviation, count: counts[script] }
+        })
+    }
+
+    /// Compares the nearest documents again by their full vectors.
+    pub(super) fn look_closely(&self, mut near: Nearness, index: &Index) -> Result<Nearness, ToolError> {
+        for document in near.nearest.iter().take(RESCORED) {
+            let (Some(row), Some(cosine)) = (self.vectors.row(*document), index.cosine_with(*document, &self.vector)?)
+            else {
+                continue;
+            };
+            near.exact.insert(*document, near.usual[self.vectors.scripts()[row] as usize].above(cosine));
+        }
+        let at = |document: &i64| near.exact.get(document).copied().unwrap_or(f32::MIN);
+        near.nearest.sort_by(|a, b| at(b).total_cmp(&at(a)));
+        Ok(near)
+    }
 }
 
 impl Nearness {
@@ -93,23 +123,57 @@ impl Nearness {
 
     /// How many texts of a script have a vector.
     pub(super) fn count(&self, script: Script) -> usize {
-        self.counts[script as usize]
+        self.usual[script as usize].count
     }
 
     /// How many deviations nearer a document is than is usual for texts of its script.
     pub(super) fn deviations(&self, document: i64) -> Option<f32> {
-        let scanned = || self.vectors.row(document).and_then(|row| self.above.get(row)).copied();
+        let scanned = || {
+            let row = self.vectors.row(document)?;
+            Some(self.usual[self.vectors.scripts()[row] as usize].above(*self.cosines.get(row)?))
+        };
         self.exact.get(&document).copied().or_else(scanned)
     }
 }
 
-/// Mean and deviation of cosines, and of imagined ones beside them.
-fn usual(cosines: impl Iterator<Item = f32>, (of_mean, of_deviation): (f64, f64)) -> (f32, f32) {
-    let imagined = PSEUDO_DOCUMENTS * (of_deviation * of_deviation + of_mean * of_mean);
-    let start = (PSEUDO_DOCUMENTS * of_mean, imagined, PSEUDO_DOCUMENTS);
-    let (sum, squares, count) = cosines
-        .map(f64::from)
-        .fold(start, |(sum, squares, count), cosine| (sum + cosine, squares + cosine * cosine, count + 1.0));
-    let mean = sum / count;
-    (mean as f32, (squares / count - mean * mean).max(1e-6).sqrt() as f32)
+/// The cosines that texts of a script have with a question.
+#[derive(Debug, Clone, Copy)]
+struct Usual {
+    mean: f32,
+    deviation: f32,
+    /// How many texts there are.
+    count: usize,
+}
+
+impl Usual {
+    fn above(&self, cosine: f32) -> f32 {
+        (cosine - self.mean) / self.deviation
+    }
+}
+
+/// What mean and deviation are computed from.
+#[derive(Debug, Clone, Copy)]
+struct Sums {
+    sum: f64,
+    squares: f64,
+    count: f64,
+}
+
+impl Sums {
+    fn imagined((mean, deviation): (f64, f64)) -> Self {
+        let squares = PSEUDO_DOCUMENTS * (deviation * deviation + mean * mean);
+        Self { sum: PSEUDO_DOCUMENTS * mean, squares, count: PSEUDO_DOCUMENTS }
+    }
+
+    fn add(&mut self, cosine: f32) {
+        let cosine = f64::from(cosine);
+        self.sum += cosine;
+        self.squares += cosine * cosine;
+        self.count += 1.0;
+    }
+
+    fn usual(&self) -> (f32, f32) {
+        let mean = self.sum / self.count;
+        (mean as f32, (self.squares / self.count - mean * mean).max(1e-6).sqrt() as f32)
+    }
 }

@@ -1,7 +1,8 @@
 //! The order of candidates: relevance first, then mild preferences that only ever lift a score, so that none falls under the
 //! threshold because of what it is.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use schema::daily_log::LONG_TERM_FILE;
 use schema::moment::Moment;
@@ -90,11 +91,10 @@ fn lifts(passage: &Passage, now: &Moment) -> Lifts {
 /// Leaves out what a better passage says already.
 fn collapse(ranked: Vec<Ranked>) -> Vec<Ranked> {
     let mut kept: Vec<Ranked> = Vec::with_capacity(ranked.len());
-    let mut words: Vec<HashSet<String>> = Vec::new();
+    let mut words: Vec<Vec<u64>> = Vec::new();
     for candidate in ranked {
         if words.len() < COMPARED {
-            let own: HashSet<String> =
-                text::analyze(candidate.candidate.passage.text()).into_iter().map(|token| token.text).collect();
+            let own = words_of(candidate.candidate.passage.text());
             if words.iter().any(|other| same(other, &own)) {
                 continue;
             }
@@ -105,13 +105,38 @@ fn collapse(ranked: Vec<Ranked>) -> Vec<Ranked> {
     kept
 }
 
-fn same(a: &HashSet<String>, b: &HashSet<String>) -> bool {
+/// The distinct words of a text by their hashes, in order.
+fn words_of(text: &str) -> Vec<u64> {
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    let mut words = Vec::with_capacity(text.len() / 4);
+    text::visit(text, |piece| words.push(hasher.hash_one(&*piece.token())));
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+fn same(a: &[u64], b: &[u64]) -> bool {
     let (fewer, more) = if a.len() < b.len() { (a, b) } else { (b, a) };
     if (fewer.len() as f32) < SAME * more.len() as f32 {
         return false;
     }
-    let common = fewer.intersection(more).count();
-    common as f32 >= SAME * (fewer.len() + more.len() - common) as f32
+    // So many words may be missing; what has more of its own is not compared to the end.
+    let all = fewer.len() + more.len();
+    let most_missing = fewer.len() as f32 - SAME * all as f32 / (1.0 + SAME) + 1.0;
+    let (mut common, mut missing, mut rest) = (0, 0.0, more);
+    for word in fewer {
+        let passed = rest.iter().take_while(|other| *other < word).count();
+        rest = &rest[passed..];
+        if rest.first() == Some(word) {
+            common += 1;
+        } else {
+            missing += 1.0;
+            if missing > most_missing {
+                return false;
+            }
+        }
+    }
+    common as f32 >= SAME * (all - common) as f32
 }
 
 /// Moves hits of an origin that already has its share behind the others; nothing is lost.
