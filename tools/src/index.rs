@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use schema::crash;
 use schema::database::{self, DatabaseError, Patience};
 use schema::layout::Layout;
@@ -195,6 +195,11 @@ impl Index {
     /// Whether `index.db` is still the file that was opened, not one that was deleted or replaced since.
     pub fn is_current(&self) -> bool {
         self.place == Place::Memory || self.identity == identity(&self.layout.index_db())
+    }
+
+    /// What is read until this is dropped is read as it is now.
+    pub fn snapshot(&self) -> Result<Transaction<'_>, ToolError> {
+        Ok(self.db.unchecked_transaction()?)
     }
 
     /// The full-text table.

@@ -104,21 +104,26 @@ pub fn search_while(
         Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
         Err(error) => return Err(error),
     };
-    let near = if request.narrowing.is_any() { MANY_NEAR } else { FEW_NEAR };
-    let by_words = || candidate::by_words(store, index, &request, &corpus);
-    let (by_words, scanned) = match &comparison {
-        Some(comparison) if comparison.len() >= AT_ONCE => at_once(by_words, || comparison.scan(near)),
-        Some(comparison) => (by_words(), Some(comparison.scan(near))),
-        None => (by_words(), None),
+    let ranked = {
+        // Each statement by itself would take and leave the locks of its database, and might see another state of it.
+        let _rows = store.rows().0.unchecked_transaction()?;
+        let _index = index.snapshot()?;
+        let near = if request.narrowing.is_any() { MANY_NEAR } else { FEW_NEAR };
+        let by_words = || candidate::by_words(store, index, &request, &corpus);
+        let (by_words, scanned) = match &comparison {
+            Some(comparison) if comparison.len() >= AT_ONCE => at_once(by_words, || comparison.scan(near)),
+            Some(comparison) => (by_words(), Some(comparison.scan(near))),
+            None => (by_words(), None),
+        };
+        let nearness = match comparison.as_ref().zip(scanned) {
+            Some((comparison, scanned)) => Some(comparison.look_closely(scanned, index)?),
+            None => None,
+        };
+        let gathered = candidate::complete(store, index, &request, by_words?, nearness.as_ref())?;
+        let legs = fusion::Legs::new(means_of_query, &input.query, &request.narrowing, &relevance, nearness.as_ref());
+        let candidates = fusion::fuse(store, index, gathered, &legs)?;
+        rank::rank(candidates, now)
     };
-    let nearness = match comparison.as_ref().zip(scanned) {
-        Some((comparison, scanned)) => Some(comparison.look_closely(scanned, index)?),
-        None => None,
-    };
-    let gathered = candidate::complete(store, index, &request, by_words?, nearness.as_ref())?;
-    let legs = fusion::Legs::new(means_of_query, &input.query, &request.narrowing, &relevance, nearness.as_ref());
-    let candidates = fusion::fuse(store, index, gathered, &legs)?;
-    let ranked = rank::rank(candidates, now);
     let mut output = answer::answer(store, &request, ranked)?;
     answer::tell_means(&mut output, index, means, fault)?;
     Ok(output)

@@ -80,6 +80,7 @@ impl ModelFile {
     }
 
     /// Adds a row to two sums, one of the even and one of the odd dimensions: kept apart, the loop is done many at a time.
+    #[inline(always)]
     pub(super) fn add_row(&self, row: usize, even: &mut [f32], odd: &mut [f32]) {
         let length = self.dims / 2;
         let nibbles = &self.bytes[self.nibbles.clone()][row * length..][..length];

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use sha2::{Digest, Sha256};
 
@@ -25,6 +26,8 @@ pub struct LocalModel {
     file: ModelFile,
     pieces: Pieces,
     identity: Identity,
+    /// The lengths of rows, as bits; 0 where none was asked for.
+    lengths: Vec<AtomicU32>,
 }
 
 impl LocalModel {
@@ -51,7 +54,8 @@ impl LocalModel {
             return Err(ModelFault::Foreign(format!("{} pieces where {} are promised", pieces.len(), file.pieces)));
         }
         let identity = Identity { provider: "local".to_owned(), model: name.to_owned(), dims: file.dims };
-        Ok(Self { file, pieces, identity })
+        let lengths = (0..file.pieces).map(|_| AtomicU32::new(0)).collect();
+        Ok(Self { file, pieces, identity, lengths })
     }
 
     /// The pieces of a text by their number, in its order.
@@ -74,12 +78,34 @@ impl LocalModel {
     /// The direction of a piece as a vector of length 1, even dimensions before odd ones, and the length that its row has.
     pub fn direction(&self, piece: u32) -> Option<(Vec<f32>, f32)> {
         let mut row = vec![0.0f32; self.file.dims];
+        let length = self.direction_into(piece, &mut row)?;
+        Some((row, length))
+    }
+
+    /// The same into a row of zeros. Compiled as part of who calls it, for the processor that was found there.
+    #[inline(always)]
+    pub(crate) fn direction_into(&self, piece: u32, row: &mut [f32]) -> Option<f32> {
         let (even, odd) = row.split_at_mut(self.file.dims / 2);
         self.file.add_row(piece as usize, even, odd);
-        let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
-        let is_direction = length.is_finite() && length > 0.0;
-        row.iter_mut().for_each(|value| *value /= length);
-        is_direction.then_some((row, length))
+        let length = self.length(piece as usize, row);
+        for value in &mut *row {
+            *value /= length;
+        }
+        (length.is_finite() && length > 0.0).then_some(length)
+    }
+
+    /// The length of a piece's row, computed once: it is a sum that cannot be done many at a time without rounding otherwise.
+    fn length(&self, piece: usize, row: &[f32]) -> f32 {
+        let compute = || row.iter().map(|value| value * value).sum::<f32>().sqrt();
+        let Some(known) = self.lengths.get(piece) else { return compute() };
+        match known.load(Ordering::Relaxed) {
+            0 => {
+                let length = compute();
+                known.store(length.to_bits(), Ordering::Relaxed);
+                length
+            }
+            bits => f32::from_bits(bits),
+        }
     }
 
     /// The vector of a text.

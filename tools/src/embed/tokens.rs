@@ -25,7 +25,9 @@ pub(super) fn runs(text: &str, mut sink: impl FnMut(&str)) {
 }
 
 fn normal(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() || is_nfkc(text) { Cow::Borrowed(text) } else { text.nfkc().collect() }
+    // What most texts are made of is in that form already.
+    let is_plain = |c: char| c.is_ascii() || matches!(c, '\u{AC00}'..='\u{D7A3}');
+    if text.chars().all(is_plain) || is_nfkc(text) { Cow::Borrowed(text) } else { text.nfkc().collect() }
 }
 
 /// The text with a space where a name such as `parseHTTPResponse` has a hump.

@@ -5,6 +5,8 @@
 
 use std::cell::RefCell;
 
+use pulp::Arch;
+
 use super::manner::UTTERANCE;
 use crate::embed::LocalModel;
 
@@ -45,6 +47,8 @@ struct Known {
     places: Vec<u32>,
     /// Row by row, a cosine for each piece of the question.
     rows: Vec<f32>,
+    /// Where a direction is computed.
+    direction: Vec<f32>,
 }
 
 impl<'m> Kin<'m> {
@@ -119,12 +123,22 @@ impl<'m> Kin<'m> {
             return place as usize;
         }
         let place = known.rows.len() / self.pieces.len();
-        match self.model.direction(token) {
-            Some((direction, _)) => known.rows.extend(self.pieces.iter().map(|piece| cosine(piece, &direction))),
-            None => known.rows.resize(known.rows.len() + self.pieces.len(), 0.0),
-        }
+        Arch::new().dispatch(
+            #[inline(always)]
+            || self.compute(known, token),
+        );
         known.places[at] = place as u32 + 1;
         place
+    }
+
+    #[inline(always)]
+    fn compute(&self, known: &mut Known, token: u32) {
+        known.direction.clear();
+        known.direction.resize(self.pieces.first().map_or(0, Vec::len), 0.0);
+        let is_direction = self.model.direction_into(token, &mut known.direction).is_some();
+        for piece in &self.pieces {
+            known.rows.push(if is_direction { cosine(piece, &known.direction) } else { 0.0 });
+        }
     }
 }
 
@@ -138,6 +152,7 @@ pub(super) fn strength(cosine: f32, alike: f32) -> f32 {
     ((cosine - alike) / (1.0 - alike)).clamp(0.0, 1.0)
 }
 
+#[inline(always)]
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
     // Sums of their own, so that they are added at the same time.
     let mut sums = [0.0f32; 16];

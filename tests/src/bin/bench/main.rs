@@ -1,0 +1,60 @@
+//! Everything that is promised about speed, measured in one go through the real programs, with floors of the same run: a table with
+//! pass or fail, JSON, and how a search grows with the store.
+//!
+//! `cargo run --release -p jikime-memory-tests --bin bench` builds the programs as README.md installs them. `--sizes 1000,10000,100000`
+//! sets the numbers of memories; the last is the one that goals are about. `--json FILE` and `--svg FILE` say where those go.
+//! `--memory PROGRAM --hook PROGRAM` measures programs that are there. `--peer COMMAND` measures another server beside: see `peer.rs`.
+
+mod figures;
+mod growth;
+mod hooks;
+mod memories;
+mod peer;
+mod serving;
+mod stages;
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+
+use harness::Binaries;
+use harness::benchmark::{Floors, installed};
+
+use figures::Table;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+#[expect(clippy::print_stdout, reason = "a benchmark's output is its result")]
+fn main() -> Outcome<()> {
+    let sizes = given("--sizes").unwrap_or_else(|| "1000,10000,100000".to_owned());
+    let sizes = sizes.split(',').map(|size| Ok(size.trim().replace('_', "").parse()?));
+    let sizes: Vec<usize> = sizes.collect::<Outcome<_>>()?;
+    let floors = Floors::build()?;
+    let program = |name: &str, package: &str, options: &[&str]| match given(name) {
+        Some(path) => Ok(fs::canonicalize(path)?),
+        None => installed(package, options),
+    };
+    let memory: PathBuf = program("--memory", "jikime-memory", &[])?;
+    let hook: PathBuf = program("--hook", "jikime-hook", &["--config", "hooks-client/small.toml"])?;
+    let binaries = Binaries { memory, hook };
+    let mut table = Table::default();
+    let mut grown = Vec::new();
+    for (place, size) in sizes.iter().enumerate() {
+        let is_last = place + 1 == sizes.len();
+        grown.push(stages::measure(&binaries, &floors, *size, is_last, &mut table)?);
+    }
+    println!("{}", table.text());
+    println!("{}", growth::text(&grown));
+    if let Some(path) = given("--json") {
+        fs::write(path, serde_json::to_string_pretty(&table.json(&grown))?)?;
+    }
+    if let Some(path) = given("--svg") {
+        fs::write(path, growth::svg(&grown))?;
+    }
+    Ok(())
+}
+
+/// What stands behind `name` on the command line.
+fn given(name: &str) -> Option<String> {
+    std::env::args().skip_while(|argument| argument != name).nth(1)
+}

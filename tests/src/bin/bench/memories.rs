@@ -1,0 +1,177 @@
+//! What is remembered and asked: made-up memories with needles among them, and questions with what has to be found.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use harness::Sandbox;
+use harness::corpus::Corpus;
+
+use crate::Outcome;
+
+/// Bytes of a memory, about.
+const BYTES: usize = 285;
+/// Memories of a day, and of a session.
+const OF_A_DAY: usize = 1_600;
+const OF_A_SESSION: usize = 80;
+/// Memories that hold a word that no other has.
+const NEEDLES: usize = 100;
+
+/// The seeds of what is remembered, and of what is asked.
+const SEED: u64 = 1;
+const ASKED: u64 = 2;
+
+/// Texts of about the same length, the same ones for the same number.
+pub(crate) fn memories(count: usize) -> Vec<String> {
+    let mut corpus = Corpus::new(SEED);
+    let every = (count / NEEDLES).max(1);
+    (0..count)
+        .map(|number| {
+            let mut text = String::new();
+            let mut language = None;
+            while text.len() < BYTES - 40 {
+                // One language to a memory.
+                let Some(next) = corpus.by_ref().find(|next| language.is_none_or(|is| is == next.is_korean)) else {
+                    break;
+                };
+                language = Some(next.is_korean);
+                text.push_str(if text.is_empty() { "" } else { " " });
+                text.push_str(&next.text);
+            }
+            if number % every == 0 {
+                let _ = match language {
+                    Some(true) => write!(text, " 이 작업의 암호명은 {}를 쓴다.", korean_needle(number)),
+                    _ => write!(text, " Its code name is {}.", needle(number)),
+                };
+            }
+            text
+        })
+        .collect()
+}
+
+fn needle(number: usize) -> String {
+    let syllable = |digit: usize| [b"bdfgklmnprstvz"[digit % 14], b"aeiou"[digit / 14 % 5]];
+    let digits = [number % 70, number / 70 % 70, number / 4_900 % 70, number / 343_000 % 70];
+    let text: Vec<u8> = digits.into_iter().flat_map(syllable).chain(*b"xq").collect();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Syllables that real words do not put together.
+fn korean_needle(number: usize) -> String {
+    let syllable = |digit: usize| char::from_u32(0xAC00 + (digit * 131 % 11_172) as u32).unwrap_or('가');
+    [number % 89 + 20, number / 89 % 89 + 20, number / 7_921 + 20].into_iter().map(syllable).collect()
+}
+
+/// Writes the logs of these memories, as hooks would have.
+pub(crate) fn write_logs(sandbox: &Sandbox, memories: &[String]) -> Outcome<()> {
+    let first = chrono::NaiveDate::from_ymd_opt(2025, 1, 1).ok_or("a date")?;
+    for (day, of_day) in memories.chunks(OF_A_DAY).enumerate() {
+        let date = first + chrono::Days::new(day as u64);
+        let mut log = format!("# {date}\n\n");
+        for (number, text) in of_day.iter().enumerate() {
+            if number % OF_A_SESSION == 0 {
+                writeln!(log, "<!-- session {day:05}-{number:04} -->")?;
+            }
+            let second = number * 50;
+            let kind = if number % 2 == 0 { "User Prompt" } else { "Assistant Response" };
+            let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+            writeln!(log, "- [{hour:02}:{minute:02}:{second:02}] **{kind}**: {text}")?;
+        }
+        sandbox.write(format!(".jikime/memory/{date}.md"), log);
+    }
+    Ok(())
+}
+
+/// A question, and words that one of the hits has to hold.
+#[derive(Debug)]
+pub(crate) struct Question {
+    pub(crate) class: &'static str,
+    pub(crate) text: String,
+    pub(crate) holds: Vec<String>,
+}
+
+/// Questions of all classes in turn.
+pub(crate) fn questions(memories: &[String], count: usize) -> Vec<Question> {
+    let mut corpus = Corpus::new(ASKED);
+    let every = (memories.len() / NEEDLES).max(1);
+    let is_korean = |number: &usize| memories[*number].chars().any(|c| matches!(c, '가'..='힣'));
+    let (korean, english): (Vec<usize>, Vec<usize>) = (0..memories.len()).partition(is_korean);
+    let with_needle = |of: &[usize]| of.iter().copied().filter(|n| n % every == 0).collect::<Vec<_>>();
+    let needles = (with_needle(&english), with_needle(&korean));
+    let drawn = |of: &[usize], turn: usize| of[turn * 7_919 % of.len()];
+    (0..count)
+        .map(|turn| match turn % 9 {
+            0 => {
+                let word = needle(drawn(&needles.0, turn));
+                Question {
+                    class: "an English needle",
+                    text: format!("what has the code name {word}?"),
+                    holds: vec![word],
+                }
+            }
+            1 => {
+                let word = korean_needle(drawn(&needles.1, turn));
+                Question {
+                    class: "a Korean needle", text: format!("암호명이 {word}인 작업은?"), holds: vec![word]
+                }
+            }
+            2 => {
+                let word = korean_needle(drawn(&needles.1, turn));
+                Question { class: "a bare Korean noun", text: word.clone(), holds: vec![word] }
+            }
+            number @ 3..=6 => {
+                let classes = ["one word", "two words", "three words", "four words"];
+                let words = english_words(&memories[drawn(&english, turn)], number - 2);
+                Question { class: classes[number - 3], text: words.join(" "), holds: words }
+            }
+            7 => {
+                let words = korean_words(&memories[drawn(&korean, turn)], 1 + turn / 9 % 2);
+                Question { class: "one or two Korean words", text: words.join(" "), holds: words }
+            }
+            _ => Question { class: "a question", text: corpus.question(), holds: Vec::new() },
+        })
+        .collect()
+}
+
+fn english_words(text: &str, count: usize) -> Vec<String> {
+    let is_word = |word: &&str| word.len() > 4 && word.bytes().all(|b| b.is_ascii_alphabetic());
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(is_word).map(str::to_lowercase) {
+        if words.len() < count && !words.contains(&word) && !matches!(word.as_str(), "because" | "instead" | "which") {
+            words.push(word);
+        }
+    }
+    words
+}
+
+/// The first two syllables of words, which are nouns here: what follows them may be a particle.
+fn korean_words(text: &str, count: usize) -> Vec<String> {
+    let is_noun = |word: &&str| word.chars().count() > 1 && word.chars().all(|c| matches!(c, '가'..='힣'));
+    text.split(' ').filter(is_noun).take(count).map(|word| word.chars().take(2).collect()).collect()
+}
+
+/// The lines of the logs, to look up what a hit says.
+#[derive(Debug)]
+pub(crate) struct Lines(HashMap<String, Vec<String>>);
+
+impl Lines {
+    pub(crate) fn of(sandbox: &Sandbox) -> Outcome<Self> {
+        let mut lines = HashMap::new();
+        for item in std::fs::read_dir(sandbox.store())? {
+            let item = item?;
+            let name = item.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".md") {
+                let text = std::fs::read_to_string(item.path())?;
+                lines.insert(format!(".jikime/memory/{name}"), text.lines().map(str::to_owned).collect());
+            }
+        }
+        Ok(Self(lines))
+    }
+
+    /// Whether one of the hits holds all of some words; where none are asked for, whether there is a hit.
+    pub(crate) fn hold(&self, hits: &[(String, usize)], words: &[String]) -> bool {
+        hits.iter().any(|(path, line)| {
+            let text = self.0.get(path).and_then(|lines| lines.get(line - 1)).map(|text| text.to_lowercase());
+            text.is_some_and(|text| words.iter().all(|word| text.contains(word.as_str())))
+        })
+    }
+}

@@ -1,0 +1,277 @@
+//! What is measured of a store of one size; of the last one, everything that has a goal.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use harness::benchmark::Floors;
+use harness::{Binaries, Sandbox, run_to_end};
+use serde_json::{Value, json};
+
+use crate::figures::Goal::{AtLeast, AtMost};
+use crate::figures::{Table, percentile};
+use crate::growth::Grown;
+use crate::memories::{Lines, memories, questions, write_logs};
+use crate::serving::Server;
+use crate::{Outcome, hooks, peer};
+
+/// How often a server is started, and how long it rests before its memory is looked at.
+const STARTS: usize = 15;
+const REST: Duration = Duration::from_secs(2);
+
+/// Searches of a size, 40 of each class, and saves.
+const SEARCHES: usize = 360;
+const SAVES: usize = 300;
+
+/// Servers at once and what each saves.
+const SERVERS: usize = 8;
+const SAVES_EACH: usize = 200;
+
+/// Bytes of transcripts that are imported.
+const TRANSCRIPTS: u64 = 48_000_000;
+
+/// How long a command may take on a large store.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
+pub(crate) fn measure(
+    binaries: &Binaries,
+    floors: &Floors,
+    size: usize,
+    is_last: bool,
+    table: &mut Table,
+) -> Outcome<Grown> {
+    let memories = memories(size);
+    let sandbox = Sandbox::new(binaries.clone());
+    write_logs(&sandbox, &memories)?;
+    index(&sandbox, size, is_last, table)?;
+    if is_last {
+        start(&sandbox, floors, table)?;
+    }
+    let mut server = Server::start(serve(&sandbox))?;
+    thread::sleep(REST);
+    if let Some(resident) = server.resident().filter(|_| is_last) {
+        table.add("resident at rest", resident, "MB", None, Some(AtMost(15.0)));
+    }
+    let grown = search(&sandbox, &mut server, &memories, is_last, table)?;
+    if is_last {
+        if let Some(resident) = server.resident() {
+            table.add("resident after searches", resident, "MB", None, Some(AtMost(80.0)));
+        }
+        peer::measure(&mut server, &memories, &questions(&memories, 90), table)?;
+        save(&mut server, table)?;
+        hooks::measure(&sandbox, floors, table)?;
+    }
+    server.end()?;
+    if is_last {
+        at_once(&sandbox, table)?;
+        import(binaries, table)?;
+    }
+    Ok(grown)
+}
+
+fn serve(sandbox: &Sandbox) -> Command {
+    let mut command = sandbox.memory_command();
+    command.arg("serve");
+    command
+}
+
+/// How long a command takes.
+fn timed(sandbox: &Sandbox, provider: &str, arguments: &[&str]) -> f64 {
+    let mut command = sandbox.memory_command();
+    command.args(arguments).env("JIKIME_EMBEDDING_PROVIDER", provider);
+    run_to_end(command, "", PATIENCE).success().elapsed.as_secs_f64()
+}
+
+/// Makes rows and index of the logs, and weighs them.
+fn index(sandbox: &Sandbox, size: usize, is_last: bool, table: &mut Table) -> Outcome<()> {
+    timed(sandbox, "none", &["index"]);
+    let text = timed(sandbox, "none", &["index", "--full"]);
+    let of_text = bytes(&sandbox.store())?;
+    let all = timed(sandbox, "local", &["index", "--full"]);
+    let with_vectors = bytes(&sandbox.store())?;
+    if !is_last {
+        return Ok(());
+    }
+    let count = size as f64;
+    let each = |part: &str| of_text.get(part).copied().unwrap_or_default() as f64 / count;
+    table.add("a memory in its log", each("md"), "bytes", None, None);
+    table.add("a memory in memory.db", each("memory.db"), "bytes", None, None);
+    table.add("a memory in index.db, text", each("index.db"), "bytes", None, None);
+    let total = of_text.values().sum::<u64>() as f64 / count;
+    table.add("a memory on disk, without vectors", total, "bytes", None, Some(AtMost(1_200.0)));
+    let vectors = (with_vectors.values().sum::<u64>() as f64 - total * count) / count;
+    table.add("its vector on disk", vectors, "bytes", None, None);
+    table.add("index --full, text only", count / text, "memories/s", None, Some(AtLeast(20_000.0)));
+    table.add("index --full, with vectors", count / all, "memories/s", None, Some(AtLeast(5_000.0)));
+    // The goal is about 100,000 of them.
+    table.add("index --full, with vectors", all, "s", None, Some(AtMost(40.0 * count / 100_000.0)));
+    Ok(())
+}
+
+/// Bytes of the store by kinds of files.
+fn bytes(store: &Path) -> Outcome<BTreeMap<String, u64>> {
+    let mut bytes = BTreeMap::new();
+    for item in fs::read_dir(store)? {
+        let item = item?;
+        let name = item.file_name().to_string_lossy().into_owned();
+        let kind = if name.ends_with(".md") { "md" } else { name.trim_end_matches("-wal").trim_end_matches("-shm") };
+        *bytes.entry(kind.to_owned()).or_default() += item.metadata()?.len();
+    }
+    Ok(bytes)
+}
+
+/// From the start of a process to the list of its tools, and to the answer of its first search.
+fn start(sandbox: &Sandbox, floors: &Floors, table: &mut Table) -> Outcome<()> {
+    let (mut floor, mut listed, mut first) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..STARTS {
+        let started = Instant::now();
+        Command::new(&floors.noop).status()?;
+        floor.push(started.elapsed());
+        let mut server = Server::start(serve(sandbox))?;
+        listed.push(server.started.elapsed());
+        first.push(server.search("which cache kept the old key")?.0);
+        server.end()?;
+    }
+    floor.sort_unstable();
+    let floor = percentile(&floor, 50);
+    table.add("a process that does nothing, p50", floor, "ms", None, None);
+    table.add_times("start to tools/list", &mut listed, Some(floor), &[(50, Some(AtMost(4.0 * floor)))]);
+    table.add_times("the first search of a server", &mut first, None, &[(50, Some(AtMost(30.0)))]);
+    Ok(())
+}
+
+fn search(
+    sandbox: &Sandbox,
+    server: &mut Server,
+    memories: &[String],
+    is_last: bool,
+    table: &mut Table,
+) -> Outcome<Grown> {
+    let lines = Lines::of(sandbox)?;
+    // What the first one reads is no part of the others.
+    server.search("anything")?;
+    let floor = vector_floor(memories.len());
+    let before = server.processor();
+    let mut times = Vec::new();
+    let mut classes: BTreeMap<&str, (Vec<Duration>, usize)> = BTreeMap::new();
+    for question in questions(memories, SEARCHES) {
+        let (took, hits) = server.search(&question.text)?;
+        times.push(took);
+        let (of_class, right) = classes.entry(question.class).or_default();
+        of_class.push(took);
+        *right += usize::from(lines.hold(&hits, &question.holds));
+    }
+    let processor = match before.zip(server.processor()) {
+        Some((before, after)) => (after - before).as_secs_f64() * 1e3 / SEARCHES as f64,
+        None => f64::NAN,
+    };
+    let size = memories.len();
+    let is_large = size > 300_000;
+    let goals = if is_large { [15.0, 40.0, f64::INFINITY] } else { [3.0, 8.0, 15.0] };
+    if is_last {
+        let goals = [50, 95, 99].into_iter().zip(goals.map(|goal| goal.is_finite().then_some(AtMost(goal))));
+        let goals: Vec<_> = goals.collect();
+        table.add_times(&format!("search of {size} memories"), &mut times, Some(floor), &goals);
+        for (class, (of_class, right)) in &mut classes {
+            table.add_times(&format!("  {class}"), of_class, None, &[(50, None), (95, None)]);
+            let share = *right as f64 / of_class.len() as f64;
+            table.add(format!("  {class}, answered rightly"), share, "share", None, Some(AtLeast(1.0)));
+        }
+    }
+    times.sort_unstable();
+    let [p50, p95, p99] = [50, 95, 99].map(|percent| percentile(&times, percent));
+    Ok(Grown { memories: size, p50, p95, p99, processor })
+}
+
+/// Milliseconds in which this machine reads as much memory as so many vectors of bytes take up.
+fn vector_floor(count: usize) -> f64 {
+    let bytes = vec![1u64; count * 384 / 8];
+    let read = || {
+        let started = Instant::now();
+        std::hint::black_box(bytes.iter().sum::<u64>());
+        started.elapsed()
+    };
+    (0..9).map(|_| read()).min().unwrap_or_default().as_secs_f64() * 1e3
+}
+
+fn save(server: &mut Server, table: &mut Table) -> Outcome<()> {
+    let mut times = Vec::new();
+    for number in 0..SAVES {
+        let content = format!("finding {number}: editors replace files instead of writing to them");
+        times.push(server.call("memory_save", &json!({ "type": "learning", "content": content }))?.0);
+    }
+    table.add_times("save", &mut times, None, &[(50, Some(AtMost(1.0))), (99, Some(AtMost(5.0)))]);
+    Ok(())
+}
+
+/// What several servers save in a second together.
+fn at_once(sandbox: &Sandbox, table: &mut Table) -> Outcome<()> {
+    let mut servers = Vec::new();
+    for _ in 0..SERVERS {
+        let mut server = Server::start(serve(sandbox))?;
+        server.call("memory_stats", &json!({}))?;
+        servers.push(server);
+    }
+    let started = Instant::now();
+    thread::scope(|scope| {
+        let work = servers.iter_mut().enumerate().map(|(number, server)| {
+            scope.spawn(move || {
+                (0..SAVES_EACH).try_for_each(|n| {
+                    let content = format!("finding {n} of server {number}: a lock is handed over in turns");
+                    let saved = server.call("memory_save", &json!({ "type": "learning", "content": content }));
+                    saved.map(drop).map_err(|error| error.to_string())
+                })
+            })
+        });
+        let work: Vec<_> = work.collect();
+        work.into_iter().try_for_each(|work| work.join().map_err(|_| "a client panicked".to_owned())?)
+    })?;
+    let rate = (SERVERS * SAVES_EACH) as f64 / started.elapsed().as_secs_f64();
+    table.add(format!("saves of {SERVERS} servers at once"), rate, "a second", None, Some(AtLeast(4_000.0)));
+    servers.into_iter().try_for_each(Server::end)
+}
+
+/// Transcripts of the host, recorded ones again and again as other sessions.
+fn import(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
+    let sandbox = Sandbox::new(binaries.clone());
+    let project = sandbox.project().to_string_lossy().into_owned();
+    let name: String = project.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let folder = sandbox.home().join(".claude/projects").join(name);
+    fs::create_dir_all(&folder)?;
+    let mut recorded = Vec::new();
+    for item in fs::read_dir(harness::fixtures_dir().join("transcripts"))? {
+        let path = item?.path();
+        if path.extension().is_some_and(|ending| ending == "jsonl") {
+            let text = fs::read_to_string(&path)?.replace("/home/dev/project", &project);
+            recorded.push((path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), text));
+        }
+    }
+    let (mut written, mut copy) = (0, 0);
+    while written < TRANSCRIPTS {
+        for (name, text) in &recorded {
+            let session =
+                text.split("\"sessionId\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default();
+            let text = text.replace(session, &format!("{copy:08x}{}", session.get(8..).unwrap_or_default()));
+            written += text.len() as u64;
+            let path: PathBuf = folder.join(format!("{name}-{copy}.jsonl"));
+            fs::write(&path, text)?;
+            // Nobody goes on with them.
+            fs::File::options().append(true).open(path)?.set_modified(std::time::SystemTime::UNIX_EPOCH)?;
+            copy += 1;
+        }
+    }
+    let mut command = sandbox.memory_command();
+    command.args(["import", "--json", "claude-code"]);
+    let outcome = run_to_end(command, "", PATIENCE);
+    let kept: u64 = match &outcome.success().json()["kept"] {
+        Value::Object(kept) => kept.values().filter_map(Value::as_u64).sum(),
+        _ => 0,
+    };
+    let rate = written as f64 / 1e6 / outcome.elapsed.as_secs_f64();
+    table.add("import of transcripts", rate, "MB/s", None, Some(AtLeast(50.0)));
+    table.add("memories that came of it", kept as f64 / outcome.elapsed.as_secs_f64(), "a second", None, None);
+    Ok(())
+}
