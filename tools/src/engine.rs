@@ -331,6 +331,7 @@ impl Engine {
                 progress(Progress { done: files + done, total: files + total, path: "vectors".to_owned() });
             };
             output.embedded = engine.embed_here(&mut of_vectors, may_go_on)?;
+            engine.tend(may_go_on)?;
             Ok(output)
         })
     }

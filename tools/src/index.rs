@@ -2,6 +2,7 @@
 //!
 //! Everything here can be deleted and made again. One process at a time writes, under the index lock; all may read.
 
+mod blocks;
 mod chunks;
 mod documents;
 mod embeddings;
@@ -274,7 +275,7 @@ impl Index {
     /// Does some of the work that makes searching faster; whether there is more.
     pub fn tend(&self, _lock: &IndexLock) -> Result<bool, ToolError> {
         let transaction = self.db.unchecked_transaction()?;
-        let is_more = FullText::new(&transaction).tend()?;
+        let is_more = FullText::new(&transaction).tend()? || self.fill_block()?;
         transaction.commit()?;
         Ok(is_more)
     }
@@ -363,7 +364,7 @@ impl Index {
         let transaction = self.db.savepoint()?;
         FullText::new(&transaction).clear()?;
         transaction.execute_batch(
-            "DELETE FROM chunks; DELETE FROM files; DELETE FROM embeddings; DELETE FROM unembedded;
+            "DELETE FROM chunks; DELETE FROM files; DELETE FROM embeddings; DELETE FROM vector_blocks; DELETE FROM unembedded;
              INSERT INTO unvectored (document) VALUES (NULL);
              UPDATE progress SET instance = '', last_seq = -1, last_removed = 0;",
         )?;

@@ -61,6 +61,17 @@ impl Engine {
         })
     }
 
+    /// The same until there is no more, for as long as it may go on.
+    pub(super) fn tend(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<(), ToolError> {
+        while *self.store.access() == Access::Full && may_go_on() {
+            let Some(lock) = self.index.lock(Urgency::Now)? else { return Ok(()) };
+            if !self.index.tend(&lock)? {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
     /// Takes in what an errand brought. `false`: another process indexes, and it has to be brought again.
     pub fn keep_vectors(&mut self, made: &Made) -> Result<bool, ToolError> {
         self.mending(|engine| {

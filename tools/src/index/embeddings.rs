@@ -12,7 +12,7 @@ use schema::store::Rows;
 use sha2::{Digest, Sha256};
 
 use super::vectors::Mark;
-use super::{Document, Index, IndexLock, Vectors};
+use super::{Document, Index, IndexLock, Vectors, blocks};
 use crate::embed::{Embedder, Identity, Vector, WorkPlace, half};
 use crate::error::ToolError;
 use crate::text::script::Script;
@@ -84,7 +84,7 @@ impl Index {
         }
         let transaction = self.db.savepoint()?;
         transaction.execute_batch(
-            "DELETE FROM embeddings; DELETE FROM unvectored; INSERT INTO unvectored (document) VALUES (NULL);
+            "DELETE FROM embeddings; DELETE FROM vector_blocks; DELETE FROM unvectored; INSERT INTO unvectored (document) VALUES (NULL);
              INSERT OR IGNORE INTO unembedded SELECT document FROM fulltext_documents;",
         )?;
         transaction.execute("UPDATE progress SET model = ?1", [wanted])?;
@@ -239,6 +239,9 @@ impl Index {
         }
         let model = self.current_model()?;
         let current = self.vectors.take().and_then(Arc::into_inner).filter(|vectors| vectors.mark.model == model);
+        // What is not in memory yet is read in blocks, and one by one what came after those.
+        let current =
+            current.map_or_else(|| blocks::load(&self.db, identity.dims, model), |current| Ok(Some(current)))?;
         let known = match current {
             Some(vectors) => self.without_removed(vectors)?,
             None => None,
@@ -250,7 +253,7 @@ impl Index {
                 Vectors::new(identity.dims, Mark { model, last_seq: 0, last_removed })
             }
         };
-        self.add_new(&mut vectors, identity.dims)?;
+        self.add_new(&mut vectors, identity.dims, usize::MAX)?;
         Ok(Some(Arc::clone(self.vectors.insert(Arc::new(vectors)))))
     }
 
@@ -268,12 +271,34 @@ impl Index {
         Ok(Some(vectors))
     }
 
-    fn add_new(&self, vectors: &mut Vectors, dims: usize) -> Result<(), ToolError> {
+    /// Puts vectors that no block has into one, when they fill it; whether there was one to fill.
+    pub(super) fn fill_block(&self) -> Result<bool, ToolError> {
+        let model = self.current_model()?;
+        let sql = "SELECT dims FROM models WHERE id = ?1";
+        let dims: Option<i64> = self.db.prepare_cached(sql)?.query_row([model], |row| row.get(0)).optional()?;
+        let Some(dims) = dims.and_then(|dims| usize::try_from(dims).ok()) else { return Ok(false) };
+        let last_seq = blocks::reach(&self.db)?;
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM embeddings WHERE seq > ?1 LIMIT ?2)";
+        let count: i64 = self.db.prepare_cached(sql)?.query_row([last_seq, blocks::BLOCK as i64], |row| row.get(0))?;
+        if count < blocks::BLOCK as i64 {
+            return Ok(false);
+        }
+        let mut vectors = Vectors::new(dims, Mark { model, last_seq, last_removed: self.last_removed()? });
+        self.add_new(&mut vectors, dims, blocks::BLOCK)?;
+        // What cannot be used is made again, and has another number then.
+        if !vectors.spoiled.is_empty() {
+            return Ok(false);
+        }
+        blocks::keep(&self.db, &vectors)?;
+        Ok(true)
+    }
+
+    fn add_new(&self, vectors: &mut Vectors, dims: usize, limit: usize) -> Result<(), ToolError> {
         let sql = "SELECT embeddings.seq, document, embedding_cache.embedding, script FROM embeddings
              JOIN embedding_cache ON embedding_cache.id = embeddings.embedding WHERE embeddings.seq > ?1
-             ORDER BY embeddings.seq";
+             ORDER BY embeddings.seq LIMIT ?2";
         let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query([vectors.mark.last_seq])?;
+        let mut rows = statement.query([vectors.mark.last_seq, i64::try_from(limit).unwrap_or(i64::MAX)])?;
         let mut vector = Vec::with_capacity(dims);
         while let Some(row) = rows.next()? {
             vectors.mark.last_seq = row.get(0)?;

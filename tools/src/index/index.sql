@@ -69,3 +69,15 @@ CREATE TABLE unvectored (
     n INTEGER PRIMARY KEY AUTOINCREMENT,
     document INTEGER
 );
+
+-- Vectors as they are compared, many in a row. They are those of `embeddings` up to `last_seq`, less what `unvectored` has of them
+-- after `last_removed`. Numbers are stored with their lowest byte first.
+CREATE TABLE vector_blocks (
+    id INTEGER PRIMARY KEY,
+    last_seq INTEGER NOT NULL,
+    last_removed INTEGER NOT NULL,
+    documents BLOB NOT NULL,
+    scripts BLOB NOT NULL,
+    scales BLOB NOT NULL,
+    bytes BLOB NOT NULL
+);

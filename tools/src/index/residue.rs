@@ -15,7 +15,10 @@ impl Index {
         }
         // What a rebuild that was killed left.
         remove(&self.layout, NEW)?;
-        self.db.execute("DELETE FROM embedding_cache WHERE id NOT IN (SELECT embedding FROM embeddings)", [])?;
+        // Blocks of vectors are made again when nobody waits.
+        self.db.execute_batch(
+            "DELETE FROM embedding_cache WHERE id NOT IN (SELECT embedding FROM embeddings); DELETE FROM vector_blocks;",
+        )?;
         let transaction = self.db.savepoint()?;
         FullText::new(&transaction).purge()?;
         transaction.commit()?;

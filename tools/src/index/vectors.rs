@@ -1,5 +1,6 @@
 //! The vectors in memory: one byte a dimension, scanned whole for every search. No part of it knows what a document says.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::f32::consts::PI;
 
@@ -36,6 +37,15 @@ pub struct Vectors {
     pub(super) mark: Mark,
 }
 
+/// Vectors as bytes, for a file. All lists are as long as there are rows.
+#[derive(Debug)]
+pub(super) struct Packed<'p> {
+    pub(super) documents: Cow<'p, [u8]>,
+    pub(super) scripts: Cow<'p, [u8]>,
+    pub(super) scales: Cow<'p, [u8]>,
+    pub(super) bytes: Cow<'p, [u8]>,
+}
+
 /// How far the tables were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Mark {
@@ -63,7 +73,7 @@ impl Vectors {
         self.spoiled.retain(|spoiled| *spoiled != document);
         let (scale, bytes) = quantised(vector);
         let words = self.words();
-        let signs = signs(vector).take(words);
+        let signs = signs(&bytes).take(words);
         match self.rows.get(&document) {
             Some(&row) => {
                 self.signs[row * words..][..words].iter_mut().zip(signs).for_each(|(word, sign)| *word = sign);
@@ -80,6 +90,54 @@ impl Vectors {
                 self.signs.extend(signs);
             }
         }
+    }
+
+    /// Makes room for so many vectors.
+    pub(super) fn reserve(&mut self, count: usize) {
+        self.rows.reserve(count);
+        self.documents.reserve_exact(count);
+        self.scales.reserve_exact(count);
+        self.scripts.reserve_exact(count);
+        self.bytes.reserve_exact(count * self.dims);
+        self.signs.reserve_exact(count * self.words());
+    }
+
+    /// All vectors as bytes.
+    pub(super) fn pack(&self) -> Packed<'static> {
+        Packed {
+            documents: self.documents.iter().flat_map(|document| document.to_le_bytes()).collect(),
+            scripts: self.scripts.iter().map(|script| *script as u8).collect(),
+            scales: self.scales.iter().flat_map(|scale| scale.to_le_bytes()).collect(),
+            bytes: self.bytes.iter().map(|byte| byte.cast_unsigned()).collect(),
+        }
+    }
+
+    /// Adds vectors that were packed; `false` when they are none of this length.
+    pub(super) fn unpack(&mut self, packed: &Packed<'_>) -> bool {
+        let count = packed.scripts.len();
+        let fits = packed.documents.len() == count * 8
+            && packed.scales.len() == count * 4
+            && packed.bytes.len() == count * self.dims;
+        if !fits {
+            return false;
+        }
+        let words = self.words();
+        let rows = packed.documents.as_chunks().0.iter().zip(packed.scales.as_chunks().0).zip(&*packed.scripts);
+        for (((document, scale), script), bytes) in rows.zip(packed.bytes.chunks_exact(self.dims)) {
+            let (document, scale) = (i64::from_le_bytes(*document), f32::from_le_bytes(*scale));
+            // A later vector of a document takes the place of an earlier one.
+            self.remove(document);
+            self.rows.insert(document, self.documents.len());
+            self.documents.push(document);
+            self.scales.push(scale);
+            self.scripts.push(Script::ALL.get(usize::from(*script)).copied().unwrap_or_default());
+            self.bytes.extend(bytes.iter().map(|byte| byte.cast_signed()));
+            if words > 0 {
+                let row = &self.bytes[self.bytes.len() - self.dims..];
+                self.signs.extend(signs(row));
+            }
+        }
+        true
     }
 
     /// Forgets the vector of a document: the last one takes its row.
@@ -140,7 +198,7 @@ impl Vectors {
     /// and computes those of the best and of a sample. Real vectors do not point everywhere alike, so the sample says how far an
     /// estimate is to be trusted.
     fn scan_signs(&self, vector: &[f32], cosine: impl Fn(usize) -> f32) -> Vec<f32> {
-        let asked: Vec<u64> = signs(vector).collect();
+        let asked: Vec<u64> = signs(&quantised(vector).1).collect();
         let by_difference: Vec<f32> =
             (0..=self.dims).map(|difference| (PI * difference as f32 / self.dims as f32).cos()).collect();
         let rows = self.signs.chunks_exact(asked.len());
@@ -197,8 +255,8 @@ impl Vectors {
 }
 
 /// Which numbers of a vector are above 0.
-fn signs(vector: &[f32]) -> impl Iterator<Item = u64> {
-    let word = |values: &[f32]| values.iter().rev().fold(0, |word, value| word << 1 | u64::from(*value > 0.0));
+fn signs(vector: &[i8]) -> impl Iterator<Item = u64> {
+    let word = |values: &[i8]| values.iter().rev().fold(0, |word, value| word << 1 | u64::from(*value > 0));
     vector.chunks(64).map(word)
 }
 

@@ -197,3 +197,41 @@ fn an_index_made_anew_takes_over_what_was_embedded_elsewhere() {
     bench.embed(&model, 10);
     assert_eq!((bench.vectors(&model), model.count()), (2, 2));
 }
+
+#[test]
+fn vectors_read_in_blocks_are_those_read_one_by_one() {
+    let texts: Vec<String> = (1..=20).map(|length| "x".repeat(length)).collect();
+    let mut bench = Bench::new(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let model = Counting::new("a");
+    // Read anew, and as of a search with a vector of the sixth text.
+    let fresh = |bench: &mut Bench| {
+        bench.index.vectors = None;
+        let vectors = bench.index.vectors(&model.identity).unwrap().unwrap();
+        let cosines = vectors.scan(&model.embed_query("xxxxxx").unwrap().unwrap());
+        (vectors.greatest(cosines.len(), |row| cosines[row]), vectors.mark)
+    };
+    let block = |bench: &mut Bench| {
+        let lock = bench.index.lock(Urgency::Patient).unwrap().unwrap();
+        while bench.index.tend(&lock).unwrap() {}
+        blocks::reach(&bench.index.db).unwrap()
+    };
+    let forget = |bench: &mut Bench, place: usize| {
+        let id = bench.store.rows().after(-1, 30).unwrap()[place].memory.id.clone();
+        schema::forget::forget(&mut bench.store, &id).unwrap();
+        bench.remember("more");
+    };
+    bench.embed(&model, 12);
+    forget(&mut bench, 15);
+    let first = block(&mut bench);
+    assert!(first >= 8, "{first}");
+    // One of a block and one that is in none, before another block is made and after.
+    forget(&mut bench, 13);
+    bench.embed(&model, 30);
+    assert!(block(&mut bench) >= first + 8);
+    forget(&mut bench, 12);
+    assert!(blocks::load(&bench.index.db, 2, 1).unwrap().unwrap().len() > 12);
+    let in_blocks = fresh(&mut bench);
+    assert_eq!(in_blocks.0.len(), bench.index.coverage().unwrap().with_vector as usize);
+    bench.index.db.execute("DELETE FROM vector_blocks", []).unwrap();
+    assert_eq!(fresh(&mut bench), in_blocks);
+}
