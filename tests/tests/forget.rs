@@ -30,7 +30,7 @@ fn holding(sandbox: &Sandbox, text: &str) -> Vec<String> {
     files.filter(|path| holds(&fs::read(path).unwrap())).map(|path| path.display().to_string()).collect()
 }
 
-/// How often the full-text index knows a word.
+/// In how many segments the full text knows a word.
 fn known_words(sandbox: &Sandbox, word: &str) -> i64 {
     let index = Connection::open(sandbox.store().join("index.db")).unwrap();
     index.query_row("SELECT count(*) FROM fulltext_postings WHERE term = ?1", [word], |row| row.get(0)).unwrap()
@@ -58,7 +58,7 @@ fn no_file_of_the_store_holds_what_was_forgotten() {
     fs::write(sandbox.store().join("spool/x.unreadable"), format!("{{\"content\":\"feed the {WORD}\"")).unwrap();
     client.call("memory_search", json!({ "query": WORD })).unwrap().expect_success();
     eventually(Duration::from_secs(20), || cached_vectors(&sandbox) >= 60);
-    assert!(holding(&sandbox, WORD).len() >= 5 && known_words(&sandbox, WORD) == 1, "{:?}", holding(&sandbox, WORD));
+    assert!(holding(&sandbox, WORD).len() >= 5 && known_words(&sandbox, WORD) >= 1, "{:?}", holding(&sandbox, WORD));
 
     let refused = sandbox.run_cli(["forget", "--query", WORD]);
     assert!(refused.code(1).stderr.contains("--yes"), "{refused:#?}");

@@ -46,8 +46,9 @@ const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// How often opening is tried while other processes make the index anew.
 const OPENINGS: usize = 5;
 
-/// Rows taken in by one transaction.
+/// Rows taken in by one transaction, and at once where the whole index is made in one: the more, the fewer segments are put together later.
 const BATCH: usize = 500;
+const BULK: usize = 4_000;
 
 /// The open index.
 #[derive(Debug)]
@@ -249,10 +250,11 @@ impl Index {
             transaction.commit()?;
         }
         let (mut taken, mut total) = (0, None);
+        let batch = if self.db.is_autocommit() { BATCH } else { BULK };
         loop {
-            let new = rows.after(self.progress()?.last_seq, BATCH)?;
+            let new = rows.after(self.progress()?.last_seq, batch)?;
             let Some(last) = new.last().map(|row| row.seq) else { return Ok(taken) };
-            let is_last = new.len() < BATCH;
+            let is_last = new.len() < batch;
             if total.is_none() && !is_last {
                 total = Some(rows.count_after(self.progress()?.last_seq)? as usize);
             }

@@ -24,8 +24,8 @@ impl Goal {
 
     fn text(self) -> String {
         match self {
-            Self::AtMost(most) => format!("≤ {most}"),
-            Self::AtLeast(least) => format!("≥ {least}"),
+            Self::AtMost(most) => format!("≤ {}", rounded(most)),
+            Self::AtLeast(least) => format!("≥ {}", rounded(least)),
         }
     }
 }
@@ -78,7 +78,7 @@ impl Table {
             let goal = figure.goal.map_or_else(String::new, Goal::text);
             let verdict = figure.goal.map_or("", |goal| if goal.is_met(figure.value) { "pass" } else { "FAIL" });
             let Figure { name, value, unit, .. } = figure;
-            let value = if *value < 100.0 { format!("{value:.2}") } else { format!("{value:.0}") };
+            let value = rounded(*value);
             let _ = writeln!(text, "{name:<58} {value:>10} {unit:<10} {ratio:>9} {goal:>10}  {verdict}");
         }
         text
@@ -96,6 +96,10 @@ impl Table {
         });
         json!({ "figures": figures.collect::<Vec<_>>(), "search": grown.collect::<Vec<_>>() })
     }
+}
+
+fn rounded(value: f64) -> String {
+    if value < 100.0 { format!("{value:.2}") } else { format!("{value:.0}") }
 }
 
 /// Milliseconds within which so many of a hundred were done; `times` are in order.

@@ -71,7 +71,7 @@ impl Server {
         let (took, result) =
             self.call("memory_search", &json!({ "query": query, "maxResults": 10, "maxTokens": 4000 }))?;
         let hits = result["structuredContent"]["results"].as_array().ok_or("no results")?;
-        let place = |hit: &Value| Some((hit["path"].as_str()?.to_owned(), hit["startLine"].as_u64()? as usize));
+        let place = |hit: &Value| Some((hit["path"].as_str()?.to_owned(), hit["start_line"].as_u64()? as usize));
         Ok((took, hits.iter().filter_map(place).collect()))
     }
 
