@@ -45,6 +45,15 @@ pub(super) struct ModelFile {
 impl ModelFile {
     /// Finds the parts and checks that each is whole and every weight a number.
     pub(super) fn parse(bytes: Cow<'static, [u8]>) -> Result<Self, ModelFault> {
+        let file = Self::parts(bytes)?;
+        if let Some(row) = (0..file.pieces).find(|row| file.scales(*row).any(|scale| !scale.is_finite())) {
+            return Err(ModelFault::NotANumber(row));
+        }
+        Ok(file)
+    }
+
+    /// Finds the parts and checks that each is whole.
+    pub(super) fn parts(bytes: Cow<'static, [u8]>) -> Result<Self, ModelFault> {
         let foreign = |text: String| Err(ModelFault::Foreign(text));
         let Some(header) = bytes.get(..HEADER) else {
             return foreign(format!("it has {} bytes", bytes.len()));
@@ -60,11 +69,7 @@ impl ModelFile {
         if bytes.len() != nibbles.end {
             return Err(ModelFault::WrongSize { found: bytes.len(), promised: nibbles.end });
         }
-        let file = Self { bytes, pieces, dims, text, scales, nibbles };
-        if let Some(row) = (0..pieces).find(|row| file.scales(*row).any(|scale| !scale.is_finite())) {
-            return Err(ModelFault::NotANumber(row));
-        }
-        Ok(file)
+        Ok(Self { bytes, pieces, dims, text, scales, nibbles })
     }
 
     /// The pieces in UTF-8, one a line.

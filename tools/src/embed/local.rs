@@ -33,7 +33,9 @@ pub struct LocalModel {
 impl LocalModel {
     /// The model inside the binary.
     pub fn built_in() -> Self {
-        Self::of(Cow::Borrowed(BUILT_IN), BUILT_IN_NAME).expect("the file was checked when it was built in")
+        // Every weight of it is looked at by a test and not at every start.
+        let file = ModelFile::parts(Cow::Borrowed(BUILT_IN)).expect("the file was checked when it was built in");
+        Self::with(file, BUILT_IN_NAME).expect("the file was checked when it was built in")
     }
 
     /// The model in a file of this format.
@@ -48,7 +50,10 @@ impl LocalModel {
 
     /// The model in bytes of this format.
     pub fn of(bytes: Cow<'static, [u8]>, name: &str) -> Result<Self, ModelFault> {
-        let file = ModelFile::parse(bytes)?;
+        Self::with(ModelFile::parse(bytes)?, name)
+    }
+
+    fn with(file: ModelFile, name: &str) -> Result<Self, ModelFault> {
         let pieces = Pieces::new(file.text());
         if pieces.len() != file.pieces {
             return Err(ModelFault::Foreign(format!("{} pieces where {} are promised", pieces.len(), file.pieces)));

@@ -36,6 +36,11 @@ fn every_reference_text_has_its_tokens_and_its_vector() {
 }
 
 #[test]
+fn every_weight_of_the_model_inside_the_binary_is_a_number() {
+    assert!(LocalModel::of(BUILT_IN.into(), "a copy").is_ok());
+}
+
+#[test]
 fn the_file_is_the_one_that_its_checksum_names() {
     let hash: String = Sha256::digest(BUILT_IN).iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(include_str!("../../model/SHA256SUMS").split_whitespace().next(), Some(hash.as_str()));

@@ -92,9 +92,10 @@ fn lifts(passage: &Passage, now: &Moment) -> Lifts {
 fn collapse(ranked: Vec<Ranked>) -> Vec<Ranked> {
     let mut kept: Vec<Ranked> = Vec::with_capacity(ranked.len());
     let mut words: Vec<Vec<u64>> = Vec::new();
+    let mut stems = HashMap::new();
     for candidate in ranked {
         if words.len() < COMPARED {
-            let own = words_of(candidate.candidate.passage.text());
+            let own = words_of(candidate.candidate.passage.text(), &mut stems);
             if words.iter().any(|other| same(other, &own)) {
                 continue;
             }
@@ -105,11 +106,19 @@ fn collapse(ranked: Vec<Ranked>) -> Vec<Ranked> {
     kept
 }
 
-/// The distinct words of a text by their hashes, in order.
-fn words_of(text: &str) -> Vec<u64> {
+/// The distinct words of a text by the hashes of their stems, in order. `stems` has those of words that were met: passages about one thing
+/// share most of theirs, and stemming takes longer than all the rest.
+fn words_of(text: &str, stems: &mut HashMap<u64, u64>) -> Vec<u64> {
     let hasher = BuildHasherDefault::<DefaultHasher>::default();
     let mut words = Vec::with_capacity(text.len() / 4);
-    text::visit(text, |piece| words.push(hasher.hash_one(&*piece.token())));
+    text::visit(text, |piece| {
+        let written = hasher.hash_one(piece.text);
+        words.push(if piece.stem {
+            *stems.entry(written).or_insert_with(|| hasher.hash_one(&*piece.token()))
+        } else {
+            written
+        });
+    });
     words.sort_unstable();
     words.dedup();
     words
