@@ -216,9 +216,8 @@ mod tests {
             let share = share * share;
             (1..=LAST)
                 .rev()
-                .filter_map(|document| {
-                    (draw() < share).then(|| (document, 1 + (draw().powi(3) * f64::from(strongest)) as u8))
-                })
+                .map(|document| (document, draw() < share, 1 + (draw().powi(3) * f64::from(strongest)) as u8))
+                .filter_map(|(document, is_there, impact)| is_there.then_some((document, impact)))
                 .collect()
         })
     }

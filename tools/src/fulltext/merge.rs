@@ -85,7 +85,7 @@ pub(super) fn step(connection: &Connection) -> Result<bool> {
         return Ok(true);
     }
     let segments = segments(connection)?;
-    let wanted = due(&segments).or_else(|| (segments.len() > 0 && has_many_removed(connection)).then_some(segments));
+    let wanted = due(&segments).or_else(|| (!segments.is_empty() && has_many_removed(connection)).then_some(segments));
     let Some(newest) = wanted else { return Ok(false) };
     begin(connection, &newest)?;
     Ok(true)

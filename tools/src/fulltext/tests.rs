@@ -136,7 +136,7 @@ fn count(connection: &Connection, table: &str) -> i64 {
 
 #[test]
 fn documents_one_by_one_are_found_like_those_written_at_once() {
-    let at_once = written(&[0..3000]);
+    let at_once = written(std::slice::from_ref(&(0..3000)));
     let mut batches: Vec<_> = (0..1000).map(|row| row..row + 1).collect();
     batches.extend([1000..1500, 1500..2990]);
     batches.extend((2990..3000).map(|row| row..row + 1));

@@ -80,7 +80,7 @@ impl<'c> Writer<'c> {
         let (first, last) = (*first, *last);
         let segment = merge::new_segment(self.connection, first, last, self.documents.len(), merge::SEARCHED)?;
         let norms: HashMap<u32, f32> = self.documents.iter().map(|(number, length)| (*number, norm(*length))).collect();
-        let mut terms: Vec<(Box<str>, Vec<(u32, u16)>)> = self.terms.drain().collect();
+        let mut terms: Vec<_> = self.terms.drain().collect();
         terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (term, counts) in terms {
             let strength = |(number, count): &(u32, u16)| (*number, impact(*count, norms[number]));
