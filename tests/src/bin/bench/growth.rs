@@ -24,6 +24,9 @@ pub(crate) fn text(grown: &[Grown]) -> String {
     text
 }
 
+/// Name, colour and value of a line.
+type Line = (&'static str, &'static str, fn(&Grown) -> f64);
+
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 320.0;
 const MARGIN: f64 = 60.0;
@@ -50,7 +53,7 @@ pub(crate) fn svg(grown: &[Grown]) -> String {
         let (x, y) = (across(*memories), MARGIN + HEIGHT + 18.0);
         let _ = writeln!(text, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{memories}</text>");
     }
-    let lines: [(&str, &str, fn(&Grown) -> f64); 3] = [
+    let lines: [Line; 3] = [
         ("p50", "#1b6ca8", |grown| grown.p50),
         ("p95", "#d68910", |grown| grown.p95),
         ("p99", "#c0392b", |grown| grown.p99),
