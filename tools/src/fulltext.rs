@@ -125,13 +125,12 @@ impl<'c> FullText<'c> {
         Ok(Leg::of_all(cursors))
     }
 
-    /// In how many documents a term occurs. For a beginning of tokens it is an upper bound.
-    pub fn document_frequency(&self, term: &Term) -> Result<u64> {
-        self.at_one_time(|| {
-            let removed = self.removed()?;
-            let segments = merge::segments(self.connection)?;
-            segments.iter().map(|segment| self.frequency_in(segment, term, &removed)).sum()
-        })
+    /// In how many documents each of these terms occurs. For a beginning of tokens it is an upper bound.
+    pub fn document_frequencies(&self, terms: &[Term]) -> Result<Vec<u64>> {
+        let removed = self.removed()?;
+        let segments = merge::segments(self.connection)?;
+        let frequency = |term| segments.iter().map(|segment| self.frequency_in(segment, term, &removed)).sum();
+        terms.iter().map(frequency).collect()
     }
 
     /// Number of documents.
@@ -149,8 +148,8 @@ impl<'c> FullText<'c> {
         self.at_one_time(|| {
             let documents = self.documents()?;
             let tokens = self.tokens()?;
-            let frequency = |term| self.document_frequency(term).map(|found| found.min(documents));
-            let frequencies = query.all_terms().iter().map(frequency).collect::<Result<_>>()?;
+            let frequencies = self.document_frequencies(query.all_terms())?;
+            let frequencies = frequencies.into_iter().map(|found| found.min(documents)).collect();
             Ok(Corpus { documents, average_length: tokens as f32 / documents.max(1) as f32, frequencies })
         })
     }

@@ -148,7 +148,7 @@ pub(super) fn search(mut legs: Vec<Leg>, best: &mut Best, is_gone: impl Fn(u32) 
             essential += 1;
         }
         let (helping, leading) = legs.split_at_mut(essential);
-        let Some(document) = leading.iter().filter_map(|leg| leg.document()).max() else { return };
+        let Some(document) = leading.iter().filter_map(Leg::document).max() else { return };
         let helped = if essential == 0 { 0 } else { bounds[essential - 1] };
         // The same blocks and the same threshold as the last time tell nothing new.
         let state = (essential, threshold, leading.iter().map(|leg| leg.block().0).sum::<usize>());

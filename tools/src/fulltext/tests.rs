@@ -70,6 +70,31 @@ fn a_removed_document_is_neither_found_nor_counted() {
 }
 
 #[test]
+fn other_ways_to_say_a_part_of_the_query_are_found_when_all_their_words_are_there() {
+    let connection = Connection::open_in_memory().unwrap();
+    let fulltext = FullText::new(&connection);
+    fulltext.create().unwrap();
+    let texts =
+        ["sign of the times", "users sign in here", "로그인 화면", "로그와 그인", "the logarithm", "login"];
+    for (row, text) in (1..).zip(texts) {
+        // A segment each, so that what holds a term in one is not taken for a document that does.
+        let mut writer = fulltext.writer();
+        writer.insert(row, "", text).unwrap();
+        writer.finish().unwrap();
+    }
+    let otherwise = |text: &str, limit| {
+        let query = Query::parse(text);
+        fulltext.alternatives(&query, &fulltext.corpus(&query).unwrap(), limit).unwrap()
+    };
+    let mut found = otherwise("login", 10);
+    found.sort_unstable();
+    // `로그와 그인` holds the pairs that are looked for; whether it says it, is not told here.
+    assert_eq!(found, [2, 3, 4]);
+    assert_eq!(otherwise("login", 1).len(), 1);
+    assert_eq!(otherwise("물고기", 10), [0i64; 0]);
+}
+
+#[test]
 fn the_number_of_tokens_is_that_of_the_analysis() {
     let tokens = |text| crate::text::analyze(text).len() as u64;
     let expected: u64 = DOCUMENTS.iter().map(|(title, body)| tokens(title) + tokens(body)).sum();
