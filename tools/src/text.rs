@@ -6,6 +6,7 @@
 pub(crate) mod compound;
 pub(crate) mod fold;
 pub(crate) mod grams;
+pub(crate) mod hashes;
 pub(crate) mod script;
 pub(crate) mod stem;
 pub(crate) mod units;

@@ -169,6 +169,19 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([seq], read).optional()
     }
 
+    /// The memories with these sequence numbers, each in its place of the list; `None` for one that is gone.
+    pub fn by_seqs(&self, seqs: &[i64]) -> rusqlite::Result<Vec<Option<Row>>> {
+        let mut statement = self.0.prepare_cached(&format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1"))?;
+        // As they lie in the file, so that a page is looked up once for all that it holds.
+        let mut order: Vec<usize> = (0..seqs.len()).collect();
+        order.sort_unstable_by_key(|place| seqs[*place]);
+        let mut found = vec![None; seqs.len()];
+        for place in order {
+            found[place] = statement.query_row([seqs[place]], read).optional()?;
+        }
+        Ok(found)
+    }
+
     /// Every memory of one file, in its order.
     pub fn by_path(&self, path: &str) -> rusqlite::Result<Vec<Row>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 ORDER BY start_line, seq");

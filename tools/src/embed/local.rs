@@ -70,6 +70,17 @@ impl LocalModel {
         tokens
     }
 
+    /// Calls `sink` with the runs of a text in their order; all pieces of one run come before those of the next, and equal runs have
+    /// equal pieces.
+    pub(crate) fn runs(&self, text: &str, sink: impl FnMut(&str)) {
+        runs(text, sink);
+    }
+
+    /// Calls `sink` with the pieces of a run by their number.
+    pub(crate) fn pieces(&self, run: &str, sink: impl FnMut(u32)) {
+        self.pieces.visit(self.file.text(), run, sink);
+    }
+
     /// The share of a text's letters that pieces cover, from 0 to 1: what the rest says is unknown to the model.
     pub fn coverage(&self, text: &str) -> f32 {
         let (mut covered, mut all) = (0, 0);

@@ -35,6 +35,8 @@ const SCANNED: usize = 1_000;
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) passage: Passage,
+    /// The tokens of its text, by their hashes.
+    pub(super) tokens: Vec<u64>,
     /// From 0 to 1.
     pub(super) relevance: f32,
     pub(super) reasons: Reasons,
@@ -131,13 +133,10 @@ pub(super) fn complete(
     nearness: Option<&Nearness>,
 ) -> Result<Vec<Gathered>, ToolError> {
     let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
-    let near = nearness.map_or(&[][..], |nearness| &nearness.nearest);
-    for document in near.iter().map(|rowid| Document::of_rowid(*rowid)).filter(|document| !known.contains(document)) {
-        // A vector may outlive its document by a moment.
-        if let Some(passage) = read(store, index, document)?.filter(|passage| admits(&request.narrowing, passage)) {
-            found.push(Gathered { passage, document: Some(document), is_answer: true });
-        }
-    }
+    let near = nearness.map_or(&[][..], |nearness| &nearness.nearest).iter().map(|rowid| Document::of_rowid(*rowid));
+    let near = near.filter(|document| !known.contains(document)).collect();
+    // A vector may outlive its document by a moment.
+    found.extend(admitted(request, read_all(store, index, near)?));
     found.extend(unindexed(store, index, &request.narrowing)?);
     Ok(found)
 }
@@ -150,17 +149,11 @@ pub(super) fn by_words(
     corpus: &Corpus,
 ) -> Result<Vec<Gathered>, ToolError> {
     let mut found = literally(store, index, request, corpus)?;
-    let mut known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
+    let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
     let limit = if request.narrowing.is_any() { MANY } else { FEW_OTHERWISE };
-    for rowid in index.fulltext().alternatives(&request.query, corpus, limit)? {
-        let document = Document::of_rowid(rowid);
-        if !known.insert(document) {
-            continue;
-        }
-        if let Some(passage) = read(store, index, document)?.filter(|passage| admits(&request.narrowing, passage)) {
-            found.push(Gathered { passage, document: Some(document), is_answer: true });
-        }
-    }
+    let otherwise = index.fulltext().alternatives(&request.query, corpus, limit)?;
+    let otherwise = otherwise.into_iter().map(Document::of_rowid).filter(|document| !known.contains(document));
+    found.extend(admitted(request, read_all(store, index, otherwise.collect())?));
     Ok(found)
 }
 
@@ -170,29 +163,47 @@ fn literally(store: &Store, index: &Index, request: &Request, corpus: &Corpus) -
     loop {
         let documents = index.fulltext().candidates(&request.query, corpus, limit)?;
         let exhausted = documents.len() < limit;
-        let mut found = Vec::new();
-        for document in documents.into_iter().map(Document::of_rowid) {
-            match read(store, index, document)? {
-                Some(passage) if admits(&request.narrowing, &passage) => {
-                    found.push(Gathered { passage, document: Some(document), is_answer: true });
-                }
-                Some(_) => {}
-                // Deleted a moment ago; or a damaged page hides it, which SQLite does not always notice by itself.
-                None if !is_doubted => {
-                    if !store.is_sound() || !index.is_sound() {
-                        return Err(ToolError::Damaged("a memory that is indexed is not there".to_owned()));
-                    }
-                    is_doubted = true;
-                }
-                None => {}
+        let read = read_all(store, index, documents.into_iter().map(Document::of_rowid).collect())?;
+        // Deleted a moment ago; or a damaged page hides it, which SQLite does not always notice by itself.
+        if !is_doubted && read.iter().any(|(_, passage)| passage.is_none()) {
+            if !store.is_sound() || !index.is_sound() {
+                return Err(ToolError::Damaged("a memory that is indexed is not there".to_owned()));
             }
+            is_doubted = true;
         }
+        let found: Vec<Gathered> = admitted(request, read).collect();
         let enough = found.len() >= request.limit * 4 || !request.narrowing.is_any();
         if exhausted || enough || limit >= MANY {
             return Ok(found);
         }
         limit *= 8;
     }
+}
+
+/// Those of the passages that are there and pass the narrowing of a request.
+fn admitted(request: &Request, read: Vec<(Document, Option<Passage>)>) -> impl Iterator<Item = Gathered> {
+    let there = read.into_iter().filter_map(|(document, passage)| Some((document, passage?)));
+    let admitted = there.filter(|(_, passage)| admits(&request.narrowing, passage));
+    admitted.map(|(document, passage)| Gathered { passage, document: Some(document), is_answer: true })
+}
+
+/// Reads documents; `None` for those that are gone.
+fn read_all(
+    store: &Store,
+    index: &Index,
+    documents: Vec<Document>,
+) -> Result<Vec<(Document, Option<Passage>)>, ToolError> {
+    let seqs = documents.iter().filter_map(|document| match document {
+        Document::Memory(seq) => Some(*seq),
+        Document::Chunk(_) => None,
+    });
+    let mut rows = store.rows().by_seqs(&seqs.collect::<Vec<_>>())?.into_iter();
+    let read = |document| match document {
+        Document::Memory(_) => Ok(rows.next().flatten().map(|row| Passage::Memory(Box::new(row)))),
+        Document::Chunk(id) => Ok(index.chunk(id)?.map(Passage::Chunk)),
+    };
+    let passages = documents.iter().copied().map(read).collect::<Result<Vec<_>, ToolError>>()?;
+    Ok(documents.into_iter().zip(passages).collect())
 }
 
 pub(super) fn read(store: &Store, index: &Index, document: Document) -> Result<Option<Passage>, ToolError> {

@@ -131,6 +131,7 @@ struct Known {
     /// The nearest to each piece of the question, as cosines.
     nearest: Vec<f32>,
     place: Place,
+    script: Script,
 }
 
 impl Known {
@@ -225,7 +226,8 @@ impl Legs<'_> {
             is_question: is_utterance && manner::asks(passage.text()),
             ..Place::default()
         };
-        Known { gathered, evidence, nearest, place }
+        let script = Script::of(passage.text());
+        Known { gathered, evidence, nearest, place, script }
     }
 
     /// Looks for kindred words in the passages that hold the most words of the question, and in those that are nearest to it.
@@ -274,7 +276,7 @@ impl Legs<'_> {
         let scored = scored.filter(|((known, _), _)| known.gathered.is_answer).map(
             |((known, kin), (words_there, kin_there))| {
                 let (relevance, reasons) = self.relevance_of(&known, &kin, words_there, kin_there);
-                Candidate { passage: known.gathered.passage, relevance, reasons }
+                Candidate { passage: known.gathered.passage, tokens: known.evidence.tokens, relevance, reasons }
             },
         );
         scored.filter(|candidate| candidate.relevance > 0.0).collect()
@@ -335,7 +337,7 @@ impl Legs<'_> {
 
     /// How many deviations nearer a passage is than is usual for texts of its script, when that is not the question's.
     fn foreign_deviations(&self, known: &Known) -> Option<f32> {
-        let script = Script::of(known.gathered.passage.text());
+        let script = known.script;
         let is_foreign = script != self.script && script != Script::None && self.script != Script::None;
         self.nearness.filter(|_| is_foreign)?.deviations(known.gathered.document?.rowid())
     }
@@ -344,7 +346,7 @@ impl Legs<'_> {
     /// it says of the question in words of the glossary, and, as long as there are few texts to compare with, in kindred words.
     fn foreign(&self, known: &Known, above: f32) -> f32 {
         let Some(nearness) = self.nearness else { return 0.0 };
-        let script = Script::of(known.gathered.passage.text());
+        let script = known.script;
         let share = self.kin.as_ref().map_or(0.0, |kin| kin.share(&known.nearest));
         // What is listed for the question's words in that script should be there.
         let missed = (self.relevance.listed_in(script) - known.evidence.there).max(0.0);

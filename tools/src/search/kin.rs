@@ -4,11 +4,13 @@
 //! the best match of each word does not: alone it finds 57 % of LoCoMo's turns among the first five, the mean 39 %.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 
 use pulp::Arch;
 
 use super::manner::UTTERANCE;
 use crate::embed::LocalModel;
+use crate::text::hashes::{Hashes, hash};
 
 /// Bytes of a text that are looked at.
 const REACH: usize = 16 * 1024;
@@ -47,6 +49,9 @@ struct Known {
     places: Vec<u32>,
     /// Row by row, a cosine for each piece of the question.
     rows: Vec<f32>,
+    /// Runs of texts by their hashes: from where to where the rows of their pieces are listed. Texts about one thing share most of them.
+    runs: HashMap<u64, (u32, u32), Hashes>,
+    listed: Vec<u32>,
     /// Where a direction is computed.
     direction: Vec<f32>,
 }
@@ -80,10 +85,13 @@ impl<'m> Kin<'m> {
     /// part of it that says most, because a long text has something like every word somewhere.
     pub(super) fn nearest(&self, text: &str) -> Vec<f32> {
         let end = (0..=REACH.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
-        let tokens = self.model.tokens(&text[..end]);
         let mut known = self.known.borrow_mut();
-        let rows: Vec<usize> = tokens.into_iter().map(|token| self.place(&mut known, token)).collect();
-        let row = |place: &usize| &known.rows[place * self.pieces.len()..][..self.pieces.len()];
+        let mut rows: Vec<u32> = Vec::with_capacity(text.len() / 3);
+        self.model.runs(&text[..end], |run| {
+            let (from, to) = self.run(&mut known, run);
+            rows.extend_from_slice(&known.listed[from as usize..to as usize]);
+        });
+        let row = |place: &u32| &known.rows[*place as usize * self.pieces.len()..][..self.pieces.len()];
         let halves: Vec<Vec<f32>> = rows.chunks(PART / 2).map(|rows| self.greatest(rows.iter().map(row))).collect();
         let mut nearest = self.greatest(halves.iter().map(Vec::as_slice));
         if rows.len() > UTTERANCE as usize {
@@ -113,21 +121,37 @@ impl<'m> Kin<'m> {
         self.weights.iter().zip(strengths).map(|(weight, strength)| weight * strength).sum()
     }
 
+    /// Where the rows of a run's pieces are listed, which are looked for when it is met first.
+    fn run(&self, known: &mut Known, run: &str) -> (u32, u32) {
+        let hash = hash(run);
+        if let Some(range) = known.runs.get(&hash) {
+            return *range;
+        }
+        let from = known.listed.len() as u32;
+        self.model.pieces(run, |piece| {
+            let place = self.place(known, piece);
+            known.listed.push(place);
+        });
+        let range = (from, known.listed.len() as u32);
+        known.runs.insert(hash, range);
+        range
+    }
+
     /// The number of a token's row, which is computed when it is asked for first.
-    fn place(&self, known: &mut Known, token: u32) -> usize {
+    fn place(&self, known: &mut Known, token: u32) -> u32 {
         let at = token as usize;
         if known.places.len() <= at {
             known.places.resize(at + 1, 0);
         }
         if let Some(place) = known.places[at].checked_sub(1) {
-            return place as usize;
+            return place;
         }
-        let place = known.rows.len() / self.pieces.len();
+        let place = (known.rows.len() / self.pieces.len()) as u32;
         Arch::new().dispatch(
             #[inline(always)]
             || self.compute(known, token),
         );
-        known.places[at] = place as u32 + 1;
+        known.places[at] = place + 1;
         place
     }
 

@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 
 use super::query::{Query, Term};
+use crate::text::hashes::{Hashes, Stems, hash};
 use crate::text::{self, Piece};
 
 /// The terms of a query, prepared for looking them up many times.
 #[derive(Debug)]
 pub(crate) struct Matches<'q> {
-    exact: HashMap<&'q str, usize>,
+    /// By the hashes of their texts.
+    exact: HashMap<u64, usize, Hashes>,
     prefixes: Vec<(&'q str, usize)>,
-    /// Beginnings that English terms have, so that other words need no stemming.
-    beginnings: [bool; FILTER],
-    /// Marks that terms have, so that other tokens need no hashing.
-    marks: [bool; FILTER],
+    /// Which ends hashes of terms have, so that most tokens are not looked up.
+    ends: [u64; FILTER / 64],
 }
 
 /// An occurrence of a term, in bytes of the text and in written words.
@@ -27,50 +27,53 @@ pub(crate) struct Hit {
 
 impl<'q> Matches<'q> {
     pub(crate) fn new(query: &'q Query) -> Self {
-        let (mut beginnings, mut marks) = ([false; FILTER], [false; FILTER]);
-        let (mut exact, mut prefixes) = (HashMap::new(), Vec::new());
+        let mut matches = Self { exact: HashMap::default(), prefixes: Vec::new(), ends: [0; FILTER / 64] };
         for (place, Term { text, prefix }) in query.all_terms().iter().enumerate() {
-            beginnings[beginning(text)] = true;
-            marks[mark(text)] = true;
             if *prefix {
-                prefixes.push((text.as_str(), place));
+                matches.prefixes.push((text.as_str(), place));
             } else {
-                exact.insert(text.as_str(), place);
+                let hash = hash(text);
+                matches.exact.insert(hash, place);
+                let (word, bit) = end(hash);
+                matches.ends[word] |= bit;
             }
         }
-        Self { exact, prefixes, beginnings, marks }
+        matches
     }
 
     /// Calls `sink` with every occurrence, and returns the number of the text's tokens.
-    pub(crate) fn visit(&self, text: &str, mut sink: impl FnMut(Hit)) -> u32 {
+    pub(crate) fn visit(&self, text: &str, sink: impl FnMut(Hit)) -> u32 {
+        self.visit_all(text, |_| {}, sink)
+    }
+
+    /// The same, and calls `all` with the hash of every token.
+    pub(crate) fn visit_all(&self, text: &str, mut all: impl FnMut(u64), mut sink: impl FnMut(Hit)) -> u32 {
+        let mut stems = Stems::of_thread();
         let mut length = 0;
         text::visit(text, |piece| {
             length += 1;
-            for term in self.terms(piece) {
+            let hash = stems.token(piece);
+            all(hash);
+            for term in self.terms(piece, hash) {
                 sink(Hit { term, start: piece.start, end: piece.end, word: piece.word });
             }
         });
         length
     }
 
-    fn terms<'a>(&'a self, piece: &'a Piece<'_>) -> impl Iterator<Item = usize> + 'a {
-        let possible = if piece.stem { self.beginnings[beginning(piece.text)] } else { self.marks[mark(piece.text)] };
-        let exact = if possible { self.exact.get(&*piece.token()).copied() } else { None };
+    fn terms<'a>(&'a self, piece: &'a Piece<'_>, hash: u64) -> impl Iterator<Item = usize> + 'a {
+        let (word, bit) = end(hash);
+        let exact = if self.ends[word] & bit != 0 { self.exact.get(&hash).copied() } else { None };
         let prefixes = self.prefixes.iter().filter(|(text, _)| piece.text.starts_with(*text)).map(|(_, place)| *place);
         exact.into_iter().chain(prefixes)
     }
 }
 
-const FILTER: usize = 1024;
+/// Ends of hashes that are told apart: some twenty times as many as a query has terms.
+const FILTER: usize = 4096;
 
-/// What a word and its stem have in common: the first two letters, with `y` as `i` (`dying` has the stem `die`).
-fn beginning(word: &str) -> usize {
-    let letter = |i: usize| word.as_bytes().get(i).map_or(0, |b| usize::from(if *b == b'y' { b'i' } else { *b } & 31));
-    letter(0) * 32 + letter(1)
-}
-
-fn mark(token: &str) -> usize {
-    let bytes = token.as_bytes();
-    let byte = |i: usize| bytes.get(i).map_or(0, |b| usize::from(*b));
-    (byte(bytes.len() / 2) * 7 + byte(bytes.len().saturating_sub(1)) * 61 + byte(2) * 13 + bytes.len()) % FILTER
+/// The place of a hash's end among all ends.
+fn end(hash: u64) -> (usize, u64) {
+    let end = (hash >> 16) as usize % FILTER;
+    (end / 64, 1 << (end % 64))
 }

@@ -2,13 +2,11 @@
 //! threshold because of what it is.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 use schema::daily_log::LONG_TERM_FILE;
 use schema::moment::Moment;
 
 use super::candidate::{Candidate, Passage};
-use crate::text;
 
 /// What people or agents curated counts for more than what was logged.
 const CURATED: f32 = 0.06;
@@ -92,10 +90,11 @@ fn lifts(passage: &Passage, now: &Moment) -> Lifts {
 fn collapse(ranked: Vec<Ranked>) -> Vec<Ranked> {
     let mut kept: Vec<Ranked> = Vec::with_capacity(ranked.len());
     let mut words: Vec<Vec<u64>> = Vec::new();
-    let mut stems = HashMap::new();
-    for candidate in ranked {
+    for mut candidate in ranked {
         if words.len() < COMPARED {
-            let own = words_of(candidate.candidate.passage.text(), &mut stems);
+            let mut own = std::mem::take(&mut candidate.candidate.tokens);
+            own.sort_unstable();
+            own.dedup();
             if words.iter().any(|other| same(other, &own)) {
                 continue;
             }
@@ -106,24 +105,7 @@ fn collapse(ranked: Vec<Ranked>) -> Vec<Ranked> {
     kept
 }
 
-/// The distinct words of a text by the hashes of their stems, in order. `stems` has those of words that were met: passages about one thing
-/// share most of theirs, and stemming takes longer than all the rest.
-fn words_of(text: &str, stems: &mut HashMap<u64, u64>) -> Vec<u64> {
-    let hasher = BuildHasherDefault::<DefaultHasher>::default();
-    let mut words = Vec::with_capacity(text.len() / 4);
-    text::visit(text, |piece| {
-        let written = hasher.hash_one(piece.text);
-        words.push(if piece.stem {
-            *stems.entry(written).or_insert_with(|| hasher.hash_one(&*piece.token()))
-        } else {
-            written
-        });
-    });
-    words.sort_unstable();
-    words.dedup();
-    words
-}
-
+/// Whether two lists of distinct words, in order, have as good as all of them in common.
 fn same(a: &[u64], b: &[u64]) -> bool {
     let (fewer, more) = if a.len() < b.len() { (a, b) } else { (b, a) };
     if (fewer.len() as f32) < SAME * more.len() as f32 {

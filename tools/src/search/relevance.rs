@@ -68,6 +68,8 @@ pub struct Evidence {
     pub together: f32,
     /// Tokens of the document.
     pub length: u32,
+    /// Those of its body, by their hashes.
+    pub(crate) tokens: Vec<u64>,
 }
 
 const SATURATION: f32 = 0.7;
@@ -134,20 +136,28 @@ impl<'q> Relevance<'q> {
     /// What a document holds of the query.
     pub fn evidence(&self, title: &str, body: &str) -> Evidence {
         let mut occurrences = vec![0.0; self.idf.len()];
-        let mut said = vec![false; self.query.synonyms().len()];
+        let mut said: Vec<usize> = Vec::new();
         let mut seen = self.adjacency.start();
         let mut places: Vec<(u32, usize)> = Vec::new();
+        let mut tokens = Vec::with_capacity(body.len() / 4);
         let mut length = 0;
         for (text, times, offset) in [(title, TITLE, 0), (body, 1.0, APART)] {
             let mut reading = self.synonyms.start(text);
-            length += self.matches.visit(text, |hit: Hit| {
+            let of_body = |token| {
+                if offset > 0 {
+                    tokens.push(token);
+                }
+            };
+            length += self.matches.visit_all(text, of_body, |hit: Hit| {
                 occurrences[hit.term] += times;
                 for word in &self.words_of[hit.term] {
                     seen.word(*word, offset + hit.word);
                     places.push((offset + hit.word, *word));
                 }
                 reading.hit(&hit, |synonym| {
-                    said[synonym] = true;
+                    if !said.contains(&synonym) {
+                        said.push(synonym);
+                    }
                     let covers = self.query.synonyms()[synonym].covers.iter();
                     places.extend(covers.map(|cover| (offset + hit.word, cover.word)));
                 });
@@ -177,6 +187,7 @@ impl<'q> Relevance<'q> {
             phrase: seen.phrase(),
             together: together(&places, &self.weights),
             length,
+            tokens,
         }
     }
 

@@ -21,6 +21,11 @@ pub(crate) fn visit(run: &str, folded: &mut String, mut sink: impl FnMut(&str, R
     if run.len() <= LONGEST_TOKEN && run.bytes().all(|b| b.is_ascii_lowercase()) {
         return sink(run, 0..run.len(), Role::Whole);
     }
+    if run.len() <= LONGEST_TOKEN && is_one_part(run) {
+        folded.clear();
+        fold::fold_into(run, folded);
+        return sink(folded, 0..run.len(), Role::Whole);
+    }
     if let Some((letter, sign)) =
         [("++", "plusplus"), ("#", "sharp")].iter().find_map(|(sign, spoken)| Some((run.strip_suffix(sign)?, spoken)))
     {
@@ -50,6 +55,11 @@ pub(crate) fn visit(run: &str, folded: &mut String, mut sink: impl FnMut(&str, R
             }
         }
     }
+}
+
+/// Whether a run is a word of ASCII with at most its first letter in upper case, or a number: most runs that are no plain word.
+fn is_one_part(run: &str) -> bool {
+    run.bytes().all(|b| b.is_ascii_alphanumeric()) && !run.bytes().skip(1).any(|b| b.is_ascii_uppercase())
 }
 
 /// What stands before a part, from the tightest to the loosest.

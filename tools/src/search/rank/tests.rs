@@ -4,6 +4,8 @@ use schema::store::{Place, Row};
 
 use super::*;
 use crate::search::fusion::Reasons;
+use crate::text;
+use crate::text::hashes::Stems;
 
 fn now() -> Moment {
     Moment::parse_rfc3339("2026-01-28T10:00:00+09:00").unwrap()
@@ -21,7 +23,10 @@ fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevan
     };
     let place = Place { path: format!("{}.md", at.date()), start_line: 1, end_line: 1 };
     let row = Row { seq: 1, memory, place, superseded_by: None, access_count: 0 };
-    Candidate { passage: Passage::Memory(Box::new(row)), relevance, reasons: Reasons::default() }
+    let mut tokens = Vec::new();
+    let mut stems = Stems::of_thread();
+    text::visit(content, |piece| tokens.push(stems.token(piece)));
+    Candidate { passage: Passage::Memory(Box::new(row)), tokens, relevance, reasons: Reasons::default() }
 }
 
 fn superseded(mut candidate: Candidate) -> Candidate {

@@ -49,14 +49,18 @@ impl<'q> Synonyms<'q> {
 
     /// Begins to read a text.
     pub(super) fn start<'t>(&'t self, text: &'t str) -> Reading<'t> {
-        Reading { synonyms: self, text, last: vec![None; self.synonyms.len()] }
+        Reading { synonyms: self, text, begun: Vec::new() }
     }
 
     /// What is said of a word in a document that says these synonyms. The best counts, however many there are.
-    pub(super) fn of_word(&self, word: usize, said: &[bool]) -> Said {
+    pub(super) fn of_word(&self, word: usize, said: &[usize]) -> Said {
         let (mut whole, mut parts) = (0.0f32, Vec::new());
+        if said.is_empty() {
+            return Said { whole, parts, share: 0.0 };
+        }
         let of_word = &self.query.words()[word].parts;
-        for Link { parts: range, worth, .. } in self.links[word].iter().filter(|link| said[link.synonym]) {
+        let is_said = |link: &&Link| said.contains(&link.synonym);
+        for Link { parts: range, worth, .. } in self.links[word].iter().filter(is_said) {
             match range {
                 None => whole = whole.max(*worth),
                 Some(range) => {
@@ -107,8 +111,8 @@ fn of_one(word: &Word, idf: &[f32]) -> f32 {
 pub(super) struct Reading<'t> {
     synonyms: &'t Synonyms<'t>,
     text: &'t str,
-    /// For each synonym the last of its steps that was seen, its written word, and its end in the text.
-    last: Vec<Option<(usize, u32, usize)>>,
+    /// Synonyms that were begun, each with the last of its steps that was seen, its written word, and its end in the text.
+    begun: Vec<(usize, usize, u32, usize)>,
 }
 
 impl Reading<'_> {
@@ -116,18 +120,22 @@ impl Reading<'_> {
     pub(super) fn hit(&mut self, hit: &Hit, mut sink: impl FnMut(usize)) {
         for (synonym, step) in &self.synonyms.steps_of[hit.term] {
             let steps = &self.synonyms.synonyms[*synonym].steps;
+            let begun = self.begun.iter().position(|(begun, ..)| begun == synonym);
             let follows = *step == 0
-                || self.last[*synonym].is_some_and(|(last, word, end)| {
+                || begun.is_some_and(|at| {
+                    let (_, last, word, end) = self.begun[at];
                     last + 1 == *step && hit.start >= end && hit.word - word <= steps[*step].reach
                 });
             let Some(end) = follows.then(|| steps[*step].end(self.text, hit.start, hit.end)).flatten() else {
                 continue;
             };
+            if let Some(at) = begun {
+                self.begun.swap_remove(at);
+            }
             if *step + 1 == steps.len() {
-                self.last[*synonym] = None;
                 sink(*synonym);
             } else {
-                self.last[*synonym] = Some((*step, hit.word, end));
+                self.begun.push((*synonym, *step, hit.word, end));
             }
         }
     }
