@@ -39,8 +39,19 @@ const LOG_LIMIT: u64 = 512 * 1024;
 /// every copy costs two syncs of the disk, for which all who write wait.
 const LOG_PAGES: i64 = 4_000;
 
+/// What is left of a write-ahead log that begins anew, in bytes: what a busy minute needed is not kept for good.
+const LOG_KEPT: i64 = 4 * 1024 * 1024;
+
+/// The length from which on the readers of a write-ahead log are waited for, in bytes, and for how long. A log begins anew only when
+/// everything is copied while nobody reads, which may be never: it would grow for as long as somebody asks at every moment.
+const LOG_BOUND: u64 = 20 * 1024 * 1024;
+const READERS_END: Duration = Duration::from_millis(60);
+
 /// Prepared statements that are kept: a memory that is saved takes more than the sixteen that are usual.
 const STATEMENTS: usize = 64;
+
+/// Why a database is not written that SQLite could write by other means, with which a hook would wait for every search.
+const NO_LOG: &str = "the file system has no memory that programs can share";
 
 /// A database that could not be opened or used.
 #[derive(Debug, thiserror::Error)]
@@ -149,7 +160,10 @@ fn configure(path: &Path, patience: Patience) -> rusqlite::Result<Connection> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     match patience {
         Patience::Hook => spare_the_disk(&db, path)?,
-        Patience::Server => db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?,
+        Patience::Server => {
+            db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+            db.pragma_update(None, "journal_size_limit", LOG_KEPT)?;
+        }
     }
     Ok(db)
 }
@@ -165,6 +179,23 @@ fn spare_the_disk(db: &Connection, path: &Path) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Copies the write-ahead log into the database, as far as nobody reads it.
+pub fn tidy(db: &Connection) -> rusqlite::Result<()> {
+    db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+}
+
+/// Lets a write-ahead log begin anew that has grown too long, once those who read it are done. Meanwhile nobody writes, and whoever begins
+/// to read does without the log. `false` when they took too long, so that it is to be tried again later.
+pub fn bound(db: &Connection, path: &Path) -> rusqlite::Result<bool> {
+    if fs::metadata(beside(path, "-wal")).map_or(true, |metadata| metadata.len() < LOG_BOUND) {
+        return Ok(true);
+    }
+    db.busy_timeout(READERS_END)?;
+    let busy = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+    db.busy_timeout(Patience::Server.limit())?;
+    busy.map(|busy| !busy)
+}
+
 /// A file of SQLite's own beside a database.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.to_owned().into_os_string();
@@ -173,12 +204,18 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// The busy handler is not asked while a new database goes over to WAL, so a crowd of first hooks has to retry by itself.
+///
+/// Where memory cannot be shared SQLite stays with another journal and says no more than that.
 fn switch_to_wal(db: &Connection, patience: Patience) -> rusqlite::Result<()> {
     let deadline = Instant::now() + patience.limit();
     loop {
         match db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0)) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < deadline => {
                 std::thread::sleep(Duration::from_millis(1));
+            }
+            Ok(mode) if mode != "wal" => {
+                let fault = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+                return Err(rusqlite::Error::SqliteFailure(fault, Some(NO_LOG.to_owned())));
             }
             outcome => return outcome.map(drop),
         }
@@ -222,6 +259,39 @@ mod tests {
             assert!(log < LOG_LIMIT + 64 * 1024, "{log}");
         }
         assert!(std::fs::metadata(path).unwrap().len() > LOG_LIMIT);
+    }
+
+    #[test]
+    fn a_log_that_somebody_reads_at_every_moment_is_bound_and_cut_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        let length = || fs::metadata(dir.path().join("a.db-wal")).unwrap().len();
+        let writer = open(&path, Patience::Server).unwrap();
+        writer.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
+        // Two take turns, so that there is always one who reads what was last written.
+        let readers = [open(&path, Patience::Server).unwrap(), open(&path, Patience::Server).unwrap()];
+        let begin = |reader: &Connection| reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
+        begin(&readers[0]);
+        let write = |n: usize| {
+            writer.execute("INSERT INTO t VALUES (randomblob(400000))", []).unwrap();
+            tidy(&writer).unwrap();
+            begin(&readers[(n + 1) % 2]);
+            readers[n % 2].execute_batch("COMMIT").unwrap();
+        };
+        (0..60).for_each(write);
+        assert!(length() > LOG_BOUND, "{}", length());
+        assert!(!bound(&writer, &path).unwrap(), "somebody reads");
+        // The one who reads is done, and another one begins while it is waited for.
+        readers[0].execute_batch("COMMIT").unwrap();
+        assert!(bound(&writer, &path).unwrap());
+        assert!(length() <= LOG_KEPT as u64, "{}", length());
+        for _ in 0..60 {
+            writer.execute("INSERT INTO t VALUES (randomblob(400000))", []).unwrap();
+        }
+        assert!(length() < LOG_BOUND, "{}", length());
+        assert!(bound(&writer, &path).unwrap());
+        let rows: i64 = readers[1].query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 121);
     }
 
     /// Else another process takes the database for unused, and deletes the write-ahead log that this one reads.

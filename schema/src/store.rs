@@ -265,7 +265,12 @@ impl Store {
 
     /// Copies the write-ahead log into the database, as far as nobody reads it.
     pub fn tidy(&self) -> Result<(), StoreError> {
-        Ok(self.db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?)
+        Ok(database::tidy(&self.db)?)
+    }
+
+    /// Lets the write-ahead log begin anew when it has grown too long; see [`database::bound`].
+    pub fn bound(&self) -> Result<bool, StoreError> {
+        Ok(self.access != Access::Full || database::bound(&self.db, &self.layout.memory_db())?)
     }
 
     /// Takes the lock that every change of a log needs.

@@ -43,6 +43,9 @@ pub(crate) const SLOW: Duration = Duration::from_millis(500);
 /// the answers takes a part of their time, and the more the larger it is.
 const HEAD_START: Duration = Duration::from_millis(50);
 
+/// How often it is looked whether the write-ahead logs have grown too long.
+const LOOK_AT_LOGS: Duration = Duration::from_secs(1);
+
 /// How long indexing goes on at least before it gives way to what was asked meanwhile.
 const TURN: Duration = Duration::from_millis(50);
 
@@ -162,6 +165,7 @@ pub(crate) fn start(
             must_refresh: false,
             open: None,
             cleared: None,
+            looked_at_logs: Instant::now(),
         };
         // Whoever hands in work ends this.
         thread::park_timeout(HEAD_START);
@@ -189,6 +193,7 @@ struct Bench {
     open: Option<Open>,
     /// The day on which it was looked for what is to be cleared.
     cleared: Option<NaiveDate>,
+    looked_at_logs: Instant,
 }
 
 struct Open {
@@ -269,6 +274,7 @@ impl Bench {
             if started.elapsed() > SLOW {
                 tracing::warn!("a turn took {} ms", started.elapsed().as_millis());
             }
+            self.bound_logs();
         }
     }
 
@@ -287,13 +293,14 @@ impl Bench {
     fn refresh(&mut self, inbox: &mpsc::Receiver<Work>) {
         let (started, ending) = (Instant::now(), self.ending.clone());
         let may_go_on = || !*ending.borrow() && (inbox.is_empty() || started.elapsed() < TURN);
+        let may_wait = || !*ending.borrow() && inbox.is_empty();
         let outcome = self.guarded(|bench| {
             let readiness = bench.readiness.clone();
             let mut progress = |step| {
                 readiness.send_if_modified(|now| now.note(step));
             };
             let open = bench.engine()?;
-            open.engine.refresh_telling(&mut progress, &may_go_on)?;
+            open.engine.refresh_telling(&mut progress, &may_go_on, &may_wait)?;
             open.engine.tidy()
         });
         // After a fault it waits for the next change, as what is wrong may be there to stay.
@@ -306,6 +313,19 @@ impl Bench {
         self.readiness.send_modify(|now| (now.is_catching_up, now.step) = (false, None));
         let is_writable = self.open.as_ref().is_some_and(|open| open.engine.is_writable());
         self.can_keep.send_if_modified(|can_keep| std::mem::replace(can_keep, is_writable) != is_writable);
+    }
+
+    /// Keeps the write-ahead logs from growing for as long as there is no idle moment.
+    fn bound_logs(&mut self) {
+        if self.looked_at_logs.elapsed() < LOOK_AT_LOGS || self.open.is_none() {
+            return;
+        }
+        self.looked_at_logs = Instant::now();
+        match self.guarded(|bench| bench.engine()?.engine.bound()) {
+            Ok(true) => {}
+            Ok(false) => tracing::debug!("the write-ahead logs are long, and still read"),
+            Err(error) => tracing::warn!("cannot copy the write-ahead logs: {error}"),
+        }
     }
 
     /// Clears up as the settings say, when nothing else is asked for; whether there was anything to do.

@@ -143,28 +143,31 @@ impl Engine {
 
     /// The same for as long as it may go on. What is left is found by the next time.
     pub fn refresh_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
-        match self.refresh_telling(&mut |_| {}, may_go_on) {
+        match self.refresh_telling(&mut |_| {}, may_go_on, may_go_on) {
             Err(ToolError::Interrupted) => Ok(ReindexOutput::default()),
             outcome => outcome,
         }
     }
 
-    /// The same; `progress` hears of every file, and the error is [`ToolError::Interrupted`] when something is left.
+    /// The same; `progress` hears of every file, and the error is [`ToolError::Interrupted`] when something is left. While another process
+    /// indexes, nothing is gained by waiting for it when somebody else waits: that is what `may_wait` is asked.
     pub fn refresh_telling(
         &mut self,
         progress: &mut dyn FnMut(Progress),
         may_go_on: &dyn Fn() -> bool,
+        may_wait: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
-        self.mending(|engine| engine.take_in(progress, may_go_on))
+        self.mending(|engine| engine.take_in(progress, may_go_on, may_wait))
     }
 
     fn take_in(
         &mut self,
         progress: &mut dyn FnMut(Progress),
         may_go_on: &dyn Fn() -> bool,
+        may_wait: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
         self.keep_waiting()?;
-        self.reindex_changed(progress, may_go_on)
+        self.reindex_changed(progress, may_go_on, may_wait)
     }
 
     fn keep_waiting(&mut self) -> Result<(), ToolError> {
@@ -218,12 +221,18 @@ impl Engine {
             self.index.begin_anew()?;
             self.news.add("index.db was damaged and has been made again".to_owned());
         }
-        self.take_in(&mut |_| {}, &|| true).map(drop)
+        self.take_in(&mut |_| {}, &|| true, &|| true).map(drop)
     }
 
     /// Copies what was written into the database itself, for whoever opens it next. Best done when nobody waits.
     pub fn tidy(&self) -> Result<(), ToolError> {
-        Ok(self.store.tidy()?)
+        self.store.tidy()?;
+        self.index.tidy()
+    }
+
+    /// Keeps the write-ahead logs from growing without end where somebody asks at every moment. `false` when it is to be tried again.
+    pub fn bound(&self) -> Result<bool, ToolError> {
+        Ok(self.store.bound()? & self.index.bound()?)
     }
 
     /// Whether memories can be saved.

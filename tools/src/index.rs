@@ -74,6 +74,8 @@ enum Place {
 /// How long to wait for the right to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Urgency {
+    /// Indexing that looks in between whether somebody waits for something else.
+    Glance,
     /// A search: what is not indexed yet is scanned instead.
     Now,
     /// Indexing itself.
@@ -83,6 +85,7 @@ pub enum Urgency {
 impl Urgency {
     fn limit(self) -> Duration {
         match self {
+            Self::Glance => Duration::from_millis(4),
             Self::Now => Duration::from_millis(20),
             Self::Patient => Duration::from_secs(30),
         }
@@ -178,6 +181,16 @@ impl Index {
     /// Whether every page of it is in order. Reads all of it.
     pub fn is_sound(&self) -> bool {
         database::is_sound(&self.db)
+    }
+
+    /// Copies the write-ahead log into the database, as far as nobody reads it.
+    pub fn tidy(&self) -> Result<(), ToolError> {
+        Ok(database::tidy(&self.db)?)
+    }
+
+    /// Lets the write-ahead log begin anew when it has grown too long; see [`database::bound`].
+    pub fn bound(&self) -> Result<bool, ToolError> {
+        Ok(self.place == Place::Memory || database::bound(&self.db, &self.layout.index_db())?)
     }
 
     /// An index that is no file, for a store in which none can be written.

@@ -164,7 +164,7 @@ impl Engine {
             return Ok(Worked::default());
         };
         // Another process indexes: it is looked at again, as nobody tells when that is over.
-        let Some(lock) = self.index.lock(Urgency::Now)? else { return Ok(Worked { embedded: 0, is_more: true }) };
+        let Some(lock) = self.index.lock(Urgency::Glance)? else { return Ok(Worked { embedded: 0, is_more: true }) };
         self.index.renew_spoiled(&lock)?;
         self.index.take_in_memories(self.store.rows(), &lock)?;
         self.index.use_model(Some(meaning.embedder.identity()), &lock)?;

@@ -106,7 +106,7 @@ impl Engine {
 
     /// Brings the index in step and leaves nothing of what is gone in free pages, old databases and files of killed processes.
     pub(super) fn leave_nothing(&mut self, old: OldDatabases) -> Result<Forgot, ToolError> {
-        self.mending(|engine| engine.take_in(&mut |_| {}, &|| true).map(drop))?;
+        self.mending(|engine| engine.take_in(&mut |_| {}, &|| true, &|| true).map(drop))?;
         let mut forgot = Forgot::default();
         let lock = self.index_lock()?;
         let is_index_done = self.index.compact(&lock)?;

@@ -48,10 +48,10 @@ impl Engine {
                 let lock = self.index_lock()?;
                 self.index.distrust_file(&inside, &lock)?;
             }
-            return self.reindex_files(&BTreeSet::from([inside]), Rebuild::No, progress, may_go_on);
+            return self.reindex_files(&BTreeSet::from([inside]), Rebuild::No, progress, may_go_on, may_go_on);
         }
         if !input.full {
-            return self.reindex_changed(progress, may_go_on);
+            return self.reindex_changed(progress, may_go_on, may_go_on);
         }
         if *self.store.access() == Access::Full {
             if !self.store.is_sound() {
@@ -62,7 +62,7 @@ impl Engine {
         let mut files: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
         let listing = self.store.layout().markdown_files();
         files.extend(listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?);
-        self.reindex_files(&files, Rebuild::Yes, progress, may_go_on)
+        self.reindex_files(&files, Rebuild::Yes, progress, may_go_on, may_go_on)
     }
 
     /// Brings every file that changed in step.
@@ -70,10 +70,11 @@ impl Engine {
         &mut self,
         progress: &mut dyn FnMut(Progress),
         may_go_on: &dyn Fn() -> bool,
+        may_wait: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
         let mut files: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
         files.extend(self.index.changed_files()?);
-        self.reindex_files(&files, Rebuild::No, progress, may_go_on)
+        self.reindex_files(&files, Rebuild::No, progress, may_go_on, may_wait)
     }
 
     /// Rows first, then what is derived from files and rows. What is done of it stays when it is stopped, but of a rebuild nothing.
@@ -83,6 +84,7 @@ impl Engine {
         rebuild: Rebuild,
         progress: &mut dyn FnMut(Progress),
         may_go_on: &dyn Fn() -> bool,
+        may_wait: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
         let started = Instant::now();
         let go_on = || if may_go_on() { Ok(()) } else { Err(ToolError::Interrupted) };
@@ -95,7 +97,7 @@ impl Engine {
             go_on()?;
             output.removed += self.store.sync_log(path)?.removed;
         }
-        let lock = self.index_lock_while(may_go_on)?;
+        let lock = self.index_lock_while(may_wait)?;
         let rows = self.store.rows();
         let mut fill = |index: &mut Index| {
             for (done, path) in files.iter().enumerate() {
@@ -121,19 +123,42 @@ impl Engine {
     }
 
     /// Waits for the right to write to the index, for as long as it may. Where another one took its place meanwhile it is that one.
-    fn index_lock_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<IndexLock, ToolError> {
+    fn index_lock_while(&mut self, may_wait: &dyn Fn() -> bool) -> Result<IndexLock, ToolError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             self.index.follow(&self.store)?;
-            if let Some(lock) = self.index.lock(Urgency::Now)? {
+            if let Some(lock) = self.index.lock(Urgency::Glance)? {
                 return Ok(lock);
             }
-            if !may_go_on() {
+            if !may_wait() {
                 return Err(ToolError::Interrupted);
             }
             if Instant::now() >= deadline {
                 return Err(ToolError::Unavailable("another process is indexing; try again in a moment".to_owned()));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::lock::FileLock;
+    use schema::settings::{Provider, Settings};
+
+    use super::*;
+
+    #[test]
+    fn who_waits_for_another_process_that_indexes_gives_way_to_whoever_asks_for_something() {
+        let project = tempfile::tempdir().unwrap();
+        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
+        let mut engine = Engine::open_with(project.path(), None, &settings).unwrap();
+        let layout = engine.store().layout().clone();
+        std::fs::write(layout.file("note.md"), "# Note\n\nThe walrus guards the vault.\n").unwrap();
+        let lock = FileLock::acquire(&layout.index_lock(), Duration::ZERO).unwrap();
+        // It may go on with what it can do, and there is nothing that it can do.
+        let stopped = engine.refresh_telling(&mut |_| {}, &|| true, &|| false);
+        assert!(matches!(stopped, Err(ToolError::Interrupted)), "{stopped:?}");
+        drop(lock);
+        assert_eq!(engine.refresh_telling(&mut |_| {}, &|| true, &|| false).unwrap().files, 1);
     }
 }
