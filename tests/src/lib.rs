@@ -7,6 +7,7 @@ pub mod benchmark;
 mod canaries;
 pub mod corpus;
 pub mod evaluation;
+mod file_system;
 mod fixtures;
 mod http_server;
 mod mcp_client;
@@ -18,8 +19,11 @@ mod provider;
 mod sandbox;
 #[cfg(unix)]
 mod terminal;
+#[cfg(unix)]
+mod user;
 
 pub use crate::canaries::{Canary, canaries, files_below, measured_canaries, traces};
+pub use crate::file_system::Lack;
 pub use crate::fixtures::{fixtures_dir, recorded_event};
 pub use crate::http_server::{HttpAnswer, HttpServer};
 pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};
@@ -30,3 +34,5 @@ pub use crate::provider::{Asked, Does, ProviderStandIn};
 pub use crate::sandbox::{Binaries, Sandbox};
 #[cfg(unix)]
 pub use crate::terminal::Terminal;
+#[cfg(unix)]
+pub use crate::user::{OWNER, STRANGER};

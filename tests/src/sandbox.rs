@@ -69,8 +69,10 @@ macro_rules! sandbox {
 #[derive(Debug)]
 pub struct Sandbox {
     root: TempDir,
-    binaries: Binaries,
+    pub(crate) binaries: Binaries,
     environment: Vec<(OsString, OsString)>,
+    /// Whom the programs run as, when that is not who runs the tests.
+    pub(crate) user: Option<u32>,
 }
 
 impl Sandbox {
@@ -84,7 +86,7 @@ impl Sandbox {
     /// A sandbox whose project is a plain directory.
     pub fn without_git(binaries: Binaries) -> Self {
         let root = tempfile::Builder::new().prefix("jikime-").tempdir().expect("a temporary directory can be made");
-        let sandbox = Self { root, binaries, environment: Vec::new() };
+        let sandbox = Self { root, binaries, environment: Vec::new(), user: None };
         for directory in [sandbox.project(), sandbox.home(), sandbox.temporary()] {
             fs::create_dir_all(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
         }
@@ -224,6 +226,10 @@ impl Sandbox {
         command.env("APPDATA", self.home().join("AppData/Roaming"));
         command.env("LOCALAPPDATA", self.home().join("AppData/Local"));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        #[cfg(unix)]
+        if let Some(user) = self.user {
+            std::os::unix::process::CommandExt::uid(&mut command, user);
+        }
         command
     }
 

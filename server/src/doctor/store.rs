@@ -107,12 +107,42 @@ fn files_permissions(layout: &Layout) -> Check {
         .collect();
     closed.sort_unstable();
     if closed.is_empty() {
-        return Check::fine("permissions", "the store is for you alone");
+        return planted(layout).unwrap_or_else(|| Check::fine("permissions", "the store is for you alone"));
     }
     let named: Vec<String> = closed.iter().map(|(path, mode)| format!("{path} (mode {mode:03o})")).collect();
     let paths: Vec<&str> = closed.iter().map(|(path, _)| path.as_str()).collect();
     let text = format!("what cannot be written or read: {}", named.join(", "));
     Check::finding("permissions", text, format!("chmod 600 {}", paths.join(" ")))
+}
+
+/// Files of other users, and files that everybody may write: somebody else may have put them there, and may change them.
+#[cfg(unix)]
+fn planted(layout: &Layout) -> Option<Check> {
+    use std::os::unix::fs::MetadataExt as _;
+    let folders = [layout.dir().to_owned(), layout.spool()];
+    let items = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().filter_map(Result::ok);
+    let mut planted: Vec<(String, &str)> = items
+        .filter_map(|item| {
+            let found = std::fs::symlink_metadata(item.path()).ok()?;
+            let path = item.path().display().to_string();
+            let is_foreign = !schema::queue::is_own_user(found.uid());
+            let is_open = !found.is_symlink() && found.mode() & 0o002 != 0;
+            (is_foreign || is_open)
+                .then_some((path, if is_foreign { "belongs to another user" } else { "may be written by everybody" }))
+        })
+        .collect();
+    planted.sort_unstable();
+    if planted.is_empty() {
+        return None;
+    }
+    let named: Vec<String> = planted.iter().map(|(path, why)| format!("{path} {why}")).collect();
+    let paths: Vec<&str> = planted.iter().map(|(path, _)| path.as_str()).collect();
+    let fix = format!(
+        "look at who put it there; if it is yours: sudo chown $USER {0} && chmod 600 {0}, and then {REBUILD}, which leaves what \
+         Markdown holds",
+        paths.join(" ")
+    );
+    Some(Check::finding("permissions", named.join(", "), fix))
 }
 
 /// What is wrong with files of settings, and with variables.

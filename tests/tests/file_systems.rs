@@ -1,0 +1,106 @@
+//! File systems that lack locks or shared memory, and disks that are full from one moment to the next: it is noticed, it is told, what is
+//! remembered is read, and what happens meanwhile waits.
+
+#![cfg(target_os = "linux")]
+#![expect(clippy::print_stderr, reason = "a test that is left out says so")]
+
+use harness::proof::{at_rest, texts_in_rows};
+use harness::{Era, Lack, Sandbox, sandbox};
+use rstest::rstest;
+use serde_json::json;
+
+const KEPT: &str = "the walrus guards the vault";
+
+fn prompt(sandbox: &Sandbox, text: &str) {
+    let mut event = sandbox.event("UserPromptSubmit");
+    event["prompt"] = text.into();
+    sandbox.run_hook("memory-prompt-save", &event.to_string()).success().printed_nothing().complained_of_nothing();
+}
+
+/// A store with one memory, whose file system lacks something from now on.
+fn lacking(lack: Lack) -> Option<Sandbox> {
+    let mut sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", KEPT]).success();
+    let can = sandbox.lack(lack);
+    if !can {
+        eprintln!("skipped: there is no C compiler here");
+    }
+    can.then_some(sandbox)
+}
+
+/// What tells why a store is only read.
+const REASONS: [&str; 4] =
+    ["cannot be locked", "memory that programs can share", "disk I/O error", "unable to open database file"];
+
+fn is_told(text: &str) -> bool {
+    text.contains("read-only") && REASONS.iter().any(|reason| text.contains(reason))
+}
+
+#[rstest]
+#[case::no_locks(Lack::Locks)]
+#[case::no_shared_memory(Lack::SharedMemory)]
+fn a_store_on_a_file_system_that_cannot_carry_it_is_read_and_what_happens_waits(#[case] lack: Lack) {
+    let Some(mut sandbox) = lacking(lack) else { return };
+    prompt(&sandbox, "said meanwhile");
+    let found = sandbox.run_cli(["search", "walrus vault"]);
+    assert!(found.success().stdout.contains(KEPT), "{found:?}");
+    assert!(is_told(&found.stderr), "{found:?}");
+    let refused = sandbox.run_cli(["save", "decision", "refused"]);
+    assert!(is_told(&refused.code(1).stderr), "{refused:?}");
+    let examined = sandbox.run_cli(["doctor"]);
+    assert!(is_told(&examined.stdout), "{examined:?}");
+
+    let mut client = sandbox.serve(Era::Modern);
+    let found = client.call("memory_search", json!({ "query": "walrus vault" })).unwrap();
+    assert_eq!(found.expect_success()["results"][0]["snippet"], KEPT);
+    let refused = client.call("memory_save", json!({ "type": "decision", "content": "refused" })).unwrap();
+    assert!(is_told(refused.expect_failure()), "{}", refused.text);
+    let stats = client.call("memory_stats", json!({})).unwrap().expect_success().clone();
+    assert!(is_told(&stats["problems"].to_string()), "{stats:#}");
+    assert_eq!(stats["queue"], 1, "{stats:#}");
+    prompt(&sandbox, "said beside a server");
+    client.close();
+
+    sandbox.lack_nothing();
+    sandbox.run_cli(["index"]).success();
+    let there = texts_in_rows(&sandbox.store()).unwrap();
+    let expected = [KEPT, "said meanwhile", "said beside a server"].map(|text| (text.to_owned(), 1));
+    assert_eq!(there, expected.into());
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+#[rstest]
+#[case::no_locks(Lack::Locks)]
+#[case::no_shared_memory(Lack::SharedMemory)]
+fn what_happens_first_on_such_a_file_system_is_not_lost(#[case] lack: Lack) {
+    let mut sandbox = sandbox!();
+    if !sandbox.lack(lack) {
+        return;
+    }
+    prompt(&sandbox, "the first of all");
+    prompt(&sandbox, "the second");
+    let examined = sandbox.run_cli(["doctor"]);
+    assert!(is_told(&examined.stdout), "{examined:?}");
+    sandbox.lack_nothing();
+    sandbox.run_cli(["index"]).success();
+    let there = texts_in_rows(&sandbox.store()).unwrap();
+    assert_eq!(there, ["the first of all", "the second"].map(|text| (text.to_owned(), 1)).into());
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+#[test]
+fn a_disk_that_is_full_all_of_a_sudden_loses_nothing_that_was_told_to_be_kept() {
+    let Some(mut sandbox) = lacking(Lack::Space) else { return };
+    // Not even the spool can be written: nobody is told that it was kept, and nobody is disturbed.
+    prompt(&sandbox, "there was no room for this");
+    let refused = sandbox.run_cli(["save", "decision", "nor for this"]);
+    assert!(!refused.status.success(), "{refused:?}");
+    let found = sandbox.run_cli(["search", "walrus vault"]);
+    assert!(found.success().stdout.contains(KEPT), "{found:?}");
+    sandbox.lack_nothing();
+    prompt(&sandbox, "and now there is");
+    sandbox.run_cli(["index"]).success();
+    let there = texts_in_rows(&sandbox.store()).unwrap();
+    assert_eq!(there, [KEPT, "and now there is"].map(|text| (text.to_owned(), 1)).into());
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
