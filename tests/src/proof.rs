@@ -8,6 +8,7 @@ pub mod crash;
 pub mod flood;
 pub mod fuzz;
 mod ledger;
+pub mod libfuzzer;
 mod pace;
 mod random;
 pub mod secrets;

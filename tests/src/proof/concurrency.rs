@@ -87,8 +87,9 @@ pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
     tally.findings.extend(at_rest(&sandbox.store()));
     tally.rounds = done.into_inner();
     tally.measured = format!(
-        "{SERVERS} servers, {HOOKS} hooks at once, a command line, an editor, a rebuild; {} memories kept; a hook took {}",
+        "{SERVERS} servers, {HOOKS} hooks at once, a command line, an editor, a rebuild; {} memories kept; {} hooks, one took {}",
         ledger.kept().count(),
+        hooks.count(),
         hooks.in_words()
     );
     tally

@@ -8,6 +8,7 @@ use std::any::Any;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::proof::{Pace, Random, Tally};
@@ -100,6 +101,14 @@ pub fn run(target: Target, time: Duration, seed: u64) -> Tally {
     }
     tally.measured = format!("{} kept inputs; an input took {}", corpus.len(), pace.in_words());
     tally
+}
+
+/// Panics when an input is not read as it must be; for the targets of cargo-fuzz in `tests/fuzz`, which call it in one process over and over.
+pub fn must_bear(target: Target, input: &[u8]) {
+    static SUBJECT: Mutex<Option<Subject>> = Mutex::new(None);
+    let mut subject = SUBJECT.lock().unwrap_or_else(PoisonError::into_inner);
+    let outcome = subject.get_or_insert_with(|| Subject::new(target)).take(input);
+    assert!(outcome.is_ok(), "{}: {}", target.name(), outcome.err().unwrap_or_default());
 }
 
 fn said(panic: &(dyn Any + Send)) -> String {

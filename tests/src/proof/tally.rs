@@ -14,6 +14,8 @@ pub struct Tally {
     pub faults: usize,
     /// What was measured beside, in words.
     pub measured: String,
+    /// What was looked at again and again, as a table of its own; empty for most.
+    pub table: String,
     /// What was wrong, each with what it takes to see it again.
     pub findings: Vec<String>,
 }
@@ -52,8 +54,11 @@ impl Report {
         let mut text = String::from(
             "| suite | part | rounds | faults | findings | measured |\n| --- | --- | ---: | ---: | ---: | --- |\n",
         );
-        for Tally { suite, part, rounds, faults, measured, findings } in &self.0 {
+        for Tally { suite, part, rounds, faults, measured, findings, .. } in &self.0 {
             let _ = writeln!(text, "| {suite} | {part} | {rounds} | {faults} | {} | {measured} |", findings.len());
+        }
+        for tally in self.0.iter().filter(|tally| !tally.table.is_empty()) {
+            let _ = writeln!(text, "\n{} {}:\n\n{}", tally.suite, tally.part, tally.table.trim_end());
         }
         for tally in self.0.iter().filter(|tally| !tally.findings.is_empty()) {
             let _ = writeln!(text, "\n{} {}:\n", tally.suite, tally.part);

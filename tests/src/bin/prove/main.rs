@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use harness::proof::{Report, Tally, concurrency, flood, fuzz, secrets, soak};
+use harness::proof::{Report, Tally, concurrency, flood, fuzz, libfuzzer, secrets, soak};
 use harness::{Binaries, proof};
 
 /// Rounds of crashes in all, when nothing else is said.
@@ -100,6 +100,11 @@ fn prove(binaries: &Binaries, arguments: &Arguments) -> Result<Report, String> {
     }
     if arguments.wants("fuzz") {
         fuzz::Target::ALL.into_iter().for_each(|target| add(fuzz::run(target, arguments.minutes(1), arguments.seed)));
+        // Nothing is asked of whoever has no nightly toolchain.
+        if libfuzzer::is_there() {
+            let targets = fuzz::Target::ALL.into_iter();
+            targets.for_each(|target| add(libfuzzer::run(target, arguments.minutes(1), arguments.seed)));
+        }
     }
     if arguments.wants("secrets") {
         add(secrets::run());

@@ -1,0 +1,5 @@
+#![no_main]
+
+use harness::proof::fuzz::{Target, must_bear};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| must_bear(Target::Transcript, input));
