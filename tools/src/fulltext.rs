@@ -6,9 +6,14 @@
 mod best;
 mod list;
 mod merge;
+mod met;
 mod writer;
 
+pub use met::Met;
 pub use writer::Writer;
+
+use std::cell::RefCell;
+use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
@@ -16,11 +21,14 @@ use crate::search::query::{Query, Term};
 use best::{Best, Leg};
 use list::{Cursor, Posting};
 use merge::Segment;
+use met::List;
 
 /// The full text of a database.
 #[derive(Debug, Clone, Copy)]
 pub struct FullText<'c> {
     connection: &'c Connection,
+    /// What was read of it before.
+    met: Option<&'c RefCell<Met>>,
 }
 
 /// What the relevance of a document depends on besides the document and the query.
@@ -38,7 +46,12 @@ const UNIT: f32 = 1000.0;
 
 impl<'c> FullText<'c> {
     pub fn new(connection: &'c Connection) -> Self {
-        Self { connection }
+        Self { connection, met: None }
+    }
+
+    /// The same for whoever searches in it more than once, and keeps what was met.
+    pub fn met(connection: &'c Connection, met: &'c RefCell<Met>) -> Self {
+        Self { connection, met: Some(met) }
     }
 
     /// Makes the tables when they are not there.
@@ -179,10 +192,7 @@ impl<'c> FullText<'c> {
             )?;
             statement.query_row(params![segment.id, term.text, behind(&term.text)], |row| row.get(0))?
         } else {
-            let mut statement = self
-                .connection
-                .prepare_cached("SELECT count FROM fulltext_postings WHERE segment = ?1 AND term = ?2")?;
-            statement.query_row(params![segment.id, term.text], |row| row.get(0)).optional()?.unwrap_or(0)
+            self.list(segment, &term.text)?.count as i64
         };
         let count = count.unsigned_abs();
         let gone = removed.iter().rev().filter(|number| (segment.first..=segment.last).contains(*number));
@@ -203,14 +213,39 @@ impl<'c> FullText<'c> {
         if term.prefix {
             return self.postings_of_beginning(segment, &term.text);
         }
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT count, list FROM fulltext_postings WHERE segment = ?1 AND term = ?2")?;
+        let List { count, bytes } = self.list(segment, &term.text)?;
+        if count == 0 {
+            return Ok(None);
+        }
+        let bytes = match bytes {
+            Some(bytes) => bytes,
+            None => self
+                .connection
+                .prepare_cached("SELECT list FROM fulltext_postings WHERE segment = ?1 AND term = ?2")?
+                .query_row(params![segment.id, term.text], |row| Ok(Arc::from(row.get_ref(0)?.as_blob()?)))?,
+        };
+        Ok(Some(Cursor::new(segment.last, count, bytes)))
+    }
+
+    /// How many postings a term has in a segment, and its list unless that is long.
+    fn list(&self, segment: &Segment, term: &str) -> Result<List> {
+        if let Some(list) = self.met.and_then(|met| met.borrow().get(segment.id, term)) {
+            return Ok(list);
+        }
+        let mut statement = self.connection.prepare_cached(
+            "SELECT count, CASE WHEN length(list) <= ?3 THEN list END FROM fulltext_postings
+             WHERE segment = ?1 AND term = ?2",
+        )?;
         let read = |row: &rusqlite::Row<'_>| {
             let count: i64 = row.get(0)?;
-            Ok(Cursor::new(segment.last, count.unsigned_abs() as usize, row.get(1)?))
+            Ok(List { count: count.unsigned_abs() as usize, bytes: row.get_ref(1)?.as_blob_or_null()?.map(Arc::from) })
         };
-        statement.query_row(params![segment.id, term.text], read).optional()
+        let found = statement.query_row(params![segment.id, term, met::SHORT], read).optional()?;
+        let list = found.unwrap_or(List { count: 0, bytes: None });
+        if let Some(met) = self.met {
+            met.borrow_mut().keep(segment.id, term, list.clone());
+        }
+        Ok(list)
     }
 
     fn postings_of_beginning(&self, segment: &Segment, beginning: &str) -> Result<Option<Cursor>> {
@@ -228,7 +263,7 @@ impl<'c> FullText<'c> {
         postings.sort_unstable_by(|a, b| b.cmp(a));
         postings.dedup_by_key(|(number, _)| *number);
         let list = list::encode(segment.last, &postings);
-        Ok((!postings.is_empty()).then(|| Cursor::new(segment.last, postings.len(), list)))
+        Ok((!postings.is_empty()).then(|| Cursor::new(segment.last, postings.len(), list.into())))
     }
 }
 

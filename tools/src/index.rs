@@ -16,6 +16,7 @@ pub use embeddings::{Coverage, Gathered, Worked};
 pub use shelf::Shelf;
 pub use vectors::Vectors;
 
+use std::cell::RefCell;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -31,7 +32,7 @@ use schema::stamp::identity;
 use schema::store::{Access, Rows, Store};
 
 use crate::error::ToolError;
-use crate::fulltext::FullText;
+use crate::fulltext::{FullText, Met};
 
 /// Raised whenever tables, tokens or chunks change, so that an index of an earlier program is made anew.
 const VERSION: i64 = 4;
@@ -63,6 +64,8 @@ pub struct Index {
     vectors: Option<Arc<Vectors>>,
     /// Where they lie for all who search in this process.
     shelf: Shelf,
+    /// What was met of the full text.
+    met: RefCell<Met>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +124,7 @@ impl Index {
                         place: Place::File,
                         vectors: None,
                         shelf: Shelf::default(),
+                        met: RefCell::default(),
                     });
                 }
                 Ok(_) => {}
@@ -163,6 +167,7 @@ impl Index {
         // Closed first, because not every platform deletes a file in use.
         self.db = database::open_in_memory()?;
         self.vectors = None;
+        self.met.get_mut().clear();
         self.shelf.clear();
         let damaged = self.identity;
         match self.place {
@@ -204,6 +209,7 @@ impl Index {
             place: Place::Memory,
             vectors: None,
             shelf: Shelf::default(),
+            met: RefCell::default(),
         })
     }
 
@@ -219,7 +225,7 @@ impl Index {
 
     /// The full-text table.
     pub fn fulltext(&self) -> FullText<'_> {
-        FullText::new(&self.db)
+        FullText::met(&self.db, &self.met)
     }
 
     /// Takes the right to write, or `None` when another process has it.
@@ -341,6 +347,7 @@ impl Index {
         crash::point("rebuild.closed");
         self.db = database::open_in_memory()?;
         self.vectors = None;
+        self.met.get_mut().clear();
         let unlogged = remove_logs(&self.layout, INDEX);
         crash::point("rebuild.unlogged");
         let published = unlogged.and_then(|()| fs::rename(&path, self.layout.index_db()));
@@ -363,7 +370,7 @@ impl Index {
     /// An index in another database, which is to take the place of this one.
     fn beside(&self, db: Connection) -> Self {
         let (layout, place) = (self.layout.clone(), self.place);
-        Self { db, layout, identity: None, place, vectors: None, shelf: self.shelf.clone() }
+        Self { db, layout, identity: None, place, vectors: None, shelf: self.shelf.clone(), met: RefCell::default() }
     }
 
     /// Does all of `work` in one step: readers see the index as it was until it is done, and after a fault.

@@ -247,7 +247,7 @@ mod tests {
             expected.sort_unstable_by(|a, b| b.cmp(a));
             expected.truncate(limit);
             let mut best = Best::new(limit);
-            let cursor = |(list, weight): &(Vec<Posting>, u32)| (Cursor::new(LAST, list.len(), encode(LAST, list)), *weight);
+            let cursor = |(list, weight): &(Vec<Posting>, u32)| (Cursor::new(LAST, list.len(), encode(LAST, list).into()), *weight);
             let legs = lists.iter().filter_map(|together| Leg::of_all(together.iter().map(cursor).collect()));
             search(legs.collect(), &mut best, |document| gone.contains(&document));
             prop_assert_eq!(best.into_sorted(), expected);
@@ -258,7 +258,7 @@ mod tests {
     fn a_limit_of_nothing_finds_nothing() {
         let list = [(5, 9), (3, 200)];
         let mut best = Best::new(0);
-        let leg = Leg::of_all(vec![(Cursor::new(5, 2, encode(5, &list)), 10)]);
+        let leg = Leg::of_all(vec![(Cursor::new(5, 2, encode(5, &list).into()), 10)]);
         search(leg.into_iter().collect(), &mut best, |_| false);
         assert_eq!(best.into_sorted(), []);
     }

@@ -3,6 +3,8 @@
 //! A list of more than one block begins with the number of blocks and, for each, how far down its documents reach, its bytes
 //! and its greatest impact. Then follow the postings: the distance to the document before, and the impact, one byte.
 
+use std::sync::Arc;
+
 /// Postings of a block.
 const BLOCK: usize = 128;
 
@@ -37,7 +39,7 @@ pub(super) fn encode(last: u32, postings: &[Posting]) -> Vec<u8> {
 
 /// All postings of a list, in falling order. Bytes that are no list end it early.
 pub(super) fn decode(last: u32, count: usize, bytes: &[u8]) -> Vec<Posting> {
-    let mut cursor = Cursor::new(last, count, bytes.to_vec());
+    let mut cursor = Cursor::new(last, count, bytes.into());
     let mut postings = Vec::with_capacity(count);
     while let Some(document) = cursor.document() {
         postings.push((document, cursor.impact()));
@@ -49,7 +51,7 @@ pub(super) fn decode(last: u32, count: usize, bytes: &[u8]) -> Vec<Posting> {
 /// A place in a list.
 #[derive(Debug)]
 pub(super) struct Cursor {
-    bytes: Vec<u8>,
+    bytes: Arc<[u8]>,
     blocks: Vec<Block>,
     /// The block that is read, and the place in it.
     block: usize,
@@ -72,7 +74,7 @@ struct Block {
 
 impl Cursor {
     /// Stands at the first posting.
-    pub(super) fn new(last: u32, count: usize, bytes: Vec<u8>) -> Self {
+    pub(super) fn new(last: u32, count: usize, bytes: Arc<[u8]>) -> Self {
         let mut cursor = Self { bytes, blocks: Vec::new(), block: 0, at: 0, read: Vec::new(), max: 0 };
         if count <= BLOCK {
             cursor.blocks.push(Block { above: last, lowest: 0, start: 0, count, max: 0 });
@@ -224,7 +226,7 @@ mod tests {
         #[test]
         fn seeking_comes_to_the_same_as_walking(postings in postings(), steps in proptest::collection::vec(0..3000u32, 1..40)) {
             let last = postings.first().map_or(0, |(document, _)| *document);
-            let mut cursor = Cursor::new(last, postings.len(), encode(last, &postings));
+            let mut cursor = Cursor::new(last, postings.len(), encode(last, &postings).into());
             let mut target = last;
             for step in steps {
                 target = target.saturating_sub(step);

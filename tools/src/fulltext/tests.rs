@@ -74,8 +74,7 @@ fn other_ways_to_say_a_part_of_the_query_are_found_when_all_their_words_are_ther
     let connection = Connection::open_in_memory().unwrap();
     let fulltext = FullText::new(&connection);
     fulltext.create().unwrap();
-    let texts =
-        ["sign of the times", "users sign in here", "로그인 화면", "로그와 그인", "the logarithm", "login"];
+    let texts = ["sign of the times", "users sign in here", "로그인 화면", "로그와 그인", "the logarithm", "login"];
     for (row, text) in (1..).zip(texts) {
         // A segment each, so that what holds a term in one is not taken for a document that does.
         let mut writer = fulltext.writer();
@@ -135,7 +134,10 @@ const QUERIES: [&str; 5] =
     ["common1", "common0 common2 usual7", "usual3 rare11 rare12", "rare1 rare2 rare3 common3", "usual9"];
 
 fn answers(connection: &Connection, limit: usize) -> Vec<Vec<i64>> {
-    let fulltext = FullText::new(connection);
+    answers_of(FullText::new(connection), limit)
+}
+
+fn answers_of(fulltext: FullText<'_>, limit: usize) -> Vec<Vec<i64>> {
     let answer = |text: &&str| {
         let query = Query::parse(text);
         fulltext.candidates(&query, &fulltext.corpus(&query).unwrap(), limit).unwrap()
@@ -183,8 +185,10 @@ fn every_step_of_a_merge_leaves_what_is_found_as_it_was() {
     };
     let corpora = frequencies(&connection);
     let mut steps = 0;
+    let met = RefCell::default();
     while fulltext.tend().unwrap() {
         steps += 1;
+        assert_eq!(answers_of(FullText::met(&connection, &met), 30), expected, "what was met is still so, {steps}");
         // What goes while a merge is under way is gone too, and counted once.
         assert_eq!(
             (answers(&connection, 30), frequencies(&connection)),
