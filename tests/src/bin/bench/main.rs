@@ -2,14 +2,15 @@
 //! pass or fail, JSON, and how a search grows with the store.
 //!
 //! `cargo run --release -p jikime-memory-tests --bin bench` builds the programs as README.md installs them. `--sizes 1000,10000,100000`
-//! sets the numbers of memories; the last is the one that goals are about. `--json FILE` and `--svg FILE` say where those go.
-//! `--memory PROGRAM --hook PROGRAM` measures programs that are there. `--peer COMMAND` measures another server beside: see `peer.rs`.
+//! sets the numbers of memories; the last is the one that goals are about. `--markdown docs/performance.md` writes the block of that
+//! document and its plot anew; `--json FILE` and `--svg FILE` say where those go. `--memory PROGRAM --hook PROGRAM` measures programs that are there. `--peer COMMAND` measures another server beside: see `peer.rs`.
 
 mod figures;
 mod growth;
 mod hooks;
 mod memories;
 mod peer;
+mod report;
 mod serving;
 mod stages;
 
@@ -37,14 +38,23 @@ fn main() -> Outcome<()> {
     let memory: PathBuf = program("--memory", "jikime-memory", &[])?;
     let hook: PathBuf = program("--hook", "jikime-hook", &["--config", "hooks-client/small.toml"])?;
     let binaries = Binaries { memory, hook };
+    let given_programs = ["--memory", "--hook"].iter().any(|name| given(name).is_some());
+    let machine = report::machine(if given_programs {
+        "The programs are those that were given."
+    } else {
+        "The programs are those that README.md installs."
+    });
     let mut table = Table::default();
     let mut grown = Vec::new();
     for (place, size) in sizes.iter().enumerate() {
         let is_last = place + 1 == sizes.len();
         grown.push(stages::measure(&binaries, &floors, *size, is_last, &mut table)?);
     }
-    println!("{}", table.text());
+    println!("{machine}\n\n{}", table.text());
     println!("{}", growth::text(&grown));
+    if let Some(path) = given("--markdown") {
+        report::write(path.as_ref(), &machine, &table, &grown)?;
+    }
     if let Some(path) = given("--json") {
         fs::write(path, serde_json::to_string_pretty(&table.json(&grown))?)?;
     }
