@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release -p jikime-memory-tests --bin bench` builds the programs as README.md installs them. `--sizes 1000,10000,100000`
 //! sets the numbers of memories; the last is the one that goals are about. `--markdown docs/performance.md` writes the block of that
-//! document and its plot anew; `--json FILE` and `--svg FILE` say where those go. `--memory PROGRAM --hook PROGRAM` measures programs that are there. `--peer COMMAND` measures another server beside: see `peer.rs`.
+//! document and its plot anew; `--json FILE` and `--svg FILE` say where those go. `--memory PROGRAM --hook PROGRAM` measures programs that
+//! are there. `--peer COMMAND` measures another server beside: see `peer.rs`.
 
 mod figures;
 mod growth;
