@@ -1,9 +1,11 @@
 //! The static model: the one inside the binary, or another of the same format in a file.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sha2::{Digest, Sha256};
 
@@ -12,10 +14,14 @@ use super::file::ModelFile;
 use super::pieces::Pieces;
 use super::tokens::runs;
 use super::{EmbedError, Embedder, Identity, Vector, WorkPlace};
+use crate::text::hashes::{Hashes, hash};
 
 /// The file that is part of the binary, and the name that its vectors go by.
 const BUILT_IN: &[u8] = include_bytes!("../../model/static-32k-384-int4.bin");
 const BUILT_IN_NAME: &str = "static-32k-384-int4";
+
+/// Runs whose pieces are kept at most.
+const MOST_RUNS: usize = 8_192;
 
 /// Bytes of the largest file that is read.
 const LARGEST: u64 = 1 << 30;
@@ -28,6 +34,8 @@ pub struct LocalModel {
     identity: Identity,
     /// The lengths of rows, as bits; 0 where none was asked for.
     lengths: Vec<AtomicU32>,
+    /// The pieces of runs that were met, by the hashes of the runs.
+    met: Mutex<HashMap<u64, Arc<[u32]>, Hashes>>,
 }
 
 impl LocalModel {
@@ -60,7 +68,7 @@ impl LocalModel {
         }
         let identity = Identity { provider: "local".to_owned(), model: name.to_owned(), dims: file.dims };
         let lengths = (0..file.pieces).map(|_| AtomicU32::new(0)).collect();
-        Ok(Self { file, pieces, identity, lengths })
+        Ok(Self { file, pieces, identity, lengths, met: Mutex::default() })
     }
 
     /// The pieces of a text by their number, in its order.
@@ -76,9 +84,22 @@ impl LocalModel {
         runs(text, sink);
     }
 
-    /// Calls `sink` with the pieces of a run by their number.
-    pub(crate) fn pieces(&self, run: &str, sink: impl FnMut(u32)) {
-        self.pieces.visit(self.file.text(), run, sink);
+    /// The pieces of a run by their number. Texts have most of their runs in common, so those that were met are kept.
+    pub(crate) fn pieces(&self, run: &str) -> Arc<[u32]> {
+        let hash = hash(run);
+        let met = || self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pieces) = met().get(&hash) {
+            return Arc::clone(pieces);
+        }
+        let mut pieces = Vec::new();
+        self.pieces.visit(self.file.text(), run, |piece| pieces.push(piece));
+        let pieces: Arc<[u32]> = pieces.into();
+        let mut met = met();
+        if met.len() >= MOST_RUNS {
+            met.clear();
+        }
+        met.insert(hash, Arc::clone(&pieces));
+        pieces
     }
 
     /// The share of a text's letters that pieces cover, from 0 to 1: what the rest says is unknown to the model.
@@ -94,19 +115,18 @@ impl LocalModel {
     /// The direction of a piece as a vector of length 1, even dimensions before odd ones, and the length that its row has.
     pub fn direction(&self, piece: u32) -> Option<(Vec<f32>, f32)> {
         let mut row = vec![0.0f32; self.file.dims];
-        let length = self.direction_into(piece, &mut row)?;
+        let length = self.row_into(piece, &mut row)?;
+        row.iter_mut().for_each(|value| *value /= length);
         Some((row, length))
     }
 
-    /// The same into a row of zeros. Compiled as part of who calls it, for the processor that was found there.
+    /// The row of a piece into one of zeros, even dimensions before odd ones, and its length, if it has a direction. Compiled as part of
+    /// who calls it, for the processor that was found there.
     #[inline(always)]
-    pub(crate) fn direction_into(&self, piece: u32, row: &mut [f32]) -> Option<f32> {
+    pub(crate) fn row_into(&self, piece: u32, row: &mut [f32]) -> Option<f32> {
         let (even, odd) = row.split_at_mut(self.file.dims / 2);
         self.file.add_row(piece as usize, even, odd);
         let length = self.length(piece as usize, row);
-        for value in &mut *row {
-            *value /= length;
-        }
         (length.is_finite() && length > 0.0).then_some(length)
     }
 

@@ -25,8 +25,6 @@ pub(super) fn runs(text: &str, mut sink: impl FnMut(&str)) {
 }
 
 fn normal(text: &str) -> Cow<'_, str> {
-    // What most texts are made of is in that form already.
-    let is_plain = |c: char| c.is_ascii() || matches!(c, '\u{AC00}'..='\u{D7A3}');
     if text.chars().all(is_plain) || is_nfkc(text) { Cow::Borrowed(text) } else { text.nfkc().collect() }
 }
 
@@ -56,7 +54,12 @@ fn humps(text: &str) -> Cow<'_, str> {
 }
 
 fn lower(text: &str) -> String {
-    if text.is_ascii() { text.to_ascii_lowercase() } else { text.to_lowercase() }
+    if text.chars().all(is_plain) { text.to_ascii_lowercase() } else { text.to_lowercase() }
+}
+
+/// What most texts are made of: it is in its normal form, and of the letters only those of ASCII have two cases.
+fn is_plain(c: char) -> bool {
+    c.is_ascii() || matches!(c, '\u{AC00}'..='\u{D7A3}')
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::f32::consts::PI;
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 use crate::text::script::Script;
 
@@ -181,16 +181,7 @@ impl Vectors {
 
     fn cosines(&self, asked: &Asked) -> Vec<f32> {
         let mut cosines = vec![0.0; self.len()];
-        // With what this processor has: memory is then what takes the time.
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                let rows = self.bytes.chunks_exact(self.dims).zip(&self.scales);
-                for ((of_row, scale), cosine) in rows.zip(&mut cosines) {
-                    *cosine = product(of_row, &asked.bytes) as f32 * asked.scale * scale;
-                }
-            },
-        );
+        Arch::new().dispatch(Scan { vectors: self, asked, cosines: &mut cosines });
         cosines
     }
 
@@ -251,6 +242,27 @@ impl Vectors {
     /// The row of a document, when it has a vector.
     pub fn row(&self, document: i64) -> Option<usize> {
         self.rows.get(&document).copied()
+    }
+}
+
+/// The comparison of all rows, with what this processor has: memory is then what takes the time. No closure, because what calls one
+/// may be compiled for the processor that every program has to do with.
+struct Scan<'s> {
+    vectors: &'s Vectors,
+    asked: &'s Asked,
+    cosines: &'s mut [f32],
+}
+
+impl WithSimd for Scan<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let Self { vectors, asked, cosines } = self;
+        let rows = vectors.bytes.chunks_exact(vectors.dims).zip(&vectors.scales);
+        for ((of_row, scale), cosine) in rows.zip(cosines) {
+            *cosine = product(of_row, &asked.bytes) as f32 * asked.scale * scale;
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use pulp::Arch;
+use pulp::{Arch, Simd, WithSimd};
 
 use super::manner::UTTERANCE;
 use crate::embed::LocalModel;
@@ -52,8 +52,8 @@ struct Known {
     /// Runs of texts by their hashes: from where to where the rows of their pieces are listed. Texts about one thing share most of them.
     runs: HashMap<u64, (u32, u32), Hashes>,
     listed: Vec<u32>,
-    /// Where a direction is computed.
-    direction: Vec<f32>,
+    /// Where the row of a piece of the model is unpacked.
+    row: Vec<f32>,
 }
 
 impl<'m> Kin<'m> {
@@ -128,10 +128,10 @@ impl<'m> Kin<'m> {
             return *range;
         }
         let from = known.listed.len() as u32;
-        self.model.pieces(run, |piece| {
-            let place = self.place(known, piece);
+        for piece in &*self.model.pieces(run) {
+            let place = self.place(known, *piece);
             known.listed.push(place);
-        });
+        }
         let range = (from, known.listed.len() as u32);
         known.runs.insert(hash, range);
         range
@@ -147,21 +147,31 @@ impl<'m> Kin<'m> {
             return place;
         }
         let place = (known.rows.len() / self.pieces.len()) as u32;
-        Arch::new().dispatch(
-            #[inline(always)]
-            || self.compute(known, token),
-        );
+        Arch::new().dispatch(Row { kin: self, known, token });
         known.places[at] = place + 1;
         place
     }
+}
+
+/// How alike a piece of a text is to those of the question, with what this processor has. No closure, because what calls one may be
+/// compiled for the processor that every program has to do with.
+struct Row<'r> {
+    kin: &'r Kin<'r>,
+    known: &'r mut Known,
+    token: u32,
+}
+
+impl WithSimd for Row<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn compute(&self, known: &mut Known, token: u32) {
-        known.direction.clear();
-        known.direction.resize(self.pieces.first().map_or(0, Vec::len), 0.0);
-        let is_direction = self.model.direction_into(token, &mut known.direction).is_some();
-        for piece in &self.pieces {
-            known.rows.push(if is_direction { cosine(piece, &known.direction) } else { 0.0 });
+    fn with_simd<S: Simd>(self, _simd: S) {
+        let Self { kin, known, token } = self;
+        known.row.clear();
+        known.row.resize(kin.pieces.first().map_or(0, Vec::len), 0.0);
+        let length = kin.model.row_into(token, &mut known.row).unwrap_or(f32::INFINITY);
+        for piece in &kin.pieces {
+            known.rows.push(product(piece, &known.row) / length);
         }
     }
 }
@@ -177,7 +187,7 @@ pub(super) fn strength(cosine: f32, alike: f32) -> f32 {
 }
 
 #[inline(always)]
-fn cosine(a: &[f32], b: &[f32]) -> f32 {
+fn product(a: &[f32], b: &[f32]) -> f32 {
     // Sums of their own, so that they are added at the same time.
     let mut sums = [0.0f32; 16];
     for (a, b) in a.chunks_exact(16).zip(b.chunks_exact(16)) {

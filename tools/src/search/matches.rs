@@ -11,7 +11,8 @@ use crate::text::{self, Piece};
 pub(crate) struct Matches<'q> {
     /// By the hashes of their texts.
     exact: HashMap<u64, usize, Hashes>,
-    prefixes: Vec<(&'q str, usize)>,
+    /// With the character that each begins with.
+    prefixes: Vec<(char, &'q str, usize)>,
     /// Which ends hashes of terms have, so that most tokens are not looked up.
     ends: [u64; FILTER / 64],
 }
@@ -29,8 +30,8 @@ impl<'q> Matches<'q> {
     pub(crate) fn new(query: &'q Query) -> Self {
         let mut matches = Self { exact: HashMap::default(), prefixes: Vec::new(), ends: [0; FILTER / 64] };
         for (place, Term { text, prefix }) in query.all_terms().iter().enumerate() {
-            if *prefix {
-                matches.prefixes.push((text.as_str(), place));
+            if let Some(first) = text.chars().next().filter(|_| *prefix) {
+                matches.prefixes.push((first, text, place));
             } else {
                 let hash = hash(text);
                 matches.exact.insert(hash, place);
@@ -64,8 +65,9 @@ impl<'q> Matches<'q> {
     fn terms<'a>(&'a self, piece: &'a Piece<'_>, hash: u64) -> impl Iterator<Item = usize> + 'a {
         let (word, bit) = end(hash);
         let exact = if self.ends[word] & bit != 0 { self.exact.get(&hash).copied() } else { None };
-        let prefixes = self.prefixes.iter().filter(|(text, _)| piece.text.starts_with(*text)).map(|(_, place)| *place);
-        exact.into_iter().chain(prefixes)
+        let first = piece.text.chars().next();
+        let begins = move |(c, text, _): &&(char, &str, usize)| first == Some(*c) && piece.text.starts_with(*text);
+        exact.into_iter().chain(self.prefixes.iter().filter(begins).map(|(_, _, place)| *place))
     }
 }
 
