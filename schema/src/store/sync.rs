@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::claims::{Claims, Settled};
 use super::{Access, Place, Row, Rows, Store, StoreError, sessions};
@@ -81,8 +81,12 @@ impl Store {
             // Under the lock no capture runs: what the file holds now and which rows it has belong together. Rows that come
             // later are not in `rows` and so are never taken for deleted entries.
             if Stamp::of(&file) == stamp || attempt == ATTEMPTS {
-                let rows = self.rows().by_path(path)?;
+                // As they are at this moment, read afterwards: whoever captures meanwhile does not wait for thousands of rows.
+                let snapshot = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred)?;
+                snapshot.query_row("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT 1)", [], |_| Ok(()))?;
                 drop(lock);
+                let rows = Rows(&snapshot).by_path(path)?;
+                drop(snapshot);
                 let seen = stamp.map(|stamp| (stamp, content_hash(&String::from_utf8_lossy(&bytes))));
                 return self.apply(path, parsed, rows, seen.as_ref());
             }
