@@ -12,13 +12,16 @@ use crate::mcp_client::{Era, McpClient};
 use crate::proof::{Pace, Tally, at_rest};
 use crate::sandbox::{Binaries, Sandbox};
 
-/// Events for each search, and for each change of a file: 50,000, 20,000 and 1,000 in an hour.
+/// The events of a long run, and how many there are for each search and for each change of a file: 50,000, 20,000 and 1,000.
+const EVENTS: u64 = 50_000;
 const EVENTS_PER_SEARCH: f64 = 2.5;
 const EVENTS_PER_CHANGE: f64 = 50.0;
-const EVENTS_PER_SECOND: f64 = 50_000.0 / 3_600.0;
 
-/// From this time on a run does an hour's work in the measure of an hour: it is neither faster, nor over before all of it is done. One that
-/// is shorter does as much as it can.
+/// The events of a day. They are told of days that are over, as many as it takes: nobody says fifty thousand things in one.
+const EVENTS_PER_DAY: u64 = 1_000;
+
+/// From this time on a run is a long one. It does all of its work, evenly in the time that is asked for. One that is shorter does as much as
+/// it can.
 const MEASURED: Duration = Duration::from_secs(600);
 
 /// How much longer than asked for a run goes on where the machine is slow.
@@ -58,7 +61,7 @@ struct Done {
     keeps: Pace,
 }
 
-/// Goes on for so long, in the measure of an hour's work.
+/// Goes on for so long, or until a long run's work is done.
 pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
     let mut tally = Tally::new("soak", "one server");
     let sandbox = Sandbox::new(binaries.clone());
@@ -67,7 +70,7 @@ pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
     let mut done = Done::default();
     let mut looks: Vec<Held> = Vec::new();
     let is_measured = time >= MEASURED;
-    let wanted = if is_measured { (time.as_secs_f64() * EVENTS_PER_SECOND) as u64 } else { u64::MAX };
+    let wanted = if is_measured { EVENTS } else { u64::MAX };
     let mut stream = crate::poll::eventually_some(Duration::from_secs(60), || {
         connect(&sandbox).filter(|_| client.call("memory_stats", json!({})).is_ok())
     });
@@ -110,7 +113,7 @@ pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
         if share * f64::from(LOOKS) >= (looks.len() + 1) as f64 {
             looks.push(look(&client, &sandbox, start.elapsed(), done.events));
         }
-        let due = Duration::from_secs_f64(done.events as f64 / EVENTS_PER_SECOND);
+        let due = time.mul_f64(done.events as f64 / EVENTS as f64);
         if is_measured && due > start.elapsed() {
             std::thread::sleep((due - start.elapsed()).min(Duration::from_millis(100)));
         }
@@ -206,7 +209,10 @@ fn connect(sandbox: &Sandbox) -> Option<Stream> {
 
 /// Sends an event as a hook does, and says whether it was kept.
 fn keep(stream: &mut Stream, n: u64, text: &str) -> bool {
-    let at = schema::moment::Moment::now().rfc3339();
+    let now = schema::moment::Moment::now();
+    let days_ago = (EVENTS.saturating_sub(n) / EVENTS_PER_DAY) as i64;
+    let at = schema::moment::Moment::from_unix(now.unix() - days_ago * 86_400, Some(now.offset_seconds()));
+    let at = at.unwrap_or(now).rfc3339();
     let memory = json!({
         "session": format!("session-{}", n / 100), "type": "user_prompt", "at": at, "content": text, "redactions": 0,
     });
