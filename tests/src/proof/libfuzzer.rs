@@ -37,7 +37,7 @@ pub fn run(target: Target, time: Duration, seed: u64) -> Tally {
     let mut fuzz = Command::new("cargo");
     // Of the parent's own toolchain nothing is taken over.
     fuzz.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("RUSTC").current_dir(tests);
-    fuzz.args([TOOLCHAIN, "fuzz", "run", "--fuzz-dir", "fuzz", target.name()]);
+    fuzz.args([TOOLCHAIN, "fuzz", "run", "--fuzz-dir", "fuzz", "--sanitizer", "none", target.name()]);
     fuzz.arg(found.path()).arg(tests.join("fuzz-corpus").join(target.name())).arg("--");
     fuzz.arg(format!("-max_total_time={}", time.as_secs())).arg(format!("-seed={seed}"));
     fuzz.arg(format!("-timeout={HANG}")).arg(format!("-rss_limit_mb={MEMORY}"));
