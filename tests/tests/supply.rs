@@ -10,7 +10,7 @@ use harness::files_below;
 use serde_json::Value;
 
 /// Licences that ask for no more than to be named. A crate has to offer one of them, or all where it says so.
-const LICENCES: [&str; 11] = [
+const LICENCES: [&str; 12] = [
     "MIT",
     "MIT-0",
     "Apache-2.0",
@@ -19,6 +19,7 @@ const LICENCES: [&str; 11] = [
     "BSD-3-Clause",
     "ISC",
     "Zlib",
+    "BSL-1.0",
     "Unicode-3.0",
     "CC0-1.0",
     "Unlicense",
