@@ -82,7 +82,8 @@ fn is_whole(sandbox: &Sandbox, name: &str) {
         assert_eq!(check, "ok", "{name}");
     }
     for text in told {
-        assert!(text.contains(name), "{text}");
+        // Vectors of an index that was made anew come when nobody asks.
+        assert!(text.contains(name) || text.contains("have no vector yet"), "{text}");
     }
 }
 
