@@ -2,6 +2,10 @@
 //!
 //! `prepare` makes a text fit to be kept; `commit` keeps it. Between the two it may travel or wait in the spool.
 
+mod together;
+
+pub use together::commit_all;
+
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -142,6 +146,12 @@ impl Prepared {
     pub fn redactions(&self) -> usize {
         self.redactions
     }
+
+    /// The id that it gets, unless the same second of its session holds the same text of its type already.
+    pub fn id(&self) -> MemoryId {
+        let Draft { session_id, kind, content, at, .. } = &self.draft;
+        MemoryId::derive(session_id, *kind, at, content, 0)
+    }
 }
 
 /// Writes the memory into its log and its row beside it, both under the store's lock.
@@ -183,8 +193,7 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
 impl Prepared {
     pub(crate) fn memory(&self) -> Memory {
         let Draft { session_id, kind, content, at, attributes, .. } = self.draft.clone();
-        let id = MemoryId::derive(&session_id, kind, &at, &content, 0);
-        Memory { id, session_id, kind, content, at, attributes }
+        Memory { id: self.id(), session_id, kind, content, at, attributes }
     }
 }
 

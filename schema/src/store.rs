@@ -286,6 +286,20 @@ impl Store {
         Ok(outcome)
     }
 
+    /// The same for work that also changes a log, which keeps what it holds: when it is done, rows that cannot be committed now come
+    /// with the next reading of the log. `None` and an error undo what it did to the rows.
+    pub(crate) fn transact_with_log<T>(
+        &mut self,
+        work: impl FnOnce(Rows<'_>) -> Result<Option<T>, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let transaction = Transaction::new(&mut self.db, TransactionBehavior::Immediate)?;
+        let done = work(Rows(&transaction))?;
+        if done.is_some() {
+            let _ = transaction.commit();
+        }
+        Ok(done)
+    }
+
     fn project_name(&self) -> String {
         self.layout.project().to_string_lossy().into_owned()
     }

@@ -322,10 +322,10 @@ impl Rows<'_> {
     }
 
     pub fn set_meta(&self, key: &str, value: &str) -> rusqlite::Result<()> {
-        self.0
-            .prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
-            .execute([key, value])
-            .map(drop)
+        // Written over in its place, which leaves the index of the names as it is: this is done for every memory.
+        let sql =
+            "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+        self.0.prepare_cached(sql)?.execute([key, value]).map(drop)
     }
 
     /// Forgets what `meta` holds under names that begin so.

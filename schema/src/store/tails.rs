@@ -13,15 +13,20 @@ const KEY: &str = "tail:";
 impl Store {
     /// The end of a log, if its file is as it was when that was noted.
     pub(crate) fn tail(&self, name: &str, now: Stamp) -> Result<Option<Tail>, StoreError> {
-        let noted = self.rows().meta(&format!("{KEY}{name}"))?;
+        Ok(self.rows().tail(name, now)?)
+    }
+}
+
+impl Rows<'_> {
+    /// The same, for instance inside a transaction.
+    pub(crate) fn tail(&self, name: &str, now: Stamp) -> rusqlite::Result<Option<Tail>> {
+        let noted = self.meta(&format!("{KEY}{name}"))?;
         let noted = noted.as_deref().and_then(|text| text.split_once(' '));
         let is_current = |state: &str| state.parse() == Ok(now.state);
         let tail = noted.filter(|(state, _)| is_current(state)).and_then(|(_, tail)| Tail::parse(tail));
         Ok(tail.filter(|tail| i64::try_from(tail.length()) == Ok(now.size)))
     }
-}
 
-impl Rows<'_> {
     /// Notes the end of a log, every entry of which has its row once the transaction is done.
     pub(crate) fn note_tail(&self, name: &str, stamp: Stamp, tail: &Tail) -> rusqlite::Result<()> {
         self.set_meta(&format!("{KEY}{name}"), &format!("{} {}", stamp.state, tail.to_text()))

@@ -1,0 +1,102 @@
+use std::fs;
+
+use rstest::rstest;
+
+use super::super::{Draft, prepare};
+use super::*;
+use crate::database::Patience;
+use crate::memory::{Attributes, MemoryType};
+use crate::moment::Moment;
+use crate::screen::Screen;
+use crate::store::{Filter, Row};
+
+fn prepared(kind: MemoryType, second: i64, content: &str, destination: Destination) -> Prepared {
+    let draft = Draft {
+        session_id: format!("s{}", second / 100),
+        kind,
+        content: content.into(),
+        at: Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap(),
+        attributes: Attributes::default(),
+        destination,
+    };
+    prepare(draft, &Screen::default()).unwrap()
+}
+
+fn store(project: &tempfile::TempDir) -> Store {
+    Store::open(project.path(), Patience::Server).unwrap()
+}
+
+/// What a store holds, in its rows and its logs.
+fn held(store: &Store) -> (Vec<Row>, Vec<String>) {
+    let mut rows = store.rows().list(&Filter::default(), 100).unwrap();
+    rows.sort_by_key(|row| row.seq);
+    let logs = store.layout().markdown_files().unwrap();
+    (rows, logs.iter().map(|path| fs::read_to_string(store.layout().file(path)).unwrap()).collect())
+}
+
+const L: MemoryType = MemoryType::Learning;
+const P: MemoryType = MemoryType::UserPrompt;
+const DAY: i64 = 86_400;
+
+#[rstest]
+#[case::of_one_section(&[(L, 0, "one"), (L, 1, "two"), (L, 2, "three\nin two lines")])]
+#[case::said_twice(&[(L, 0, "one"), (L, 1, "two"), (L, 2, "one"), (P, 3, "hi"), (P, 4, "hi"), (L, 5, "three")])]
+#[case::of_several_sections(&[(L, 0, "one"), (MemoryType::Decision, 1, "two"), (L, 2, "three"), (P, 3, "four")])]
+#[case::of_several_sessions(&[(P, 0, "one"), (P, 150, "two"), (P, 151, "three"), (P, 250, "four")])]
+#[case::of_several_days(&[(L, 0, "one"), (L, 1, "two"), (L, DAY, "three"), (L, DAY + 1, "four"), (L, 3, "five")])]
+fn what_is_kept_together_is_kept_as_one_after_the_other(#[case] said: &[(MemoryType, i64, &str)]) {
+    let [one_by_one, together] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let memories: Vec<_> =
+        said.iter().map(|(kind, at, text)| prepared(*kind, *at, text, Destination::DailyLog)).collect();
+    let mut first = store(&one_by_one);
+    let expected: Vec<_> = memories.iter().map(|memory| commit(&mut first, memory).unwrap()).collect();
+    let mut second = store(&together);
+    let outcomes = commit_all(&mut second, &memories);
+    assert_eq!(outcomes.into_iter().map(Result::unwrap).collect::<Vec<_>>(), expected);
+    assert_eq!(held(&second), held(&first));
+    assert_eq!(second.changed_logs().unwrap(), first.changed_logs().unwrap());
+}
+
+#[test]
+fn what_somebody_wrote_in_between_stays_and_rows_and_log_agree() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let memories: Vec<_> = (0..4).map(|n| prepared(L, n, &format!("fact {n}"), Destination::DailyLog)).collect();
+    commit_all(&mut store, &memories[..2]);
+    let path = store.layout().file(&log(&memories[0]).file_name());
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text + "\nA person's line.\n").unwrap();
+    let outcomes = commit_all(&mut store, &memories);
+    let is_known = |outcome: &Result<Captured, StoreError>| matches!(outcome, Ok(Captured::Duplicate(_)));
+    assert_eq!(outcomes.iter().map(is_known).collect::<Vec<_>>(), [true, true, false, false]);
+    for path in store.changed_logs().unwrap() {
+        store.sync_log(&path).unwrap();
+    }
+    let (rows, logs) = held(&store);
+    assert_eq!(rows.len(), 4);
+    assert!(logs[0].contains("A person's line."));
+    for row in rows {
+        let line = logs[0].lines().nth(row.place.start_line - 1).unwrap();
+        assert!(line.contains(&row.memory.content), "{line}");
+    }
+}
+
+#[test]
+fn what_a_crash_left_in_the_log_without_its_row_is_not_written_again() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let memories: Vec<_> = (0..4).map(|n| prepared(L, n, &format!("fact {n}"), Destination::DailyLog)).collect();
+    commit_all(&mut store, &memories[..2]);
+    let path = store.layout().file(&log(&memories[0]).file_name());
+    let whole = {
+        let elsewhere = tempfile::tempdir().unwrap();
+        let mut other = Store::open(elsewhere.path(), Patience::Server).unwrap();
+        commit_all(&mut other, &memories[..3]);
+        fs::read(other.layout().file(&log(&memories[0]).file_name())).unwrap()
+    };
+    fs::write(&path, &whole).unwrap();
+    commit_all(&mut store, &memories[2..]).into_iter().for_each(|outcome| drop(outcome.unwrap()));
+    let (rows, logs) = held(&store);
+    assert_eq!(rows.len(), 4);
+    (0..4).for_each(|n| assert_eq!(logs[0].matches(&format!("fact {n}")).count(), 1, "{}", logs[0]));
+}
