@@ -113,9 +113,8 @@ fn need(work: &Work) -> Need {
             Question::Text(_) | Question::Logs => Need::Store,
         },
         Work::Event { request: Request::Recall { .. }, .. } => Need::Index,
-        Work::Event { request: Request::Capture(_), .. } | Work::FilesChanged | Work::TakeOver | Work::Returned(_) => {
-            Need::Writing
-        }
+        Work::Event { request: Request::Capture(_), .. } | Work::Handed { .. } => Need::Writing,
+        Work::FilesChanged | Work::TakeOver | Work::Returned(_) => Need::Writing,
     }
 }
 

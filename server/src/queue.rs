@@ -8,11 +8,12 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use schema::capture::Prepared;
 use schema::layout::Layout;
 use schema::lock::FileLock;
-use schema::queue::{LINE_LIMIT, Places, Reply, Request};
+use schema::queue::{LINE_LIMIT, Places, Reply, Request, handover};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
@@ -203,12 +204,15 @@ async fn answer(
             return Ok(());
         }
         let is_whole = line.last() == Some(&b'\n');
-        let reply = match Request::parse(&line) {
-            _ if !is_whole => Reply::Refused(format!("no line of at most {LINE_LIMIT} bytes")),
-            Ok(request) => reply(request, desk).await,
-            Err(why) => Reply::Refused(why),
+        let reply = match handover::requested(&line) {
+            _ if !is_whole => Reply::Refused(format!("no line of at most {LINE_LIMIT} bytes")).to_line(),
+            Some(memories) => keep(memories, desk).await,
+            None => match Request::parse(&line) {
+                Ok(request) => reply(request, desk).await.to_line(),
+                Err(why) => Reply::Refused(why).to_line(),
+            },
         };
-        timeout(SILENCE, stream.write_all(reply.to_line().as_bytes())).await??;
+        timeout(SILENCE, stream.write_all(reply.as_bytes())).await??;
         if !is_whole {
             return Ok(());
         }
@@ -222,4 +226,13 @@ async fn reply(request: Request, desk: &Desk) -> Reply {
         return ending();
     }
     outcome.await.unwrap_or_else(|_| ending())
+}
+
+/// Keeps what another server hands over.
+async fn keep(memories: Vec<Prepared>, desk: &Desk) -> String {
+    let (done, outcome) = oneshot::channel();
+    let handed = Work::Handed { memories, since: Instant::now(), reply: done };
+    let kept = if desk.send(handed).await.is_ok() { outcome.await.ok().flatten() } else { None };
+    let refused = || Reply::Refused("they cannot be kept now".to_owned()).to_line();
+    kept.map_or_else(refused, handover::reply)
 }

@@ -167,7 +167,11 @@ impl Reader {
                 let outcome = outcome.map(Reply::Recalled);
                 let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
             }
-            work @ (Work::Event { .. } | Work::FilesChanged | Work::TakeOver | Work::Returned(_)) => self.pass_on(work),
+            work @ (Work::Event { .. }
+            | Work::Handed { .. }
+            | Work::FilesChanged
+            | Work::TakeOver
+            | Work::Returned(_)) => self.pass_on(work),
         }
     }
 

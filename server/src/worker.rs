@@ -2,8 +2,10 @@
 //! after the other, so that nothing that serves a host ever waits for SQLite. What only reads is answered by the readers beside it.
 
 mod call;
+mod colleague;
 mod embedding;
 mod question;
+mod saving;
 
 pub(crate) use call::{Answer, Call};
 pub(crate) use question::{Found, Question};
@@ -15,8 +17,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use chrono::NaiveDate;
+use schema::capture::Prepared;
 use schema::crash;
+use schema::layout::Layout;
 use schema::moment::Moment;
+use schema::queue::handover::Kept;
 use schema::queue::{Reply, Request};
 use schema::tool::{QueueServer, StatsOutput};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -31,7 +36,9 @@ use crate::network::Http;
 use crate::queue::Standing;
 use crate::readers::{Alive, Readers, Surroundings};
 use crate::watcher::Watcher;
+use colleague::Colleague;
 use embedding::{Errands, Returned};
+use saving::is_to_keep;
 
 /// Calls that may wait; a host that sends more has to wait itself.
 const QUEUE: usize = 64;
@@ -58,6 +65,8 @@ pub(crate) enum Work {
     Question { question: Question, reply: oneshot::Sender<Result<Found, ToolError>> },
     /// Do what a hook asks through the queue.
     Event { request: Request, reply: oneshot::Sender<Reply> },
+    /// Keep what another server hands over, since when, and say what became of it, if it could be kept.
+    Handed { memories: Vec<Prepared>, since: Instant, reply: oneshot::Sender<Option<Vec<Kept>>> },
     /// Files of the store changed.
     FilesChanged,
     /// Somebody who was sent out for vectors is back.
@@ -151,6 +160,7 @@ pub(crate) fn start(
         let errands = Errands::new(for_watcher.clone());
         let network = Arc::new(Http::default());
         let mut bench = Bench {
+            colleague: Colleague::new(Layout::new(&project)),
             project,
             session_id,
             network,
@@ -181,6 +191,8 @@ struct Bench {
     network: Arc<dyn Network>,
     for_watcher: mpsc::WeakSender<Work>,
     errands: Errands,
+    /// Who keeps what is to be saved while this server does not answer the queue.
+    colleague: Colleague,
     changes: Changes,
     ending: watch::Receiver<bool>,
     can_keep: watch::Sender<bool>,
@@ -220,8 +232,10 @@ impl Bench {
         let mut may_embed = true;
         // So are parts of the full text put together, a step at a time.
         let mut may_tend = true;
+        // What was taken out behind what was kept together.
+        let mut next = None;
         loop {
-            let work = match inbox.try_recv() {
+            let work = match next.take().map_or_else(|| inbox.try_recv(), Ok) {
                 Ok(work) => work,
                 Err(mpsc::error::TryRecvError::Disconnected) => break,
                 Err(mpsc::error::TryRecvError::Empty) if self.must_refresh && !*self.ending.borrow() => {
@@ -244,13 +258,14 @@ impl Bench {
             };
             // After what is kept it waits until the files have been quiet, so that nobody waits for a vector of what came before.
             may_embed |= match &work {
-                Work::Event { .. } | Work::Call { call: Call::Save(_), .. } => false,
+                Work::Event { .. } | Work::Handed { .. } | Work::Call { call: Call::Save(_), .. } => false,
                 Work::FilesChanged | Work::TakeOver => true,
                 Work::Call { .. } | Work::Question { .. } | Work::Returned(_) => true,
             };
             may_tend = true;
             let started = Instant::now();
             match work {
+                work if is_to_keep(&work) => next = self.keep_together(work, &mut inbox),
                 Work::Call { reply, .. } if reply.is_closed() => {}
                 Work::Call { call, progress, reply } => {
                     let outcome = self.guarded(|bench| bench.call(call, &progress, &reply));
@@ -267,6 +282,7 @@ impl Bench {
                     let outcome = self.guarded(|bench| bench.event(&request));
                     let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
                 }
+                Work::Handed { .. } => unreachable!("it is kept above"),
                 Work::Returned(returned) => self.take_back(returned),
                 Work::FilesChanged => self.must_refresh = true,
                 Work::TakeOver => self.take_over(),
@@ -354,13 +370,9 @@ impl Bench {
         progress: &watch::Sender<Option<Progress>>,
         reply: &oneshot::Sender<Result<Answer, ToolError>>,
     ) -> Result<Answer, ToolError> {
-        // What could not be written when the store was opened may be writable by now.
-        if matches!(call, Call::Save(_)) && self.open.as_ref().is_some_and(|open| !open.engine.is_writable()) {
-            self.open = None;
-        }
         let ending = self.ending.clone();
         let may_go_on = || !*ending.borrow() && !reply.is_closed();
-        if !matches!(call, Call::Save(_) | Call::Reindex(_)) {
+        if !matches!(call, Call::Reindex(_)) {
             self.look_for_changes(&may_go_on)?;
         }
         let open = self.engine()?;
@@ -401,14 +413,11 @@ impl Bench {
     }
 
     fn event(&mut self, request: &Request) -> Result<Reply, ToolError> {
-        let engine = &mut self.engine()?.engine;
         match request {
-            Request::Capture(memories) => {
-                engine.keep(memories)?;
-                crash::point("queue.kept");
-                Ok(Reply::Captured)
+            Request::Capture(_) => unreachable!("it is kept above"),
+            Request::Recall { query, session_id } => {
+                self.engine()?.engine.recall(query, session_id).map(Reply::Recalled)
             }
-            Request::Recall { query, session_id } => engine.recall(query, session_id).map(Reply::Recalled),
         }
     }
 

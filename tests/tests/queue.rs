@@ -115,6 +115,8 @@ mod unix {
     use std::path::PathBuf;
     use std::process::Command;
 
+    use schema::lock::FileLock;
+
     use super::*;
 
     fn served(sandbox: &Sandbox) -> (McpClient, PathBuf) {
@@ -234,6 +236,53 @@ mod unix {
             save(&sandbox, "somebody listens");
         });
         assert_eq!(kept(&sandbox), BTreeMap::from([("somebody listens".to_owned(), (1, 1))]));
+    }
+
+    #[rstest]
+    #[case::none("")]
+    #[case::a_refusal("{\"v\":1,\"refused\":\"no request that version 1 knows\"}\n")]
+    #[case::of_too_few("{\"v\":1,\"saved\":[]}\n")]
+    #[case::garbage("{\n")]
+    fn what_another_server_does_not_keep_is_kept_without_it(#[case] answer: &str) {
+        let sandbox = sandbox!();
+        let path = stale(&sandbox);
+        fs::remove_file(&path).unwrap();
+        // Another server has the post, as far as this one knows.
+        let _post = FileLock::acquire(&sandbox.store().join("queue.lock"), SEEN).unwrap();
+        let listener = UnixListener::bind(&path).unwrap();
+        let mut client = sandbox.serve(Era::Modern);
+        client.call("memory_stats", json!({})).unwrap().expect_success();
+        let asked = thread::scope(|scope| {
+            let asked = scope.spawn(|| stand_in(&listener, answer));
+            let saved = client.call("memory_save", json!({ "type": "decision", "content": "Somebody listens." }));
+            assert_eq!(saved.unwrap().expect_success()["saved"], true);
+            asked.join().unwrap()
+        });
+        assert!(asked.contains("Somebody listens."), "{asked}");
+        assert_eq!(sandbox.logs().matches("Somebody listens.").count(), 1);
+        let stats = client.call("memory_stats", json!({})).unwrap();
+        assert_eq!(stats.expect_success()["memories"], 1);
+    }
+
+    #[test]
+    fn what_a_server_saves_is_kept_by_the_one_that_has_the_post() {
+        let sandbox = sandbox!();
+        let mut clients: Vec<McpClient> = (0..2).map(|_| sandbox.serve(Era::Modern)).collect();
+        let owner = owner(&mut clients);
+        let owner = clients.remove(owner);
+        let other = &mut clients[0];
+        let mut save = |text: &str| {
+            let saved = other.call("memory_save", json!({ "type": "decision", "content": text })).unwrap();
+            saved.expect_success().clone()
+        };
+        let (first, again) = (save("Walruses guard the vault."), save("Walruses guard the vault."));
+        assert_eq!((&first["saved"], &again["saved"]), (&json!(true), &json!(false)));
+        assert_eq!(again["duplicate_of"], first["id"]);
+        // Without the other one it keeps by itself what comes next.
+        owner.kill();
+        assert_eq!(save("Narwhals relieve them.")["saved"], true);
+        assert_eq!(sandbox.logs().matches("Walruses guard the vault.").count(), 1);
+        assert_eq!(sandbox.logs().matches("Narwhals relieve them.").count(), 1);
     }
 
     #[test]

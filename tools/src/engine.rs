@@ -25,13 +25,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use schema::capture::{Prepared, commit};
+use schema::capture::{Captured, Prepared, commit, commit_all};
 use schema::daily_log::LogKind;
 use schema::database::Patience;
 use schema::layout::{Layout, STORE_DIR};
 use schema::memory::MemoryId;
 use schema::moment::Moment;
 use schema::queue::Recalled;
+use schema::queue::handover::Kept;
 use schema::residue;
 use schema::screen::Screen;
 use schema::settings::{self, Loaded, Settings, Weights};
@@ -293,16 +294,31 @@ impl Engine {
 
     /// `memory_save`.
     pub fn save(&mut self, input: &SaveInput) -> Result<SaveOutput, ToolError> {
-        let now = Moment::now();
-        self.mending(|engine| save::save(&mut engine.store, input, &engine.session_id, now))
+        let prepared = self.prepare(input)?;
+        self.mending(|engine| Ok(save::output(kept(commit(&mut engine.store, &prepared)?)?)))
     }
 
-    /// Keeps what a hook prepared.
-    pub fn keep(&mut self, memories: &[Prepared]) -> Result<(), ToolError> {
-        // What was kept before the damage was met is found in its log and not kept twice.
-        self.mending(|engine| {
-            memories.iter().try_for_each(|memory| commit(&mut engine.store, memory).map(drop)).map_err(ToolError::from)
-        })
+    /// Makes what is to be saved fit to be kept, by [`Engine::keep`] of this process or of another.
+    pub fn prepare(&mut self, input: &SaveInput) -> Result<Prepared, ToolError> {
+        let now = Moment::now();
+        self.mending(|engine| save::prepared(&engine.store, input, &engine.session_id, now))
+    }
+
+    /// Keeps what was prepared, all of it at once where that can be done, and answers what became of each.
+    pub fn keep(&mut self, memories: &[Prepared]) -> Vec<Result<Kept, ToolError>> {
+        let outcomes = commit_all(&mut self.store, memories);
+        let pairs = memories.iter().zip(outcomes);
+        let settled = pairs.map(|(memory, outcome)| match outcome {
+            // What was kept before the damage was met is found in its log and not kept twice.
+            Err(fault) if fault.is_damage() => self.mending(|engine| kept(commit(&mut engine.store, memory)?)),
+            outcome => kept(outcome?),
+        });
+        settled.collect()
+    }
+
+    /// What `memory_save` tells of a memory that was kept.
+    pub fn told(kept: Kept) -> SaveOutput {
+        save::output(kept)
     }
 
     /// The few memories that fit a prompt well.
@@ -416,6 +432,11 @@ impl Engine {
             add(&mut output.notice, &text);
         }
     }
+}
+
+/// What became of what is said now.
+fn kept(captured: Captured) -> Result<Kept, ToolError> {
+    Kept::of(captured).ok_or_else(|| ToolError::Internal("only replays ask what was forgotten".to_owned()))
 }
 
 fn add(notice: &mut Option<String>, text: &str) {

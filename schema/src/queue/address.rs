@@ -100,7 +100,7 @@ mod platform {
         }
 
         /// Where somebody may be listening, the likeliest first. Makes nothing, and looks at a directory only when it is its turn.
-        pub(in crate::queue) fn to_ask(&self, layout: &Layout) -> Result<impl Iterator<Item = Address>, AddressError> {
+        pub fn to_ask(&self, layout: &Layout) -> Result<impl Iterator<Item = Address>, AddressError> {
             let name = name(layout)?;
             let safe = self.0.iter().filter(|directory| directory.check().is_ok());
             Ok(safe.filter_map(move |directory| directory.address(&name)))
@@ -184,7 +184,7 @@ mod platform {
         }
 
         /// Where somebody may be listening.
-        pub(in crate::queue) fn to_ask(&self, layout: &Layout) -> Result<impl Iterator<Item = Address>, AddressError> {
+        pub fn to_ask(&self, layout: &Layout) -> Result<impl Iterator<Item = Address>, AddressError> {
             self.to_listen(layout).map(|address| [address].into_iter())
         }
     }

@@ -1,8 +1,9 @@
 //! `memory_save`: one fact, kept for later sessions.
 
-use schema::capture::{Captured, Destination, Draft, LIMIT, capture, refusal};
+use schema::capture::{Destination, Draft, LIMIT, Prepared, prepare, refusal};
 use schema::memory::{Attributes, MemoryId};
 use schema::moment::Moment;
+use schema::queue::handover::Kept;
 use schema::settings;
 use schema::store::Store;
 use schema::tool::{SaveInput, SaveOutput};
@@ -11,12 +12,8 @@ use serde_json::{Map, Value};
 use super::file_access::shown;
 use crate::error::ToolError;
 
-pub(super) fn save(
-    store: &mut Store,
-    input: &SaveInput,
-    session_id: &str,
-    at: Moment,
-) -> Result<SaveOutput, ToolError> {
+/// Makes what is to be saved fit to be kept.
+pub(super) fn prepared(store: &Store, input: &SaveInput, session_id: &str, at: Moment) -> Result<Prepared, ToolError> {
     if input.content.trim().is_empty() {
         return Err(ToolError::Invalid("content is empty: say what is to be remembered".to_owned()));
     }
@@ -49,19 +46,18 @@ pub(super) fn save(
         destination: if input.long_term { Destination::LongTerm } else { Destination::DailyLog },
     };
     let screen = settings::load(store.layout()).screen;
-    let (id, place, duplicate_of) = match capture(store, draft, &screen)? {
-        Some(Captured::Saved { id, place }) => (id, place, None),
-        Some(Captured::Duplicate(row)) => (row.memory.id.clone(), row.place, Some(row.memory.id.to_string())),
-        Some(Captured::Forgotten) => unreachable!("only replays ask what was forgotten"),
-        None => {
-            return Err(ToolError::Invalid("nothing is left of content without its <private> parts".to_owned()));
-        }
-    };
+    let nothing_left = || ToolError::Invalid("nothing is left of content without its <private> parts".to_owned());
+    prepare(draft, &screen).ok_or_else(nothing_left)
+}
+
+/// What is told of a memory that was saved.
+pub(super) fn output(kept: Kept) -> SaveOutput {
+    let Kept { id, place, was_known } = kept;
     let path = shown(&place.path);
-    let saved = duplicate_of.is_none();
-    let message = if saved { format!("saved to {path}") } else { format!("already remembered in {path}") };
+    let message = if was_known { format!("already remembered in {path}") } else { format!("saved to {path}") };
     let (start_line, end_line) = (place.start_line, place.end_line);
-    Ok(SaveOutput { id: id.to_string(), path, start_line, end_line, saved, duplicate_of, message })
+    let duplicate_of = was_known.then(|| id.to_string());
+    SaveOutput { id: id.to_string(), path, start_line, end_line, saved: !was_known, duplicate_of, message }
 }
 
 fn superseded(store: &Store, id: &str) -> Result<MemoryId, ToolError> {
