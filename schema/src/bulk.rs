@@ -210,7 +210,8 @@ impl Bulk {
         }
         if memory.kind == MemoryType::AssistantResponse && !self.seen.said.contains_key(&memory.session_id) {
             let before = rows.said_before(&memory.session_id, &memory.at)?;
-            return Ok(before.is_some_and(|(kind, hash)| kind == memory.kind && hash == content_hash(&memory.content)));
+            return Ok(before
+                .is_some_and(|(kind, hash)| kind == memory.kind && content_hash(&memory.content).starts_with(&hash)));
         }
         Ok(false)
     }
@@ -273,12 +274,11 @@ fn write(store: &Store, path: &str, kind: LogKind, memories: Vec<Memory>) -> Res
 }
 
 fn insert(store: &mut Store, rows: &[(Memory, Place)], redactions: usize) -> Result<(), StoreError> {
-    let project = store.layout().project().to_string_lossy().into_owned();
     let sessions: HashSet<&str> = rows.iter().map(|(memory, _)| memory.session_id.as_str()).collect();
     store.transact(|table| {
         for (memory, place) in rows {
             if table.by_id(&memory.id)?.is_none() {
-                table.insert(memory, place, &project)?;
+                table.insert(memory, place)?;
             }
         }
         if redactions > 0 {

@@ -173,11 +173,10 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
     }
     let Written { place, end } = write(store, &memory, kind)?;
     crash::point("capture.logged");
-    let project = store.layout().project().to_string_lossy().into_owned();
     // The log holds it, so it is kept. A row that cannot be written now comes with the next reading of the log, which is no
     // longer as it was when it was read last.
     let _ = store.transact(|rows| {
-        rows.insert(&memory, &place, &project)?;
+        rows.insert(&memory, &place)?;
         if prepared.redactions > 0 {
             rows.count("redactions", prepared.redactions)?;
         }

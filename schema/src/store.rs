@@ -299,10 +299,6 @@ impl Store {
         }
         Ok(done)
     }
-
-    fn project_name(&self) -> String {
-        self.layout.project().to_string_lossy().into_owned()
-    }
 }
 
 /// Whether the database can be opened and is ours.

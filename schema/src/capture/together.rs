@@ -29,7 +29,6 @@ fn append(store: &mut Store, memories: &[Prepared]) -> Result<Vec<Captured>, Sto
     let name = kind.file_name();
     let path = store.layout().file(&name);
     let Some(stamp) = Stamp::of(&path) else { return Ok(Vec::new()) };
-    let project = store.layout().project().to_string_lossy().into_owned();
     let mut known = Vec::new();
     let kept = store.transact_with_log(|rows| {
         let Some(mut tail) = rows.tail(&name, stamp)? else { return Ok(None) };
@@ -47,7 +46,7 @@ fn append(store: &mut Store, memories: &[Prepared]) -> Result<Vec<Captured>, Sto
             let Some((splice, after)) = tail.extension(&memory, kind) else { break };
             let (start_line, end_line) = splice.lines.into_inner();
             let place = Place { path: name.clone(), start_line, end_line };
-            rows.insert(&memory, &place, &project)?;
+            rows.insert(&memory, &place)?;
             rows.add_to_session(&memory)?;
             redactions += prepared.redactions;
             bytes.extend(splice.bytes);

@@ -1,5 +1,7 @@
 -- Version 1 of memory.db: what hooks and servers write. All of it but access counts is rebuilt from Markdown.
 
+-- project_dir is empty: a store is of one project, which may be moved. content_hash has the first 32 digits of SHA-256, or, in rows that
+-- were written before, all 64.
 CREATE TABLE memories (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -22,7 +24,7 @@ CREATE TABLE memories (
     access_count INTEGER NOT NULL DEFAULT 0
 );
 
-CREATE INDEX memories_by_content ON memories (content_hash, session_id, type);
+CREATE INDEX memories_by_content ON memories (content_hash, created_at);
 CREATE INDEX memories_by_session ON memories (session_id, created_at, type);
 CREATE INDEX memories_by_time ON memories (created_at);
 CREATE INDEX memories_by_type ON memories (type, created_at);

@@ -61,28 +61,30 @@ impl Filter {
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'c>(pub &'c Connection);
 
+/// Digits of the hash of a text that are kept. Rows of before have all of them, so both are looked for.
+const HASH_DIGITS: usize = 32;
+
 pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
      start_line, end_line, created_at, utc_offset, access_count, \
      (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1)";
 
 impl Rows<'_> {
     /// Adds a memory and answers its sequence number.
-    pub fn insert(&self, memory: &Memory, place: &Place, project: &str) -> rusqlite::Result<i64> {
+    pub fn insert(&self, memory: &Memory, place: &Place) -> rusqlite::Result<i64> {
         let attributes = &memory.attributes;
         let metadata = (!attributes.metadata.is_empty()).then(|| serde_json::Value::from(attributes.metadata.clone()));
         self.0
             .prepare_cached(
                 "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, metadata, importance,
                      pinned, origin, supersedes, path, start_line, end_line, created_at, utc_offset)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                 VALUES (?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
             )?
             .insert(params![
                 memory.id.as_str(),
                 memory.session_id,
-                project,
                 memory.kind.as_str(),
                 memory.content,
-                content_hash(&memory.content),
+                &content_hash(&memory.content)[..HASH_DIGITS],
                 metadata.map(|object| object.to_string()),
                 attributes.importance,
                 attributes.pinned,
@@ -223,7 +225,7 @@ impl Rows<'_> {
     pub fn duplicate(&self, memory: &Memory, long_term: bool, from: &str, to: &str) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
-             WHERE content_hash = ?1 AND session_id = ?2 AND type = ?3
+             WHERE content_hash IN (?1, substr(?1, 1, 32)) AND session_id = ?2 AND type = ?3
                  AND (path = ?4) = ?5 AND created_at BETWEEN ?6 AND ?7
              ORDER BY seq LIMIT 1"
         );
@@ -257,7 +259,7 @@ impl Rows<'_> {
     /// Whether any session holds the same text of the same type between two moments in UTC.
     pub(crate) fn is_said_between(&self, memory: &Memory, from: &str, to: &str) -> rusqlite::Result<bool> {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_content
-             WHERE content_hash = ?1 AND type = ?2 AND created_at BETWEEN ?3 AND ?4)";
+             WHERE content_hash IN (?1, substr(?1, 1, 32)) AND type = ?2 AND created_at BETWEEN ?3 AND ?4)";
         let values = params![content_hash(&memory.content), memory.kind.as_str(), from, to];
         self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))
     }
@@ -287,7 +289,7 @@ impl Rows<'_> {
     pub fn same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
-             WHERE content_hash = ?1 AND type = ?2 AND (path = ?3) = ?4
+             WHERE content_hash IN (?1, substr(?1, 1, 32)) AND type = ?2 AND (path = ?3) = ?4
                  AND NOT EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id)
              ORDER BY created_at DESC LIMIT 1"
         );

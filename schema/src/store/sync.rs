@@ -127,11 +127,9 @@ impl Store {
             }
         }
         changes.extend(existing.into_values().map(|row| Change::Remove(row.seq)));
-        let project = self.project_name();
         let mut work = Work {
             path: path.to_owned(),
             claims: Claims::new(&self.layout),
-            project,
             report: SyncReport::default(),
             touched: BTreeSet::new(),
         };
@@ -180,7 +178,6 @@ enum Change {
 struct Work {
     path: String,
     claims: Claims,
-    project: String,
     report: SyncReport,
     /// The sessions whose rows are to be derived anew.
     touched: BTreeSet<String>,
@@ -216,7 +213,7 @@ impl Work {
             Some(row) if !is_same(&row.memory, &memory) => self.replace(rows, &row, &memory, place),
             Some(row) => rows.move_to(row.seq, place),
             None => {
-                rows.insert(&memory, place, &self.project)?;
+                rows.insert(&memory, place)?;
                 self.report.added += 1;
                 self.touched.insert(memory.session_id);
                 Ok(())
@@ -226,7 +223,7 @@ impl Work {
 
     fn replace(&mut self, rows: Rows<'_>, row: &Row, memory: &Memory, place: &Place) -> rusqlite::Result<()> {
         rows.delete(row.seq)?;
-        let seq = rows.insert(memory, place, &self.project)?;
+        let seq = rows.insert(memory, place)?;
         rows.set_access_count(seq, row.access_count)?;
         self.report.changed += 1;
         self.touched.extend([row.memory.session_id.clone(), memory.session_id.clone()]);
