@@ -4,7 +4,6 @@
 
 mod asked;
 mod choice;
-#[cfg(feature = "directories")]
 mod directory;
 mod file;
 pub(crate) mod half;

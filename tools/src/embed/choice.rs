@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use schema::settings::{Provider, Settings};
 
-#[cfg(not(feature = "directories"))]
-use super::ModelFault;
 use super::late::Late;
 use super::remote::{self, Network, Remote, Service};
-use super::{EmbedError, Embedder, Identity, LocalModel, Meaning, Trouble};
+use super::{EmbedError, Embedder, Identity, LocalModel, Meaning, Trouble, directory};
 
 /// What the settings name; `None` when search is to go by words alone. Keys are found in the environment. Without a network no
 /// service is asked, and the choice of [`Provider::Auto`] is the model inside the binary.
@@ -82,20 +80,7 @@ fn by_path(path: &Path, trouble: &Trouble) -> Arc<dyn Embedder> {
 
 /// A file of our own format, or a directory of one that is published.
 fn open_path(path: &Path) -> Result<Arc<dyn Embedder>, EmbedError> {
-    if path.is_dir() { open_directory(path) } else { Ok(Arc::new(LocalModel::open(path)?)) }
-}
-
-#[cfg(feature = "directories")]
-fn open_directory(path: &Path) -> Result<Arc<dyn Embedder>, EmbedError> {
-    super::directory::open(path)
-}
-
-#[cfg(not(feature = "directories"))]
-fn open_directory(path: &Path) -> Result<Arc<dyn Embedder>, EmbedError> {
-    let source = ModelFault::Unusable(
-        "models in directories are not part of this build; install with --features directories".to_owned(),
-    );
-    Err(EmbedError::Model { path: path.display().to_string(), source })
+    if path.is_dir() { directory::open(path) } else { Ok(Arc::new(LocalModel::open(path)?)) }
 }
 
 fn unknown(provider: String, model: String) -> Identity {

@@ -171,16 +171,23 @@ fn without_a_network_no_service_is_asked() {
     assert!(with(Provider::OpenAi).unwrap().embedder.readiness().is_err());
 }
 
-#[test]
-#[cfg(not(feature = "directories"))]
-fn a_directory_is_told_from_a_file() {
-    let directory = tempfile::tempdir().unwrap();
+#[rstest]
+#[case::of_words("model2vec", 8, WorkPlace::Here)]
+#[case::that_reads_sentences("bert", 16, WorkPlace::Elsewhere)]
+fn a_directory_is_told_from_a_file_and_loaded_where_nobody_waits(
+    #[case] name: &str,
+    #[case] dims: usize,
+    #[case] place: WorkPlace,
+) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/embed/directory/fixtures/");
     let settings = Settings {
         embedding_provider: Provider::Local,
-        embedding_model: Some(directory.path().to_string_lossy().into_owned()),
+        embedding_model: Some(format!("{path}{name}")),
         ..Settings::default()
     };
     let embedder = super::open(&settings, None).unwrap().embedder;
-    let error = crate::error::chain(&embedder.prepare().unwrap_err());
-    assert!(error.contains("install with --features directories"), "{error}");
+    assert!(embedder.readiness().is_err() && embedder.place() == WorkPlace::Elsewhere);
+    embedder.prepare().unwrap();
+    assert_eq!((embedder.identity().dims, embedder.place()), (dims, place));
+    assert!(embedder.embed_query("a socket of the queue").unwrap().is_some());
 }
