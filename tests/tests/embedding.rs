@@ -171,6 +171,32 @@ fn a_fault_of_the_service_is_told_once_with_what_to_do_and_search_goes_by_text(#
 }
 
 #[test]
+fn a_text_that_the_service_refuses_is_told_and_holds_up_no_other() {
+    let stand_in = ProviderStandIn::start(|_, asked| match asked.body["input"].to_string().contains("walrus") {
+        true => Does::Answer(400, "", "{\"error\": {\"message\": \"invalid input\"}}".to_owned()),
+        false => Does::Embed(48),
+    });
+    let sandbox = asking(&stand_in);
+    let mut client = sandbox.serve(Era::Modern);
+    save(&mut client, "The vault code is written on the walrus.");
+    save_all(&mut client);
+    eventually(PATIENCE, || stats(&mut client)["embedding"]["coverage"] == 0.75);
+    let told = stats(&mut client);
+    assert_eq!((&told["embedding"]["pending"], &told["embedding"]["without"]), (&json!(0), &json!(1)), "{told:#}");
+    assert!(told["problems"].to_string().contains("openai refuses 1 passage, found by words alone"), "{told:#}");
+    assert_eq!(search(&mut client, "forty requests")["mode"], "hybrid");
+    let found = search(&mut client, "vault code");
+    assert!(found["results"][0]["snippet"].as_str().unwrap().contains("walrus"), "{found:#}");
+    // A question that is refused goes by words, and the next one does not.
+    let found = search(&mut client, "the code on the walrus");
+    let notice = found["notice"].as_str().unwrap_or_default();
+    assert!(notice.contains("searched by words alone: openai refuses this question"), "{found:#}");
+    assert_eq!(search(&mut client, "rotating secret")["mode"], "hybrid");
+    let errors = client.close().stderr;
+    assert!(errors.contains("1 texts are refused") && !errors.contains("walrus"), "{errors}");
+}
+
+#[test]
 fn vectors_of_other_dimensions_are_told_and_not_used() {
     let stand_in = ProviderStandIn::embedding(32);
     let mut sandbox = asking(&stand_in);

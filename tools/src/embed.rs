@@ -28,6 +28,32 @@ use remote::RemoteError;
 /// A text's vector, of length 1; `None` when the model has nothing to say about the text.
 pub type Vector = Option<Vec<f32>>;
 
+/// What came of a text that is to be found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Embedded {
+    Vector(Vec<f32>),
+    /// The model has nothing to say about it.
+    Nothing,
+    /// Whoever makes the vectors takes other texts, and not this one.
+    Refused,
+}
+
+impl Embedded {
+    /// The vector, if there is one.
+    pub fn vector(self) -> Vector {
+        match self {
+            Self::Vector(vector) => Some(vector),
+            Self::Nothing | Self::Refused => None,
+        }
+    }
+}
+
+impl From<Vector> for Embedded {
+    fn from(vector: Vector) -> Self {
+        vector.map_or(Self::Nothing, Self::Vector)
+    }
+}
+
 /// Makes vectors of texts.
 pub trait Embedder: fmt::Debug + Send + Sync {
     /// Whose vectors these are. Only vectors of the same identity can be compared.
@@ -47,7 +73,7 @@ pub trait Embedder: fmt::Debug + Send + Sync {
     }
 
     /// Vectors of texts that are to be found, in their order.
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError>;
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError>;
 
     /// The vector of what is asked.
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError>;
@@ -84,6 +110,9 @@ pub enum EmbedError {
     /// A service does not do what it should.
     #[error(transparent)]
     Remote(#[from] RemoteError),
+    /// A service that takes other questions does not take this one.
+    #[error("{0} refuses this question")]
+    Refused(&'static str),
     /// What the settings ask for is not there.
     #[error("{0}")]
     Unavailable(String),
@@ -94,7 +123,7 @@ impl EmbedError {
     pub fn rest(&self) -> Duration {
         match self {
             Self::Remote(error) => error.rest(),
-            Self::Model { .. } | Self::Unavailable(_) => REST,
+            Self::Model { .. } | Self::Refused(_) | Self::Unavailable(_) => REST,
         }
     }
 }

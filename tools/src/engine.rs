@@ -46,7 +46,7 @@ use schema::tool::{
 use crate::embed::remote::Network;
 use crate::embed::{self, Meaning, WorkPlace};
 use crate::error::ToolError;
-use crate::index::Index;
+use crate::index::{Gone, Index};
 use crate::search::{self, Means, Scoring};
 
 pub use beside::Common;
@@ -392,7 +392,7 @@ impl Engine {
         self.begin_forgetting()?;
         // When damage was met after the log was changed, the second time finds nothing left to delete.
         let row = self.mending(|engine| Ok(schema::forget::forget(&mut engine.store, &id)?))?.unwrap_or(row);
-        let left = self.leave_nothing_now_or_later(OldDatabases::Keep)?.left;
+        let left = self.leave_nothing_now_or_later(OldDatabases::Keep, Gone::Of(&[&row.place.path]))?.left;
         left.iter().for_each(|left| self.news.add(format!("a copy may still be in {left}")));
         Ok(row)
     }

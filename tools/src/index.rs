@@ -13,6 +13,7 @@ mod vectors;
 pub use chunks::ChunkRow;
 pub use documents::{Document, title_of};
 pub use embeddings::{Coverage, Gathered, Worked};
+pub use residue::Gone;
 pub use shelf::Shelf;
 pub use vectors::Vectors;
 
@@ -35,7 +36,7 @@ use crate::error::ToolError;
 use crate::fulltext::{FullText, Met};
 
 /// Raised whenever tables, tokens or chunks change, so that an index of an earlier program is made anew.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 /// The name of the index, and of the one that is about to take its place.
 const INDEX: &str = "index.db";

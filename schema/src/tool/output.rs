@@ -245,7 +245,7 @@ pub struct EmbeddingStats {
     pub coverage: f64,
     /// Passages that wait for one.
     pub pending: u64,
-    /// Passages of which the model makes none; they are found by their words.
+    /// Passages of which the model makes none, or which a service refuses; they are found by their words.
     pub without: u64,
 }
 

@@ -115,6 +115,12 @@ impl Bench {
             Returned::With(made) => {
                 self.errands.is_out = false;
                 match self.guarded(|bench| bench.engine()?.engine.keep_vectors(&made)) {
+                    Ok(true) if made.refused() > 0 => {
+                        tracing::warn!(
+                            "{} texts are refused by who makes the vectors; they are found by words",
+                            made.refused()
+                        );
+                    }
                     Ok(true) => {}
                     Ok(false) => self.errands.look_again(AT_ONCE, Returned::With(made)),
                     Err(error) => tracing::warn!("cannot keep vectors: {error}"),

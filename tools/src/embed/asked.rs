@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{EmbedError, Embedder, Identity, Meaning, Vector, WorkPlace};
+use super::{EmbedError, Embedded, Embedder, Identity, Meaning, Vector, WorkPlace};
 
 /// A question that may be sent: cleaned, and no longer than it need be.
 #[derive(Debug)]
@@ -42,6 +42,10 @@ impl Meaning {
     }
 
     fn told(&self, error: &EmbedError) -> String {
+        // That is wrong with one question, and with nothing that lasts.
+        if matches!(error, EmbedError::Refused(_)) {
+            return error.to_string();
+        }
         self.trouble.met(error);
         self.trouble.tell().unwrap_or_else(|| error.to_string())
     }
@@ -73,7 +77,7 @@ impl Embedder for Beforehand {
         self.answer().map(drop)
     }
 
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
         self.embedder.embed_documents(texts)
     }
 

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::{EmbedError, Embedder, Identity, Vector, WorkPlace};
+use super::{EmbedError, Embedded, Embedder, Identity, Vector, WorkPlace};
 
 type Open = dyn Fn() -> Result<Arc<dyn Embedder>, EmbedError> + Send + Sync;
 
@@ -60,7 +60,7 @@ impl Embedder for Late {
         self.opened()?.prepare()
     }
 
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
         self.opened()?.embed_documents(texts)
     }
 

@@ -13,7 +13,7 @@ pub use super::file::ModelFault;
 use super::file::ModelFile;
 use super::pieces::Pieces;
 use super::tokens::runs;
-use super::{EmbedError, Embedder, Identity, Vector, WorkPlace};
+use super::{EmbedError, Embedded, Embedder, Identity, Vector, WorkPlace};
 use crate::text::hashes::{Hashes, hash};
 
 /// The file that is part of the binary, and the name that its vectors go by.
@@ -171,8 +171,8 @@ impl Embedder for LocalModel {
         WorkPlace::Here
     }
 
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        Ok(texts.iter().map(|text| self.embed(text)).collect())
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
+        Ok(texts.iter().map(|text| self.embed(text).into()).collect())
     }
 
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {

@@ -17,13 +17,13 @@ mod patience;
 mod reading;
 mod service;
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use schema::screen::Screen;
 
-use super::{EmbedError, Embedder, Identity, Vector, WorkPlace};
+use super::{EmbedError, Embedded, Embedder, Identity, Vector, WorkPlace};
 use parts::{Part, Sum, batches, split};
 use reading::Fault;
 
@@ -33,6 +33,9 @@ pub use key::Key;
 pub use network::{Network, Outage, Reply, Request};
 pub use patience::Patience;
 pub use service::Service;
+
+/// What is sent to tell a text that a service refuses from a request that it refuses whatever the text. Nobody has anything against it.
+const HARMLESS: &str = "memory";
 
 /// What a vector is for: many models make another one of a question than of a text that may answer it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,13 +101,14 @@ impl Remote {
         Ok(remote)
     }
 
-    /// Vectors of texts in their order, each of length 1; `None` for a text without words. A text that is longer than the model
-    /// reads is sent in parts, and its vector is their mean, weighted by their lengths.
+    /// Vectors of texts in their order, each of length 1, and none of a text without words. A text that is longer than the model
+    /// reads is sent in parts, and its vector is their mean, weighted by their lengths. One that the service refuses holds up no
+    /// other.
     ///
     /// Secrets and private parts are taken out of whatever is given. What else a project wants to be taken out is not known here.
     ///
     /// After a failure the service is left alone for [`RemoteError::rest`], and the same error is given without asking.
-    pub fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vector>, RemoteError> {
+    pub fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedded>, RemoteError> {
         if let Some(error) = self.resting() {
             return Err(error);
         }
@@ -116,7 +120,7 @@ impl Remote {
         })
     }
 
-    fn embed_in_batches(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vector>, Fault> {
+    fn embed_in_batches(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedded>, Fault> {
         let texts: Vec<String> = texts.iter().map(|text| self.screen.clean(text).text.into_owned()).collect();
         let limits = self.service.limits();
         let most_tokens = self.learned().most_tokens;
@@ -127,27 +131,49 @@ impl Remote {
             .collect();
         let mut waiting: VecDeque<_> = batches(&parts, limits.texts, limits.tokens).map(<[_]>::to_vec).collect();
         let mut sums: Vec<Sum> = texts.iter().map(|_| Sum::default()).collect();
-        while let Some(batch) = waiting.pop_front() {
-            let words: Vec<&str> = batch.iter().map(|part| part.words).collect();
-            match self.send(&words, purpose) {
-                Ok(vectors) => batch.iter().zip(&vectors).for_each(|(part, vector)| sums[part.text].add(part, vector)),
-                Err(fault @ Fault::TooLong(_)) => {
-                    let smaller = self.smaller(&batch).ok_or(fault)?;
-                    smaller.into_iter().rev().for_each(|batch| waiting.push_front(batch));
-                }
-                Err(fault) => return Err(fault),
+        let mut refused: HashSet<usize> = HashSet::new();
+        // Whether the service takes texts at all.
+        let mut takes_some = false;
+        while let Some(mut batch) = waiting.pop_front() {
+            batch.retain(|part| !refused.contains(&part.text));
+            if batch.is_empty() {
+                continue;
             }
+            let words: Vec<&str> = batch.iter().map(|part| part.words).collect();
+            let fault = match self.send(&words, purpose) {
+                Ok(vectors) => {
+                    takes_some = true;
+                    batch.iter().zip(&vectors).for_each(|(part, vector)| sums[part.text].add(part, vector));
+                    continue;
+                }
+                Err(fault) => fault,
+            };
+            let smaller = match self.smaller(&fault, &batch) {
+                Some(smaller) => smaller,
+                None if !fault.may_be_of_a_text() => return Err(fault),
+                None if !takes_some && self.send(&[HARMLESS], purpose).is_err() => return Err(fault),
+                None => {
+                    takes_some = true;
+                    refused.extend(batch.iter().map(|part| part.text).filter(|_| batch.len() == 1));
+                    halves(&batch)
+                }
+            };
+            smaller.into_iter().rev().for_each(|batch| waiting.push_front(batch));
         }
-        Ok(sums.into_iter().map(Sum::direction).collect())
+        let of_text = |(text, sum): (usize, Sum)| match refused.contains(&text) {
+            true => Embedded::Refused,
+            false => sum.direction().into(),
+        };
+        Ok(sums.into_iter().enumerate().map(of_text).collect())
     }
 
     /// What a service finds too long, in smaller batches: first fewer texts, then a text in more parts. Later texts are split
     /// so that it does not happen again. `None` when it cannot be the length.
-    fn smaller<'t>(&self, batch: &[Part<'t>]) -> Option<Vec<Vec<Part<'t>>>> {
-        let [part] = *batch else {
-            let (left, right) = batch.split_at(batch.len() / 2);
-            return Some(vec![left.to_vec(), right.to_vec()]);
-        };
+    fn smaller<'t>(&self, fault: &Fault, batch: &[Part<'t>]) -> Option<Vec<Vec<Part<'t>>>> {
+        if !matches!(fault, Fault::TooLong(_)) {
+            return None;
+        }
+        let [part] = *batch else { return Some(halves(batch)) };
         let half = parts::tokens(part.words).div_ceil(2);
         if half < parts::FEWEST_TOKENS {
             return None;
@@ -201,6 +227,11 @@ impl Remote {
     }
 }
 
+fn halves<'t>(batch: &[Part<'t>]) -> Vec<Vec<Part<'t>>> {
+    let (left, right) = batch.split_at(batch.len() / 2);
+    vec![left.to_vec(), right.to_vec()]
+}
+
 impl Embedder for Remote {
     fn identity(&self) -> &Identity {
         &self.identity
@@ -210,12 +241,15 @@ impl Embedder for Remote {
         WorkPlace::Elsewhere
     }
 
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
         Ok(self.embed(texts, Purpose::Document)?)
     }
 
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
-        Ok(self.embed(&[text], Purpose::Query)?.into_iter().next().flatten())
+        match self.embed(&[text], Purpose::Query)?.pop() {
+            Some(Embedded::Refused) => Err(EmbedError::Refused(self.service.provider())),
+            embedded => Ok(embedded.and_then(Embedded::vector)),
+        }
     }
 }
 

@@ -7,8 +7,10 @@ use schema::moment::Moment;
 use schema::settings;
 use schema::store::Row;
 
+use super::forget::files_of;
 use super::{Engine, Forgot, OldDatabases, Selection};
 use crate::error::ToolError;
+use crate::index::Gone;
 
 /// Seconds of a day.
 const DAY: i64 = 24 * 60 * 60;
@@ -60,7 +62,7 @@ impl Engine {
     pub fn clear(&mut self, rows: &[Row], done: &mut dyn FnMut(usize)) -> Result<Forgot, ToolError> {
         self.begin_forgetting()?;
         let memories = self.mending(|engine| Ok(forget_all(&mut engine.store, rows, Trace::Hash, done)?))?;
-        let forgot = self.leave_nothing_now_or_later(OldDatabases::Keep)?;
+        let forgot = self.leave_nothing_now_or_later(OldDatabases::Keep, Gone::Of(&files_of(rows)))?;
         Ok(Forgot { memories, ..forgot })
     }
 

@@ -210,10 +210,14 @@ impl Engine {
         let identity = meaning.embedder.identity();
         let found = self.index.coverage()?;
         // Vectors of another model are as good as none.
-        let Coverage { documents, with_vector, without, waiting } = match self.index.uses(identity)? {
+        let Coverage { documents, with_vector, without, refused, waiting } = match self.index.uses(identity)? {
             true => found,
             false => Coverage { documents: found.documents, waiting: found.documents, ..Coverage::default() },
         };
+        output.problems.extend((refused > 0).then(|| {
+            let (provider, s) = (&identity.provider, if refused == 1 { "" } else { "s" });
+            format!("embedding: {provider} refuses {refused} passage{s}, found by words alone; memory_reindex with full asks again")
+        }));
         let share = with_vector as f64 / documents.max(1) as f64;
         output.embedding = EmbeddingStats {
             provider: identity.provider.clone(),

@@ -2,7 +2,7 @@
 
 use schema::lock::FileLock;
 
-use crate::embed::{EmbedError, Identity, Meaning, Vector};
+use crate::embed::{EmbedError, Embedded, Identity, Meaning};
 
 /// Something to be done where nobody waits: making an embedder ready, or having vectors made.
 #[derive(Debug)]
@@ -14,11 +14,11 @@ pub struct Errand {
     _lock: Option<FileLock>,
 }
 
-/// Vectors by the hashes of their texts.
+/// What came of texts, by their hashes.
 #[derive(Debug)]
 pub struct Made {
     pub(super) identity: Identity,
-    pub(super) vectors: Vec<([u8; 32], Vector)>,
+    pub(super) vectors: Vec<([u8; 32], Embedded)>,
 }
 
 impl Errand {
@@ -49,6 +49,13 @@ impl Errand {
         }
         let hashes = self.texts.iter().map(|(hash, _)| *hash);
         Ok(Made { identity: embedder.identity().clone(), vectors: hashes.zip(vectors).collect() })
+    }
+}
+
+impl Made {
+    /// How many of the texts whoever makes the vectors refuses.
+    pub fn refused(&self) -> usize {
+        self.vectors.iter().filter(|(_, embedded)| *embedded == Embedded::Refused).count()
     }
 }
 

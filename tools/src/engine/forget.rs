@@ -11,6 +11,7 @@ use schema::{hook_log, settings};
 
 use super::{Engine, Selected, Selection};
 use crate::error::ToolError;
+use crate::index::Gone;
 
 /// Set in `memory.db` while something is being forgotten, so that a process that is killed leaves nothing behind for good.
 const DUE: &str = "forgetting";
@@ -56,7 +57,7 @@ impl Engine {
         self.forget_buffers(selection, selected)?;
         let texts: Vec<&str> = selected.rows.iter().map(|row| row.memory.content.as_str()).collect();
         residue::remove_unreadable(self.store.layout(), &texts)?;
-        let forgot = self.leave_nothing_now_or_later(old)?;
+        let forgot = self.leave_nothing_now_or_later(old, Gone::Of(&files_of(&selected.rows)))?;
         Ok(Forgot { memories, ..forgot })
     }
 
@@ -76,7 +77,10 @@ impl Engine {
         self.scrub_buffers(&screen)?;
         hook_log::scrub(self.store.layout(), &screen);
         let nothing = Forgot { left: self.old_databases(), ..Forgot::default() };
-        let forgot = if scrubbed.changed.is_empty() { nothing } else { self.leave_nothing_now_or_later(old)? };
+        let forgot = match scrubbed.changed.is_empty() {
+            true => nothing,
+            false => self.leave_nothing_now_or_later(old, Gone::Anything)?,
+        };
         self.finish_forgetting()?;
         Ok((scrubbed, forgot))
     }
@@ -84,7 +88,7 @@ impl Engine {
     /// Finishes what a process that was killed began to forget.
     pub fn finish_forgetting(&mut self) -> Result<(), ToolError> {
         if self.is_writable() && self.store.rows().meta(DUE)?.is_some_and(|due| due == "1") {
-            self.leave_nothing(OldDatabases::Keep)?;
+            self.leave_nothing(OldDatabases::Keep, Gone::Anything)?;
         }
         Ok(())
     }
@@ -94,8 +98,12 @@ impl Engine {
     }
 
     /// The same, and where another process is at the databases for longer, it is told that copies are left until the next time.
-    pub(super) fn leave_nothing_now_or_later(&mut self, old: OldDatabases) -> Result<Forgot, ToolError> {
-        match self.leave_nothing(old) {
+    pub(super) fn leave_nothing_now_or_later(
+        &mut self,
+        old: OldDatabases,
+        gone: Gone<'_>,
+    ) -> Result<Forgot, ToolError> {
+        match self.leave_nothing(old, gone) {
             Err(ToolError::Unavailable(cause)) => {
                 let text = format!("the databases, until the next forget or a server's daily look: {cause}");
                 Ok(Forgot { left: vec![text], ..Forgot::default() })
@@ -105,11 +113,11 @@ impl Engine {
     }
 
     /// Brings the index in step and leaves nothing of what is gone in free pages, old databases and files of killed processes.
-    pub(super) fn leave_nothing(&mut self, old: OldDatabases) -> Result<Forgot, ToolError> {
+    pub(super) fn leave_nothing(&mut self, old: OldDatabases, gone: Gone<'_>) -> Result<Forgot, ToolError> {
         self.mending(|engine| engine.take_in(&mut |_| {}, &|| true, &|| true).map(drop))?;
         let mut forgot = Forgot::default();
         let lock = self.index_lock()?;
-        let is_index_done = self.index.compact(&lock)?;
+        let is_index_done = self.index.compact(gone, &lock)?;
         drop(lock);
         let is_store_done = self.store.compact()?;
         for (is_done, name) in [(is_store_done, "memory.db"), (is_index_done, "index.db")] {
@@ -151,4 +159,12 @@ impl Engine {
         let edit = |line: Line, _| Some(Line { file: clean(line.file), command: clean(line.command), at: line.at });
         Ok(track::rewrite(self.store.layout(), None, &edit)?)
     }
+}
+
+/// The files in which memories stand, each once.
+pub(super) fn files_of(rows: &[Row]) -> Vec<&str> {
+    let mut files: Vec<&str> = rows.iter().map(|row| row.place.path.as_str()).collect();
+    files.sort_unstable();
+    files.dedup();
+    files
 }

@@ -9,6 +9,7 @@ use schema::import::READ_BEFORE;
 
 use super::{Engine, Forgot, OldDatabases, Selection};
 use crate::error::ToolError;
+use crate::index::Gone;
 
 /// How much goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,7 @@ impl Engine {
             files.push(layout.forgotten());
         }
         files.iter().try_for_each(|path| remove(path))?;
-        let forgot = self.leave_nothing_now_or_later(OldDatabases::Remove)?;
+        let forgot = self.leave_nothing_now_or_later(OldDatabases::Remove, Gone::Anything)?;
         Ok(Forgot { memories, ..forgot })
     }
 }

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::vectors::Mark;
 use super::{Document, Index, IndexLock, Vectors, blocks};
-use crate::embed::{Embedder, Identity, Vector, WorkPlace, half};
+use crate::embed::{Embedded, Embedder, Identity, WorkPlace, half};
 use crate::error::ToolError;
 use crate::text::script::Script;
 
@@ -22,8 +22,9 @@ use crate::text::script::Script;
 pub struct Coverage {
     pub documents: u64,
     pub with_vector: u64,
-    /// Those that the model has nothing to say about.
+    /// Those that the model has nothing to say about, and those that whoever makes the vectors refuses.
     pub without: u64,
+    pub refused: u64,
     pub waiting: u64,
 }
 
@@ -47,8 +48,8 @@ pub struct Gathered {
 /// Documents that wait.
 #[derive(Default)]
 struct Sorted {
-    /// Those whose vector is there, with its id and the script of their text.
-    known: Vec<(i64, i64, Script)>,
+    /// Those whose vector is there, with its id.
+    known: Vec<(Source, i64)>,
     new: Vec<New>,
     gone: Vec<i64>,
     is_more: bool,
@@ -56,19 +57,29 @@ struct Sorted {
 
 /// A document whose text has no vector.
 struct New {
-    document: i64,
+    source: Source,
     hash: [u8; 32],
     text: String,
+}
+
+/// Whose text is embedded.
+#[derive(Clone)]
+struct Source {
+    document: i64,
+    script: Script,
+    path: String,
 }
 
 impl Sorted {
     /// Gives vectors to those that are known; they and those that are gone wait no longer.
     fn settle(&self, db: &Connection) -> rusqlite::Result<()> {
-        for (document, embedding, script) in &self.known {
+        for (Source { document, script, path }, embedding) in &self.known {
             let sql = "INSERT OR REPLACE INTO embeddings (document, embedding, script) VALUES (?1, ?2, ?3)";
             db.prepare_cached(sql)?.execute(params![document, embedding, *script as i64])?;
+            let sql = "UPDATE embedding_cache SET path = ?2 WHERE id = ?1 AND path IS NOT ?2";
+            db.prepare_cached(sql)?.execute(params![embedding, path])?;
         }
-        for document in self.known.iter().map(|(document, _, _)| document).chain(&self.gone) {
+        for document in self.known.iter().map(|(source, _)| &source.document).chain(&self.gone) {
             db.prepare_cached("DELETE FROM unembedded WHERE document = ?1")?.execute([document])?;
         }
         Ok(())
@@ -116,9 +127,9 @@ impl Index {
         }
         let dims = embedder.identity().dims;
         let transaction = self.db.savepoint()?;
-        for (new, vector) in sorted.new.iter().zip(&made) {
-            let id = keep(&transaction, &new.hash, model, &usable(vector, dims))?;
-            sorted.known.push((new.document, id, Script::of(&new.text)));
+        for (new, embedded) in sorted.new.iter().zip(&made) {
+            let id = keep(&transaction, &new.hash, model, &stored(embedded, dims))?;
+            sorted.known.push((new.source.clone(), id));
         }
         sorted.settle(&transaction)?;
         transaction.commit()?;
@@ -149,13 +160,13 @@ impl Index {
     pub fn keep_vectors(
         &mut self,
         identity: &Identity,
-        made: &[([u8; 32], Vector)],
+        made: &[([u8; 32], Embedded)],
         _lock: &IndexLock,
     ) -> Result<(), ToolError> {
         let model = self.model_id(identity)?;
         let transaction = self.db.savepoint()?;
-        for (hash, vector) in made {
-            keep(&transaction, hash, model, &usable(vector, identity.dims))?;
+        for (hash, embedded) in made {
+            keep(&transaction, hash, model, &stored(embedded, identity.dims))?;
         }
         transaction.commit()?;
         Ok(())
@@ -196,15 +207,16 @@ impl Index {
         let waiting = self.waiting(limit)?;
         let mut sorted = Sorted { is_more: waiting.len() == limit, ..Sorted::default() };
         for document in waiting {
-            let Some(text) = self.text_to_embed(rows, document, place)? else {
+            let Some((text, path)) = self.text_to_embed(rows, document, place)? else {
                 sorted.gone.push(document);
                 continue;
             };
             let text = clean(&text);
             let hash: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+            let source = Source { document, script: Script::of(&text), path };
             match self.cached(&hash, model)? {
-                Some(embedding) => sorted.known.push((document, embedding, Script::of(&text))),
-                None => sorted.new.push(New { document, hash, text }),
+                Some(embedding) => sorted.known.push((source, embedding)),
+                None => sorted.new.push(New { source, hash, text }),
             }
         }
         Ok(sorted)
@@ -213,14 +225,17 @@ impl Index {
     /// How many documents have a vector, and how many wait for one.
     pub fn coverage(&self) -> Result<Coverage, ToolError> {
         let count = |sql: &str| self.db.query_row(sql, [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs);
-        let without =
+        let none = "SELECT count(*) FROM embedding_cache JOIN embeddings ON embeddings.embedding = embedding_cache.id
+             WHERE ifnull(length(embedding_cache.embedding), 0) = 0";
+        let refused =
             "SELECT count(*) FROM embedding_cache JOIN embeddings ON embeddings.embedding = embedding_cache.id
-             WHERE embedding_cache.embedding IS NULL";
-        let without = count(without)?;
+             WHERE embedding_cache.embedding = x''";
+        let without = count(none)?;
         Ok(Coverage {
             documents: count("SELECT documents FROM fulltext_totals")?,
             with_vector: count("SELECT count(*) FROM embeddings")?.saturating_sub(without),
             without,
+            refused: count(refused)?,
             waiting: count("SELECT count(*) FROM unembedded")?,
         })
     }
@@ -307,7 +322,7 @@ impl Index {
                 vectors.spoil(document);
                 continue;
             };
-            let Some(blob) = blob else {
+            let Some(blob) = blob.filter(|blob| !blob.is_empty()) else {
                 vectors.remove(document);
                 continue;
             };
@@ -372,11 +387,19 @@ impl Index {
         Ok(self.db.prepare_cached(sql)?.query_row(params![hash, model], |row| row.get(0)).optional()?)
     }
 
-    /// What is embedded of a document: its text, and what it needs to be understood alone. `None` when it is gone.
-    fn text_to_embed(&self, rows: Rows<'_>, document: i64, place: WorkPlace) -> Result<Option<String>, ToolError> {
+    /// What is embedded of a document, its text and what it needs to be understood alone, and its file. `None` when it is gone.
+    fn text_to_embed(
+        &self,
+        rows: Rows<'_>,
+        document: i64,
+        place: WorkPlace,
+    ) -> Result<Option<(String, String)>, ToolError> {
         Ok(match Document::of_rowid(document) {
             Document::Memory(seq) => match rows.by_seq(seq)? {
-                Some(row) => Some(of_memory(&row.memory, question(rows, &row.memory)?.as_deref(), place)),
+                Some(row) => {
+                    let question = question(rows, &row.memory)?;
+                    Some((of_memory(&row.memory, question.as_deref(), place), row.place.path))
+                }
                 None => None,
             },
             Document::Chunk(id) => self.chunk(id)?.map(|chunk| {
@@ -384,7 +407,7 @@ impl Index {
                     (Some(LogKind::Daily(day)), WorkPlace::Elsewhere) => format!("{day} "),
                     _ => String::new(),
                 };
-                format!("{day}{}\n{}", chunk.heading, chunk.text)
+                (format!("{day}{}\n{}", chunk.heading, chunk.text), chunk.path)
             }),
         })
     }
@@ -413,26 +436,32 @@ fn of_memory(memory: &Memory, question: Option<&str>, place: WorkPlace) -> Strin
     }
 }
 
-/// A vector that may be kept: as long as promised, and of numbers.
-fn usable(vector: &Vector, dims: usize) -> Vector {
-    vector.as_ref().filter(|vector| vector.len() == dims && vector.iter().all(|value| value.is_finite())).cloned()
+/// The bytes of a vector, which may be kept when it is as long as promised and of numbers; none of a text that is refused.
+fn stored(embedded: &Embedded, dims: usize) -> Option<Vec<u8>> {
+    match embedded {
+        Embedded::Vector(vector) if vector.len() == dims && vector.iter().all(|value| value.is_finite()) => {
+            Some(vector.iter().flat_map(|value| half::write(*value).to_le_bytes()).collect())
+        }
+        Embedded::Vector(_) | Embedded::Nothing => None,
+        Embedded::Refused => Some(Vec::new()),
+    }
 }
 
-fn keep(db: &Connection, hash: &[u8; 32], model: i64, vector: &Vector) -> rusqlite::Result<i64> {
-    let blob: Option<Vec<u8>> =
-        vector.as_ref().map(|vector| vector.iter().flat_map(|value| half::write(*value).to_le_bytes()).collect());
+fn keep(db: &Connection, hash: &[u8; 32], model: i64, blob: &Option<Vec<u8>>) -> rusqlite::Result<i64> {
     // Two documents of one batch may say the same.
     let sql = "INSERT INTO embedding_cache (hash, model, embedding, created_at) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (hash, model) DO UPDATE SET embedding = excluded.embedding RETURNING id";
     db.prepare_cached(sql)?.query_row(params![hash, model, blob, Moment::now().utc()], |row| row.get(0))
 }
 
-/// Takes what somebody was paid for into an index made anew, and what took long; what the static models make is quicker made again.
+/// Takes what somebody was paid for into an index made anew, and what took long; what the static models make is quicker made again,
+/// and what was refused may be taken by now.
 pub(super) fn carry_over(old: &Connection, new: &Connection) -> rusqlite::Result<()> {
     let transaction = new.unchecked_transaction()?;
     let mut statement = old.prepare(
-        "SELECT provider, models.model, dims, hash, embedding, created_at FROM embedding_cache
-         JOIN models ON models.id = embedding_cache.model WHERE provider <> 'local' OR models.model LIKE 'bert:%'",
+        "SELECT provider, models.model, dims, hash, embedding, created_at, path FROM embedding_cache
+         JOIN models ON models.id = embedding_cache.model
+         WHERE (provider <> 'local' OR models.model LIKE 'bert:%') AND ifnull(embedding <> x'', TRUE)",
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -442,8 +471,8 @@ pub(super) fn carry_over(old: &Connection, new: &Connection) -> rusqlite::Result
             .execute(params![model.0, model.1, model.2])?;
         transaction
             .prepare_cached(
-                "INSERT OR IGNORE INTO embedding_cache (hash, model, embedding, created_at)
-                 SELECT ?4, id, ?5, ?6 FROM models WHERE provider = ?1 AND model = ?2 AND dims = ?3",
+                "INSERT OR IGNORE INTO embedding_cache (hash, model, embedding, created_at, path)
+                 SELECT ?4, id, ?5, ?6, ?7 FROM models WHERE provider = ?1 AND model = ?2 AND dims = ?3",
             )?
             .execute(params![
                 model.0,
@@ -451,7 +480,8 @@ pub(super) fn carry_over(old: &Connection, new: &Connection) -> rusqlite::Result
                 model.2,
                 row.get::<_, Vec<u8>>(3)?,
                 row.get::<_, Option<Vec<u8>>>(4)?,
-                row.get::<_, String>(5)?
+                row.get::<_, String>(5)?,
+                row.get::<_, Option<String>>(6)?
             ])?;
     }
     transaction.commit()

@@ -40,13 +40,16 @@ CREATE TABLE models (
     UNIQUE (provider, model, dims)
 );
 
--- Vectors by what they are of, so that nothing is embedded twice. NULL: the model has no vector for the text.
+-- Vectors by what they are of, so that nothing is embedded twice. NULL: the model has no vector for the
+-- text; no bytes: whoever makes the vectors refuses it.
 CREATE TABLE embedding_cache (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL,
     model INTEGER NOT NULL REFERENCES models (id),
     embedding BLOB,
     created_at TEXT NOT NULL,
+    -- The file whose passage had it last.
+    path TEXT,
     UNIQUE (hash, model)
 );
 

@@ -4,7 +4,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use tokenizers::Tokenizer;
 
 use super::{Files, unusable};
-use crate::embed::{EmbedError, Embedder, Identity, ModelFault, Vector, WorkPlace, half};
+use crate::embed::{EmbedError, Embedded, Embedder, Identity, ModelFault, Vector, WorkPlace, half};
 
 /// A model whose tokens have one vector each.
 #[derive(Debug)]
@@ -77,8 +77,8 @@ impl Embedder for Model2Vec {
         WorkPlace::Here
     }
 
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        texts.iter().map(|text| self.embed(text)).collect()
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
+        texts.iter().map(|text| Ok(self.embed(text)?.into())).collect()
     }
 
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use tempfile::TempDir;
 
 use super::*;
-use crate::embed::WorkPlace;
+use crate::embed::{Embedded, Vector, WorkPlace};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/embed/directory/fixtures").join(name)
@@ -26,6 +26,10 @@ fn references(path: &Path) -> Vec<Reference> {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
+fn vectors(model: &dyn Embedder, texts: &[&str]) -> Vec<Vector> {
+    model.embed_documents(texts).unwrap().into_iter().map(Embedded::vector).collect()
+}
+
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
     let length = |vector: &[f32]| vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     assert_eq!(a.len(), b.len());
@@ -34,7 +38,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 
 fn check(model: &dyn Embedder, references: &[Reference], least: f32) {
     let texts: Vec<&str> = references.iter().map(|reference| reference.text.as_str()).collect();
-    let documents = model.embed_documents(&texts).unwrap();
+    let documents = vectors(model, &texts);
     for (reference, document) in references.iter().zip(documents) {
         let query = model.embed_query(&reference.text).unwrap();
         for (found, expected) in [(document, &reference.document), (query, &reference.query)] {
@@ -67,7 +71,7 @@ fn vectors_are_those_of_another_program(#[case] name: &str, #[case] dims: usize,
 fn a_text_is_the_same_alone_and_among_others_and_none_is_none() {
     let model = open(&fixture("bert")).unwrap();
     let texts = ["a socket", "", "the queue listens on a socket and a session is signed with a secret", " \n"];
-    let together = model.embed_documents(&texts).unwrap();
+    let together = vectors(&*model, &texts);
     assert!(together[1].is_none() && together[3].is_none());
     for at in [0, 2] {
         let alone = model.embed_query(texts[at]).unwrap().unwrap();

@@ -7,7 +7,7 @@ use candle_core::{Device, Tensor};
 use tokenizers::{Encoding, Tokenizer};
 
 use super::{Files, unusable};
-use crate::embed::{EmbedError, Embedder, Identity, ModelFault, Vector, WorkPlace};
+use crate::embed::{EmbedError, Embedded, Embedder, Identity, ModelFault, Vector, WorkPlace};
 use config::{Config, Pooling, Prefixes};
 use layers::Layers;
 
@@ -133,8 +133,9 @@ impl Embedder for Transformer {
         WorkPlace::Elsewhere
     }
 
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
-        self.embed(&texts.iter().map(|text| prefixed(&self.prefixes.document, text)).collect::<Vec<_>>())
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
+        let texts: Vec<String> = texts.iter().map(|text| prefixed(&self.prefixes.document, text)).collect();
+        Ok(self.embed(&texts)?.into_iter().map(Embedded::from).collect())
     }
 
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {

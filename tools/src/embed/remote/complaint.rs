@@ -52,6 +52,11 @@ impl Complaint {
             || self.all.contains("context_length_exceeded")
     }
 
+    /// Whether a vector came out that is none and cannot be written as JSON.
+    pub(super) fn is_about_no_number(&self) -> bool {
+        self.all.contains("unsupported value: nan") || self.all.contains("unsupported value: +inf")
+    }
+
     /// Gemini answers a wrong key with the status of a wrong request.
     pub(super) fn is_about_the_key(&self) -> bool {
         self.all.contains("api_key_invalid") || self.all.contains("api key not valid")

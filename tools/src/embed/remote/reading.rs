@@ -50,6 +50,15 @@ impl Fault {
         }
     }
 
+    /// Whether it may be the fault of one text, while others are taken.
+    pub(super) fn may_be_of_a_text(&self) -> bool {
+        match self {
+            Self::Refused { .. } | Self::TooLong(_) => true,
+            Self::Unusable(what) => what == NO_NUMBERS,
+            _ => false,
+        }
+    }
+
     /// How long the service asks to be left alone.
     pub(super) fn asked_pause(&self) -> Option<Duration> {
         match self {
@@ -105,6 +114,8 @@ fn refusal(reply: &Reply, complaint: &Complaint, now: SystemTime) -> Fault {
     let is_about_length = complaint.is_about_length();
     match status {
         413 => Fault::TooLong(message),
+        // Ollama, when a model makes a vector of a text that is none.
+        500 if complaint.is_about_no_number() => Fault::Unusable(NO_NUMBERS.to_owned()),
         // llama.cpp says it with 500, and OpenAI with 429 when a request is above what it allows in a minute.
         200 | 400 | 422 | 429 | 500 if is_about_length => Fault::TooLong(message),
         401 => Fault::KeyRefused(status),

@@ -57,6 +57,10 @@ fn vectors_of(body: &Value) -> Result<Reply, Outage> {
     Ok(reply(200, &json!({"object": "list", "data": data, "model": "m", "usage": {"prompt_tokens": 1}})))
 }
 
+fn vectors(remote: &Remote, texts: &[&str]) -> Vec<Vector> {
+    remote.embed(texts, Purpose::Document).unwrap().into_iter().map(Embedded::vector).collect()
+}
+
 const KEY: &str = "k-Pq7vT2mX9cLw4RzB";
 
 /// A service that speaks like OpenAI, with vectors of three dimensions.
@@ -79,7 +83,7 @@ fn like_openai(model: &str) -> Service {
 fn vectors_come_in_the_order_of_their_texts_and_have_length_one() {
     let network = scripted(|_, body| vectors_of(body));
     let remote = Remote::open(service(), network.clone()).unwrap();
-    let vectors = remote.embed(&["abc", "", "  \n", "a"], Purpose::Document).unwrap();
+    let vectors = vectors(&remote, &["abc", "", "  \n", "a"]);
     let direction = |x: f64| {
         let length = (x * x + 1.0).sqrt();
         Some([x, 1.0, 0.0].map(|value| (value / length) as f32).to_vec())
@@ -96,7 +100,7 @@ fn vectors_come_in_the_order_of_their_texts_and_have_length_one() {
 fn nothing_is_sent_when_there_are_no_words() {
     let network = scripted(|_, body| vectors_of(body));
     let remote = Remote::open(service(), network.clone()).unwrap();
-    assert_eq!(remote.embed(&["", " "], Purpose::Document).unwrap(), [None, None]);
+    assert_eq!(vectors(&remote, &["", " "]), [None, None]);
     assert_eq!(network.seen.lock().unwrap().len(), 0);
 }
 
@@ -131,7 +135,7 @@ fn a_long_text_is_sent_whole_in_parts_and_has_one_vector() {
     let network = scripted(|_, body| vectors_of(body));
     let remote = Remote::open(service(), network.clone()).unwrap();
     let text = "Every sentence of this long text is read. ".repeat(200);
-    let vectors = remote.embed(&[&text], Purpose::Document).unwrap();
+    let vectors = vectors(&remote, &[&text]);
     assert!(vectors.len() == 1 && vectors[0].is_some());
     let seen = network.seen.lock().unwrap();
     let parts: Vec<&str> =

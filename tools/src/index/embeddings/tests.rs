@@ -10,10 +10,11 @@ use schema::store::Store;
 use tempfile::TempDir;
 
 use super::*;
-use crate::embed::EmbedError;
-use crate::index::Urgency;
+use crate::embed::{EmbedError, Vector};
+use crate::index::{Gone, Urgency};
 
-/// Counts texts, and makes vectors of their length and their first letter; none for texts with a snowman.
+/// Counts texts, and makes vectors of their length and their first letter; none for texts with a snowman, and refuses
+/// those with a cross.
 #[derive(Debug)]
 struct Counting {
     identity: Identity,
@@ -24,6 +25,10 @@ impl Counting {
     fn new(model: &str) -> Self {
         let identity = Identity { provider: "test".to_owned(), model: model.to_owned(), dims: 2 };
         Self { identity, texts: AtomicUsize::new(0) }
+    }
+
+    fn of(&self, text: &str) -> Result<Embedded, EmbedError> {
+        Ok(if text.contains('✗') { Embedded::Refused } else { self.embed_query(text)?.into() })
     }
 
     fn count(&self) -> usize {
@@ -40,9 +45,9 @@ impl Embedder for Counting {
         WorkPlace::Here
     }
 
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
         self.texts.fetch_add(texts.len(), Ordering::Relaxed);
-        texts.iter().map(|text| self.embed_query(text)).collect()
+        texts.iter().map(|text| self.of(text)).collect()
     }
 
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
@@ -97,7 +102,10 @@ fn work_goes_on_where_it_was_left() {
     let mut bench = Bench::new(&["first", "second one", "a third"]);
     let model = Counting::new("a");
     assert_eq!(bench.embed(&model, 2), Worked { embedded: 2, is_more: true });
-    assert_eq!(bench.index.coverage().unwrap(), Coverage { documents: 3, with_vector: 2, without: 0, waiting: 1 });
+    assert_eq!(
+        bench.index.coverage().unwrap(),
+        Coverage { documents: 3, with_vector: 2, without: 0, refused: 0, waiting: 1 }
+    );
     assert_eq!(bench.vectors(&model), 2);
     assert_eq!(bench.embed(&model, 2), Worked { embedded: 1, is_more: false });
     assert_eq!((bench.vectors(&model), model.count()), (3, 3));
@@ -121,8 +129,29 @@ fn a_text_without_a_vector_waits_no_longer_and_is_counted() {
     let mut bench = Bench::new(&["☃ of another script", "second one"]);
     let model = Counting::new("a");
     bench.embed(&model, 10);
-    assert_eq!(bench.index.coverage().unwrap(), Coverage { documents: 2, with_vector: 1, without: 1, waiting: 0 });
+    assert_eq!(
+        bench.index.coverage().unwrap(),
+        Coverage { documents: 2, with_vector: 1, without: 1, refused: 0, waiting: 0 }
+    );
     assert_eq!(bench.vectors(&model), 1);
+}
+
+#[test]
+fn a_text_that_is_refused_waits_no_longer_is_counted_and_asked_again_in_an_index_made_anew() {
+    let mut bench = Bench::new(&["✗ of a kind that nobody takes", "second one"]);
+    let model = Counting::new("a");
+    bench.embed(&model, 10);
+    let expected = Coverage { documents: 2, with_vector: 1, without: 1, refused: 1, waiting: 0 };
+    assert_eq!(bench.index.coverage().unwrap(), expected);
+    assert_eq!(bench.vectors(&model), 1);
+    let lock = bench.index.lock(Urgency::Patient).unwrap().unwrap();
+    bench.index.renew_spoiled(&lock).unwrap();
+    assert_eq!(bench.index.coverage().unwrap().waiting, 0, "it is no vector that was spoiled");
+    let rows = bench.store.rows();
+    bench.index.refill(&lock, |index| index.take_in_memories(rows, &lock)).unwrap();
+    drop(lock);
+    bench.embed(&model, 10);
+    assert_eq!((bench.index.coverage().unwrap(), model.count()), (expected, 3));
 }
 
 #[test]
@@ -234,4 +263,62 @@ fn vectors_read_in_blocks_are_those_read_one_by_one() {
     assert_eq!(in_blocks.0.len(), bench.index.coverage().unwrap().with_vector as usize);
     bench.index.db.execute("DELETE FROM vector_blocks", []).unwrap();
     assert_eq!(fresh(&mut bench), in_blocks);
+}
+
+/// Names of the files whose vectors the cache holds without a passage that has them.
+fn unused(bench: &Bench) -> Vec<String> {
+    let sql = "SELECT path FROM embedding_cache WHERE id NOT IN (SELECT embedding FROM embeddings) ORDER BY path";
+    let mut statement = bench.index.db.prepare(sql).unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().collect::<rusqlite::Result<_>>().unwrap()
+}
+
+fn write(bench: &mut Bench, name: &str, text: Option<&str>) {
+    let path = bench.store.layout().file(name);
+    match text {
+        Some(text) => std::fs::write(path, text).unwrap(),
+        None => std::fs::remove_file(path).unwrap(),
+    }
+    let lock = bench.index.lock(Urgency::Patient).unwrap().unwrap();
+    bench.index.take_in_file(name, &lock).unwrap();
+}
+
+fn compact(bench: &mut Bench, gone: Gone<'_>) {
+    let lock = bench.index.lock(Urgency::Patient).unwrap().unwrap();
+    bench.index.compact(gone, &lock).unwrap();
+}
+
+#[test]
+fn a_file_that_is_renamed_is_not_paid_for_twice_whatever_is_forgotten_in_between() {
+    let mut bench = Bench::new(&[]);
+    let model = Counting::new("a");
+    write(&mut bench, "old.md", Some("# Notes\n\nThe queue listens on a socket.\n"));
+    write(&mut bench, "other.md", Some("# Others\n\nBread needs flour.\n"));
+    bench.embed(&model, 10);
+    assert_eq!(model.count(), 2);
+    write(&mut bench, "old.md", None);
+    write(&mut bench, "other.md", None);
+    compact(&mut bench, Gone::Of(&["other.md"]));
+    assert_eq!(unused(&bench), ["old.md"], "what was in a file in which something was forgotten goes");
+    write(&mut bench, "new.md", Some("# Notes\n\nThe queue listens on a socket.\n"));
+    bench.embed(&model, 10);
+    assert_eq!((bench.vectors(&model), model.count()), (1, 2));
+}
+
+#[test]
+fn vectors_without_a_passage_go_after_a_while_when_they_cost_nothing_and_when_nobody_knows_what_was_forgotten() {
+    let mut bench = Bench::new(&[]);
+    let mut free = Counting::new("static");
+    free.identity.provider = "local".to_owned();
+    for (name, model) in [("paid.md", &Counting::new("a")), ("old.md", &Counting::new("a")), ("free.md", &free)] {
+        write(&mut bench, name, Some(&format!("A note in {name}.")));
+        bench.embed(model, 10);
+        write(&mut bench, name, None);
+    }
+    let sql = "UPDATE embedding_cache SET created_at = '2020-01-01T00:00:00Z' WHERE path = 'old.md'";
+    bench.index.db.execute(sql, []).unwrap();
+    assert_eq!(unused(&bench), ["free.md", "old.md", "paid.md"]);
+    compact(&mut bench, Gone::Of(&[]));
+    assert_eq!(unused(&bench), ["paid.md"]);
+    compact(&mut bench, Gone::Anything);
+    assert_eq!(unused(&bench), Vec::<String>::new());
 }

@@ -12,7 +12,7 @@ fn what_a_service_finds_too_long_is_split_further_and_later_texts_at_once() {
     });
     let remote = Remote::open(service(), network.clone()).unwrap();
     let long = "many words ".repeat(30);
-    let vectors = remote.embed(&["short", &long, "brief"], Purpose::Document).unwrap();
+    let vectors = vectors(&remote, &["short", &long, "brief"]);
     assert!(vectors.iter().all(Option::is_some));
     let asked = network.seen.lock().unwrap().len();
     remote.embed(&[&long], Purpose::Document).unwrap();
@@ -139,7 +139,62 @@ fn answers_that_are_no_vectors_are_refused(#[case] body: &'static str, #[case] t
     let remote = Remote::open(service(), network.clone()).unwrap();
     let error = remote.embed(&["a", "b"], Purpose::Document).unwrap_err().to_string();
     assert!(error.starts_with(&format!("openai at models.example answers with {told}; check ")), "{error}");
-    assert_eq!(network.seen.lock().unwrap().len(), 1, "what will not pass is asked once");
+    let asked = if told.contains("vectors of numbers") { 2 } else { 1 };
+    assert_eq!(
+        network.seen.lock().unwrap().len(),
+        asked,
+        "what will not pass is asked once, and a word where it may be the text"
+    );
+}
+
+/// What a service answers that takes no text with a cross.
+fn picky(refusal: Reply) -> impl Fn(usize, &Value) -> Result<Reply, Outage> + Send + Sync {
+    move |_, body| match body["input"].to_string().contains('✗') {
+        true => Ok(refusal.clone()),
+        false => vectors_of(body),
+    }
+}
+
+#[rstest]
+#[case::refusal(400, json!({"error": {"message": "invalid input"}}))]
+#[case::unprocessable(422, json!({"detail": "this text is not for us"}))]
+#[case::no_number(500, json!({"error": {"message": "failed to encode response: json: unsupported value: NaN"}}))]
+#[case::null(200, json!({"data": [{"index": 0, "embedding": [1, null, 1]}]}))]
+#[case::too_long_however_short(400, json!({"error": "the input length exceeds the context length"}))]
+fn a_text_that_is_refused_holds_up_no_other(#[case] status: u16, #[case] body: Value) {
+    let network = scripted(picky(reply(status, &body)));
+    let remote = Remote::open(service(), network.clone()).unwrap();
+    let texts: Vec<String> =
+        (0..32).map(|n| format!("{} {n}", if [3, 20].contains(&n) { "✗" } else { "fine" })).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let embedded = remote.embed(&texts, Purpose::Document).unwrap();
+    let refused = |(n, embedded): (usize, &Embedded)| (*embedded == Embedded::Refused).then_some(n);
+    assert_eq!(embedded.iter().enumerate().filter_map(refused).collect::<Vec<_>>(), [3, 20]);
+    assert_eq!(embedded.iter().filter(|embedded| matches!(embedded, Embedded::Vector(_))).count(), 30);
+    // Two ways through five halvings, what is beside them, and the word by which it was told apart.
+    let asked = network.seen.lock().unwrap().len();
+    assert!(asked <= 22, "{asked}");
+    assert_eq!(network.pauses.lock().unwrap().len(), 0);
+    // The service is at fault for nothing.
+    assert!(remote.embed(&["fine"], Purpose::Document).is_ok());
+}
+
+#[test]
+fn a_question_that_is_refused_is_told_and_the_next_one_is_asked() {
+    let network = scripted(picky(reply(400, &json!({"error": {"message": "invalid input"}}))));
+    let remote = Remote::open(service(), network).unwrap();
+    assert_eq!(remote.embed_query("what of ✗?").unwrap_err().to_string(), "openai refuses this question");
+    assert!(remote.embed_query("what of this?").unwrap().is_some());
+}
+
+#[test]
+fn parts_of_a_refused_text_are_not_sent_one_after_the_other() {
+    let network = scripted(picky(reply(400, &json!({"error": {"message": "invalid input"}}))));
+    let remote = Remote::open(service(), network.clone()).unwrap();
+    let long = "✗ and many more words of it. ".repeat(2_000);
+    assert_eq!(remote.embed(&[&long, "fine"], Purpose::Document).unwrap()[0], Embedded::Refused);
+    let asked = network.seen.lock().unwrap().len();
+    assert!(asked <= 12, "{asked}");
 }
 
 #[test]
