@@ -94,12 +94,14 @@ pub fn search_while(
             Err(error) => return Err(error),
         }
     }
+    // What is longer was pasted, and says what it is about at its beginning.
+    let question = query::beginning(&input.query);
     let corpus = index.fulltext().corpus(&request.query)?;
     let relevance = Relevance::new(&request.query, &corpus);
     let here = means.meaning.filter(|meaning| meaning.embedder.place() == WorkPlace::Here);
-    let is_unknown = here.is_some_and(|meaning| !kin::knows(&meaning.words, &input.query));
+    let is_unknown = here.is_some_and(|meaning| !kin::knows(&meaning.words, question));
     let means_of_query = if is_unknown { Means { meaning: None, ..means } } else { means };
-    let (comparison, fault) = match comparison(index, means_of_query, &request, &input.query) {
+    let (comparison, fault) = match comparison(index, means_of_query, &request, question) {
         Ok(comparison) => (comparison, is_unknown.then(|| UNKNOWN.to_owned())),
         Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
         Err(error) => return Err(error),
@@ -120,7 +122,7 @@ pub fn search_while(
             None => None,
         };
         let gathered = candidate::complete(store, index, &request, by_words?, nearness.as_ref())?;
-        let legs = fusion::Legs::new(means_of_query, &input.query, &request.narrowing, &relevance, nearness.as_ref());
+        let legs = fusion::Legs::new(means_of_query, question, &request.narrowing, &relevance, nearness.as_ref());
         let candidates = fusion::fuse(store, index, gathered, &legs)?;
         rank::rank(candidates, now)
     };

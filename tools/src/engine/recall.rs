@@ -9,7 +9,7 @@ use schema::tool::{Hit, SearchInput};
 
 use crate::error::ToolError;
 use crate::index::Index;
-use crate::search::query::Query;
+use crate::search::query::{self, Query};
 use crate::search::{self, Means, Scoring};
 use crate::text::fold::fold;
 
@@ -55,7 +55,7 @@ pub(super) fn recall(
     prompt: &str,
     session_id: &str,
 ) -> Result<Vec<Recalled>, ToolError> {
-    let subject = without(prompt, &[TALK]);
+    let subject = without(query::beginning(prompt), &[TALK]);
     if Query::literal(&without(&subject, &[WORK])).content_words() < WORDS {
         return Ok(Vec::new());
     }

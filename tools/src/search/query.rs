@@ -68,8 +68,7 @@ impl Query {
     }
 
     fn read(text: &str, synonyms: Synonyms) -> Self {
-        let end = (0..=MOST_BYTES.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
-        let used = &text[..end];
+        let used = beginning(text);
         let mut query = Builder::read(used, Wanted::Content, synonyms);
         if query.words.is_empty() {
             query = Builder::read(used, Wanted::Everything, Synonyms::None);
@@ -282,6 +281,12 @@ impl<'t> Builder<'t> {
             self.query.terms.len() - 1
         })
     }
+}
+
+/// As much of a query's text as is looked at, by whatever leg.
+pub(crate) fn beginning(text: &str) -> &str {
+    let end = (0..=MOST_BYTES.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
+    &text[..end]
 }
 
 fn exact(text: &str) -> Term {

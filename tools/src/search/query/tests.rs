@@ -60,6 +60,21 @@ fn what_is_too_long_is_cut_and_said_so() {
     assert!(!Query::parse("token bucket").was_cut());
 }
 
+#[rstest]
+#[case::one_word("commit ".repeat(150_000))]
+#[case::without_a_space("x".repeat(1 << 20))]
+#[case::of_distinct_words((0..130_000).map(|n| format!("word{n} ")).collect())]
+#[case::emoji("🦭".repeat(1 << 18))]
+#[case::syllables("가나다".repeat(1 << 17))]
+fn of_a_megabyte_the_beginning_is_looked_at_and_no_more(#[case] text: String) {
+    let used = beginning(&text);
+    assert!(used.len() <= MOST_BYTES && used.len() > MOST_BYTES - 4 && text.starts_with(used), "{}", used.len());
+    let (whole, part) = (Query::parse(&text), Query::parse(used));
+    assert!(whole.was_cut());
+    assert_eq!((whole.all_terms(), whole.words()), (part.all_terms(), part.words()));
+    assert!(whole.terms().len() <= MOST_TERMS, "{}", whole.terms().len());
+}
+
 proptest! {
     #[test]
     fn any_text_is_a_query(text in "\\PC{0,200}") {
