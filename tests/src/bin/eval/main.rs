@@ -1,8 +1,9 @@
 //! Measures retrieval: loads evaluation sets through the real capture and search, and prints what is found of what is relevant.
 //!
 //! `cargo run --release -p jikime-memory-tests --bin eval -- [--data DIR] [--baseline FILE] [--fail-on-drop yes] [--json FILE]
-//! [--plot FILE] [--set NAME]`; without `--data` the sets are those of the project.
+//! [--plot FILE] [--set NAME] [--model PATH] [--weights N/N/N] [--held-out yes]`; without `--data` the sets are those of the project.
 
+mod held_out;
 mod measure;
 mod plot;
 mod report;
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 use harness::evaluation::{self, Filled, Pairs, Set};
 use measure::{Measured, measure};
 use report::{compare, json, print, print_pairs};
-use schema::settings::{Provider, Settings};
+use schema::settings::{Provider, Settings, Weights};
 
 fn main() -> ExitCode {
     match Arguments::read(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
 }
 
 /// What is asked for on the command line.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Arguments {
     /// Sets beside those of the project.
     data: Option<PathBuf>,
@@ -36,11 +37,27 @@ struct Arguments {
     plot: Option<PathBuf>,
     /// Sets whose name holds this; all when empty.
     set: String,
+    /// A model on this machine, which is measured beside the one inside the binary.
+    model: Option<String>,
+    /// What words, kindred words and vectors weigh.
+    weights: Weights,
+    /// Whether thresholds and weights are chosen with one store left out at a time, which takes a while.
+    holds_out: bool,
 }
 
 impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut arguments = Self::default();
+        let mut arguments = Self {
+            data: None,
+            baseline: None,
+            fails_on_drop: false,
+            json: None,
+            plot: None,
+            set: String::new(),
+            model: None,
+            weights: Weights::MEASURED,
+            holds_out: false,
+        };
         while let Some(name) = words.next() {
             let value = words.next().ok_or_else(|| format!("{name} needs a value"))?;
             match name.as_str() {
@@ -50,14 +67,25 @@ impl Arguments {
                 "--json" => arguments.json = Some(value.into()),
                 "--plot" => arguments.plot = Some(value.into()),
                 "--set" => arguments.set = value,
+                "--model" => arguments.model = Some(value),
+                "--weights" => arguments.weights = weights(&value)?,
+                "--held-out" => arguments.holds_out = value == "yes",
                 _ => {
                     return Err(format!(
-                        "there is no {name}; there is --data, --baseline, --fail-on-drop, --json, --plot, --set"
+                        "there is no {name}; there is --data, --baseline, --fail-on-drop, --json, --plot, --set, --model, --weights, --held-out"
                     ));
                 }
             }
         }
         Ok(arguments)
+    }
+}
+
+fn weights(text: &str) -> Result<Weights, String> {
+    let parts: Vec<u16> = text.split('/').filter_map(|part| part.parse().ok()).collect();
+    match parts[..] {
+        [words, kin, vector] => Ok(Weights { words, kin, vector }),
+        _ => Err(format!("{text:?} is not of the form 65/35/5")),
     }
 }
 
@@ -72,8 +100,12 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     }
     let mut measured: Vec<Measured> = Vec::new();
     for set in sets.iter().filter(|set| set.name.contains(&arguments.set)) {
-        let of_set = measure(set)?;
+        let of_set = measure(set, arguments.model.as_deref(), arguments.weights)?;
         of_set.iter().for_each(print);
+        if arguments.holds_out {
+            of_set.iter().for_each(report::print_thresholds);
+            report::print_weights(&set.name, held_out::weights(set)?.as_ref());
+        }
         measured.extend(of_set);
         if let Some(of_set) = pairs.iter().find(|pairs| pairs.name == set.name) {
             print_pairs(&of_set.pairs, &ranks(set)?);

@@ -4,19 +4,29 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use harness::evaluation::{Filled, Group, Question, Set};
-use schema::settings::{Provider, Settings};
+use schema::settings::{Provider, Settings, Weights};
 
 /// Questions of every other store that are asked as ones that nothing answers.
 const STRANGE: usize = 40;
 
 /// The score under which nothing is answered when nothing is said.
-const MIN_SCORE: f64 = 0.35;
+pub(crate) const MIN_SCORE: f64 = 0.35;
 
 /// Samples of which an interval is made.
 const SAMPLES: usize = 1_000;
 
-/// How the legs are called, and who makes embeddings for each.
-const LEGS: [(&str, Provider); 2] = [("text", Provider::None), ("installed", Provider::Local)];
+/// How the legs are called, and who makes embeddings for each: nobody, the model inside the binary, and one on this machine.
+fn legs(model: Option<&str>, weights: Weights) -> Vec<(&'static str, Settings)> {
+    let by = |embedding_provider, model: Option<&str>| Settings {
+        embedding_provider,
+        embedding_model: model.map(str::to_owned),
+        search_weights: weights,
+        ..Settings::default()
+    };
+    let mut legs = vec![("text", by(Provider::None, None)), ("installed", by(Provider::Local, None))];
+    legs.extend(model.map(|path| ("by path", by(Provider::Local, Some(path)))));
+    legs
+}
 
 /// What a set gave by one leg.
 #[derive(Debug)]
@@ -36,6 +46,8 @@ pub(crate) struct Measured {
     /// Milliseconds of a search, at the median.
     pub(crate) milliseconds: f64,
     pub(crate) firsts: Firsts,
+    /// How many questions of each store are in the lists above: of its own, and of others.
+    pub(crate) of_stores: Vec<(usize, usize)>,
 }
 
 /// The scores of first hits.
@@ -57,18 +69,19 @@ pub(crate) struct Interval {
     pub(crate) high: f64,
 }
 
-pub(crate) fn measure(set: &Set) -> Result<Vec<Measured>, String> {
+pub(crate) fn measure(set: &Set, model: Option<&str>, weights: Weights) -> Result<Vec<Measured>, String> {
     let stores = set.groups.iter().map(|group| Filled::new(group, set.shape)).collect::<Result<Vec<_>, _>>()?;
-    LEGS.iter().map(|(leg, provider)| leg_of(set, &stores, leg, *provider)).collect()
+    legs(model, weights).iter().map(|(leg, settings)| leg_of(set, &stores, leg, settings)).collect()
 }
 
-fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, provider: Provider) -> Result<Measured, String> {
-    let settings = Settings { embedding_provider: provider, ..Settings::default() };
+fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, settings: &Settings) -> Result<Measured, String> {
     let (mut of_questions, mut times): (Vec<[f64; 5]>, Vec<f64>) = Default::default();
     let mut classes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut firsts = Firsts::default();
+    let mut of_stores = Vec::new();
     for (place, (group, store)) in set.groups.iter().zip(stores).enumerate() {
-        let mut engine = store.engine(&settings)?;
+        let mut engine = store.engine(settings)?;
+        let before = (firsts.answerable.len(), firsts.strange.len());
         for question in group.questions.iter().filter(|question| !question.relevant.is_empty()) {
             let started = Instant::now();
             let found = store.ask(&mut engine, &question.text)?.found;
@@ -81,6 +94,7 @@ fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, provider: Provider) -
         for question in strangers(&set.groups, place) {
             firsts.strange.push(first(&store.ask(&mut engine, &question.text)?.found));
         }
+        of_stores.push((firsts.answerable.len() - before.0, firsts.strange.len() - before.1));
     }
     times.sort_by(f64::total_cmp);
     let share = |count: usize, all: usize| count as f64 / all.max(1) as f64;
@@ -98,6 +112,7 @@ fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, provider: Provider) -
         of_questions,
         milliseconds: times.get(times.len() / 2).copied().unwrap_or_default(),
         firsts,
+        of_stores,
     })
 }
 
@@ -116,7 +131,7 @@ fn strangers(groups: &[Group], place: usize) -> Vec<&Question> {
     .collect()
 }
 
-fn values_of(found: &[(String, f64)], question: &Question) -> [f64; 5] {
+pub(crate) fn values_of(found: &[(String, f64)], question: &Question) -> [f64; 5] {
     let relevant = question.relevant.len() as f64;
     let is_relevant: Vec<bool> = found.iter().take(10).map(|(id, _)| question.relevant.contains(id)).collect();
     let recall = |k: usize| is_relevant.iter().take(k).filter(|is| **is).count() as f64 / relevant;

@@ -4,6 +4,7 @@
 use harness::evaluation::Pair;
 use serde_json::{Value, json as object};
 
+use crate::held_out::{self, Fitted};
 use crate::measure::{Measured, NAMES, interval};
 
 pub(crate) fn complain(error: &str) {
@@ -24,6 +25,23 @@ pub(crate) fn print(measured: &Measured) {
     for (class, count, recall) in &measured.classes {
         println!("    {class:16} {count:4} questions  R@5 {:.1}", 100.0 * recall);
     }
+}
+
+/// Prints what comes of a threshold that was chosen by other stores.
+pub(crate) fn print_thresholds(measured: &Measured) {
+    let Some(found) = held_out::thresholds(measured) else { return };
+    let (lost, abstained, (low, high)) = (100.0 * found.lost, 100.0 * found.abstained, found.chosen);
+    print!("    {} {}, threshold chosen by other stores, {low:.2} to {high:.2}:", measured.set, measured.leg);
+    println!("  abstained {abstained:.1}  lost {lost:.1}");
+}
+
+/// Prints what comes of weights that were chosen by other stores.
+pub(crate) fn print_weights(set: &str, fitted: Option<&Fitted>) {
+    let Some(Fitted { held_out, fitted, best, default }) = fitted else { return };
+    let told = |recall: &[f64; 2]| format!("{:.1} / {:.1}", 100.0 * recall[0], 100.0 * recall[1]);
+    let best = format!("{}/{}/{}", best.words, best.kin, best.vector);
+    print!("    {set} R@5 / R@10, weights chosen by other stores: {}", told(held_out));
+    println!("  by all ({best}): {}  the default: {}", told(fitted), told(default));
 }
 
 /// Prints where the entry of each pair stood.
