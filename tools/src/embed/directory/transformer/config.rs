@@ -64,7 +64,7 @@ impl Config {
             }
         };
         let heads = config.num_attention_heads;
-        if heads == 0 || config.hidden_size == 0 || config.hidden_size % heads != 0 {
+        if heads == 0 || config.hidden_size == 0 || !config.hidden_size.is_multiple_of(heads) {
             return Err(unusable(format!("config.json: {} dimensions for {heads} heads", config.hidden_size)));
         }
         config.activation()?;
