@@ -89,12 +89,15 @@ impl ModelFile {
     pub(super) fn add_row(&self, row: usize, even: &mut [f32], odd: &mut [f32]) {
         let length = self.dims / 2;
         let nibbles = &self.bytes[self.nibbles.clone()][row * length..][..length];
-        let groups = nibbles.chunks_exact(GROUP / 2).zip(self.scales(row));
-        let sums = even.chunks_exact_mut(GROUP / 2).zip(odd.chunks_exact_mut(GROUP / 2));
-        for ((bytes, scale), (even, odd)) in groups.zip(sums) {
-            for ((byte, even), odd) in bytes.iter().zip(even).zip(odd) {
-                *even += f32::from((byte & 15) as i8 - 8) * scale;
-                *odd += f32::from((byte >> 4) as i8 - 8) * scale;
+        let (groups, _) = nibbles.as_chunks::<{ GROUP / 2 }>();
+        let (even, _) = even.as_chunks_mut::<{ GROUP / 2 }>();
+        let (odd, _) = odd.as_chunks_mut::<{ GROUP / 2 }>();
+        // By their places: what joins several iterators is not always compiled as part of this.
+        for (group, scale) in self.scales(row).enumerate() {
+            let (bytes, even, odd) = (&groups[group], &mut even[group], &mut odd[group]);
+            for i in 0..GROUP / 2 {
+                even[i] += f32::from((bytes[i] & 15) as i8 - 8) * scale;
+                odd[i] += f32::from((bytes[i] >> 4) as i8 - 8) * scale;
             }
         }
     }

@@ -190,9 +190,11 @@ pub(super) fn strength(cosine: f32, alike: f32) -> f32 {
 fn product(a: &[f32], b: &[f32]) -> f32 {
     // Sums of their own, so that they are added at the same time.
     let mut sums = [0.0f32; 16];
-    for (a, b) in a.chunks_exact(16).zip(b.chunks_exact(16)) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
+    let (a, _) = a.as_chunks::<16>();
+    let (b, _) = b.as_chunks::<16>();
+    for i in 0..a.len().min(b.len()) {
+        for lane in 0..16 {
+            sums[lane] += a[i][lane] * b[i][lane];
         }
     }
     sums.iter().sum()
