@@ -3,6 +3,7 @@
 //! `--peer COMMAND` starts it, with a home of its own. What its tools are called and take is told by `--peer-save` and `--peer-search`, each
 //! the name of a tool and its arguments in JSON, in which `%` stands for the text: `--peer-save 'remember {"content":"%"}'`.
 
+use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
@@ -28,7 +29,10 @@ pub(crate) fn measure(
     let home = tempfile::tempdir()?;
     let mut words = command.split_whitespace();
     let mut command = Command::new(words.next().ok_or("--peer is a command")?);
-    command.args(words).current_dir(home.path()).env("HOME", home.path());
+    // A folder that is a project and not the home, which some refuse to remember in.
+    let project = home.path().join("project");
+    fs::create_dir_all(project.join(".git"))?;
+    command.args(words).current_dir(project).env("HOME", home.path());
     let mut peer = Server::start(command)?;
     let mut saves = Vec::new();
     for text in memories.iter().take(MOST) {
