@@ -17,8 +17,8 @@ const FAN: usize = 8;
 /// Documents that are joined while an insertion waits.
 const SMALL: i64 = 2048;
 
-/// Terms that a step merges or deletes.
-const STEP: i64 = 2000;
+/// Terms that a step merges or deletes; few in tests, so that much happens between two steps.
+const STEP: i64 = if cfg!(test) { 200 } else { 2000 };
 
 /// Removed documents that stay in their segments, and the share of all of them.
 const MOST_REMOVED: i64 = 1000;
@@ -66,17 +66,24 @@ pub(super) fn write_list(
         .map(drop)
 }
 
-/// Joins the newest segments when there are many of about a size, unless that is much.
+/// Joins the newest segments when there are many of about a size, unless that is much. Those that are being merged already are left to
+/// that: a segment that went two ways would be found twice.
 pub(super) fn join_small(connection: &Connection) -> Result<()> {
-    while let Some(newest) = due(&segments(connection)?) {
+    let merged = in_state(connection, FILLING)?.first().map_or(0, |merge| merge.last);
+    loop {
+        let free: Vec<Segment> =
+            segments(connection)?.into_iter().take_while(|segment| segment.first > merged).collect();
+        let Some(newest) = due(&free) else { return Ok(()) };
         if newest.iter().map(|segment| segment.documents).sum::<i64>() > SMALL {
             return Ok(());
         }
         begin(connection, &newest)?;
-        while fill(connection)? {}
+        // It is the newest of those that are begun, so that it is filled first.
+        while in_state(connection, FILLING)?.first().is_some_and(|merge| merge.last > merged) {
+            fill(connection)?;
+        }
         while sweep(connection)? {}
     }
-    Ok(())
 }
 
 /// Does a step of what is to be merged or deleted; whether there is more.

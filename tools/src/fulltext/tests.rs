@@ -1,5 +1,6 @@
 //! The full-text table: what it finds, and that nothing in a query is an operator.
 
+use proptest::prelude::*;
 use rstest::rstest;
 
 use super::*;
@@ -210,6 +211,95 @@ fn what_is_removed_while_segments_are_merged_stays_removed() {
     while fulltext.tend().unwrap() {}
     assert_eq!(answers(&connection, 50), expected);
     assert!(expected.iter().flatten().all(|row| row % 2 == 1));
+}
+
+#[test]
+fn what_is_joined_while_others_are_merged_is_found_once() {
+    let mut batches: Vec<_> = (0..4).map(|i| i * 500..(i + 1) * 500).collect();
+    batches.extend((0..4).map(|i| 2000 + i * 60..2060 + i * 60));
+    let connection = written(&batches);
+    let fulltext = FullText::new(&connection);
+    assert!(fulltext.tend().unwrap() && fulltext.tend().unwrap());
+    for row in 2240..2400 {
+        let mut writer = fulltext.writer();
+        writer.insert(row, "", &text(row)).unwrap();
+        writer.finish().unwrap();
+        if row % 40 == 0 {
+            fulltext.tend().unwrap();
+        }
+    }
+    let at_once = written(std::slice::from_ref(&(0..2400)));
+    let of_query = |text: &&str| {
+        let query = Query::parse(text);
+        (fulltext.corpus(&query).unwrap(), FullText::new(&at_once).corpus(&query).unwrap())
+    };
+    assert_eq!(answers(&connection, 50), answers(&at_once, 50));
+    QUERIES.iter().map(of_query).for_each(|(found, expected)| assert_eq!(found, expected));
+    while fulltext.tend().unwrap() {}
+    assert_eq!(answers(&connection, 50), answers(&at_once, 50));
+    QUERIES.iter().map(of_query).for_each(|(found, expected)| assert_eq!(found, expected));
+}
+
+/// What happens to a full text.
+#[derive(Debug, Clone)]
+enum Event {
+    Insert(i64),
+    Remove(usize),
+    Tend(usize),
+    Purge,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_in_whatever_order_every_document_is_found_once(
+        events in proptest::collection::vec(
+            prop_oneof![
+                8 => (1..4i64).prop_map(Event::Insert),
+                3 => prop_oneof![Just(60i64), Just(300), Just(700)].prop_map(Event::Insert),
+                4 => (0..10_000usize).prop_map(Event::Remove),
+                4 => (1..4usize).prop_map(Event::Tend),
+                1 => Just(Event::Purge),
+            ],
+            1..90,
+        ),
+    ) {
+        let connection = written(&[]);
+        let fulltext = FullText::new(&connection);
+        let (mut next, mut there) = (0, Vec::new());
+        for event in events {
+            match event {
+                Event::Insert(count) => {
+                    let mut writer = fulltext.writer();
+                    for row in next..next + count {
+                        writer.insert(row, "", &text(row)).unwrap();
+                        there.push(row);
+                    }
+                    writer.finish().unwrap();
+                    next += count;
+                }
+                Event::Remove(place) if !there.is_empty() => {
+                    fulltext.remove(there.swap_remove(place % there.len())).unwrap();
+                }
+                Event::Tend(steps) => (0..steps).for_each(|_| drop(fulltext.tend().unwrap())),
+                Event::Purge => fulltext.purge().unwrap(),
+                Event::Remove(_) => {}
+            }
+        }
+        there.sort_unstable();
+        let fresh = written(&[]);
+        let mut writer = FullText::new(&fresh).writer();
+        there.iter().for_each(|row| writer.insert(*row, "", &text(*row)).unwrap());
+        writer.finish().unwrap();
+        for text in QUERIES {
+            let query = Query::parse(text);
+            prop_assert_eq!(fulltext.corpus(&query).unwrap(), FullText::new(&fresh).corpus(&query).unwrap());
+        }
+        prop_assert_eq!(answers(&connection, 40), answers(&fresh, 40));
+        while fulltext.tend().unwrap() {}
+        prop_assert_eq!(answers(&connection, 40), answers(&fresh, 40));
+    }
 }
 
 #[test]

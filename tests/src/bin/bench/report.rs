@@ -82,14 +82,14 @@ mod tests {
         let path = folder.path().join("speed.md");
         fs::write(&path, format!("# Speed\n\n{BEGIN}\nold\n{END}\n\nMore.\n")).unwrap();
         let mut table = Table::default();
-        table.add("a search", 1.5, "ms", None, None);
+        table.add("the first look", 1.5, "ms", None, None);
         let grown = [Grown { memories: 1_000, p50: 1.5, p95: 2.0, p99: 3.0, processor: 1.0 }];
         for _ in 0..2 {
             write(&path, "One processor.", &table, &grown).unwrap();
         }
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.starts_with("# Speed\n\n") && text.ends_with("\n\nMore.\n") && !text.contains("old"), "{text}");
-        assert_eq!(text.matches("a search").count(), 1, "{text}");
+        assert_eq!(text.matches("the first look").count(), 1, "{text}");
         assert!(text.contains("![how a search grows](speed.svg)") && folder.path().join("speed.svg").exists());
         fs::write(&path, "# Speed\n").unwrap();
         assert!(write(&path, "", &table, &grown).is_err());
