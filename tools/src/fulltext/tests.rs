@@ -282,7 +282,11 @@ proptest! {
                 Event::Remove(place) if !there.is_empty() => {
                     fulltext.remove(there.swap_remove(place % there.len())).unwrap();
                 }
-                Event::Tend(steps) => (0..steps).for_each(|_| drop(fulltext.tend().unwrap())),
+                Event::Tend(steps) => {
+                    for _ in 0..steps {
+                        fulltext.tend().unwrap();
+                    }
+                }
                 Event::Purge => fulltext.purge().unwrap(),
                 Event::Remove(_) => {}
             }
