@@ -2,7 +2,7 @@
 //! pass or fail, JSON, and how a search grows with the store.
 //!
 //! `cargo run --release -p jikime-memory-tests --bin bench` builds the programs as README.md installs them. `--sizes 1000,10000,100000`
-//! sets the numbers of memories; the last is the one that goals are about. `--markdown docs/performance.md` writes the block of that
+//! sets the numbers of memories; most goals are about the largest up to 100,000, and those of searches about larger ones too. `--markdown docs/performance.md` writes the block of that
 //! document and its plot anew; `--json FILE` and `--svg FILE` say where those go. `--memory PROGRAM --hook PROGRAM` measures programs that
 //! are there. `--peer COMMAND` measures another server beside: see `peer.rs`.
 
@@ -15,6 +15,7 @@ mod report;
 mod serving;
 mod stages;
 
+use std::cmp::Ordering;
 use std::error::Error;
 use std::fs;
 use std::path::PathBuf;
@@ -23,6 +24,10 @@ use harness::Binaries;
 use harness::benchmark::{Floors, installed};
 
 use figures::Table;
+use stages::Extent;
+
+/// The number of memories that most goals are about.
+const WHOLE: usize = 100_000;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -47,9 +52,14 @@ fn main() -> Outcome<()> {
     });
     let mut table = Table::default();
     let mut grown = Vec::new();
-    for (place, size) in sizes.iter().enumerate() {
-        let is_last = place + 1 == sizes.len();
-        grown.push(stages::measure(&binaries, &floors, *size, is_last, &mut table)?);
+    let whole = sizes.iter().copied().filter(|size| *size <= WHOLE).max();
+    for size in sizes {
+        let extent = match Some(size).cmp(&whole) {
+            Ordering::Less => Extent::Growth,
+            Ordering::Equal => Extent::Everything,
+            Ordering::Greater => Extent::Searches,
+        };
+        grown.push(stages::measure(&binaries, &floors, size, extent, &mut table)?);
     }
     println!("{machine}\n\n{}", table.text());
     println!("{}", growth::text(&grown));

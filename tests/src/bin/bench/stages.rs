@@ -1,4 +1,4 @@
-//! What is measured of a store of one size; of the last one, everything that has a goal.
+//! What is measured of a store of one size: how long a search takes, or everything that has a goal.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -36,27 +36,38 @@ const TRANSCRIPTS: u64 = 48_000_000;
 /// How long a command may take on a large store.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
+/// What is measured of a size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// How long searches take, for the growth.
+    Growth,
+    /// That, with the goals of searches.
+    Searches,
+    Everything,
+}
+
 pub(crate) fn measure(
     binaries: &Binaries,
     floors: &Floors,
     size: usize,
-    is_last: bool,
+    extent: Extent,
     table: &mut Table,
 ) -> Outcome<Grown> {
     let memories = memories(size);
     let sandbox = Sandbox::new(binaries.clone());
     write_logs(&sandbox, &memories)?;
-    index(&sandbox, size, is_last, table)?;
-    if is_last {
+    let is_whole = extent == Extent::Everything;
+    index(&sandbox, size, is_whole, table)?;
+    if is_whole {
         start(&sandbox, floors, table)?;
     }
     let mut server = Server::start(serve(&sandbox))?;
     thread::sleep(REST);
-    if let Some(resident) = server.resident().filter(|_| is_last) {
+    if let Some(resident) = server.resident().filter(|_| is_whole) {
         table.add("resident at rest", resident, "MB", None, Some(AtMost(15.0)));
     }
-    let grown = search(&sandbox, &mut server, &memories, is_last, table)?;
-    if is_last {
+    let grown = search(&sandbox, &mut server, &memories, extent, table)?;
+    if is_whole {
         if let Some(resident) = server.resident() {
             table.add("resident after searches", resident, "MB", None, Some(AtMost(80.0)));
         }
@@ -65,7 +76,7 @@ pub(crate) fn measure(
         hooks::measure(&sandbox, floors, table)?;
     }
     server.end()?;
-    if is_last {
+    if is_whole {
         at_once(&sandbox, table)?;
         import(binaries, table)?;
     }
@@ -86,8 +97,8 @@ fn timed(sandbox: &Sandbox, provider: &str, arguments: &[&str]) -> f64 {
 }
 
 /// Makes rows and index of the logs, and weighs them.
-fn index(sandbox: &Sandbox, size: usize, is_last: bool, table: &mut Table) -> Outcome<()> {
-    if !is_last {
+fn index(sandbox: &Sandbox, size: usize, is_whole: bool, table: &mut Table) -> Outcome<()> {
+    if !is_whole {
         timed(sandbox, "local", &["index", "--full"]);
         return Ok(());
     }
@@ -149,7 +160,7 @@ fn search(
     sandbox: &Sandbox,
     server: &mut Server,
     memories: &[String],
-    is_last: bool,
+    extent: Extent,
     table: &mut Table,
 ) -> Outcome<Grown> {
     let lines = Lines::of(sandbox)?;
@@ -171,12 +182,13 @@ fn search(
         None => f64::NAN,
     };
     let size = memories.len();
-    let is_large = size > 300_000;
-    let goals = if is_large { [15.0, 40.0, f64::INFINITY] } else { [3.0, 8.0, 15.0] };
-    if is_last {
+    let goals = if size > 300_000 { [15.0, 40.0, f64::INFINITY] } else { [3.0, 8.0, 15.0] };
+    if extent != Extent::Growth {
         let goals = [50, 95, 99].into_iter().zip(goals.map(|goal| goal.is_finite().then_some(AtMost(goal))));
         let goals: Vec<_> = goals.collect();
         table.add_times(&format!("search of {size} memories"), &mut times, Some(floor), &goals);
+    }
+    if extent == Extent::Everything {
         for (class, (of_class, right)) in &mut classes {
             table.add_times(&format!("  {class}"), of_class, None, &[(50, None), (95, None)]);
             let share = *right as f64 / of_class.len() as f64;
