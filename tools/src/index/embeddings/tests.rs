@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schema::capture::{Destination, Draft, capture};
 use schema::database::Patience;
-use schema::memory::Attributes;
+use schema::memory::{Attributes, MemoryType};
 use schema::screen::Screen;
 use schema::store::Store;
 use tempfile::TempDir;
 
 use super::*;
-use crate::embed::{EmbedError, Vector};
-use crate::index::{Gone, Urgency};
+use crate::embed::{EmbedError, Vector, WorkPlace};
+use crate::index::{Gone, Urgency, blocks};
 
 /// Counts texts, and makes vectors of their length and their first letter; none for texts with a snowman, and refuses
 /// those with a cross.

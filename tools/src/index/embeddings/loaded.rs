@@ -1,0 +1,147 @@
+//! The vectors of a model as they are held in memory, brought up to date from the database.
+
+use std::sync::Arc;
+
+use rusqlite::OptionalExtension;
+
+use super::super::vectors::Mark;
+use super::super::{Index, IndexLock, Vectors, blocks};
+use crate::embed::{Identity, half};
+use crate::error::ToolError;
+use crate::text::script::Script;
+
+impl Index {
+    /// The vectors of a model, up to date; `None` when those in use are of another.
+    pub fn vectors(&mut self, identity: &Identity) -> Result<Option<Arc<Vectors>>, ToolError> {
+        if !self.uses(identity)? {
+            self.vectors = None;
+            return Ok(None);
+        }
+        let model = self.current_model()?;
+        let current = self.vectors.take().and_then(Arc::into_inner).filter(|vectors| vectors.mark.model == model);
+        // What is not in memory yet is read in blocks, and one by one what came after those.
+        let current =
+            current.map_or_else(|| blocks::load(&self.db, identity.dims, model), |current| Ok(Some(current)))?;
+        let known = match current {
+            Some(vectors) => self.without_removed(vectors)?,
+            None => None,
+        };
+        let mut vectors = match known {
+            Some(vectors) => vectors,
+            None => {
+                let last_removed = self.last_removed()?;
+                Vectors::new(identity.dims, Mark { model, last_seq: 0, last_removed })
+            }
+        };
+        self.add_new(&mut vectors, identity.dims, usize::MAX)?;
+        Ok(Some(Arc::clone(self.vectors.insert(Arc::new(vectors)))))
+    }
+
+    /// The vectors without those of removed documents, or `None` when all have to be read again.
+    fn without_removed(&self, mut vectors: Vectors) -> Result<Option<Vectors>, ToolError> {
+        let sql = "SELECT n, document FROM unvectored WHERE n > ?1 ORDER BY n";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let removed = statement.query_map([vectors.mark.last_removed], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        for change in removed {
+            let (n, document): (i64, Option<i64>) = change?;
+            let Some(document) = document else { return Ok(None) };
+            vectors.remove(document);
+            vectors.mark.last_removed = n;
+        }
+        Ok(Some(vectors))
+    }
+
+    /// Puts vectors that no block has into one, when they fill it; whether there was one to fill.
+    pub(in crate::index) fn fill_block(&self) -> Result<bool, ToolError> {
+        let model = self.current_model()?;
+        let sql = "SELECT dims FROM models WHERE id = ?1";
+        let dims: Option<i64> = self.db.prepare_cached(sql)?.query_row([model], |row| row.get(0)).optional()?;
+        let Some(dims) = dims.and_then(|dims| usize::try_from(dims).ok()) else { return Ok(false) };
+        let last_seq = blocks::reach(&self.db)?;
+        let sql = "SELECT count(*) FROM (SELECT 1 FROM embeddings WHERE seq > ?1 LIMIT ?2)";
+        let count: i64 = self.db.prepare_cached(sql)?.query_row([last_seq, blocks::BLOCK as i64], |row| row.get(0))?;
+        if count < blocks::BLOCK as i64 {
+            return Ok(false);
+        }
+        let mut vectors = Vectors::new(dims, Mark { model, last_seq, last_removed: self.last_removed()? });
+        self.add_new(&mut vectors, dims, blocks::BLOCK)?;
+        // What cannot be used is made again, and has another number then.
+        if !vectors.spoiled.is_empty() {
+            return Ok(false);
+        }
+        blocks::keep(&self.db, &vectors)?;
+        Ok(true)
+    }
+
+    fn add_new(&self, vectors: &mut Vectors, dims: usize, limit: usize) -> Result<(), ToolError> {
+        let sql = "SELECT embeddings.seq, document, embedding_cache.embedding, script FROM embeddings
+             JOIN embedding_cache ON embedding_cache.id = embeddings.embedding WHERE embeddings.seq > ?1
+             ORDER BY embeddings.seq LIMIT ?2";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([vectors.mark.last_seq, i64::try_from(limit).unwrap_or(i64::MAX)])?;
+        let mut vector = Vec::with_capacity(dims);
+        while let Some(row) = rows.next()? {
+            vectors.mark.last_seq = row.get(0)?;
+            let document: i64 = row.get(1)?;
+            let Ok(blob) = row.get_ref(2)?.as_blob_or_null() else {
+                vectors.spoil(document);
+                continue;
+            };
+            let Some(blob) = blob.filter(|blob| !blob.is_empty()) else {
+                vectors.remove(document);
+                continue;
+            };
+            vector.clear();
+            vector.extend(blob.chunks_exact(2).map(|pair| half::read(u16::from_le_bytes([pair[0], pair[1]]))));
+            // A vector of another length, or of what is no number, says nothing; it is as if there were none.
+            if blob.len() != dims * 2 || !vector.iter().all(|value| value.is_finite()) {
+                vectors.spoil(document);
+                continue;
+            }
+            let script = row.get::<_, u8>(3)?;
+            vectors.set(document, &vector, Script::ALL.get(usize::from(script)).copied().unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// The cosine of a document's full vector with another of length 1; `None` without one of that length.
+    pub fn cosine_with(&self, document: i64, vector: &[f32]) -> Result<Option<f32>, ToolError> {
+        let sql = "SELECT embedding_cache.embedding FROM embeddings
+             JOIN embedding_cache ON embedding_cache.id = embeddings.embedding WHERE document = ?1";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query([document])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let blob = row.get_ref(0)?.as_blob_or_null().ok().flatten().filter(|blob| blob.len() == vector.len() * 2);
+        Ok(blob.map(|blob| {
+            let halves = blob.chunks_exact(2).map(|pair| half::read(u16::from_le_bytes([pair[0], pair[1]])));
+            halves.zip(vector).map(|(own, asked)| own * asked).sum()
+        }))
+    }
+
+    fn last_removed(&self) -> Result<i64, ToolError> {
+        Ok(self.db.query_row("SELECT coalesce(max(n), 0) FROM unvectored", [], |row| row.get(0))?)
+    }
+
+    /// Makes those documents wait again whose vectors turned out to be none when they were read.
+    pub fn renew_spoiled(&mut self, _lock: &IndexLock) -> Result<(), ToolError> {
+        let Some(spoiled) = self.vectors.as_ref().map(|vectors| &vectors.spoiled).filter(|spoiled| !spoiled.is_empty())
+        else {
+            return Ok(());
+        };
+        let transaction = self.db.unchecked_transaction()?;
+        for document in spoiled {
+            let sql = "DELETE FROM embeddings WHERE document = ?1 RETURNING embedding";
+            let id: Option<i64> =
+                transaction.prepare_cached(sql)?.query_row([document], |row| row.get(0)).optional()?;
+            // Others may have the same text; each of them is spoiled as well.
+            let sql = "DELETE FROM embedding_cache
+                 WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM embeddings WHERE embedding = ?1)";
+            transaction.prepare_cached(sql)?.execute([id])?;
+            let sql = "INSERT OR IGNORE INTO unembedded SELECT document FROM fulltext_documents WHERE document = ?1";
+            transaction.prepare_cached(sql)?.execute([document])?;
+        }
+        transaction.commit()?;
+        self.vectors = None;
+        Ok(())
+    }
+}
