@@ -63,6 +63,8 @@ pub struct Rows<'c>(pub &'c Connection);
 
 /// Digits of the hash of a text that are kept. Rows of before have all of them, so both are looked for.
 const HASH_DIGITS: usize = 32;
+/// The condition that a row holds the text whose whole hash is the first value.
+const HOLDS_TEXT: &str = "content_hash IN (?1, substr(?1, 1, 32))";
 
 pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
      start_line, end_line, created_at, utc_offset, access_count, \
@@ -225,7 +227,7 @@ impl Rows<'_> {
     pub fn duplicate(&self, memory: &Memory, long_term: bool, from: &str, to: &str) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
-             WHERE content_hash IN (?1, substr(?1, 1, 32)) AND session_id = ?2 AND type = ?3
+             WHERE {HOLDS_TEXT} AND session_id = ?2 AND type = ?3
                  AND (path = ?4) = ?5 AND created_at BETWEEN ?6 AND ?7
              ORDER BY seq LIMIT 1"
         );
@@ -258,10 +260,12 @@ impl Rows<'_> {
 
     /// Whether any session holds the same text of the same type between two moments in UTC.
     pub(crate) fn is_said_between(&self, memory: &Memory, from: &str, to: &str) -> rusqlite::Result<bool> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_content
-             WHERE content_hash IN (?1, substr(?1, 1, 32)) AND type = ?2 AND created_at BETWEEN ?3 AND ?4)";
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_content
+             WHERE {HOLDS_TEXT} AND type = ?2 AND created_at BETWEEN ?3 AND ?4)"
+        );
         let values = params![content_hash(&memory.content), memory.kind.as_str(), from, to];
-        self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))
+        self.0.prepare_cached(&sql)?.query_row(values, |row| row.get(0))
     }
 
     /// The newest prompt of a session up to a moment.
@@ -289,7 +293,7 @@ impl Rows<'_> {
     pub fn same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
-             WHERE content_hash IN (?1, substr(?1, 1, 32)) AND type = ?2 AND (path = ?3) = ?4
+             WHERE {HOLDS_TEXT} AND type = ?2 AND (path = ?3) = ?4
                  AND NOT EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id)
              ORDER BY created_at DESC LIMIT 1"
         );
