@@ -1,27 +1,13 @@
-//! What the benchmarks share: programs to compare with, stores of a given size, and times in order.
+//! What is measured and what it is compared with: programs as they are installed, and programs that do as little as one can.
 
 use std::error::Error;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::outcome::run_to_end;
-use crate::sandbox::Sandbox;
-
-/// How long a store may take to be indexed.
-const INDEXING: Duration = Duration::from_secs(1_800);
-
 type Outcome<T> = Result<T, Box<dyn Error>>;
-
-/// The number behind `name` on the command line, else `default`.
-pub fn argument(name: &str, default: usize) -> Outcome<usize> {
-    let given = std::env::args().skip_while(|argument| argument != name).nth(1);
-    Ok(given.map_or(Ok(default), |text| text.parse())?)
-}
 
 /// Programs that do as little as a process can, built like the hooks client: without shared libraries.
 #[derive(Debug)]
@@ -76,56 +62,4 @@ pub fn installed(package: &str, options: &[&str]) -> Outcome<PathBuf> {
     let path = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let path = path.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
     path.ok_or_else(|| "cargo built no program".into())
-}
-
-/// How long each of some runs took, in order of length.
-#[derive(Debug)]
-pub struct Times(Vec<Duration>);
-
-impl Times {
-    /// Puts them in order.
-    pub fn new(mut times: Vec<Duration>) -> Self {
-        times.sort_unstable();
-        Self(times)
-    }
-
-    /// The time within which so many of a hundred runs were done.
-    pub fn percentile(&self, percent: usize) -> Duration {
-        self.0[(self.0.len() * percent / 100).min(self.0.len() - 1)]
-    }
-}
-
-/// Gives a sandbox a store of `memories`, a thousand a day, and brings its databases in step.
-pub fn fill(sandbox: &Sandbox, memories: usize) -> Outcome<()> {
-    for day in 0..memories.div_ceil(1_000) {
-        let (year, month, of_month) = (2024 + day / 336, day / 28 % 12 + 1, day % 28 + 1);
-        let mut log = format!("# {year}-{month:02}-{of_month:02}\n\n");
-        let mut decisions = String::from("\n## Decision\n\n");
-        for n in 0..1_000.min(memories - day * 1_000) {
-            let (hour, minute, second) = (n / 60 % 24, n % 60, n * 7 % 60);
-            let session = n / 50;
-            if n % 50 == 0 {
-                writeln!(log, "\n<!-- session {day:04}-{session:02} -->")?;
-            }
-            match n % 20 {
-                0 => writeln!(
-                    decisions,
-                    "- decision {day}-{n}: keep part {n} of module {session} in a table of its own"
-                )?,
-                1..=9 => writeln!(
-                    log,
-                    "- [{hour:02}:{minute:02}:{second:02}] **User Prompt**: change part {n} of module {session} on day {day}"
-                )?,
-                _ => writeln!(
-                    log,
-                    "- [{hour:02}:{minute:02}:{second:02}] **Assistant Response**: part {n} of module {session} is changed as asked on day {day}"
-                )?,
-            }
-        }
-        sandbox.write(format!(".jikime/memory/{year}-{month:02}-{of_month:02}.md"), log + &decisions);
-    }
-    let mut index = sandbox.memory_command();
-    index.arg("index");
-    run_to_end(index, "", INDEXING).success();
-    Ok(())
 }

@@ -12,8 +12,10 @@ mod hooks;
 mod memories;
 mod peer;
 mod report;
+mod saves;
 mod serving;
 mod stages;
+mod start;
 
 use std::cmp::Ordering;
 use std::error::Error;

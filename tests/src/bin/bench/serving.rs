@@ -20,19 +20,44 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts it and waits for its tools.
-    pub(crate) fn start(mut command: Command) -> Outcome<Self> {
+    pub(crate) fn start(command: Command) -> Outcome<Self> {
+        let mut server = Self::spawn(command)?;
+        server.initialize()?;
+        server.list()?;
+        Ok(server)
+    }
+
+    /// Starts it and says nothing yet.
+    pub(crate) fn spawn(mut command: Command) -> Outcome<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let started = Instant::now();
         let mut child = command.spawn()?;
         let stdin = child.stdin.take().ok_or("no standard input")?;
         let stdout = BufReader::new(child.stdout.take().ok_or("no standard output")?);
-        let mut server = Self { started, child, stdin, stdout, next: 0 };
+        Ok(Self { started, child, stdin, stdout, next: 0 })
+    }
+
+    /// Begins as hosts of the protocols up to 2025-11-25 do.
+    pub(crate) fn initialize(&mut self) -> Outcome<()> {
         let client = json!({ "name": "bench", "version": "1" });
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
-        server.ask("initialize", &hello)?;
-        server.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
-        server.ask("tools/list", &json!({}))?;
-        Ok(server)
+        self.ask("initialize", &hello).map(drop)
+    }
+
+    /// Has the tools listed.
+    pub(crate) fn list(&mut self) -> Outcome<()> {
+        self.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        self.ask("tools/list", &json!({})).map(drop)
+    }
+
+    /// Begins as hosts of the protocol of 2026-07-28 do.
+    pub(crate) fn discover(&mut self) -> Outcome<()> {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": { "name": "bench", "version": "1" },
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        self.ask("server/discover", &json!({ "_meta": meta })).map(drop)
     }
 
     fn say(&mut self, message: &Value) -> Outcome<()> {

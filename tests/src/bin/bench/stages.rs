@@ -3,32 +3,23 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::benchmark::Floors;
 use harness::{Binaries, Sandbox, run_to_end};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::{Table, percentile};
 use crate::growth::Grown;
 use crate::memories::{Lines, memories, questions, write_logs};
 use crate::serving::Server;
-use crate::{Outcome, hooks, peer};
+use crate::start::serve;
+use crate::{Outcome, hooks, peer, saves, start};
 
-/// How often a server is started, and how long it rests before its memory is looked at.
-const STARTS: usize = 15;
-const REST: Duration = Duration::from_secs(2);
-
-/// Searches of a size, 40 of each class, and saves.
+/// Searches of a size, 40 of each class.
 const SEARCHES: usize = 360;
-const SAVES: usize = 300;
-
-/// Servers at once and what each saves.
-const SERVERS: usize = 8;
-const SAVES_EACH: usize = 200;
 
 /// Bytes of transcripts that are imported.
 const TRANSCRIPTS: u64 = 48_000_000;
@@ -59,10 +50,10 @@ pub(crate) fn measure(
     let is_whole = extent == Extent::Everything;
     index(&sandbox, size, is_whole, table)?;
     if is_whole {
-        start(&sandbox, floors, table)?;
+        start::measure(&sandbox, binaries, floors, table)?;
     }
     let mut server = Server::start(serve(&sandbox))?;
-    thread::sleep(REST);
+    thread::sleep(start::REST);
     if let Some(resident) = server.resident().filter(|_| is_whole) {
         table.add("resident at rest", resident, "MB", None, Some(AtMost(15.0)));
     }
@@ -72,21 +63,16 @@ pub(crate) fn measure(
             table.add("resident after searches", resident, "MB", None, Some(AtMost(80.0)));
         }
         peer::measure(&mut server, &memories, &questions(&memories, 90), table)?;
-        save(&mut server, table)?;
+        saves::measure(&mut server, table)?;
         hooks::measure(&sandbox, floors, table)?;
     }
     server.end()?;
     if is_whole {
-        at_once(&sandbox, table)?;
+        saves::at_once(&sandbox, table)?;
+        hooks::without_others(binaries, floors, table)?;
         import(binaries, table)?;
     }
     Ok(grown)
-}
-
-fn serve(sandbox: &Sandbox) -> Command {
-    let mut command = sandbox.memory_command();
-    command.arg("serve");
-    command
 }
 
 /// How long a command takes.
@@ -134,26 +120,6 @@ fn bytes(store: &Path) -> Outcome<BTreeMap<String, u64>> {
         *bytes.entry(kind.to_owned()).or_default() += item.metadata()?.len();
     }
     Ok(bytes)
-}
-
-/// From the start of a process to the list of its tools, and to the answer of its first search.
-fn start(sandbox: &Sandbox, floors: &Floors, table: &mut Table) -> Outcome<()> {
-    let (mut floor, mut listed, mut first) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..STARTS {
-        let started = Instant::now();
-        Command::new(&floors.noop).status()?;
-        floor.push(started.elapsed());
-        let mut server = Server::start(serve(sandbox))?;
-        listed.push(server.started.elapsed());
-        first.push(server.search("which cache kept the old key")?.0);
-        server.end()?;
-    }
-    floor.sort_unstable();
-    let floor = percentile(&floor, 50);
-    table.add("a process that does nothing, p50", floor, "ms", None, None);
-    table.add_times("start to tools/list", &mut listed, Some(floor), &[(50, Some(AtMost(4.0 * floor)))]);
-    table.add_times("the first search of a server", &mut first, None, &[(50, Some(AtMost(30.0)))]);
-    Ok(())
 }
 
 fn search(
@@ -211,43 +177,6 @@ fn vector_floor(count: usize) -> f64 {
         started.elapsed()
     };
     (0..9).map(|_| read()).min().unwrap_or_default().as_secs_f64() * 1e3
-}
-
-fn save(server: &mut Server, table: &mut Table) -> Outcome<()> {
-    let mut times = Vec::new();
-    for number in 0..SAVES {
-        let content = format!("finding {number}: editors replace files instead of writing to them");
-        times.push(server.call("memory_save", &json!({ "type": "learning", "content": content }))?.0);
-    }
-    table.add_times("save", &mut times, None, &[(50, Some(AtMost(1.0))), (99, Some(AtMost(5.0)))]);
-    Ok(())
-}
-
-/// What several servers save in a second together.
-fn at_once(sandbox: &Sandbox, table: &mut Table) -> Outcome<()> {
-    let mut servers = Vec::new();
-    for _ in 0..SERVERS {
-        let mut server = Server::start(serve(sandbox))?;
-        server.call("memory_stats", &json!({}))?;
-        servers.push(server);
-    }
-    let started = Instant::now();
-    thread::scope(|scope| {
-        let work = servers.iter_mut().enumerate().map(|(number, server)| {
-            scope.spawn(move || {
-                (0..SAVES_EACH).try_for_each(|n| {
-                    let content = format!("finding {n} of server {number}: a lock is handed over in turns");
-                    let saved = server.call("memory_save", &json!({ "type": "learning", "content": content }));
-                    saved.map(drop).map_err(|error| error.to_string())
-                })
-            })
-        });
-        let work: Vec<_> = work.collect();
-        work.into_iter().try_for_each(|work| work.join().map_err(|_| "a client panicked".to_owned())?)
-    })?;
-    let rate = (SERVERS * SAVES_EACH) as f64 / started.elapsed().as_secs_f64();
-    table.add(format!("saves of {SERVERS} servers at once"), rate, "a second", None, Some(AtLeast(4_000.0)));
-    servers.into_iter().try_for_each(Server::end)
 }
 
 /// Transcripts of the host, recorded ones again and again as other sessions.
