@@ -262,7 +262,8 @@ impl Bench {
                 Work::FilesChanged | Work::TakeOver => true,
                 Work::Call { .. } | Work::Question { .. } | Work::Returned(_) => true,
             };
-            may_tend = true;
+            // What was only kept is not in the full text yet.
+            may_tend |= !is_to_keep(&work);
             let started = Instant::now();
             match work {
                 work if is_to_keep(&work) => next = self.keep_together(work, &mut inbox),
