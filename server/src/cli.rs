@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod export;
 mod forget;
+mod hosted;
 mod import;
 mod init;
 mod list;
@@ -33,6 +34,7 @@ mod timeline;
 mod uninstall;
 mod when;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -41,7 +43,8 @@ use crate::{exit, log};
 
 /// Runs the program on the process's own arguments.
 pub fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let arguments = hosted::read(&words).unwrap_or_else(|| arguments::Arguments::parse_from(words));
     log::begin(log_wish(&arguments).as_deref());
     match run::run(arguments) {
         Ok(status) => status,

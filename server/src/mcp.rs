@@ -14,14 +14,14 @@ use rmcp::ErrorData;
 use rmcp::handler::server::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CompletionInfo,
-    ContentBlock, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, Implementation,
+    ContentBlock, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
     PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse,
     Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as McpTool,
     ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
-use schema::tool::{Definition, MEMORY_FIRST, Tool, definitions};
+use schema::tool::{MEMORY_FIRST, Tool};
 use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 use tools::engine::Progress;
@@ -37,8 +37,8 @@ use resources::Uri;
 /// Characters up to which a host should show a long answer itself, rather than lay it aside in a file.
 const LONG_ANSWER: u32 = 200_000;
 
-/// The list of tools. Their schemas are made once, and looked at with every call.
-static TOOLS: LazyLock<Vec<McpTool>> = LazyLock::new(|| definitions().map(listed).to_vec());
+/// The list of tools. Their schemas are read once, and looked at with every call.
+static TOOLS: LazyLock<Vec<McpTool>> = LazyLock::new(|| Tool::ALL.map(listed).to_vec());
 
 /// The server as one host sees it.
 #[derive(Debug)]
@@ -276,13 +276,13 @@ fn unlisted(error: &ToolError) -> ErrorData {
 }
 
 /// A tool as the list shows it.
-fn listed(definition: Definition) -> McpTool {
-    let tool = definition.tool;
+fn listed(tool: Tool) -> McpTool {
+    let (arguments, result) = tool.schemas();
     let annotations =
         ToolAnnotations::new().read_only(tool.is_read_only()).destructive(false).idempotent(true).open_world(false);
-    let listed = McpTool::new(tool.name(), tool.description(), Arc::new(definition.input_schema))
+    let listed = McpTool::new(tool.name(), tool.description(), schema(arguments))
         .with_title(tool.title())
-        .with_raw_output_schema(Arc::new(definition.output_schema))
+        .with_raw_output_schema(schema(result))
         .with_annotations(annotations);
     let hint = match tool {
         // These two are needed at any moment; hosts that load tools on demand keep them at hand.
@@ -294,6 +294,10 @@ fn listed(definition: Definition) -> McpTool {
     let mut meta = MetaObject::default();
     meta.insert(hint.0.to_owned(), hint.1);
     listed.with_meta(meta)
+}
+
+fn schema(text: &str) -> Arc<JsonObject> {
+    Arc::new(serde_json::from_str(text).expect("what was made of a type is an object"))
 }
 
 /// The one place where an outcome becomes an answer of the protocol. All errors are answers that a model can read: a protocol

@@ -65,6 +65,26 @@ impl Tool {
         }
     }
 
+    /// The JSON Schemas of its arguments and of its result, as they were made of the types.
+    pub fn schemas(self) -> (&'static str, &'static str) {
+        macro_rules! made {
+            ($name:literal) => {
+                (
+                    include_str!(concat!("../../generated/", $name, ".input.json")),
+                    include_str!(concat!("../../generated/", $name, ".output.json")),
+                )
+            };
+        }
+        match self {
+            Self::Search => made!("memory_search"),
+            Self::Get => made!("memory_get"),
+            Self::Load => made!("memory_load"),
+            Self::Save => made!("memory_save"),
+            Self::Stats => made!("memory_stats"),
+            Self::Reindex => made!("memory_reindex"),
+        }
+    }
+
     /// Whether it leaves everything as it is.
     pub fn is_read_only(self) -> bool {
         !matches!(self, Self::Save | Self::Reindex)
@@ -80,7 +100,7 @@ pub struct Definition {
     pub output_schema: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The six tools with the schemas of their arguments and results.
+/// The six tools with the schemas of their arguments and results, made of the types: what [`Tool::schemas`] has to be.
 #[cfg(feature = "schemars")]
 pub fn definitions() -> [Definition; 6] {
     use super::{
@@ -211,6 +231,15 @@ mod tests {
             }
         }
         assert!(stale.is_empty(), "written anew, run again and commit: {stale:?}");
+    }
+
+    #[test]
+    fn each_tool_has_the_schemas_that_were_made_of_its_types() {
+        for definition in definitions() {
+            let read = |text| serde_json::from_str::<serde_json::Map<_, _>>(text).unwrap();
+            let (arguments, result) = definition.tool.schemas();
+            assert_eq!((read(arguments), read(result)), (definition.input_schema, definition.output_schema));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sha2::{Digest, Sha256};
 
@@ -30,20 +30,34 @@ const LARGEST: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct LocalModel {
     file: ModelFile,
-    pieces: Pieces,
     identity: Identity,
-    /// The lengths of rows, as bits; 0 where none was asked for.
-    lengths: Vec<AtomicU32>,
+    /// Made when a text is first looked at: most servers start to do something else.
+    tables: OnceLock<Tables>,
     /// The pieces of runs that were met, by the hashes of the runs.
     met: Mutex<HashMap<u64, Arc<[u32]>, Hashes>>,
+}
+
+/// What is known of the pieces of a file, each by its number.
+#[derive(Debug)]
+struct Tables {
+    pieces: Pieces,
+    /// The lengths of rows, as bits; 0 where none was asked for.
+    lengths: Vec<AtomicU32>,
+}
+
+impl Tables {
+    fn of(file: &ModelFile) -> Self {
+        let lengths = (0..file.pieces).map(|_| AtomicU32::new(0)).collect();
+        Self { pieces: Pieces::new(file.text()), lengths }
+    }
 }
 
 impl LocalModel {
     /// The model inside the binary.
     pub fn built_in() -> Self {
-        // Every weight of it is looked at by a test and not at every start.
+        // Every weight and piece of it is looked at by a test and not at every start.
         let file = ModelFile::parts(Cow::Borrowed(BUILT_IN)).expect("the file was checked when it was built in");
-        Self::with(file, BUILT_IN_NAME).expect("the file was checked when it was built in")
+        Self::with(file, BUILT_IN_NAME)
     }
 
     /// The model in a file of this format.
@@ -58,23 +72,31 @@ impl LocalModel {
 
     /// The model in bytes of this format.
     pub fn of(bytes: Cow<'static, [u8]>, name: &str) -> Result<Self, ModelFault> {
-        Self::with(ModelFile::parse(bytes)?, name)
+        let model = Self::with(ModelFile::parse(bytes)?, name);
+        let (found, promised) = (model.table().len(), model.file.pieces);
+        if found != promised {
+            return Err(ModelFault::Foreign(format!("{found} pieces where {promised} are promised")));
+        }
+        Ok(model)
     }
 
-    fn with(file: ModelFile, name: &str) -> Result<Self, ModelFault> {
-        let pieces = Pieces::new(file.text());
-        if pieces.len() != file.pieces {
-            return Err(ModelFault::Foreign(format!("{} pieces where {} are promised", pieces.len(), file.pieces)));
-        }
+    fn with(file: ModelFile, name: &str) -> Self {
         let identity = Identity { provider: "local".to_owned(), model: name.to_owned(), dims: file.dims };
-        let lengths = (0..file.pieces).map(|_| AtomicU32::new(0)).collect();
-        Ok(Self { file, pieces, identity, lengths, met: Mutex::default() })
+        Self { file, identity, tables: OnceLock::new(), met: Mutex::default() }
+    }
+
+    fn tables(&self) -> &Tables {
+        self.tables.get_or_init(|| Tables::of(&self.file))
+    }
+
+    fn table(&self) -> &Pieces {
+        &self.tables().pieces
     }
 
     /// The pieces of a text by their number, in its order.
     pub fn tokens(&self, text: &str) -> Vec<u32> {
         let mut tokens = Vec::new();
-        runs(text, |run| self.pieces.visit(self.file.text(), run, |piece| tokens.push(piece)));
+        runs(text, |run| self.table().visit(self.file.text(), run, |piece| tokens.push(piece)));
         tokens
     }
 
@@ -92,7 +114,7 @@ impl LocalModel {
             return Arc::clone(pieces);
         }
         let mut pieces = Vec::new();
-        self.pieces.visit(self.file.text(), run, |piece| pieces.push(piece));
+        self.table().visit(self.file.text(), run, |piece| pieces.push(piece));
         let pieces: Arc<[u32]> = pieces.into();
         let mut met = met();
         if met.len() >= MOST_RUNS {
@@ -107,7 +129,7 @@ impl LocalModel {
         let (mut covered, mut all) = (0, 0);
         runs(text, |run| {
             all += run.len();
-            self.pieces.visit(self.file.text(), run, |piece| covered += self.pieces.length(piece));
+            self.table().visit(self.file.text(), run, |piece| covered += self.table().length(piece));
         });
         if all == 0 { 0.0 } else { covered as f32 / all as f32 }
     }
@@ -133,7 +155,7 @@ impl LocalModel {
     /// The length of a piece's row, computed once: it is a sum that cannot be done many at a time without rounding otherwise.
     fn length(&self, piece: usize, row: &[f32]) -> f32 {
         let compute = || row.iter().map(|value| value * value).sum::<f32>().sqrt();
-        let Some(known) = self.lengths.get(piece) else { return compute() };
+        let Some(known) = self.tables().lengths.get(piece) else { return compute() };
         match known.load(Ordering::Relaxed) {
             0 => {
                 let length = compute();
