@@ -40,6 +40,11 @@ const LONG_ANSWER: u32 = 200_000;
 /// The list of tools. Their schemas are read once, and looked at with every call.
 static TOOLS: LazyLock<Vec<McpTool>> = LazyLock::new(|| Tool::ALL.map(listed).to_vec());
 
+/// Makes what the first questions of a host need. Best done beside its greeting, by a thread that has nothing else to do.
+pub(crate) fn prepare() {
+    LazyLock::force(&TOOLS);
+}
+
 /// The server as one host sees it.
 #[derive(Debug)]
 pub(crate) struct Memory {

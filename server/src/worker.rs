@@ -32,6 +32,7 @@ use tools::error::ToolError;
 use crate::changes::{Change, Changes};
 use crate::desk::Desk;
 use crate::guard::{guarded, is_fault};
+use crate::mcp;
 use crate::network::Http;
 use crate::queue::Standing;
 use crate::readers::{Alive, Readers, Surroundings};
@@ -177,6 +178,7 @@ pub(crate) fn start(
             cleared: None,
             looked_at_logs: Instant::now(),
         };
+        mcp::prepare();
         // Whoever hands in work ends this.
         thread::park_timeout(HEAD_START);
         bench.run(inbox);
