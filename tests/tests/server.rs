@@ -41,6 +41,28 @@ fn the_greeting_carries_the_rules_and_the_list_the_six_tools(#[case] era: Era) {
     }
 }
 
+/// A version that nobody knows is answered with the newest that is greeted in this way, and the host decides.
+#[rstest]
+#[case::the_first("2024-11-05", "2024-11-05")]
+#[case::of_march("2025-03-26", "2025-03-26")]
+#[case::of_june("2025-06-18", "2025-06-18")]
+#[case::of_november("2025-11-25", "2025-11-25")]
+#[case::unknown("1999-12-31", "2025-11-25")]
+fn a_host_is_greeted_in_the_version_that_it_speaks(#[case] asked: &str, #[case] answered: &str) {
+    let sandbox = sandbox!();
+    let mut command = sandbox.memory_command();
+    command.arg("serve");
+    let mut client = McpClient::start_silently(command, Era::Legacy);
+    let params =
+        json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+    let greeting = client.request("initialize", params).unwrap();
+    assert_eq!(greeting["protocolVersion"], answered, "{greeting:#}");
+    client.notify("notifications/initialized", Value::Null);
+    let found = client.call("memory_search", json!({ "query": "anything" })).unwrap();
+    assert_eq!(found.expect_success()["results"], json!([]));
+    assert_eq!(client.tools().len(), 6);
+}
+
 #[test]
 fn every_result_is_what_its_schema_promises_and_is_short_text_as_well() {
     let sandbox = sandbox!();
