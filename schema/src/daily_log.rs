@@ -14,7 +14,7 @@ mod tail;
 
 pub(crate) use adopt::adopt;
 pub use edit::{Splice, extension, insertion, removal, replacement};
-pub use parse::parse;
+pub use parse::{adds_no_prose, parse};
 pub(crate) use render::first_line;
 pub use several::{insert_all, without};
 pub use tail::Tail;

@@ -16,13 +16,34 @@ use crate::moment::Moment;
 /// Reads the text of a log.
 pub fn parse(text: &str, kind: LogKind) -> Parsed {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines: Vec<&str> = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
     let mut reader = Reader::new(kind);
-    let mut at = 0;
-    while at < lines.len() {
-        at += reader.take(&lines[at..], at + 1);
-    }
+    reader.take_all(&lines(text));
     reader.parsed
+}
+
+/// Whether what stands in a log behind `before` adds no prose to it, and takes none away. Reads no more than what was added, and says
+/// `false` where that does not tell.
+pub fn adds_no_prose(before: &str, added: &str, kind: LogKind) -> bool {
+    let before = before.strip_prefix('\u{feff}').unwrap_or(before);
+    let mut reader = Reader::new(kind);
+    // A heading ends whatever stands before it, so that a line like one is one.
+    let heading = before.rfind("\n## ").map(|at| at + 1).or_else(|| before.starts_with("## ").then_some(0));
+    if let Some(heading) = heading.and_then(|at| before[at..].lines().next()) {
+        reader.take(&[heading], 1);
+        reader.parsed = Parsed::default();
+    }
+    let added = lines(added);
+    // Else it may belong to the entry before it.
+    let first = added.iter().find(|line| !line.trim().is_empty());
+    let stands_alone = before.ends_with('\n') && first.is_some_and(|line| reader.interrupts(line));
+    stands_alone && {
+        reader.take_all(&added);
+        reader.parsed.prose.is_empty()
+    }
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()
 }
 
 /// Where in the file the reader is.
@@ -71,6 +92,13 @@ impl Reader {
         let part = Part::Chronological;
         let (seen, ids) = (HashMap::new(), HashSet::new());
         Self { kind, part, mark: SessionMark::default(), seen, ids, parsed: Parsed::default() }
+    }
+
+    fn take_all(&mut self, lines: &[&str]) {
+        let mut at = 0;
+        while at < lines.len() {
+            at += self.take(&lines[at..], at + 1);
+        }
     }
 
     /// Takes what begins at the first of `lines`, which is line `number` of the file, and answers how many lines it was.
@@ -246,3 +274,6 @@ fn take_fields(lines: &mut Vec<&str>) -> Option<Fields> {
     }
     None
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,7 +48,8 @@ impl Engine {
                 let lock = self.index_lock()?;
                 self.index.distrust_file(&inside, &lock)?;
             }
-            return self.reindex_files(&BTreeSet::from([inside]), Rebuild::No, progress, may_go_on, may_go_on);
+            let file = BTreeSet::from([inside]);
+            return self.reindex_files(&file, &file, Rebuild::No, progress, may_go_on, may_go_on);
         }
         if !input.full {
             return self.reindex_changed(progress, may_go_on, may_go_on);
@@ -62,7 +63,7 @@ impl Engine {
         let mut files: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
         let listing = self.store.layout().markdown_files();
         files.extend(listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?);
-        self.reindex_files(&files, Rebuild::Yes, progress, may_go_on, may_go_on)
+        self.reindex_files(&files, &files, Rebuild::Yes, progress, may_go_on, may_go_on)
     }
 
     /// Brings every file that changed in step.
@@ -72,15 +73,18 @@ impl Engine {
         may_go_on: &dyn Fn() -> bool,
         may_wait: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
-        let mut files: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
+        let logs: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
+        let mut files = logs.clone();
         files.extend(self.index.changed_files()?);
-        self.reindex_files(&files, Rebuild::No, progress, may_go_on, may_wait)
+        self.reindex_files(&files, &logs, Rebuild::No, progress, may_go_on, may_wait)
     }
 
-    /// Rows first, then what is derived from files and rows. What is done of it stays when it is stopped, but of a rebuild nothing.
+    /// Rows first, of `logs`, then what is derived from files and rows. A log whose every change was an entry with its row is not read for its
+    /// rows. What is done stays when it is stopped, but of a rebuild nothing.
     fn reindex_files(
         &mut self,
         files: &BTreeSet<String>,
+        logs: &BTreeSet<String>,
         rebuild: Rebuild,
         progress: &mut dyn FnMut(Progress),
         may_go_on: &dyn Fn() -> bool,
@@ -93,7 +97,7 @@ impl Engine {
             // Whoever would wait for all of them hears how many they are.
             progress(Progress { done: 0, total: files.len(), path: shown(first) });
         }
-        for path in files {
+        for path in logs {
             go_on()?;
             output.removed += self.store.sync_log(path)?.removed;
         }
@@ -142,8 +146,14 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use schema::capture::{Destination, Draft, capture};
+    use schema::database::Patience;
     use schema::lock::FileLock;
+    use schema::memory::{Attributes, MemoryType};
+    use schema::moment::Moment;
+    use schema::screen::Screen;
     use schema::settings::{Provider, Settings};
+    use schema::store::Store;
 
     use super::*;
 
@@ -160,5 +170,40 @@ mod tests {
         assert!(matches!(stopped, Err(ToolError::Interrupted)), "{stopped:?}");
         drop(lock);
         assert_eq!(engine.refresh_telling(&mut |_| {}, &|| true, &|| false).unwrap().files, 1);
+    }
+
+    #[test]
+    fn a_log_to_which_memories_come_is_not_read_again_for_what_it_held() {
+        let project = tempfile::tempdir().unwrap();
+        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
+        let mut engine = Engine::open_with(project.path(), None, &settings).unwrap();
+        let log = "# 2026-01-28\n\nA person wrote of the walrus.\n\n- [10:00:00] **User Prompt**: the first\n";
+        std::fs::write(engine.store().layout().file("2026-01-28.md"), log).unwrap();
+        let mut index = || {
+            let output = engine.reindex_changed(&mut |_| {}, &|| true, &|| true).unwrap();
+            (output.files, output.chunks)
+        };
+        let mut hook = Store::open(project.path(), Patience::Hook).unwrap();
+        assert_eq!(index(), (1, 1));
+        say(&mut hook, "the second");
+        assert_eq!(index(), (1, 0));
+        // A row that went by itself, of which its log knows nothing, would come back with the next reading of the log.
+        let db = rusqlite::Connection::open(hook.layout().memory_db()).unwrap();
+        assert_eq!(db.execute("DELETE FROM memories WHERE content = 'the second'", []).unwrap(), 1);
+        say(&mut hook, "the third");
+        assert_eq!(index(), (1, 0));
+        assert_eq!(hook.rows().count_after(0).unwrap(), 2);
+    }
+
+    fn say(store: &mut Store, text: &str) {
+        let draft = Draft {
+            session_id: "s".to_owned(),
+            kind: MemoryType::UserPrompt,
+            content: text.to_owned(),
+            at: Moment::parse_rfc3339("2026-01-28T10:00:01Z").unwrap(),
+            attributes: Attributes::default(),
+            destination: Destination::DailyLog,
+        };
+        capture(store, draft, &Screen::default()).unwrap();
     }
 }

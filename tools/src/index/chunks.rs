@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::{OptionalExtension, Row as SqlRow, params};
 use schema::crash;
-use schema::daily_log::{LogKind, parse};
+use schema::daily_log::{LogKind, adds_no_prose, parse};
 use schema::log_file;
 use schema::memory::content_hash;
 use schema::moment::Moment;
@@ -63,7 +63,7 @@ impl Index {
         let bytes = log_file::read(&file).map_err(|error| ToolError::Unavailable(chain(&error)))?;
         let text = String::from_utf8_lossy(&bytes);
         let hash = content_hash(&text);
-        if stamp.is_some() && self.hash_of(path)?.as_deref() == Some(&hash) {
+        if stamp.is_some() && self.has_chunks_of(path, &bytes, &text, &hash)? {
             self.note(path, stamp, &hash)?;
             return Ok(ChunkReport::default());
         }
@@ -131,9 +131,25 @@ impl Index {
         statement.query_map([path], |row| row.get(0))?.collect()
     }
 
-    fn hash_of(&self, path: &str) -> rusqlite::Result<Option<String>> {
-        let sql = "SELECT hash FROM files WHERE path = ?1";
-        self.db.prepare_cached(sql)?.query_row([path], |row| row.get(0)).optional()
+    /// Whether the chunks of a file are those of its text. So they are when the file did not change, and also when nothing but memories came
+    /// to the end of a log: that happens all the time, to logs of megabytes.
+    fn has_chunks_of(&self, path: &str, bytes: &[u8], text: &str, hash: &str) -> rusqlite::Result<bool> {
+        let sql = "SELECT hash, size FROM files WHERE path = ?1";
+        let read = |row: &SqlRow<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
+        let Some((known, size)) = self.db.prepare_cached(sql)?.query_row([path], read).optional()? else {
+            return Ok(false);
+        };
+        if known == hash {
+            return Ok(true);
+        }
+        let (Some(kind), Some(before)) =
+            (LogKind::of(path), usize::try_from(size).ok().and_then(|size| bytes.get(..size)))
+        else {
+            return Ok(false);
+        };
+        let before = String::from_utf8_lossy(before);
+        let added = text.strip_prefix(before.as_ref());
+        Ok(added.is_some_and(|added| content_hash(&before) == known && adds_no_prose(&before, added, kind)))
     }
 
     fn note(&self, path: &str, stamp: Option<Stamp>, hash: &str) -> rusqlite::Result<()> {
