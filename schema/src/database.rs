@@ -247,6 +247,18 @@ mod tests {
         }
     }
 
+    /// Where a file beside the database stands for a lock, SQLite shares no memory and stays with another journal, without an error.
+    #[cfg(unix)]
+    #[test]
+    fn a_database_that_stays_with_another_journal_is_refused_and_says_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+        let db = Connection::open_with_flags_and_vfs(dir.path().join("a.db"), flags, c"unix-dotfile").unwrap();
+        let refused = switch_to_wal(&db, Patience::Hook).unwrap_err();
+        assert_eq!(refused.sqlite_error_code(), Some(ErrorCode::CannotOpen));
+        assert!(refused.to_string().contains(NO_LOG), "{refused}");
+    }
+
     #[test]
     fn the_log_of_a_database_that_only_hooks_use_stays_small() {
         let dir = tempfile::tempdir().unwrap();
