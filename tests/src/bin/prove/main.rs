@@ -1,7 +1,8 @@
 //! Proves what docs/reliability.md promises, at length: puts faults into the real programs, and prints rounds, faults and findings.
 //!
-//! `cargo run -p jikime-memory-tests --bin prove -- [--suite NAME] [--rounds N] [--minutes N] [--seed N] [--write FILE]`. The points at
-//! which programs are killed are in builds with debug assertions only, so this is not run with `--release`.
+//! `cargo run -p jikime-memory-tests --bin prove -- [--suite NAME] [--rounds N] [--minutes N] [--seed N] [--write FILE]
+//! [--memory PROGRAM --hook PROGRAM]`. It builds the programs as it was built itself, or takes those that are given. The points at which
+//! programs are killed are in builds with debug assertions only, so `crash` is not run with others.
 
 mod programs;
 
@@ -21,7 +22,12 @@ const ROUNDS: usize = 1_000;
 fn main() -> ExitCode {
     let proved = Arguments::read(std::env::args().skip(1)).and_then(|arguments| {
         let folder = tempfile::tempdir().map_err(|error| format!("cannot make a folder: {error}"))?;
-        let report = prove(&programs::built(folder.path())?, &arguments)?;
+        let programs = match (&arguments.memory, &arguments.hook) {
+            (Some(memory), Some(hook)) => programs::copied(memory, hook, folder.path())?,
+            (None, None) => programs::built(folder.path())?,
+            _ => return Err("--memory and --hook go together".to_owned()),
+        };
+        let report = prove(&programs, &arguments)?;
         let table = report.markdown();
         say(&table);
         if let Some(path) = &arguments.write {
@@ -54,13 +60,24 @@ struct Arguments {
     minutes: Option<u64>,
     seed: u64,
     write: Option<PathBuf>,
+    /// The programs under test, where they are not to be built.
+    memory: Option<PathBuf>,
+    hook: Option<PathBuf>,
 }
 
 const SUITES: [&str; 6] = ["crash", "concurrency", "fuzz", "secrets", "http", "soak"];
 
 impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut arguments = Self { suite: String::new(), rounds: ROUNDS, minutes: None, seed: 1, write: None };
+        let mut arguments = Self {
+            suite: String::new(),
+            rounds: ROUNDS,
+            minutes: None,
+            seed: 1,
+            write: None,
+            memory: None,
+            hook: None,
+        };
         while let Some(name) = words.next() {
             let value = words.next().ok_or_else(|| format!("{name} needs a value"))?;
             let number = || value.parse::<u64>().map_err(|_| format!("{value:?} is no number"));
@@ -71,6 +88,8 @@ impl Arguments {
                 "--minutes" => arguments.minutes = Some(number()?),
                 "--seed" => arguments.seed = number()?,
                 "--write" => arguments.write = Some(value.into()),
+                "--memory" => arguments.memory = Some(value.into()),
+                "--hook" => arguments.hook = Some(value.into()),
                 _ => return Err(format!("there is no {name}; see the head of this program")),
             }
         }

@@ -1,4 +1,4 @@
-//! The programs under test, built as this one is, and copied, so that a build in between does not change them.
+//! The programs under test, built as this one is or given, and copied, so that a build in between does not change them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,10 +27,17 @@ pub(super) fn built(folder: &Path) -> Result<Binaries, String> {
         let made =
             messages.iter().find(|message| message["target"]["name"] == name && message["executable"].is_string());
         let path = made.and_then(|message| message["executable"].as_str());
-        let path = path.ok_or_else(|| format!("cargo does not tell where {name} lies"))?;
-        let copy = folder.join(Path::new(path).file_name().unwrap_or_default());
-        fs::copy(path, &copy).map_err(|error| format!("cannot copy {path}: {error}"))?;
+        path.map(PathBuf::from).ok_or_else(|| format!("cargo does not tell where {name} lies"))
+    };
+    copied(&place("jikime-memory-under-test")?, &place("jikime-hook-under-test")?, folder)
+}
+
+/// Copies two programs into a folder.
+pub(super) fn copied(memory: &Path, hook: &Path, folder: &Path) -> Result<Binaries, String> {
+    let copy = |path: &Path, name: &str| {
+        let copy = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        fs::copy(path, &copy).map_err(|error| format!("cannot copy {}: {error}", path.display()))?;
         Ok::<PathBuf, String>(copy)
     };
-    Ok(Binaries { memory: place("jikime-memory-under-test")?, hook: place("jikime-hook-under-test")? })
+    Ok(Binaries { memory: copy(memory, "jikime-memory")?, hook: copy(hook, "jikime-hook")? })
 }
