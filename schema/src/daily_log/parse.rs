@@ -32,14 +32,9 @@ pub fn adds_no_prose(before: &str, added: &str, kind: LogKind) -> bool {
         reader.take(&[heading], 1);
         reader.parsed = Parsed::default();
     }
-    let added = lines(added);
-    // Else it may belong to the entry before it.
-    let first = added.iter().find(|line| !line.trim().is_empty());
-    let stands_alone = before.ends_with('\n') && first.is_some_and(|line| reader.interrupts(line));
-    stands_alone && {
-        reader.take_all(&added);
-        reader.parsed.prose.is_empty()
-    }
+    // What would be part of the entry before it would be prose without that.
+    reader.take_all(&lines(added));
+    before.ends_with('\n') && reader.parsed.prose.is_empty()
 }
 
 fn lines(text: &str) -> Vec<&str> {

@@ -5,6 +5,7 @@ use rstest::rstest;
 use super::super::{Draft, prepare};
 use super::*;
 use crate::database::Patience;
+use crate::forgotten;
 use crate::memory::{Attributes, MemoryType};
 use crate::moment::Moment;
 use crate::screen::Screen;
@@ -99,4 +100,30 @@ fn what_a_crash_left_in_the_log_without_its_row_is_not_written_again() {
     let (rows, logs) = held(&store);
     assert_eq!(rows.len(), 4);
     (0..4).for_each(|n| assert_eq!(logs[0].matches(&format!("fact {n}")).count(), 1, "{}", logs[0]));
+}
+
+#[test]
+fn what_was_forgotten_stays_away_when_it_waited_among_others() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let said = |n: i64, delivery| Prepared { delivery, ..prepared(L, n, &format!("fact {n}"), Destination::DailyLog) };
+    commit_all(&mut store, &[said(0, Delivery::Live), said(1, Delivery::Live)]);
+    forgotten::add(store.layout(), ["fact 3"]).unwrap();
+    let memories = [said(2, Delivery::Live), said(3, Delivery::Replay), said(4, Delivery::Replay)];
+    let outcomes: Vec<_> = commit_all(&mut store, &memories).into_iter().map(Result::unwrap).collect();
+    assert!(
+        matches!(outcomes[..], [Captured::Saved { .. }, Captured::Forgotten, Captured::Saved { .. }]),
+        "{outcomes:?}"
+    );
+    assert_eq!(held(&store).0.len(), 4);
+}
+
+#[test]
+fn secrets_that_were_taken_out_of_what_is_kept_together_are_counted() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let said = |n: i64| Prepared { redactions: 2, ..prepared(L, n, &format!("fact {n}"), Destination::DailyLog) };
+    commit_all(&mut store, &[said(0)]);
+    commit_all(&mut store, &[said(1), said(2)]);
+    assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("6"));
 }
