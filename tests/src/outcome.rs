@@ -73,17 +73,19 @@ pub fn run_to_end(mut command: Command, input: &str, deadline: Duration) -> Outc
     let stdout = drain(child.stdout.take().expect("standard output was asked for as a pipe"));
     let stderr = drain(child.stderr.take().expect("standard error was asked for as a pipe"));
     let ended = poll(deadline, || child.try_wait().expect("a child of this process can be waited for"));
-    let elapsed = start.elapsed();
+    let seen = Instant::now();
     let Some(status) = ended else {
         end(&mut child);
         panic!("{name} had not ended after {deadline:?}; it wrote {:?}", (stdout.try_recv(), stderr.try_recv()));
     };
-    let text = |pipe: Receiver<String>| match pipe.recv_timeout(PIPES_CLOSE) {
-        Ok(text) => text,
+    let text = |pipe: Receiver<Drained>| match pipe.recv_timeout(PIPES_CLOSE) {
+        Ok(drained) => drained,
         Err(_) => panic!("{name} ended with {status}, and something it started still holds its output"),
     };
     let (stdout, stderr) = (text(stdout), text(stderr));
-    Outcome { command: name, status, stdout, stderr, elapsed }
+    // Its end closes its pipes, and is seen some milliseconds later.
+    let elapsed = stdout.closed.max(stderr.closed).min(seen) - start;
+    Outcome { command: name, status, stdout: stdout.text, stderr: stderr.text, elapsed }
 }
 
 /// Kills one child by its own id, if it still runs.
@@ -99,13 +101,21 @@ fn feed(child: &mut Child, input: String) {
     thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
 }
 
-fn drain(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
+/// What a program wrote until it closed a pipe.
+#[derive(Debug)]
+struct Drained {
+    text: String,
+    closed: Instant,
+}
+
+fn drain(mut pipe: impl Read + Send + 'static) -> Receiver<Drained> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
         let _ = pipe.read_to_end(&mut bytes);
         // Nobody listens when the test has given up already.
-        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
+        let closed = Instant::now();
+        let _ = sender.send(Drained { text: String::from_utf8_lossy(&bytes).into_owned(), closed });
     });
     receiver
 }

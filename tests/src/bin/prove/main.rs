@@ -1,7 +1,7 @@
 //! Proves what docs/reliability.md promises, at length: puts faults into the real programs, and prints rounds, faults and findings.
 //!
-//! `cargo run -p jikime-memory-tests --bin prove -- [--suite NAME] [--rounds N] [--minutes N] [--seed N] [--write FILE]
-//! [--memory PROGRAM --hook PROGRAM]`. It builds the programs as it was built itself, or takes those that are given. The points at which
+//! `cargo run -p jikime-memory-tests --bin prove -- [--form long|short] [--suite NAME] [--rounds N] [--minutes N] [--seed N] [--write FILE]
+//! [--memory PROGRAM --hook PROGRAM]`. The short form is that of `.ci/run`. It builds the programs as it was built itself, or takes those that are given. The points at which
 //! programs are killed are in builds with debug assertions only, so `crash` is not run with others.
 
 mod programs;
@@ -16,8 +16,28 @@ use std::time::Duration;
 use harness::proof::{Report, Tally, concurrency, flood, fuzz, libfuzzer, secrets, soak};
 use harness::{Binaries, proof};
 
-/// Rounds of crashes in all, when nothing else is said.
-const ROUNDS: usize = 1_000;
+/// How much is done, when nothing else is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Long,
+    /// For every change of the project: a few minutes, in which a server is at work beside the other suites.
+    Short,
+}
+
+impl Form {
+    /// Rounds of crashes in all.
+    fn rounds(self) -> usize {
+        match self {
+            Self::Long => 1_000,
+            Self::Short => 50,
+        }
+    }
+
+    /// One of two times, in seconds.
+    fn time(self, long: u64, short: u64) -> Duration {
+        Duration::from_secs(if self == Self::Long { long } else { short })
+    }
+}
 
 fn main() -> ExitCode {
     let proved = Arguments::read(std::env::args().skip(1)).and_then(|arguments| {
@@ -27,7 +47,7 @@ fn main() -> ExitCode {
             (None, None) => programs::built(folder.path())?,
             _ => return Err("--memory and --hook go together".to_owned()),
         };
-        let report = prove(&programs, &arguments)?;
+        let report = prove(&programs, &arguments);
         let table = report.markdown();
         say(&table);
         if let Some(path) = &arguments.write {
@@ -55,7 +75,8 @@ fn say(text: &str) {
 struct Arguments {
     /// The only suite that is wanted; all when empty.
     suite: String,
-    rounds: usize,
+    form: Form,
+    rounds: Option<usize>,
     /// How long each suite goes on that has no rounds; its own time when nothing is said.
     minutes: Option<u64>,
     seed: u64,
@@ -71,7 +92,8 @@ impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut arguments = Self {
             suite: String::new(),
-            rounds: ROUNDS,
+            form: Form::Long,
+            rounds: None,
             minutes: None,
             seed: 1,
             write: None,
@@ -84,7 +106,9 @@ impl Arguments {
             match name.as_str() {
                 "--suite" if SUITES.contains(&value.as_str()) => arguments.suite = value,
                 "--suite" => return Err(format!("there is no suite {value:?}; there is {}", SUITES.join(", "))),
-                "--rounds" => arguments.rounds = usize::try_from(number()?).map_err(|error| error.to_string())?,
+                "--form" if value == "long" => arguments.form = Form::Long,
+                "--form" if value == "short" => arguments.form = Form::Short,
+                "--rounds" => arguments.rounds = Some(usize::try_from(number()?).map_err(|error| error.to_string())?),
                 "--minutes" => arguments.minutes = Some(number()?),
                 "--seed" => arguments.seed = number()?,
                 "--write" => arguments.write = Some(value.into()),
@@ -100,29 +124,46 @@ impl Arguments {
         self.suite.is_empty() || self.suite == suite
     }
 
-    fn minutes(&self, own: u64) -> Duration {
-        Duration::from_secs(60 * self.minutes.unwrap_or(own))
+    /// How long a suite goes on: as was asked for, or its own time in seconds.
+    fn time(&self, long: u64, short: u64) -> Duration {
+        self.minutes.map_or_else(|| self.form.time(long, short), |minutes| Duration::from_secs(60 * minutes))
     }
 }
 
-fn prove(binaries: &Binaries, arguments: &Arguments) -> Result<Report, String> {
-    let mut report = Report::default();
+fn prove(binaries: &Binaries, arguments: &Arguments) -> Report {
+    let soak = || {
+        let soak = || soak::run(binaries, arguments.time(3_600, 300), arguments.seed);
+        arguments.wants("soak").then(soak).inspect(told)
+    };
+    thread::scope(|scope| {
+        let beside = (arguments.form == Form::Short).then(|| scope.spawn(soak));
+        let mut tallies = all_but_soak(binaries, arguments);
+        tallies.extend(match beside {
+            Some(soak) => soak.join().expect("what is found is told and not panicked about"),
+            None => soak(),
+        });
+        Report(tallies)
+    })
+}
+
+fn all_but_soak(binaries: &Binaries, arguments: &Arguments) -> Vec<Tally> {
+    let mut tallies = Vec::new();
     let mut add = |tally: Tally| {
-        say(&format!("{} {}: {} rounds, {} findings", tally.suite, tally.part, tally.rounds, tally.findings.len()));
-        report.0.push(tally);
+        told(&tally);
+        tallies.push(tally);
     };
     if arguments.wants("crash") {
         crash(binaries, arguments).into_iter().for_each(&mut add);
     }
     if arguments.wants("concurrency") {
-        add(concurrency::run(binaries, arguments.minutes(10), arguments.seed));
+        add(concurrency::run(binaries, arguments.time(600, 60), arguments.seed));
     }
     if arguments.wants("fuzz") {
-        fuzz::Target::ALL.into_iter().for_each(|target| add(fuzz::run(target, arguments.minutes(1), arguments.seed)));
+        let time = arguments.time(60, 10);
+        fuzz::Target::ALL.into_iter().for_each(|target| add(fuzz::run(target, time, arguments.seed)));
         // Nothing is asked of whoever has no nightly toolchain.
         if libfuzzer::is_there() {
-            let targets = fuzz::Target::ALL.into_iter();
-            targets.for_each(|target| add(libfuzzer::run(target, arguments.minutes(1), arguments.seed)));
+            fuzz::Target::ALL.into_iter().for_each(|target| add(libfuzzer::run(target, time, arguments.seed)));
         }
     }
     if arguments.wants("secrets") {
@@ -131,16 +172,18 @@ fn prove(binaries: &Binaries, arguments: &Arguments) -> Result<Report, String> {
     if arguments.wants("http") {
         add(flood::run(binaries, 1_000));
     }
-    if arguments.wants("soak") {
-        add(soak::run(binaries, arguments.minutes(60), arguments.seed));
-    }
-    Ok(report)
+    tallies
+}
+
+/// Says that a part is done.
+fn told(tally: &Tally) {
+    say(&format!("{} {}: {} rounds, {} findings", tally.suite, tally.part, tally.rounds, tally.findings.len()));
 }
 
 #[cfg(unix)]
 fn crash(binaries: &Binaries, arguments: &Arguments) -> Vec<Tally> {
     use proof::crash::Work;
-    let rounds = arguments.rounds.div_ceil(Work::ALL.len());
+    let rounds = arguments.rounds.unwrap_or(arguments.form.rounds()).div_ceil(Work::ALL.len());
     // Two at a time: a round waits for processes most of the time.
     let (first, second) = Work::ALL.split_at(Work::ALL.len() / 2);
     let one_half = |works: &[Work]| -> Vec<Tally> {
