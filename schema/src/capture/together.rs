@@ -1,9 +1,11 @@
 //! Several memories kept as one: under one lock, by one write to their log and one transaction of their rows.
 
+use std::path::Path;
+
 use super::{Captured, Delivery, Destination, Prepared, commit, duplicate, end_of};
 use crate::crash;
 use crate::daily_log::LogKind;
-use crate::log_file::{self, As};
+use crate::log_file::{self, As, LogFileError};
 use crate::stamp::Stamp;
 use crate::store::{Place, Store, StoreError};
 
@@ -12,7 +14,7 @@ pub fn commit_all(store: &mut Store, memories: &[Prepared]) -> Vec<Result<Captur
     let mut outcomes = Vec::with_capacity(memories.len());
     while let left @ [first, ..] = &memories[outcomes.len()..] {
         // What stands in the way of all is met again by each alone, and told of it.
-        let together = append(store, left).unwrap_or_default();
+        let together = append(store, left, log_file::append).unwrap_or_default();
         match together.is_empty() {
             true => outcomes.push(commit(store, first)),
             false => outcomes.extend(together.into_iter().map(Ok)),
@@ -22,7 +24,11 @@ pub fn commit_all(store: &mut Store, memories: &[Prepared]) -> Vec<Result<Captur
 }
 
 /// Puts as many of the first memories as can go to the end of one log there, and answers what became of these.
-fn append(store: &mut Store, memories: &[Prepared]) -> Result<Vec<Captured>, StoreError> {
+fn append(
+    store: &mut Store,
+    memories: &[Prepared],
+    write: impl FnOnce(&Path, As, &[u8]) -> Result<bool, LogFileError>,
+) -> Result<Vec<Captured>, StoreError> {
     store.require_writable()?;
     let Some(kind) = memories.first().map(log) else { return Ok(Vec::new()) };
     let _lock = store.lock()?;
@@ -61,7 +67,7 @@ fn append(store: &mut Store, memories: &[Prepared]) -> Result<Vec<Captured>, Sto
         if redactions > 0 {
             rows.count("redactions", redactions)?;
         }
-        if !log_file::append(&path, As::Stamped(stamp), &bytes)? {
+        if !write(&path, As::Stamped(stamp), &bytes)? {
             // Somebody changed it just now.
             return Ok(None);
         }

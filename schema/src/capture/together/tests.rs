@@ -55,6 +55,8 @@ fn what_is_kept_together_is_kept_as_one_after_the_other(#[case] said: &[(MemoryT
     let outcomes = commit_all(&mut second, &memories);
     assert_eq!(outcomes.into_iter().map(Result::unwrap).collect::<Vec<_>>(), expected);
     assert_eq!(held(&second), held(&first));
+    let sessions = |store: &Store| store.rows().sessions(None, None).unwrap();
+    assert_eq!(sessions(&second), sessions(&first));
     assert_eq!(second.changed_logs().unwrap(), first.changed_logs().unwrap());
 }
 
@@ -126,4 +128,16 @@ fn secrets_that_were_taken_out_of_what_is_kept_together_are_counted() {
     commit_all(&mut store, &[said(0)]);
     commit_all(&mut store, &[said(1), said(2)]);
     assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("6"));
+}
+
+#[test]
+fn what_could_not_be_written_because_the_log_changed_at_that_moment_has_no_rows() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let memories: Vec<_> = (0..4).map(|n| prepared(L, n, &format!("fact {n}"), Destination::DailyLog)).collect();
+    commit_all(&mut store, &memories[..2]);
+    assert_eq!(append(&mut store, &memories[2..], |_, _, _| Ok(false)).unwrap(), []);
+    assert_eq!(held(&store).0.len(), 2);
+    assert_eq!(append(&mut store, &memories[2..], log_file::append).unwrap().len(), 2);
+    assert_eq!(held(&store).0.len(), 4);
 }
