@@ -71,12 +71,12 @@ impl Moment {
 
     /// The local time of day, `HH:MM:SS`.
     pub fn time(&self) -> String {
-        self.0.format("%H:%M:%S").to_string()
+        self.0.time().to_string()
     }
 
     /// Local date and time to the second, `YYYY-MM-DDTHH:MM:SS`.
     pub fn local_second(&self) -> String {
-        self.0.format("%Y-%m-%dT%H:%M:%S").to_string()
+        format!("{:?}", self.0.naive_local())
     }
 
     /// RFC 3339 in UTC, for example `2026-01-28T01:30:15Z`: sorts as text and is what the database holds.
@@ -123,7 +123,7 @@ mod tests {
     fn a_moment_is_shown_where_it_was_noted_and_kept_in_utc() {
         let at = Moment::parse_rfc3339("2026-01-28T00:30:15.987+09:00").unwrap();
         assert_eq!(at.date().to_string(), "2026-01-28");
-        assert_eq!(at.time(), "00:30:15");
+        assert_eq!((at.time(), at.local_second()), ("00:30:15".to_owned(), "2026-01-28T00:30:15".to_owned()));
         assert_eq!(at.utc(), "2026-01-27T15:30:15Z");
         assert_eq!(at.rfc3339(), "2026-01-28T00:30:15+09:00");
         assert_eq!(Moment::from_unix(at.unix(), Some(at.offset_seconds())), Some(at));

@@ -7,6 +7,7 @@ use rusqlite::{Connection, Result, params};
 use super::list::Posting;
 use super::merge;
 use crate::text;
+use crate::text::hashes::{Hashes, Stems};
 
 /// Postings that are held in memory at most, about 16 bytes each.
 const MOST_POSTINGS: usize = 1 << 20;
@@ -25,16 +26,33 @@ const LONGEST: f32 = 4.0;
 #[derive(Debug)]
 pub struct Writer<'c> {
     connection: &'c Connection,
-    /// How often each term occurs in which documents, in rising order.
-    terms: HashMap<Box<str>, Vec<(u32, u16)>>,
+    /// The places of terms in `terms`, by their hashes.
+    places: HashMap<u64, usize, Hashes>,
+    terms: Vec<Occurring>,
     postings: usize,
     /// The numbers and lengths of the documents that are not yet written.
     documents: Vec<(u32, u32)>,
+    /// The terms of the document that is read, one by one.
+    read: Vec<(usize, u16)>,
+}
+
+/// How often a term occurs in which documents, in rising order.
+#[derive(Debug)]
+struct Occurring {
+    term: Box<str>,
+    counts: Vec<(u32, u16)>,
 }
 
 impl<'c> Writer<'c> {
     pub(super) fn new(connection: &'c Connection) -> Self {
-        Self { connection, terms: HashMap::new(), postings: 0, documents: Vec::new() }
+        Self {
+            connection,
+            places: HashMap::default(),
+            terms: Vec::new(),
+            postings: 0,
+            documents: Vec::new(),
+            read: Vec::new(),
+        }
     }
 
     /// Adds a document under a row number that is not in use.
@@ -42,15 +60,34 @@ impl<'c> Writer<'c> {
         let mut statement = self
             .connection
             .prepare_cached("INSERT INTO fulltext_documents (document, length) VALUES (?1, ?2) RETURNING number")?;
-        let mut length = 0u32;
-        // The length is known behind the last token, and the number before the first.
-        text::visit(title, |_| length += 1);
-        text::visit(body, |_| length += 1);
+        let mut stems = Stems::of_thread();
+        self.take_in(&mut stems, title, TITLE);
+        self.take_in(&mut stems, body, 1);
+        let length = self.read.len() as u32;
         let number: u32 = statement.query_row(params![rowid, length], |row| row.get(0))?;
-        text::visit(title, |piece| self.count(number, &piece.token(), TITLE));
-        text::visit(body, |piece| self.count(number, &piece.token(), 1));
+        for (place, times) in self.read.drain(..) {
+            let counts = &mut self.terms[place].counts;
+            match counts.last_mut() {
+                Some((document, count)) if *document == number => *count = count.saturating_add(times),
+                _ => {
+                    counts.push((number, times));
+                    self.postings += 1;
+                }
+            }
+        }
         self.documents.push((number, length));
         if self.postings >= MOST_POSTINGS { self.write() } else { Ok(()) }
+    }
+
+    /// Reads the terms of a text, each of which counts so many times.
+    fn take_in(&mut self, stems: &mut Stems, text: &str, times: u16) {
+        text::visit(text, |piece| {
+            let place = *self.places.entry(stems.token(piece)).or_insert_with(|| {
+                self.terms.push(Occurring { term: piece.token().into(), counts: Vec::new() });
+                self.terms.len() - 1
+            });
+            self.read.push((place, times));
+        });
     }
 
     /// Writes what is still in memory.
@@ -59,30 +96,18 @@ impl<'c> Writer<'c> {
         merge::join_small(self.connection)
     }
 
-    fn count(&mut self, number: u32, term: &str, times: u16) {
-        if !self.terms.contains_key(term) {
-            self.terms.insert(term.into(), Vec::new());
-        }
-        let Some(postings) = self.terms.get_mut(term) else { return };
-        match postings.last_mut() {
-            Some((document, count)) if *document == number => *count = count.saturating_add(times),
-            _ => {
-                postings.push((number, times));
-                self.postings += 1;
-            }
-        }
-    }
-
     fn write(&mut self) -> Result<()> {
         let (Some((first, _)), Some((last, _))) = (self.documents.first(), self.documents.last()) else {
             return Ok(());
         };
         let (first, last) = (*first, *last);
         let segment = merge::new_segment(self.connection, first, last, self.documents.len(), merge::SEARCHED)?;
-        let norms: HashMap<u32, f32> = self.documents.iter().map(|(number, length)| (*number, norm(*length))).collect();
-        let mut terms: Vec<_> = self.terms.drain().collect();
-        terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        for (term, counts) in terms {
+        let norms: HashMap<u32, f32, Hashes> =
+            self.documents.iter().map(|(number, length)| (*number, norm(*length))).collect();
+        self.places.clear();
+        let mut terms = std::mem::take(&mut self.terms);
+        terms.sort_unstable_by(|a, b| a.term.cmp(&b.term));
+        for Occurring { term, counts } in terms {
             let strength = |(number, count): &(u32, u16)| (*number, impact(*count, norms[number]));
             let postings: Vec<Posting> = counts.iter().rev().map(strength).collect();
             merge::write_list(self.connection, segment, &term, last, &postings)?;
