@@ -12,7 +12,7 @@ mod vectors;
 
 pub use chunks::ChunkRow;
 pub use documents::{Document, title_of};
-pub use embeddings::{Coverage, Gathered, Worked};
+pub use embeddings::{Coverage, Gathered, Loader, Worked};
 pub use residue::Gone;
 pub use shelf::Shelf;
 pub use vectors::Vectors;

@@ -40,9 +40,6 @@ pub(crate) use request::moment;
 /// Documents that get a vector while a search waits, when vectors are made here: what was captured a moment ago.
 const EMBEDDED_AT_ONCE: usize = 200;
 
-/// Vectors from which on they are compared while candidates are collected by words, on a thread of their own.
-const AT_ONCE: usize = 10_000;
-
 /// Why a search goes by words although there is a model.
 const UNKNOWN: &str = "the model does not know the script of this query";
 
@@ -101,7 +98,7 @@ pub fn search_while(
     let here = means.meaning.filter(|meaning| meaning.embedder.place() == WorkPlace::Here);
     let is_unknown = here.is_some_and(|meaning| !kin::knows(&meaning.words, question));
     let means_of_query = if is_unknown { Means { meaning: None, ..means } } else { means };
-    let (comparison, fault) = match comparison(index, means_of_query, &request, question) {
+    let (comparison, mut fault) = match comparison(index, means_of_query, &request, question) {
         Ok(comparison) => (comparison, is_unknown.then(|| UNKNOWN.to_owned())),
         Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
         Err(error) => return Err(error),
@@ -113,12 +110,17 @@ pub fn search_while(
         let near = if request.narrowing.is_any() { MANY_NEAR } else { FEW_NEAR };
         let by_words = || candidate::by_words(store, index, &request, &corpus);
         let (by_words, scanned) = match &comparison {
-            Some(comparison) if comparison.len() >= AT_ONCE => at_once(by_words, || comparison.scan(near)),
+            Some(comparison) if comparison.is_long() => at_once(by_words, || Some(comparison.scan(near))),
             Some(comparison) => (by_words(), Some(comparison.scan(near))),
             None => (by_words(), None),
         };
         let nearness = match comparison.as_ref().zip(scanned) {
-            Some((comparison, scanned)) => Some(comparison.look_closely(scanned, index)?),
+            Some((comparison, Ok(scanned))) => Some(comparison.look_closely(scanned, index)?),
+            Some((_, Err(ToolError::Unavailable(cause)))) => {
+                fault = Some(cause);
+                None
+            }
+            Some((_, Err(error))) => return Err(error),
             None => None,
         };
         let gathered = candidate::complete(store, index, &request, by_words?, nearness.as_ref())?;
@@ -149,14 +151,14 @@ fn take_in(
 }
 
 /// Runs two things at once, the second on a thread of its own if there can be one.
-fn at_once<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, Option<B>) {
+fn at_once<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
     thread::scope(|scope| {
         let started = thread::Builder::new().name("vectors".to_owned()).spawn_scoped(scope, &second);
         let first = first();
         match started.map(thread::ScopedJoinHandle::join) {
-            Ok(Ok(second)) => (first, Some(second)),
+            Ok(Ok(second)) => (first, second),
             Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(_) => (first, Some(second())),
+            Err(_) => (first, second()),
         }
     })
 }

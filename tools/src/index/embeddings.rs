@@ -5,6 +5,8 @@
 mod loaded;
 mod waiting;
 
+pub use loaded::Loader;
+
 use rusqlite::{Connection, OptionalExtension, params};
 use schema::moment::Moment;
 use schema::store::Rows;

@@ -23,6 +23,27 @@ impl Shelf {
         *self.kept() = Kept::default();
     }
 
+    /// Whether the vectors of a file lie there.
+    pub(super) fn holds(&self, file: Option<(u64, u64)>) -> bool {
+        let kept = self.kept();
+        kept.of == file && kept.vectors.is_some()
+    }
+
+    /// The vectors of a file, which are read when there are none. Whoever else wants them waits meanwhile.
+    pub(super) fn of_file(
+        &self,
+        file: Option<(u64, u64)>,
+        read: impl FnOnce() -> Result<Vectors, ToolError>,
+    ) -> Result<Arc<Vectors>, ToolError> {
+        let mut kept = self.kept();
+        if let Some(vectors) = kept.vectors.as_ref().filter(|_| kept.of == file) {
+            return Ok(Arc::clone(vectors));
+        }
+        let vectors = Arc::new(read()?);
+        *kept = Kept { of: file, vectors: Some(Arc::clone(&vectors)) };
+        Ok(vectors)
+    }
+
     /// A fault of another thread leaves at worst no vectors, which are read again.
     fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -74,6 +95,8 @@ impl Index {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use schema::capture::{Destination, Draft, capture};
     use schema::database::Patience;
     use schema::memory::{Attributes, MemoryType};
@@ -83,7 +106,7 @@ mod tests {
 
     use super::*;
     use crate::embed::{Embedder as _, LocalModel};
-    use crate::index::Urgency;
+    use crate::index::{Loader, Urgency};
 
     struct Bench {
         _project: tempfile::TempDir,
@@ -114,6 +137,28 @@ mod tests {
             self.writer.take_in_memories(self.store.rows(), &lock).unwrap();
             self.writer.use_model(Some(self.model.identity()), &lock).unwrap();
             self.writer.embed_waiting(self.store.rows(), &self.model, &str::to_owned, 10, &lock).unwrap();
+        }
+
+        /// Remembers so much that the vectors lie in blocks.
+        fn remember_many(&mut self) {
+            (0..40).for_each(|number| self.remember(&format!("Release {number} was tagged by the build.")));
+            let lock = self.writer.lock(Urgency::Patient).unwrap().unwrap();
+            while self.writer.tend(&lock).unwrap() {}
+        }
+
+        fn make_anew(&mut self) {
+            let lock = self.writer.lock(Urgency::Patient).unwrap().unwrap();
+            let (store, model) = (&self.store, &self.model);
+            let fill = |index: &mut Index| {
+                index.take_in_memories(store.rows(), &lock)?;
+                index.use_model(Some(model.identity()), &lock)?;
+                index.embed_waiting(store.rows(), model, &str::to_owned, 1, &lock)
+            };
+            self.writer.refill(&lock, fill).unwrap();
+        }
+
+        fn loader(&self, index: &Index) -> Option<Loader> {
+            index.loader(self.model.identity()).unwrap()
         }
 
         fn reader(&self) -> Index {
@@ -151,21 +196,44 @@ mod tests {
         bench.remember("The watcher sees what editors replace.");
         let mut old = bench.reader();
         assert_eq!(bench.vectors(&mut old).len(), 2);
-        let lock = bench.writer.lock(Urgency::Patient).unwrap().unwrap();
-        let (store, model) = (&bench.store, &bench.model);
-        bench
-            .writer
-            .refill(&lock, |index| {
-                index.take_in_memories(store.rows(), &lock)?;
-                index.use_model(Some(model.identity()), &lock)?;
-                index.embed_waiting(store.rows(), model, &str::to_owned, 1, &lock)
-            })
-            .unwrap();
+        bench.make_anew();
         let mut new = bench.reader();
         if cfg!(unix) {
             assert!(!old.is_current());
             assert_eq!(bench.vectors(&mut old).len(), 2, "whoever still looks into the old one is not disturbed");
         }
+        assert_eq!(bench.vectors(&mut new).len(), 1);
+    }
+
+    #[test]
+    fn a_first_search_reads_the_vectors_beside_its_index_and_once_for_all() {
+        let mut bench = Bench::new();
+        bench.remember("Few vectors are read by whoever wants them.");
+        let mut reader = bench.reader();
+        assert!(bench.loader(&reader).is_none());
+        bench.remember_many();
+        let [one, other] = [(); 2].map(|()| bench.loader(&reader).unwrap());
+        bench.remember("What came meanwhile is read as well.");
+        let read = thread::spawn(move || one.load().unwrap()).join().unwrap();
+        assert!(Arc::ptr_eq(&read, &other.load().unwrap()) && Arc::ptr_eq(&read, &bench.vectors(&mut reader)));
+        assert_eq!(read.len(), 42);
+        assert!(bench.loader(&reader).is_none(), "they are there");
+        let question = bench.model.embed("Who tagged release 7?").unwrap();
+        let cosines = read.scan(&question);
+        let exact = |document| reader.cosine_with(document, &question).unwrap().unwrap();
+        let documents = read.greatest(42, |row| cosines[row]);
+        assert!(documents.iter().all(|d| (cosines[read.row(*d).unwrap()] - exact(*d)).abs() < 0.01));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn the_vectors_of_an_index_whose_place_another_took_are_not_read_for_the_old_one() {
+        let mut bench = Bench::new();
+        bench.remember_many();
+        let loader = bench.loader(&bench.reader()).unwrap();
+        bench.make_anew();
+        assert!(matches!(loader.load(), Err(ToolError::Unavailable(_))));
+        let mut new = bench.reader();
         assert_eq!(bench.vectors(&mut new).len(), 1);
     }
 }

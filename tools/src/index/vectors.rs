@@ -6,6 +6,7 @@ use std::f32::consts::PI;
 
 use pulp::{Arch, Simd, WithSimd};
 
+use crate::text::hashes::Hashes;
 use crate::text::script::Script;
 
 /// Long vectors of many documents are compared by their signs first, one bit a dimension, and the best of them by their bytes.
@@ -22,9 +23,9 @@ pub struct Vectors {
     dims: usize,
     /// The document of each row, and the row of each document.
     documents: Vec<i64>,
-    rows: HashMap<i64, usize>,
-    /// Row by row, each number a share of the row's largest.
-    bytes: Vec<i8>,
+    rows: HashMap<i64, usize, Hashes>,
+    /// Row by row, each number a share of the row's largest: signed, but kept as they are read from files.
+    bytes: Vec<u8>,
     /// What a byte of a row is worth.
     scales: Vec<f32>,
     /// Row by row, which numbers are above 0; none for vectors that are short.
@@ -43,7 +44,6 @@ pub(super) struct Packed<'p> {
     pub(super) documents: Cow<'p, [u8]>,
     pub(super) scripts: Cow<'p, [u8]>,
     pub(super) scales: Cow<'p, [u8]>,
-    pub(super) bytes: Cow<'p, [u8]>,
 }
 
 /// How far the tables were read.
@@ -59,6 +59,13 @@ impl Vectors {
         Self { dims, mark, ..Self::default() }
     }
 
+    /// Vectors of a length, each of a document whose script is not known.
+    pub fn of<'v>(dims: usize, vectors: impl IntoIterator<Item = (i64, &'v [f32])>) -> Self {
+        let mut all = Self::new(dims, Mark::default());
+        vectors.into_iter().for_each(|(document, vector)| all.set(document, vector, Script::default()));
+        all
+    }
+
     pub fn len(&self) -> usize {
         self.documents.len()
     }
@@ -69,7 +76,7 @@ impl Vectors {
 
     /// Sets the vector of a document.
     pub(super) fn set(&mut self, document: i64, vector: &[f32], script: Script) {
-        debug_assert_eq!(vector.len(), self.dims);
+        assert_eq!(vector.len(), self.dims, "a vector of another length");
         self.spoiled.retain(|spoiled| *spoiled != document);
         let (scale, bytes) = quantised(vector);
         let words = self.words();
@@ -102,42 +109,49 @@ impl Vectors {
         self.signs.reserve_exact(count * self.words());
     }
 
-    /// All vectors as bytes.
-    pub(super) fn pack(&self) -> Packed<'static> {
-        Packed {
+    /// All vectors as bytes, and beside that the numbers in them.
+    pub(super) fn pack(&self) -> (Packed<'static>, &[u8]) {
+        let packed = Packed {
             documents: self.documents.iter().flat_map(|document| document.to_le_bytes()).collect(),
             scripts: self.scripts.iter().map(|script| *script as u8).collect(),
             scales: self.scales.iter().flat_map(|scale| scale.to_le_bytes()).collect(),
-            bytes: self.bytes.iter().map(|byte| byte.cast_unsigned()).collect(),
-        }
+        };
+        (packed, &self.bytes)
     }
 
-    /// Adds vectors that were packed; `false` when they are none of this length.
-    pub(super) fn unpack(&mut self, packed: &Packed<'_>) -> bool {
+    /// Adds vectors that were packed, whose numbers `read` puts into what it is handed; `false` when they are none of this length.
+    pub(super) fn unpack<E>(
+        &mut self,
+        packed: &Packed<'_>,
+        read: impl FnOnce(&mut [u8]) -> Result<bool, E>,
+    ) -> Result<bool, E> {
         let count = packed.scripts.len();
-        let fits = packed.documents.len() == count * 8
-            && packed.scales.len() == count * 4
-            && packed.bytes.len() == count * self.dims;
-        if !fits {
-            return false;
+        if packed.documents.len() != count * 8 || packed.scales.len() != count * 4 {
+            return Ok(false);
         }
-        let words = self.words();
-        let rows = packed.documents.as_chunks().0.iter().zip(packed.scales.as_chunks().0).zip(&*packed.scripts);
-        for (((document, scale), script), bytes) in rows.zip(packed.bytes.chunks_exact(self.dims)) {
-            let (document, scale) = (i64::from_le_bytes(*document), f32::from_le_bytes(*scale));
-            // A later vector of a document takes the place of an earlier one.
-            self.remove(document);
-            self.rows.insert(document, self.documents.len());
-            self.documents.push(document);
-            self.scales.push(scale);
-            self.scripts.push(Script::ALL.get(usize::from(*script)).copied().unwrap_or_default());
-            self.bytes.extend(bytes.iter().map(|byte| byte.cast_signed()));
-            if words > 0 {
-                let row = &self.bytes[self.bytes.len() - self.dims..];
-                self.signs.extend(signs(row));
+        let documents = || packed.documents.as_chunks().0.iter().map(|document| i64::from_le_bytes(*document));
+        // A later vector of a document takes the place of an earlier one.
+        if !self.is_empty() {
+            documents().for_each(|document| self.remove(document));
+        }
+        let first = self.len();
+        for document in documents() {
+            if self.rows.insert(document, self.documents.len()).is_some() {
+                return Ok(false);
             }
+            self.documents.push(document);
         }
-        true
+        self.scales.extend(packed.scales.as_chunks().0.iter().map(|scale| f32::from_le_bytes(*scale)));
+        self.scripts
+            .extend(packed.scripts.iter().map(|n| Script::ALL.get(usize::from(*n)).copied().unwrap_or_default()));
+        self.bytes.resize((first + count) * self.dims, 0);
+        if !read(&mut self.bytes[first * self.dims..])? {
+            return Ok(false);
+        }
+        if self.words() > 0 {
+            self.signs.extend(self.bytes[first * self.dims..].chunks_exact(self.dims).flat_map(signs));
+        }
+        Ok(true)
     }
 
     /// Forgets the vector of a document: the last one takes its row.
@@ -267,8 +281,9 @@ impl WithSimd for Scan<'_> {
 }
 
 /// Which numbers of a vector are above 0.
-fn signs(vector: &[i8]) -> impl Iterator<Item = u64> {
-    let word = |values: &[i8]| values.iter().rev().fold(0, |word, value| word << 1 | u64::from(*value > 0));
+fn signs(vector: &[u8]) -> impl Iterator<Item = u64> {
+    let word =
+        |values: &[u8]| values.iter().rev().fold(0, |word, value| word << 1 | u64::from(value.cast_signed() > 0));
     vector.chunks(64).map(word)
 }
 
@@ -300,10 +315,10 @@ impl Line {
 }
 
 /// A vector as bytes and what each is worth.
-fn quantised(vector: &[f32]) -> (f32, Vec<i8>) {
+fn quantised(vector: &[f32]) -> (f32, Vec<u8>) {
     let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-    (scale, vector.iter().map(|value| (value / scale).round() as i8).collect())
+    (scale, vector.iter().map(|value| ((value / scale).round() as i8).cast_unsigned()).collect())
 }
 
 /// A question's vector, its bytes as wide as a product of two needs.
@@ -315,17 +330,17 @@ struct Asked {
 impl Asked {
     fn of(vector: &[f32]) -> Self {
         let (scale, bytes) = quantised(vector);
-        Self { scale, bytes: bytes.into_iter().map(i16::from).collect() }
+        Self { scale, bytes: bytes.into_iter().map(|byte| i16::from(byte.cast_signed())).collect() }
     }
 }
 
 /// The inner product. Processors multiply pairs of sixteen bits and add them up at once, which the compiler finds in this form.
 #[inline(always)]
-fn product(a: &[i8], b: &[i16]) -> i32 {
+fn product(a: &[u8], b: &[i16]) -> i32 {
     let mut sum = 0;
     // A loop and no closure, so that it is compiled as part of who calls it, for the processor that was found there.
     for (a, b) in a.iter().zip(b) {
-        sum += i32::from(*a) * i32::from(*b);
+        sum += i32::from(a.cast_signed()) * i32::from(*b);
     }
     sum
 }

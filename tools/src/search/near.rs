@@ -6,11 +6,14 @@ use std::sync::Arc;
 use super::function_words;
 use crate::embed::{Meaning, WorkPlace};
 use crate::error::ToolError;
-use crate::index::{Index, Vectors};
+use crate::index::{Index, Loader, Vectors};
 use crate::text::script::Script;
 
 /// Documents whose cosine is computed again from their full vectors.
 const RESCORED: usize = 100;
+
+/// Vectors from which on candidates are collected by words while they are compared.
+const MANY: usize = 10_000;
 
 /// Documents with usual cosines that are imagined beside the real ones of a script, so that a store of two has a usual cosine as
 /// well: mean and deviation of texts in the question's script, and in another. A model that adds up words holds languages apart.
@@ -38,20 +41,32 @@ pub(super) struct Nearness {
 /// What a question is compared with; this needs no index, so that it is done while somebody else reads in it.
 #[derive(Debug)]
 pub(super) struct Comparison {
-    vectors: Arc<Vectors>,
+    vectors: Source,
     vector: Vec<f32>,
     own: Script,
     /// Whether texts of all scripts are compared with each other.
     is_together: bool,
 }
 
+/// Where the vectors are.
+#[derive(Debug)]
+enum Source {
+    Memory(Arc<Vectors>),
+    /// Nobody asked before: they are read when they are compared.
+    File(Loader),
+}
+
 /// Prepares the comparison of a question with all documents; `None` without vectors to compare.
 pub(super) fn prepare(index: &mut Index, meaning: &Meaning, question: &str) -> Result<Option<Comparison>, ToolError> {
     meaning.embedder.readiness()?;
-    let Some(vectors) = index.shared_vectors(meaning.embedder.identity())? else { return Ok(None) };
-    if vectors.is_empty() {
-        return Ok(None);
-    }
+    let identity = meaning.embedder.identity();
+    let vectors = match index.loader(identity)? {
+        Some(loader) => Source::File(loader),
+        None => match index.shared_vectors(identity)?.filter(|vectors| !vectors.is_empty()) {
+            Some(vectors) => Source::Memory(vectors),
+            None => return Ok(None),
+        },
+    };
     // A model that adds up words takes those that only ask for a part of what is asked; one that reads sentences needs them.
     let asked = match meaning.embedder.place() {
         WorkPlace::Here => function_words::without(question),
@@ -63,27 +78,34 @@ pub(super) fn prepare(index: &mut Index, meaning: &Meaning, question: &str) -> R
 }
 
 impl Comparison {
-    /// How many documents there are to compare with.
-    pub(super) fn len(&self) -> usize {
-        self.vectors.len()
+    /// Whether it takes so long that something else is done meanwhile.
+    pub(super) fn is_long(&self) -> bool {
+        match &self.vectors {
+            Source::Memory(vectors) => vectors.len() >= MANY,
+            Source::File(_) => true,
+        }
     }
 
     /// Compares the question with all documents and finds at least the nearest `count`.
-    pub(super) fn scan(&self, count: usize) -> Nearness {
-        let cosines = self.vectors.scan(&self.vector);
-        let usual = self.usual(&cosines);
-        let scripts = self.vectors.scripts();
+    pub(super) fn scan(&self, count: usize) -> Result<Nearness, ToolError> {
+        let vectors = match &self.vectors {
+            Source::Memory(vectors) => Arc::clone(vectors),
+            Source::File(loader) => loader.load()?,
+        };
+        let cosines = vectors.scan(&self.vector);
+        let usual = self.usual(&cosines, vectors.scripts());
+        let scripts = vectors.scripts();
         let value = |row: usize| usual[scripts[row] as usize].above(cosines[row]);
-        let nearest = if cosines.is_empty() { Vec::new() } else { self.vectors.greatest(count.max(RESCORED), value) };
-        Nearness { vectors: Arc::clone(&self.vectors), cosines, usual, exact: HashMap::new(), nearest }
+        let nearest = if cosines.is_empty() { Vec::new() } else { vectors.greatest(count.max(RESCORED), value) };
+        Ok(Nearness { vectors, cosines, usual, exact: HashMap::new(), nearest })
     }
 
     /// What is usual for texts of each script.
-    fn usual(&self, cosines: &[f32]) -> [Usual; 4] {
+    fn usual(&self, cosines: &[f32], scripts: &[Script]) -> [Usual; 4] {
         let mut sums = Script::ALL
             .map(|script| Sums::imagined(if self.is_together || script == self.own { OWN } else { FOREIGN }));
         let mut counts = [0; 4];
-        for (cosine, script) in cosines.iter().zip(self.vectors.scripts()) {
+        for (cosine, script) in cosines.iter().zip(scripts) {
             counts[*script as usize] += 1;
             sums[if self.is_together { 0 } else { *script as usize }].add(*cosine);
         }
@@ -97,11 +119,11 @@ impl Comparison {
     /// Compares the nearest documents again by their full vectors.
     pub(super) fn look_closely(&self, mut near: Nearness, index: &Index) -> Result<Nearness, ToolError> {
         for document in near.nearest.iter().take(RESCORED) {
-            let (Some(row), Some(cosine)) = (self.vectors.row(*document), index.cosine_with(*document, &self.vector)?)
+            let (Some(row), Some(cosine)) = (near.vectors.row(*document), index.cosine_with(*document, &self.vector)?)
             else {
                 continue;
             };
-            near.exact.insert(*document, near.usual[self.vectors.scripts()[row] as usize].above(cosine));
+            near.exact.insert(*document, near.usual[near.vectors.scripts()[row] as usize].above(cosine));
         }
         let at = |document: &i64| near.exact.get(document).copied().unwrap_or(f32::MIN);
         near.nearest.sort_by(|a, b| at(b).total_cmp(&at(a)));
