@@ -66,9 +66,11 @@ const HASH_DIGITS: usize = 32;
 /// The condition that a row holds the text whose whole hash is the first value.
 const HOLDS_TEXT: &str = "content_hash IN (?1, substr(?1, 1, 32))";
 
+/// Those of a row. Which one replaces it is sorted out only where one does: for that SQLite makes a table each time.
 pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
      start_line, end_line, created_at, utc_offset, access_count, \
-     (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1)";
+     CASE WHEN EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id) THEN \
+     (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1) END";
 
 impl Rows<'_> {
     /// Adds a memory and answers its sequence number.
@@ -280,7 +282,7 @@ impl Rows<'_> {
         let neighbour = |order: &str, direction: &str| {
             let sql = format!(
                 "SELECT seq FROM memories WHERE session_id = ?1 AND (created_at, seq) {order} (?2, ?3)
-                 AND type IN ('user_prompt', 'assistant_response', 'error', 'subagent_result')
+                 AND (type = 'user_prompt' OR type = 'assistant_response' OR type = 'error' OR type = 'subagent_result')
                  ORDER BY created_at {direction}, seq {direction} LIMIT 1"
             );
             let values = params![row.memory.session_id, row.memory.at.utc(), row.seq];
