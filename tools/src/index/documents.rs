@@ -1,6 +1,6 @@
 //! Memories and chunks as documents of the one full-text table.
 
-use rusqlite::{Connection, Result};
+use rusqlite::{Connection, OptionalExtension as _, Result};
 use schema::memory::Memory;
 use serde_json::Value;
 
@@ -55,14 +55,25 @@ impl<'c> Writer<'c> {
     }
 }
 
+/// The condition that a vector is of a model that makes it again in less time than reading it takes, so that nobody misses one that
+/// no document has: the one of a note that is edited a thousand times would be kept a thousand times.
+pub(super) const MADE_IN_NO_TIME: &str =
+    "model IN (SELECT id FROM models WHERE provider = 'local' AND model NOT LIKE 'bert:%')";
+
 /// Removes a document with its vector; one that is not there is no error.
 pub(super) fn remove(db: &Connection, rowid: i64) -> Result<()> {
     FullText::new(db).remove(rowid)?;
     db.prepare_cached("DELETE FROM unembedded WHERE document = ?1")?.execute([rowid])?;
-    if db.prepare_cached("DELETE FROM embeddings WHERE document = ?1")?.execute([rowid])? > 0 {
-        db.prepare_cached("INSERT INTO unvectored (document) VALUES (?1)")?.execute([rowid])?;
-    }
-    Ok(())
+    let sql = "DELETE FROM embeddings WHERE document = ?1 RETURNING embedding";
+    let Some(embedding) = db.prepare_cached(sql)?.query_row([rowid], |row| row.get::<_, i64>(0)).optional()? else {
+        return Ok(());
+    };
+    db.prepare_cached("INSERT INTO unvectored (document) VALUES (?1)")?.execute([rowid])?;
+    let sql = format!(
+        "DELETE FROM embedding_cache WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM embeddings WHERE embedding = ?1)
+            AND {MADE_IN_NO_TIME}"
+    );
+    db.prepare_cached(&sql)?.execute([embedding]).map(drop)
 }
 
 /// What is searched beside the text of a memory: its type, where that says something, and the words of its metadata.

@@ -4,6 +4,7 @@ use rusqlite::{Connection, params};
 use schema::moment::Moment;
 use schema::residue;
 
+use super::documents::MADE_IN_NO_TIME;
 use super::{Index, IndexLock, NEW, Place, remove};
 use crate::error::ToolError;
 use crate::fulltext::FullText;
@@ -48,10 +49,7 @@ fn remove_unused(db: &Connection, gone: Gone<'_>) -> rusqlite::Result<()> {
     let Gone::Of(paths) = gone else { return db.execute(UNUSED, []).map(drop) };
     let now = Moment::now();
     let oldest = Moment::from_unix(now.unix() - KEPT_UNUSED, Some(0)).unwrap_or(now).utc();
-    let sql = format!(
-        "{UNUSED} AND (path IS NULL OR created_at < ?1
-            OR model IN (SELECT id FROM models WHERE provider = 'local' AND model NOT LIKE 'bert:%'))"
-    );
+    let sql = format!("{UNUSED} AND (path IS NULL OR created_at < ?1 OR {MADE_IN_NO_TIME})");
     db.execute(&sql, [oldest])?;
     let mut of_file = db.prepare(&format!("{UNUSED} AND path = ?1"))?;
     paths.iter().try_for_each(|path| of_file.execute(params![path]).map(drop))

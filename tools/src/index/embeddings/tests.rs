@@ -305,7 +305,23 @@ fn a_file_that_is_renamed_is_not_paid_for_twice_whatever_is_forgotten_in_between
 }
 
 #[test]
-fn vectors_without_a_passage_go_after_a_while_when_they_cost_nothing_and_when_nobody_knows_what_was_forgotten() {
+fn a_note_that_is_edited_often_leaves_one_vector_and_a_text_that_stands_elsewhere_keeps_its_own() {
+    let mut bench = Bench::new(&[]);
+    let mut free = Counting::new("static");
+    free.identity.provider = "local".to_owned();
+    write(&mut bench, "other.md", Some("Version 3 of a note."));
+    for version in 0..10 {
+        write(&mut bench, "note.md", Some(&format!("Version {version} of a note.")));
+        bench.embed(&free, 10);
+    }
+    let kept = "SELECT count(*) FROM embedding_cache";
+    assert_eq!(bench.index.db.query_row(kept, [], |row| row.get::<_, i64>(0)).unwrap(), 2);
+    assert_eq!(bench.vectors(&free), 2);
+}
+
+#[test]
+fn vectors_without_a_passage_go_at_once_when_they_cost_nothing_after_a_while_and_when_nobody_knows_what_was_forgotten()
+{
     let mut bench = Bench::new(&[]);
     let mut free = Counting::new("static");
     free.identity.provider = "local".to_owned();
@@ -316,7 +332,7 @@ fn vectors_without_a_passage_go_after_a_while_when_they_cost_nothing_and_when_no
     }
     let sql = "UPDATE embedding_cache SET created_at = '2020-01-01T00:00:00Z' WHERE path = 'old.md'";
     bench.index.db.execute(sql, []).unwrap();
-    assert_eq!(unused(&bench), ["free.md", "old.md", "paid.md"]);
+    assert_eq!(unused(&bench), ["old.md", "paid.md"]);
     compact(&mut bench, Gone::Of(&[]));
     assert_eq!(unused(&bench), ["paid.md"]);
     compact(&mut bench, Gone::Anything);
