@@ -292,8 +292,10 @@ mod unix {
         let directory = path.parent().unwrap();
         fs::remove_dir_all(directory).unwrap();
         fs::DirBuilder::new().mode(0o755).create(directory).unwrap();
-        let _listener = UnixListener::bind(&path).unwrap();
+        let listener = UnixListener::bind(&path).unwrap();
+        listener.set_nonblocking(true).unwrap();
         save(&sandbox, "nobody else hears this");
+        assert!(listener.accept().is_err(), "somebody came");
         assert_eq!(kept(&sandbox).len(), 1);
     }
 

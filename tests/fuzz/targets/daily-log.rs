@@ -1,5 +1,5 @@
 #![no_main]
 
-use harness::proof::fuzz::{Target, must_bear};
+use jikime_memory_fuzz::readers::log;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| must_bear(Target::DailyLog, input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| jikime_memory_fuzz::must_bear(|_| log(input)));

@@ -1,5 +1,3 @@
 #![no_main]
 
-use harness::proof::fuzz::{Target, must_bear};
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| must_bear(Target::Settings, input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| jikime_memory_fuzz::must_bear(|reader| reader.settings(input)));

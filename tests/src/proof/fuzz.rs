@@ -2,6 +2,7 @@
 //! say something that is not so.
 
 mod mangle;
+pub mod readers;
 mod targets;
 
 use std::any::Any;
@@ -55,6 +56,11 @@ impl Target {
             Self::Query => "query",
             Self::Settings => "settings",
         }
+    }
+
+    /// Whether it takes more than readers of text.
+    pub(super) fn needs_engine(self) -> bool {
+        matches!(self, Self::Query | Self::ToolArguments)
     }
 
     /// What is kept of it, in order of the names.

@@ -37,7 +37,11 @@ pub fn run(target: Target, time: Duration, seed: u64) -> Tally {
     let mut fuzz = Command::new("cargo");
     // Of the parent's own toolchain nothing is taken over.
     fuzz.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("RUSTC").current_dir(tests);
-    fuzz.args([TOOLCHAIN, "fuzz", "run", "--fuzz-dir", "fuzz", "--sanitizer", "none", target.name()]);
+    fuzz.args([TOOLCHAIN, "fuzz", "run", "--fuzz-dir", "fuzz", "--sanitizer", "none"]);
+    if !target.needs_engine() {
+        fuzz.arg("--no-default-features");
+    }
+    fuzz.arg(target.name());
     fuzz.arg(found.path()).arg(tests.join("fuzz-corpus").join(target.name())).arg("--");
     fuzz.arg(format!("-max_total_time={}", time.as_secs())).arg(format!("-seed={seed}"));
     fuzz.arg(format!("-timeout={HANG}")).arg(format!("-rss_limit_mb={MEMORY}"));
@@ -56,8 +60,11 @@ pub fn run(target: Target, time: Duration, seed: u64) -> Tally {
         })
     };
     tally.rounds = number("number_of_executed_units").unwrap_or_default();
+    let reached =
+        said.lines().rev().find_map(|line| line.split_once(" cov: ")?.1.split(' ').next()?.parse::<usize>().ok());
     tally.measured = format!(
-        "{} inputs that reach new code; {} MB at most",
+        "{} places in the code reached; {} inputs that reach new ones; {} MB at most",
+        reached.unwrap_or_default(),
         number("new_units_added").unwrap_or_default(),
         number("peak_rss_mb").unwrap_or_default()
     );

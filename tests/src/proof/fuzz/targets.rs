@@ -1,94 +1,41 @@
 //! Who reads the input, and what has to be so afterwards.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
-use schema::capture::{Destination, Draft, prepare};
-use schema::daily_log::{LogKind, insertion, parse, removal};
-use schema::extract::extract;
-use schema::hook::{Event, Occurrence, Payload};
-use schema::layout::Layout;
-use schema::memory::{Attributes, Memory, MemoryId, MemoryType};
-use schema::moment::Moment;
-use schema::queue::{Reply, Request};
-use schema::screen::Screen;
-use schema::settings::{self, Provider, Settings};
+use schema::memory::MemoryType;
+use schema::settings::{Provider, Settings};
 use schema::tool::{GetInput, LoadInput, ReindexInput, SaveInput, SearchInput, StatsInput};
-use schema::transcript::{Since, Thread, last_answer, turns};
-use tempfile::TempDir;
 use tools::engine::Engine;
 use tools::error::ToolError;
 
 use super::Target;
+use super::readers::{self, Reader};
 
 /// Whoever reads input of one kind, with a project to do it in.
 pub(super) struct Subject {
     target: Target,
-    project: TempDir,
+    reader: Reader,
     engine: Option<Engine>,
-    screen: Screen,
 }
 
 impl Subject {
     pub(super) fn new(target: Target) -> Self {
-        let project = tempfile::tempdir().expect("a temporary directory can be made");
-        let needs_engine = matches!(target, Target::Query | Target::ToolArguments);
-        let engine = needs_engine.then(|| engine(project.path()));
-        Self { target, project, engine, screen: Screen::default() }
+        let reader = Reader::default();
+        let engine = target.needs_engine().then(|| engine(reader.project()));
+        Self { target, reader, engine }
     }
 
     /// Reads an input; what is wrong is told in words.
     pub(super) fn take(&mut self, input: &[u8]) -> Result<(), String> {
         match self.target {
-            Target::HookJson => self.hook(input),
-            Target::Transcript => self.transcript(input),
-            Target::DailyLog => log(input),
-            Target::QueueFrame => frame(input),
+            Target::HookJson => self.reader.hook(input),
+            Target::Transcript => self.reader.transcript(input),
+            Target::DailyLog => readers::log(input),
+            Target::QueueFrame => readers::frame(input),
             Target::ToolArguments => self.arguments(input),
             Target::Query => self.query(&String::from_utf8_lossy(input)),
-            Target::Settings => self.settings(input),
+            Target::Settings => self.reader.settings(input),
         }
-    }
-
-    fn hook(&self, input: &[u8]) -> Result<(), String> {
-        let Ok(payload) = Payload::parse(input) else { return Ok(()) };
-        let Some(Occurrence { event, .. }) = Occurrence::of(&payload, self.project.path(), &self.screen) else {
-            return Ok(());
-        };
-        match event {
-            Event::Prompt(text) | Event::Failure(text) | Event::Compacted(text) => self.prepared(&text),
-            _ => Ok(()),
-        }
-    }
-
-    fn prepared(&self, text: &str) -> Result<(), String> {
-        let draft = draft(text);
-        let Some(prepared) = prepare(draft, &self.screen) else { return Ok(()) };
-        let kept = &prepared.draft().content;
-        let again = self.screen.clean(kept);
-        if again.text != kept.as_str() {
-            return Err(format!("what was cleaned is cleaned again: {kept:?} to {:?}", again.text));
-        }
-        if kept.len() > schema::capture::LIMIT + 256 {
-            return Err(format!("{} bytes are kept", kept.len()));
-        }
-        Ok(())
-    }
-
-    fn transcript(&self, input: &[u8]) -> Result<(), String> {
-        let path = self.project.path().join("transcript.jsonl");
-        fs::write(&path, input).map_err(|error| error.to_string())?;
-        for thread in [Thread::Main, Thread::Subagent] {
-            last_answer(&path, thread).map_err(|error| error.to_string())?;
-        }
-        for since in [Since::Start, Since::LastCompaction] {
-            let said = turns(&path, since).map_err(|error| error.to_string())?;
-            for found in extract(said, &self.screen) {
-                self.prepared(&found.content)?;
-            }
-        }
-        Ok(())
     }
 
     fn arguments(&mut self, input: &[u8]) -> Result<(), String> {
@@ -124,22 +71,6 @@ impl Subject {
         }
         answered(found.map(drop))
     }
-
-    fn settings(&self, input: &[u8]) -> Result<(), String> {
-        let layout = Layout::new(self.project.path());
-        let without = settings::load(&layout).settings;
-        let path = layout.settings();
-        fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(|error| error.to_string())?;
-        fs::write(&path, input).map_err(|error| error.to_string())?;
-        let with = settings::load(&layout).settings;
-        fs::remove_file(&path).map_err(|error| error.to_string())?;
-        // Whatever a project says, it does not say where texts go.
-        let sends = |settings: &Settings| (settings.embedding_provider, settings.embedding_base_url.clone());
-        match sends(&with) == sends(&without) {
-            true => Ok(()),
-            false => Err(format!("a project sends texts elsewhere: {:?}", sends(&with))),
-        }
-    }
 }
 
 /// A fault of ours is a finding; that something cannot be done is an answer.
@@ -164,88 +95,4 @@ fn engine(project: &Path) -> Engine {
         engine.save(&input).expect("a memory can be saved");
     }
     engine
-}
-
-fn draft(text: &str) -> Draft {
-    Draft {
-        session_id: "s".to_owned(),
-        kind: MemoryType::UserPrompt,
-        content: text.to_owned(),
-        at: Moment::from_unix(1_769_563_815, Some(32_400)).expect("a moment"),
-        attributes: Attributes::default(),
-        destination: Destination::DailyLog,
-    }
-}
-
-/// Any bytes are a log: its entries lie in it, one more is read back, and one less takes nothing else along.
-fn log(input: &[u8]) -> Result<(), String> {
-    let at = Moment::from_unix(1_769_563_815, Some(32_400)).expect("a moment");
-    for kind in [LogKind::Daily(at.date()), LogKind::LongTerm] {
-        let text = String::from_utf8_lossy(input).into_owned();
-        let parsed = parse(&text, kind);
-        let lines = text.split('\n').count();
-        if let Some(entry) = parsed
-            .entries
-            .iter()
-            .find(|entry| entry.start_line < 1 || entry.end_line < entry.start_line || entry.end_line > lines)
-        {
-            return Err(format!("an entry lies at {}-{} of {lines} lines", entry.start_line, entry.end_line));
-        }
-        let before = contents(&text, kind);
-        for memory_kind in [MemoryType::UserPrompt, MemoryType::Decision] {
-            let memory = memory(memory_kind, at);
-            let bytes = text.as_bytes();
-            let after = insertion(bytes, &memory, kind).apply(bytes);
-            let mut after = contents(&String::from_utf8_lossy(&after), kind);
-            match after.get_mut(&memory.content) {
-                Some(1) => drop(after.remove(&memory.content)),
-                Some(count) => *count -= 1,
-                None => return Err(format!("an entry that was put into a log is not in it: {kind:?}")),
-            }
-            // Half an entry at the end may have been completed.
-            if after != before && text.ends_with('\n') {
-                return Err(format!("an entry that was put into a log changed others: {before:?} to {after:?}"));
-            }
-        }
-        if let Some(entry) = parsed.entries.first() {
-            let after = removal(text.as_bytes(), entry).apply(text.as_bytes());
-            let after: usize = contents(&String::from_utf8_lossy(&after), kind).values().sum();
-            let before: usize = before.values().sum();
-            if after + 1 != before {
-                return Err(format!("{after} entries are left of {before} without one"));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn contents(text: &str, kind: LogKind) -> BTreeMap<String, usize> {
-    let mut contents = BTreeMap::new();
-    for entry in parse(text, kind).entries {
-        *contents.entry(entry.memory.content).or_default() += 1;
-    }
-    contents
-}
-
-fn memory(kind: MemoryType, at: Moment) -> Memory {
-    let content = "a text that no log held before,\nin two lines".to_owned();
-    let id = MemoryId::derive("fuzz", kind, &at, &content, 0);
-    Memory { id, session_id: "fuzz".to_owned(), kind, content, at, attributes: Attributes::default() }
-}
-
-/// What is understood is understood again when it is sent on.
-fn frame(input: &[u8]) -> Result<(), String> {
-    if let Ok(request) = Request::parse(input) {
-        let again = Request::parse(request.to_line().as_bytes());
-        if again.as_ref() != Ok(&request) {
-            return Err(format!("{request:?} becomes {again:?}"));
-        }
-    }
-    if let Some(reply) = Reply::parse(input) {
-        let again = Reply::parse(reply.to_line().as_bytes());
-        if again.as_ref() != Some(&reply) {
-            return Err(format!("{reply:?} becomes {again:?}"));
-        }
-    }
-    Ok(())
 }
