@@ -146,3 +146,33 @@ fn answer(reply: Teller, outcomes: Vec<Result<Kept, ToolError>>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use schema::capture::{Destination, Draft, prepare};
+    use schema::memory::{Attributes, MemoryId, MemoryType};
+    use schema::moment::Moment;
+    use schema::screen::Screen;
+    use schema::store::Place;
+
+    use super::*;
+
+    #[test]
+    fn what_another_server_may_have_kept_a_moment_ago_is_new_and_what_was_said_before_is_not() {
+        let draft = Draft {
+            session_id: "s".to_owned(),
+            kind: MemoryType::Decision,
+            content: "Somebody listens.".to_owned(),
+            at: Moment::from_unix(1_769_563_815, Some(32_400)).expect("a moment"),
+            attributes: Attributes::default(),
+            destination: Destination::DailyLog,
+        };
+        let memory = prepare(draft, &Screen::default()).expect("there is something to keep");
+        let before = MemoryId::parse("00000000000000000000000000000001").expect("an id");
+        for (id, is_known) in [(memory.id(), false), (before, true)] {
+            let place = Place { path: "2026-01-28.md".to_owned(), start_line: 1, end_line: 1 };
+            let kept = unless_just_kept(Kept { id, place, was_known: true }, &memory);
+            assert_eq!(kept.was_known, is_known, "{kept:?}");
+        }
+    }
+}
