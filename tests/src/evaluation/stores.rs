@@ -43,6 +43,8 @@ struct Section {
 /// What a question found: documents, best first, each once, whatever its score.
 #[derive(Debug, Clone)]
 pub struct Answer {
+    /// The score of the first hit, whatever it is of; 0 without one.
+    pub first: f64,
     pub found: Vec<(String, f64)>,
 }
 
@@ -143,6 +145,7 @@ impl Filled {
             ..SearchInput::default()
         };
         let SearchOutput { results, .. } = engine.search(&input).map_err(|error| error.to_string())?;
+        let first = results.first().map_or(0.0, |hit| hit.score);
         let mut found: Vec<(String, f64)> = Vec::new();
         for hit in results {
             for document in self.documents(&hit) {
@@ -151,7 +154,7 @@ impl Filled {
                 }
             }
         }
-        Ok(Answer { found })
+        Ok(Answer { first, found })
     }
 
     /// The documents that a hit holds: one, or the sections that its passage shows.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use harness::evaluation::{Filled, Group, Question, Set};
+use harness::evaluation::{Answer, Filled, Group, Question, Set};
 use schema::settings::{Provider, Settings, Weights};
 
 /// Questions of every other store that are asked as ones that nothing answers.
@@ -84,15 +84,15 @@ fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, settings: &Settings) 
         let before = (firsts.answerable.len(), firsts.strange.len());
         for question in group.questions.iter().filter(|question| !question.relevant.is_empty()) {
             let started = Instant::now();
-            let found = store.ask(&mut engine, &question.text)?.found;
+            let Answer { first, found } = store.ask(&mut engine, &question.text)?;
             times.push(started.elapsed().as_secs_f64() * 1000.0);
             let values = values_of(&found, question);
             classes.entry(&question.class).or_default().push(values[1]);
             of_questions.push(values);
-            firsts.answerable.push((first(&found), values[0] > 0.0));
+            firsts.answerable.push((first, values[0] > 0.0));
         }
         for question in strangers(&set.groups, place) {
-            firsts.strange.push(first(&store.ask(&mut engine, &question.text)?.found));
+            firsts.strange.push(store.ask(&mut engine, &question.text)?.first);
         }
         of_stores.push((firsts.answerable.len() - before.0, firsts.strange.len() - before.1));
     }
@@ -114,10 +114,6 @@ fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, settings: &Settings) 
         firsts,
         of_stores,
     })
-}
-
-fn first(found: &[(String, f64)]) -> f64 {
-    found.first().map_or(0.0, |(_, score)| *score)
 }
 
 /// Questions that nothing in a store answers: its own such ones, and some of the other stores.
