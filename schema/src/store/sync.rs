@@ -6,6 +6,7 @@ use std::path::Path;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::claims::{Claims, Settled};
+use super::tails::CAPTURED_TO;
 use super::{Access, Place, Row, Rows, Store, StoreError, sessions};
 use crate::crash;
 use crate::daily_log::{LogKind, Parsed, parse};
@@ -143,14 +144,19 @@ impl Store {
             touched.iter().try_for_each(|session| sessions::refresh(rows.0, session))?;
             match seen {
                 Some((stamp, hash)) => save_stamp(rows, path, *stamp, hash),
-                None => rows.0.execute("DELETE FROM files WHERE path = ?1", [path]).map(drop),
+                None => {
+                    rows.forget_tail(path)?;
+                    rows.0.execute("DELETE FROM files WHERE path = ?1", [path]).map(drop)
+                }
             }
         })?;
         Ok(report)
     }
 
+    /// The logs that were read, or only captured to, which have no stamp: so that one that is gone is missed.
     fn known_files(&self) -> rusqlite::Result<HashMap<String, Stamp>> {
-        let mut statement = self.db.prepare_cached("SELECT path, mtime, size FROM files")?;
+        let sql = format!("SELECT path, -1, -1 FROM ({CAPTURED_TO}) UNION ALL SELECT path, mtime, size FROM files");
+        let mut statement = self.db.prepare_cached(&sql)?;
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, Stamp { state: row.get(1)?, size: row.get(2)? }));
         statement.query_map([], read)?.collect()
     }

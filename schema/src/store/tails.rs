@@ -10,6 +10,9 @@ use crate::stamp::Stamp;
 /// What keys in `meta` begin with.
 const KEY: &str = "tail:";
 
+/// The logs that have an end.
+pub(super) const CAPTURED_TO: &str = "SELECT substr(key, 6) AS path FROM meta WHERE key >= 'tail:' AND key < 'tail;'";
+
 impl Store {
     /// The end of a log, if its file is as it was when that was noted.
     pub(crate) fn tail(&self, name: &str, now: Stamp) -> Result<Option<Tail>, StoreError> {
@@ -30,6 +33,11 @@ impl Rows<'_> {
     /// Notes the end of a log, every entry of which has its row once the transaction is done.
     pub(crate) fn note_tail(&self, name: &str, stamp: Stamp, tail: &Tail) -> rusqlite::Result<()> {
         self.set_meta(&format!("{KEY}{name}"), &format!("{} {}", stamp.state, tail.to_text()))
+    }
+
+    /// Forgets the end of a log that is gone.
+    pub(super) fn forget_tail(&self, name: &str) -> rusqlite::Result<()> {
+        self.0.prepare_cached("DELETE FROM meta WHERE key = ?1")?.execute([format!("{KEY}{name}")]).map(drop)
     }
 
     /// Forgets all ends.

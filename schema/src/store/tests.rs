@@ -67,6 +67,18 @@ fn filled(project: &Path) -> Store {
 }
 
 #[test]
+fn a_log_that_was_only_captured_to_is_missed_when_it_is_gone() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    capture(&mut store, draft(MemoryType::UserPrompt, "10:00:00", "one")).unwrap();
+    assert_eq!(store.changed_logs().unwrap(), Vec::<String>::new());
+    fs::remove_file(store.layout().file(LOG)).unwrap();
+    assert_eq!(store.changed_logs().unwrap(), [LOG]);
+    assert_eq!((sync(&mut store).removed, all(&store).len()), (1, 0));
+    assert_eq!(store.changed_logs().unwrap(), Vec::<String>::new());
+}
+
+#[test]
 fn the_rows_come_back_from_markdown_alone() {
     let project = tempfile::tempdir().unwrap();
     let store = filled(project.path());
