@@ -23,6 +23,9 @@ const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 /// How long the server may take to end after its input is closed.
 const END_DEADLINE: Duration = Duration::from_secs(10);
 
+/// How soon one of several servers must have the queue.
+const OWNER_DEADLINE: Duration = Duration::from_secs(30);
+
 const LEGACY_VERSION: &str = "2025-11-25";
 const MODERN_VERSION: &str = "2026-07-28";
 
@@ -140,6 +143,20 @@ impl McpClient {
     pub fn call(&mut self, tool: &str, arguments: Value) -> Result<ToolResult, RpcError> {
         let id = self.send_call(tool, arguments);
         self.answer(id).map(ToolResult::read)
+    }
+
+    /// Who answers hooks and watches the store, as this server knows it: `this_server`, `another_server` or `nobody`.
+    #[track_caller]
+    pub fn queue_answered_by(&mut self) -> String {
+        let stats = self.call("memory_stats", json!({})).expect("an answer");
+        stats.expect_success()["queue_answered_by"].as_str().expect("a word").to_owned()
+    }
+
+    /// Which of some servers answers hooks and watches the store, once one does.
+    #[track_caller]
+    pub fn owner_of(servers: &mut [Self]) -> usize {
+        let mut asked = || servers.iter_mut().position(|server| server.queue_answered_by() == "this_server");
+        poll(OWNER_DEADLINE, &mut asked).unwrap_or_else(|| panic!("no server has the queue after {OWNER_DEADLINE:?}"))
     }
 
     /// Calls a tool and does not wait; [`Self::answer`] gives the raw result.

@@ -29,22 +29,6 @@ fn save(sandbox: &Sandbox, text: &str) {
     sandbox.run_hook("memory-prompt-save", &prompt(sandbox, text)).success().printed_nothing().complained_of_nothing();
 }
 
-/// Who answers the queue, as a server knows it.
-fn queue_answered_by(client: &mut McpClient) -> String {
-    let stats = client.call("memory_stats", json!({})).expect("an answer");
-    stats.expect_success()["queue_answered_by"].as_str().expect("a word").to_owned()
-}
-
-/// Which of some servers answers the queue, once one does.
-fn owner(clients: &mut [McpClient]) -> usize {
-    let mut found = None;
-    eventually(SEEN, || {
-        found = clients.iter_mut().position(|client| queue_answered_by(client) == "this_server");
-        found.is_some()
-    });
-    found.expect("waited for")
-}
-
 /// How often each prompt is in the store, and how often in the logs.
 fn kept(sandbox: &Sandbox) -> BTreeMap<String, (usize, usize)> {
     let listed = sandbox.run_cli(["list", "--json", "--limit", "10000"]).success().json();
@@ -67,7 +51,7 @@ fn kept(sandbox: &Sandbox) -> BTreeMap<String, (usize, usize)> {
 fn every_event_is_kept_exactly_once(#[case] servers: usize, #[case] one_is_killed: bool) {
     let sandbox = sandbox!();
     let mut clients: Vec<McpClient> = (0..servers).map(|_| sandbox.serve(Era::Modern)).collect();
-    let owner = (servers > 0).then(|| owner(&mut clients));
+    let owner = (servers > 0).then(|| McpClient::owner_of(&mut clients));
     thread::scope(|scope| {
         for hook in 0..HOOKS {
             let sandbox = &sandbox;
@@ -96,10 +80,10 @@ fn one_of_three_servers_answers_and_one_of_those_that_are_left() {
     let sandbox = sandbox!();
     let mut clients: Vec<McpClient> = (0..3).map(|_| sandbox.serve(Era::Modern)).collect();
     while !clients.is_empty() {
-        let owner = owner(&mut clients);
+        let owner = McpClient::owner_of(&mut clients);
         for (n, client) in clients.iter_mut().enumerate() {
             let expected = if n == owner { "this_server" } else { "another_server" };
-            assert_eq!(queue_answered_by(client), expected);
+            assert_eq!(client.queue_answered_by(), expected);
         }
         assert_eq!(sandbox.run_cli(["stats", "--json"]).success().json()["queue_answered_by"], "another_server");
         clients.remove(owner).kill();
@@ -268,7 +252,7 @@ mod unix {
     fn what_a_server_saves_is_kept_by_the_one_that_has_the_post() {
         let sandbox = sandbox!();
         let mut clients: Vec<McpClient> = (0..2).map(|_| sandbox.serve(Era::Modern)).collect();
-        let owner = owner(&mut clients);
+        let owner = McpClient::owner_of(&mut clients);
         let owner = clients.remove(owner);
         let other = &mut clients[0];
         let mut save = |text: &str| {
@@ -321,10 +305,10 @@ mod unix {
         sandbox.run_cli(["save", "decision", "Newer programs make newer databases."]).success();
         let version = sandbox.set_version(77);
         let mut reader = sandbox.serve(Era::Modern);
-        assert_eq!(queue_answered_by(&mut reader), "nobody");
+        assert_eq!(reader.queue_answered_by(), "nobody");
         sandbox.set_version(version);
         let mut clients = [reader, sandbox.serve(Era::Modern)];
-        assert_eq!(owner(&mut clients), 1);
+        assert_eq!(McpClient::owner_of(&mut clients), 1);
         let path = sandbox.socket().expect("the socket of a server that answers");
         assert_eq!(answer(&path, capture("for the writer").as_bytes()), "{\"v\":1,\"captured\":true}\n");
     }

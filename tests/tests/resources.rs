@@ -109,11 +109,18 @@ fn dates_and_ids_are_completed_from_what_there_is() {
     assert_eq!(complete(nothing, "topic", "r").unwrap_err().code, -32602);
 }
 
+/// Waits until a server watches the store. From when it begins, anything may have changed, and hosts that listen are told so.
+fn watches(client: &mut McpClient) {
+    McpClient::owner_of(std::slice::from_mut(client));
+    // Done by the thread that was told to watch before the server said so.
+    client.call("memory_reindex", json!({})).unwrap().expect_success();
+}
+
 #[test]
 fn a_host_that_listens_is_told_what_it_asked_for_and_the_server_still_ends_with_its_input() {
     let (sandbox, _) = store_with_two_logs();
     let mut client = sandbox.serve(Era::Modern);
-    client.call("memory_stats", json!({})).unwrap();
+    watches(&mut client);
     let watched = ["memory://long-term", "memory://nonsense"];
     let filter = json!({ "resourcesListChanged": true, "toolsListChanged": true, "resourceSubscriptions": watched });
     client.send_request("subscriptions/listen", json!({ "notifications": filter }));

@@ -1,7 +1,5 @@
 //! Several servers on one store, as a host starts one for every session.
 
-#![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
-
 use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
@@ -62,20 +60,10 @@ fn edits_are_indexed_by_another_server_when_the_one_that_did_is_killed() {
     };
     let mut clients: Vec<McpClient> = (0..3).map(|_| sandbox.serve(Era::Modern)).collect();
     for (n, word) in ["quokka", "walrus", "narwhal"].into_iter().enumerate() {
-        let owner = owner(&mut clients);
+        let owner = McpClient::owner_of(&mut clients);
         sandbox.write(format!(".jikime/memory/notes/{n}.md"), format!("The {word} guards the vault.\n"));
         // All servers find what the one has indexed.
         clients.iter_mut().for_each(|client| eventually(SEEN, || finds(client, word)));
         clients.remove(owner).kill();
     }
-}
-
-/// Which of some servers has the queue, and with it the watching, once one does.
-fn owner(clients: &mut [McpClient]) -> usize {
-    harness::eventually_some(SEEN, || {
-        clients.iter_mut().position(|client| {
-            let stats = client.call("memory_stats", json!({})).unwrap();
-            stats.expect_success()["queue_answered_by"] == "this_server"
-        })
-    })
 }

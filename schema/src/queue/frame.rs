@@ -180,6 +180,17 @@ mod tests {
         }
 
         #[test]
+        fn a_number_of_metadata_comes_back_to_its_last_digit(fraction in any::<f64>().prop_filter("JSON has no other", |x| x.is_finite())) {
+            let attributes = Attributes {
+                metadata: serde_json::Map::from_iter([("took".into(), fraction.into())]),
+                ..Attributes::default()
+            };
+            let draft = Draft { attributes, ..prepared("s", "kept", true).unwrap().draft().clone() };
+            let request = Request::Capture(vec![prepare(draft, &Screen::default()).unwrap()]);
+            prop_assert_eq!(Request::parse(request.to_line().as_bytes()), Ok(request));
+        }
+
+        #[test]
         fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = Request::parse(&bytes);
             let _ = Reply::parse(&bytes);
