@@ -1,6 +1,6 @@
-//! What parts of a search and of a capture cost by themselves, with the floor of what reads memory.
+//! What parts of a search and of a capture cost by themselves.
 //!
-//! `cargo bench -p jikime-memory-tests --bench parts`. Whole processes are measured by the program `bench`.
+//! `cargo bench -p jikime-memory-tests --bench parts`. Whole processes and the comparison of vectors are measured by the program `bench`.
 
 use std::hint::black_box;
 
@@ -10,11 +10,8 @@ use harness::corpus::Corpus;
 use tools::embed::LocalModel;
 use tools::index::Vectors;
 
-/// Vectors that are compared.
+/// Vectors of which the nearest are found.
 const ROWS: usize = 100_000;
-
-/// Numbers of a vector: of the model in the program, and of a long one, whose signs are compared first.
-const LENGTHS: [usize; 2] = [384, 1_536];
 
 /// Texts that are read.
 const TEXTS: usize = 1_000;
@@ -40,25 +37,6 @@ fn texts() -> Vec<String> {
 
 fn length_of(texts: &[String]) -> BytesCount {
     BytesCount::new(texts.iter().map(String::len).sum::<usize>())
-}
-
-/// The floor of a comparison with all vectors: their bytes are read, and no more is done with them than adding them up.
-#[divan::bench(args = LENGTHS)]
-fn reading_the_bytes_of_all_vectors(bencher: Bencher<'_, '_>, dims: usize) {
-    let words: Vec<u64> = (0..(ROWS * dims / 8) as u64).collect();
-    let sum = || black_box(&words).iter().fold(0u64, |sum, word| sum.wrapping_add(*word));
-    bencher.counter(BytesCount::new(ROWS * dims)).bench_local(sum);
-}
-
-#[divan::bench(args = LENGTHS)]
-fn comparing_a_question_with_all_vectors(bencher: Bencher<'_, '_>, dims: usize) {
-    let numbers: Vec<f32> = numbers().take(ROWS + dims).collect();
-    // Every row begins one number later than the one before, which is as good as rows of their own.
-    let rows = (0..ROWS).map(|row| (row as i64, &numbers[row..row + dims]));
-    let vectors = Vectors::of(dims, rows);
-    let length = numbers[..dims].iter().map(|value| value * value).sum::<f32>().sqrt();
-    let question: Vec<f32> = numbers[..dims].iter().map(|value| value / length).collect();
-    bencher.counter(BytesCount::new(ROWS * dims)).bench_local(|| vectors.scan(black_box(&question)));
 }
 
 #[divan::bench]

@@ -1,13 +1,14 @@
 //! The vectors in memory: one byte a dimension, scanned whole for every search. No part of it knows what a document says.
 
+mod bytes;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::f32::consts::PI;
 
-use pulp::{Arch, Simd, WithSimd};
-
 use crate::text::hashes::Hashes;
 use crate::text::script::Script;
+use bytes::{Asked, quantised};
 
 /// Long vectors of many documents are compared by their signs first, one bit a dimension, and the best of them by their bytes.
 const SIGNS_FROM_DIMS: usize = 1_024;
@@ -184,19 +185,10 @@ impl Vectors {
         }
         let asked = Asked::of(vector);
         match self.words() > 0 && self.len() >= SIGNS_FROM_ROWS {
-            false => self.cosines(&asked),
-            true => self.scan_signs(vector, |row| self.cosine(row, &asked)),
+            false => asked.cosines(&self.bytes, &self.scales),
+            true => self
+                .scan_signs(vector, |row| asked.cosine(&self.bytes[row * self.dims..][..self.dims], self.scales[row])),
         }
-    }
-
-    fn cosine(&self, row: usize, asked: &Asked) -> f32 {
-        product(&self.bytes[row * self.dims..][..self.dims], &asked.bytes) as f32 * asked.scale * self.scales[row]
-    }
-
-    fn cosines(&self, asked: &Asked) -> Vec<f32> {
-        let mut cosines = vec![0.0; self.len()];
-        Arch::new().dispatch(Scan { vectors: self, asked, cosines: &mut cosines });
-        cosines
     }
 
     /// Estimates cosines by how many signs two vectors share, which are as many as the angle between them is small (Charikar, 2002),
@@ -259,27 +251,6 @@ impl Vectors {
     }
 }
 
-/// The comparison of all rows, with what this processor has: memory is then what takes the time. No closure, because what calls one
-/// may be compiled for the processor that every program has to do with.
-struct Scan<'s> {
-    vectors: &'s Vectors,
-    asked: &'s Asked,
-    cosines: &'s mut [f32],
-}
-
-impl WithSimd for Scan<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, _simd: S) {
-        let Self { vectors, asked, cosines } = self;
-        let rows = vectors.bytes.chunks_exact(vectors.dims).zip(&vectors.scales);
-        for ((of_row, scale), cosine) in rows.zip(cosines) {
-            *cosine = product(of_row, &asked.bytes) as f32 * asked.scale * scale;
-        }
-    }
-}
-
 /// Which numbers of a vector are above 0.
 fn signs(vector: &[u8]) -> impl Iterator<Item = u64> {
     let word =
@@ -312,37 +283,6 @@ impl Line {
     fn at(&self, x: f32) -> f32 {
         self.start + self.rise * x
     }
-}
-
-/// A vector as bytes and what each is worth.
-fn quantised(vector: &[f32]) -> (f32, Vec<u8>) {
-    let largest = vector.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
-    let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-    (scale, vector.iter().map(|value| ((value / scale).round() as i8).cast_unsigned()).collect())
-}
-
-/// A question's vector, its bytes as wide as a product of two needs.
-struct Asked {
-    scale: f32,
-    bytes: Vec<i16>,
-}
-
-impl Asked {
-    fn of(vector: &[f32]) -> Self {
-        let (scale, bytes) = quantised(vector);
-        Self { scale, bytes: bytes.into_iter().map(|byte| i16::from(byte.cast_signed())).collect() }
-    }
-}
-
-/// The inner product. Processors multiply pairs of sixteen bits and add them up at once, which the compiler finds in this form.
-#[inline(always)]
-fn product(a: &[u8], b: &[i16]) -> i32 {
-    let mut sum = 0;
-    // A loop and no closure, so that it is compiled as part of who calls it, for the processor that was found there.
-    for (a, b) in a.iter().zip(b) {
-        sum += i32::from(a.cast_signed()) * i32::from(*b);
-    }
-    sum
 }
 
 #[cfg(test)]

@@ -30,6 +30,9 @@ const AT_ONCE: f64 = 6.0;
 const PROCESSES: usize = 8;
 const EVENTS: usize = 200;
 
+/// More events than a store was told of before.
+const BEFORE: usize = 1_000_000;
+
 pub(crate) fn measure(sandbox: &Sandbox, floors: &Floors, table: &mut Table) -> Outcome<()> {
     let [mut nothing, mut tracking, mut prompt, mut brief] = [(); 4].map(|()| Vec::with_capacity(RUNS));
     for run in 0..RUNS {
@@ -50,6 +53,26 @@ pub(crate) fn measure(sandbox: &Sandbox, floors: &Floors, table: &mut Table) -> 
     for (name, times, goal) in cases {
         table.add_times(name, times, Some(floor), &[(50, Some(AtMost(goal * floor))), (99, None)]);
     }
+    Ok(())
+}
+
+/// How long hooks take, and whether what they keep is there, while the index of a large store is made anew.
+pub(crate) fn while_indexing(sandbox: &Sandbox, table: &mut Table) -> Outcome<()> {
+    let mut command = sandbox.memory_command();
+    command.args(["index", "--full"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut indexing = command.spawn()?;
+    let mut prompt = Vec::new();
+    while indexing.try_wait()?.is_none() {
+        let number = BEFORE + prompt.len();
+        prompt.push(timed(sandbox.hook_command("memory-prompt-save"), &asking(sandbox, number))?);
+    }
+    indexing.wait()?.success().then_some(()).ok_or("index --full failed")?;
+    let kept = (BEFORE..BEFORE + prompt.len()).map(question);
+    let logs = sandbox.logs();
+    let kept = kept.filter(|text| logs.contains(text)).count() as f64 / prompt.len() as f64;
+    let name = "hook memory-prompt-save, beside index --full";
+    table.add_times(name, &mut prompt, None, &[(50, None), (99, Some(AtMost(15.0)))]);
+    table.add("  of which are kept", kept, "share", None, Some(AtLeast(1.0)));
     Ok(())
 }
 
@@ -108,8 +131,12 @@ fn at_once(prepare: impl Fn(usize, usize) -> (Command, Value) + Sync) -> Outcome
 /// A prompt with a text of its own.
 fn asking(sandbox: &Sandbox, n: usize) -> Value {
     let mut event = sandbox.event("UserPromptSubmit");
-    event["prompt"] = format!("{n}: why does the watcher miss files that editors replace?").into();
+    event["prompt"] = question(n).into();
     event
+}
+
+fn question(n: usize) -> String {
+    format!("{n}: why does the watcher miss files that editors replace?")
 }
 
 fn timed(mut command: Command, event: &Value) -> Outcome<Duration> {

@@ -4,7 +4,7 @@
 //! `cargo run --release -p jikime-memory-tests --bin bench` builds the programs as README.md installs them. `--sizes 1000,10000,100000`
 //! sets the numbers of memories; most goals are about the largest up to 100,000, and those of searches about larger ones too. `--markdown docs/performance.md` writes the block of that
 //! document and its plot anew; `--json FILE` and `--svg FILE` say where those go. `--memory PROGRAM --hook PROGRAM` measures programs that
-//! are there. `--peer COMMAND` measures another server beside: see `peer.rs`.
+//! are there. `--vectors FILE --numbers N` looks whether the nearest are found among real vectors: see `vectors.rs`. `--peer COMMAND` measures another server beside: see `peer.rs`.
 
 mod figures;
 mod growth;
@@ -16,6 +16,7 @@ mod saves;
 mod serving;
 mod stages;
 mod start;
+mod vectors;
 
 use std::cmp::Ordering;
 use std::error::Error;
@@ -53,6 +54,11 @@ fn main() -> Outcome<()> {
         "The programs are those that README.md installs."
     });
     let mut table = Table::default();
+    vectors::measure(&mut table);
+    if let Some(file) = given("--vectors") {
+        let dims = given("--numbers").ok_or("--vectors needs --numbers, the numbers of each")?;
+        vectors::recall(file.as_ref(), dims.parse()?, &mut table)?;
+    }
     let mut grown = Vec::new();
     let whole = sizes.iter().copied().filter(|size| *size <= WHOLE).max();
     for size in sizes {

@@ -48,7 +48,8 @@ pub(crate) fn memories(count: usize) -> Vec<String> {
         .collect()
 }
 
-fn needle(number: usize) -> String {
+/// A word that no other has.
+pub(crate) fn needle(number: usize) -> String {
     let syllable = |digit: usize| [b"bdfgklmnprstvz"[digit % 14], b"aeiou"[digit / 14 % 5]];
     let digits = [number % 70, number / 70 % 70, number / 4_900 % 70, number / 343_000 % 70];
     let text: Vec<u8> = digits.into_iter().flat_map(syllable).chain(*b"xq").collect();
@@ -69,7 +70,7 @@ pub(crate) fn write_logs(sandbox: &Sandbox, memories: &[String]) -> Outcome<()> 
         let mut log = format!("# {date}\n\n");
         for (number, text) in of_day.iter().enumerate() {
             if number % OF_A_SESSION == 0 {
-                writeln!(log, "<!-- session {day:05}-{number:04} -->")?;
+                writeln!(log, "<!-- session {day:05}-{number:04} +09:00 -->")?;
             }
             let second = number * 50;
             let kind = if number % 2 == 0 { "User Prompt" } else { "Assistant Response" };

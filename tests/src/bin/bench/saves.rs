@@ -1,7 +1,7 @@
 //! What it takes to save: one memory after the other, and what several servers save together.
 
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use harness::Sandbox;
 use serde_json::{Value, json};
@@ -9,11 +9,19 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::Table;
+use crate::memories::needle;
 use crate::serving::Server;
 use crate::start::serve;
 
 /// Saves of one server.
 const SAVES: usize = 300;
+
+/// Saves that are looked for, by words that no other memory has.
+const FOUND: usize = 10;
+const NEVER_USED: usize = 23_000_000;
+
+/// How soon what was saved has to be found by its meaning.
+const MEANT: Duration = Duration::from_secs(2);
 
 /// Servers at once and what each saves.
 const SERVERS: usize = 8;
@@ -27,6 +35,39 @@ pub(crate) fn measure(server: &mut Server, table: &mut Table) -> Outcome<()> {
         times.push(server.call("memory_save", &json!({ "type": "learning", "content": content }))?.0);
     }
     table.add_times("save", &mut times, None, &[(50, Some(AtMost(1.0))), (99, Some(AtMost(5.0)))]);
+    Ok(())
+}
+
+/// Whether what was saved is found by its words at once, and how soon by its meaning.
+pub(crate) fn found(server: &mut Server, table: &mut Table) -> Outcome<()> {
+    let (mut at_once, mut meant) = (0, Vec::new());
+    for number in 0..FOUND {
+        let word = needle(NEVER_USED + number);
+        let content = format!("The {word} service retries three times before it gives up.");
+        let asked = json!({ "query": word, "explain": true, "maxResults": 1 });
+        server.call("memory_save", &json!({ "type": "decision", "content": content }))?;
+        let saved = Instant::now();
+        let mut tries = 0;
+        loop {
+            let (_, result) = server.call("memory_search", &asked)?;
+            let hit = &result["structuredContent"]["results"][0];
+            let is_found = hit["snippet"].as_str().is_some_and(|text| text.contains(&word));
+            at_once += usize::from(is_found && tries == 0);
+            if hit["explanation"].as_str().is_some_and(|why| is_found && why.contains("vector")) {
+                break;
+            }
+            if saved.elapsed() > MEANT * 10 {
+                return Err(format!("{content:?} has no vector yet").into());
+            }
+            tries += 1;
+            thread::sleep(Duration::from_millis(10));
+        }
+        meant.push(saved.elapsed());
+    }
+    let share = at_once as f64 / FOUND as f64;
+    table.add("what was just saved is found by its words", share, "share", None, Some(AtLeast(1.0)));
+    let goal = AtMost(MEANT.as_secs_f64() * 1e3);
+    table.add_times("from a save until its vector counts", &mut meant, None, &[(50, None), (100, Some(goal))]);
     Ok(())
 }
 

@@ -100,11 +100,11 @@ impl Server {
         Ok((took, hits.iter().filter_map(place).collect()))
     }
 
-    /// Megabytes of memory that it holds, where the system says so.
+    /// Mebibytes of memory that it holds, where the system says so.
     pub(crate) fn resident(&self) -> Option<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        Some(line.trim().strip_suffix(" kB")?.parse::<f64>().ok()? / 1e3)
+        Some(line.trim().strip_suffix(" kB")?.parse::<f64>().ok()? / 1024.0)
     }
 
     /// Time of processors that it took until now, where the system says so.

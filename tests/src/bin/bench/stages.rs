@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use harness::benchmark::Floors;
 use harness::{Binaries, Sandbox, run_to_end};
@@ -16,7 +16,7 @@ use crate::growth::Grown;
 use crate::memories::{Lines, memories, questions, write_logs};
 use crate::serving::Server;
 use crate::start::serve;
-use crate::{Outcome, hooks, peer, saves, start};
+use crate::{Outcome, hooks, peer, saves, start, vectors};
 
 /// Searches of a size, 40 of each class.
 const SEARCHES: usize = 360;
@@ -55,20 +55,22 @@ pub(crate) fn measure(
     let mut server = Server::start(serve(&sandbox))?;
     thread::sleep(start::REST);
     if let Some(resident) = server.resident().filter(|_| is_whole) {
-        table.add("resident at rest", resident, "MB", None, Some(AtMost(15.0)));
+        table.add("resident at rest", resident, "MiB", None, Some(AtMost(15.0)));
     }
     let grown = search(&sandbox, &mut server, &memories, extent, table)?;
     if is_whole {
         if let Some(resident) = server.resident() {
-            table.add("resident after searches", resident, "MB", None, Some(AtMost(80.0)));
+            table.add("resident after searches", resident, "MiB", None, Some(AtMost(80.0)));
         }
         peer::measure(&mut server, &memories, &questions(&memories, 90), table)?;
         saves::measure(&mut server, table)?;
+        saves::found(&mut server, table)?;
         hooks::measure(&sandbox, floors, table)?;
     }
     server.end()?;
     if is_whole {
         saves::at_once(&sandbox, table)?;
+        hooks::while_indexing(&sandbox, table)?;
         hooks::without_others(binaries, floors, table)?;
         import(binaries, table)?;
     }
@@ -132,7 +134,7 @@ fn search(
     let lines = Lines::of(sandbox)?;
     // What the first one reads is no part of the others.
     server.search("anything")?;
-    let floor = vector_floor(memories.len());
+    let floor = vectors::reading_of(memories.len());
     let before = server.processor();
     let mut times = Vec::new();
     let mut classes: BTreeMap<&str, (Vec<Duration>, usize)> = BTreeMap::new();
@@ -164,19 +166,6 @@ fn search(
     times.sort_unstable();
     let [p50, p95, p99] = [50, 95, 99].map(|percent| percentile(&times, percent));
     Ok(Grown { memories: size, p50, p95, p99, processor })
-}
-
-/// Milliseconds in which this machine reads as much memory as so many vectors of bytes take up.
-fn vector_floor(count: usize) -> f64 {
-    let bytes = vec![1u8; count * 384];
-    // Compared with each other, which the system's library does as fast as can be, however this program is compiled.
-    let (one, other) = bytes.split_at(bytes.len() / 2);
-    let read = || {
-        let started = Instant::now();
-        std::hint::black_box(std::hint::black_box(one) == std::hint::black_box(other));
-        started.elapsed()
-    };
-    (0..9).map(|_| read()).min().unwrap_or_default().as_secs_f64() * 1e3
 }
 
 /// Transcripts of the host, recorded ones again and again as other sessions.

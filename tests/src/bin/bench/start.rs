@@ -85,7 +85,7 @@ pub(crate) fn measure(sandbox: &Sandbox, binaries: &Binaries, floors: &Floors, t
     let server = Server::start(serve(&empty))?;
     thread::sleep(REST);
     if let Some(resident) = server.resident() {
-        table.add("resident at rest, of an empty store", resident, "MB", None, None);
+        table.add("resident at rest, of an empty store", resident, "MiB", None, None);
     }
     server.end()
 }
