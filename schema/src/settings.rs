@@ -57,7 +57,8 @@ pub struct Settings {
     /// The provider's name of the model, or the path of a local one; `None` is the provider's usual one.
     pub embedding_model: Option<String>,
     /// What each leg of a search weighs.
-    pub search_weights: Weights,
+    /// `None` is what did best with such a model.
+    pub search_weights: Option<Weights>,
     /// Where a service is that speaks like OpenAI, or like the provider that is named.
     pub embedding_base_url: Option<String>,
     /// Dimensions of vectors; `None` is what the model makes.
@@ -139,7 +140,7 @@ impl Default for Settings {
             redact: Vec::new(),
             embedding_provider: Provider::Auto,
             embedding_model: None,
-            search_weights: Weights::MEASURED,
+            search_weights: None,
             embedding_base_url: None,
             embedding_dimensions: None,
             gc_older_than: None,

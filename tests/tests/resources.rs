@@ -143,7 +143,7 @@ fn a_host_that_listens_is_told_what_it_asked_for_and_the_server_still_ends_with_
 fn a_host_of_an_earlier_protocol_subscribes_to_one_resource_and_takes_it_back() {
     let (sandbox, _) = store_with_two_logs();
     let mut client = sandbox.serve(Era::Legacy);
-    client.call("memory_stats", json!({})).unwrap();
+    watches(&mut client);
     let error = client.request("resources/subscribe", json!({ "uri": "memory://nonsense" })).unwrap_err();
     assert_eq!(error.code, -32002);
     for uri in ["memory://daily/2026-01-28", "memory://long-term"] {

@@ -71,7 +71,7 @@ pub struct Engine {
     index: Index,
     /// What search by meaning needs; `None` by choice.
     meaning: Option<Meaning>,
-    weights: Weights,
+    weights: Option<Weights>,
     /// What is taken out of texts before they are sent anywhere.
     screen: Screen,
     /// The host's session, when it told us.

@@ -19,6 +19,7 @@ mod rank;
 pub mod relevance;
 mod request;
 pub mod snippet;
+mod weighing;
 
 use std::thread;
 
@@ -48,7 +49,8 @@ const UNKNOWN: &str = "the model does not know the script of this query";
 pub struct Means<'m> {
     /// `None`: by words alone.
     pub meaning: Option<&'m Meaning>,
-    pub weights: Weights,
+    /// `None`: what did best with such a model.
+    pub weights: Option<Weights>,
     pub scoring: Scoring,
 }
 

@@ -99,8 +99,9 @@ pub(super) const KEYS: [Key; 13] = [
         variable: Some("JIKIME_SEARCH_WEIGHTS"),
         values: "`\"measured\"`, `\"stated\"` or three numbers up to 100 such as `\"65/35/5\"`",
         default: "`\"measured\"`",
-        meaning: "What words, words that mean much the same, and vectors weigh in a search. `stated` is 0.7 for vectors and 0.3 for \
-                  words.",
+        meaning: "What words, words that mean much the same, and vectors weigh in a search. `measured` is 65/35/5 with the model \
+                  inside the program or another that adds up words, and 65/35/25 with one that reads sentences; `stated` is 0.7 \
+                  for vectors and 0.3 for words.",
         guards: false,
         of_the_user: false,
     },

@@ -53,15 +53,15 @@ fn a_project_turns_capture_off_and_not_on() {
 }
 
 #[rstest]
-#[case("measured", Some(Weights::MEASURED))]
-#[case("stated", Some(Weights::STATED))]
-#[case("40/30/30", Some(Weights { words: 40, kin: 30, vector: 30 }))]
+#[case("measured", Some(None))]
+#[case("stated", Some(Some(Weights::STATED)))]
+#[case("40/30/30", Some(Some(Weights { words: 40, kin: 30, vector: 30 })))]
 #[case("0/0/0", None)]
 #[case("40/30", None)]
 #[case("40/30/300", None)]
-fn weights_are_named_or_given(#[case] text: &str, #[case] expected: Option<Weights>) {
+fn weights_are_named_or_given(#[case] text: &str, #[case] expected: Option<Option<Weights>>) {
     let found = loaded("", &format!("search_weights = \"{text}\""), &[]);
-    assert_eq!(found.settings.search_weights, expected.unwrap_or(Weights::MEASURED));
+    assert_eq!(found.settings.search_weights, expected.flatten());
     assert_eq!(found.problems.is_empty(), expected.is_some(), "{:?}", found.problems);
 }
 

@@ -64,16 +64,16 @@ fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<(u64, u64)> {
     Some((number.trim().parse().ok()?, unit))
 }
 
-/// A named preset, or three numbers such as `65/35/5`.
-pub(super) fn weights(value: &Value<'_>) -> Option<Weights> {
+/// A named preset, or three numbers such as `65/35/5`; `Some(None)` are those that were measured.
+pub(super) fn weights(value: &Value<'_>) -> Option<Option<Weights>> {
     match word(value)? {
-        "measured" => Some(Weights::MEASURED),
-        "stated" => Some(Weights::STATED),
+        "measured" => Some(None),
+        "stated" => Some(Some(Weights::STATED)),
         text => {
             let numbers: Vec<u16> = text.split('/').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
             let [words, kin, vector] = numbers[..] else { return None };
             let is_possible = numbers.iter().all(|number| *number <= 100) && numbers.iter().any(|number| *number > 0);
-            is_possible.then_some(Weights { words, kin, vector })
+            is_possible.then_some(Some(Weights { words, kin, vector }))
         }
     }
 }

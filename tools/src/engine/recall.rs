@@ -3,7 +3,6 @@
 use schema::memory::{MemoryId, MemoryType};
 use schema::moment::Moment;
 use schema::queue::Recalled;
-use schema::settings::Weights;
 use schema::store::Store;
 use schema::tool::{Hit, SearchInput};
 
@@ -29,7 +28,7 @@ const LOOKED_AT_TOKENS: i64 = 20_000;
 
 /// By words alone, and what the glossary lists for them: [`CONFIDENT`] was found for their score, what is shown unasked should say
 /// what the prompt says, and nothing has to be waited for.
-const BY_WORDS: Means<'static> = Means { meaning: None, weights: Weights::MEASURED, scoring: Scoring::Words };
+const BY_WORDS: Means<'static> = Means { meaning: None, weights: None, scoring: Scoring::Words };
 
 /// Words of a conversation that say how to go on and not what about, folded.
 const TALK: &str = "

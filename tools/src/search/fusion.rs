@@ -5,7 +5,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use schema::settings::Weights;
 use schema::store::Store;
 
 use super::candidate::{Candidate, Gathered, Passage, admits, read};
@@ -17,6 +16,7 @@ use super::manner::{self, UTTERANCE};
 use super::near::Nearness;
 use super::relevance::{Evidence, Relevance};
 use super::request::Narrowing;
+use super::weighing::Weighings;
 use super::{Means, Scoring};
 use crate::error::ToolError;
 use crate::index::{Document, Index};
@@ -40,9 +40,6 @@ const TELLS_TIME: f32 = 0.08;
 const SAID_BY: f32 = 0.07;
 /// What a passage gains for being of a day that the question names.
 const OF_THE_DAY: f32 = 0.3;
-
-/// What kindred words and the vector of a long passage weigh, of what they weigh in a short one.
-const IN_LONG: (f32, f32) = (0.3, 2.0);
 
 /// The relevance that a long passage has at least which holds every word: enough to be answered.
 const HOLDS_ALL: f32 = 0.45;
@@ -93,7 +90,7 @@ pub(super) struct Legs<'a> {
     relevance: &'a Relevance<'a>,
     kin: Option<Kin<'a>>,
     nearness: Option<&'a Nearness>,
-    weights: Weights,
+    weighings: Weighings,
     scoring: Scoring,
     asks_when: bool,
     names: HashSet<String>,
@@ -114,7 +111,7 @@ impl<'a> Legs<'a> {
             relevance,
             kin: means.meaning.and_then(|meaning| Kin::new(&meaning.words, &function_words::without(question))),
             nearness,
-            weights: means.weights,
+            weighings: Weighings::new(means),
             scoring: means.scoring,
             asks_when: manner::asks_when(question),
             names: manner::names(question),
@@ -292,10 +289,10 @@ impl Legs<'_> {
         let share = |strengths: &[f32]| self.kin.as_ref().map(|kin| kin.share(strengths).max(known.evidence.otherwise));
         let document = known.gathered.document.map(Document::rowid);
         let vector = document.and_then(|document| self.nearness?.of(document));
-        let weights = LegWeights::of(self.weights, known.is_long());
-        let alone = weighted(weights, words, share(kin), vector);
+        let weighing = self.weighings.in_passage(known.is_long());
+        let alone = weighing.mean(words, share(kin), vector);
         let words_there = self.relevance.score_in_context(&known.evidence, words_there);
-        let there = weighted(weights, words_there, share(kin_there), vector);
+        let there = weighing.mean(words_there, share(kin_there), vector);
         let signs = self.signs(known);
         let mut relevance = calibrated(there + signs, self.at_threshold(known));
         let deviations = self.foreign_deviations(known);
@@ -376,31 +373,6 @@ fn day(passage: &Passage) -> Option<chrono::NaiveDate> {
         Passage::Chunk(chunk) => dates::day_of(&chunk.heading).or_else(|| dates::day_of(&chunk.path)),
         Passage::Memory(_) => None,
     })
-}
-
-/// What each leg weighs for a passage.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct LegWeights {
-    words: f32,
-    kin: f32,
-    vector: f32,
-}
-
-impl LegWeights {
-    /// In a long passage something like most words of the question is found by chance; its vector tells more than that.
-    fn of(weights: Weights, is_long: bool) -> Self {
-        let [words, kin, vector] = [weights.words, weights.kin, weights.vector].map(f32::from);
-        let (of_kin, of_vector) = if is_long { IN_LONG } else { (1.0, 1.0) };
-        Self { words, kin: kin * of_kin, vector: vector * of_vector }
-    }
-}
-
-/// The mean of the legs that there are, by their weights.
-fn weighted(weights: LegWeights, words: f32, kin: Option<f32>, vector: Option<f32>) -> f32 {
-    let legs = [(Some(words), weights.words), (kin, weights.kin), (vector, weights.vector)];
-    let present = legs.iter().filter_map(|(leg, weight)| Some(((*leg)?, *weight)));
-    let (sum, all) = present.fold((0.0, 0.0), |(sum, all), (leg, weight)| (sum + leg * weight, all + weight));
-    if all > 0.0 { sum / all } else { words }
 }
 
 /// A fused relevance as a score: stretched so that the default threshold means what was measured for it.

@@ -9,7 +9,7 @@ use tools::index::Vectors;
 
 use crate::Outcome;
 use crate::figures::Goal::{AtLeast, AtMost};
-use crate::figures::Table;
+use crate::figures::{Table, percentile};
 
 /// Vectors that are compared, and how often.
 const ROWS: usize = 100_000;
@@ -32,7 +32,7 @@ const ASKED: usize = 20;
 const NEAREST: usize = 10;
 const RESCORED: usize = 100;
 
-/// Milliseconds in which this machine reads so many bytes from memory.
+/// Milliseconds in which this machine reads so many bytes from memory, the median.
 pub(crate) fn reading(count: usize) -> f64 {
     let bytes = vec![1u8; UNCACHED];
     // Compared with each other, which the system's library does as fast as can be, however this program is compiled.
@@ -42,8 +42,9 @@ pub(crate) fn reading(count: usize) -> f64 {
         black_box(black_box(one) == black_box(other));
         started.elapsed()
     };
-    let least = (0..9).map(|_| read()).min().unwrap_or_default();
-    least.as_secs_f64() * 1e3 * count as f64 / UNCACHED as f64
+    let mut times: Vec<_> = (0..RUNS).map(|_| read()).collect();
+    times.sort_unstable();
+    percentile(&times, 50) * count as f64 / UNCACHED as f64
 }
 
 /// Milliseconds in which it reads the vectors of so many memories.

@@ -118,7 +118,8 @@ fn asked(group: &Group) -> impl Iterator<Item = &Question> {
 }
 
 fn sums(group: &Group, store: &Filled, weights: Weights) -> Result<Recall, String> {
-    let settings = Settings { embedding_provider: Provider::Local, search_weights: weights, ..Settings::default() };
+    let settings =
+        Settings { embedding_provider: Provider::Local, search_weights: Some(weights), ..Settings::default() };
     let mut engine = store.engine(&settings)?;
     let mut sums = [0.0; 2];
     for question in asked(group) {

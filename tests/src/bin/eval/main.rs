@@ -40,7 +40,7 @@ struct Arguments {
     /// A model on this machine, which is measured beside the one inside the binary.
     model: Option<String>,
     /// What words, kindred words and vectors weigh.
-    weights: Weights,
+    weights: Option<Weights>,
     /// Whether thresholds and weights are chosen with one store left out at a time, which takes a while.
     holds_out: bool,
 }
@@ -55,7 +55,7 @@ impl Arguments {
             plot: None,
             set: String::new(),
             model: None,
-            weights: Weights::MEASURED,
+            weights: None,
             holds_out: false,
         };
         while let Some(name) = words.next() {
@@ -68,7 +68,7 @@ impl Arguments {
                 "--plot" => arguments.plot = Some(value.into()),
                 "--set" => arguments.set = value,
                 "--model" => arguments.model = Some(value),
-                "--weights" => arguments.weights = weights(&value)?,
+                "--weights" => arguments.weights = Some(weights(&value)?),
                 "--held-out" => arguments.holds_out = value == "yes",
                 _ => {
                     return Err(format!(

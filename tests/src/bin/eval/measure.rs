@@ -16,7 +16,7 @@ pub(crate) const MIN_SCORE: f64 = 0.35;
 const SAMPLES: usize = 1_000;
 
 /// How the legs are called, and who makes embeddings for each: nobody, the model inside the binary, and one on this machine.
-fn legs(model: Option<&str>, weights: Weights) -> Vec<(&'static str, Settings)> {
+fn legs(model: Option<&str>, weights: Option<Weights>) -> Vec<(&'static str, Settings)> {
     let by = |embedding_provider, model: Option<&str>| Settings {
         embedding_provider,
         embedding_model: model.map(str::to_owned),
@@ -69,7 +69,7 @@ pub(crate) struct Interval {
     pub(crate) high: f64,
 }
 
-pub(crate) fn measure(set: &Set, model: Option<&str>, weights: Weights) -> Result<Vec<Measured>, String> {
+pub(crate) fn measure(set: &Set, model: Option<&str>, weights: Option<Weights>) -> Result<Vec<Measured>, String> {
     let stores = set.groups.iter().map(|group| Filled::new(group, set.shape)).collect::<Result<Vec<_>, _>>()?;
     legs(model, weights).iter().map(|(leg, settings)| leg_of(set, &stores, leg, settings)).collect()
 }

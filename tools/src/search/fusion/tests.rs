@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use rstest::rstest;
 use schema::memory::MemoryType;
-use schema::settings::{Provider, Settings};
+use schema::settings::{Provider, Settings, Weights};
 use schema::tool::{Confidence, SaveInput, SearchInput, SearchOutput};
 use tempfile::TempDir;
 
@@ -15,9 +15,11 @@ proptest! {
     fn a_better_leg_never_lowers_the_score(
         words in 0.0f32..1.0, kin in prop::option::of(0.0f32..1.0), vector in prop::option::of(0.0f32..1.0),
         better in 0.0f32..1.0, weights in (0u16..=100, 0u16..=100, 0u16..=100), is_long in any::<bool>(),
+        reads_sentences in any::<bool>(),
     ) {
-        let weights = LegWeights::of(Weights { words: weights.0, kin: weights.1, vector: weights.2 }, is_long);
-        let score = |words, kin, vector| calibrated(weighted(weights, words, kin, vector), AT_THRESHOLD[0][0]);
+        let weights = Weights { words: weights.0, kin: weights.1, vector: weights.2 };
+        let weighing = Weighings::of(weights, reads_sentences).in_passage(is_long);
+        let score = |words, kin, vector| calibrated(weighing.mean(words, kin, vector), AT_THRESHOLD[0][0]);
         let before = score(words, kin, vector);
         let more = |leg: f32| leg.max(better);
         prop_assert!(score(more(words), kin, vector) >= before - 1e-6);
@@ -102,7 +104,7 @@ fn a_question_finds_what_is_meant_in_any_language(#[case] question: &str, #[case
 #[case::stated(Weights::STATED)]
 #[case::vector_only(Weights { words: 0, kin: 0, vector: 1 })]
 fn a_hit_by_keyword_alone_is_over_the_threshold_by_any_weights(#[case] weights: Weights) {
-    let settings = Settings { search_weights: weights, ..installed() };
+    let settings = Settings { search_weights: Some(weights), ..installed() };
     let long = format!("{} Qwjzk {}", "plants want water and shade. ".repeat(60), "gardens are green. ".repeat(60));
     let mut bench = bench(&settings, &notes(&[&long], 30));
     assert!(bench.search("Qwjzk").count >= 1);
@@ -116,7 +118,7 @@ proptest! {
         words in ("[bdfg]{3}[xz]{2}q", "[klmn]{3}[xz]{2}q"),
     ) {
         let weights = Weights { words: weights.0, kin: weights.1, vector: weights.2 };
-        let settings = Settings { search_weights: weights, ..installed() };
+        let settings = Settings { search_weights: Some(weights), ..installed() };
         let long = format!("{} {} {}", words.0, "plants want water and shade. ".repeat(filler), words.1);
         let mut bench = bench(&settings, &notes(&[&long], others));
         prop_assert!(bench.search(&words.0).count >= 1);
