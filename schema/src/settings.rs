@@ -56,8 +56,7 @@ pub struct Settings {
     pub embedding_provider: Provider,
     /// The provider's name of the model, or the path of a local one; `None` is the provider's usual one.
     pub embedding_model: Option<String>,
-    /// What each leg of a search weighs.
-    /// `None` is what did best with such a model.
+    /// What each leg of a search weighs; `None` is what did best with the kind of model that is in use.
     pub search_weights: Option<Weights>,
     /// Where a service is that speaks like OpenAI, or like the provider that is named.
     pub embedding_base_url: Option<String>,

@@ -6,6 +6,7 @@ use std::hint::black_box;
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
+use harness::benchmark::numbers;
 use harness::corpus::Corpus;
 use tools::embed::LocalModel;
 use tools::index::Vectors;
@@ -18,17 +19,6 @@ const TEXTS: usize = 1_000;
 
 fn main() {
     divan::main();
-}
-
-/// Numbers between -1 and 1, the same in every run.
-fn numbers() -> impl Iterator<Item = f32> {
-    let mut state = 0x9E37_79B9_u32;
-    std::iter::repeat_with(move || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state as f32 / u32::MAX as f32 * 2.0 - 1.0
-    })
 }
 
 fn texts() -> Vec<String> {

@@ -63,3 +63,14 @@ pub fn installed(package: &str, options: &[&str]) -> Outcome<PathBuf> {
     let path = path.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
     path.ok_or_else(|| "cargo built no program".into())
 }
+
+/// Numbers between -1 and 1, the same in every run.
+pub fn numbers() -> impl Iterator<Item = f32> {
+    let mut state = 0x9E37_79B9_u32;
+    std::iter::repeat_with(move || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state as f32 / u32::MAX as f32 * 2.0 - 1.0
+    })
+}

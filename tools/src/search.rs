@@ -49,7 +49,7 @@ const UNKNOWN: &str = "the model does not know the script of this query";
 pub struct Means<'m> {
     /// `None`: by words alone.
     pub meaning: Option<&'m Meaning>,
-    /// `None`: what did best with such a model.
+    /// `None`: what did best with the kind of model that is in use.
     pub weights: Option<Weights>,
     pub scoring: Scoring,
 }

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::Sandbox;
+use harness::{Sandbox, eventually_some};
 use serde_json::{Value, json};
 
 use crate::Outcome;
@@ -47,21 +47,18 @@ pub(crate) fn found(server: &mut Server, table: &mut Table) -> Outcome<()> {
         let asked = json!({ "query": word, "explain": true, "maxResults": 1 });
         server.call("memory_save", &json!({ "type": "decision", "content": content }))?;
         let saved = Instant::now();
-        let mut tries = 0;
-        loop {
-            let (_, result) = server.call("memory_search", &asked)?;
+        let mut is_first = true;
+        eventually_some(MEANT * 10, || {
+            let (_, result) = match server.call("memory_search", &asked) {
+                Ok(answer) => answer,
+                Err(error) => return Some(Err(error)),
+            };
             let hit = &result["structuredContent"]["results"][0];
             let is_found = hit["snippet"].as_str().is_some_and(|text| text.contains(&word));
-            at_once += usize::from(is_found && tries == 0);
-            if hit["explanation"].as_str().is_some_and(|why| is_found && why.contains("vector")) {
-                break;
-            }
-            if saved.elapsed() > MEANT * 10 {
-                return Err(format!("{content:?} has no vector yet").into());
-            }
-            tries += 1;
-            thread::sleep(Duration::from_millis(10));
-        }
+            at_once += usize::from(std::mem::take(&mut is_first) && is_found);
+            let counts = hit["explanation"].as_str().is_some_and(|why| is_found && why.contains("vector"));
+            counts.then_some(Ok(()))
+        })?;
         meant.push(saved.elapsed());
     }
     let share = at_once as f64 / FOUND as f64;

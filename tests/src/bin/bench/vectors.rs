@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
+use harness::benchmark::numbers;
 use tools::index::Vectors;
 
 use crate::Outcome;
@@ -101,15 +102,4 @@ pub(crate) fn recall(file: &Path, dims: usize, table: &mut Table) -> Outcome<()>
 fn of_length_one(vector: &[f32]) -> Vec<f32> {
     let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
     vector.iter().map(|value| value / length).collect()
-}
-
-/// Numbers between -1 and 1, the same in every run.
-fn numbers() -> impl Iterator<Item = f32> {
-    let mut state = 0x9E37_79B9_u32;
-    std::iter::repeat_with(move || {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        state as f32 / u32::MAX as f32 * 2.0 - 1.0
-    })
 }
