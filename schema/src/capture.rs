@@ -12,7 +12,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::crash;
-use crate::daily_log::{LONG_TERM_FILE, LogKind, Tail, extension, first_line, insertion, parse};
+use crate::daily_log::{LONG_TERM_FILE, LogKind, Shift, Tail, extension, first_line, insertion, parse};
 use crate::forgotten;
 use crate::log_file::{self, As};
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
@@ -171,11 +171,14 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
     if let Some(row) = duplicate(store.rows(), &mut memory, kind)? {
         return Ok(Captured::Duplicate(Box::new(row)));
     }
-    let Written { place, end } = write(store, &memory, kind)?;
+    let Written { place, end, shift } = write(store, &memory, kind)?;
     crash::point("capture.logged");
     // The log holds it, so it is kept. A row that cannot be written now comes with the next reading of the log, which is no
     // longer as it was when it was read last.
     let _ = store.transact(|rows| {
+        if let Some(shift) = shift {
+            rows.shift(&place.path, shift)?;
+        }
         rows.insert(&memory, &place)?;
         if prepared.redactions > 0 {
             rows.count("redactions", prepared.redactions)?;
@@ -228,10 +231,13 @@ fn duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Re
     rows.same_conclusion(memory, long_term)
 }
 
-/// Where an entry was written, and the end of its log then, if every entry before it has its row.
+/// Where an entry was written.
 struct Written {
     place: Place,
+    /// The end of its log then, if every other entry has its row.
     end: Option<(Stamp, Tail)>,
+    /// How the rows of those behind it move.
+    shift: Option<Shift>,
 }
 
 /// Puts the entry into its log, unless a crash left it there without its row.
@@ -245,7 +251,7 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, Store
         if log_file::append(&path, As::Stamped(stamp), &splice.bytes)? {
             let (start_line, end_line) = splice.lines.into_inner();
             let end = end_of(&path, after);
-            return Ok(Written { place: Place { path: name, start_line, end_line }, end });
+            return Ok(Written { place: Place { path: name, start_line, end_line }, end, shift: None });
         }
         // Somebody changed it just now.
         known = None;
@@ -256,15 +262,15 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, Store
         true => log_file::extend(&path, |file| extension(file, memory, kind))?,
         false => None,
     };
-    let mut found = None;
-    let mut is_append = appended.is_some();
+    let (mut found, mut shift) = (None, None);
+    let is_append = appended.is_some();
     let splice = match appended {
         None => log_file::change(&path, |bytes| {
             found = find(bytes, memory, kind);
             let splice = found.is_none().then(|| insertion(bytes, memory, kind));
             // What has no end of its line may be half an entry, and the row of that half is of no entry any more.
             let is_whole = bytes.is_empty() || bytes.ends_with(b"\n");
-            is_append = is_whole && splice.as_ref().is_some_and(|splice| splice.is_append(bytes.len()));
+            shift = splice.as_ref().filter(|_| is_whole).and_then(|splice| Shift::of(splice, bytes));
             splice
         })?,
         appended => appended,
@@ -274,10 +280,12 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, Store
         (None, Some(lines)) => lines,
         (None, None) => unreachable!("the change was refused only because the entry was found"),
     };
-    // What was put between entries moved those behind it.
-    let tail = if has_rows && is_append { Tail::of(&log_file::read(&path)?) } else { None };
+    let is_known = has_rows && (is_append || shift.is_some());
+    let tail = if is_known { Tail::of(&log_file::read(&path)?) } else { None };
     let end = tail.and_then(|tail| end_of(&path, tail));
-    Ok(Written { place: Place { path: name, start_line, end_line }, end })
+    // Rows that may be of another state of the log come with the next reading of it.
+    let shift = shift.filter(|_| has_rows);
+    Ok(Written { place: Place { path: name, start_line, end_line }, end, shift })
 }
 
 /// The end of a log with the stamp of its file, unless somebody changed it since.

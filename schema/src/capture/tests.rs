@@ -1,5 +1,6 @@
 use std::fs;
 
+use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::json;
 
@@ -7,7 +8,7 @@ use super::*;
 use crate::database::Patience;
 use crate::forget::forget;
 use crate::spool;
-use crate::store::Filter;
+use crate::store::{Filter, SyncReport};
 
 fn capture(store: &mut Store, draft: Draft) -> Result<Option<Captured>, StoreError> {
     crate::capture::capture(store, draft, &Screen::default())
@@ -236,6 +237,56 @@ fn lines_of_rows_are_those_of_the_log_however_it_was_written() {
         assert!(lines[row.place.start_line - 1].contains(first), "{row:?} {log}");
     }
     assert_eq!((rows.len(), store.sync_log("2026-01-28.md").unwrap().added), (12, 0));
+}
+
+/// Lines of a log that is not as we would write it, with prose, entries of persons, headings, sessions in another zone and ends of lines
+/// as on Windows.
+const ANY_LINE: &str = "(- \\[10:00:0[0-3]\\] \\*\\*(Error|User Prompt)\\*\\*: x|- x|- \\[09:00:00\\] y|  more|## Decision|## Mine|\
+                        <!-- session [st] (\\+09:00|\\+01:00) -->|prose|)\n";
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn rows_are_in_step_with_a_log_whatever_it_holds_and_wherever_something_is_put_into_it(
+        before in proptest::string::string_regex(&format!("({ANY_LINE}){{0,9}}")).unwrap(),
+        captured in proptest::collection::vec((0..4_usize, 0..3_usize, 0..3_i64), 1..6),
+    ) {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = store(&project);
+        let name = "2026-01-28.md";
+        if !before.is_empty() {
+            fs::write(store.layout().file(name), &before).unwrap();
+        }
+        store.sync_log(name).unwrap();
+        let kinds = [MemoryType::UserPrompt, MemoryType::Error, MemoryType::Decision, MemoryType::Learning];
+        let (is_ours, mut read_again) = (before.is_empty() && captured.iter().all(|(_, session, _)| *session != 1), 0);
+        for (n, (kind, session, second)) in captured.into_iter().enumerate() {
+            let offset = [32_400, 3_600, 32_400][session];
+            let at = Moment::from_unix(1_769_563_815 + second * 61, Some(offset)).unwrap();
+            let draft = Draft { at, session_id: session.to_string(), ..draft(kinds[kind], 0, &format!("text {n}\nand more")) };
+            id(capture(&mut store, draft).unwrap());
+            if !store.is_stale(name).unwrap() {
+                let kept = by_line(&store, name);
+                store.distrust_rows().unwrap();
+                prop_assert!(store.is_stale(name).unwrap());
+                let report = store.sync_log(name).unwrap();
+                let log = fs::read_to_string(store.layout().file(name)).unwrap();
+                prop_assert_eq!(report, SyncReport::default(), "{}", log);
+                prop_assert_eq!(by_line(&store, name), kept, "{}", log);
+            } else {
+                read_again += 1;
+                store.sync_log(name).unwrap();
+            }
+        }
+        prop_assert!(!is_ours || read_again == 0, "a log of ours, of one zone, is never read again");
+    }
+}
+
+fn by_line(store: &Store, name: &str) -> Vec<(MemoryId, Place)> {
+    let rows = store.rows().by_path(name).unwrap().into_iter();
+    let mut places: Vec<_> = rows.map(|row| (row.memory.id, row.place)).collect();
+    places.sort_by_key(|(_, place)| place.start_line);
+    places
 }
 
 #[test]

@@ -38,6 +38,27 @@ impl Splice {
     }
 }
 
+/// How far an insertion moves what stands behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shift {
+    /// The first line that moves, by its number before.
+    pub(crate) from: usize,
+    pub(crate) by: usize,
+}
+
+impl Shift {
+    /// `None` when the entries behind the insertion might be other ones than before: what has no time of its own has that of the clock
+    /// that a session before it named.
+    pub(crate) fn of(splice: &Splice, file: &[u8]) -> Option<Self> {
+        let (before, behind) = file.split_at(splice.start);
+        let is_insertion = splice.start == splice.end && (before.is_empty() || before.ends_with(b"\n"));
+        let clock = |text| last_mark(text).map(|mark| mark.offset);
+        let is_same_clock = clock(&splice.bytes).is_none_or(|new| clock(before) == Some(new));
+        (is_insertion && (behind.is_empty() || is_same_clock))
+            .then(|| Self { from: lines_in(before) + 1, by: lines_in(&splice.bytes) })
+    }
+}
+
 /// The change that puts `memory` into the log `file`: session data before the first section, the rest under its own.
 pub fn insertion(file: &[u8], memory: &Memory, kind: LogKind) -> Splice {
     completion(file, memory, kind).unwrap_or_else(|| insertion_of_all(file, memory, kind))

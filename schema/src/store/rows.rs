@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params, params_from_iter};
 
-use crate::daily_log::LONG_TERM_FILE;
+use crate::daily_log::{LONG_TERM_FILE, Shift};
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType, content_hash};
 use crate::moment::Moment;
 
@@ -103,9 +103,26 @@ impl Rows<'_> {
     }
 
     pub fn delete(&self, seq: i64) -> rusqlite::Result<()> {
-        // Its entry may still stand in a log, which then has one without a row.
-        self.forget_tails()?;
+        // Its entry may still stand in its log, which then has one without a row.
+        self.forget_tail_of(seq)?;
+        self.delete_without_entry(seq)
+    }
+
+    /// Deletes a row whose log was read and has no entry for it any more.
+    pub(super) fn delete_without_entry(&self, seq: i64) -> rusqlite::Result<()> {
         self.0.prepare_cached("DELETE FROM memories WHERE seq = ?1")?.execute([seq]).map(drop)
+    }
+
+    /// Moves what stands in a log from a line on.
+    pub(crate) fn shift(&self, path: &str, Shift { from, by }: Shift) -> rusqlite::Result<()> {
+        self.begin_generation(path)?;
+        self.0
+            .prepare_cached(
+                "UPDATE memories SET start_line = start_line + ?3, end_line = end_line + ?3
+                 WHERE path = ?1 AND start_line >= ?2",
+            )?
+            .execute(params![path, from as i64, by as i64])
+            .map(drop)
     }
 
     pub fn move_to(&self, seq: i64, place: &Place) -> rusqlite::Result<()> {

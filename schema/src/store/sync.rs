@@ -9,8 +9,9 @@ use super::claims::{Claims, Settled};
 use super::tails::CAPTURED_TO;
 use super::{Access, Place, Row, Rows, Store, StoreError, sessions};
 use crate::crash;
-use crate::daily_log::{LogKind, Parsed, parse};
+use crate::daily_log::{LogKind, Parsed, Tail, parse};
 use crate::forgotten::Forgotten;
+use crate::layout::Layout;
 use crate::log_file;
 use crate::memory::{Memory, MemoryId, content_hash};
 use crate::moment::Moment;
@@ -23,6 +24,9 @@ pub struct SyncReport {
     pub changed: usize,
     pub removed: usize,
 }
+
+/// In the place of the state of a log that is to be read again whatever is known of it.
+const DISTRUSTED: i64 = -1;
 
 /// How often a file that keeps changing is read again.
 const ATTEMPTS: usize = 5;
@@ -56,24 +60,30 @@ impl Store {
 
     /// Whether every change of a log up to this stamp was an entry whose row was written with it.
     fn was_only_captured_to(&self, path: &str, now: Option<Stamp>) -> Result<bool, StoreError> {
-        Ok(now.map(|now| self.tail(path, now)).transpose()?.flatten().is_some())
+        let tail = now.map(|now| self.tail(path, now)).transpose()?.flatten();
+        Ok(tail.is_some() && !self.is_distrusted(path)?)
     }
 
-    /// Forgets which logs are in step, so that all are read again.
+    /// Forgets which logs are in step, so that all are read again. What is captured meanwhile is put to their ends as before.
     pub fn distrust_rows(&mut self) -> Result<(), StoreError> {
         self.transact(|rows| {
             // Rows of a log that is not there and of which nobody noted that it was are rows of nothing.
             let sql = "INSERT OR IGNORE INTO files SELECT DISTINCT path, '', -1, -1, '' FROM memories";
             rows.0.execute(sql, [])?;
-            rows.0.execute("UPDATE files SET mtime = -1", [])?;
-            rows.forget_tails()
+            rows.0.execute("UPDATE files SET mtime = ?1", [DISTRUSTED]).map(drop)
         })
+    }
+
+    fn is_distrusted(&self, path: &str) -> rusqlite::Result<bool> {
+        let sql = "SELECT 1 FROM files WHERE path = ?1 AND mtime = ?2";
+        self.db.prepare_cached(sql)?.exists(params![path, DISTRUSTED])
     }
 
     /// Derives the rows of one log from its text. A path that is no log is none of our business.
     pub fn sync_log(&mut self, path: &str) -> Result<SyncReport, StoreError> {
         let Some(kind) = LogKind::of(path) else { return Ok(SyncReport::default()) };
         let file = self.layout.file(path);
+        let mut work = Work::new(path, &self.layout);
         for attempt in 1.. {
             let stamp = Stamp::of(&file);
             let bytes = log_file::read(&file)?;
@@ -81,27 +91,40 @@ impl Store {
             let lock = if self.access == Access::Full { Some(self.lock()?) } else { None };
             // Under the lock no capture runs: what the file holds now and which rows it has belong together. Rows that come
             // later are not in `rows` and so are never taken for deleted entries.
-            if Stamp::of(&file) == stamp || attempt == ATTEMPTS {
-                // As they are at this moment, read afterwards: whoever captures meanwhile does not wait for thousands of rows.
+            let is_last = attempt >= ATTEMPTS;
+            if Stamp::of(&file) == stamp || is_last {
+                // As they are at this moment, read afterwards: whoever captures meanwhile does not wait for thousands of rows, but for
+                // the last time, which nobody is to come in between.
                 let snapshot = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred)?;
                 snapshot.query_row("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT 1)", [], |_| Ok(()))?;
-                drop(lock);
-                let rows = Rows(&snapshot).by_path(path)?;
+                let _lock = lock.filter(|_| is_last);
+                let (rows, generation) = (Rows(&snapshot).by_path(path)?, Rows(&snapshot).generation(path)?);
                 drop(snapshot);
-                let seen = stamp.map(|stamp| (stamp, content_hash(&String::from_utf8_lossy(&bytes))));
-                return self.apply(path, parsed, rows, seen.as_ref());
+                let seen = stamp.map(|stamp| Seen {
+                    stamp,
+                    hash: content_hash(&String::from_utf8_lossy(&bytes)),
+                    tail: Tail::of(&bytes).filter(|tail| i64::try_from(tail.length()) == Ok(stamp.size)),
+                });
+                if self.apply(&mut work, parsed, rows, generation, seen.as_ref())? {
+                    return Ok(work.report);
+                }
             }
         }
-        unreachable!("the last attempt returns")
+        unreachable!("it is tried until it is done")
     }
 
+    /// Brings `rows` in step with what the log held. `false` when something was put between its entries meanwhile, or somebody else
+    /// brought them in step.
     fn apply(
         &mut self,
-        path: &str,
+        work: &mut Work,
         parsed: Parsed,
         rows: Vec<Row>,
-        seen: Option<&(Stamp, String)>,
-    ) -> Result<SyncReport, StoreError> {
+        mut generation: i64,
+        seen: Option<&Seen>,
+    ) -> Result<bool, StoreError> {
+        let path = &*work.path.clone();
+        work.claims = Claims::new(&self.layout);
         let mut existing: HashMap<MemoryId, Row> = rows.into_iter().map(|row| (row.memory.id.clone(), row)).collect();
         let (mut changes, mut forgotten) = (Vec::new(), None);
         for entry in parsed.entries {
@@ -128,29 +151,36 @@ impl Store {
             }
         }
         changes.extend(existing.into_values().map(|row| Change::Remove(row.seq)));
-        let mut work = Work {
-            path: path.to_owned(),
-            claims: Claims::new(&self.layout),
-            report: SyncReport::default(),
-            touched: BTreeSet::new(),
-        };
+        let mut is_current = true;
         for batch in changes.chunks(BATCH) {
-            self.transact(|rows| batch.iter().try_for_each(|change| work.apply(rows, change)))?;
+            is_current = self.transact(|rows| {
+                if rows.generation(path)? != generation {
+                    return Ok(false);
+                }
+                generation = rows.begin_generation(path)?;
+                batch.iter().try_for_each(|change| work.apply(rows, change))?;
+                Ok(true)
+            })?;
             crash::point("sync.batch");
+            if !is_current {
+                break;
+            }
         }
         crash::point("sync.rows");
-        let Work { report, touched, .. } = work;
+        let touched = std::mem::take(&mut work.touched);
+        let file = self.layout.file(path);
         self.transact(|rows| {
             touched.iter().try_for_each(|session| sessions::refresh(rows.0, session))?;
             match seen {
-                Some((stamp, hash)) => save_stamp(rows, path, *stamp, hash),
+                _ if !is_current => Ok(()),
+                Some(seen) => seen.note(rows, path, Stamp::of(&file)),
                 None => {
                     rows.forget_tail(path)?;
                     rows.0.execute("DELETE FROM files WHERE path = ?1", [path]).map(drop)
                 }
             }
         })?;
-        Ok(report)
+        Ok(is_current)
     }
 
     /// The logs that were read, or only captured to, which have no stamp: so that one that is gone is missed.
@@ -169,6 +199,13 @@ impl Store {
     pub fn last_synced(&self) -> Result<Option<String>, StoreError> {
         Ok(self.db.query_row("SELECT max(indexed_at) FROM files", [], |row| row.get(0)).optional()?.flatten())
     }
+}
+
+/// A log as it was read.
+struct Seen {
+    stamp: Stamp,
+    hash: String,
+    tail: Option<Tail>,
 }
 
 /// One change of the rows.
@@ -190,6 +227,15 @@ struct Work {
 }
 
 impl Work {
+    fn new(path: &str, layout: &Layout) -> Self {
+        Self {
+            path: path.to_owned(),
+            claims: Claims::new(layout),
+            report: SyncReport::default(),
+            touched: BTreeSet::new(),
+        }
+    }
+
     fn apply(&mut self, rows: Rows<'_>, change: &Change) -> rusqlite::Result<()> {
         match change {
             Change::Settle(memory, place) => self.settle(rows, memory, place)?,
@@ -202,7 +248,7 @@ impl Work {
     fn remove(&mut self, rows: Rows<'_>, seq: i64) -> rusqlite::Result<()> {
         // Another process may have found its entry in another file meanwhile.
         let Some(row) = rows.by_seq(seq)?.filter(|row| row.place.path == self.path) else { return Ok(()) };
-        rows.delete(seq)?;
+        rows.delete_without_entry(seq)?;
         self.claims.release(rows, &row.memory.id)?;
         self.report.removed += 1;
         self.touched.insert(row.memory.session_id);
@@ -228,7 +274,7 @@ impl Work {
     }
 
     fn replace(&mut self, rows: Rows<'_>, row: &Row, memory: &Memory, place: &Place) -> rusqlite::Result<()> {
-        rows.delete(row.seq)?;
+        rows.delete_without_entry(row.seq)?;
         let seq = rows.insert(memory, place)?;
         rows.set_access_count(seq, row.access_count)?;
         self.report.changed += 1;
@@ -242,10 +288,17 @@ fn is_same(a: &Memory, b: &Memory) -> bool {
     a == b && a.at.offset_seconds() == b.at.offset_seconds()
 }
 
-fn save_stamp(rows: Rows<'_>, path: &str, stamp: Stamp, hash: &str) -> rusqlite::Result<()> {
-    let sql = "INSERT OR REPLACE INTO files (path, hash, mtime, size, indexed_at) VALUES (?1, ?2, ?3, ?4, ?5)";
-    let values = params![path, hash, stamp.state, stamp.size, Moment::now().utc()];
-    rows.0.prepare_cached(sql)?.execute(values).map(drop)
+impl Seen {
+    /// Notes that the rows are in step with the log as it was seen. What was captured since has its own end.
+    fn note(&self, rows: Rows<'_>, path: &str, now: Option<Stamp>) -> rusqlite::Result<()> {
+        let Self { stamp, hash, tail } = self;
+        let sql = "INSERT OR REPLACE INTO files (path, hash, mtime, size, indexed_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+        rows.0.prepare_cached(sql)?.execute(params![path, hash, stamp.state, stamp.size, Moment::now().utc()])?;
+        match tail {
+            Some(tail) if now == Some(*stamp) => rows.note_tail(path, *stamp, tail),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Rows<'_> {
@@ -257,5 +310,55 @@ impl Rows<'_> {
     /// Derives the row of a session anew after its memories changed.
     pub(crate) fn refresh_session(&self, session_id: &str) -> rusqlite::Result<()> {
         sessions::refresh(self.0, session_id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::{Destination, Draft, capture};
+    use crate::database::Patience;
+    use crate::memory::{Attributes, MemoryType};
+    use crate::screen::Screen;
+
+    const LOG: &str = "2026-01-28.md";
+
+    fn say(store: &mut Store, kind: MemoryType, second: i64, content: &str) {
+        let draft = Draft {
+            session_id: "s".to_owned(),
+            kind,
+            content: content.to_owned(),
+            at: Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap(),
+            attributes: Attributes::default(),
+            destination: Destination::DailyLog,
+        };
+        capture(store, draft, &Screen::default()).unwrap();
+    }
+
+    #[test]
+    fn what_was_read_before_something_was_put_between_entries_is_not_what_their_rows_are_brought_to() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), Patience::Server).unwrap();
+        say(&mut store, MemoryType::UserPrompt, 0, "one");
+        say(&mut store, MemoryType::Decision, 1, "use redis");
+        let file = store.layout().file(LOG);
+        // A person moves both down by a line, and before that is brought in step a hook puts an event between them.
+        std::fs::write(&file, format!("A line.\n{}", std::fs::read_to_string(&file).unwrap())).unwrap();
+        let read = |store: &Store| {
+            let bytes = std::fs::read(&file).unwrap();
+            let parsed = parse(&String::from_utf8_lossy(&bytes), LogKind::of(LOG).unwrap());
+            (parsed, store.rows().by_path(LOG).unwrap(), store.rows().generation(LOG).unwrap())
+        };
+        let (parsed, rows, generation) = read(&store);
+        store.sync_log(LOG).unwrap();
+        say(&mut store, MemoryType::UserPrompt, 2, "two");
+        assert!(!store.is_stale(LOG).unwrap());
+        let in_step = store.rows().by_path(LOG).unwrap();
+        let mut work = Work::new(LOG, store.layout());
+        assert!(!store.apply(&mut work, parsed, rows, generation, None).unwrap());
+        assert_eq!(store.rows().by_path(LOG).unwrap(), in_step);
+        let (parsed, rows, generation) = read(&store);
+        assert!(store.apply(&mut work, parsed, rows, generation, None).unwrap());
+        assert_eq!((work.report, store.rows().by_path(LOG).unwrap()), (SyncReport::default(), in_step));
     }
 }

@@ -1,7 +1,7 @@
 //! The ends of logs whose every entry has its row, so that the next entry is put there without reading the log.
 //!
-//! An end is noted in the transaction that inserts the row of the last entry, with the stamp of the file. Any other change of the
-//! file, also an entry whose row was never written, shows by these, and the log is read again.
+//! An end is noted in the transaction that inserts the row of the last entry, or brings all rows in step, with the stamp of the file. Any
+//! other change of the file, also an entry whose row was never written, shows by these, and the log is read again.
 
 use super::{Rows, Store, StoreError};
 use crate::daily_log::Tail;
@@ -9,6 +9,7 @@ use crate::stamp::Stamp;
 
 /// What keys in `meta` begin with.
 const KEY: &str = "tail:";
+const GENERATION: &str = "generation:";
 
 /// The logs that have an end.
 pub(super) const CAPTURED_TO: &str = "SELECT substr(key, 6) AS path FROM meta WHERE key >= 'tail:' AND key < 'tail;'";
@@ -35,13 +36,28 @@ impl Rows<'_> {
         self.set_meta(&format!("{KEY}{name}"), &format!("{} {}", stamp.state, tail.to_text()))
     }
 
+    /// How often rows of a log changed otherwise than by a memory at its end. What was read of the log before the last time is not what
+    /// its rows are to be brought in step with.
+    pub(super) fn generation(&self, name: &str) -> rusqlite::Result<i64> {
+        Ok(self.meta(&format!("{GENERATION}{name}"))?.and_then(|count| count.parse().ok()).unwrap_or_default())
+    }
+
+    pub(super) fn begin_generation(&self, name: &str) -> rusqlite::Result<i64> {
+        let next = self.generation(name)? + 1;
+        self.set_meta(&format!("{GENERATION}{name}"), &next.to_string())?;
+        Ok(next)
+    }
+
     /// Forgets the end of a log that is gone.
     pub(super) fn forget_tail(&self, name: &str) -> rusqlite::Result<()> {
         self.0.prepare_cached("DELETE FROM meta WHERE key = ?1")?.execute([format!("{KEY}{name}")]).map(drop)
     }
 
-    /// Forgets all ends.
-    pub(super) fn forget_tails(&self) -> rusqlite::Result<()> {
-        self.0.prepare_cached("DELETE FROM meta WHERE key >= 'tail:' AND key < 'tail;'")?.execute([]).map(drop)
+    /// Forgets the end of the log in which the memory with this number stands.
+    pub(super) fn forget_tail_of(&self, seq: i64) -> rusqlite::Result<()> {
+        self.0
+            .prepare_cached("DELETE FROM meta WHERE key = (SELECT 'tail:' || path FROM memories WHERE seq = ?1)")?
+            .execute([seq])
+            .map(drop)
     }
 }
