@@ -278,7 +278,8 @@ proptest! {
                 store.sync_log(name).unwrap();
             }
         }
-        prop_assert!(!is_ours || read_again == 0, "a log of ours, of one zone, is never read again");
+        // The first event above a decision is the first to say where the clock stands.
+        prop_assert!(!is_ours || read_again <= 1, "a log of ours, of one zone, is read again {read_again} times");
     }
 }
 

@@ -149,16 +149,20 @@ fn answer(reply: Teller, outcomes: Vec<Result<Kept, ToolError>>) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use schema::capture::{Destination, Draft, prepare};
     use schema::memory::{Attributes, MemoryId, MemoryType};
     use schema::moment::Moment;
     use schema::screen::Screen;
     use schema::store::Place;
+    use tokio::sync::watch;
 
     use super::*;
+    use crate::changes::Changes;
+    use crate::worker;
 
-    #[test]
-    fn what_another_server_may_have_kept_a_moment_ago_is_new_and_what_was_said_before_is_not() {
+    fn memory() -> Prepared {
         let draft = Draft {
             session_id: "s".to_owned(),
             kind: MemoryType::Decision,
@@ -167,7 +171,27 @@ mod tests {
             attributes: Attributes::default(),
             destination: Destination::DailyLog,
         };
-        let memory = prepare(draft, &Screen::default()).expect("there is something to keep");
+        prepare(draft, &Screen::default()).expect("there is something to keep")
+    }
+
+    #[tokio::test]
+    async fn what_was_handed_over_so_long_ago_that_it_was_kept_elsewhere_is_left_alone() {
+        let project = tempfile::tempdir().expect("a folder");
+        let (_ending, ending) = watch::channel(false);
+        let worker = worker::start(project.path().to_owned(), None, Changes::new(), ending).expect("a thread");
+        let now = Instant::now();
+        let long_ago = now.checked_sub(colleague::PATIENCE * 2).expect("the machine has run for longer");
+        for (since, is_kept) in [(long_ago, false), (now + colleague::PATIENCE * 100, true)] {
+            let (done, outcome) = oneshot::channel();
+            let handed = Work::Handed { memories: vec![memory()], since, reply: done };
+            assert!(worker.desk.send(handed).await.is_ok());
+            assert_eq!(outcome.await.ok().flatten().map(|kept| kept[0].was_known), is_kept.then_some(false));
+        }
+    }
+
+    #[test]
+    fn what_another_server_may_have_kept_a_moment_ago_is_new_and_what_was_said_before_is_not() {
+        let memory = memory();
         let before = MemoryId::parse("00000000000000000000000000000001").expect("an id");
         for (id, is_known) in [(memory.id(), false), (before, true)] {
             let place = Place { path: "2026-01-28.md".to_owned(), start_line: 1, end_line: 1 };
