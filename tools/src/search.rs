@@ -14,6 +14,7 @@ mod korean;
 mod manner;
 mod matches;
 mod near;
+mod part;
 pub mod query;
 mod rank;
 pub mod relevance;

@@ -142,12 +142,22 @@ impl LocalModel {
         Some((row, length))
     }
 
+    pub(crate) fn dims(&self) -> usize {
+        self.file.dims
+    }
+
+    /// Adds the row of a piece to a sum, even dimensions before odd ones. Compiled as part of who calls it.
+    #[inline(always)]
+    pub(crate) fn add_row(&self, piece: u32, sum: &mut [f32]) {
+        let (even, odd) = sum.split_at_mut(self.file.dims / 2);
+        self.file.add_row(piece as usize, even, odd);
+    }
+
     /// The row of a piece into one of zeros, even dimensions before odd ones, and its length, if it has a direction. Compiled as part of
     /// who calls it, for the processor that was found there.
     #[inline(always)]
     pub(crate) fn row_into(&self, piece: u32, row: &mut [f32]) -> Option<f32> {
-        let (even, odd) = row.split_at_mut(self.file.dims / 2);
-        self.file.add_row(piece as usize, even, odd);
+        self.add_row(piece, row);
         let length = self.length(piece as usize, row);
         (length.is_finite() && length > 0.0).then_some(length)
     }

@@ -13,7 +13,8 @@ use super::dates::{self, Asked};
 use super::function_words;
 use super::kin::{self, ALIKE, ALIKE_IN_LONG, Kin};
 use super::manner::{self, UTTERANCE};
-use super::near::Nearness;
+use super::near::{Nearness, in_words};
+use super::part::Parts;
 use super::relevance::{Evidence, Relevance};
 use super::request::Narrowing;
 use super::weighing::Weighings;
@@ -26,8 +27,8 @@ use crate::text::script::Script;
 const CLOSELY: usize = 100;
 const CLOSELY_NEAR: usize = 50;
 
-/// Passages whose neighbours are looked up.
-const WITH_NEIGHBOURS: usize = 40;
+/// Passages whose neighbours are looked up, and the nearest part of which is looked for if they are long.
+const PROMISING: usize = 40;
 
 /// What a passage loses for being so short that it says little, at most.
 const SHORT: f32 = 0.15;
@@ -49,7 +50,7 @@ const WORDS_ALONE: f32 = 0.6;
 
 /// The fused relevance that stands for the default threshold of a score: of passages that are utterances, and of long ones; with
 /// kindred words, and without. docs/retrieval.md says how they were found.
-const AT_THRESHOLD: [[f32; 2]; 2] = [[0.40, 0.42], [0.47, 0.52]];
+const AT_THRESHOLD: [[f32; 2]; 2] = [[0.40, 0.42], [0.49, 0.52]];
 const THRESHOLD: f32 = 0.35;
 
 /// How many deviations nearer than usual a text in another script has to be, and what more of them are worth. There, words and
@@ -89,6 +90,7 @@ pub(super) struct Legs<'a> {
     narrowing: &'a Narrowing,
     relevance: &'a Relevance<'a>,
     kin: Option<Kin<'a>>,
+    parts: Option<Parts<'a>>,
     nearness: Option<&'a Nearness>,
     weighings: Weighings,
     scoring: Scoring,
@@ -106,10 +108,12 @@ impl<'a> Legs<'a> {
         relevance: &'a Relevance<'a>,
         nearness: Option<&'a Nearness>,
     ) -> Self {
+        let said = function_words::without(question);
         Self {
             narrowing,
             relevance,
-            kin: means.meaning.and_then(|meaning| Kin::new(&meaning.words, &function_words::without(question))),
+            kin: means.meaning.and_then(|meaning| Kin::new(&meaning.words, &said)),
+            parts: means.meaning.and_then(|meaning| Parts::new(&meaning.words, &said)),
             nearness,
             weighings: Weighings::new(means),
             scoring: means.scoring,
@@ -127,6 +131,10 @@ struct Known {
     evidence: Evidence,
     /// The nearest to each piece of the question, as cosines.
     nearest: Vec<f32>,
+    /// The pieces of the model in it, when it is long and was read closely.
+    pieces: Vec<u32>,
+    /// The cosine of its nearest part, when that was looked for.
+    part: Option<f32>,
     place: Place,
     script: Script,
 }
@@ -153,19 +161,25 @@ pub(super) fn fuse(
     let mut known: Vec<Known> = gathered.into_iter().map(|gathered| legs.know(gathered)).collect();
     legs.read_closely(&mut known);
     if legs.scoring == Scoring::Full {
-        add_neighbours(store, index, &mut known, legs)?;
+        let order = legs.by_promise(&known);
+        let promising = &order[..order.len().min(PROMISING)];
+        legs.find_parts(promising, &mut known);
+        add_neighbours(store, index, &mut known, promising, legs)?;
     }
     Ok(legs.score(known))
 }
 
 /// Links the most promising passages with those right before and after them, which are read when they are not there yet.
-fn add_neighbours(store: &Store, index: &Index, known: &mut Vec<Known>, legs: &Legs<'_>) -> Result<(), ToolError> {
-    let mut order: Vec<usize> = (0..known.len()).collect();
-    let promise: Vec<f32> = known.iter().map(|known| legs.promise(known)).collect();
-    order.sort_by(|a, b| promise[*b].total_cmp(&promise[*a]));
+fn add_neighbours(
+    store: &Store,
+    index: &Index,
+    known: &mut Vec<Known>,
+    promising: &[usize],
+    legs: &Legs<'_>,
+) -> Result<(), ToolError> {
     let mut places: HashMap<Document, usize> =
         known.iter().enumerate().filter_map(|(i, known)| Some((known.gathered.document?, i))).collect();
-    for at in order.into_iter().take(WITH_NEIGHBOURS) {
+    for &at in promising {
         let (before, after) = beside(store, index, &known[at].gathered)?;
         for (document, is_before) in [(before, true), (after, false)] {
             let Some(document) = document else { continue };
@@ -175,7 +189,7 @@ fn add_neighbours(store: &Store, index: &Index, known: &mut Vec<Known>, legs: &L
                     let Some(passage) = read(store, index, document)? else { continue };
                     let is_answer = admits(legs.narrowing, &passage);
                     let mut neighbour = legs.know(Gathered { passage, document: Some(document), is_answer });
-                    neighbour.nearest = legs.nearest(&neighbour.gathered.passage);
+                    legs.read(&mut neighbour);
                     known.push(neighbour);
                     places.insert(document, known.len() - 1);
                     known.len() - 1
@@ -216,7 +230,7 @@ impl Legs<'_> {
     fn know(&self, gathered: Gathered) -> Known {
         let passage = &gathered.passage;
         let evidence = self.relevance.evidence(&passage.title(), passage.text());
-        let nearest = vec![0.0; self.kin.as_ref().map_or(0, Kin::pieces)];
+        let (nearest, pieces) = (vec![0.0; self.kin.as_ref().map_or(0, Kin::pieces)], Vec::new());
         let is_utterance = evidence.length <= UTTERANCE;
         let place = Place {
             origin: origin(passage),
@@ -224,7 +238,7 @@ impl Legs<'_> {
             ..Place::default()
         };
         let script = Script::of(passage.text());
-        Known { gathered, evidence, nearest, place, script }
+        Known { gathered, evidence, nearest, pieces, part: None, place, script }
     }
 
     /// Looks for kindred words in the passages that hold the most words of the question, and in those that are nearest to it.
@@ -241,18 +255,38 @@ impl Legs<'_> {
         for (rank, at) in order.into_iter().enumerate() {
             let document = known[at].gathered.document.map(Document::rowid);
             if rank < CLOSELY || document.is_some_and(|document| near.contains(&document)) {
-                known[at].nearest = self.nearest(&known[at].gathered.passage);
+                self.read(&mut known[at]);
             }
         }
     }
 
-    fn nearest(&self, passage: &Passage) -> Vec<f32> {
-        self.kin.as_ref().map_or_else(Vec::new, |kin| match passage {
+    fn read(&self, known: &mut Known) {
+        let Some(kin) = &self.kin else { return };
+        (known.nearest, known.pieces) = match &known.gathered.passage {
             Passage::Chunk(chunk) if !chunk.heading.is_empty() => {
                 kin.nearest(&format!("{}\n{}", chunk.heading, chunk.text))
             }
-            _ => kin.nearest(passage.text()),
-        })
+            passage => kin.nearest(passage.text()),
+        };
+    }
+
+    /// Looks for the nearest part of the long passages among these. In another script nearness means something else.
+    fn find_parts(&self, promising: &[usize], known: &mut [Known]) {
+        let Some(parts) = &self.parts else { return };
+        for at in promising {
+            let known = &mut known[*at];
+            if known.script == self.script && !known.pieces.is_empty() {
+                known.part = Some(parts.nearest(&known.pieces));
+            }
+        }
+    }
+
+    /// Passages by what they promise, the most promising first.
+    fn by_promise(&self, known: &[Known]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..known.len()).collect();
+        let promise: Vec<f32> = known.iter().map(|known| self.promise(known)).collect();
+        order.sort_by(|a, b| promise[*b].total_cmp(&promise[*a]));
+        order
     }
 
     /// What a passage promises before its context is known.
@@ -288,7 +322,11 @@ impl Legs<'_> {
         // Kindred words know nothing of those that the glossary found.
         let share = |strengths: &[f32]| self.kin.as_ref().map(|kin| kin.share(strengths).max(known.evidence.otherwise));
         let document = known.gathered.document.map(Document::rowid);
-        let vector = document.and_then(|document| self.nearness?.of(document));
+        let whole = document.and_then(|document| self.nearness?.of(document));
+        let vector = match (whole, known.part.map(in_words)) {
+            (Some(whole), Some(part)) => Some(whole.max(part)),
+            (whole, part) => whole.or(part),
+        };
         let weighing = self.weighings.in_passage(known.is_long());
         let alone = weighing.mean(words, share(kin), vector);
         let words_there = self.relevance.score_in_context(&known.evidence, words_there);

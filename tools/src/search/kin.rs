@@ -49,6 +49,8 @@ struct Known {
     places: Vec<u32>,
     /// Row by row, a cosine for each piece of the question.
     rows: Vec<f32>,
+    /// The piece that each row is of.
+    tokens: Vec<u32>,
     /// Runs of texts by their hashes: from where to where the rows of their pieces are listed. Texts about one thing share most of them.
     runs: HashMap<u64, (u32, u32), Hashes>,
     listed: Vec<u32>,
@@ -82,8 +84,8 @@ impl<'m> Kin<'m> {
     }
 
     /// For each piece of the question the cosine of the piece of the text that is most like it, not below 0: mostly that in the
-    /// part of it that says most, because a long text has something like every word somewhere.
-    pub(super) fn nearest(&self, text: &str) -> Vec<f32> {
+    /// part of it that says most, because a long text has something like every word somewhere. And the pieces of such a text.
+    pub(super) fn nearest(&self, text: &str) -> (Vec<f32>, Vec<u32>) {
         let end = (0..=REACH.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
         let mut known = self.known.borrow_mut();
         let mut rows: Vec<u32> = Vec::with_capacity(text.len() / 3);
@@ -100,8 +102,10 @@ impl<'m> Kin<'m> {
             if let Some(best) = parts.max_by(|a, b| said(a).total_cmp(&said(b))) {
                 nearest.iter_mut().zip(best).for_each(|(whole, part)| *whole += OF_PART * (part - *whole));
             }
+            rows.iter_mut().for_each(|row| *row = known.tokens[*row as usize]);
+            return (nearest, rows);
         }
-        nearest
+        (nearest, Vec::new())
     }
 
     fn greatest<'r>(&self, rows: impl Iterator<Item = &'r [f32]>) -> Vec<f32> {
@@ -148,6 +152,7 @@ impl<'m> Kin<'m> {
         }
         let place = (known.rows.len() / self.pieces.len()) as u32;
         Arch::new().dispatch(Row { kin: self, known, token });
+        known.tokens.push(token);
         known.places[at] = place + 1;
         place
     }
@@ -187,7 +192,7 @@ pub(super) fn strength(cosine: f32, alike: f32) -> f32 {
 }
 
 #[inline(always)]
-fn product(a: &[f32], b: &[f32]) -> f32 {
+pub(super) fn product(a: &[f32], b: &[f32]) -> f32 {
     // Sums of their own, so that they are added at the same time.
     let mut sums = [0.0f32; 16];
     let (a, _) = a.as_chunks::<16>();

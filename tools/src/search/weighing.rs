@@ -15,8 +15,8 @@ const KIN_IN_LONG: f32 = 0.3;
 
 /// What its vector weighs. Where words were added up it tells more than in a short one; a model that reads sentences reads them all at
 /// once, and says little of each.
-const VECTOR_IN_LONG: f32 = 2.0;
-const VECTOR_OF_SENTENCES_IN_LONG: f32 = 0.4;
+const VECTOR_IN_LONG: f32 = 1.5;
+const VECTOR_OF_SENTENCES_IN_LONG: f32 = 0.3;
 
 /// What each leg weighs in a passage.
 #[derive(Debug, Clone, Copy, PartialEq)]
