@@ -195,6 +195,22 @@ fn an_explanation_shows_each_leg_and_the_mode_says_what_was_searched() {
 }
 
 #[test]
+fn a_long_passage_is_as_near_as_its_nearest_part() {
+    let filler = "The build runs on every change and takes about nine minutes on the slow machines. ".repeat(20);
+    let said =
+        "Passwords are hashed with argon2id, and the salt of every password is stored beside its hash. ".repeat(4);
+    let mut bench = bench(&installed(), &notes(&[&format!("{filler}{said}"), &filler], 20));
+    let (question, model) = ("password hashing", crate::embed::LocalModel::built_in());
+    let near_in = |text: &str| in_words(Parts::new(&model, question).unwrap().nearest(&model.tokens(text)));
+    let input = SearchInput { query: question.to_owned(), explain: true, ..SearchInput::default() };
+    let hit = bench.engine.search(&input).unwrap().results.remove(0);
+    let told = hit.explanation.unwrap();
+    let vector: f32 = told.split("vector ").nth(1).unwrap().split([',', ' ']).next().unwrap().parse().unwrap();
+    assert!((vector - near_in(&format!("{filler}{said}"))).abs() < 0.002, "{told}");
+    assert!(vector > near_in(&filler) + 0.3, "{told}");
+}
+
+#[test]
 fn a_model_that_cannot_be_used_is_told_and_search_goes_by_words() {
     let settings = Settings { embedding_model: Some("/nowhere/model.bin".to_owned()), ..installed() };
     let mut bench = bench(&settings, &notes(&STORE, 0));
