@@ -258,21 +258,33 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, Store
     }
     // A link in the place of a log has no stamp either, and is refused below.
     let has_rows = known.is_some() || before.is_none() || !store.is_stale(&name)?;
+    // Asked after a text was read: then it is that of the stamp, and not what somebody saved meanwhile.
+    let is_as_known = || has_rows && Stamp::of(&path) == before;
+    let (mut found, mut shift, mut tail, mut is_known) = (None, None, None, false);
     let appended = match is_event(memory, kind) {
-        true => log_file::extend(&path, |file| extension(file, memory, kind))?,
+        true => log_file::extend(&path, |file| {
+            let splice = extension(file, memory, kind)?;
+            is_known = is_as_known();
+            Ok(splice)
+        })?,
         false => None,
     };
-    let (mut found, mut shift) = (None, None);
-    let is_append = appended.is_some();
     let splice = match appended {
         None => log_file::change(&path, |bytes| {
             found = find(bytes, memory, kind);
-            let splice = found.is_none().then(|| insertion(bytes, memory, kind));
+            let splice = found.is_none().then(|| insertion(bytes, memory, kind))?;
             // What has no end of its line may be half an entry, and the row of that half is of no entry any more.
-            let is_whole = bytes.is_empty() || bytes.ends_with(b"\n");
-            shift = splice.as_ref().filter(|_| is_whole).and_then(|splice| Shift::of(splice, bytes));
-            splice
+            let is_known = is_as_known() && (bytes.is_empty() || bytes.ends_with(b"\n"));
+            let moved = if is_known { Shift::of(&splice, bytes) } else { None };
+            tail = moved.and_then(|_| Tail::of(&splice.apply(bytes)));
+            shift = moved.filter(|_| !splice.is_append(bytes.len()));
+            Some(splice)
         })?,
+        Some(splice) if is_known => {
+            let length = splice.start + splice.bytes.len();
+            tail = Tail::of(&log_file::read(&path)?).filter(|tail| tail.length() == length);
+            Some(splice)
+        }
         appended => appended,
     };
     let (start_line, end_line) = match (splice, found) {
@@ -280,11 +292,7 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, Store
         (None, Some(lines)) => lines,
         (None, None) => unreachable!("the change was refused only because the entry was found"),
     };
-    let is_known = has_rows && (is_append || shift.is_some());
-    let tail = if is_known { Tail::of(&log_file::read(&path)?) } else { None };
     let end = tail.and_then(|tail| end_of(&path, tail));
-    // Rows that may be of another state of the log come with the next reading of it.
-    let shift = shift.filter(|_| has_rows);
     Ok(Written { place: Place { path: name, start_line, end_line }, end, shift })
 }
 

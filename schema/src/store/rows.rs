@@ -125,6 +125,14 @@ impl Rows<'_> {
             .map(drop)
     }
 
+    /// Notes other lines of a memory, unless it stands in another file by now.
+    pub(super) fn move_within(&self, seq: i64, place: &Place) -> rusqlite::Result<()> {
+        self.0
+            .prepare_cached("UPDATE memories SET start_line = ?3, end_line = ?4 WHERE seq = ?1 AND path = ?2")?
+            .execute(params![seq, place.path, place.start_line as i64, place.end_line as i64])
+            .map(drop)
+    }
+
     pub fn move_to(&self, seq: i64, place: &Place) -> rusqlite::Result<()> {
         self.0
             .prepare_cached("UPDATE memories SET path = ?2, start_line = ?3, end_line = ?4 WHERE seq = ?1")?

@@ -12,6 +12,7 @@ use crate::crash;
 use crate::daily_log::{LogKind, Parsed, Tail, parse};
 use crate::forgotten::Forgotten;
 use crate::layout::Layout;
+use crate::lock::FileLock;
 use crate::log_file;
 use crate::memory::{Memory, MemoryId, content_hash};
 use crate::moment::Moment;
@@ -58,7 +59,7 @@ impl Store {
         Ok(LogKind::of(path).is_some() && known != now && !self.was_only_captured_to(path, now)?)
     }
 
-    /// Whether every change of a log up to this stamp was an entry whose row was written with it.
+    /// Whether the rows are in step with a log of this stamp because each of its last entries came with its row.
     fn was_only_captured_to(&self, path: &str, now: Option<Stamp>) -> Result<bool, StoreError> {
         let tail = now.map(|now| self.tail(path, now)).transpose()?.flatten();
         Ok(tail.is_some() && !self.is_distrusted(path)?)
@@ -68,8 +69,8 @@ impl Store {
     pub fn distrust_rows(&mut self) -> Result<(), StoreError> {
         self.transact(|rows| {
             // Rows of a log that is not there and of which nobody noted that it was are rows of nothing.
-            let sql = "INSERT OR IGNORE INTO files SELECT DISTINCT path, '', -1, -1, '' FROM memories";
-            rows.0.execute(sql, [])?;
+            let sql = "INSERT OR IGNORE INTO files SELECT DISTINCT path, '', ?1, -1, '' FROM memories";
+            rows.0.execute(sql, [DISTRUSTED])?;
             rows.0.execute("UPDATE files SET mtime = ?1", [DISTRUSTED]).map(drop)
         })
     }
@@ -84,20 +85,23 @@ impl Store {
         let Some(kind) = LogKind::of(path) else { return Ok(SyncReport::default()) };
         let file = self.layout.file(path);
         let mut work = Work::new(path, &self.layout);
-        for attempt in 1.. {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            // For the last time nobody captures from before the log is read until its rows are in step.
+            let held = if attempts >= ATTEMPTS { self.lock_if_writable()? } else { None };
+            let is_held = held.is_some();
             let stamp = Stamp::of(&file);
             let bytes = log_file::read(&file)?;
             let parsed = parse(&String::from_utf8_lossy(&bytes), kind);
-            let lock = if self.access == Access::Full { Some(self.lock()?) } else { None };
+            let lock = if is_held { held } else { self.lock_if_writable()? };
             // Under the lock no capture runs: what the file holds now and which rows it has belong together. Rows that come
             // later are not in `rows` and so are never taken for deleted entries.
-            let is_last = attempt >= ATTEMPTS;
-            if Stamp::of(&file) == stamp || is_last {
-                // As they are at this moment, read afterwards: whoever captures meanwhile does not wait for thousands of rows, but for
-                // the last time, which nobody is to come in between.
+            if Stamp::of(&file) == stamp || attempts >= ATTEMPTS {
+                // As they are at this moment, read afterwards: whoever captures meanwhile does not wait for thousands of rows.
                 let snapshot = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred)?;
                 snapshot.query_row("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT 1)", [], |_| Ok(()))?;
-                let _lock = lock.filter(|_| is_last);
+                let _held = lock.filter(|_| is_held);
                 let (rows, generation) = (Rows(&snapshot).by_path(path)?, Rows(&snapshot).generation(path)?);
                 drop(snapshot);
                 let seen = stamp.map(|stamp| Seen {
@@ -110,7 +114,10 @@ impl Store {
                 }
             }
         }
-        unreachable!("it is tried until it is done")
+    }
+
+    fn lock_if_writable(&self) -> Result<Option<FileLock>, StoreError> {
+        Ok(if self.access == Access::Full { Some(self.lock()?) } else { None })
     }
 
     /// Brings `rows` in step with what the log held. `false` when something was put between its entries meanwhile, or somebody else
@@ -123,7 +130,8 @@ impl Store {
         mut generation: i64,
         seen: Option<&Seen>,
     ) -> Result<bool, StoreError> {
-        let path = &*work.path.clone();
+        let path = work.path.clone();
+        let path = path.as_str();
         work.claims = Claims::new(&self.layout);
         let mut existing: HashMap<MemoryId, Row> = rows.into_iter().map(|row| (row.memory.id.clone(), row)).collect();
         let (mut changes, mut forgotten) = (Vec::new(), None);
@@ -171,16 +179,20 @@ impl Store {
         let file = self.layout.file(path);
         self.transact(|rows| {
             touched.iter().try_for_each(|session| sessions::refresh(rows.0, session))?;
+            if !is_current || rows.generation(path)? != generation {
+                return Ok(false);
+            }
+            // Whoever read it before this does not bring its rows to that any more.
+            rows.begin_generation(path)?;
             match seen {
-                _ if !is_current => Ok(()),
-                Some(seen) => seen.note(rows, path, Stamp::of(&file)),
+                Some(seen) => seen.note(rows, path, Stamp::of(&file))?,
                 None => {
                     rows.forget_tail(path)?;
-                    rows.0.execute("DELETE FROM files WHERE path = ?1", [path]).map(drop)
+                    rows.0.execute("DELETE FROM files WHERE path = ?1", [path])?;
                 }
             }
-        })?;
-        Ok(is_current)
+            Ok(true)
+        })
     }
 
     /// The logs that were read, or only captured to, which have no stamp: so that one that is gone is missed.
@@ -206,6 +218,19 @@ struct Seen {
     stamp: Stamp,
     hash: String,
     tail: Option<Tail>,
+}
+
+impl Seen {
+    /// Notes that the rows are in step with the log as it was seen. What was captured since has its own end.
+    fn note(&self, rows: Rows<'_>, path: &str, now: Option<Stamp>) -> rusqlite::Result<()> {
+        let Self { stamp, hash, tail } = self;
+        let sql = "INSERT OR REPLACE INTO files (path, hash, mtime, size, indexed_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+        rows.0.prepare_cached(sql)?.execute(params![path, hash, stamp.state, stamp.size, Moment::now().utc()])?;
+        match tail {
+            Some(tail) if now == Some(*stamp) => rows.note_tail(path, *stamp, tail),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// One change of the rows.
@@ -239,7 +264,7 @@ impl Work {
     fn apply(&mut self, rows: Rows<'_>, change: &Change) -> rusqlite::Result<()> {
         match change {
             Change::Settle(memory, place) => self.settle(rows, memory, place)?,
-            Change::Move(seq, place) => rows.move_to(*seq, place)?,
+            Change::Move(seq, place) => rows.move_within(*seq, place)?,
             Change::Remove(seq) => self.remove(rows, *seq)?,
         }
         Ok(())
@@ -286,19 +311,6 @@ impl Work {
 /// Two moments are equal at different offsets; here the offset counts, because it tells the day.
 fn is_same(a: &Memory, b: &Memory) -> bool {
     a == b && a.at.offset_seconds() == b.at.offset_seconds()
-}
-
-impl Seen {
-    /// Notes that the rows are in step with the log as it was seen. What was captured since has its own end.
-    fn note(&self, rows: Rows<'_>, path: &str, now: Option<Stamp>) -> rusqlite::Result<()> {
-        let Self { stamp, hash, tail } = self;
-        let sql = "INSERT OR REPLACE INTO files (path, hash, mtime, size, indexed_at) VALUES (?1, ?2, ?3, ?4, ?5)";
-        rows.0.prepare_cached(sql)?.execute(params![path, hash, stamp.state, stamp.size, Moment::now().utc()])?;
-        match tail {
-            Some(tail) if now == Some(*stamp) => rows.note_tail(path, *stamp, tail),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Rows<'_> {
@@ -357,6 +369,14 @@ mod tests {
         let mut work = Work::new(LOG, store.layout());
         assert!(!store.apply(&mut work, parsed, rows, generation, None).unwrap());
         assert_eq!(store.rows().by_path(LOG).unwrap(), in_step);
+        // Somebody else finds it as it was before a change that this one has read.
+        let before = std::fs::read(&file).unwrap();
+        std::fs::write(&file, "- [10:00:00] **User Prompt**: another text\n").unwrap();
+        let (parsed, rows, generation) = read(&store);
+        std::fs::write(&file, before).unwrap();
+        assert_eq!(store.sync_log(LOG).unwrap(), SyncReport::default());
+        assert!(!store.apply(&mut work, parsed, rows, generation, None).unwrap());
+        assert!(!store.is_stale(LOG).unwrap());
         let (parsed, rows, generation) = read(&store);
         assert!(store.apply(&mut work, parsed, rows, generation, None).unwrap());
         assert_eq!((work.report, store.rows().by_path(LOG).unwrap()), (SyncReport::default(), in_step));

@@ -7,8 +7,9 @@ use super::{Rows, Store, StoreError};
 use crate::daily_log::Tail;
 use crate::stamp::Stamp;
 
-/// What keys in `meta` begin with.
+/// What the keys of ends in `meta` begin with.
 const KEY: &str = "tail:";
+/// And those of generations. They stay when a log goes, as they must not go back.
 const GENERATION: &str = "generation:";
 
 /// The logs that have an end.
@@ -36,8 +37,8 @@ impl Rows<'_> {
         self.set_meta(&format!("{KEY}{name}"), &format!("{} {}", stamp.state, tail.to_text()))
     }
 
-    /// How often rows of a log changed otherwise than by a memory at its end. What was read of the log before the last time is not what
-    /// its rows are to be brought in step with.
+    /// How often the rows of a log moved, or were brought in step with it. What was read of the log before the last time is not what
+    /// its rows are to be brought in step with. Who deletes or renames one begins none, and leaves the log to be read again.
     pub(super) fn generation(&self, name: &str) -> rusqlite::Result<i64> {
         Ok(self.meta(&format!("{GENERATION}{name}"))?.and_then(|count| count.parse().ok()).unwrap_or_default())
     }
@@ -56,8 +57,8 @@ impl Rows<'_> {
     /// Forgets the end of the log in which the memory with this number stands.
     pub(super) fn forget_tail_of(&self, seq: i64) -> rusqlite::Result<()> {
         self.0
-            .prepare_cached("DELETE FROM meta WHERE key = (SELECT 'tail:' || path FROM memories WHERE seq = ?1)")?
-            .execute([seq])
+            .prepare_cached("DELETE FROM meta WHERE key = (SELECT ?2 || path FROM memories WHERE seq = ?1)")?
+            .execute((seq, KEY))
             .map(drop)
     }
 }

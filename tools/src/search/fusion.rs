@@ -275,7 +275,7 @@ impl Legs<'_> {
         let Some(parts) = &self.parts else { return };
         for at in promising {
             let known = &mut known[*at];
-            if known.script == self.script && !known.pieces.is_empty() {
+            if known.is_long() && known.script == self.script && !known.pieces.is_empty() {
                 known.part = Some(parts.nearest(&known.pieces));
             }
         }

@@ -22,8 +22,8 @@ impl<'m> Parts<'m> {
         let mut sum = vec![0.0; model.dims()];
         model.tokens(question).into_iter().for_each(|token| model.add_row(token, &mut sum));
         let length = product(&sum, &sum).sqrt();
-        let question = sum.into_iter().map(|value| value / length).collect();
-        (length > 0.0 && length.is_finite()).then_some(Self { model, question })
+        let is_direction = length > 0.0 && length.is_finite();
+        is_direction.then(|| Self { model, question: sum.into_iter().map(|value| value / length).collect() })
     }
 
     /// The cosine of the question and the part of a text, given by its pieces, that is nearest to it.
