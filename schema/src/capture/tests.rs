@@ -242,7 +242,7 @@ fn lines_of_rows_are_those_of_the_log_however_it_was_written() {
 /// Lines of a log that is not as we would write it, with prose, entries of persons, headings, sessions in another zone and ends of lines
 /// as on Windows.
 const ANY_LINE: &str = "(- \\[10:00:0[0-3]\\] \\*\\*(Error|User Prompt)\\*\\*: x|- x|- \\[09:00:00\\] y|  more|## Decision|## Mine|\
-                        <!-- session [st] (\\+09:00|\\+01:00) -->|prose|)\n";
+                        <!-- session [st] (\\+09:00|\\+01:00) -->|prose|)\r?\n";
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
