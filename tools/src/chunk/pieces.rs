@@ -118,9 +118,11 @@ fn reach(atoms: &[Atom<'_>], start: usize) -> usize {
 fn step_back(atoms: &[Atom<'_>], start: usize, end: usize) -> usize {
     let fresh = atoms[end..].iter().take(OVERLAP).find(|atom| atom.kind != Kind::Blank).map_or(0, |atom| atom.tokens);
     let room = OVERLAP.min(BUDGET.saturating_sub(fresh));
+    // Blank lines before a piece are not of it: the next one begins behind the first line of this one.
+    let first = atoms[start..end].iter().position(|atom| atom.kind != Kind::Blank).map_or(end, |blank| start + blank);
     let mut size = 0;
     let mut next = end;
-    while next > start + 1 && size + atoms[next - 1].tokens <= room && atoms[next - 1].kind != Kind::Heading {
+    while next > first + 1 && size + atoms[next - 1].tokens <= room && atoms[next - 1].kind != Kind::Heading {
         next -= 1;
         size += atoms[next].tokens;
     }
