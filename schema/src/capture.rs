@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::crash;
 use crate::daily_log::{LONG_TERM_FILE, LogKind, Shift, Tail, extension, first_line, insertion, parse};
+use crate::forget::is_it;
 use crate::forgotten;
 use crate::log_file::{self, As};
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
@@ -168,7 +169,9 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
     if prepared.delivery == Delivery::Replay && forgotten::holds(store.layout(), &memory.content)? {
         return Ok(Captured::Forgotten);
     }
-    if let Some(row) = duplicate(store.rows(), &mut memory, kind)? {
+    if let Some(row) = duplicate(store.rows(), &mut memory, kind)?
+        && still_stands(store, &row)?
+    {
         return Ok(Captured::Duplicate(Box::new(row)));
     }
     let Written { place, end, shift } = write(store, &memory, kind)?;
@@ -231,6 +234,15 @@ fn duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Re
     rows.same_conclusion(memory, long_term)
 }
 
+/// Whether a memory is still in its file. Somebody may have deleted that, and nobody have missed it yet.
+fn still_stands(store: &Store, row: &Row) -> Result<bool, StoreError> {
+    let path = &row.place.path;
+    let Some(kind) = LogKind::of(path).filter(|_| store.is_stale(path).unwrap_or_default()) else { return Ok(true) };
+    // What cannot be read now is taken to hold what it held.
+    let Ok(bytes) = log_file::read(&store.layout().file(path)) else { return Ok(true) };
+    Ok(parse(&String::from_utf8_lossy(&bytes), kind).entries.iter().any(|entry| is_it(entry, row)))
+}
+
 /// Where an entry was written.
 struct Written {
     place: Place,
@@ -257,7 +269,7 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, Store
         known = None;
     }
     // A link in the place of a log has no stamp either, and is refused below.
-    let has_rows = known.is_some() || before.is_none() || !store.is_stale(&name)?;
+    let has_rows = known.is_some() || !store.is_stale(&name)?;
     // Asked after a text was read: then it is that of the stamp, and not what somebody saved meanwhile.
     let is_as_known = || has_rows && Stamp::of(&path) == before;
     let (mut found, mut shift, mut tail, mut is_known) = (None, None, None, false);

@@ -31,6 +31,8 @@ pub const POINTS: &[(&str, &str)] = &[
     ("upgrade.backed-up", "the copy has its name"),
     ("upgrade.logged", "the logs hold everything, and the tables are those of the Go version"),
     ("upgrade.tables", "the tables are ours, and have no rows yet"),
+    ("upgrade.made", "a database of this version is whole, under another name"),
+    ("upgrade.unlogged", "the database of version 4 has lost what SQLite keeps beside it"),
     ("index.file", "a file is indexed, and not noted as such"),
     ("index.memories", "some memories are indexed"),
     ("rebuild.filled", "an index made anew is full, and part of it in its write-ahead log"),

@@ -104,7 +104,10 @@ pub fn open(path: &Path, patience: Patience) -> Result<Connection, DatabaseError
         refuse_links(&path).map_err(|source| DatabaseError::Create { path, source })?;
     }
     make(path).map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
-    configure(path, patience).map_err(|source| DatabaseError::Sqlite { path: path.to_owned(), source })
+    let opened = configure(path, patience).map_err(|source| DatabaseError::Sqlite { path: path.to_owned(), source });
+    // Another one may have taken its place before it was opened.
+    note_opened(&mut FILES.lock().unwrap_or_else(PoisonError::into_inner), path);
+    opened
 }
 
 /// Makes an empty file where there is none. SQLite would make one that all may read; the files beside it take over its mode.
@@ -124,12 +127,16 @@ fn make(path: &Path) -> io::Result<()> {
         }
         made => drop(made?),
     }
+    note_opened(&mut opened, path);
+    Ok(())
+}
+
+fn note_opened(opened: &mut Vec<(u64, u64)>, path: &Path) {
     if let Some(identity) = identity(path)
         && !opened.contains(&identity)
     {
         opened.push(identity);
     }
-    Ok(())
 }
 
 /// What keeps a database from being opened, by its beginning, which is read without SQLite: that would write beside it. Of one that this
@@ -194,6 +201,16 @@ pub fn bound(db: &Connection, path: &Path) -> rusqlite::Result<bool> {
     let busy = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
     db.busy_timeout(Patience::Server.limit())?;
     busy.map(|busy| !busy)
+}
+
+/// Closes a database that nobody else has open when all of it is in its file. Closing alone copies the write-ahead log as well, and does
+/// not tell when there is no room for that.
+pub fn close_whole(db: Connection) -> rusqlite::Result<()> {
+    if db.query_row("PRAGMA main.wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))? {
+        let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+        return Err(rusqlite::Error::SqliteFailure(busy, None));
+    }
+    db.close().map_err(|(_, error)| error)
 }
 
 /// A file of SQLite's own beside a database.

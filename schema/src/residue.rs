@@ -12,6 +12,9 @@ use crate::layout::Layout;
 use crate::own_file::{self, link_on};
 use crate::store::{Store, StoreError};
 
+/// How the names of files end that are being written, and of what SQLite keeps beside a database among them.
+const HALF_WRITTEN: [&str; 4] = [".tmp", ".tmp-journal", ".tmp-wal", ".tmp-shm"];
+
 /// How old a temporary file of the spool is that nobody finishes any more.
 const ABANDONED: Duration = Duration::from_secs(60);
 
@@ -59,8 +62,7 @@ pub fn sweep(store: &Store) -> Result<(), StoreError> {
 }
 
 fn half_written(folder: PathBuf) -> Vec<String> {
-    let is_left =
-        |name: &String| name.starts_with('.') && [".tmp", ".tmp-journal"].iter().any(|end| name.ends_with(end));
+    let is_left = |name: &String| name.starts_with('.') && HALF_WRITTEN.iter().any(|end| name.ends_with(end));
     names(folder).into_iter().filter(is_left).collect()
 }
 

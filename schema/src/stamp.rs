@@ -75,7 +75,7 @@ impl Stamp {
             // Spread over all bits, so that no other file is made up for by another moment.
             let file = metadata.ino().wrapping_mul(0x9E37_79B9_7F4A_7C15).cast_signed();
             let changed = metadata.ctime().wrapping_mul(1_000_000_000).wrapping_add(metadata.ctime_nsec());
-            // Those that are below zero are left for files that are to be read again whatever they are.
+            // Those that are below zero are left for files of which no stamp was noted.
             changed.wrapping_add(file) & i64::MAX
         };
         #[cfg(not(unix))]

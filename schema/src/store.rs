@@ -11,11 +11,12 @@ mod rows;
 mod sessions;
 mod sync;
 mod tails;
+mod version_4;
 
 pub(crate) use claims::{Claims, rank};
 pub use history::{Recalls, Session};
 pub use rows::{Filter, Place, Row, Rows};
-pub use sync::SyncReport;
+pub use sync::{CaughtUp, SyncReport};
 
 use std::fmt;
 use std::fs;
@@ -25,6 +26,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use crate::causes::chain;
 use crate::crash;
 use crate::database::{self, DatabaseError, Patience};
 use crate::layout::Layout;
@@ -87,7 +89,7 @@ pub enum StoreError {
     ReadOnly(ReadOnlyReason),
     #[error(transparent)]
     Database(#[from] DatabaseError),
-    #[error("memory.db is of the Go version and waits to be upgraded by the server")]
+    #[error("memory.db is of an earlier version and waits to be upgraded by the server")]
     NeedsUpgrade,
     #[error("memory.db failed")]
     Sqlite(#[from] rusqlite::Error),
@@ -155,16 +157,8 @@ impl Store {
             opened => opened,
         };
         let db = match opened {
-            Err(error) if refuses_writing(&error) => {
-                let cause = if is_full(layout.dir()) {
-                    // SQLite calls it an I/O error when its shared memory does not fit any more.
-                    "no space is left on the disk".to_owned()
-                } else {
-                    std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
-                };
-                return Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(cause));
-            }
-            opened => opened?,
+            Ok(db) => db,
+            Err(error) => return Self::without_writing(layout, patience, error.into()),
         };
         let identity = identity(&layout.memory_db());
         let mut store = Self { layout, db, identity, access: Access::Full, patience, notes };
@@ -177,6 +171,13 @@ impl Store {
             Contents::Nothing => {
                 crash::point("store.created");
                 kind::create(&mut store.db)?;
+            }
+            // As with the Go version, a hook has no time for it.
+            Contents::Version4 if patience == Patience::Hook => return Err(StoreError::NeedsUpgrade),
+            Contents::Version4 => {
+                // Not every platform replaces a file in use.
+                drop(store.db);
+                return Self::upgrade(store.layout, patience);
             }
             Contents::Newer(version) => return Self::in_memory(store.layout, patience, ReadOnlyReason::Newer(version)),
             Contents::GoVersion => {
@@ -204,16 +205,50 @@ impl Store {
     /// What the notes gain says so. The rows come back from Markdown.
     pub fn begin_anew(&mut self) -> Result<(), StoreError> {
         let damaged = self.identity;
+        // Tables that a later program changed meanwhile are not damaged.
+        let is_newer = matches!(contents(&self.db), Ok(Contents::Newer(_)));
         // Closed first, because not every platform renames a file in use.
         self.db = database::open_in_memory()?;
         let is_another = |layout: &Layout, _| damaged.is_some() && identity(&layout.memory_db()) != damaged;
-        let note = set_aside(&self.layout, self.patience, is_another)?;
+        let note = if is_newer { None } else { Some(set_aside(&self.layout, self.patience, is_another)?) };
         let mut notes = std::mem::take(&mut self.notes);
+        notes.extend(note);
         *self = Self::open_database(self.layout.clone(), self.patience)?;
-        notes.push(note);
         notes.append(&mut self.notes);
         self.notes = notes;
         Ok(())
+    }
+
+    /// Opens a store after its database of version 4 became one of ours, or was set aside because none can be made of it.
+    fn upgrade(layout: Layout, patience: Patience) -> Result<Self, StoreError> {
+        match version_4::upgrade(&layout, patience) {
+            Ok(()) => Self::open_database(layout, patience),
+            Err(error) if error.is_busy() || refuses_writing(&error) => Self::without_writing(layout, patience, error),
+            // Nor can it be moved away then, as where a program that knows no other has it open.
+            Err(error @ (StoreError::Io { .. } | StoreError::Lock(_))) => {
+                Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(chain(&error)))
+            }
+            Err(_) => {
+                let note = set_aside(&layout, patience, is_ours)?;
+                let mut store = Self::open_database(layout, patience)?;
+                store.notes.push(note);
+                Ok(store)
+            }
+        }
+    }
+
+    /// A store whose database may not be written, if that is what is wrong with it.
+    fn without_writing(layout: Layout, patience: Patience, error: StoreError) -> Result<Self, StoreError> {
+        if !refuses_writing(&error) {
+            return Err(error);
+        }
+        let cause = if is_full(layout.dir()) {
+            // SQLite calls it an I/O error when its shared memory does not fit any more.
+            "no space is left on the disk".to_owned()
+        } else {
+            std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
+        };
+        Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(cause))
     }
 
     /// A store whose rows live in memory, made of its Markdown.
@@ -265,12 +300,14 @@ impl Store {
 
     /// Copies the write-ahead log into the database, as far as nobody reads it.
     pub fn tidy(&self) -> Result<(), StoreError> {
-        Ok(database::tidy(&self.db)?)
+        // The log that is there by now may be that of another database.
+        if self.is_current() { Ok(database::tidy(&self.db)?) } else { Ok(()) }
     }
 
     /// Lets the write-ahead log begin anew when it has grown too long; see [`database::bound`].
     pub fn bound(&self) -> Result<bool, StoreError> {
-        Ok(self.access != Access::Full || database::bound(&self.db, &self.layout.memory_db())?)
+        let is_ours = self.access == Access::Full && self.is_current();
+        Ok(!is_ours || database::bound(&self.db, &self.layout.memory_db())?)
     }
 
     /// Takes the lock that every change of a log needs.
@@ -305,6 +342,11 @@ impl Store {
 fn is_usable(layout: &Layout, patience: Patience) -> bool {
     database::open(&layout.memory_db(), patience)
         .is_ok_and(|db| !matches!(contents(&db), Ok(Contents::Foreign) | Err(_)))
+}
+
+/// Whether the database is of this version.
+fn is_ours(layout: &Layout, patience: Patience) -> bool {
+    database::open(&layout.memory_db(), patience).is_ok_and(|db| matches!(contents(&db), Ok(Contents::Current)))
 }
 
 /// Moves a database that cannot be used out of the way and says so. What it held comes back from Markdown.
@@ -353,16 +395,20 @@ fn is_refusal(error: &io::Error) -> bool {
     matches!(error.kind(), PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull)
 }
 
-fn refuses_writing(error: &DatabaseError) -> bool {
+fn refuses_writing(error: &StoreError) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
     match error {
-        DatabaseError::Create { source, .. } => is_refusal(source),
-        DatabaseError::Sqlite { source, .. } => {
+        StoreError::Database(DatabaseError::Create { source, .. }) | StoreError::Io { source, .. } => {
+            is_refusal(source)
+        }
+        StoreError::Lock(LockError::Io { source, .. }) => is_refusal(source),
+        StoreError::Database(DatabaseError::Sqlite { source, .. }) | StoreError::Sqlite(source) => {
             matches!(
                 source.sqlite_error_code(),
                 Some(CannotOpen | DiskFull | PermissionDenied | ReadOnly | SystemIoFailure)
             )
         }
+        _ => false,
     }
 }
 

@@ -6,10 +6,13 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stderr, reason = "who runs the tests is told what was not tested")]
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use harness::{Era, McpClient, Outcome, Sandbox, run_to_end, sandbox};
+use harness::{Era, McpClient, Outcome, Sandbox, fixtures_dir, run_to_end, sandbox};
+use rusqlite::Connection;
 use serde_json::json;
 
 const KEPT: &str = "Webhooks are acknowledged after the commit.";
@@ -101,4 +104,51 @@ fn a_store_on_a_full_disk_is_read_and_says_that_the_disk_is_full() {
     assert!(says(refused.expect_failure()), "{}", refused.text);
     let problems = client.call("memory_stats", json!({})).unwrap().expect_success()["problems"].to_string();
     assert!(says(&problems), "{problems}");
+}
+
+/// A disk with room for the store and `$ROOM` sixteenths of its database, which is left beside the store as `after`.
+const NEARLY_FULL: &str = "cp -a \"$STORE\" \"$STORE.saved\" && size=$(stat -c %s \"$STORE/memory.db\") && \
+     mount -t tmpfs -o size=$((size * 6)) none \"$STORE\" && cp -a \"$STORE.saved/.\" \"$STORE/\" && \
+     left=$(df --output=avail --block-size=1 \"$STORE\" | tail -n 1) && \
+     head -c $((left - size * ROOM / 16)) /dev/zero > \"$STORE/filling\" && \
+     { \"$@\"; cp -a \"$STORE/.\" \"$STORE.saved/\"; mv \"$STORE.saved\" \"$STORE.after\"; exit; }";
+
+#[test]
+fn a_database_of_an_earlier_version_stays_where_there_is_no_room_for_another() {
+    let Some(sandbox) = store() else { return };
+    let fixture = fixtures_dir().join("stores/v4/memory.db");
+    let path = sandbox.store().join("memory.db");
+    for ending in ["-wal", "-shm"] {
+        let _ = fs::remove_file(sandbox.store().join(format!("memory.db{ending}")));
+    }
+    fs::copy(fixture, &path).unwrap();
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch(
+        "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+         INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, path, start_line, end_line,
+             created_at, utc_offset)
+         SELECT printf('%032x', i), 's', '', 'error', printf('text %d ', i) || hex(zeroblob(200)), 'h', '2026-02-01.md', i, i,
+             '2026-01-28T00:00:00Z', 0 FROM n;
+         PRAGMA wal_checkpoint(TRUNCATE);",
+    )
+    .unwrap();
+    drop(db);
+    let mut versions = BTreeSet::new();
+    for room in (8..48).step_by(2) {
+        let mut program = sandbox.memory_command();
+        program.env("ROOM", room.to_string());
+        run(NEARLY_FULL, &sandbox, program, &["stats"], "");
+        let after = sandbox.store().with_extension("after");
+        let names = fs::read_dir(&after).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap());
+        let names: Vec<String> = names.filter(|name| name.contains("damaged") || name.contains(".tmp")).collect();
+        assert_eq!(names, [""; 0], "{room}");
+        let db = Connection::open(after.join("memory.db")).unwrap();
+        let sound: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        let rows: i64 =
+            db.query_row("SELECT count(*) FROM memories WHERE id LIKE '000%'", [], |row| row.get(0)).unwrap();
+        assert_eq!((sound.as_str(), rows), ("ok", 4000), "{room}");
+        versions.insert(db.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)).unwrap());
+        fs::remove_dir_all(after).unwrap();
+    }
+    assert_eq!(versions, [4, 5].into(), "there was no room and there was enough");
 }

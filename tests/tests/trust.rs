@@ -198,15 +198,42 @@ fn rows_that_no_markdown_holds_are_gone_after_a_rebuild() {
     let sandbox = sandbox!();
     sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
     let db = rusqlite::Connection::open(sandbox.store().join("memory.db")).unwrap();
-    db.execute(
-        "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, path, start_line, end_line,
-             created_at, utc_offset)
-         VALUES ('ab', 's', '/', 'decision', 'planted', 'h', '2020-01-01.md', 1, 1, '2020-01-01T00:00:00Z', 0)",
-        [],
+    db.execute_batch(
+        "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, path, created_at, utc_offset)
+         VALUES ('ab', 's', '/', 'decision', 'planted', 'h', '2020-01-01.md', '2020-01-01T00:00:00Z', 0);
+         INSERT INTO places VALUES (last_insert_rowid(), 1, 1);",
     )
     .unwrap();
     drop(db);
     sandbox.run_cli(["index", "--full"]).success();
+    let listed = sandbox.run_cli(["list", "--json"]).success().json();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed:#}");
+}
+
+#[test]
+fn files_outside_of_the_store_that_its_databases_name_are_not_read() {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
+    let path = "../../../secret.md";
+    fs::write(sandbox.store().join(path), "The walrus keeps the key of the vault.\n").unwrap();
+    let plant = |name: &str, sql: &str| {
+        let db = rusqlite::Connection::open(sandbox.store().join(name)).unwrap();
+        assert_eq!(db.execute(sql, [path]).unwrap(), 1);
+    };
+    let files = "INSERT INTO files VALUES (?1, 'h', 1, 1, '2020-01-01T00:00:00Z')";
+    plant("index.db", files);
+    plant("memory.db", files);
+    plant(
+        "memory.db",
+        "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, path, created_at, utc_offset)
+         VALUES ('ab', 's', '/', 'decision', 'planted', 'h', ?1, '2020-01-01T00:00:00Z', 0)",
+    );
+    plant("memory.db", "INSERT INTO places SELECT seq, 1, 1 FROM memories WHERE path = ?1");
+    for arguments in [&["index"][..], &["index", "--full"]] {
+        sandbox.run_cli(arguments).success();
+        let found = sandbox.run_cli(["search", "--json", "who keeps the key of the vault"]);
+        assert!(found.status.success() && !found.stdout.contains("walrus"), "{}", found.stdout);
+    }
     let listed = sandbox.run_cli(["list", "--json"]).success().json();
     assert_eq!(listed.as_array().unwrap().len(), 1, "{listed:#}");
 }

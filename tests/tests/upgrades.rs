@@ -8,7 +8,11 @@ use std::path::Path;
 
 use harness::proof::{at_rest, texts_in_rows};
 use harness::{Era, Sandbox, fixtures_dir, sandbox};
+use rstest::rstest;
 use serde_json::{Value, json};
+
+/// The version of the database that this program makes.
+const LATEST: i64 = 5;
 
 /// A project whose store is a copy of a kept one.
 fn with_store(name: &str) -> Sandbox {
@@ -32,11 +36,30 @@ fn finds(sandbox: &Sandbox, query: &str) -> bool {
     found["count"].as_u64().unwrap() > 0
 }
 
-#[test]
-fn a_store_of_version_four_is_what_it_was() {
-    let sandbox = with_store("v4");
-    let expected: Value =
-        serde_json::from_slice(&fs::read(fixtures_dir().join("stores/v4.list.json")).unwrap()).unwrap();
+/// Which database it is, and of which version.
+fn database(sandbox: &Sandbox) -> (String, i64) {
+    let db = rusqlite::Connection::open(sandbox.store().join("memory.db")).unwrap();
+    let instance = db.query_row("SELECT value FROM meta WHERE key = 'instance'", [], |row| row.get(0)).unwrap();
+    (instance, db.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap())
+}
+
+#[rstest]
+#[case("v4", 4)]
+#[case("v5", 5)]
+fn a_store_of_an_earlier_version_is_what_it_was(#[case] name: &str, #[case] version: i64) {
+    let sandbox = with_store(name);
+    let (instance, found) = database(&sandbox);
+    assert_eq!(found, version);
+    if version < LATEST {
+        // A hook has no time for it, and loses nothing.
+        sandbox.run_hook("memory-prompt-save", &sandbox.event("UserPromptSubmit").to_string()).success();
+        let spool = sandbox.store().join("spool");
+        let waiting: Vec<_> = fs::read_dir(&spool).unwrap().map(Result::unwrap).collect();
+        assert_eq!((waiting.len(), database(&sandbox).1), (1, version));
+        fs::remove_file(waiting[0].path()).unwrap();
+    }
+    let listed = format!("stores/{name}.list.json");
+    let expected: Value = serde_json::from_slice(&fs::read(fixtures_dir().join(listed)).unwrap()).unwrap();
     assert_eq!(sandbox.run_cli(["list", "--json", "--limit", "100"]).success().json(), expected);
     assert!(finds(&sandbox, "토큰 캐시") && finds(&sandbox, "walrus vault"));
     // Its rows have longer hashes than are written now, and are known by them.
@@ -45,6 +68,8 @@ fn a_store_of_version_four_is_what_it_was() {
     sandbox.run_cli(["save", "decision", "And one more."]).success();
     sandbox.run_cli(["index"]).success();
     assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+    // It was not made anew.
+    assert_eq!(database(&sandbox), (instance, LATEST));
 }
 
 #[test]

@@ -184,7 +184,15 @@ impl Engine {
 
     /// Does something; when a database turns out to be damaged, makes that anew from Markdown and does it once more.
     fn mending<T>(&mut self, mut work: impl FnMut(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
-        match work(self) {
+        let outcome = match work(self) {
+            // What was read while another index took the place of this one may be neither, and says nothing about either.
+            Err(ToolError::Damaged(_) | ToolError::Unavailable(_)) if self.index.is_replaced_by_now() => {
+                self.index.follow(&self.store)?;
+                work(self)
+            }
+            outcome => outcome,
+        };
+        match outcome {
             Err(ToolError::Damaged(_)) => {
                 self.mend()?;
                 work(self)
@@ -218,7 +226,10 @@ impl Engine {
             self.store.begin_anew()?;
             self.store.notes()[known..].iter().for_each(|note| self.news.add(note.clone()));
         }
-        if !index || hidden {
+        if !self.is_writable() {
+            // Nor is the index changed then that others have over it.
+            self.index = Index::in_memory(&self.store)?;
+        } else if !index || hidden {
             self.index.begin_anew()?;
             self.news.add("index.db was damaged and has been made again".to_owned());
         }

@@ -77,7 +77,7 @@ pub enum Urgency {
 }
 
 impl Urgency {
-    fn limit(self) -> Duration {
+    pub(crate) fn limit(self) -> Duration {
         match self {
             Self::Glance => Duration::from_millis(4),
             Self::Now => Duration::from_millis(20),
@@ -181,12 +181,14 @@ impl Index {
 
     /// Copies the write-ahead log into the database, as far as nobody reads it.
     pub fn tidy(&self) -> Result<(), ToolError> {
-        Ok(database::tidy(&self.db)?)
+        // The log that is there by now may be that of another database.
+        if self.is_current() { Ok(database::tidy(&self.db)?) } else { Ok(()) }
     }
 
     /// Lets the write-ahead log begin anew when it has grown too long; see [`database::bound`].
     pub fn bound(&self) -> Result<bool, ToolError> {
-        Ok(self.place == Place::Memory || database::bound(&self.db, &self.layout.index_db())?)
+        let is_ours = self.place == Place::File && self.is_current();
+        Ok(!is_ours || database::bound(&self.db, &self.layout.index_db())?)
     }
 
     /// An index that is no file, for a store in which none can be written.
@@ -207,6 +209,14 @@ impl Index {
     /// Whether `index.db` is still the file that was opened, not one that was deleted or replaced since.
     pub fn is_current(&self) -> bool {
         self.place == Place::Memory || self.identity == identity(&self.layout.index_db())
+    }
+
+    /// Whether `index.db` is another file, when whoever is just replacing it is done, who is waited for a little.
+    pub fn is_replaced_by_now(&self) -> bool {
+        if self.is_current() && self.place == Place::File {
+            drop(FileLock::acquire(&self.layout.index_lock(), Urgency::Now.limit()));
+        }
+        !self.is_current()
     }
 
     /// What is read until this is dropped is read as it is now.
@@ -327,9 +337,8 @@ impl Index {
             while index.fulltext().tend()? {}
             Ok(outcome)
         });
-        // Closing copies the write-ahead log into the database, which then is whole by itself.
         crash::point("rebuild.filled");
-        let closed = fresh.db.close().map_err(|(_, error)| ToolError::from(error));
+        let closed = database::close_whole(fresh.db).map_err(ToolError::from);
         let filled = outcome.and_then(|outcome| closed.map(|()| outcome));
         if filled.is_err() {
             remove(&self.layout, NEW)?;

@@ -46,6 +46,10 @@ fn append(
             }
             let mut memory = prepared.memory();
             if let Some(row) = duplicate(rows, &mut memory, kind)? {
+                // Whether another file still holds it is asked where one is kept.
+                if row.place.path != name {
+                    break;
+                }
                 captured.push(Captured::Duplicate(Box::new(row)));
                 continue;
             }

@@ -1,13 +1,14 @@
 //! Which kind of database `memory.db` is, and how ours begins.
 
+use std::cmp::Ordering;
 use std::path::Path;
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::database;
 
-/// The version of the tables in `memory.sql`. Versions below it were the Go program's.
-pub(super) const VERSION: i64 = 4;
+/// The version of the tables in `memory.sql`. Those below 4 were the Go program's.
+pub(super) const VERSION: i64 = 5;
 
 /// Marks a database as ours: "JMEM".
 const APPLICATION_ID: i64 = 0x4a4d_454d;
@@ -19,6 +20,8 @@ pub(super) enum Contents {
     Nothing,
     /// Our tables of this version.
     Current,
+    /// Our tables of version 4.
+    Version4,
     /// Our tables of a later version.
     Newer(i64),
     /// The tables of the Go version.
@@ -31,7 +34,12 @@ pub(super) fn contents(db: &Connection) -> rusqlite::Result<Contents> {
     let number = |pragma: &str| db.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
     if number("application_id")? == APPLICATION_ID {
         let version = number("user_version")?;
-        return Ok(if version > VERSION { Contents::Newer(version) } else { Contents::Current });
+        return Ok(match version.cmp(&VERSION) {
+            Ordering::Equal => Contents::Current,
+            Ordering::Greater => Contents::Newer(version),
+            Ordering::Less if version == 4 => Contents::Version4,
+            Ordering::Less => Contents::Foreign,
+        });
     }
     let has_table = |name: &str| db.table_exists(None, name);
     if has_table("memories")? && has_table("chunks")? {

@@ -1,4 +1,4 @@
--- Version 1 of memory.db: what hooks and servers write. All of it but access counts is rebuilt from Markdown.
+-- memory.db: what hooks and servers write. All of it but access counts is rebuilt from Markdown.
 
 -- project_dir is empty: a store is of one project, which may be moved. content_hash has the first 32 digits of SHA-256, or, in rows that
 -- were written before, all 64.
@@ -16,8 +16,6 @@ CREATE TABLE memories (
     origin TEXT,
     supersedes TEXT,
     path TEXT NOT NULL,
-    start_line INTEGER NOT NULL,
-    end_line INTEGER NOT NULL,
     created_at TEXT NOT NULL,
     utc_offset INTEGER NOT NULL,
     accessed_at TEXT,
@@ -31,6 +29,13 @@ CREATE INDEX memories_by_type ON memories (type, created_at);
 CREATE INDEX memories_by_path ON memories (path);
 CREATE INDEX memories_by_supersedes ON memories (supersedes) WHERE supersedes IS NOT NULL;
 
+-- Where in its file each memory stands. Beside the memories, so that moving all that stands behind an event writes few pages.
+CREATE TABLE places (
+    seq INTEGER PRIMARY KEY,
+    start_line INTEGER NOT NULL,
+    end_line INTEGER NOT NULL
+);
+
 -- What the full-text index has still to forget.
 CREATE TABLE removed (
     n INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -39,6 +44,7 @@ CREATE TABLE removed (
 
 CREATE TRIGGER memory_removed AFTER DELETE ON memories BEGIN
     INSERT INTO removed (seq) VALUES (old.seq);
+    DELETE FROM places WHERE seq = old.seq;
 END;
 
 -- Derived from the memories of a session: its title is the first prompt, tools counts changes and commands, duration is in seconds.

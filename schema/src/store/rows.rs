@@ -72,16 +72,20 @@ pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, 
      CASE WHEN EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id) THEN \
      (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1) END";
 
+/// Where the lines are looked up.
+pub(super) const WITH_PLACES: &str = "LEFT JOIN places USING (seq)";
+
 impl Rows<'_> {
-    /// Adds a memory and answers its sequence number.
+    /// Adds a memory and answers its sequence number. To be called in a transaction: a memory without its place is damage.
     pub fn insert(&self, memory: &Memory, place: &Place) -> rusqlite::Result<i64> {
         let attributes = &memory.attributes;
         let metadata = (!attributes.metadata.is_empty()).then(|| serde_json::Value::from(attributes.metadata.clone()));
-        self.0
+        let seq = self
+            .0
             .prepare_cached(
                 "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, metadata, importance,
-                     pinned, origin, supersedes, path, start_line, end_line, created_at, utc_offset)
-                 VALUES (?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                     pinned, origin, supersedes, path, created_at, utc_offset)
+                 VALUES (?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
             )?
             .insert(params![
                 memory.id.as_str(),
@@ -95,11 +99,12 @@ impl Rows<'_> {
                 attributes.origin,
                 attributes.supersedes.as_ref().map(MemoryId::as_str),
                 place.path,
-                place.start_line as i64,
-                place.end_line as i64,
                 memory.at.utc(),
                 memory.at.offset_seconds(),
-            ])
+            ])?;
+        let sql = "INSERT OR REPLACE INTO places (seq, start_line, end_line) VALUES (?1, ?2, ?3)";
+        self.0.prepare_cached(sql)?.execute(params![seq, place.start_line as i64, place.end_line as i64])?;
+        Ok(seq)
     }
 
     pub fn delete(&self, seq: i64) -> rusqlite::Result<()> {
@@ -118,8 +123,9 @@ impl Rows<'_> {
         self.begin_generation(path)?;
         self.0
             .prepare_cached(
-                "UPDATE memories SET start_line = start_line + ?3, end_line = end_line + ?3
-                 WHERE path = ?1 AND start_line >= ?2",
+                "UPDATE places SET start_line = start_line + ?3, end_line = end_line + ?3
+                 FROM memories INDEXED BY memories_by_path
+                 WHERE memories.path = ?1 AND places.seq = memories.seq AND start_line >= ?2",
             )?
             .execute(params![path, from as i64, by as i64])
             .map(drop)
@@ -128,15 +134,20 @@ impl Rows<'_> {
     /// Notes other lines of a memory, unless it stands in another file by now.
     pub(super) fn move_within(&self, seq: i64, place: &Place) -> rusqlite::Result<()> {
         self.0
-            .prepare_cached("UPDATE memories SET start_line = ?3, end_line = ?4 WHERE seq = ?1 AND path = ?2")?
+            .prepare_cached(
+                "UPDATE places SET start_line = ?3, end_line = ?4
+                 WHERE seq = ?1 AND EXISTS (SELECT 1 FROM memories WHERE seq = ?1 AND path = ?2)",
+            )?
             .execute(params![seq, place.path, place.start_line as i64, place.end_line as i64])
             .map(drop)
     }
 
     pub fn move_to(&self, seq: i64, place: &Place) -> rusqlite::Result<()> {
+        let sql = "UPDATE memories SET path = ?2 WHERE seq = ?1 AND path <> ?2";
+        self.0.prepare_cached(sql)?.execute(params![seq, place.path])?;
         self.0
-            .prepare_cached("UPDATE memories SET path = ?2, start_line = ?3, end_line = ?4 WHERE seq = ?1")?
-            .execute(params![seq, place.path, place.start_line as i64, place.end_line as i64])
+            .prepare_cached("UPDATE places SET start_line = ?2, end_line = ?3 WHERE seq = ?1")?
+            .execute(params![seq, place.start_line as i64, place.end_line as i64])
             .map(drop)
     }
 
@@ -157,13 +168,13 @@ impl Rows<'_> {
     }
 
     pub fn by_id(&self, id: &MemoryId) -> rusqlite::Result<Option<Row>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1");
+        let sql = format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE id = ?1");
         self.0.prepare_cached(&sql)?.query_row([id.as_str()], read).optional()
     }
 
     /// The memories whose entries carry an id: the one that has it and, with ids of copies, those that stand elsewhere.
     pub(crate) fn claimants(&self, claim: &MemoryId) -> rusqlite::Result<Vec<Row>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1 OR (id > ?2 AND id < ?3)");
+        let sql = format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE id = ?1 OR (id > ?2 AND id < ?3)");
         let stem = claim.stem();
         // The character after the dot that begins what tells a copy.
         let bounds = params![claim.as_str(), format!("{stem}."), format!("{stem}/")];
@@ -196,13 +207,14 @@ impl Rows<'_> {
     }
 
     pub fn by_seq(&self, seq: i64) -> rusqlite::Result<Option<Row>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1");
+        let sql = format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE seq = ?1");
         self.0.prepare_cached(&sql)?.query_row([seq], read).optional()
     }
 
     /// The memories with these sequence numbers, each in its place of the list; `None` for one that is gone.
     pub fn by_seqs(&self, seqs: &[i64]) -> rusqlite::Result<Vec<Option<Row>>> {
-        let mut statement = self.0.prepare_cached(&format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1"))?;
+        let mut statement =
+            self.0.prepare_cached(&format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE seq = ?1"))?;
         // As they lie in the file, so that a page is looked up once for all that it holds.
         let mut order: Vec<usize> = (0..seqs.len()).collect();
         order.sort_unstable_by_key(|place| seqs[*place]);
@@ -215,13 +227,18 @@ impl Rows<'_> {
 
     /// Every memory of one file, in its order.
     pub fn by_path(&self, path: &str) -> rusqlite::Result<Vec<Row>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 ORDER BY start_line, seq");
+        let sql = format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE path = ?1 ORDER BY start_line, seq");
         self.0.prepare_cached(&sql)?.query_map([path], read)?.collect()
+    }
+
+    /// The files that memories stand in.
+    pub(super) fn paths(&self) -> rusqlite::Result<Vec<String>> {
+        self.0.prepare("SELECT DISTINCT path FROM memories")?.query_map([], |row| row.get(0))?.collect()
     }
 
     /// The memories inserted after a watermark, oldest first.
     pub fn after(&self, seq: i64, limit: usize) -> rusqlite::Result<Vec<Row>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq > ?1 ORDER BY seq LIMIT ?2");
+        let sql = format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE seq > ?1 ORDER BY seq LIMIT ?2");
         self.0.prepare_cached(&sql)?.query_map(params![seq, limit as i64], read)?.collect()
     }
 
@@ -237,7 +254,7 @@ impl Rows<'_> {
         let index = if filter.session_id.is_some() { "INDEXED BY memories_by_session" } else { "" };
         let (conditions, mut values) = filter.conditions();
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories {index} WHERE 1{conditions} ORDER BY created_at DESC, seq DESC LIMIT ?"
+            "SELECT {COLUMNS} FROM memories {index} {WITH_PLACES} WHERE 1{conditions} ORDER BY created_at DESC, seq DESC LIMIT ?"
         );
         values.push(Box::new(limit as i64));
         self.0.prepare(&sql)?.query_map(params_from_iter(values), read)?.collect()
@@ -253,7 +270,7 @@ impl Rows<'_> {
     /// A memory with the same text, type and session in long-term memory or in the logs, captured between two moments in UTC.
     pub fn duplicate(&self, memory: &Memory, long_term: bool, from: &str, to: &str) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content {WITH_PLACES}
              WHERE {HOLDS_TEXT} AND session_id = ?2 AND type = ?3
                  AND (path = ?4) = ?5 AND created_at BETWEEN ?6 AND ?7
              ORDER BY seq LIMIT 1"
@@ -266,7 +283,7 @@ impl Rows<'_> {
     /// What was said last in a session, by a person or the agent.
     pub fn last_said(&self, session_id: &str) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_session
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_session {WITH_PLACES}
              WHERE session_id = ?1 AND type IN ('user_prompt', 'assistant_response')
              ORDER BY created_at DESC, seq DESC LIMIT 1"
         );
@@ -319,7 +336,7 @@ impl Rows<'_> {
     /// The newest memory that says the same, in long-term memory or in the logs, and has not been replaced.
     pub fn same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content {WITH_PLACES}
              WHERE {HOLDS_TEXT} AND type = ?2 AND (path = ?3) = ?4
                  AND NOT EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id)
              ORDER BY created_at DESC LIMIT 1"

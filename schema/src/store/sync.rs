@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
 
@@ -26,8 +27,15 @@ pub struct SyncReport {
     pub removed: usize,
 }
 
-/// In the place of the state of a log that is to be read again whatever is known of it.
-const DISTRUSTED: i64 = -1;
+/// What [`Store::catch_up`] did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CaughtUp {
+    /// Nothing: what was read of the rows before holds.
+    WasInStep,
+    /// It waited until the row of an entry was there.
+    WithoutReading,
+    ByReading(SyncReport),
+}
 
 /// How often a file that keeps changing is read again.
 const ATTEMPTS: usize = 5;
@@ -38,16 +46,25 @@ const BATCH: usize = 200;
 impl Store {
     /// The logs that changed since their rows were derived, those that are gone included.
     pub fn changed_logs(&self) -> Result<Vec<String>, StoreError> {
-        let listing = self.layout.markdown_files();
-        let present = listing.map_err(|source| self.io("list", self.layout.dir(), source))?;
-        let logs = present.into_iter().filter(|path| LogKind::of(path).is_some());
         let mut changed = Vec::new();
-        for path in stamp::changed(&self.layout, logs, self.known_files()?) {
+        for path in stamp::changed(&self.layout, self.logs()?, self.known_files()?) {
             if !self.was_only_captured_to(&path, Stamp::of(&self.layout.file(&path)))? {
                 changed.push(path);
             }
         }
         Ok(changed)
+    }
+
+    /// Every log that is there or has rows, whatever is known of it.
+    pub fn all_logs(&self) -> Result<BTreeSet<String>, StoreError> {
+        let known = self.known_files()?.into_keys().chain(self.rows().paths()?);
+        Ok(self.logs()?.into_iter().chain(known).collect())
+    }
+
+    fn logs(&self) -> Result<Vec<String>, StoreError> {
+        let listing = self.layout.markdown_files();
+        let present = listing.map_err(|source| self.io("list", self.layout.dir(), source))?;
+        Ok(present.into_iter().filter(|path| LogKind::of(path).is_some()).collect())
     }
 
     /// Whether a log changed since its rows were derived.
@@ -56,33 +73,38 @@ impl Store {
         let read = |row: &rusqlite::Row<'_>| Ok(Stamp { state: row.get(0)?, size: row.get(1)? });
         let known = self.db.prepare_cached(sql)?.query_row([path], read).optional()?;
         let now = Stamp::of(&self.layout.file(path));
-        Ok(LogKind::of(path).is_some() && known != now && !self.was_only_captured_to(path, now)?)
+        let is_missed = || Ok::<_, StoreError>(now.is_none() && self.rows().had_tail(path)?);
+        Ok(LogKind::of(path).is_some() && (known != now || is_missed()?) && !self.was_only_captured_to(path, now)?)
     }
 
     /// Whether the rows are in step with a log of this stamp because each of its last entries came with its row.
     fn was_only_captured_to(&self, path: &str, now: Option<Stamp>) -> Result<bool, StoreError> {
-        let tail = now.map(|now| self.tail(path, now)).transpose()?.flatten();
-        Ok(tail.is_some() && !self.is_distrusted(path)?)
+        Ok(now.map(|now| self.tail(path, now)).transpose()?.flatten().is_some())
     }
 
-    /// Forgets which logs are in step, so that all are read again. What is captured meanwhile is put to their ends as before.
-    pub fn distrust_rows(&mut self) -> Result<(), StoreError> {
-        self.transact(|rows| {
-            // Rows of a log that is not there and of which nobody noted that it was are rows of nothing.
-            let sql = "INSERT OR IGNORE INTO files SELECT DISTINCT path, '', ?1, -1, '' FROM memories";
-            rows.0.execute(sql, [DISTRUSTED])?;
-            rows.0.execute("UPDATE files SET mtime = ?1", [DISTRUSTED]).map(drop)
-        })
+    /// Brings the rows of a log in step with it, if they are not.
+    ///
+    /// While an entry is captured its log is ahead of its rows for a moment. That is waited for, as it is far less than reading all of it,
+    /// but not for longer than `patience`.
+    pub fn catch_up(&mut self, path: &str, patience: Duration) -> Result<CaughtUp, StoreError> {
+        if !self.is_stale(path)? {
+            return Ok(CaughtUp::WasInStep);
+        }
+        let lock = match self.access {
+            Access::Full => Some(FileLock::acquire(&self.layout.store_lock(), patience)?),
+            Access::ReadOnly(_) => None,
+        };
+        // Under the lock nobody captures.
+        if !self.is_stale(path)? {
+            return Ok(CaughtUp::WithoutReading);
+        }
+        drop(lock);
+        self.sync_log(path).map(CaughtUp::ByReading)
     }
 
-    fn is_distrusted(&self, path: &str) -> rusqlite::Result<bool> {
-        let sql = "SELECT 1 FROM files WHERE path = ?1 AND mtime = ?2";
-        self.db.prepare_cached(sql)?.exists(params![path, DISTRUSTED])
-    }
-
-    /// Derives the rows of one log from its text. A path that is no log is none of our business.
+    /// Derives the rows of one log from its text. In a file that is no log no memory stands.
     pub fn sync_log(&mut self, path: &str) -> Result<SyncReport, StoreError> {
-        let Some(kind) = LogKind::of(path) else { return Ok(SyncReport::default()) };
+        let Some(kind) = LogKind::of(path) else { return self.drop_rows(path) };
         let file = self.layout.file(path);
         let mut work = Work::new(path, &self.layout);
         let mut attempts = 0;
@@ -114,6 +136,18 @@ impl Store {
                 }
             }
         }
+    }
+
+    fn drop_rows(&mut self, path: &str) -> Result<SyncReport, StoreError> {
+        let rows = self.rows().by_path(path)?;
+        let report = SyncReport { removed: rows.len(), ..SyncReport::default() };
+        if !rows.is_empty() {
+            self.transact(|all| {
+                rows.iter().try_for_each(|row| all.delete_without_entry(row.seq))?;
+                rows.iter().try_for_each(|row| sessions::refresh(all.0, &row.memory.session_id))
+            })?;
+        }
+        Ok(report)
     }
 
     fn lock_if_writable(&self) -> Result<Option<FileLock>, StoreError> {
@@ -334,6 +368,7 @@ mod tests {
     use crate::screen::Screen;
 
     const LOG: &str = "2026-01-28.md";
+    const PATIENCE: Duration = Duration::from_secs(5);
 
     fn say(store: &mut Store, kind: MemoryType, second: i64, content: &str) {
         let draft = Draft {
@@ -345,6 +380,52 @@ mod tests {
             destination: Destination::DailyLog,
         };
         capture(store, draft, &Screen::default()).unwrap();
+    }
+
+    #[test]
+    fn an_entry_that_is_just_captured_is_waited_for_and_its_log_is_not_read() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), Patience::Server).unwrap();
+        say(&mut store, MemoryType::UserPrompt, 0, "one");
+        let file = store.layout().file(LOG);
+        let lock = store.lock().unwrap();
+        // As it is captured: first the log, and the end of it last. A reading would make a row of the entry, which has none here.
+        let text = std::fs::read_to_string(&file).unwrap() + "- [10:30:20] **User Prompt**: two\n";
+        std::fs::write(&file, &text).unwrap();
+        assert!(store.is_stale(LOG).unwrap());
+        let mut reader = Store::open(project.path(), Patience::Server).unwrap();
+        let reader = std::thread::spawn(move || reader.catch_up(LOG, PATIENCE).unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let (stamp, tail) = (Stamp::of(&file).unwrap(), Tail::of(text.as_bytes()).unwrap());
+        store.transact(|rows| rows.note_tail(LOG, stamp, &tail)).unwrap();
+        drop(lock);
+        let caught_up = reader.join().unwrap();
+        assert!(matches!(caught_up, CaughtUp::WasInStep | CaughtUp::WithoutReading), "{caught_up:?}");
+        assert_eq!(store.rows().by_path(LOG).unwrap().len(), 1);
+        // Nobody captures to it any more, so it is read.
+        std::fs::write(&file, text + "- [10:30:21] **User Prompt**: three\n").unwrap();
+        let read = CaughtUp::ByReading(SyncReport { added: 2, ..SyncReport::default() });
+        assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), read);
+        assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), CaughtUp::WasInStep);
+    }
+
+    #[test]
+    fn a_log_that_was_only_captured_to_and_is_gone_is_missed() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), Patience::Server).unwrap();
+        say(&mut store, MemoryType::UserPrompt, 0, "one");
+        std::fs::remove_file(store.layout().file(LOG)).unwrap();
+        let read = CaughtUp::ByReading(SyncReport { removed: 1, ..SyncReport::default() });
+        assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), read);
+        assert!(!store.is_stale(LOG).unwrap());
+        // Somebody puts another in its place before it was missed.
+        say(&mut store, MemoryType::UserPrompt, 1, "two");
+        say(&mut store, MemoryType::Decision, 2, "use redis");
+        std::fs::remove_file(store.layout().file(LOG)).unwrap();
+        say(&mut store, MemoryType::Decision, 3, "use redis");
+        let read = CaughtUp::ByReading(SyncReport { removed: 2, ..SyncReport::default() });
+        assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), read);
+        assert_eq!(store.rows().by_path(LOG).unwrap().len(), 1);
     }
 
     #[test]

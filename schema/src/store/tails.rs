@@ -54,11 +54,16 @@ impl Rows<'_> {
         self.0.prepare_cached("DELETE FROM meta WHERE key = ?1")?.execute([format!("{KEY}{name}")]).map(drop)
     }
 
-    /// Forgets the end of the log in which the memory with this number stands.
+    /// Forgets where the log ends in which the memory with this number stands, though not that there was an end.
     pub(super) fn forget_tail_of(&self, seq: i64) -> rusqlite::Result<()> {
         self.0
-            .prepare_cached("DELETE FROM meta WHERE key = (SELECT ?2 || path FROM memories WHERE seq = ?1)")?
+            .prepare_cached("UPDATE meta SET value = '' WHERE key = (SELECT ?2 || path FROM memories WHERE seq = ?1)")?
             .execute((seq, KEY))
             .map(drop)
+    }
+
+    /// Whether the log ever had an end.
+    pub(super) fn had_tail(&self, name: &str) -> rusqlite::Result<bool> {
+        Ok(self.meta(&format!("{KEY}{name}"))?.is_some())
     }
 }

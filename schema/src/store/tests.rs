@@ -1,6 +1,7 @@
 mod copies;
 mod go_version;
 mod sessions;
+mod version_4;
 
 use std::fs;
 
@@ -41,8 +42,18 @@ fn open(project: &Path) -> Store {
 }
 
 fn sync(store: &mut Store) -> SyncReport {
+    let changed = store.changed_logs().unwrap();
+    sync_logs(store, changed)
+}
+
+fn sync_all(store: &mut Store) -> SyncReport {
+    let all = store.all_logs().unwrap();
+    sync_logs(store, all)
+}
+
+fn sync_logs(store: &mut Store, logs: impl IntoIterator<Item = String>) -> SyncReport {
     let mut total = SyncReport::default();
-    for path in store.changed_logs().unwrap() {
+    for path in logs {
         let report = store.sync_log(&path).unwrap();
         total.added += report.added;
         total.changed += report.changed;
@@ -103,7 +114,7 @@ fn places_are_right_after_later_captures_moved_the_lines() {
         assert!(lines[row.place.start_line - 1].contains(first), "{row:?}");
         assert!(!lines[row.place.end_line - 1].is_empty(), "{row:?}");
     }
-    assert_eq!(sync(&mut store), SyncReport::default(), "nothing is left to do");
+    assert_eq!(sync_all(&mut store), SyncReport::default(), "nothing is left to do");
 }
 
 #[test]
@@ -207,4 +218,20 @@ fn a_store_of_a_newer_version_is_read_from_its_markdown_and_left_alone() {
     assert!(refused.to_string().contains("update jikime-memory"), "{refused}");
     drop(store);
     assert_eq!(listing(), files, "no file was written");
+}
+
+#[test]
+fn a_database_that_a_later_version_took_over_meanwhile_is_not_taken_for_damaged() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = filled(project.path());
+    let before = all(&store);
+    let db = Connection::open(store.layout().memory_db()).unwrap();
+    db.execute_batch("ALTER TABLE places RENAME TO lines; PRAGMA user_version = 99;").unwrap();
+    let fault = StoreError::from(store.rows().list(&Filter::default(), 1).unwrap_err());
+    assert!(fault.is_damage(), "{fault}");
+    store.begin_anew().unwrap();
+    assert_eq!(*store.access(), Access::ReadOnly(ReadOnlyReason::Newer(99)));
+    assert!(db.table_exists(None, "lines").unwrap() && store.layout().memory_db().exists());
+    sync(&mut store);
+    assert_eq!(all(&store), before);
 }

@@ -33,12 +33,14 @@ pub enum Work {
     Forget,
     /// A database of the Go version taken over.
     Upgrade,
+    /// A database of version 4 taken over.
+    Version4,
     /// Transcripts taken in.
     Import,
 }
 
 impl Work {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Direct,
         Self::Spool,
         Self::Socket,
@@ -47,6 +49,7 @@ impl Work {
         Self::Rebuild,
         Self::Forget,
         Self::Upgrade,
+        Self::Version4,
         Self::Import,
     ];
 
@@ -60,6 +63,7 @@ impl Work {
             Self::Rebuild => "rebuild",
             Self::Forget => "forget",
             Self::Upgrade => "upgrade",
+            Self::Version4 => "upgrade from version 4",
             Self::Import => "import",
         }
     }
@@ -109,6 +113,7 @@ impl Work {
                 "upgrade.tables",
                 "sync.rows",
             ],
+            Self::Version4 => &["upgrade.made", "upgrade.unlogged", "sync.rows"],
             Self::Import => &["bulk.logged", "bulk.written", "bulk.done", "log.rewritten", "log.replaced"],
         }
     }
@@ -124,7 +129,7 @@ impl Work {
             Self::Direct | Self::Socket => 20_000,
             Self::Save => 50_000,
             Self::Spool => 130_000,
-            Self::Index | Self::Rebuild | Self::Forget | Self::Upgrade => 90_000,
+            Self::Index | Self::Rebuild | Self::Forget | Self::Upgrade | Self::Version4 => 90_000,
             Self::Import => 250_000,
         }
     }
@@ -139,6 +144,7 @@ impl Work {
             Self::Rebuild => changes::rebuild(field, blow, random),
             Self::Forget => changes::forget(field, blow, random),
             Self::Upgrade => changes::upgrade(field, blow, random),
+            Self::Version4 => changes::upgrade_of_version_4(field, blow, random),
             Self::Import => changes::import(field, blow, random),
         }
     }

@@ -3,12 +3,12 @@
 use schema::daily_log::{LogKind, parse};
 use schema::memory::{Memory, MemoryId};
 use schema::moment::Moment;
-use schema::store::{Access, Row, Store};
+use schema::store::{Access, CaughtUp, Row, Store};
 use schema::tool::{AboutMemory, GetInput, GetOutput};
 
 use super::file_access::{Text, confine, read, shown};
 use crate::error::ToolError;
-use crate::index::Index;
+use crate::index::{Index, Urgency};
 
 /// Tokens of an answer when nothing is said, of about four bytes each.
 const DEFAULT_TOKENS: i64 = 8_000;
@@ -80,19 +80,20 @@ fn about(row: &Row) -> AboutMemory {
 /// The row with the lines where its entry stands now.
 fn located(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, ToolError> {
     let Some(mut row) = store.rows().by_id(id)? else { return Ok(None) };
-    if store.is_stale(&row.place.path)? {
+    match store.catch_up(&row.place.path, Urgency::Now.limit()) {
+        Ok(CaughtUp::WasInStep) => return Ok(Some(row)),
+        Ok(CaughtUp::WithoutReading | CaughtUp::ByReading(_)) => return Ok(store.rows().by_id(id)?),
+        Err(error) if error.is_damage() => return Err(error.into()),
         // When another process writes just now, the entry is looked up in the file instead.
-        if store.sync_log(&row.place.path).is_ok() {
-            return Ok(store.rows().by_id(id)?);
-        }
-        let kind = LogKind::of(&row.place.path);
-        let text = read(store.layout(), &row.place.path)?.text;
-        let entries = kind.map(|kind| parse(&text, kind).entries).unwrap_or_default();
-        let is_it = |claim: &MemoryId| claim == id || claim.of_copy(&row.place.path) == *id;
-        if let Some(entry) = entries.into_iter().find(|entry| is_it(&entry.memory.id)) {
-            (row.place.start_line, row.place.end_line) = (entry.start_line, entry.end_line);
-            row.memory = Memory { id: row.memory.id, ..entry.memory };
-        }
+        Err(_) => {}
+    }
+    let kind = LogKind::of(&row.place.path);
+    let text = read(store.layout(), &row.place.path)?.text;
+    let entries = kind.map(|kind| parse(&text, kind).entries).unwrap_or_default();
+    let is_it = |claim: &MemoryId| claim == id || claim.of_copy(&row.place.path) == *id;
+    if let Some(entry) = entries.into_iter().find(|entry| is_it(&entry.memory.id)) {
+        (row.place.start_line, row.place.end_line) = (entry.start_line, entry.end_line);
+        row.memory = Memory { id: row.memory.id, ..entry.memory };
     }
     Ok(Some(row))
 }

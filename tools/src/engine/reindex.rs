@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use schema::store::Access;
+use schema::daily_log::LogKind;
+use schema::database::Patience;
+use schema::store::{Access, CaughtUp};
 use schema::tool::{ReindexInput, ReindexOutput};
 
 use super::Engine;
@@ -25,11 +27,23 @@ pub struct Progress {
     pub path: String,
 }
 
-/// Whether chunks and full text are made again although no file changed.
+/// What is brought in step.
+struct Scope {
+    /// What chunks and full text are made of.
+    files: BTreeSet<String>,
+    /// What rows are made of.
+    logs: BTreeSet<String>,
+    again: Again,
+}
+
+/// What is read again although it did not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rebuild {
-    No,
-    Yes,
+enum Again {
+    Nothing,
+    /// The files, into the index that is there.
+    Files,
+    /// The files, into an index that is made anew.
+    Index,
 }
 
 impl Engine {
@@ -49,21 +63,22 @@ impl Engine {
                 self.index.distrust_file(&inside, &lock)?;
             }
             let file = BTreeSet::from([inside]);
-            return self.reindex_files(&file, &file, Rebuild::No, progress, may_go_on, may_go_on);
+            let again = if input.full { Again::Files } else { Again::Nothing };
+            let scope = Scope { files: file.clone(), logs: file, again };
+            return self.reindex_files(&scope, progress, may_go_on, may_go_on);
         }
         if !input.full {
             return self.reindex_changed(progress, may_go_on, may_go_on);
         }
-        if *self.store.access() == Access::Full {
-            if !self.store.is_sound() {
-                return Err(ToolError::Damaged("memory.db is damaged".to_owned()));
-            }
-            self.store.distrust_rows()?;
+        if *self.store.access() == Access::Full && !self.store.is_sound() {
+            return Err(ToolError::Damaged("memory.db is damaged".to_owned()));
         }
-        let mut files: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
+        let logs = self.store.all_logs()?;
+        let mut files: BTreeSet<String> = logs.iter().filter(|path| LogKind::of(path).is_some()).cloned().collect();
         let listing = self.store.layout().markdown_files();
         files.extend(listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?);
-        self.reindex_files(&files, &files, Rebuild::Yes, progress, may_go_on, may_go_on)
+        let scope = Scope { files, logs, again: Again::Index };
+        self.reindex_files(&scope, progress, may_go_on, may_go_on)
     }
 
     /// Brings every file that changed in step.
@@ -76,16 +91,14 @@ impl Engine {
         let logs: BTreeSet<String> = self.store.changed_logs()?.into_iter().collect();
         let mut files = logs.clone();
         files.extend(self.index.changed_files()?);
-        self.reindex_files(&files, &logs, Rebuild::No, progress, may_go_on, may_wait)
+        self.reindex_files(&Scope { files, logs, again: Again::Nothing }, progress, may_go_on, may_wait)
     }
 
-    /// Rows first, of `logs`, then what is derived from files and rows. A log whose every change was an entry with its row is not read for its
-    /// rows. What is done stays when it is stopped, but of a rebuild nothing.
+    /// Rows first, then what is derived from files and rows. A log whose every change was an entry with its row is not read for its rows.
+    /// What is done stays when it is stopped, but of a rebuild nothing.
     fn reindex_files(
         &mut self,
-        files: &BTreeSet<String>,
-        logs: &BTreeSet<String>,
-        rebuild: Rebuild,
+        Scope { files, logs, again }: &Scope,
         progress: &mut dyn FnMut(Progress),
         may_go_on: &dyn Fn() -> bool,
         may_wait: &dyn Fn() -> bool,
@@ -99,7 +112,13 @@ impl Engine {
         }
         for path in logs {
             go_on()?;
-            output.removed += self.store.sync_log(path)?.removed;
+            output.removed += match again {
+                Again::Nothing => match self.store.catch_up(path, Patience::Server.limit())? {
+                    CaughtUp::WasInStep | CaughtUp::WithoutReading => 0,
+                    CaughtUp::ByReading(report) => report.removed,
+                },
+                Again::Files | Again::Index => self.store.sync_log(path)?.removed,
+            };
         }
         let lock = self.index_lock_while(may_wait)?;
         let rows = self.store.rows();
@@ -114,9 +133,9 @@ impl Engine {
             output.memories = index.take_in_memories_while(rows, &lock, &mut |_, _| may_go_on())?;
             Ok(())
         };
-        match rebuild {
-            Rebuild::No => fill(&mut self.index)?,
-            Rebuild::Yes => self.index.refill(&lock, fill)?,
+        match again {
+            Again::Nothing | Again::Files => fill(&mut self.index)?,
+            Again::Index => self.index.refill(&lock, fill)?,
         }
         output.milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(output)
@@ -147,7 +166,6 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use schema::capture::{Destination, Draft, capture};
-    use schema::database::Patience;
     use schema::lock::FileLock;
     use schema::memory::{Attributes, MemoryType};
     use schema::moment::Moment;
@@ -170,6 +188,37 @@ mod tests {
         assert!(matches!(stopped, Err(ToolError::Interrupted)), "{stopped:?}");
         drop(lock);
         assert_eq!(engine.refresh_telling(&mut |_| {}, &|| true, &|| false).unwrap().files, 1);
+    }
+
+    #[test]
+    fn what_failed_while_another_index_took_the_place_is_done_once_more_with_that() {
+        let project = tempfile::tempdir().unwrap();
+        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
+        let open = || Engine::open_with(project.path(), None, &settings).unwrap();
+        let mut engine = open();
+        for fault in [ToolError::Damaged, ToolError::Unavailable] {
+            let mut attempts = 0;
+            let before = format!("{:?}", engine.news);
+            let is_current = engine.mending(|engine| {
+                attempts += 1;
+                if attempts > 1 {
+                    return Ok(engine.is_current());
+                }
+                let full = ReindexInput { full: true, ..ReindexInput::default() };
+                open().reindex(&full, &mut |_| {}, &|| true).unwrap();
+                Err(fault("half of it was read from another one".to_owned()))
+            });
+            assert_eq!((is_current.unwrap(), attempts), (true, 2));
+            assert_eq!(format!("{:?}", engine.news), before, "nothing was mended");
+        }
+        // Where none did it is told.
+        let mut attempts = 0;
+        let failed = engine.mending(|_| {
+            attempts += 1;
+            Err::<(), _>(ToolError::Unavailable("the disk is full".to_owned()))
+        });
+        assert!(matches!(failed, Err(ToolError::Unavailable(_))), "{failed:?}");
+        assert_eq!(attempts, 1);
     }
 
     #[test]

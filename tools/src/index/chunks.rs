@@ -1,6 +1,7 @@
 //! The chunks of Markdown files, brought in step with the files.
 
 use std::collections::HashMap;
+use std::path::{Component, Path};
 
 use rusqlite::{OptionalExtension, Row as SqlRow, params};
 use schema::crash;
@@ -59,8 +60,11 @@ impl Index {
     /// Makes the chunks of one file anew if its text changed.
     pub fn take_in_file(&mut self, path: &str, _lock: &IndexLock) -> Result<ChunkReport, ToolError> {
         let file = self.layout.file(path);
-        let stamp = Stamp::of(&file);
-        let bytes = log_file::read(&file).map_err(|error| ToolError::Unavailable(chain(&error)))?;
+        // Who put a database into a project may name files outside of it, which are as good as gone.
+        let is_inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        let stamp = if is_inside { Stamp::of(&file) } else { None };
+        let read = || log_file::read(&file).map_err(|error| ToolError::Unavailable(chain(&error)));
+        let bytes = if stamp.is_some() { read()? } else { Vec::new() };
         let text = String::from_utf8_lossy(&bytes);
         let hash = content_hash(&text);
         if stamp.is_some() && self.has_chunks_of(path, &bytes, &text, &hash)? {

@@ -2,7 +2,7 @@
 
 use schema::daily_log::LONG_TERM_FILE;
 use schema::layout::STORE_DIR;
-use schema::store::Store;
+use schema::store::{CaughtUp, Store};
 use schema::tool::{Confidence, Hit, HitSource, Mode, SearchOutput};
 
 use super::Means;
@@ -13,7 +13,7 @@ use super::rank::{Lifts, Ranked};
 use super::request::Request;
 use super::snippet::snippet;
 use crate::error::ToolError;
-use crate::index::Index;
+use crate::index::{Index, Urgency};
 
 /// Characters of a snippet.
 const SNIPPET: usize = 200;
@@ -124,13 +124,15 @@ fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Option<Hi
     }))
 }
 
-/// The passage as it stands now: a log that changed since is read again first. `None` when it is no longer there, or says
+/// The passage as it stands now: where its log changed since, the rows catch up first. `None` when it is no longer there, or says
 /// something else and holds no word of the query any more.
 fn current(store: &mut Store, request: &Request, passage: Passage) -> Result<Option<Passage>, ToolError> {
     let Passage::Memory(row) = passage else { return Ok(Some(passage)) };
-    // Another process may be writing; then the lines as they were are the best there is.
-    if !store.is_stale(&row.place.path)? || store.sync_log(&row.place.path).is_err() {
-        return Ok(Some(Passage::Memory(row)));
+    match store.catch_up(&row.place.path, Urgency::Now.limit()) {
+        Ok(CaughtUp::WithoutReading | CaughtUp::ByReading(_)) => {}
+        Err(error) if error.is_damage() => return Err(error.into()),
+        // Another process may be writing; then the lines as they were are the best there is.
+        Ok(CaughtUp::WasInStep) | Err(_) => return Ok(Some(Passage::Memory(row))),
     }
     let Some(again) = store.rows().by_id(&row.memory.id)? else { return Ok(None) };
     let mut matches = again.memory.content == row.memory.content;

@@ -129,8 +129,7 @@ fn the_entry_in_the_log_of_its_day_keeps_the_id_whatever_is_copied_where(#[case]
     let mut store = open(project.path());
     sync(&mut store);
     assert_eq!(with_places(&store), before);
-    store.distrust_rows().unwrap();
-    assert_eq!(sync(&mut store), SyncReport::default());
+    assert_eq!(sync_all(&mut store), SyncReport::default());
 
     // Who is left has the id.
     let copy = id.of_copy(other);
@@ -143,8 +142,7 @@ fn the_entry_in_the_log_of_its_day_keeps_the_id_whatever_is_copied_where(#[case]
     sync(&mut store);
     assert_eq!(all(&store).len(), 2);
     fs::remove_file(store.layout().forgotten()).unwrap();
-    store.distrust_rows().unwrap();
-    sync(&mut store);
+    sync_all(&mut store);
     for _ in 0..2 {
         let here = store.rows().by_path(LOG).unwrap().remove(0);
         forget(&mut store, &here.memory.id).unwrap();

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::attempt::Blow;
 use super::field::Field;
+use crate::fixtures::fixtures_dir;
 use crate::proof::{Random, texts_in_rows};
 
 const SESSION: &str = "5e55105e-0000-4000-8000-000000000001";
@@ -129,6 +130,26 @@ pub(super) fn upgrade(field: &mut Field, blow: &Blow, _random: &mut Random) {
         field.ledger.keep(&text);
     }
     drop(db);
+    field.cli(&["index"], Some(blow));
+    let text = field.text();
+    field.prompt(&text, None);
+}
+
+/// An upgrade of a database of version 4 is killed, which may hold what no index has seen yet.
+pub(super) fn upgrade_of_version_4(field: &mut Field, blow: &Blow, random: &mut Random) {
+    let stores = fixtures_dir().join("stores");
+    for name in ["2026-01-28.md", "MEMORY.md", "memory.db"] {
+        let held = fs::read(stores.join("v4").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        field.sandbox.write(format!(".jikime/memory/{name}"), held);
+    }
+    let listed = fs::read(stores.join("v4.list.json")).expect("a fixture");
+    let listed: Vec<serde_json::Value> = serde_json::from_slice(&listed).expect("what a list answered");
+    listed.iter().filter_map(|memory| memory["content"].as_str()).for_each(|text| field.ledger.keep(text));
+    if random.once_in(2) {
+        // A hook has no time for it: this waits in the spool.
+        let text = field.text();
+        field.prompt(&text, None);
+    }
     field.cli(&["index"], Some(blow));
     let text = field.text();
     field.prompt(&text, None);

@@ -1,0 +1,84 @@
+//! Upgrades of databases of version 4.
+
+use super::*;
+
+/// A store whose database is the one of version 4, without the Markdown that it was made of, at lines that only it knows.
+fn of_version_4(project: &Path) -> Layout {
+    let layout = Layout::new(project);
+    layout.create().unwrap();
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/stores/v4/memory.db");
+    fs::copy(fixture, layout.memory_db()).unwrap();
+    let db = Connection::open(layout.memory_db()).unwrap();
+    let sql = "UPDATE memories SET start_line = seq * 100, end_line = seq * 100 + 7, access_count = seq;
+         INSERT INTO meta VALUES ('imported x', 'y');";
+    db.execute_batch(sql).unwrap();
+    layout
+}
+
+fn half_made(layout: &Layout) -> Vec<String> {
+    let names = fs::read_dir(layout.dir()).unwrap().map(|item| item.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.contains(".tmp")).collect()
+}
+
+/// What tells one database of ours from another.
+fn tables(path: &Path) -> Vec<(String, Option<String>)> {
+    let db = Connection::open(path).unwrap();
+    let mut statement = db.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").unwrap();
+    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+}
+
+fn meta(db: &Connection) -> Vec<(String, String)> {
+    let mut statement = db.prepare("SELECT key, value FROM meta ORDER BY key").unwrap();
+    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn every_row_is_taken_over_at_its_lines_into_tables_like_those_of_a_new_store() {
+    let project = tempfile::tempdir().unwrap();
+    let layout = of_version_4(project.path());
+    let old = Connection::open(layout.memory_db()).unwrap();
+    let known = meta(&old);
+    assert!(matches!(Store::open(project.path(), Patience::Hook), Err(StoreError::NeedsUpgrade)));
+    // Of several at once one does it, and all of them have the same.
+    let rows = std::thread::scope(|scope| {
+        let open = || {
+            let store = open(project.path());
+            assert_eq!((store.access(), store.notes()), (&Access::Full, &[][..]));
+            store.rows().after(0, 100).unwrap()
+        };
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+        let mut all = all.into_iter().map(|one| one.join().unwrap());
+        let first = all.next().unwrap();
+        assert!(all.all(|rows| rows == first));
+        first
+    });
+    assert_eq!(rows.len(), 6);
+    for row in rows {
+        let lines = (row.place.start_line as i64, row.place.end_line as i64);
+        assert_eq!((lines, row.access_count), ((row.seq * 100, row.seq * 100 + 7), row.seq));
+    }
+    let new = tempfile::tempdir().unwrap();
+    drop(open(new.path()));
+    assert_eq!(tables(&layout.memory_db()), tables(&Layout::new(new.path()).memory_db()));
+    assert_eq!(meta(&Connection::open(layout.memory_db()).unwrap()), known);
+    assert!(half_made(&layout).is_empty());
+    // A program of that version which still has the old one open reads what it knows, and finds that it is another one.
+    assert_eq!(old.query_row("SELECT count(*) FROM memories WHERE start_line > 0", [], |row| row.get(0)), Ok(6));
+    assert!(!tables(&layout.memory_db()).is_empty());
+}
+
+#[rstest]
+#[case::without_a_table("DROP TABLE sessions;")]
+#[case::of_another_make("ALTER TABLE memories DROP COLUMN end_line;")]
+#[case::of_no_version_that_was("PRAGMA user_version = 1;")]
+fn one_that_nothing_can_be_made_of_is_set_aside_and_comes_from_markdown(#[case] fault: &str) {
+    let project = tempfile::tempdir().unwrap();
+    let layout = of_version_4(project.path());
+    Connection::open(layout.memory_db()).unwrap().execute_batch(fault).unwrap();
+    fs::write(layout.file(LOG), "- [10:30:15] **User Prompt**: one\n").unwrap();
+    let mut store = open(project.path());
+    assert!(store.notes()[0].contains("set aside as memory.db.damaged-"), "{:?}", store.notes());
+    assert_eq!(*store.access(), Access::Full);
+    assert_eq!(sync(&mut store).added, 1);
+    assert!(half_made(&layout).is_empty());
+}

@@ -1,0 +1,81 @@
+//! Takes over a database of version 4, in which lines were columns of the memories: its rows are put into one of this version, which
+//! takes its place. Who still has the old one open, perhaps with a program that knows no other, sees that it is gone.
+
+use std::fs;
+use std::io;
+
+use super::StoreError;
+use super::kind::{Contents, contents, create_tables};
+use crate::crash;
+use crate::database::{self, Patience};
+use crate::layout::Layout;
+use crate::lock::FileLock;
+
+/// The database that takes the place of the old one, by a name that is swept up when its maker is killed.
+const NEW: &str = ".memory-upgrade.tmp";
+
+const TAKE_OVER: &str = "
+    INSERT INTO memories SELECT seq, id, session_id, project_dir, type, content, content_hash, metadata, importance, pinned, origin,
+        supersedes, path, created_at, utc_offset, accessed_at, access_count FROM old.memories;
+    INSERT INTO places SELECT seq, start_line, end_line FROM old.memories;
+    INSERT INTO removed SELECT n, seq FROM old.removed;
+    INSERT INTO sessions SELECT id, started_at, ended_at, duration, title, prompts, files, tools, errors, summary FROM old.sessions;
+    INSERT INTO files SELECT path, hash, mtime, size, indexed_at FROM old.files;
+    DELETE FROM meta;
+    INSERT INTO meta SELECT key, value FROM old.meta;
+    -- Numbers do not come again.
+    DELETE FROM sqlite_sequence;
+    INSERT INTO sqlite_sequence SELECT name, seq FROM old.sqlite_sequence;";
+
+/// Puts a database of this version in the place of one of version 4, unless another process was faster.
+pub(super) fn upgrade(layout: &Layout, patience: Patience) -> Result<(), StoreError> {
+    // Nobody captures meanwhile.
+    let _lock = FileLock::acquire(&layout.store_lock(), patience.limit())?;
+    let old = database::open(&layout.memory_db(), patience)?;
+    if contents(&old)? != Contents::Version4 {
+        return Ok(());
+    }
+    drop(old);
+    remove(layout, NEW)?;
+    let made = make(layout, patience);
+    crash::point("upgrade.made");
+    let placed = made.and_then(|()| {
+        // Before the database: the log of one must not be found beside another.
+        ["-wal", "-shm"].iter().try_for_each(|ending| remove_file(layout, &format!("memory.db{ending}")))?;
+        crash::point("upgrade.unlogged");
+        let (from, to) = (layout.file(NEW), layout.memory_db());
+        fs::rename(from, &to).map_err(|source| StoreError::Io { doing: "replace", path: to, source })
+    });
+    if placed.is_err() {
+        let _ = remove(layout, NEW);
+    }
+    placed
+}
+
+fn make(layout: &Layout, patience: Patience) -> Result<(), StoreError> {
+    let mut new = database::open(&layout.file(NEW), patience)?;
+    // As bytes, because the path of a project need not be text.
+    new.execute("ATTACH ?1 AS old", [layout.memory_db().as_os_str().as_encoded_bytes()])?;
+    let transaction = new.transaction()?;
+    create_tables(&transaction)?;
+    transaction.execute_batch(TAKE_OVER)?;
+    transaction.commit()?;
+    // Should the process end in the middle of what follows, the old one is whole without its log, unless somebody reads it.
+    let _ = new.query_row("PRAGMA old.wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    new.execute("DETACH old", [])?;
+    Ok(database::close_whole(new)?)
+}
+
+fn remove(layout: &Layout, name: &str) -> Result<(), StoreError> {
+    ["-wal", "-shm", ""].iter().try_for_each(|ending| remove_file(layout, &format!("{name}{ending}")))
+}
+
+fn remove_file(layout: &Layout, name: &str) -> Result<(), StoreError> {
+    let path = layout.file(name);
+    match fs::remove_file(&path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::Io { doing: "delete", path, source })
+        }
+        _ => Ok(()),
+    }
+}
