@@ -237,7 +237,10 @@ fn duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Re
 /// Whether a memory is still in its file. Somebody may have deleted that, and nobody have missed it yet.
 fn still_stands(store: &Store, row: &Row) -> Result<bool, StoreError> {
     let path = &row.place.path;
-    let Some(kind) = LogKind::of(path).filter(|_| store.is_stale(path).unwrap_or_default()) else { return Ok(true) };
+    let Some(kind) = LogKind::of(path) else { return Ok(true) };
+    if !store.is_stale(path)? {
+        return Ok(true);
+    }
     // What cannot be read now is taken to hold what it held.
     let Ok(bytes) = log_file::read(&store.layout().file(path)) else { return Ok(true) };
     Ok(parse(&String::from_utf8_lossy(&bytes), kind).entries.iter().any(|entry| is_it(entry, row)))

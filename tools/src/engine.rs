@@ -13,6 +13,7 @@ mod get;
 mod history;
 mod load;
 mod logs;
+mod mending;
 mod recall;
 mod reindex;
 mod reset;
@@ -180,60 +181,6 @@ impl Engine {
             }
         }
         Ok(())
-    }
-
-    /// Does something; when a database turns out to be damaged, makes that anew from Markdown and does it once more.
-    fn mending<T>(&mut self, mut work: impl FnMut(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
-        let outcome = match work(self) {
-            // What was read while another index took the place of this one may be neither, and says nothing about either.
-            Err(ToolError::Damaged(_) | ToolError::Unavailable(_)) if self.index.is_replaced_by_now() => {
-                self.index.follow(&self.store)?;
-                work(self)
-            }
-            outcome => outcome,
-        };
-        match outcome {
-            Err(ToolError::Damaged(_)) => {
-                self.mend()?;
-                work(self)
-            }
-            outcome => outcome,
-        }
-    }
-
-    /// What is not found may be hidden by a damaged page: SQLite does not notice each of them by itself.
-    fn doubting<T>(&self, outcome: Result<T, ToolError>) -> Result<T, ToolError> {
-        if let Err(ToolError::NotFound(_)) = outcome {
-            self.require_sound()?;
-        }
-        outcome
-    }
-
-    fn require_sound(&self) -> Result<(), ToolError> {
-        let damaged = [(self.store.is_sound(), "memory.db"), (self.index.is_sound(), "index.db")];
-        damaged
-            .iter()
-            .find(|(is_sound, _)| !is_sound)
-            .map_or(Ok(()), |(_, name)| Err(ToolError::Damaged(format!("{name} is damaged"))))
-    }
-
-    fn mend(&mut self) -> Result<(), ToolError> {
-        let (rows, index) = (self.store.is_sound(), self.index.is_sound());
-        // Damage that no look at the pages finds may be in either.
-        let hidden = rows && index;
-        if !rows || hidden {
-            let known = self.store.notes().len();
-            self.store.begin_anew()?;
-            self.store.notes()[known..].iter().for_each(|note| self.news.add(note.clone()));
-        }
-        if !self.is_writable() {
-            // Nor is the index changed then that others have over it.
-            self.index = Index::in_memory(&self.store)?;
-        } else if !index || hidden {
-            self.index.begin_anew()?;
-            self.news.add("index.db was damaged and has been made again".to_owned());
-        }
-        self.take_in(&mut |_| {}, &|| true, &|| true).map(drop)
     }
 
     /// Copies what was written into the database itself, for whoever opens it next. Best done when nobody waits.

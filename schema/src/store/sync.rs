@@ -395,7 +395,8 @@ mod tests {
         assert!(store.is_stale(LOG).unwrap());
         let mut reader = Store::open(project.path(), Patience::Server).unwrap();
         let reader = std::thread::spawn(move || reader.catch_up(LOG, PATIENCE).unwrap());
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        // Time to find it ahead; a reader that comes later has nothing to wait for, and shows nothing.
+        std::thread::sleep(Duration::from_millis(50));
         let (stamp, tail) = (Stamp::of(&file).unwrap(), Tail::of(text.as_bytes()).unwrap());
         store.transact(|rows| rows.note_tail(LOG, stamp, &tail)).unwrap();
         drop(lock);

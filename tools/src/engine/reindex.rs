@@ -191,37 +191,6 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_while_another_index_took_the_place_is_done_once_more_with_that() {
-        let project = tempfile::tempdir().unwrap();
-        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
-        let open = || Engine::open_with(project.path(), None, &settings).unwrap();
-        let mut engine = open();
-        for fault in [ToolError::Damaged, ToolError::Unavailable] {
-            let mut attempts = 0;
-            let before = format!("{:?}", engine.news);
-            let is_current = engine.mending(|engine| {
-                attempts += 1;
-                if attempts > 1 {
-                    return Ok(engine.is_current());
-                }
-                let full = ReindexInput { full: true, ..ReindexInput::default() };
-                open().reindex(&full, &mut |_| {}, &|| true).unwrap();
-                Err(fault("half of it was read from another one".to_owned()))
-            });
-            assert_eq!((is_current.unwrap(), attempts), (true, 2));
-            assert_eq!(format!("{:?}", engine.news), before, "nothing was mended");
-        }
-        // Where none did it is told.
-        let mut attempts = 0;
-        let failed = engine.mending(|_| {
-            attempts += 1;
-            Err::<(), _>(ToolError::Unavailable("the disk is full".to_owned()))
-        });
-        assert!(matches!(failed, Err(ToolError::Unavailable(_))), "{failed:?}");
-        assert_eq!(attempts, 1);
-    }
-
-    #[test]
     fn a_log_to_which_memories_come_is_not_read_again_for_what_it_held() {
         let project = tempfile::tempdir().unwrap();
         let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
