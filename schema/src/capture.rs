@@ -271,12 +271,13 @@ fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, Store
         // Somebody changed it just now.
         known = None;
     }
+    let may_be_extended = is_event(memory, kind) && known.as_ref().is_none_or(|tail| !tail.has_sections());
     // A link in the place of a log has no stamp either, and is refused below.
     let has_rows = known.is_some() || !store.is_stale(&name)?;
     // Asked after a text was read: then it is that of the stamp, and not what somebody saved meanwhile.
     let is_as_known = || has_rows && Stamp::of(&path) == before;
     let (mut found, mut shift, mut tail, mut is_known) = (None, None, None, false);
-    let appended = match is_event(memory, kind) {
+    let appended = match may_be_extended {
         true => log_file::extend(&path, |file| {
             let splice = extension(file, memory, kind)?;
             is_known = is_as_known();

@@ -4,19 +4,21 @@
 //! upgraded, and a store that may not be written is read from its Markdown into memory.
 
 mod claims;
+mod earlier;
 mod go_version;
 mod history;
 mod kind;
+mod places;
 mod rows;
 mod sessions;
 mod sync;
 mod tails;
-mod version_4;
 
 pub(crate) use claims::{Claims, rank};
 pub use history::{Recalls, Session};
 pub use rows::{Filter, Place, Row, Rows};
 pub use sync::{CaughtUp, SyncReport};
+pub use tails::InStep;
 
 use std::fmt;
 use std::fs;
@@ -173,8 +175,8 @@ impl Store {
                 kind::create(&mut store.db)?;
             }
             // As with the Go version, a hook has no time for it.
-            Contents::Version4 if patience == Patience::Hook => return Err(StoreError::NeedsUpgrade),
-            Contents::Version4 => {
+            Contents::Earlier(_) if patience == Patience::Hook => return Err(StoreError::NeedsUpgrade),
+            Contents::Earlier(_) => {
                 // Not every platform replaces a file in use.
                 drop(store.db);
                 return Self::upgrade(store.layout, patience);
@@ -219,9 +221,9 @@ impl Store {
         Ok(())
     }
 
-    /// Opens a store after its database of version 4 became one of ours, or was set aside because none can be made of it.
+    /// Opens a store after its database of an earlier version became one of this, or was set aside because none can be made of it.
     fn upgrade(layout: Layout, patience: Patience) -> Result<Self, StoreError> {
-        match version_4::upgrade(&layout, patience) {
+        match earlier::upgrade(&layout, patience) {
             Ok(()) => Self::open_database(layout, patience),
             Err(error) if error.is_busy() || refuses_writing(&error) => Self::without_writing(layout, patience, error),
             // Nor can it be moved away then, as where a program that knows no other has it open.

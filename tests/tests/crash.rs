@@ -22,7 +22,7 @@ const SEED: u64 = 20_260_128;
 #[case::rebuilding(Work::Rebuild)]
 #[case::forgetting(Work::Forget)]
 #[case::upgrading(Work::Upgrade)]
-#[case::upgrading_from_version_4(Work::Version4)]
+#[case::upgrading_from_an_earlier_version(Work::Earlier)]
 #[case::importing(Work::Import)]
 fn what_was_told_to_be_kept_is_there_once_after_a_crash(#[case] work: Work) {
     // Every point once, and a random moment after each.

@@ -12,7 +12,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 /// The version of the database that this program makes.
-const LATEST: i64 = 5;
+const LATEST: i64 = 6;
 
 /// A project whose store is a copy of a kept one.
 fn with_store(name: &str) -> Sandbox {
@@ -46,6 +46,7 @@ fn database(sandbox: &Sandbox) -> (String, i64) {
 #[rstest]
 #[case("v4", 4)]
 #[case("v5", 5)]
+#[case("v6", 6)]
 fn a_store_of_an_earlier_version_is_what_it_was(#[case] name: &str, #[case] version: i64) {
     let sandbox = with_store(name);
     let (instance, found) = database(&sandbox);

@@ -294,7 +294,12 @@ proptest! {
             let offset = [32_400, 3_600, 32_400][session];
             let at = Moment::from_unix(1_769_563_815 + second * 61, Some(offset)).unwrap();
             let draft = Draft { at, session_id: session.to_string(), ..draft(kinds[kind], 0, &format!("text {n}\nand more")) };
+            let (said, was_in_step) = (prose(&store, name), store.in_step(name).unwrap());
             id(capture(&mut store, draft).unwrap());
+            // Who has looked for prose in a log in step need not do so again for what is captured to it.
+            if store.in_step(name).unwrap().is_some() && was_in_step.is_some() {
+                prop_assert_eq!(prose(&store, name), said);
+            }
             if !store.is_stale(name).unwrap() {
                 let kept = by_line(&store, name);
                 let report = store.sync_log(name).unwrap();
@@ -309,6 +314,14 @@ proptest! {
         // The first event above a decision is the first to say where the clock stands.
         prop_assert!(!is_ours || read_again <= 1, "a log of ours, of one zone, is read again {read_again} times");
     }
+}
+
+/// What somebody wrote into a log beside entries and headings.
+fn prose(store: &Store, name: &str) -> Vec<String> {
+    let log = fs::read_to_string(store.layout().file(name)).unwrap_or_default();
+    let lines: Vec<&str> = log.lines().collect();
+    let prose = parse(&log, LogKind::of(name).unwrap()).prose.into_iter().map(|number| lines[number - 1].trim());
+    prose.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
 }
 
 fn by_line(store: &Store, name: &str) -> Vec<(MemoryId, Place)> {

@@ -36,6 +36,11 @@ impl Tail {
         self.before.length
     }
 
+    /// Whether the log has sections, before which events are put.
+    pub fn has_sections(&self) -> bool {
+        self.section != LastSection::None
+    }
+
     /// The change that puts an entry at the end, and the end after it; `None` when its place is elsewhere.
     pub fn extension(&self, memory: &Memory, kind: LogKind) -> Option<(Splice, Self)> {
         let is_event = kind != LogKind::LongTerm && memory.kind.is_session_data();

@@ -7,8 +7,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::database;
 
-/// The version of the tables in `memory.sql`. Those below 4 were the Go program's.
-pub(super) const VERSION: i64 = 5;
+/// The version of the tables in `memory.sql`.
+pub(super) const VERSION: i64 = 6;
+
+/// The first version of this program. Those before were the Go program's.
+const FIRST_VERSION: i64 = 4;
 
 /// Marks a database as ours: "JMEM".
 const APPLICATION_ID: i64 = 0x4a4d_454d;
@@ -20,8 +23,8 @@ pub(super) enum Contents {
     Nothing,
     /// Our tables of this version.
     Current,
-    /// Our tables of version 4.
-    Version4,
+    /// Our tables of an earlier version.
+    Earlier(i64),
     /// Our tables of a later version.
     Newer(i64),
     /// The tables of the Go version.
@@ -37,7 +40,7 @@ pub(super) fn contents(db: &Connection) -> rusqlite::Result<Contents> {
         return Ok(match version.cmp(&VERSION) {
             Ordering::Equal => Contents::Current,
             Ordering::Greater => Contents::Newer(version),
-            Ordering::Less if version == 4 => Contents::Version4,
+            Ordering::Less if version >= FIRST_VERSION => Contents::Earlier(version),
             Ordering::Less => Contents::Foreign,
         });
     }

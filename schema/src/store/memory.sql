@@ -29,12 +29,34 @@ CREATE INDEX memories_by_type ON memories (type, created_at);
 CREATE INDEX memories_by_path ON memories (path);
 CREATE INDEX memories_by_supersedes ON memories (supersedes) WHERE supersedes IS NOT NULL;
 
--- Where in its file each memory stands. Beside the memories, so that moving all that stands behind an event writes few pages.
+-- Where in its file each memory stands: its lines, less what its section has moved.
 CREATE TABLE places (
     seq INTEGER PRIMARY KEY,
+    section INTEGER NOT NULL,
     start_line INTEGER NOT NULL,
     end_line INTEGER NOT NULL
 );
+
+CREATE INDEX places_by_line ON places (section, start_line);
+
+-- The memories of one type in one file, which mostly stand together. What is put before all of them moves all by one change.
+CREATE TABLE sections (
+    section INTEGER PRIMARY KEY,
+    file TEXT NOT NULL,
+    holds TEXT NOT NULL,
+    moved INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (file, holds)
+);
+
+-- What was put between the entries of a log lately: lines from the first on moved by so many. Who has just read the log as it was before
+-- moves what it read as well.
+CREATE TABLE shifts (
+    file TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    first_line INTEGER NOT NULL,
+    lines INTEGER NOT NULL,
+    PRIMARY KEY (file, generation)
+) WITHOUT ROWID;
 
 -- What the full-text index has still to forget.
 CREATE TABLE removed (

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params, params_from_iter};
 
-use crate::daily_log::{LONG_TERM_FILE, Shift};
+use crate::daily_log::LONG_TERM_FILE;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType, content_hash};
 use crate::moment::Moment;
 
@@ -68,12 +68,12 @@ const HOLDS_TEXT: &str = "content_hash IN (?1, substr(?1, 1, 32))";
 
 /// Those of a row. Which one replaces it is sorted out only where one does: for that SQLite makes a table each time.
 pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
-     start_line, end_line, created_at, utc_offset, access_count, \
+     start_line + moved, end_line + moved, created_at, utc_offset, access_count, \
      CASE WHEN EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id) THEN \
      (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1) END";
 
 /// Where the lines are looked up.
-pub(super) const WITH_PLACES: &str = "LEFT JOIN places USING (seq)";
+pub(super) const WITH_PLACES: &str = "LEFT JOIN places USING (seq) LEFT JOIN sections USING (section)";
 
 impl Rows<'_> {
     /// Adds a memory and answers its sequence number. To be called in a transaction: a memory without its place is damage.
@@ -102,8 +102,7 @@ impl Rows<'_> {
                 memory.at.utc(),
                 memory.at.offset_seconds(),
             ])?;
-        let sql = "INSERT OR REPLACE INTO places (seq, start_line, end_line) VALUES (?1, ?2, ?3)";
-        self.0.prepare_cached(sql)?.execute(params![seq, place.start_line as i64, place.end_line as i64])?;
+        self.put(seq, memory.kind.as_str(), place)?;
         Ok(seq)
     }
 
@@ -116,39 +115,6 @@ impl Rows<'_> {
     /// Deletes a row whose log was read and has no entry for it any more.
     pub(super) fn delete_without_entry(&self, seq: i64) -> rusqlite::Result<()> {
         self.0.prepare_cached("DELETE FROM memories WHERE seq = ?1")?.execute([seq]).map(drop)
-    }
-
-    /// Moves what stands in a log from a line on.
-    pub(crate) fn shift(&self, path: &str, Shift { from, by }: Shift) -> rusqlite::Result<()> {
-        self.begin_generation(path)?;
-        self.0
-            .prepare_cached(
-                "UPDATE places SET start_line = start_line + ?3, end_line = end_line + ?3
-                 FROM memories INDEXED BY memories_by_path
-                 WHERE memories.path = ?1 AND places.seq = memories.seq AND start_line >= ?2",
-            )?
-            .execute(params![path, from as i64, by as i64])
-            .map(drop)
-    }
-
-    /// Notes other lines of a memory, unless it stands in another file by now.
-    pub(super) fn move_within(&self, seq: i64, place: &Place) -> rusqlite::Result<()> {
-        self.0
-            .prepare_cached(
-                "UPDATE places SET start_line = ?3, end_line = ?4
-                 WHERE seq = ?1 AND EXISTS (SELECT 1 FROM memories WHERE seq = ?1 AND path = ?2)",
-            )?
-            .execute(params![seq, place.path, place.start_line as i64, place.end_line as i64])
-            .map(drop)
-    }
-
-    pub fn move_to(&self, seq: i64, place: &Place) -> rusqlite::Result<()> {
-        let sql = "UPDATE memories SET path = ?2 WHERE seq = ?1 AND path <> ?2";
-        self.0.prepare_cached(sql)?.execute(params![seq, place.path])?;
-        self.0
-            .prepare_cached("UPDATE places SET start_line = ?2, end_line = ?3 WHERE seq = ?1")?
-            .execute(params![seq, place.start_line as i64, place.end_line as i64])
-            .map(drop)
     }
 
     /// Carries over how often a memory was read to the row that takes its place.
@@ -227,7 +193,8 @@ impl Rows<'_> {
 
     /// Every memory of one file, in its order.
     pub fn by_path(&self, path: &str) -> rusqlite::Result<Vec<Row>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE path = ?1 ORDER BY start_line, seq");
+        let sql =
+            format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE path = ?1 ORDER BY start_line + moved, seq");
         self.0.prepare_cached(&sql)?.query_map([path], read)?.collect()
     }
 

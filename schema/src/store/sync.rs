@@ -10,7 +10,7 @@ use super::claims::{Claims, Settled};
 use super::tails::CAPTURED_TO;
 use super::{Access, Place, Row, Rows, Store, StoreError, sessions};
 use crate::crash;
-use crate::daily_log::{LogKind, Parsed, Tail, parse};
+use crate::daily_log::{LogKind, Parsed, Shift, Tail, parse};
 use crate::forgotten::Forgotten;
 use crate::layout::Layout;
 use crate::lock::FileLock;
@@ -69,12 +69,16 @@ impl Store {
 
     /// Whether a log changed since its rows were derived.
     pub fn is_stale(&self, path: &str) -> Result<bool, StoreError> {
+        Ok(LogKind::of(path).is_some() && !self.is_in_step(path, Stamp::of(&self.layout.file(path)))?)
+    }
+
+    /// Whether the rows are in step with a log of this stamp.
+    pub(super) fn is_in_step(&self, path: &str, now: Option<Stamp>) -> Result<bool, StoreError> {
         let sql = "SELECT mtime, size FROM files WHERE path = ?1";
         let read = |row: &rusqlite::Row<'_>| Ok(Stamp { state: row.get(0)?, size: row.get(1)? });
         let known = self.db.prepare_cached(sql)?.query_row([path], read).optional()?;
-        let now = Stamp::of(&self.layout.file(path));
         let is_missed = || Ok::<_, StoreError>(now.is_none() && self.rows().had_tail(path)?);
-        Ok(LogKind::of(path).is_some() && (known != now || is_missed()?) && !self.was_only_captured_to(path, now)?)
+        Ok(known == now && !is_missed()? || self.was_only_captured_to(path, now)?)
     }
 
     /// Whether the rows are in step with a log of this stamp because each of its last entries came with its row.
@@ -105,37 +109,41 @@ impl Store {
     /// Derives the rows of one log from its text. In a file that is no log no memory stands.
     pub fn sync_log(&mut self, path: &str) -> Result<SyncReport, StoreError> {
         let Some(kind) = LogKind::of(path) else { return self.drop_rows(path) };
-        let file = self.layout.file(path);
         let mut work = Work::new(path, &self.layout);
         let mut attempts = 0;
         loop {
             attempts += 1;
-            // For the last time nobody captures from before the log is read until its rows are in step.
-            let held = if attempts >= ATTEMPTS { self.lock_if_writable()? } else { None };
-            let is_held = held.is_some();
-            let stamp = Stamp::of(&file);
-            let bytes = log_file::read(&file)?;
+            let Reading { stamp, bytes, snapshot, lock, is_whole, is_changed } = self.reading(path)?;
+            let is_last = attempts >= ATTEMPTS;
+            if !is_whole && !is_last {
+                continue;
+            }
+            // Who captures waits only for what was overtaken again and again.
+            let _held = lock.filter(|_| is_last);
+            let (rows, generation) = (Rows(&snapshot).by_path(path)?, Rows(&snapshot).generation(path)?);
+            drop(snapshot);
             let parsed = parse(&String::from_utf8_lossy(&bytes), kind);
-            let lock = if is_held { held } else { self.lock_if_writable()? };
-            // Under the lock no capture runs: what the file holds now and which rows it has belong together. Rows that come
-            // later are not in `rows` and so are never taken for deleted entries.
-            if Stamp::of(&file) == stamp || attempts >= ATTEMPTS {
-                // As they are at this moment, read afterwards: whoever captures meanwhile does not wait for thousands of rows.
-                let snapshot = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred)?;
-                snapshot.query_row("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT 1)", [], |_| Ok(()))?;
-                let _held = lock.filter(|_| is_held);
-                let (rows, generation) = (Rows(&snapshot).by_path(path)?, Rows(&snapshot).generation(path)?);
-                drop(snapshot);
-                let seen = stamp.map(|stamp| Seen {
-                    stamp,
-                    hash: content_hash(&String::from_utf8_lossy(&bytes)),
-                    tail: Tail::of(&bytes).filter(|tail| i64::try_from(tail.length()) == Ok(stamp.size)),
-                });
-                if self.apply(&mut work, parsed, rows, generation, seen.as_ref())? {
-                    return Ok(work.report);
-                }
+            let seen = stamp.map(|stamp| Seen::of(&bytes, stamp, is_changed));
+            let is_done = self.apply(&mut work, parsed, rows, generation, seen.as_ref())?;
+            // What is captured to a log that is not in step leaves it so.
+            if is_done && (is_last || !is_changed || !self.is_stale(path)?) {
+                return Ok(work.report);
             }
         }
+    }
+
+    /// Reads a log and its rows at a moment at which nobody captures, so that they belong together: rows that come later are not among
+    /// these, and are never taken for deleted entries. What takes long is left for afterwards, as capturing waits meanwhile.
+    fn reading(&self, path: &str) -> Result<Reading<'_>, StoreError> {
+        let file = self.layout.file(path);
+        let lock = self.lock_if_writable()?;
+        let stamp = Stamp::of(&file);
+        let bytes = log_file::read(&file)?;
+        let snapshot = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred)?;
+        // A transaction sees what is there when something is read first.
+        snapshot.query_row("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT 1)", [], |_| Ok(()))?;
+        let (is_whole, is_changed) = (Stamp::of(&file) == stamp, !self.is_in_step(path, stamp)?);
+        Ok(Reading { stamp, bytes, snapshot, lock, is_whole, is_changed })
     }
 
     fn drop_rows(&mut self, path: &str) -> Result<SyncReport, StoreError> {
@@ -154,8 +162,8 @@ impl Store {
         Ok(if self.access == Access::Full { Some(self.lock()?) } else { None })
     }
 
-    /// Brings `rows` in step with what the log held. `false` when something was put between its entries meanwhile, or somebody else
-    /// brought them in step.
+    /// Brings `rows` in step with what the log held, and moves that by what was put between its entries meanwhile. `false` when somebody
+    /// else brought them in step.
     fn apply(
         &mut self,
         work: &mut Work,
@@ -166,7 +174,7 @@ impl Store {
     ) -> Result<bool, StoreError> {
         let path = work.path.clone();
         let path = path.as_str();
-        work.claims = Claims::new(&self.layout);
+        (work.claims, work.shifts) = (Claims::new(&self.layout), Vec::new());
         let mut existing: HashMap<MemoryId, Row> = rows.into_iter().map(|row| (row.memory.id.clone(), row)).collect();
         let (mut changes, mut forgotten) = (Vec::new(), None);
         for entry in parsed.entries {
@@ -196,9 +204,8 @@ impl Store {
         let mut is_current = true;
         for batch in changes.chunks(BATCH) {
             is_current = self.transact(|rows| {
-                if rows.generation(path)? != generation {
-                    return Ok(false);
-                }
+                let Some(shifts) = rows.shifts_since(path, generation)? else { return Ok(false) };
+                work.shifts.extend(shifts);
                 generation = rows.begin_generation(path)?;
                 batch.iter().try_for_each(|change| work.apply(rows, change))?;
                 Ok(true)
@@ -213,7 +220,7 @@ impl Store {
         let file = self.layout.file(path);
         self.transact(|rows| {
             touched.iter().try_for_each(|session| sessions::refresh(rows.0, session))?;
-            if !is_current || rows.generation(path)? != generation {
+            if !is_current || rows.shifts_since(path, generation)?.is_none() {
                 return Ok(false);
             }
             // Whoever read it before this does not bring its rows to that any more.
@@ -222,6 +229,7 @@ impl Store {
                 Some(seen) => seen.note(rows, path, Stamp::of(&file))?,
                 None => {
                     rows.forget_tail(path)?;
+                    rows.forget_sections(path)?;
                     rows.0.execute("DELETE FROM files WHERE path = ?1", [path])?;
                 }
             }
@@ -247,17 +255,38 @@ impl Store {
     }
 }
 
-/// A log as it was read.
+/// A log and its rows as they were at one moment.
+struct Reading<'s> {
+    stamp: Option<Stamp>,
+    bytes: Vec<u8>,
+    snapshot: Transaction<'s>,
+    lock: Option<FileLock>,
+    /// Whether nobody changed the log while it was read.
+    is_whole: bool,
+    /// Whether something else became of it, since its rows were in step with it, than that memories were put into it.
+    is_changed: bool,
+}
+
+/// What is noted of a log that was read.
 struct Seen {
     stamp: Stamp,
     hash: String,
     tail: Option<Tail>,
+    is_changed: bool,
 }
 
 impl Seen {
+    fn of(bytes: &[u8], stamp: Stamp, is_changed: bool) -> Self {
+        let tail = Tail::of(bytes).filter(|tail| i64::try_from(tail.length()) == Ok(stamp.size));
+        Self { stamp, hash: content_hash(&String::from_utf8_lossy(bytes)), tail, is_changed }
+    }
+
     /// Notes that the rows are in step with the log as it was seen. What was captured since has its own end.
     fn note(&self, rows: Rows<'_>, path: &str, now: Option<Stamp>) -> rusqlite::Result<()> {
-        let Self { stamp, hash, tail } = self;
+        let Self { stamp, hash, tail, is_changed } = self;
+        if *is_changed {
+            rows.begin_edition(path)?;
+        }
         let sql = "INSERT OR REPLACE INTO files (path, hash, mtime, size, indexed_at) VALUES (?1, ?2, ?3, ?4, ?5)";
         rows.0.prepare_cached(sql)?.execute(params![path, hash, stamp.state, stamp.size, Moment::now().utc()])?;
         match tail {
@@ -280,6 +309,8 @@ enum Change {
 struct Work {
     path: String,
     claims: Claims,
+    /// How the rows moved since the log was read.
+    shifts: Vec<Shift>,
     report: SyncReport,
     /// The sessions whose rows are to be derived anew.
     touched: BTreeSet<String>,
@@ -290,6 +321,7 @@ impl Work {
         Self {
             path: path.to_owned(),
             claims: Claims::new(layout),
+            shifts: Vec::new(),
             report: SyncReport::default(),
             touched: BTreeSet::new(),
         }
@@ -297,11 +329,23 @@ impl Work {
 
     fn apply(&mut self, rows: Rows<'_>, change: &Change) -> rusqlite::Result<()> {
         match change {
-            Change::Settle(memory, place) => self.settle(rows, memory, place)?,
-            Change::Move(seq, place) => rows.move_within(*seq, place)?,
+            Change::Settle(memory, place) => self.settle(rows, memory, &self.moved(place))?,
+            Change::Move(seq, place) => rows.move_within(*seq, &self.moved(place))?,
             Change::Remove(seq) => self.remove(rows, *seq)?,
         }
         Ok(())
+    }
+
+    /// Where an entry stands by now.
+    fn moved(&self, place: &Place) -> Place {
+        let mut place = place.clone();
+        for Shift { from, by } in &self.shifts {
+            if place.start_line >= *from {
+                place.start_line += by;
+                place.end_line += by;
+            }
+        }
+        place
     }
 
     fn remove(&mut self, rows: Rows<'_>, seq: i64) -> rusqlite::Result<()> {
@@ -427,6 +471,32 @@ mod tests {
         let read = CaughtUp::ByReading(SyncReport { removed: 2, ..SyncReport::default() });
         assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), read);
         assert_eq!(store.rows().by_path(LOG).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_was_read_of_a_log_moves_with_what_is_put_between_its_entries_meanwhile() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), Patience::Server).unwrap();
+        let kinds = [MemoryType::UserPrompt, MemoryType::Decision, MemoryType::Learning, MemoryType::UserPrompt];
+        kinds.iter().zip(0..).for_each(|(kind, n)| say(&mut store, *kind, n, &format!("text {n}\nand more")));
+        // Rows of which the log knows nothing: at other lines, of no entry, and missing.
+        let damage = "UPDATE places SET start_line = start_line + 9, end_line = end_line + 9;
+             UPDATE memories SET content = 'another' WHERE content LIKE 'text 0%'; DELETE FROM memories WHERE content LIKE 'text 2%';";
+        store.db.execute_batch(damage).unwrap();
+        let Reading { bytes, snapshot, lock, is_changed, .. } = store.reading(LOG).unwrap();
+        let (rows, generation) = (Rows(&snapshot).by_path(LOG).unwrap(), Rows(&snapshot).generation(LOG).unwrap());
+        drop((snapshot, lock));
+        assert!(!is_changed);
+        let parsed = parse(&String::from_utf8_lossy(&bytes), LogKind::of(LOG).unwrap());
+        say(&mut store, MemoryType::UserPrompt, 10, "two\nlines");
+        say(&mut store, MemoryType::Decision, 11, "use redis");
+        say(&mut store, MemoryType::UserPrompt, 12, "one");
+        let mut work = Work::new(LOG, store.layout());
+        assert!(store.apply(&mut work, parsed, rows, generation, None).unwrap());
+        assert_eq!(work.report, SyncReport { added: 1, changed: 1, removed: 0 });
+        let in_step = store.rows().by_path(LOG).unwrap();
+        assert_eq!((in_step.len(), store.sync_log(LOG).unwrap()), (7, SyncReport::default()));
+        assert_eq!(store.rows().by_path(LOG).unwrap(), in_step);
     }
 
     #[test]

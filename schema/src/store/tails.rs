@@ -4,18 +4,41 @@
 //! other change of the file, also an entry whose row was never written, shows by these, and the log is read again.
 
 use super::{Rows, Store, StoreError};
-use crate::daily_log::Tail;
+use crate::daily_log::{LogKind, Tail};
 use crate::stamp::Stamp;
 
 /// What the keys of ends in `meta` begin with.
 const KEY: &str = "tail:";
 /// And those of generations. They stay when a log goes, as they must not go back.
 const GENERATION: &str = "generation:";
+/// And those of editions, which stay as well.
+const EDITION: &str = "edition:";
 
 /// The logs that have an end.
 pub(super) const CAPTURED_TO: &str = "SELECT substr(key, 6) AS path FROM meta WHERE key >= 'tail:' AND key < 'tail;'";
 
+/// A log whose every entry has its row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InStep {
+    pub stamp: Stamp,
+    /// Another one whenever it was read because something else became of it than that memories were put into it. Of a log that was never
+    /// read by this database it is empty.
+    pub edition: String,
+}
+
 impl Store {
+    /// What is known of a log in step with its rows; `None` of any other, and of a file that is no log.
+    pub fn in_step(&self, name: &str) -> Result<Option<InStep>, StoreError> {
+        let Some(stamp) = Stamp::of(&self.layout.file(name)).filter(|_| LogKind::of(name).is_some()) else {
+            return Ok(None);
+        };
+        // The edition afterwards: that of a later state does no harm, as nobody knows what that holds.
+        match self.is_in_step(name, Some(stamp))? {
+            true => Ok(Some(InStep { stamp, edition: self.rows().edition(name)? })),
+            false => Ok(None),
+        }
+    }
+
     /// The end of a log, if its file is as it was when that was noted.
     pub(crate) fn tail(&self, name: &str, now: Stamp) -> Result<Option<Tail>, StoreError> {
         Ok(self.rows().tail(name, now)?)
@@ -43,10 +66,21 @@ impl Rows<'_> {
         Ok(self.meta(&format!("{GENERATION}{name}"))?.and_then(|count| count.parse().ok()).unwrap_or_default())
     }
 
-    pub(super) fn begin_generation(&self, name: &str) -> rusqlite::Result<i64> {
+    pub(super) fn next_generation(&self, name: &str) -> rusqlite::Result<i64> {
         let next = self.generation(name)? + 1;
         self.set_meta(&format!("{GENERATION}{name}"), &next.to_string())?;
         Ok(next)
+    }
+
+    fn edition(&self, name: &str) -> rusqlite::Result<String> {
+        Ok(self.meta(&format!("{EDITION}{name}"))?.unwrap_or_default())
+    }
+
+    /// Begins another edition of a log, which may hold any text. It is no count, because who remembers it may remember that of a database
+    /// that is gone, or of a later state of one that was put back.
+    pub(super) fn begin_edition(&self, name: &str) -> rusqlite::Result<()> {
+        let edition: String = self.0.query_row("SELECT lower(hex(randomblob(8)))", [], |row| row.get(0))?;
+        self.set_meta(&format!("{EDITION}{name}"), &edition)
     }
 
     /// Forgets the end of a log that is gone.

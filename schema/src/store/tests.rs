@@ -1,7 +1,7 @@
 mod copies;
+mod earlier;
 mod go_version;
 mod sessions;
-mod version_4;
 
 use std::fs;
 

@@ -33,8 +33,8 @@ pub enum Work {
     Forget,
     /// A database of the Go version taken over.
     Upgrade,
-    /// A database of version 4 taken over.
-    Version4,
+    /// A database of an earlier version taken over.
+    Earlier,
     /// Transcripts taken in.
     Import,
 }
@@ -49,7 +49,7 @@ impl Work {
         Self::Rebuild,
         Self::Forget,
         Self::Upgrade,
-        Self::Version4,
+        Self::Earlier,
         Self::Import,
     ];
 
@@ -63,7 +63,7 @@ impl Work {
             Self::Rebuild => "rebuild",
             Self::Forget => "forget",
             Self::Upgrade => "upgrade",
-            Self::Version4 => "upgrade from version 4",
+            Self::Earlier => "upgrade from an earlier version",
             Self::Import => "import",
         }
     }
@@ -113,7 +113,7 @@ impl Work {
                 "upgrade.tables",
                 "sync.rows",
             ],
-            Self::Version4 => &["upgrade.made", "upgrade.unlogged", "sync.rows"],
+            Self::Earlier => &["upgrade.made", "upgrade.unlogged", "sync.rows"],
             Self::Import => &["bulk.logged", "bulk.written", "bulk.done", "log.rewritten", "log.replaced"],
         }
     }
@@ -129,7 +129,7 @@ impl Work {
             Self::Direct | Self::Socket => 20_000,
             Self::Save => 50_000,
             Self::Spool => 130_000,
-            Self::Index | Self::Rebuild | Self::Forget | Self::Upgrade | Self::Version4 => 90_000,
+            Self::Index | Self::Rebuild | Self::Forget | Self::Upgrade | Self::Earlier => 90_000,
             Self::Import => 250_000,
         }
     }
@@ -144,7 +144,7 @@ impl Work {
             Self::Rebuild => changes::rebuild(field, blow, random),
             Self::Forget => changes::forget(field, blow, random),
             Self::Upgrade => changes::upgrade(field, blow, random),
-            Self::Version4 => changes::upgrade_of_version_4(field, blow, random),
+            Self::Earlier => changes::upgrade_of_earlier_version(field, blow, random),
             Self::Import => changes::import(field, blow, random),
         }
     }

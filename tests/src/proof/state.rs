@@ -80,8 +80,10 @@ fn databases(store: &Path) -> rusqlite::Result<Vec<String>> {
 fn rows_and_logs(store: &Path, memory: &Connection) -> rusqlite::Result<Vec<String>> {
     type Found = BTreeMap<(String, i64, i64, String), i64>;
     let mut differences = Found::new();
-    let mut statement =
-        memory.prepare("SELECT path, start_line, end_line, content FROM memories LEFT JOIN places USING (seq)")?;
+    let mut statement = memory.prepare(
+        "SELECT path, start_line + moved, end_line + moved, content FROM memories
+         LEFT JOIN places USING (seq) LEFT JOIN sections USING (section)",
+    )?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     for row in rows {
         *differences.entry(row?).or_default() -= 1;

@@ -121,11 +121,11 @@ impl Engine {
             };
         }
         let lock = self.index_lock_while(may_wait)?;
-        let rows = self.store.rows();
+        let (store, rows) = (&self.store, self.store.rows());
         let mut fill = |index: &mut Index| {
             for (done, path) in files.iter().enumerate() {
                 go_on()?;
-                let chunked = index.take_in_file(path, &lock)?;
+                let chunked = index.take_in_file(path, store.in_step(path)?.as_ref(), &lock)?;
                 output.chunks += chunked.added;
                 output.removed += chunked.removed;
                 progress(Progress { done: done + 1, total: files.len(), path: shown(path) });
@@ -213,10 +213,64 @@ mod tests {
         assert_eq!(hook.rows().count_after(0).unwrap(), 2);
     }
 
+    #[test]
+    fn a_log_without_prose_to_which_memories_come_anywhere_is_not_read_for_it() {
+        let project = tempfile::tempdir().unwrap();
+        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
+        let mut engine = Engine::open_with(project.path(), None, &settings).unwrap();
+        let mut hook = Store::open(project.path(), Patience::Hook).unwrap();
+        say(&mut hook, "the first");
+        keep(&mut hook, MemoryType::Decision, "use redis");
+        let index = |engine: &mut Engine| {
+            let output = engine.reindex_changed(&mut |_| {}, &|| true, &|| true).unwrap();
+            (output.files, output.chunks, output.memories)
+        };
+        assert_eq!(index(&mut engine), (1, 0, 2));
+        say(&mut hook, "an event above the decision");
+        let log = "2026-01-28.md";
+        let in_step = hook.in_step(log).unwrap();
+        assert!(in_step.is_some());
+        // Nobody looks what it holds by then.
+        let file = hook.layout().file(log);
+        std::fs::write(&file, format!("A person wrote of the walrus.\n{}", std::fs::read_to_string(&file).unwrap()))
+            .unwrap();
+        let lock = engine.index_lock().unwrap();
+        assert_eq!(engine.index.take_in_file(log, in_step.as_ref(), &lock).unwrap().added, 0);
+        drop(lock);
+        assert_eq!((hook.in_step(log).unwrap(), index(&mut engine)), (None, (1, 1, 1)));
+        // What is read again for another reason is another edition, whose prose is looked for.
+        say(&mut hook, "one more");
+        let later = hook.in_step(log).unwrap();
+        assert_ne!(later.unwrap().edition, in_step.unwrap().edition);
+        assert_eq!(index(&mut engine), (1, 1, 1));
+    }
+
+    #[test]
+    fn prose_is_found_in_a_log_that_another_database_was_made_of_since() {
+        let project = tempfile::tempdir().unwrap();
+        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
+        let open = || Engine::open_with(project.path(), None, &settings).unwrap();
+        let index = |engine: &mut Engine| engine.reindex_changed(&mut |_| {}, &|| true, &|| true).unwrap().chunks;
+        let mut engine = open();
+        let layout = engine.store().layout().clone();
+        let file = layout.file("2026-01-28.md");
+        let log = "- [10:00:00] **User Prompt**: the first\n";
+        std::fs::write(&file, log).unwrap();
+        assert_eq!(index(&mut engine), 0);
+        drop(engine);
+        std::fs::remove_file(layout.memory_db()).unwrap();
+        std::fs::write(&file, format!("A person wrote of the walrus.\n{log}")).unwrap();
+        assert_eq!(index(&mut open()), 1);
+    }
+
     fn say(store: &mut Store, text: &str) {
+        keep(store, MemoryType::UserPrompt, text);
+    }
+
+    fn keep(store: &mut Store, kind: MemoryType, text: &str) {
         let draft = Draft {
             session_id: "s".to_owned(),
-            kind: MemoryType::UserPrompt,
+            kind,
             content: text.to_owned(),
             at: Moment::parse_rfc3339("2026-01-28T10:00:01Z").unwrap(),
             attributes: Attributes::default(),

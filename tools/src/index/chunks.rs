@@ -10,6 +10,7 @@ use schema::log_file;
 use schema::memory::content_hash;
 use schema::moment::Moment;
 use schema::stamp::{self, Stamp};
+use schema::store::InStep;
 
 use super::{Document, Index, IndexLock, documents};
 use crate::chunk::{Chunk, chunks, chunks_of_lines};
@@ -57,8 +58,19 @@ impl Index {
         Ok(stamp::changed(&self.layout, present, known))
     }
 
-    /// Makes the chunks of one file anew if its text changed.
-    pub fn take_in_file(&mut self, path: &str, _lock: &IndexLock) -> Result<ChunkReport, ToolError> {
+    /// Makes the chunks of one file anew if its text changed. Of a log it helps to know whether it is in step with its rows.
+    pub fn take_in_file(
+        &mut self,
+        path: &str,
+        in_step: Option<&InStep>,
+        _lock: &IndexLock,
+    ) -> Result<ChunkReport, ToolError> {
+        if let Some(log) = in_step
+            && self.is_noted(path, &without_prose(log))?
+        {
+            self.note(path, Some(log.stamp), &without_prose(log))?;
+            return Ok(ChunkReport::default());
+        }
         let file = self.layout.file(path);
         // Who put a database into a project may name files outside of it, which are as good as gone.
         let is_inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
@@ -103,7 +115,8 @@ impl Index {
         transaction.commit()?;
         crash::point("index.file");
         report.removed = old.len();
-        self.note(path, stamp, &hash)?;
+        let log = in_step.filter(|log| made.is_empty() && Some(log.stamp) == stamp);
+        self.note(path, stamp, &log.map_or(hash, without_prose))?;
         Ok(report)
     }
 
@@ -135,8 +148,13 @@ impl Index {
         statement.query_map([path], |row| row.get(0))?.collect()
     }
 
+    fn is_noted(&self, path: &str, hash: &str) -> rusqlite::Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM files WHERE path = ?1 AND hash = ?2)";
+        self.db.prepare_cached(sql)?.query_row([path, hash], |row| row.get(0))
+    }
+
     /// Whether the chunks of a file are those of its text. So they are when the file did not change, and also when nothing but memories came
-    /// to the end of a log: that happens all the time, to logs of megabytes.
+    /// to the end of a log.
     fn has_chunks_of(&self, path: &str, bytes: &[u8], text: &str, hash: &str) -> rusqlite::Result<bool> {
         let sql = "SELECT hash, size FROM files WHERE path = ?1";
         let read = |row: &SqlRow<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
@@ -164,6 +182,12 @@ impl Index {
         let values = params![path, hash, stamp.state, stamp.size, Moment::now().utc()];
         self.db.prepare_cached(sql)?.execute(values).map(drop)
     }
+}
+
+/// What is noted in the place of a hash of a log that held no prose in this edition. It holds none for as long as that lasts: nothing but
+/// memories comes meanwhile, wherever they are put, and that all the time, to logs of megabytes.
+fn without_prose(log: &InStep) -> String {
+    format!("without prose {}", log.edition)
 }
 
 /// The chunks of a file: all of it, or, where entries are memories already, what is left between them.

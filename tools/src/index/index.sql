@@ -2,6 +2,7 @@
 
 CREATE TABLE files (
     path TEXT PRIMARY KEY,
+    -- Of its text; or in which edition a log in step with its rows held no prose.
     hash TEXT NOT NULL,
     mtime INTEGER NOT NULL,
     size INTEGER NOT NULL,

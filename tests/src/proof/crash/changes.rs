@@ -135,14 +135,15 @@ pub(super) fn upgrade(field: &mut Field, blow: &Blow, _random: &mut Random) {
     field.prompt(&text, None);
 }
 
-/// An upgrade of a database of version 4 is killed, which may hold what no index has seen yet.
-pub(super) fn upgrade_of_version_4(field: &mut Field, blow: &Blow, random: &mut Random) {
+/// An upgrade of a database of an earlier version is killed, which may hold what no index has seen yet.
+pub(super) fn upgrade_of_earlier_version(field: &mut Field, blow: &Blow, random: &mut Random) {
+    let version = random.one(&["v4", "v5"]);
     let stores = fixtures_dir().join("stores");
     for name in ["2026-01-28.md", "MEMORY.md", "memory.db"] {
-        let held = fs::read(stores.join("v4").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let held = fs::read(stores.join(version).join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         field.sandbox.write(format!(".jikime/memory/{name}"), held);
     }
-    let listed = fs::read(stores.join("v4.list.json")).expect("a fixture");
+    let listed = fs::read(stores.join(format!("{version}.list.json"))).expect("a fixture");
     let listed: Vec<serde_json::Value> = serde_json::from_slice(&listed).expect("what a list answered");
     listed.iter().filter_map(|memory| memory["content"].as_str()).for_each(|text| field.ledger.keep(text));
     if random.once_in(2) {

@@ -279,7 +279,7 @@ fn write(bench: &mut Bench, name: &str, text: Option<&str>) {
         None => std::fs::remove_file(path).unwrap(),
     }
     let lock = bench.index.lock(Urgency::Patient).unwrap().unwrap();
-    bench.index.take_in_file(name, &lock).unwrap();
+    bench.index.take_in_file(name, None, &lock).unwrap();
 }
 
 fn compact(bench: &mut Bench, gone: Gone<'_>) {

@@ -1,17 +1,20 @@
-//! Upgrades of databases of version 4.
+//! Upgrades of databases of earlier versions.
 
 use super::*;
 
-/// A store whose database is the one of version 4, without the Markdown that it was made of, at lines that only it knows.
-fn of_version_4(project: &Path) -> Layout {
+/// A store whose database is the one of a version, without the Markdown that it was made of, at lines that only it knows.
+fn of_version(version: i64, project: &Path) -> Layout {
     let layout = Layout::new(project);
     layout.create().unwrap();
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/stores/v4/memory.db");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/fixtures/stores/v{version}/memory.db"));
     fs::copy(fixture, layout.memory_db()).unwrap();
     let db = Connection::open(layout.memory_db()).unwrap();
-    let sql = "UPDATE memories SET start_line = seq * 100, end_line = seq * 100 + 7, access_count = seq;
-         INSERT INTO meta VALUES ('imported x', 'y');";
-    db.execute_batch(sql).unwrap();
+    let places = if version == 4 { "memories" } else { "places" };
+    let sql = format!(
+        "UPDATE {places} SET start_line = seq * 100, end_line = seq * 100 + 7; UPDATE memories SET access_count = seq;
+         INSERT INTO meta VALUES ('imported x', 'y');"
+    );
+    db.execute_batch(&sql).unwrap();
     layout
 }
 
@@ -32,10 +35,12 @@ fn meta(db: &Connection) -> Vec<(String, String)> {
     statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
 }
 
-#[test]
-fn every_row_is_taken_over_at_its_lines_into_tables_like_those_of_a_new_store() {
+#[rstest]
+#[case(4)]
+#[case(5)]
+fn every_row_is_taken_over_at_its_lines_into_tables_like_those_of_a_new_store(#[case] version: i64) {
     let project = tempfile::tempdir().unwrap();
-    let layout = of_version_4(project.path());
+    let layout = of_version(version, project.path());
     let old = Connection::open(layout.memory_db()).unwrap();
     let known = meta(&old);
     assert!(matches!(Store::open(project.path(), Patience::Hook), Err(StoreError::NeedsUpgrade)));
@@ -63,17 +68,18 @@ fn every_row_is_taken_over_at_its_lines_into_tables_like_those_of_a_new_store() 
     assert_eq!(meta(&Connection::open(layout.memory_db()).unwrap()), known);
     assert!(half_made(&layout).is_empty());
     // A program of that version which still has the old one open reads what it knows, and finds that it is another one.
-    assert_eq!(old.query_row("SELECT count(*) FROM memories WHERE start_line > 0", [], |row| row.get(0)), Ok(6));
+    assert_eq!(old.query_row("SELECT count(*) FROM memories WHERE access_count > 0", [], |row| row.get(0)), Ok(6));
     assert!(!tables(&layout.memory_db()).is_empty());
 }
 
 #[rstest]
-#[case::without_a_table("DROP TABLE sessions;")]
-#[case::of_another_make("ALTER TABLE memories DROP COLUMN end_line;")]
-#[case::of_no_version_that_was("PRAGMA user_version = 1;")]
-fn one_that_nothing_can_be_made_of_is_set_aside_and_comes_from_markdown(#[case] fault: &str) {
+#[case::without_a_table(4, "DROP TABLE sessions;")]
+#[case::of_another_make(4, "ALTER TABLE memories DROP COLUMN end_line;")]
+#[case::without_lines(5, "DROP TABLE places;")]
+#[case::of_no_version_that_was(5, "PRAGMA user_version = 1;")]
+fn one_that_nothing_can_be_made_of_is_set_aside_and_comes_from_markdown(#[case] version: i64, #[case] fault: &str) {
     let project = tempfile::tempdir().unwrap();
-    let layout = of_version_4(project.path());
+    let layout = of_version(version, project.path());
     Connection::open(layout.memory_db()).unwrap().execute_batch(fault).unwrap();
     fs::write(layout.file(LOG), "- [10:30:15] **User Prompt**: one\n").unwrap();
     let mut store = open(project.path());
