@@ -15,6 +15,9 @@ const KEPT: i64 = 256;
 /// How often those behind them are dropped, and those of other logs.
 const DROPPED_EVERY: i64 = 64;
 
+/// What the keys of generations in `meta` begin with. They stay when a log goes, as they must not go back.
+const GENERATION: &str = "generation:";
+
 /// The memories of one type in one file.
 struct Section {
     number: i64,
@@ -125,6 +128,18 @@ impl Rows<'_> {
         let shifts: Vec<Shift> =
             statement.query_map(params![path, generation], read)?.collect::<rusqlite::Result<_>>()?;
         Ok((i64::try_from(shifts.len()) == Ok(missed)).then_some(shifts))
+    }
+
+    /// How often the rows of a log moved, or were brought in step with it. What was read of the log before the last time is not what
+    /// its rows are to be brought in step with. Who deletes or renames one begins none, and leaves the log to be read again.
+    pub(super) fn generation(&self, path: &str) -> rusqlite::Result<i64> {
+        Ok(self.meta(&format!("{GENERATION}{path}"))?.and_then(|count| count.parse().ok()).unwrap_or_default())
+    }
+
+    fn next_generation(&self, path: &str) -> rusqlite::Result<i64> {
+        let next = self.generation(path)? + 1;
+        self.set_meta(&format!("{GENERATION}{path}"), &next.to_string())?;
+        Ok(next)
     }
 
     /// Begins a generation of a log's rows that is not the one before, moved.

@@ -9,9 +9,7 @@ use crate::stamp::Stamp;
 
 /// What the keys of ends in `meta` begin with.
 const KEY: &str = "tail:";
-/// And those of generations. They stay when a log goes, as they must not go back.
-const GENERATION: &str = "generation:";
-/// And those of editions, which stay as well.
+/// And those of editions, which stay when a log goes.
 const EDITION: &str = "edition:";
 
 /// The logs that have an end.
@@ -58,18 +56,6 @@ impl Rows<'_> {
     /// Notes the end of a log, every entry of which has its row once the transaction is done.
     pub(crate) fn note_tail(&self, name: &str, stamp: Stamp, tail: &Tail) -> rusqlite::Result<()> {
         self.set_meta(&format!("{KEY}{name}"), &format!("{} {}", stamp.state, tail.to_text()))
-    }
-
-    /// How often the rows of a log moved, or were brought in step with it. What was read of the log before the last time is not what
-    /// its rows are to be brought in step with. Who deletes or renames one begins none, and leaves the log to be read again.
-    pub(super) fn generation(&self, name: &str) -> rusqlite::Result<i64> {
-        Ok(self.meta(&format!("{GENERATION}{name}"))?.and_then(|count| count.parse().ok()).unwrap_or_default())
-    }
-
-    pub(super) fn next_generation(&self, name: &str) -> rusqlite::Result<i64> {
-        let next = self.generation(name)? + 1;
-        self.set_meta(&format!("{GENERATION}{name}"), &next.to_string())?;
-        Ok(next)
     }
 
     fn edition(&self, name: &str) -> rusqlite::Result<String> {

@@ -165,6 +165,8 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use schema::capture::{Destination, Draft, capture};
     use schema::lock::FileLock;
     use schema::memory::{Attributes, MemoryType};
@@ -178,8 +180,7 @@ mod tests {
     #[test]
     fn who_waits_for_another_process_that_indexes_gives_way_to_whoever_asks_for_something() {
         let project = tempfile::tempdir().unwrap();
-        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
-        let mut engine = Engine::open_with(project.path(), None, &settings).unwrap();
+        let mut engine = by_words(project.path());
         let layout = engine.store().layout().clone();
         std::fs::write(layout.file("note.md"), "# Note\n\nThe walrus guards the vault.\n").unwrap();
         let lock = FileLock::acquire(&layout.index_lock(), Duration::ZERO).unwrap();
@@ -193,8 +194,7 @@ mod tests {
     #[test]
     fn a_log_to_which_memories_come_is_not_read_again_for_what_it_held() {
         let project = tempfile::tempdir().unwrap();
-        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
-        let mut engine = Engine::open_with(project.path(), None, &settings).unwrap();
+        let mut engine = by_words(project.path());
         let log = "# 2026-01-28\n\nA person wrote of the walrus.\n\n- [10:00:00] **User Prompt**: the first\n";
         std::fs::write(engine.store().layout().file("2026-01-28.md"), log).unwrap();
         let mut index = || {
@@ -216,8 +216,7 @@ mod tests {
     #[test]
     fn a_log_without_prose_to_which_memories_come_anywhere_is_not_read_for_it() {
         let project = tempfile::tempdir().unwrap();
-        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
-        let mut engine = Engine::open_with(project.path(), None, &settings).unwrap();
+        let mut engine = by_words(project.path());
         let mut hook = Store::open(project.path(), Patience::Hook).unwrap();
         say(&mut hook, "the first");
         keep(&mut hook, MemoryType::Decision, "use redis");
@@ -248,8 +247,7 @@ mod tests {
     #[test]
     fn prose_is_found_in_a_log_that_another_database_was_made_of_since() {
         let project = tempfile::tempdir().unwrap();
-        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
-        let open = || Engine::open_with(project.path(), None, &settings).unwrap();
+        let open = || by_words(project.path());
         let index = |engine: &mut Engine| engine.reindex_changed(&mut |_| {}, &|| true, &|| true).unwrap().chunks;
         let mut engine = open();
         let layout = engine.store().layout().clone();
@@ -261,6 +259,12 @@ mod tests {
         std::fs::remove_file(layout.memory_db()).unwrap();
         std::fs::write(&file, format!("A person wrote of the walrus.\n{log}")).unwrap();
         assert_eq!(index(&mut open()), 1);
+    }
+
+    /// An engine without vectors.
+    fn by_words(project: &Path) -> Engine {
+        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
+        Engine::open_with(project, None, &settings).unwrap()
     }
 
     fn say(store: &mut Store, text: &str) {
