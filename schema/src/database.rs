@@ -1,7 +1,10 @@
 //! Opens a SQLite file the way every process of ours must: WAL, private, patient, and without a sync at the end of a hook.
 
+mod door;
+
 use std::fs;
 use std::io::{self, Read as _};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,6 +12,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use crate::lock::{FileLock, LockError};
 use crate::own_file::{self, private_file, refuse_links};
 use crate::stamp::identity;
 
@@ -97,38 +101,137 @@ pub fn faults(db: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(found?.into_iter().filter(|fault| fault != "ok").collect())
 }
 
+/// An open database.
+#[derive(Debug)]
+pub struct Database {
+    connection: Connection,
+    identity: Option<(u64, u64)>,
+    /// Where it is and who uses it, if to close it may delete what lies beside it.
+    closing: Option<(PathBuf, Patience)>,
+    /// Held while the connection closes, which is dropped before.
+    passing: Option<FileLock>,
+}
+
+impl Database {
+    /// Which file it is, as [`identity`](crate::stamp::identity) tells; `None` in memory, and when it may be another one than the path
+    /// leads to.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        self.identity
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.passing = self.closing.as_ref().and_then(|(path, patience)| door::pass(path, patience.limit()));
+    }
+}
+
+impl Deref for Database {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+impl DerefMut for Database {
+    fn deref_mut(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+}
+
 /// Opens the database at `path`, making an empty one where there is none.
-pub fn open(path: &Path, patience: Patience) -> Result<Connection, DatabaseError> {
-    for ending in ["-wal", "-shm"] {
+pub fn open(path: &Path, patience: Patience) -> Result<Database, DatabaseError> {
+    for ending in LOGS {
         let path = beside(path, ending);
         refuse_links(&path).map_err(|source| DatabaseError::Create { path, source })?;
     }
-    make(path).map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
+    let fault = |source| DatabaseError::Create { path: path.to_owned(), source };
+    let _passing = made(path, patience).map_err(fault)?;
+    let before = identity(path);
     let opened = configure(path, patience).map_err(|source| DatabaseError::Sqlite { path: path.to_owned(), source });
-    // Another one may have taken its place before it was opened.
+    // Somebody who knows no door may have put another one in its place before it was opened.
     note_opened(&mut FILES.lock().unwrap_or_else(PoisonError::into_inner), path);
-    opened
+    let identity = before.filter(|before| identity(path) == Some(*before));
+    let (connection, may_tidy) = opened?;
+    let closing = may_tidy.then(|| (path.to_owned(), patience));
+    Ok(Database { connection, identity, closing, passing: None })
 }
 
-/// Makes an empty file where there is none. SQLite would make one that all may read; the files beside it take over its mode.
+/// The endings of what SQLite keeps beside a database: a journal until it goes over to a write-ahead log, and when it is killed then.
+pub const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Does something while nobody opens or closes a database of this folder, so that another can take its place. It does neither itself.
+pub fn alone<T>(path: &Path, limit: Duration, work: impl FnOnce() -> T) -> Result<T, LockError> {
+    let _shut = door::shut(path, limit)?;
+    Ok(work())
+}
+
+/// Deletes what SQLite keeps beside a database that goes, before it goes: the log of one must not be found beside another.
+pub fn remove_logs(path: &Path) -> io::Result<()> {
+    LOGS.iter().try_for_each(|ending| remove_file(&beside(path, ending)))
+}
+
+/// Deletes a database with what SQLite keeps beside it, if there is one.
+pub fn remove(path: &Path) -> io::Result<()> {
+    remove_logs(path)?;
+    remove_file(path)
+}
+
+fn remove_file(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Makes an empty file where there is none, and keeps others from putting another in its place until what is returned is dropped. SQLite
+/// would make one that all may read; the files beside it take over its mode.
 ///
-/// One that is there is left to SQLite: on Unix a process gives up all its locks on a file when it closes the file, also those of other
-/// connections to it, and another process would take the database for one that nobody uses.
-fn make(path: &Path) -> io::Result<()> {
+/// What lies beside one that is not there was left by somebody who deleted it alone, and is deleted before: programs that had it open may
+/// use it still.
+fn made(path: &Path, patience: Patience) -> io::Result<Option<FileLock>> {
+    let passing = door::pass(path, patience.limit());
+    if is_there(path)? {
+        return Ok(passing);
+    }
+    drop(passing);
+    let busy = |error| io::Error::new(io::ErrorKind::ResourceBusy, error);
+    let shut = door::shut(path, patience.limit()).map_err(busy)?;
+    // Somebody may have made one before the door was shut.
+    if is_there(path)? {
+        return Ok(shut);
+    }
+    if shut.is_some() {
+        // What cannot be deleted SQLite meets again, and says so.
+        let _ = remove_logs(path);
+    }
     let mut opened = FILES.lock().unwrap_or_else(PoisonError::into_inner);
     match private_file().create_new(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            if !fs::symlink_metadata(path)?.is_file() {
-                return Err(io::Error::other("it is no file"));
-            }
-            // SQLite would only say that it cannot open it.
-            #[cfg(unix)]
-            rustix::fs::access(path, rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK)?;
-        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => drop(made?),
     }
     note_opened(&mut opened, path);
-    Ok(())
+    Ok(shut)
+}
+
+/// Whether there is a database, which is left to SQLite: on Unix a process gives up all its locks on a file when it closes the file, also
+/// those of other connections to it, and another process would take the database for one that nobody uses.
+fn is_there(path: &Path) -> io::Result<bool> {
+    let mut opened = FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    refuse_links(path)?;
+    let found = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        found => found?,
+    };
+    if !found.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    // SQLite would only say that it cannot open it.
+    #[cfg(unix)]
+    rustix::fs::access(path, rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK)?;
+    note_opened(&mut opened, path);
+    Ok(true)
 }
 
 fn note_opened(opened: &mut Vec<(u64, u64)>, path: &Path) {
@@ -140,7 +243,7 @@ fn note_opened(opened: &mut Vec<(u64, u64)>, path: &Path) {
 }
 
 /// What keeps a database from being opened, by its beginning, which is read without SQLite: that would write beside it. Of one that this
-/// process opened before it is `None`, since it may be open: see [`make`].
+/// process opened before it is `None`, since it may be open: see [`is_there`].
 pub(crate) fn obstacle<T>(path: &Path, find: impl FnOnce(&[u8; BEGINNING]) -> Option<T>) -> Option<T> {
     let opened = FILES.lock().unwrap_or_else(PoisonError::into_inner);
     if identity(path).is_some_and(|identity| opened.contains(&identity)) {
@@ -157,33 +260,36 @@ const BEGINNING: usize = 72;
 /// The databases that this process may have open. Locked while one is looked at or made without SQLite.
 static FILES: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
 
-fn configure(path: &Path, patience: Patience) -> rusqlite::Result<Connection> {
+/// Opens it, and says whether it may be tidied up when it is closed.
+fn configure(path: &Path, patience: Patience) -> rusqlite::Result<(Connection, bool)> {
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
     db.busy_timeout(patience.limit())?;
     switch_to_wal(&db, patience)?;
-    db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
+    // The last of them reads, and with that opens what lies beside the database, which a new one has not done yet.
+    db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA schema_version;")?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
     // A statement that depends on what is bound to it would be prepared again with every value; ours say by themselves which index.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    match patience {
-        Patience::Hook => spare_the_disk(&db, path)?,
+    let may_tidy = match patience {
+        Patience::Hook => !spare_the_disk(&db, path)?,
         Patience::Server => {
             db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
             db.pragma_update(None, "journal_size_limit", LOG_KEPT)?;
+            true
         }
-    }
-    Ok(db)
+    };
+    Ok((db, may_tidy))
 }
 
-/// Leaves the copying of the write-ahead log into the database, with its syncs, to others.
+/// Leaves the copying of the write-ahead log into the database, with its syncs, to others. Answers whether the close does so too.
 ///
 /// A hook's commit would copy, and so would its close, when no other process has the database open: five times the cost of a
 /// hook. A log that has grown is copied at the close all the same, because whoever opens the database first reads all of it.
-fn spare_the_disk(db: &Connection, path: &Path) -> rusqlite::Result<()> {
+fn spare_the_disk(db: &Connection, path: &Path) -> rusqlite::Result<bool> {
     let is_small = fs::metadata(beside(path, "-wal")).map_or(true, |metadata| metadata.len() < LOG_LIMIT);
     db.pragma_update(None, "wal_autocheckpoint", 0)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, is_small)?;
-    Ok(())
+    Ok(is_small)
 }
 
 /// Copies the write-ahead log into the database, as far as nobody reads it.
@@ -205,12 +311,13 @@ pub fn bound(db: &Connection, path: &Path) -> rusqlite::Result<bool> {
 
 /// Closes a database that nobody else has open when all of it is in its file. Closing alone copies the write-ahead log as well, and does
 /// not tell when there is no room for that.
-pub fn close_whole(db: Connection) -> rusqlite::Result<()> {
+pub fn close_whole(db: Database) -> rusqlite::Result<()> {
     if db.query_row("PRAGMA main.wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))? {
         let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
         return Err(rusqlite::Error::SqliteFailure(busy, None));
     }
-    db.close().map_err(|(_, error)| error)
+    drop(db);
+    Ok(())
 }
 
 /// A file of SQLite's own beside a database.
@@ -240,116 +347,9 @@ fn switch_to_wal(db: &Connection, patience: Patience) -> rusqlite::Result<()> {
 }
 
 /// A database in memory, for a store whose files may not be written.
-pub fn open_in_memory() -> rusqlite::Result<Connection> {
-    Connection::open_in_memory()
+pub fn open_in_memory() -> rusqlite::Result<Database> {
+    Ok(Database { connection: Connection::open_in_memory()?, identity: None, closing: None, passing: None })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_database_is_private_and_in_wal_mode() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.db");
-        let db = open(&path, Patience::Hook).unwrap();
-        db.execute_batch("CREATE TABLE t (x)").unwrap();
-        let mode: String = db.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
-        assert_eq!(mode, "wal");
-        #[cfg(unix)]
-        for name in ["a.db", "a.db-wal"] {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600, "{name}");
-        }
-    }
-
-    /// Where a file beside the database stands for a lock, SQLite shares no memory and stays with another journal, without an error.
-    #[cfg(unix)]
-    #[test]
-    fn a_database_that_stays_with_another_journal_is_refused_and_says_why() {
-        let dir = tempfile::tempdir().unwrap();
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let db = Connection::open_with_flags_and_vfs(dir.path().join("a.db"), flags, c"unix-dotfile").unwrap();
-        let refused = switch_to_wal(&db, Patience::Hook).unwrap_err();
-        assert_eq!(refused.sqlite_error_code(), Some(ErrorCode::CannotOpen));
-        assert!(refused.to_string().contains(NO_LOG), "{refused}");
-    }
-
-    #[test]
-    fn the_log_of_a_database_that_only_hooks_use_stays_small() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.db");
-        open(&path, Patience::Hook).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
-        for _ in 0..100 {
-            let db = open(&path, Patience::Hook).unwrap();
-            db.execute("INSERT INTO t VALUES (randomblob(20000))", []).unwrap();
-            let log = std::fs::metadata(dir.path().join("a.db-wal")).unwrap().len();
-            assert!(log < LOG_LIMIT + 64 * 1024, "{log}");
-        }
-        assert!(std::fs::metadata(path).unwrap().len() > LOG_LIMIT);
-    }
-
-    #[test]
-    fn a_log_that_somebody_reads_at_every_moment_is_bound_and_cut_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.db");
-        let length = || fs::metadata(dir.path().join("a.db-wal")).unwrap().len();
-        let writer = open(&path, Patience::Server).unwrap();
-        writer.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
-        // Two take turns, so that there is always one who reads what was last written.
-        let readers = [open(&path, Patience::Server).unwrap(), open(&path, Patience::Server).unwrap()];
-        let begin = |reader: &Connection| reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
-        begin(&readers[0]);
-        let write = |n: usize| {
-            writer.execute("INSERT INTO t VALUES (randomblob(400000))", []).unwrap();
-            tidy(&writer).unwrap();
-            begin(&readers[(n + 1) % 2]);
-            readers[n % 2].execute_batch("COMMIT").unwrap();
-        };
-        (0..60).for_each(write);
-        assert!(length() > LOG_BOUND, "{}", length());
-        assert!(!bound(&writer, &path).unwrap(), "somebody reads");
-        // The one who reads is done, and another one begins while it is waited for.
-        readers[0].execute_batch("COMMIT").unwrap();
-        assert!(bound(&writer, &path).unwrap());
-        assert!(length() <= LOG_KEPT as u64, "{}", length());
-        for _ in 0..60 {
-            writer.execute("INSERT INTO t VALUES (randomblob(400000))", []).unwrap();
-        }
-        assert!(length() < LOG_BOUND, "{}", length());
-        assert!(bound(&writer, &path).unwrap());
-        let rows: i64 = readers[1].query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
-        assert_eq!(rows, 121);
-    }
-
-    /// Else another process takes the database for unused, and deletes the write-ahead log that this one reads.
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_database_that_is_open_stays_locked_when_it_is_opened_once_more() {
-        use std::os::unix::fs::MetadataExt as _;
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.db");
-        let is_locked = || {
-            let file = format!(":{} ", fs::metadata(&path).unwrap().ino());
-            fs::read_to_string("/proc/locks").unwrap().lines().any(|line| line.contains(&file))
-        };
-        let db = open(&path, Patience::Server).unwrap();
-        db.execute_batch("CREATE TABLE t (x)").unwrap();
-        assert!(is_locked());
-        drop(open(&path, Patience::Server).unwrap());
-        assert!(is_locked());
-        assert_eq!(obstacle(&path, |_| Some(())), None, "it is not looked at while it may be open");
-        assert!(is_locked());
-    }
-
-    #[test]
-    fn garbage_is_told_from_other_faults() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.db");
-        std::fs::write(&path, "no database at all, but long enough for a header of one hundred bytes".repeat(20))
-            .unwrap();
-        assert!(open(&path, Patience::Server).unwrap_err().is_damage());
-        assert!(!open(&dir.path().join("no/such.db"), Patience::Server).unwrap_err().is_damage());
-    }
-}
+mod tests;

@@ -10,6 +10,9 @@ use crate::own_file::{link_on, private_file, refuse_links};
 /// The store's directory relative to the project, with `/`.
 pub const STORE_DIR: &str = ".jikime/memory";
 
+/// Locked by those who open or close a database together, and by who makes or replaces one alone; see [`crate::database`].
+pub(crate) const OPEN_LOCK: &str = "open.lock";
+
 const GITIGNORE: &str = "\
 # Written by jikime-memory. MEMORY.md and notes of your own are for the repository, the rest stays on this machine.
 *

@@ -26,11 +26,11 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::{Transaction, TransactionBehavior};
 
 use crate::causes::chain;
 use crate::crash;
-use crate::database::{self, DatabaseError, Patience};
+use crate::database::{self, Database, DatabaseError, Patience};
 use crate::layout::Layout;
 use crate::lock::{FileLock, LockError};
 use crate::log_file::LogFileError;
@@ -43,7 +43,7 @@ use kind::{Contents, contents, newer_version_in_header};
 #[derive(Debug)]
 pub struct Store {
     layout: Layout,
-    db: Connection,
+    db: Database,
     /// Which file `memory.db` was when it was opened.
     identity: Option<(u64, u64)>,
     access: Access,
@@ -118,6 +118,9 @@ impl StoreError {
         use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
         let code = match self {
             Self::Lock(LockError::Busy(_)) => return true,
+            Self::Database(DatabaseError::Create { source, .. }) => {
+                return source.kind() == io::ErrorKind::ResourceBusy;
+            }
             Self::Sqlite(source) | Self::Database(DatabaseError::Sqlite { source, .. }) => source.sqlite_error_code(),
             _ => None,
         };
@@ -162,7 +165,7 @@ impl Store {
             Ok(db) => db,
             Err(error) => return Self::without_writing(layout, patience, error.into()),
         };
-        let identity = identity(&layout.memory_db());
+        let identity = db.identity();
         let mut store = Self { layout, db, identity, access: Access::Full, patience, notes };
         let found = match contents(&store.db) {
             Err(error) if database::is_damage(&error) => Contents::Foreign,
@@ -364,14 +367,17 @@ fn set_aside(
         return Ok("memory.db was damaged and has been rebuilt".to_owned());
     }
     let name = format!("memory.db.damaged-{}", Moment::now().local_second().replace([':', '-'], ""));
-    // The database last: whoever opens one in between must not find the log of another beside it.
-    for ending in ["-wal", "-shm", ""] {
-        let (from, to) = (format!("memory.db{ending}"), format!("{name}{ending}"));
-        match fs::rename(layout.file(&from), layout.file(&to)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            moved => moved.map_err(|source| StoreError::Io { doing: "set aside", path: path.clone(), source })?,
-        }
-    }
+    // The database last: should this end in the middle, the one that is made next must not find this log.
+    let moved = database::alone(&path, patience.limit(), || {
+        database::LOGS.iter().chain([&""]).try_for_each(|ending| {
+            let (from, to) = (format!("memory.db{ending}"), format!("{name}{ending}"));
+            match fs::rename(layout.file(&from), layout.file(&to)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                moved => moved,
+            }
+        })
+    })?;
+    moved.map_err(|source| StoreError::Io { doing: "set aside", path, source })?;
     crash::point("store.set-aside");
     Ok(format!("memory.db could not be read; it was set aside as {name} and is rebuilt from Markdown"))
 }

@@ -1,7 +1,9 @@
 //! A file system that lacks something, for the store of a sandbox. It takes no rights and no disk: the calls of the programs are refused
 //! as such a file system refuses them, by a library that is loaded before theirs.
 
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::sandbox::Sandbox;
@@ -21,8 +23,7 @@ impl Sandbox {
     /// From now on the store lies on a file system that lacks something. `false` where that cannot be had: it takes a C compiler, which
     /// the build of SQLite takes as well, and the loader of Linux.
     pub fn lack(&mut self, lack: Lack) -> bool {
-        let library = self.root().join("lacking.so");
-        if !library.exists() && !compiled(&library) {
+        if !self.stands_between() {
             return false;
         }
         let name = match lack {
@@ -31,14 +32,53 @@ impl Sandbox {
             Lack::Space => "space",
         };
         let below = self.store();
-        self.set_variable("LD_PRELOAD", library).set_variable("JIKIME_LACKING_BELOW", below);
-        self.set_variable("JIKIME_LACKING", name);
+        self.set_variable("JIKIME_LACKING_BELOW", below).set_variable("JIKIME_LACKING", name);
         true
+    }
+
+    /// What is started from now on pauses where it opens or deletes a file whose path ends so. `None` where that cannot be had.
+    pub fn pause_at(&mut self, end: &str) -> Option<Pause> {
+        if !self.stands_between() {
+            return None;
+        }
+        let until = self.root().join(format!("pause-at-{end}"));
+        self.set_variable("JIKIME_PAUSE_AT", end).set_variable("JIKIME_PAUSE_UNTIL", &until);
+        let paused = self.root().join(format!("pause-at-{end}.paused"));
+        Some(Pause { until, paused })
+    }
+
+    /// Puts the library between programs and the C library.
+    fn stands_between(&mut self) -> bool {
+        let library = self.root().join("lacking.so");
+        let is_there = library.exists() || compiled(&library);
+        if is_there {
+            self.set_variable("LD_PRELOAD", library);
+        }
+        is_there
     }
 
     /// And from now on it lacks nothing again.
     pub fn lack_nothing(&mut self) {
         self.set_variable("JIKIME_LACKING", "");
+    }
+}
+
+/// A place at which programs pause until they may go on, for ten seconds at most.
+#[derive(Debug)]
+pub struct Pause {
+    until: PathBuf,
+    paused: PathBuf,
+}
+
+impl Pause {
+    /// Whether somebody came by.
+    pub fn is_reached(&self) -> bool {
+        self.paused.exists()
+    }
+
+    /// Lets everybody go on, also those who come by later.
+    pub fn end(&self) -> io::Result<()> {
+        fs::write(&self.until, "")
     }
 }
 

@@ -23,7 +23,7 @@ mod terminal;
 mod user;
 
 pub use crate::canaries::{Canary, canaries, files_below, measured_canaries, traces};
-pub use crate::file_system::Lack;
+pub use crate::file_system::{Lack, Pause};
 pub use crate::fixtures::{fixtures_dir, recorded_event};
 pub use crate::http_server::{HttpAnswer, HttpServer};
 pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};

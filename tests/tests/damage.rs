@@ -6,6 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::time::Duration;
 
+use harness::proof::{at_rest, texts_in_rows};
 use harness::{Era, McpClient, Sandbox, eventually, sandbox};
 use rstest::rstest;
 use serde_json::json;
@@ -96,6 +97,32 @@ fn is_found(client: &mut McpClient, n: usize) -> Option<String> {
     let found = found.expect_success();
     assert_eq!(found["results"][0]["id"], format!("{:032x}", n + 1), "{n}: {found:#}");
     found["notice"].as_str().map(str::to_owned)
+}
+
+/// People delete a database and not what lies beside it, which programs still use that had it open.
+#[rstest]
+fn a_database_that_is_deleted_under_a_server_is_made_anew_by_whoever_comes_next(
+    #[values(&["memory.db"], &["index.db"], &["memory.db", "index.db"])] names: &[&str],
+) {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Modern);
+    let mut save = |text: &str| {
+        client.call("memory_save", json!({ "type": "decision", "content": text })).unwrap().expect_success();
+    };
+    save("the walrus guards the vault");
+    // So many that the server did not come to tidying up, and the logs beside the databases are not empty.
+    (1..MEMORIES).for_each(|n| save(&memory(n)));
+    names.iter().for_each(|name| fs::remove_file(sandbox.store().join(name)).unwrap());
+    let saved = sandbox.run_cli(["save", "learning", "the otter is on leave"]);
+    assert!(saved.success().stderr.is_empty(), "{saved:?}");
+    let found = sandbox.run_cli(["search", "walrus vault"]);
+    assert!(found.success().stdout.contains("guards") && found.stderr.is_empty(), "{found:?}");
+    save("the ocelot sleeps under the stairs");
+    let found = client.call("memory_search", json!({ "query": "otter leave" })).unwrap();
+    assert!(found.text.contains("on leave"), "{}", found.text);
+    client.close();
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+    assert_eq!(texts_in_rows(&sandbox.store()).unwrap().len(), MEMORIES + 2);
 }
 
 fn set_aside(sandbox: &Sandbox) -> usize {

@@ -171,8 +171,9 @@ impl<'c> FullText<'c> {
     fn at_one_time<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
         self.connection.execute_batch("SAVEPOINT fulltext")?;
         let outcome = read();
-        self.connection.execute_batch("RELEASE fulltext")?;
-        outcome
+        let released = self.connection.execute_batch("RELEASE fulltext");
+        // A fault that ended the transaction leaves nothing to release, and is what is told.
+        outcome.and_then(|read| released.map(|()| read))
     }
 
     fn total(&self, sql: &str) -> Result<u64> {

@@ -20,12 +20,14 @@ pub use vectors::Vectors;
 
 use std::cell::RefCell;
 use std::fs;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, Transaction, params};
+use rusqlite::{Transaction, params};
 use schema::crash;
-use schema::database::{self, Patience};
+use schema::database::{self, Database, Patience};
 use schema::layout::Layout;
 use schema::lock::{FileLock, LockError};
 use schema::stamp::identity;
@@ -33,7 +35,7 @@ use schema::store::{Access, Rows, Store};
 
 use crate::error::ToolError;
 use crate::fulltext::{FullText, Met};
-use file::{INDEX, NEW, create, is_usable, open_current, remove, remove_abandoned, remove_logs, start_over};
+use file::{NEW, create, is_usable, open_current, remove, remove_abandoned, start_over};
 
 /// How often opening is tried while other processes make the index anew.
 const OPENINGS: usize = 5;
@@ -45,10 +47,8 @@ const BULK: usize = 4_000;
 /// The open index.
 #[derive(Debug)]
 pub struct Index {
-    db: Connection,
+    db: Database,
     layout: Layout,
-    /// Which file it was when it was opened; `None` for an index in memory.
-    identity: Option<(u64, u64)>,
     /// Whether it is a file, which several processes share.
     place: Place,
     /// The vectors as they were read last; `None` until a search needs them, and while they lie on the shelf.
@@ -96,30 +96,25 @@ impl Index {
         let layout = store.layout().clone();
         let mut fault = "the index is being made again; try again".to_owned();
         for _ in 0..OPENINGS {
-            let before = identity(&layout.index_db());
             let opened = match open_current(&layout) {
                 Ok(Some(db)) => Ok(db),
                 Ok(None) => start_over(&layout, is_usable),
                 Err(error) if error.is_damage() => start_over(&layout, is_usable),
                 Err(error) => Err(ToolError::Unavailable(crate::error::chain(&error))),
             };
-            let identity = identity(&layout.index_db());
             match opened {
-                // Another index may have taken its place just then; what was opened would be told apart by nobody.
-                Ok(db) if before.is_none() || before == identity => {
+                Ok(db) => {
                     remove_abandoned(&layout);
                     return Ok(Self {
                         db,
                         layout,
-                        identity,
                         place: Place::File,
                         vectors: None,
                         shelf: Shelf::default(),
                         met: RefCell::default(),
                     });
                 }
-                Ok(_) => {}
-                // So may one that is made anew where there was none, whose files come and go.
+                // Somebody else may just delete or replace it.
                 Err(ToolError::Unavailable(cause)) => fault = cause,
                 Err(error) => return Err(error),
             }
@@ -155,18 +150,17 @@ impl Index {
 
     /// Makes a damaged index anew, empty, unless another process has done so already.
     pub fn begin_anew(&mut self) -> Result<(), ToolError> {
+        let damaged = self.db.identity();
         // Closed first, because not every platform deletes a file in use.
         self.db = database::open_in_memory()?;
         self.vectors = None;
         self.met.get_mut().clear();
         self.shelf.clear();
-        let damaged = self.identity;
         match self.place {
             Place::Memory => create(&self.db)?,
             Place::File => {
                 let is_another = |layout: &Layout| damaged.is_some() && identity(&layout.index_db()) != damaged;
                 self.db = start_over(&self.layout, is_another)?;
-                self.identity = identity(&self.layout.index_db());
                 // Whoever still looked into the damaged one may have put its vectors back.
                 self.shelf.clear();
             }
@@ -198,7 +192,6 @@ impl Index {
         Ok(Self {
             db,
             layout: store.layout().clone(),
-            identity: None,
             place: Place::Memory,
             vectors: None,
             shelf: Shelf::default(),
@@ -208,7 +201,7 @@ impl Index {
 
     /// Whether `index.db` is still the file that was opened, not one that was deleted or replaced since.
     pub fn is_current(&self) -> bool {
-        self.place == Place::Memory || self.identity == identity(&self.layout.index_db())
+        self.place == Place::Memory || self.db.identity() == identity(&self.layout.index_db())
     }
 
     /// Whether `index.db` is another file, when whoever is just replacing it is done, who is waited for a little.
@@ -348,13 +341,9 @@ impl Index {
         self.db = database::open_in_memory()?;
         self.vectors = None;
         self.met.get_mut().clear();
-        let unlogged = remove_logs(&self.layout, INDEX);
-        crash::point("rebuild.unlogged");
-        let published = unlogged.and_then(|()| fs::rename(&path, self.layout.index_db()));
-        crash::point("rebuild.published");
+        let published = self.publish(&path);
         let reopened = open_current(&self.layout).map_err(|error| unavailable(&crate::error::chain(&error)))?;
         self.db = reopened.ok_or_else(|| unavailable(&"it is of another version"))?;
-        self.identity = identity(&self.layout.index_db());
         self.shelf.clear();
         if published.is_ok() {
             return filled;
@@ -367,10 +356,23 @@ impl Index {
         })
     }
 
+    /// Puts an index that is whole in the place of the one that is there, while nobody opens or closes that.
+    fn publish(&self, new: &Path) -> io::Result<()> {
+        let path = self.layout.index_db();
+        let published = database::alone(&path, Urgency::Patient.limit(), || {
+            database::remove_logs(&path)?;
+            crash::point("rebuild.unlogged");
+            fs::rename(new, &path)?;
+            crash::point("rebuild.published");
+            Ok(())
+        });
+        published.map_err(io::Error::other)?
+    }
+
     /// An index in another database, which is to take the place of this one.
-    fn beside(&self, db: Connection) -> Self {
+    fn beside(&self, db: Database) -> Self {
         let (layout, place) = (self.layout.clone(), self.place);
-        Self { db, layout, identity: None, place, vectors: None, shelf: self.shelf.clone(), met: RefCell::default() }
+        Self { db, layout, place, vectors: None, shelf: self.shelf.clone(), met: RefCell::default() }
     }
 
     /// Does all of `work` in one step: readers see the index as it was until it is done, and after a fault.

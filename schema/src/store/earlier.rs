@@ -2,7 +2,6 @@
 //! which takes its place. Who still has the old one open, perhaps with a program that knows no other, sees that it is gone.
 
 use std::fs;
-use std::io;
 
 use super::StoreError;
 use super::kind::{Contents, contents, create_tables};
@@ -48,18 +47,20 @@ pub(super) fn upgrade(layout: &Layout, patience: Patience) -> Result<(), StoreEr
     let old = database::open(&layout.memory_db(), patience)?;
     let Contents::Earlier(version) = contents(&old)? else { return Ok(()) };
     drop(old);
-    remove(layout, NEW)?;
+    let (new, path) = (layout.file(NEW), layout.memory_db());
+    database::remove(&new).map_err(|source| StoreError::Io { doing: "delete", path: new.clone(), source })?;
     let made = make(layout, version, patience);
     crash::point("upgrade.made");
     let placed = made.and_then(|()| {
-        // Before the database: the log of one must not be found beside another.
-        ["-wal", "-shm"].iter().try_for_each(|ending| remove_file(layout, &format!("memory.db{ending}")))?;
-        crash::point("upgrade.unlogged");
-        let (from, to) = (layout.file(NEW), layout.memory_db());
-        fs::rename(from, &to).map_err(|source| StoreError::Io { doing: "replace", path: to, source })
+        let placed = database::alone(&path, patience.limit(), || {
+            database::remove_logs(&path)?;
+            crash::point("upgrade.unlogged");
+            fs::rename(&new, &path)
+        })?;
+        placed.map_err(|source| StoreError::Io { doing: "replace", path: path.clone(), source })
     });
     if placed.is_err() {
-        let _ = remove(layout, NEW);
+        let _ = database::remove(&new);
     }
     placed
 }
@@ -76,18 +77,4 @@ fn make(layout: &Layout, version: i64, patience: Patience) -> Result<(), StoreEr
     let _ = new.query_row("PRAGMA old.wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     new.execute("DETACH old", [])?;
     Ok(database::close_whole(new)?)
-}
-
-fn remove(layout: &Layout, name: &str) -> Result<(), StoreError> {
-    ["-wal", "-shm", ""].iter().try_for_each(|ending| remove_file(layout, &format!("{name}{ending}")))
-}
-
-fn remove_file(layout: &Layout, name: &str) -> Result<(), StoreError> {
-    let path = layout.file(name);
-    match fs::remove_file(&path) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            Err(StoreError::Io { doing: "delete", path, source })
-        }
-        _ => Ok(()),
-    }
 }

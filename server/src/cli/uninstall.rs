@@ -80,8 +80,16 @@ enum Memory {
 }
 
 /// What a store is made of when nothing was remembered.
-const EMPTY: [&str; 7] =
-    [".gitignore", "setup.json", "store.lock", "index.lock", "queue.lock", "embedding.lock", "backfill.lock"];
+const EMPTY: [&str; 8] = [
+    ".gitignore",
+    "setup.json",
+    "store.lock",
+    "index.lock",
+    "queue.lock",
+    "embedding.lock",
+    "backfill.lock",
+    "open.lock",
+];
 
 /// Takes back what the arguments name in `project`.
 pub(crate) fn uninstall(site: &Site, printer: &Printer, arguments: &UninstallArguments) -> anyhow::Result<()> {

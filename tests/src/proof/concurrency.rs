@@ -14,15 +14,30 @@ use crate::outcome::{Outcome, run_to_end};
 use crate::proof::{Ledger, Pace, Random, Tally, age_temporary_files, at_rest, texts_in_rows};
 use crate::sandbox::{Binaries, Sandbox};
 
-/// Who is at work at once.
-const SERVERS: usize = 3;
-const HOOKS: usize = 2;
+/// Who is at work at once, and how long they rest in between.
+#[derive(Debug, Clone, Copy)]
+struct Crowd {
+    servers: usize,
+    hooks: usize,
+    commands: usize,
+    /// Whether somebody edits Markdown.
+    edits: bool,
+    /// The longest rest of a command line, and the rest after a rebuild, in milliseconds.
+    rests: (usize, u64),
+}
+
+const EVERYBODY: Crowd = Crowd { servers: 3, hooks: 2, commands: 1, edits: true, rests: (100, 200) };
+
+/// Programs that open and close an index that is replaced all the time.
+const OPENING: Crowd = Crowd { servers: 1, hooks: 0, commands: 3, edits: false, rests: (1, 0) };
 
 /// How long a command may take beside all the others. More is a hang.
 const DEADLINE: Duration = Duration::from_secs(120);
 
 /// What says that somebody was shown the trouble of others.
-const TROUBLE: [&str; 6] = [
+const TROUBLE: [&str; 8] = [
+    "disk I/O error",
+    "kept in memory",
     "database is locked",
     "database is busy",
     "held by another process",
@@ -34,17 +49,28 @@ const TROUBLE: [&str; 6] = [
 /// What those at work share.
 struct Field<'f> {
     sandbox: &'f Sandbox,
+    crowd: Crowd,
     until: Instant,
     ledger: Mutex<Ledger>,
     findings: Mutex<Vec<String>>,
     hooks: Mutex<Pace>,
+    rebuilds: AtomicUsize,
     texts: AtomicUsize,
     done: AtomicUsize,
 }
 
-/// Goes on for so long.
+/// Everybody at work for so long.
 pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
-    let mut tally = Tally::new("concurrency", format!("{} s", time.as_secs()));
+    with(EVERYBODY, format!("{} s", time.as_secs()), binaries, time, seed)
+}
+
+/// Programs that open and close databases for so long, while an index takes the place of another all the time.
+pub fn opening(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
+    with(OPENING, format!("{} s of opening", time.as_secs()), binaries, time, seed)
+}
+
+fn with(crowd: Crowd, part: String, binaries: &Binaries, time: Duration, seed: u64) -> Tally {
+    let mut tally = Tally::new("concurrency", part);
     let mut sandbox = Sandbox::new(binaries.clone());
     sandbox.set_variable("JIKIME_EMBEDDING_PROVIDER", "none");
     // A command line that reads makes no store, and rightly says that there is none.
@@ -52,29 +78,30 @@ pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
     sandbox.run_cli(["save", "decision", FIRST]).success();
     let field = Field {
         sandbox: &sandbox,
+        crowd,
         until: Instant::now() + time,
         ledger: Mutex::default(),
         findings: Mutex::default(),
         hooks: Mutex::default(),
+        rebuilds: AtomicUsize::new(0),
         texts: AtomicUsize::new(0),
         done: AtomicUsize::new(0),
     };
     let edited = thread::scope(|scope| {
         let field = &field;
-        let servers = (0..SERVERS).map(|n| scope.spawn(move || field.serve(Random::new(seed + n as u64))));
-        let hooks = (0..HOOKS).map(|n| scope.spawn(move || field.hook(Random::new(seed + 10 + n as u64))));
-        let others: Vec<_> = servers
-            .chain(hooks)
-            .chain([scope.spawn(move || field.command(Random::new(seed + 20))), scope.spawn(|| field.rebuild())])
-            .collect();
-        let editor = scope.spawn(move || field.edit(Random::new(seed + 30)));
+        let random = |n: usize| Random::new(seed + n as u64);
+        let servers = (0..crowd.servers).map(|n| scope.spawn(move || field.serve(random(n))));
+        let hooks = (0..crowd.hooks).map(|n| scope.spawn(move || field.hook(random(10 + n))));
+        let commands = (0..crowd.commands).map(|n| scope.spawn(move || field.command(random(20 + n))));
+        let others: Vec<_> = servers.chain(hooks).chain(commands).chain([scope.spawn(|| field.rebuild())]).collect();
+        let editor = crowd.edits.then(|| scope.spawn(move || field.edit(random(30))));
         let fell: usize = others.into_iter().map(|other| usize::from(other.join().is_err())).sum();
         if fell > 0 {
             field.find(format!("{fell} of those at work fell over; see above"));
         }
-        editor.join().unwrap_or_default()
+        editor.and_then(|editor| editor.join().ok()).unwrap_or_default()
     });
-    let Field { ledger, findings, hooks, done, .. } = field;
+    let Field { ledger, findings, hooks, rebuilds, done, .. } = field;
     let (mut ledger, hooks) = (ledger.into_inner().expect("nobody fell over"), hooks.into_inner().expect("nobody"));
     tally.findings = findings.into_inner().expect("nobody fell over");
     edited.iter().map(String::as_str).chain([FIRST]).for_each(|text| ledger.keep(text));
@@ -86,13 +113,22 @@ pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
     }
     tally.findings.extend(at_rest(&sandbox.store()));
     tally.rounds = done.into_inner();
-    tally.measured = format!(
-        "{SERVERS} servers, {HOOKS} hooks at once, a command line, an editor, a rebuild; {} memories kept; {} hooks, one took {}",
-        ledger.kept().count(),
+    tally.measured = measured(crowd, ledger.kept().count(), rebuilds.into_inner(), &hooks);
+    tally
+}
+
+fn measured(crowd: Crowd, kept: usize, rebuilds: usize, hooks: &Pace) -> String {
+    let Crowd { servers, hooks: at_once, commands, .. } = crowd;
+    if at_once == 0 {
+        return format!(
+            "{servers} server, {commands} command lines; {kept} memories kept; {rebuilds} indexes replaced"
+        );
+    }
+    format!(
+        "{servers} servers, {at_once} hooks at once, a command line, an editor, a rebuild; {kept} memories kept; {} hooks, one took {}",
         hooks.count(),
         hooks.in_words()
-    );
-    tally
+    )
 }
 
 /// What an outcome shows of the trouble of others.
@@ -190,7 +226,7 @@ impl Field<'_> {
                 None if arguments[0] == "save" => self.keep(&text),
                 None => drop(self.done.fetch_add(1, Ordering::Relaxed)),
             }
-            thread::sleep(Duration::from_millis(random.below(100) as u64));
+            thread::sleep(Duration::from_millis(random.below(self.crowd.rests.0) as u64));
         }
     }
 
@@ -200,7 +236,8 @@ impl Field<'_> {
                 Some(trouble) => self.find(trouble),
                 None => drop(self.done.fetch_add(1, Ordering::Relaxed)),
             }
-            thread::sleep(Duration::from_millis(200));
+            self.rebuilds.fetch_add(1, Ordering::Relaxed);
+            thread::sleep(Duration::from_millis(self.crowd.rests.1));
         }
     }
 

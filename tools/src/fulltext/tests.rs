@@ -314,3 +314,14 @@ fn the_candidates_are_those_of_scoring_every_document() {
         assert_eq!(few, &all[..25]);
     }
 }
+
+#[test]
+fn of_a_reading_that_a_fault_ended_the_fault_is_told() {
+    let connection = Connection::open_in_memory().unwrap();
+    // As SQLite does by itself when a disk fails.
+    let ended = FullText::new(&connection).at_one_time(|| -> Result<()> {
+        connection.execute_batch("ROLLBACK")?;
+        Err(rusqlite::Error::InvalidQuery)
+    });
+    assert_eq!(ended, Err(rusqlite::Error::InvalidQuery));
+}

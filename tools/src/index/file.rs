@@ -1,12 +1,9 @@
 //! The file of the index: opened, made, and deleted with what SQLite keeps beside it.
 
-use std::fs;
-use std::io;
-use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
-use schema::database::{self, DatabaseError, Patience};
+use schema::database::{self, Database, DatabaseError, Patience};
 use schema::layout::Layout;
 use schema::lock::FileLock;
 
@@ -18,14 +15,11 @@ use crate::fulltext::FullText;
 const VERSION: i64 = 5;
 
 /// The name of the index, and of the one that is about to take its place.
-pub(super) const INDEX: &str = "index.db";
+const INDEX: &str = "index.db";
 pub(super) const NEW: &str = "index.db.new";
 
-/// The endings of what SQLite keeps beside a database: a journal until it goes over to a write-ahead log, and when it is killed then.
-const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
-
 /// The index as it is on disk, or `None` when there is none of this version.
-pub(super) fn open_current(layout: &Layout) -> Result<Option<Connection>, DatabaseError> {
+pub(super) fn open_current(layout: &Layout) -> Result<Option<Database>, DatabaseError> {
     let path = layout.index_db();
     let db = database::open(&path, Patience::Server)?;
     let version = db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).optional();
@@ -41,7 +35,7 @@ pub(super) fn is_usable(layout: &Layout) -> bool {
 }
 
 /// Deletes what is there and makes an empty index, unless another process did so while we waited.
-pub(super) fn start_over(layout: &Layout, is_mended: impl FnOnce(&Layout) -> bool) -> Result<Connection, ToolError> {
+pub(super) fn start_over(layout: &Layout, is_mended: impl FnOnce(&Layout) -> bool) -> Result<Database, ToolError> {
     let lock = FileLock::acquire(&layout.index_lock(), Urgency::Patient.limit());
     let _lock = lock.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
     if is_mended(layout)
@@ -49,7 +43,8 @@ pub(super) fn start_over(layout: &Layout, is_mended: impl FnOnce(&Layout) -> boo
     {
         return Ok(db);
     }
-    remove(layout, INDEX)?;
+    let removed = database::alone(&layout.index_db(), Patience::Server.limit(), || remove(layout, INDEX));
+    removed.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))??;
     let opened = database::open(&layout.index_db(), Patience::Server);
     let db = opened.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
     create(&db)?;
@@ -58,29 +53,17 @@ pub(super) fn start_over(layout: &Layout, is_mended: impl FnOnce(&Layout) -> boo
 
 /// Deletes what is left of an index whose maker was killed. Whoever makes one holds the lock.
 pub(super) fn remove_abandoned(layout: &Layout) {
-    let is_left = LOGS.iter().chain([&""]).any(|ending| layout.file(&format!("{NEW}{ending}")).exists());
+    let is_left = database::LOGS.iter().chain([&""]).any(|ending| layout.file(&format!("{NEW}{ending}")).exists());
     if is_left && let Ok(_lock) = FileLock::acquire(&layout.index_lock(), Duration::ZERO) {
         let _ = remove(layout, NEW);
     }
 }
 
-/// Deletes a database and what SQLite keeps beside it.
+/// Deletes a database of the store, which nobody opens by that name meanwhile.
 pub(super) fn remove(layout: &Layout, name: &str) -> Result<(), ToolError> {
-    remove_logs(layout, name)
-        .and_then(|()| remove_file(&layout.file(name)))
-        .map_err(|error| ToolError::Unavailable(format!("cannot delete {}: {error}", layout.file(name).display())))
-}
-
-/// Deletes what SQLite keeps beside a database, before the database goes: the log of one must not be found beside another.
-pub(super) fn remove_logs(layout: &Layout, name: &str) -> io::Result<()> {
-    LOGS.iter().try_for_each(|ending| remove_file(&layout.file(&format!("{name}{ending}"))))
-}
-
-fn remove_file(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
+    let path = layout.file(name);
+    database::remove(&path)
+        .map_err(|error| ToolError::Unavailable(format!("cannot delete {}: {error}", path.display())))
 }
 
 pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {

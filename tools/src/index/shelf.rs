@@ -58,13 +58,13 @@ impl Index {
         }
         let shelf = self.shelf.clone();
         let mut kept = shelf.kept();
-        if kept.of != self.identity {
+        if kept.of != self.db.identity() {
             if !self.is_current() {
                 // This search goes on in an index whose place another one has taken: no one else needs its vectors.
                 drop(kept);
                 return self.vectors(identity);
             }
-            *kept = Kept { of: self.identity, vectors: None };
+            *kept = Kept { of: self.db.identity(), vectors: None };
         }
         self.vectors = match kept.vectors.take() {
             // While others look at them they are not changed.

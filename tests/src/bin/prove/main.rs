@@ -157,6 +157,7 @@ fn all_but_soak(binaries: &Binaries, arguments: &Arguments) -> Vec<Tally> {
     }
     if arguments.wants("concurrency") {
         add(concurrency::run(binaries, arguments.time(600, 60), arguments.seed));
+        add(concurrency::opening(binaries, arguments.time(180, 20), arguments.seed));
     }
     if arguments.wants("fuzz") {
         let time = arguments.time(60, 10);

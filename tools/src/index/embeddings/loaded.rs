@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension};
 use schema::database::{self, Patience};
 
 use super::super::vectors::Mark;
-use super::super::{Index, IndexLock, Shelf, Vectors, blocks, identity};
+use super::super::{Index, IndexLock, Shelf, Vectors, blocks};
 use crate::embed::{Identity, half};
 use crate::error::ToolError;
 use crate::text::script::Script;
@@ -34,11 +34,11 @@ impl Index {
     /// What reads the vectors of a model while somebody searches by words; `None` when they are in memory, or so few that nobody
     /// has to wait for them.
     pub fn loader(&self, identity: &Identity) -> Result<Option<Loader>, ToolError> {
-        let is_to_be_read = self.is_shared() && self.is_current() && !self.shelf.holds(self.identity);
+        let is_to_be_read = self.is_shared() && self.is_current() && !self.shelf.holds(self.db.identity());
         if !is_to_be_read || !self.uses(identity)? || blocks::count(&self.db)? < MANY {
             return Ok(None);
         }
-        let (path, shelf, file) = (self.layout.index_db(), self.shelf.clone(), self.identity);
+        let (path, shelf, file) = (self.layout.index_db(), self.shelf.clone(), self.db.identity());
         Ok(Some(Loader { path, file, shelf, dims: identity.dims, model: self.current_model()? }))
     }
 
@@ -124,7 +124,7 @@ impl Loader {
             db.pragma_update(None, "mmap_size", MAPPED)?;
             let _snapshot = db.unchecked_transaction()?;
             let model: i64 = db.query_row("SELECT model FROM progress", [], |row| row.get(0))?;
-            if model != self.model || self.file != identity(&self.path) {
+            if model != self.model || self.file != db.identity() {
                 return Err(unavailable("the index is being made again".to_owned()));
             }
             up_to_date(&db, None, self.dims, model)
