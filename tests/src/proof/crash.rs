@@ -123,7 +123,7 @@ impl Work {
         matches!(self, Self::Socket | Self::Index | Self::Import)
     }
 
-    /// How long the program that is killed takes on a fast machine, in microseconds.
+    /// How long the program that is killed may take, in microseconds: what random moments begin with.
     fn span(self) -> usize {
         match self {
             Self::Direct | Self::Socket => 20_000,
@@ -159,16 +159,21 @@ pub fn has_points() -> bool {
 pub fn run(binaries: &Binaries, work: Work, rounds: usize, seed: u64) -> Tally {
     let mut tally = Tally::new("crash", work.name());
     let mut missed = Vec::new();
+    let mut span = work.span();
     for round in 0..rounds {
         let mut random = Random::new(seed ^ (round as u64) << 8 ^ (work as u64) << 32);
-        let blow = blow(work, round, &mut random);
+        let blow = blow(work, round, span, &mut random);
         let mut field = Field::new(binaries.clone());
         work.round(&mut field, &blow, &mut random);
         let hits = field.hits();
         tally.rounds += 1;
         tally.faults += hits;
-        if let (0, Blow::At { point, .. }) = (hits, &blow) {
-            missed.push(*point);
+        match (hits, &blow) {
+            (0, Blow::At { point, .. }) => missed.push(*point),
+            // How long it takes depends on the machine: two of three moments are to meet it at work.
+            (0, Blow::After(_)) => span = (span - span / 10).max(SHORTEST_SPAN),
+            (_, Blow::After(_)) => span = (span + span / 20).min(4 * work.span()),
+            _ => {}
         }
         let told = |finding| format!("round {round} of seed {seed}, {blow:?}: {finding}");
         tally.findings.extend(field.findings().into_iter().map(told));
@@ -178,8 +183,11 @@ pub fn run(binaries: &Binaries, work: Work, rounds: usize, seed: u64) -> Tally {
     tally
 }
 
-/// Points in even rounds, random moments in odd ones.
-fn blow(work: Work, round: usize, random: &mut Random) -> Blow {
+/// Below that a program has hardly begun, in microseconds.
+const SHORTEST_SPAN: usize = 2_000;
+
+/// Points in even rounds, random moments of a span in odd ones.
+fn blow(work: Work, round: usize, span: usize, random: &mut Random) -> Blow {
     let points = work.points();
     if round.is_multiple_of(2) && has_points() {
         let point = points[round / 2 % points.len()];
@@ -187,5 +195,5 @@ fn blow(work: Work, round: usize, random: &mut Random) -> Blow {
         let time = if round / 2 < points.len() || !work.comes_by_often() { 1 } else { 1 + random.below(3) };
         return Blow::At { point, time };
     }
-    Blow::After(Duration::from_micros(random.below(work.span()) as u64))
+    Blow::After(Duration::from_micros(random.below(span) as u64))
 }
