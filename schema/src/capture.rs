@@ -224,9 +224,10 @@ fn duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Re
         }
     }
     if memory.kind == MemoryType::AssistantResponse && !memory.session_id.is_empty() {
-        return Ok(rows
-            .last_said(&memory.session_id)?
-            .filter(|row| row.memory.kind == MemoryType::AssistantResponse && row.memory.content == memory.content));
+        let is_same = |row: &Row| row.memory.kind == memory.kind && row.memory.content == memory.content;
+        let Some(same) = rows.last_said(&memory.session_id)?.filter(is_same) else { return Ok(None) };
+        // What came in since may be dated before it, when the clock went back.
+        return Ok((!rows.is_prompted_since(&memory.session_id, same.seq)?).then_some(same));
     }
     if memory.kind.is_session_data() {
         return Ok(None);

@@ -113,7 +113,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// Which file it is, as [`identity`](crate::stamp::identity) tells; `None` in memory, and when it may be another one than the path
+    /// Which file it is, as [`identity`] tells; `None` in memory, and when it may be another one than the path
     /// leads to.
     pub fn identity(&self) -> Option<(u64, u64)> {
         self.identity

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rusqlite::Connection;
 
@@ -53,8 +53,9 @@ pub fn sweep(store: &Store) -> Result<(), StoreError> {
     }
     for path in half_written(layout.spool()).into_iter().map(|name| layout.spool().join(name)) {
         let modified = fs::metadata(&path).and_then(|metadata| metadata.modified());
-        // One from a time to come was written before the clock went back.
-        if modified.is_ok_and(|at| at.elapsed().map_or(true, |age| age > ABANDONED)) {
+        // One from a time to come was written before the clock went back, or just now where the clock of the disk is another one.
+        let distance = |at: SystemTime| at.elapsed().unwrap_or_else(|to_come| to_come.duration());
+        if modified.is_ok_and(|at| distance(at) > ABANDONED) {
             let _ = fs::remove_file(path);
         }
     }
@@ -89,4 +90,27 @@ fn names(folder: PathBuf) -> Vec<String> {
     let mut names: Vec<String> = listing.filter_map(|item| item.ok()?.file_name().into_string().ok()).collect();
     names.sort();
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::database::Patience;
+
+    #[test]
+    fn what_nobody_finishes_any_more_goes_and_what_is_written_by_a_clock_that_is_ahead_stays() {
+        let project = tempfile::tempdir().unwrap();
+        let store = Store::open(project.path(), Patience::Server).unwrap();
+        let put = |name: &str, modified: SystemTime| {
+            let file = fs::File::create(store.layout().spool().join(name)).unwrap();
+            file.set_modified(modified).unwrap();
+        };
+        let now = SystemTime::now();
+        put(".now.tmp", now);
+        put(".ahead.tmp", now + ABANDONED / 2);
+        put(".long-ago.tmp", now - ABANDONED * 2);
+        put(".before-the-clock-went-back.tmp", now + ABANDONED * 60);
+        sweep(&store).unwrap();
+        assert_eq!(names(store.layout().spool()), [".ahead.tmp", ".now.tmp"]);
+    }
 }

@@ -116,7 +116,7 @@ fn edits(text: &str, kind: Option<LogKind>, screen: &Screen) -> Vec<Edit> {
     let parsed = parse(text, kind);
     let mut edits: Vec<Edit> =
         parsed.entries.iter().filter_map(|entry| of_entry(text.as_bytes(), entry, kind, screen)).collect();
-    for (first, last) in runs(&parsed.prose) {
+    for (first, last) in runs(&parsed.prose, text) {
         let (start, end) = (offset(text, first), offset(text, last + 1));
         let block = &text[start..end];
         let redacted = screen.redact(block);
@@ -169,12 +169,17 @@ fn applied(file: &[u8], edits: &[Edit]) -> Splice {
     Splice { start: 0, end: file.len(), bytes: whole, lines: 1..=1 }
 }
 
-/// First and last of each run of numbers that follow each other.
-fn runs(numbers: &[usize]) -> Vec<(usize, usize)> {
+/// First and last line of each run of prose, which goes on behind blank lines: some keys have one in the middle.
+fn runs(prose: &[usize], text: &str) -> Vec<(usize, usize)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let are_blank = |between: std::ops::Range<usize>| {
+        lines.get(between).is_some_and(|lines| lines.iter().all(|line| line.trim().is_empty()))
+    };
     let mut runs: Vec<(usize, usize)> = Vec::new();
-    for number in numbers {
+    for number in prose {
         match runs.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
+            // Lines are counted from 1.
+            Some((_, last)) if are_blank(*last..number - 1) => *last = *number,
             _ => runs.push((*number, *number)),
         }
     }
@@ -248,5 +253,20 @@ mod tests {
         assert_eq!(row.memory.content, "[redacted: custom] it is [redacted: custom]");
         assert_eq!(scrub(&mut store, &screen, Reach::Notes).unwrap().changed, ["note.md"]);
         assert_eq!(scrub(&mut store, &screen, Reach::Notes).unwrap(), Scrubbed::default());
+    }
+
+    #[test]
+    fn a_key_with_a_blank_line_is_taken_out_of_prose_as_a_whole() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), Patience::Server).unwrap();
+        let path = store.layout().file("MEMORY.md");
+        let key =
+            ["-----BEGIN PGP PRIVATE ", "KEY BLOCK-----\n\nqrdj3QObKTOq\n-----END PGP PRIVATE KEY BLOCK-----"].concat();
+        fs::write(&path, format!("# Memory\n\nabove\n\n{key}\n\nbelow\n\n## Decision\n\n- it is\n")).unwrap();
+        store.sync_log("MEMORY.md").unwrap();
+        let (screen, _) = Screen::new(&[], &[]);
+        assert_eq!(scrub(&mut store, &screen, Reach::Notes).unwrap().findings.len(), 1);
+        let left = "# Memory\n\nabove\n\n[redacted: private key]\n\nbelow\n\n## Decision\n\n- it is\n";
+        assert_eq!(fs::read_to_string(&path).unwrap(), left);
     }
 }

@@ -2,7 +2,10 @@
    JIKIME_LACKING_BELOW: JIKIME_LACKING says "locks", "shared memory" or "space". Everything else goes to the C library.
 
    Where JIKIME_PAUSE_AT is the end of a path, opening and deleting that waits until there is a file by the name of
-   JIKIME_PAUSE_UNTIL, for ten seconds at most, and makes one by that name with ".paused" behind it meanwhile. */
+   JIKIME_PAUSE_UNTIL, for ten seconds at most, and makes one by that name with ".paused" behind it meanwhile.
+
+   JIKIME_CLOCK_OFFSET says by how many seconds the clock is ahead, and below zero by how many it is behind. What measures how long
+   something takes goes on as it did, and so does what the system notes of files. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -14,6 +17,8 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 static int lacks(const char *what, int file) {
@@ -132,4 +137,29 @@ int unlink(const char *path) {
     int (*real)(const char *) = (int (*)(const char *))dlsym(RTLD_NEXT, "unlink");
     pause_at(path);
     return real(path);
+}
+
+/* The one clock that the others are read from. */
+int clock_gettime(clockid_t clock, struct timespec *at) {
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int failed = real(clock, at);
+    const char *offset = getenv("JIKIME_CLOCK_OFFSET");
+    if (!failed && offset && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) at->tv_sec += atol(offset);
+    return failed;
+}
+
+int gettimeofday(struct timeval *at, void *zone) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
+    at->tv_sec = now.tv_sec;
+    at->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *at) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
+    if (at) *at = now.tv_sec;
+    return now.tv_sec;
 }

@@ -225,6 +225,36 @@ pub fn traces(canaries: &[Canary], bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
+/// Looks at every byte of every file below a folder, and at the names of the files.
+///
+/// # Panics
+///
+/// When a canary left a trace.
+#[track_caller]
+pub fn assert_no_traces(canaries: &[Canary], folder: &Path) {
+    let mut found = Vec::new();
+    for file in files_below(folder) {
+        let name = file.to_string_lossy().into_owned();
+        found.extend(traces(canaries, name.as_bytes()));
+        // Some go away meanwhile.
+        let bytes = fs::read(&file).unwrap_or_default();
+        found.extend(traces(canaries, &bytes).iter().map(|trace| format!("{name}: {trace}")));
+    }
+    assert!(found.is_empty(), "{} traces:\n{}", found.len(), found.join("\n"));
+}
+
+/// A test that plants nothing finds nothing: what was planted came as far as the logs, and its label stands there.
+///
+/// # Panics
+///
+/// When a label is not there.
+#[track_caller]
+pub fn assert_labels(canaries: &[Canary], logs: &str) {
+    for canary in canaries.iter().filter(|canary| !canary.label.is_empty()) {
+        assert!(logs.contains(&format!("[redacted: {}]", canary.label)), "no label for {canary:?}");
+    }
+}
+
 /// Every file below a folder.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();

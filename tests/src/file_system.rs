@@ -1,5 +1,5 @@
 //! A file system that lacks something, for the store of a sandbox. It takes no rights and no disk: the calls of the programs are refused
-//! as such a file system refuses them, by a library that is loaded before theirs.
+//! as such a file system refuses them, by a library that is loaded before theirs. The same library sets their clock.
 
 use std::fs;
 use std::io;
@@ -45,6 +45,16 @@ impl Sandbox {
         self.set_variable("JIKIME_PAUSE_AT", end).set_variable("JIKIME_PAUSE_UNTIL", &until);
         let paused = self.root().join(format!("pause-at-{end}.paused"));
         Some(Pause { until, paused })
+    }
+
+    /// What is started from now on has a clock that is so many seconds behind that of this machine; none of them is the clock of the
+    /// machine again. `false` where that cannot be had.
+    pub fn set_clock_back(&mut self, seconds: i64) -> bool {
+        if !self.stands_between() {
+            return false;
+        }
+        self.set_variable("JIKIME_CLOCK_OFFSET", (-seconds).to_string());
+        true
     }
 
     /// Puts the library between programs and the C library.

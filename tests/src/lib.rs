@@ -22,7 +22,7 @@ mod terminal;
 #[cfg(unix)]
 mod user;
 
-pub use crate::canaries::{Canary, canaries, files_below, measured_canaries, traces};
+pub use crate::canaries::{Canary, assert_labels, assert_no_traces, canaries, files_below, measured_canaries, traces};
 pub use crate::file_system::{Lack, Pause};
 pub use crate::fixtures::{fixtures_dir, recorded_event};
 pub use crate::http_server::{HttpAnswer, HttpServer};

@@ -4,9 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::fs;
-use std::path::Path;
 
-use harness::{Canary, Era, Sandbox, canaries, files_below, fixtures_dir, sandbox, traces};
+use harness::{
+    Canary, Era, Sandbox, assert_labels, assert_no_traces, canaries, files_below, fixtures_dir, sandbox, traces,
+};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -42,15 +43,15 @@ fn no_secret_of_an_event_leaves_a_trace(#[case] way: Way) {
     sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
     let version = (way == Way::Spool).then(|| sandbox.set_version(77));
     send_everything(&sandbox, &canaries);
-    search(&sandbox, &canaries);
+    assert_no_traces(&canaries, &sandbox.root());
     if let Some(version) = version {
         assert!(fs::read_dir(sandbox.store().join("spool")).unwrap().count() > canaries.len(), "the spool was the way");
         sandbox.set_version(version);
     }
     let stats = sandbox.run_cli(["stats", "--json"]).success().json();
     assert_eq!(stats["queue"], 0, "{stats:#}");
-    search(&sandbox, &canaries);
-    expect_labels(&sandbox.logs(), &canaries);
+    assert_no_traces(&canaries, &sandbox.root());
+    assert_labels(&canaries, &sandbox.logs());
 }
 
 #[cfg(unix)]
@@ -100,8 +101,8 @@ fn no_secret_of_an_event_is_sent_to_a_server() {
     for kind in ["\"capture\"", "\"recall\"", "\"user_prompt\"", "\"error\"", "\"decision\"", "\"tool_usage\""] {
         assert!(read.contains(kind), "nothing of {kind} was sent");
     }
-    expect_labels(&read, &canaries);
-    search(&sandbox, &canaries);
+    assert_labels(&canaries, &read);
+    assert_no_traces(&canaries, &sandbox.root());
 }
 
 #[test]
@@ -131,8 +132,8 @@ fn no_secret_that_is_saved_over_mcp_leaves_a_trace() {
     let stats = client.call("memory_stats", json!({})).unwrap();
     let said = format!("{:?} {:?} {:?} {}", found.raw, loaded.raw, stats.raw, client.close().stderr);
     assert_eq!(traces(&canaries, said.as_bytes()), [""; 0]);
-    search(&sandbox, &canaries);
-    expect_labels(&(sandbox.logs() + &sandbox.read(".jikime/memory/MEMORY.md")), &canaries);
+    assert_no_traces(&canaries, &sandbox.root());
+    assert_labels(&canaries, &(sandbox.logs() + &sandbox.read(".jikime/memory/MEMORY.md")));
 }
 
 #[test]
@@ -149,7 +150,7 @@ fn a_payload_that_cannot_be_read_is_not_quoted() {
     ] {
         hook(&sandbox, "memory-prompt-save", &payload, &canaries);
     }
-    search(&sandbox, &canaries);
+    assert_no_traces(&canaries, &sandbox.root());
 }
 
 /// Everything below, some of it at once.
@@ -284,32 +285,5 @@ fn plant_words(value: &mut Value, text: &str) {
             }
         }
         _ => {}
-    }
-}
-
-/// Looks at every byte of every file that belongs to the sandbox, and at the names of the files.
-#[track_caller]
-fn search(sandbox: &Sandbox, canaries: &[Canary]) {
-    let mut found = Vec::new();
-    for file in files_below(&sandbox.root()) {
-        let name = file.to_string_lossy().into_owned();
-        found.extend(traces(canaries, name.as_bytes()));
-        found.extend(
-            bytes_of(&file).iter().flat_map(|bytes| traces(canaries, bytes)).map(|trace| format!("{name}: {trace}")),
-        );
-    }
-    assert!(found.is_empty(), "{} traces:\n{}", found.len(), found.join("\n"));
-}
-
-/// What a file holds; `None` when it went away meanwhile.
-fn bytes_of(file: &Path) -> Option<Vec<u8>> {
-    fs::read(file).ok()
-}
-
-/// A test that plants nothing finds nothing: what was planted came as far as the logs, and its label stands there.
-#[track_caller]
-fn expect_labels(logs: &str, canaries: &[Canary]) {
-    for canary in canaries.iter().filter(|canary| !canary.label.is_empty()) {
-        assert!(logs.contains(&format!("[redacted: {}]", canary.label)), "no label for {canary:?}");
     }
 }

@@ -140,16 +140,18 @@ fn a_merge_that_was_not_finished_loses_nothing_and_is_added_to() {
     assert_eq!(at_rest(&sandbox.store()), [""; 0]);
 }
 
+fn git(sandbox: &Sandbox, arguments: &[&str]) {
+    let mut git = Command::new("git");
+    git.current_dir(sandbox.project()).env("HOME", sandbox.home()).env("GIT_CONFIG_NOSYSTEM", "1");
+    git.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"]);
+    let done = git.args(arguments).output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
 #[test]
 fn a_checkout_under_a_running_server_is_seen_and_the_way_back_as_well() {
     let sandbox = Sandbox::without_git(binaries!());
-    let git = |arguments: &[&str]| {
-        let mut git = Command::new("git");
-        git.current_dir(sandbox.project()).env("HOME", sandbox.home()).env("GIT_CONFIG_NOSYSTEM", "1");
-        git.args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"]);
-        let done = git.args(arguments).output().unwrap();
-        assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
-    };
+    let git = |arguments: &[&str]| git(&sandbox, arguments);
     git(&["init", "-q"]);
     let log = |text: &str| format!("# 2026-01-28\n\n- [10:30:15] **User Prompt**: {text}\n");
     sandbox.write(".jikime/memory/2026-01-28.md", log("the walrus of the main branch"));
@@ -174,6 +176,67 @@ fn a_checkout_under_a_running_server_is_seen_and_the_way_back_as_well() {
     client.close();
     sandbox.run_cli(["index"]).success();
     assert!(texts(&sandbox).contains("said between two checkouts"));
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+#[test]
+fn a_log_that_checkouts_delete_change_and_bring_back_under_a_running_server_is_what_is_found() {
+    let sandbox = Sandbox::without_git(binaries!());
+    let git = |arguments: &[&str]| git(&sandbox, arguments);
+    let log = ".jikime/memory/2026-01-28.md";
+    let day = |said: &str, decided: &str| {
+        format!("# 2026-01-28\n\n- [10:30:15] **User Prompt**: {said}\n\n## Decision\n\n- {decided}\n")
+    };
+    git(&["init", "-q"]);
+    sandbox.write(log, day("the walrus of the main branch", "the narwhal was decided"));
+    // A folder without files is none to git.
+    sandbox.write(".jikime/memory/2026-01-27.md", "# 2026-01-27\n\n## Decision\n\n- the heron is on every branch\n");
+    git(&["add", "-f", "-A"]);
+    git(&["commit", "-q", "-m", "main"]);
+    git(&["checkout", "-q", "-b", "without"]);
+    fs::remove_file(sandbox.project().join(log)).unwrap();
+    git(&["add", "-f", "-A"]);
+    git(&["commit", "-q", "-m", "without"]);
+    git(&["checkout", "-q", "-b", "changed", "main"]);
+    sandbox.write(log, day("the ocelot of the changed branch", "the pelican was decided"));
+    git(&["add", "-f", "-A"]);
+    git(&["commit", "-q", "-m", "changed"]);
+    git(&["checkout", "-q", "main"]);
+
+    let mut client = sandbox.serve(Era::Modern);
+    let (main, changed) = (["walrus", "narwhal"], ["ocelot", "pelican"]);
+    let mut are_found = |words: &[&str], others: &[&str]| {
+        eventually(SEEN, || {
+            words.iter().all(|word| finds(&mut client, word)) && !others.iter().any(|word| finds(&mut client, word))
+        });
+        assert!(finds(&mut client, "heron"));
+    };
+    are_found(&main, &changed);
+    for turn in ["first", "second"] {
+        git(&["checkout", "-q", "without"]);
+        are_found(&[], &[main, changed].concat());
+        prompt(&sandbox, &format!("said without the log for the {turn} time"));
+        git(&["checkout", "-q", "changed"]);
+        are_found(&changed, &main);
+        git(&["checkout", "-q", "without"]);
+        are_found(&[], &[main, changed].concat());
+        git(&["checkout", "-q", "main"]);
+        are_found(&main, &changed);
+        git(&["checkout", "-q", "changed"]);
+        are_found(&changed, &main);
+        git(&["checkout", "-q", "main"]);
+        are_found(&main, &changed);
+    }
+    client.close();
+    sandbox.run_cli(["index"]).success();
+    let expected = [
+        "the walrus of the main branch",
+        "the narwhal was decided",
+        "the heron is on every branch",
+        "said without the log for the first time",
+        "said without the log for the second time",
+    ];
+    assert_eq!(texts(&sandbox), expected.map(String::from).into());
     assert_eq!(at_rest(&sandbox.store()), [""; 0]);
 }
 

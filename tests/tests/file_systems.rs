@@ -1,16 +1,18 @@
 //! File systems that lack locks or shared memory, and disks that are full from one moment to the next: it is noticed, it is told, what is
-//! remembered is read, and what happens meanwhile waits.
+//! remembered is read, and what happens meanwhile waits. And clocks that go back, by which nothing is lost.
 
 #![cfg(target_os = "linux")]
 #![expect(clippy::print_stderr, reason = "a test that is left out says so")]
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use chrono::NaiveDateTime;
 use harness::proof::{at_rest, texts_in_rows};
 use harness::{Era, Lack, Sandbox, eventually, sandbox};
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// How long programs may take to come to a place.
 const COMING: Duration = Duration::from_secs(60);
@@ -150,4 +152,113 @@ fn who_is_just_opening_an_index_that_is_replaced_disturbs_nobody() {
     second.close();
     first.close();
     assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+/// In seconds.
+const HOUR: i64 = 3_600;
+const DAY: i64 = 24 * HOUR;
+
+/// More seconds than may pass between the prompts of a test.
+const PASSED: i64 = 600;
+
+/// Said at several times that are hours apart, so that it is as many memories.
+const AGAIN: &str = "said again";
+
+/// The clock goes back by an hour, then by a day, and is right again; at each time something is said and kept. Every text is there as
+/// often as is told.
+fn say_while_the_clock_goes_back(sandbox: &mut Sandbox) -> BTreeMap<String, usize> {
+    sandbox.set_clock_back(0);
+    prompt(sandbox, "said at first");
+    sandbox.set_clock_back(HOUR);
+    prompt(sandbox, "said an hour before");
+    sandbox.run_cli(["save", "decision", "kept an hour before"]).success();
+    prompt(sandbox, AGAIN);
+    sandbox.set_clock_back(DAY);
+    prompt(sandbox, "said a day before");
+    sandbox.run_cli(["index"]).success();
+    prompt(sandbox, AGAIN);
+    sandbox.set_clock_back(0);
+    prompt(sandbox, "said at last");
+    sandbox.run_cli(["save", "decision", "kept at last"]).success();
+    prompt(sandbox, AGAIN);
+    let once = [
+        "said at first",
+        "said an hour before",
+        "kept an hour before",
+        "said a day before",
+        "said at last",
+        "kept at last",
+    ];
+    once.map(|text| (text.to_owned(), 1)).into_iter().chain([(AGAIN.to_owned(), 3)]).collect()
+}
+
+/// Memories that are there as often as expected, at the times at which they were said, and as the same ones when the logs are read anew.
+fn are_kept(sandbox: &Sandbox, expected: &BTreeMap<String, usize>) {
+    sandbox.run_cli(["index"]).success();
+    assert_eq!(&texts_in_rows(&sandbox.store()).expect("rows that can be read"), expected);
+    let before = sandbox.run_cli(["list", "--json"]).success().json();
+    for (text, back) in [("said an hour before", HOUR), ("said a day before", DAY)] {
+        let seconds = (said_at(&before, "said at first") - said_at(&before, text)).num_seconds();
+        assert!((back - PASSED..=back).contains(&seconds), "{seconds} seconds: {before:#}");
+    }
+    sandbox.run_cli(["index", "--full"]).success();
+    assert_eq!(sandbox.run_cli(["list", "--json"]).success().json(), before);
+    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
+}
+
+fn said_at(listed: &Value, text: &str) -> NaiveDateTime {
+    let memory = listed.as_array().expect("a list").iter().find(|memory| memory["content"] == text);
+    let date = memory.and_then(|memory| memory["date"].as_str()).expect("a memory with a date");
+    NaiveDateTime::parse_from_str(date, "%Y-%m-%d %H:%M:%S").expect("a date and a time")
+}
+
+#[test]
+fn a_clock_that_goes_back_by_an_hour_and_by_a_day_loses_nothing() {
+    let mut sandbox = sandbox!();
+    if !sandbox.set_clock_back(0) {
+        return eprintln!("skipped: there is no C compiler here");
+    }
+    let expected = say_while_the_clock_goes_back(&mut sandbox);
+    are_kept(&sandbox, &expected);
+}
+
+#[rstest]
+#[case::by_an_hour(HOUR)]
+#[case::by_a_day(DAY)]
+fn a_server_whose_clock_is_behind_keeps_what_is_said_before_and_after_its_time(#[case] behind: i64) {
+    let mut sandbox = sandbox!();
+    if !sandbox.set_clock_back(behind) {
+        return eprintln!("skipped: there is no C compiler here");
+    }
+    let mut server = sandbox.serve(Era::Modern);
+    eventually(COMING, || server.queue_answered_by() == "this_server");
+    let mut save = |text: &str| {
+        let saved = server.call("memory_save", json!({ "type": "decision", "content": text })).unwrap();
+        saved.expect_success();
+    };
+    save("kept by the server");
+    let mut expected = say_while_the_clock_goes_back(&mut sandbox);
+    save("kept by the server at last");
+    let found = server.call("memory_search", json!({ "query": "said a day before" })).unwrap();
+    assert!(found.text.contains("said a day before"), "{}", found.text);
+    server.close();
+    expected.extend(["kept by the server", "kept by the server at last"].map(|text| (text.to_owned(), 1)));
+    are_kept(&sandbox, &expected);
+}
+
+#[test]
+fn an_answer_that_is_given_again_after_the_clock_went_back_is_another_one() {
+    let mut sandbox = sandbox!();
+    if !sandbox.set_clock_back(0) {
+        return eprintln!("skipped: there is no C compiler here");
+    }
+    for (text, back) in [("said at first", 0), ("said an hour before", HOUR)] {
+        sandbox.set_clock_back(back);
+        prompt(&sandbox, text);
+        let mut stop = sandbox.event("Stop");
+        stop["session_id"] = sandbox.event("UserPromptSubmit")["session_id"].clone();
+        stop["last_assistant_message"] = "it is done".into();
+        sandbox.run_hook("memory-complete", &stop.to_string()).success();
+    }
+    assert_eq!(texts_in_rows(&sandbox.store()).unwrap().get("it is done"), Some(&2));
 }

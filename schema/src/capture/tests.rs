@@ -146,10 +146,13 @@ fn an_answer_again_without_a_prompt_in_between_is_no_second_memory() {
         (MemoryType::AssistantResponse, 500, "All done."),
         (MemoryType::UserPrompt, 600, "and now?"),
         (MemoryType::AssistantResponse, 700, "All done."),
+        // And when the clock went back in between.
+        (MemoryType::UserPrompt, 200, "and before?"),
+        (MemoryType::AssistantResponse, 300, "All done."),
     ] {
         capture(&mut store, draft(kind, second, content)).unwrap();
     }
-    assert_eq!(entries(&store), 4);
+    assert_eq!(entries(&store), 6);
 }
 
 #[test]

@@ -257,6 +257,13 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([session_id], read).optional()
     }
 
+    /// Whether a person said something in a session since a row came in.
+    pub(crate) fn is_prompted_since(&self, session_id: &str, seq: i64) -> rusqlite::Result<bool> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_session
+             WHERE session_id = ?1 AND seq > ?2 AND type = 'user_prompt')";
+        self.0.prepare_cached(sql)?.query_row(params![session_id, seq], |row| row.get(0))
+    }
+
     /// What was said last in a session up to a moment, by its type and the hash of its text.
     pub(crate) fn said_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<(MemoryType, String)>> {
         let sql = "SELECT type, content_hash FROM memories INDEXED BY memories_by_session

@@ -2,9 +2,10 @@
 //!
 //! `cargo run -p jikime-memory-tests --bin prove -- [--form long|short] [--suite NAME] [--rounds N] [--minutes N] [--seed N] [--write FILE]
 //! [--memory PROGRAM --hook PROGRAM]`. The short form is that of `.ci/run`. It builds the programs as it was built itself, or takes those that are given. The points at which
-//! programs are killed are in builds with debug assertions only, so `crash` is not run with others.
+//! programs are killed are in builds with debug assertions only, so `crash` is not run with others. The suite `tests` builds its own.
 
 mod programs;
+mod suites;
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -86,7 +87,7 @@ struct Arguments {
     hook: Option<PathBuf>,
 }
 
-const SUITES: [&str; 6] = ["crash", "concurrency", "fuzz", "secrets", "http", "soak"];
+const SUITES: [&str; 7] = ["crash", "concurrency", "fuzz", "secrets", "http", "tests", "soak"];
 
 impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
@@ -122,6 +123,11 @@ impl Arguments {
 
     fn wants(&self, suite: &str) -> bool {
         self.suite.is_empty() || self.suite == suite
+    }
+
+    /// Whether ordinary tests are run too. They test programs of their own, and whoever wants the short form runs them anyway.
+    fn wants_tests(&self) -> bool {
+        self.suite == "tests" || (self.wants("tests") && self.form == Form::Long && self.memory.is_none())
     }
 
     /// How long a suite goes on: as was asked for, or its own time in seconds.
@@ -172,6 +178,9 @@ fn all_but_soak(binaries: &Binaries, arguments: &Arguments) -> Vec<Tally> {
     }
     if arguments.wants("http") {
         add(flood::run(binaries, 1_000));
+    }
+    if arguments.wants_tests() {
+        suites::NAMES.into_iter().for_each(|name| add(suites::run(name, arguments.form)));
     }
     tallies
 }
