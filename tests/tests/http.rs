@@ -58,6 +58,25 @@ fn strangers_are_refused(#[case] headers: &[(&str, &str)], #[case] status: u16) 
     assert_eq!(answer.head.contains("www-authenticate: bearer"), status == 401, "{}", answer.head);
 }
 
+/// A page whose name was bound to this machine anew would else be let in by its browser.
+#[rstest]
+#[case::another_name(&[("Host", "evil.example")], 403)]
+#[case::another_name_with_a_port(&[("Host", "evil.example:8080")], 403)]
+#[case::a_name_that_begins_like_ours(&[("Host", "localhost.evil.example")], 403)]
+#[case::page_of_another_name(&[("Host", "evil.example"), ("Origin", "http://evil.example")], 403)]
+#[case::foreign_page(&[("Origin", "https://evil.example")], 403)]
+#[case::page_of_no_origin(&[("Origin", "null")], 403)]
+#[case::page_of_this_machine(&[("Origin", "http://localhost:3000")], 200)]
+fn where_no_token_is_asked_for_names_and_pages_are_looked_at_all_the_same(
+    #[case] headers: &[(&str, &str)],
+    #[case] status: u16,
+) {
+    let sandbox = sandbox!();
+    let server = HttpServer::start(&sandbox, &["--no-token"]);
+    let answer = server.post(headers, INITIALIZE.as_bytes());
+    assert_eq!(answer.status, status, "{}", answer.body);
+}
+
 #[test]
 fn a_body_beyond_the_limit_is_refused_and_the_next_request_is_answered() {
     let sandbox = with_token();
