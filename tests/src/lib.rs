@@ -29,7 +29,7 @@ pub use crate::http_server::{HttpAnswer, HttpServer};
 pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};
 pub use crate::mcp_wire::{RpcError, ToolResult};
 pub use crate::outcome::{Outcome, run_to_end};
-pub use crate::poll::{eventually, eventually_some};
+pub use crate::poll::{comes_about, eventually, eventually_some};
 pub use crate::provider::{Asked, Does, ProviderStandIn};
 pub use crate::sandbox::{Binaries, Sandbox};
 #[cfg(unix)]

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::NaiveDateTime;
 use harness::proof::{at_rest, texts_in_rows};
-use harness::{Era, Lack, Sandbox, eventually, sandbox};
+use harness::{Era, Lack, Sandbox, comes_about, eventually, sandbox};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -132,12 +132,8 @@ fn who_is_just_opening_an_index_that_is_replaced_disturbs_nobody() {
         let replacing = sandbox.pause_at("index.db-journal").expect("there was a compiler before");
         let rebuilt = scope.spawn(|| sandbox.run_cli(["index", "--full"]));
         // It comes there only if it does not wait for who is opening.
-        let waited = Instant::now();
-        while !replacing.is_reached() && waited.elapsed() < Duration::from_secs(1) {
-            thread::sleep(Duration::from_millis(10));
-        }
-        // Who waited does not stop there when it may go on.
-        if !replacing.is_reached() {
+        if !comes_about(Duration::from_secs(1), || replacing.is_reached()) {
+            // Who waited does not stop there when it may go on.
             replacing.end().unwrap();
         }
         opening.end().unwrap();
