@@ -1,19 +1,22 @@
-//! Opens a SQLite file the way every process of ours must: WAL, private, patient, and without a sync at the end of a hook.
+//! Opens SQLite files as every process of ours must: private, in WAL mode, with a bounded wait, and without a sync when a hook ends.
+//!
+//! No database is replaced under its name: SQLite finds the write-ahead log and the shared memory of a database by that name, so a program
+//! that opens it at the same moment would mix both files. A damaged or foreign database is emptied in place instead.
 
-mod door;
-
+use std::cell::Cell;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, Write as _};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use crate::layout::STORE_LOCK;
 use crate::lock::{FileLock, LockError};
-use crate::own_file::{self, private_file, refuse_links};
+use crate::memory::content_hash;
+use crate::own_file::{private_file, refuse_links};
 use crate::stamp::identity;
 
 /// How long a process waits for others, and whether it may tidy up when it closes a database.
@@ -39,8 +42,11 @@ impl Patience {
 /// a millisecond.
 const LOG_LIMIT: u64 = 512 * 1024;
 
-/// The pages of a write-ahead log from which on a server copies it into the database. It does so in idle moments as well; under load
-/// every copy costs two syncs of the disk, for which all who write wait.
+/// The size of a page, in bytes.
+const PAGE: u64 = 4_096;
+
+/// The pages of a write-ahead log from which on a commit copies it into the database. A server does so in idle moments as well; under load
+/// every copy costs two syncs of the disk, for which all writers wait.
 const LOG_PAGES: i64 = 4_000;
 
 /// What is left of a write-ahead log that begins anew, in bytes: what a busy minute needed is not kept for good.
@@ -67,64 +73,109 @@ pub enum DatabaseError {
 }
 
 impl DatabaseError {
-    /// Whether the file is damaged, or no database at all, so that only setting it aside helps.
+    /// Whether the file is damaged, or no database at all, so that only [`reset`] helps.
     pub fn is_damage(&self) -> bool {
         matches!(self, Self::Sqlite { source, .. } if is_damage(source))
     }
 }
 
-/// Whether an error of SQLite says that the file itself is damaged.
-///
-/// Statements and tables are ours, so a table that is not there, a value of another type and a text that is no UTF-8 are damage too.
+/// Whether SQLite reports that the file itself is damaged.
 pub fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// Whether a value in a row is of another type or form than ours.
+pub fn is_conversion(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
-    if matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) {
-        return true;
-    }
-    let text = error.to_string();
     matches!(error, FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..))
-        || ["no such table", "no such column", "vtable constructor failed"].iter().any(|sign| text.contains(sign))
 }
 
-/// Whether every page of a database is in order. Reads all of it.
-pub fn is_sound(db: &Connection) -> bool {
-    match db.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0)) {
-        Ok(found) => found == "ok",
-        Err(error) => !is_damage(&error),
+/// What SQLite finds wrong in a database and its indexes, at most five things. Reads all of it: 84,000 memories take a second.
+pub fn faults(db: &Connection) -> rusqlite::Result<Vec<String>> {
+    let check = || -> rusqlite::Result<Vec<String>> {
+        let mut statement = db.prepare("PRAGMA integrity_check(5)")?;
+        statement.query_map([], |row| row.get(0))?.collect()
+    };
+    match check() {
+        Err(error) if is_damage(&error) => Ok(vec![error.to_string()]),
+        found => Ok(found?.into_iter().filter(|fault| fault != "ok").collect()),
     }
 }
 
-/// What SQLite finds wrong in a database and its indexes, at most five things. Reads all of it, and more slowly than [`is_sound`].
-pub fn faults(db: &Connection) -> rusqlite::Result<Vec<String>> {
-    let mut statement = db.prepare("PRAGMA integrity_check(5)")?;
-    let found: rusqlite::Result<Vec<String>> = statement.query_map([], |row| row.get(0))?.collect();
-    Ok(found?.into_iter().filter(|fault| fault != "ok").collect())
+/// A hash of every table, index, view and trigger of a database. Only a database with exactly our objects is ours: others could run a
+/// trigger of a stranger at our next write.
+pub fn schema_hash(db: &Connection) -> rusqlite::Result<String> {
+    let mut statement =
+        db.prepare("SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_schema ORDER BY name, type")?;
+    let mut rows = statement.query([])?;
+    let mut objects = String::new();
+    while let Some(row) = rows.next()? {
+        for column in 0..4 {
+            objects.push_str(&String::from_utf8_lossy(row.get_ref(column)?.as_bytes()?));
+            objects.push('\0');
+        }
+    }
+    Ok(content_hash(&objects))
+}
+
+/// Which database a connection reads: the file, where the platform tells, and SQLite's counter of schema changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Identity {
+    file: Option<(u64, u64)>,
+    schema: i64,
 }
 
 /// An open database.
 #[derive(Debug)]
 pub struct Database {
     connection: Connection,
-    identity: Option<(u64, u64)>,
-    /// Where it is and who uses it, if to close it may delete what lies beside it.
-    closing: Option<(PathBuf, Patience)>,
-    /// Held while the connection closes, which is dropped before.
-    passing: Option<FileLock>,
+    /// The file that [`Database::is_current`] watches.
+    path: Option<PathBuf>,
+    identity: Cell<Identity>,
 }
 
 impl Database {
-    /// Which file it is, as [`identity`] tells; `None` in memory, and when it may be another one than the path
-    /// leads to.
-    pub fn identity(&self) -> Option<(u64, u64)> {
-        self.identity
+    fn new(connection: Connection, path: Option<PathBuf>, file: Option<(u64, u64)>) -> rusqlite::Result<Self> {
+        let db = Self { connection, path, identity: Cell::new(Identity { file, schema: 0 }) };
+        db.note_schema()?;
+        Ok(db)
+    }
+
+    /// Which database it was when it was opened.
+    pub fn identity(&self) -> Identity {
+        self.identity.get()
+    }
+
+    /// Whether the path still leads to this database, with the tables that it had: a person may have deleted it, another process may have
+    /// emptied it, and a later version may have upgraded it.
+    pub fn is_current(&self) -> bool {
+        let Some(path) = &self.path else { return true };
+        let known = self.identity.get();
+        // A database that cannot be read is still this one; its next use reports why.
+        identity(path) == known.file && self.schema_version().is_none_or(|schema| schema == known.schema)
+    }
+
+    /// To be called after a change of the tables by this connection.
+    pub fn note_schema(&self) -> rusqlite::Result<()> {
+        let schema = self.connection.query_row(SCHEMA_VERSION, [], |row| row.get(0))?;
+        self.identity.set(Identity { schema, ..self.identity.get() });
+        Ok(())
+    }
+
+    fn schema_version(&self) -> Option<i64> {
+        self.connection.prepare_cached(SCHEMA_VERSION).ok()?.query_row([], |row| row.get(0)).ok()
+    }
+
+    /// Rewrites the database without what was deleted from it, and truncates its write-ahead log. `false` when another process read at
+    /// that time, so that the log is truncated later.
+    pub fn compact(&self) -> rusqlite::Result<bool> {
+        self.connection.execute_batch("PRAGMA secure_delete = ON; VACUUM; PRAGMA secure_delete = OFF;")?;
+        self.note_schema()?;
+        truncate_log(&self.connection)
     }
 }
 
-impl Drop for Database {
-    fn drop(&mut self) {
-        self.passing = self.closing.as_ref().and_then(|(path, patience)| door::pass(path, patience.limit()));
-    }
-}
+const SCHEMA_VERSION: &str = "PRAGMA schema_version";
 
 impl Deref for Database {
     type Target = Connection;
@@ -140,85 +191,117 @@ impl DerefMut for Database {
     }
 }
 
-/// Opens the database at `path`, making an empty one where there is none.
+/// Opens the database at `path`, creating an empty one if there is none.
 pub fn open(path: &Path, patience: Patience) -> Result<Database, DatabaseError> {
-    for ending in LOGS {
+    for ending in SIDE_FILES {
         let path = beside(path, ending);
         refuse_links(&path).map_err(|source| DatabaseError::Create { path, source })?;
     }
-    let fault = |source| DatabaseError::Create { path: path.to_owned(), source };
-    let _passing = made(path, patience).map_err(fault)?;
-    let before = identity(path);
-    let opened = configure(path, patience).map_err(|source| DatabaseError::Sqlite { path: path.to_owned(), source });
-    // Somebody who knows no door may have put another one in its place before it was opened.
-    note_opened(&mut FILES.lock().unwrap_or_else(PoisonError::into_inner), path);
-    let identity = before.filter(|before| identity(path) == Some(*before));
-    let (connection, may_tidy) = opened?;
-    let closing = may_tidy.then(|| (path.to_owned(), patience));
-    Ok(Database { connection, identity, closing, passing: None })
+    create_if_missing(path, patience).map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
+    let file = identity(path);
+    configure(path, patience)
+        .and_then(|connection| Database::new(connection, Some(path.to_owned()), file))
+        .map_err(|source| DatabaseError::Sqlite { path: path.to_owned(), source })
 }
 
-/// The endings of what SQLite keeps beside a database: a journal until it goes over to a write-ahead log, and when it is killed then.
-pub const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
-
-/// Does something while nobody opens or closes a database of this folder, so that another can take its place. It does neither itself.
-pub fn alone<T>(path: &Path, limit: Duration, work: impl FnOnce() -> T) -> Result<T, LockError> {
-    let _shut = door::shut(path, limit)?;
-    Ok(work())
+/// Opens a database in memory, for a store whose file at `instead_of` cannot be written.
+pub fn open_in_memory(instead_of: Option<&Path>) -> rusqlite::Result<Database> {
+    Database::new(Connection::open_in_memory()?, instead_of.map(Path::to_owned), instead_of.and_then(identity))
 }
 
-/// Deletes what SQLite keeps beside a database that goes, before it goes: the log of one must not be found beside another.
-pub fn remove_logs(path: &Path) -> io::Result<()> {
-    LOGS.iter().try_for_each(|ending| remove_file(&beside(path, ending)))
+/// Empties a database in place, by a connection to it or without one. To be called under the lock that every process takes for that.
+pub fn reset(path: &Path, open: Option<&Database>, patience: Patience) -> Result<(), DatabaseError> {
+    let reset = || {
+        let db = Connection::open_with_flags(path, OPEN)?;
+        db.busy_timeout(patience.limit())?;
+        empty(&db)
+    };
+    let is_in_use = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
+    let outcome = match open.map_or_else(reset, |db| empty(db).and_then(|()| db.note_schema())) {
+        // One that cannot be opened may be in use since before its header was damaged. Its users can only be joined by the header that they
+        // know.
+        Err(error) if is_damage(&error) || open.is_none() && is_in_use(&error) => {
+            write_header(path).map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
+            reset()
+        }
+        outcome => outcome,
+    };
+    outcome.map_err(|source| DatabaseError::Sqlite { path: path.to_owned(), source })
 }
 
-/// Deletes a database with what SQLite keeps beside it, if there is one.
-pub fn remove(path: &Path) -> io::Result<()> {
-    remove_logs(path)?;
-    remove_file(path)
-}
-
-fn remove_file(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
+/// It goes through the locks of SQLite, so other processes see an empty database.
+fn empty(db: &Connection) -> rusqlite::Result<()> {
+    if !db.is_autocommit() {
+        // The damage was met in a transaction.
+        db.execute_batch("ROLLBACK")?;
     }
+    // A database in WAL mode stays in it if it was read before. What is wrong with it does not matter here.
+    let _ = db.query_row(SCHEMA_VERSION, [], |_| Ok(()));
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
+    let emptied = db.execute_batch("VACUUM");
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, false)?;
+    emptied
 }
 
-/// Makes an empty file where there is none, and keeps others from putting another in its place until what is returned is dropped. SQLite
-/// would make one that all may read; the files beside it take over its mode.
+/// Gives a database the header of an empty one in WAL mode; see <https://www.sqlite.org/fileformat2.html#the_database_header>.
+fn write_header(path: &Path) -> io::Result<()> {
+    let pages = u32::try_from(fs::metadata(path)?.len() / PAGE).unwrap_or(u32::MAX).max(1);
+    let mut header = [0; 108];
+    header[..24].copy_from_slice(b"SQLite format 3\0\x10\0\x02\x02\0\x40\x20\x20");
+    header[28..32].copy_from_slice(&pages.to_be_bytes());
+    // The schema's format, and UTF-8.
+    (header[47], header[59]) = (4, 1);
+    // A leaf without cells, whose content begins at the end of the page.
+    (header[100], header[105]) = (13, 0x10);
+    let mut file = private_file().open(path)?;
+    let written = file.write_all(&header);
+    keep_open(file);
+    written
+}
+
+/// Never closes a file: on Unix a process loses its locks on a file when it closes any descriptor of that file, those of open databases
+/// included.
+pub(crate) fn keep_open(file: fs::File) {
+    std::mem::forget(file);
+}
+
+const OPEN: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+
+/// The endings of the files that SQLite keeps next to a database.
+const SIDE_FILES: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Creates an empty file if there is none. SQLite would create one that everybody may read; its side files get the same mode.
 ///
-/// What lies beside one that is not there was left by somebody who deleted it alone, and is deleted before: programs that had it open may
-/// use it still.
-fn made(path: &Path, patience: Patience) -> io::Result<Option<FileLock>> {
-    let passing = door::pass(path, patience.limit());
+/// A person may have deleted the database alone while programs use it. Its side files are removed first, because SQLite would take the old
+/// shared memory for that of the new database. The lock keeps another process from removing those of the new one.
+fn create_if_missing(path: &Path, patience: Patience) -> io::Result<()> {
     if is_there(path)? {
-        return Ok(passing);
+        return Ok(());
     }
-    drop(passing);
-    let busy = |error| io::Error::new(io::ErrorKind::ResourceBusy, error);
-    let shut = door::shut(path, patience.limit()).map_err(busy)?;
-    // Somebody may have made one before the door was shut.
+    let _lock = FileLock::acquire(&path.with_file_name(STORE_LOCK), patience.limit()).map_err(|error| match error {
+        LockError::Busy(_) => io::Error::new(io::ErrorKind::ResourceBusy, error),
+        LockError::Io { source, .. } => source,
+    })?;
     if is_there(path)? {
-        return Ok(shut);
+        return Ok(());
     }
-    if shut.is_some() {
-        // What cannot be deleted SQLite meets again, and says so.
-        let _ = remove_logs(path);
+    for ending in SIDE_FILES {
+        match fs::remove_file(beside(path, ending)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            removed => removed?,
+        }
     }
-    let mut opened = FILES.lock().unwrap_or_else(PoisonError::into_inner);
-    match private_file().create_new(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-        made => drop(made?),
-    }
-    note_opened(&mut opened, path);
-    Ok(shut)
+    // Closed before it gets its name; see `keep_open`.
+    let new = path.with_file_name(NEW);
+    private_file().create(true).truncate(true).open(&new)?;
+    fs::rename(new, path)
 }
 
-/// Whether there is a database, which is left to SQLite: on Unix a process gives up all its locks on a file when it closes the file, also
-/// those of other connections to it, and another process would take the database for one that nobody uses.
+/// A new database until it has its name. Like other temporary files it is deleted when its writer was killed.
+const NEW: &str = ".database.tmp";
+
+/// Whether there is a database. The file is not opened; see [`keep_open`].
 fn is_there(path: &Path) -> io::Result<bool> {
-    let mut opened = FILES.lock().unwrap_or_else(PoisonError::into_inner);
     refuse_links(path)?;
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -230,66 +313,38 @@ fn is_there(path: &Path) -> io::Result<bool> {
     // SQLite would only say that it cannot open it.
     #[cfg(unix)]
     rustix::fs::access(path, rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK)?;
-    note_opened(&mut opened, path);
     Ok(true)
 }
 
-fn note_opened(opened: &mut Vec<(u64, u64)>, path: &Path) {
-    if let Some(identity) = identity(path)
-        && !opened.contains(&identity)
-    {
-        opened.push(identity);
-    }
-}
-
-/// What keeps a database from being opened, by its beginning, which is read without SQLite: that would write beside it. Of one that this
-/// process opened before it is `None`, since it may be open: see [`is_there`].
-pub(crate) fn obstacle<T>(path: &Path, find: impl FnOnce(&[u8; BEGINNING]) -> Option<T>) -> Option<T> {
-    let opened = FILES.lock().unwrap_or_else(PoisonError::into_inner);
-    if identity(path).is_some_and(|identity| opened.contains(&identity)) {
-        return None;
-    }
-    let mut beginning = [0; BEGINNING];
-    own_file::open(path).ok()?.read_exact(&mut beginning).ok()?;
-    find(&beginning)
-}
-
-/// As much of a database as says whose it is.
-const BEGINNING: usize = 72;
-
-/// The databases that this process may have open. Locked while one is looked at or made without SQLite.
-static FILES: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
-
-/// Opens it, and says whether it may be tidied up when it is closed.
-fn configure(path: &Path, patience: Patience) -> rusqlite::Result<(Connection, bool)> {
-    let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+fn configure(path: &Path, patience: Patience) -> rusqlite::Result<Connection> {
+    let db = Connection::open_with_flags(path, OPEN)?;
     db.busy_timeout(patience.limit())?;
+    // A project may bring a database of a stranger, whose objects must not act.
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     switch_to_wal(&db, patience)?;
-    // The last of them reads, and with that opens what lies beside the database, which a new one has not done yet.
-    db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA schema_version;")?;
+    db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
     // A statement that depends on what is bound to it would be prepared again with every value; ours say by themselves which index.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    let may_tidy = match patience {
-        Patience::Hook => !spare_the_disk(&db, path)?,
-        Patience::Server => {
-            db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
-            db.pragma_update(None, "journal_size_limit", LOG_KEPT)?;
-            true
-        }
-    };
-    Ok((db, may_tidy))
+    db.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+    db.pragma_update(None, "journal_size_limit", LOG_KEPT)?;
+    if patience == Patience::Hook {
+        // Copying the log into the database at the close, with its syncs, is five times the cost of a hook, and is left to servers. One that
+        // has grown is copied all the same, because the next process that opens the database reads all of it.
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, log_length(path) < LOG_LIMIT)?;
+    }
+    Ok(db)
 }
 
-/// Leaves the copying of the write-ahead log into the database, with its syncs, to others. Answers whether the close does so too.
-///
-/// A hook's commit would copy, and so would its close, when no other process has the database open: five times the cost of a
-/// hook. A log that has grown is copied at the close all the same, because whoever opens the database first reads all of it.
-fn spare_the_disk(db: &Connection, path: &Path) -> rusqlite::Result<bool> {
-    let is_small = fs::metadata(beside(path, "-wal")).map_or(true, |metadata| metadata.len() < LOG_LIMIT);
-    db.pragma_update(None, "wal_autocheckpoint", 0)?;
-    db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, is_small)?;
-    Ok(is_small)
+/// Whether the write-ahead log of a database is longer than it should be: a reader keeps it from beginning anew.
+pub fn is_log_long(path: &Path) -> bool {
+    log_length(path) >= LOG_BOUND
+}
+
+/// The length of a database's write-ahead log, in bytes.
+fn log_length(path: &Path) -> u64 {
+    fs::metadata(beside(path, "-wal")).map_or(0, |metadata| metadata.len())
 }
 
 /// Copies the write-ahead log into the database, as far as nobody reads it.
@@ -297,27 +352,21 @@ pub fn tidy(db: &Connection) -> rusqlite::Result<()> {
     db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
 
-/// Lets a write-ahead log begin anew that has grown too long, once those who read it are done. Meanwhile nobody writes, and whoever begins
-/// to read does without the log. `false` when they took too long, so that it is to be tried again later.
+/// Truncates a write-ahead log that has grown too long, once its readers are done. Meanwhile nobody writes, and new readers do without
+/// the log. `false` when a reader took too long, so that it is to be tried again later.
 pub fn bound(db: &Connection, path: &Path) -> rusqlite::Result<bool> {
-    if fs::metadata(beside(path, "-wal")).map_or(true, |metadata| metadata.len() < LOG_BOUND) {
+    if !is_log_long(path) {
         return Ok(true);
     }
     db.busy_timeout(READERS_END)?;
-    let busy = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+    let is_truncated = truncate_log(db);
     db.busy_timeout(Patience::Server.limit())?;
-    busy.map(|busy| !busy)
+    is_truncated
 }
 
-/// Closes a database that nobody else has open when all of it is in its file. Closing alone copies the write-ahead log as well, and does
-/// not tell when there is no room for that.
-pub fn close_whole(db: Database) -> rusqlite::Result<()> {
-    if db.query_row("PRAGMA main.wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0))? {
-        let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
-        return Err(rusqlite::Error::SqliteFailure(busy, None));
-    }
-    drop(db);
-    Ok(())
+/// Copies the write-ahead log into the database and truncates it. `false` when another process read at that time.
+pub fn truncate_log(db: &Connection) -> rusqlite::Result<bool> {
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0)).map(|is_busy| !is_busy)
 }
 
 /// A file of SQLite's own beside a database.
@@ -344,11 +393,6 @@ fn switch_to_wal(db: &Connection, patience: Patience) -> rusqlite::Result<()> {
             outcome => return outcome.map(drop),
         }
     }
-}
-
-/// A database in memory, for a store whose files may not be written.
-pub fn open_in_memory() -> rusqlite::Result<Database> {
-    Ok(Database { connection: Connection::open_in_memory()?, identity: None, closing: None, passing: None })
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use crate::own_file::{link_on, private_file, refuse_links};
 /// The store's directory relative to the project, with `/`.
 pub const STORE_DIR: &str = ".jikime/memory";
 
-/// Locked by those who open or close a database together, and by who makes or replaces one alone; see [`crate::database`].
-pub(crate) const OPEN_LOCK: &str = "open.lock";
+/// See [`Layout::store_lock`].
+pub(crate) const STORE_LOCK: &str = "store.lock";
 
 const GITIGNORE: &str = "\
 # Written by jikime-memory. MEMORY.md and notes of your own are for the repository, the rest stays on this machine.
@@ -55,9 +55,9 @@ impl Layout {
         self.dir.join("index.db")
     }
 
-    /// Held for every change of a log.
+    /// Held for every change of a log, and while a database is created, upgraded or reset.
     pub fn store_lock(&self) -> PathBuf {
-        self.dir.join("store.lock")
+        self.dir.join(STORE_LOCK)
     }
 
     /// Held by the one process that indexes.

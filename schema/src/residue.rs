@@ -6,30 +6,22 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use rusqlite::Connection;
-
 use crate::layout::Layout;
 use crate::own_file::{self, link_on};
 use crate::store::{Store, StoreError};
 
-/// How the names of files end that are being written, and of what SQLite keeps beside a database among them.
+/// How the names of files end that are being written, and of what SQLite keeps next to a copy of a database.
 const HALF_WRITTEN: [&str; 4] = [".tmp", ".tmp-journal", ".tmp-wal", ".tmp-shm"];
 
 /// How old a temporary file of the spool is that nobody finishes any more.
 const ABANDONED: Duration = Duration::from_secs(60);
 
-/// Writes a database anew without what was deleted from it, and empties its write-ahead log. `false` when another process read
-/// at that time, so that the log is emptied later.
-pub fn compact(db: &Connection) -> rusqlite::Result<bool> {
-    db.execute_batch("PRAGMA secure_delete = ON; VACUUM;")?;
-    let busy: i64 = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    Ok(busy == 0)
-}
-
-/// The databases that were set aside or kept as a copy: each holds what was remembered when it was made.
+/// The copies of damaged and upgraded databases: each holds what was remembered when it was made.
 pub fn old_databases(layout: &Layout) -> Vec<String> {
-    let is_old = |name: &str| name.starts_with("memory.db.damaged-") || name.starts_with("memory.db.go-backup");
-    names(layout.dir().to_owned()).into_iter().filter(|name| is_old(name)).collect()
+    // Programs before 0.2 left an `index.db.new` when they were killed.
+    const OLD: [&str; 3] = ["memory.db.damaged-", "memory.db.go-backup", "index.db.new"];
+    let is_old = |name: &String| OLD.iter().any(|beginning| name.starts_with(beginning));
+    names(layout.dir().to_owned()).into_iter().filter(is_old).collect()
 }
 
 /// Deletes old databases by their names.
@@ -56,7 +48,7 @@ pub fn sweep(store: &Store) -> Result<(), StoreError> {
         // One from a time to come was written before the clock went back, or just now where the clock of the disk is another one.
         let distance = |at: SystemTime| at.elapsed().unwrap_or_else(|to_come| to_come.duration());
         if modified.is_ok_and(|at| distance(at) > ABANDONED) {
-            let _ = fs::remove_file(path);
+            fs::remove_file(&path).map_err(|source| StoreError::Io { doing: "delete", path, source })?;
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! The store of one project: its files, `memory.db`, and the rule that Markdown is the truth.
 //!
-//! Opening never fails because of what is in the database: a damaged one is set aside and rebuilt, one of the Go version is
-//! upgraded, and a store that may not be written is read from its Markdown into memory.
+//! A server opens it whatever is in the database: a damaged or foreign one is emptied in place and rebuilt, one of an earlier version
+//! is upgraded in place, and a store that may not be written is read from its Markdown into memory. Hooks leave all of that to servers.
 
 mod claims;
 mod earlier;
@@ -28,24 +28,21 @@ use std::time::Duration;
 
 use rusqlite::{Transaction, TransactionBehavior};
 
-use crate::causes::chain;
 use crate::crash;
 use crate::database::{self, Database, DatabaseError, Patience};
+use crate::hook_log;
 use crate::layout::Layout;
 use crate::lock::{FileLock, LockError};
 use crate::log_file::LogFileError;
 use crate::moment::Moment;
-use crate::residue;
-use crate::stamp::identity;
-use kind::{Contents, contents, newer_version_in_header};
+use crate::own_file::{self, private_file};
+use kind::{Contents, contents};
 
 /// An open store.
 #[derive(Debug)]
 pub struct Store {
     layout: Layout,
     db: Database,
-    /// Which file `memory.db` was when it was opened.
-    identity: Option<(u64, u64)>,
     access: Access,
     patience: Patience,
     notes: Vec<String>,
@@ -91,8 +88,8 @@ pub enum StoreError {
     ReadOnly(ReadOnlyReason),
     #[error(transparent)]
     Database(#[from] DatabaseError),
-    #[error("memory.db is of an earlier version and waits to be upgraded by the server")]
-    NeedsUpgrade,
+    #[error("memory.db waits to be upgraded or rebuilt by a server")]
+    NeedsServer,
     #[error("memory.db failed")]
     Sqlite(#[from] rusqlite::Error),
     #[error(transparent)]
@@ -104,7 +101,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether `memory.db` is damaged, so that only [`Store::begin_anew`] helps.
+    /// Whether SQLite reports that `memory.db` is damaged; see [`Store::repair`].
     pub fn is_damage(&self) -> bool {
         match self {
             Self::Sqlite(source) => database::is_damage(source),
@@ -132,9 +129,6 @@ impl Store {
     /// Opens the store of a project, making it when there is none.
     pub fn open(project: &Path, patience: Patience) -> Result<Self, StoreError> {
         let layout = Layout::new(project);
-        if let Some(version) = newer_version_in_header(&layout.memory_db()) {
-            return Self::in_memory(layout, patience, ReadOnlyReason::Newer(version));
-        }
         if let Err(source) = layout.create() {
             if is_refusal(&source) && layout.dir().is_dir() {
                 return Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(source.to_string()));
@@ -153,93 +147,86 @@ impl Store {
     }
 
     fn open_database(layout: Layout, patience: Patience) -> Result<Self, StoreError> {
+        let is_hook = patience == Patience::Hook;
         let mut notes = Vec::new();
-        let opened = match database::open(&layout.memory_db(), patience) {
-            Err(error) if error.is_damage() => {
-                notes.push(set_aside(&layout, patience, is_usable)?);
-                database::open(&layout.memory_db(), patience)
+        let mut db = match database::open(&layout.memory_db(), patience) {
+            Err(error) if error.is_damage() && !is_hook => {
+                notes.push(reset(&layout, None, patience)?);
+                database::open(&layout.memory_db(), patience)?
             }
-            opened => opened,
-        };
-        let db = match opened {
-            Ok(db) => db,
             Err(error) => return Self::without_writing(layout, patience, error.into()),
+            Ok(db) => db,
         };
-        let identity = db.identity();
-        let mut store = Self { layout, db, identity, access: Access::Full, patience, notes };
-        let found = match contents(&store.db) {
-            Err(error) if database::is_damage(&error) => Contents::Foreign,
-            found => found?,
-        };
-        match found {
-            Contents::Current => {}
-            Contents::Nothing => {
-                crash::point("store.created");
-                kind::create(&mut store.db)?;
-            }
-            // As with the Go version, a hook has no time for it.
-            Contents::Earlier(_) if patience == Patience::Hook => return Err(StoreError::NeedsUpgrade),
-            Contents::Earlier(_) => {
-                // Not every platform replaces a file in use.
-                drop(store.db);
-                return Self::upgrade(store.layout, patience);
-            }
-            Contents::Newer(version) => return Self::in_memory(store.layout, patience, ReadOnlyReason::Newer(version)),
-            Contents::GoVersion => {
-                let note = go_version::upgrade(&mut store)?;
-                store.notes.push(note);
-            }
-            Contents::Foreign => {
-                drop(store.db);
-                let note = set_aside(&store.layout, patience, is_usable)?;
-                let mut again = Self::open_database(store.layout, patience)?;
-                again.notes.push(note);
-                return Ok(again);
+        for _ in 0..STEPS {
+            match contents(&db) {
+                Ok(Contents::Current) => {
+                    db.note_schema()?;
+                    return Ok(Self { layout, db, access: Access::Full, patience, notes });
+                }
+                Ok(Contents::Newer(version)) => {
+                    return Self::in_memory(layout, patience, ReadOnlyReason::Newer(version));
+                }
+                Ok(Contents::Nothing) => {
+                    crash::point("store.created");
+                    kind::create(&mut db)?;
+                }
+                Err(error) if is_hook || !database::is_damage(&error) => {
+                    return Self::without_writing(layout, patience, error.into());
+                }
+                // A hook has no time for the rest. It spools.
+                Ok(_) if is_hook => return Err(StoreError::NeedsServer),
+                Ok(Contents::Earlier(version)) => match earlier::upgrade(&layout, &mut db, version, patience) {
+                    Err(error) if error.is_damage() => notes.push(reset(&layout, Some(&db), patience)?),
+                    Err(error) => return Self::without_writing(layout, patience, error),
+                    Ok(()) => {}
+                },
+                Ok(Contents::GoVersion) => {
+                    let mut store = Self { layout, db, access: Access::Full, patience, notes };
+                    let note = go_version::upgrade(&mut store)?;
+                    store.notes.push(note);
+                    return Ok(store);
+                }
+                Ok(Contents::Foreign) | Err(_) => notes.push(reset(&layout, Some(&db), patience)?),
             }
         }
-        Ok(store)
+        Err(StoreError::NeedsServer)
     }
 
-    /// Whether every page of `memory.db` is in order. Reads all of it.
-    pub fn is_sound(&self) -> bool {
-        database::is_sound(&self.db)
-    }
-
-    /// Sets a damaged `memory.db` aside and begins a new one without rows, unless another process has done so already.
-    ///
-    /// What the notes gain says so. The rows come back from Markdown.
-    pub fn begin_anew(&mut self) -> Result<(), StoreError> {
-        let damaged = self.identity;
-        // Tables that a later program changed meanwhile are not damaged.
-        let is_newer = matches!(contents(&self.db), Ok(Contents::Newer(_)));
-        // Closed first, because not every platform renames a file in use.
-        self.db = database::open_in_memory()?;
-        let is_another = |layout: &Layout, _| damaged.is_some() && identity(&layout.memory_db()) != damaged;
-        let note = if is_newer { None } else { Some(set_aside(&self.layout, self.patience, is_another)?) };
+    /// Resets `memory.db` if SQLite finds damage in it; whether it did. A note says so, and the rows come back from Markdown.
+    pub fn repair(&mut self) -> Result<bool, StoreError> {
+        if self.access != Access::Full || database::faults(&self.db)?.is_empty() {
+            return Ok(false);
+        }
         let mut notes = std::mem::take(&mut self.notes);
-        notes.extend(note);
+        notes.push(reset(&self.layout, Some(&self.db), self.patience)?);
         *self = Self::open_database(self.layout.clone(), self.patience)?;
         notes.append(&mut self.notes);
         self.notes = notes;
-        Ok(())
+        Ok(true)
     }
 
-    /// Opens a store after its database of an earlier version became one of this, or was set aside because none can be made of it.
-    fn upgrade(layout: Layout, patience: Patience) -> Result<Self, StoreError> {
-        match earlier::upgrade(&layout, patience) {
-            Ok(()) => Self::open_database(layout, patience),
-            Err(error) if error.is_busy() || refuses_writing(&error) => Self::without_writing(layout, patience, error),
-            // Nor can it be moved away then, as where a program that knows no other has it open.
-            Err(error @ (StoreError::Io { .. } | StoreError::Lock(_))) => {
-                Self::in_memory(layout, patience, ReadOnlyReason::NotWritable(chain(&error)))
-            }
-            Err(_) => {
-                let note = set_aside(&layout, patience, is_ours)?;
-                let mut store = Self::open_database(layout, patience)?;
-                store.notes.push(note);
-                Ok(store)
-            }
+    /// Deletes rows whose values cannot be those of a memory, and answers how many. The logs are read again for them.
+    pub fn delete_unreadable_rows(&mut self) -> Result<usize, StoreError> {
+        self.require_writable()?;
+        let unreadable: Vec<i64> = {
+            let rows = self.rows();
+            let mut statement = self.db.prepare("SELECT seq FROM memories")?;
+            let all: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            all.into_iter()
+                .filter(|seq| rows.by_seq(*seq).is_err_and(|error| database::is_conversion(&error)))
+                .collect()
+        };
+        if !unreadable.is_empty() {
+            self.transact(|rows| {
+                let mut delete = rows.0.prepare("DELETE FROM memories WHERE seq = ?1")?;
+                unreadable.iter().try_for_each(|seq| delete.execute([seq]).map(drop))?;
+                rows.drop_meta("tail:")?;
+                rows.0.execute_batch("DELETE FROM files")
+            })?;
+            self.notes
+                .push(format!("{} rows of memory.db could not be read and come back from Markdown", unreadable.len()));
         }
+        Ok(unreadable.len())
     }
 
     /// A store whose database may not be written, if that is what is wrong with it.
@@ -258,16 +245,16 @@ impl Store {
 
     /// A store whose rows live in memory, made of its Markdown.
     fn in_memory(layout: Layout, patience: Patience, reason: ReadOnlyReason) -> Result<Self, StoreError> {
-        let mut db = database::open_in_memory()?;
+        let mut db = database::open_in_memory(Some(&layout.memory_db()))?;
         kind::create(&mut db)?;
+        db.note_schema()?;
         let note = format!("the store is read-only: {reason}");
-        let identity = identity(&layout.memory_db());
-        Ok(Self { layout, db, identity, access: Access::ReadOnly(reason), patience, notes: vec![note] })
+        Ok(Self { layout, db, access: Access::ReadOnly(reason), patience, notes: vec![note] })
     }
 
-    /// Writes `memory.db` anew without what was deleted from it; see [`residue::compact`].
+    /// Rewrites `memory.db` without what was deleted from it; see [`Database::compact`].
     pub fn compact(&self) -> Result<bool, StoreError> {
-        Ok(residue::compact(&self.db)?)
+        Ok(self.db.compact()?)
     }
 
     /// Where the store lies.
@@ -275,9 +262,9 @@ impl Store {
         &self.layout
     }
 
-    /// Whether `memory.db` is still the file that was opened, not one that was deleted or replaced since.
+    /// Whether `memory.db` is still the database that was opened; see [`Database::is_current`].
     pub fn is_current(&self) -> bool {
-        self.identity == identity(&self.layout.memory_db())
+        self.db.is_current()
     }
 
     /// Whether it may be written.
@@ -285,9 +272,14 @@ impl Store {
         &self.access
     }
 
-    /// What opening it had to mend or leave out, in words for people.
+    /// What opening it had to repair or leave out, in words for people.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// The same for a caller that reports them and wants later ones only.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
     }
 
     /// The rows.
@@ -305,8 +297,7 @@ impl Store {
 
     /// Copies the write-ahead log into the database, as far as nobody reads it.
     pub fn tidy(&self) -> Result<(), StoreError> {
-        // The log that is there by now may be that of another database.
-        if self.is_current() { Ok(database::tidy(&self.db)?) } else { Ok(()) }
+        Ok(database::tidy(&self.db)?)
     }
 
     /// Lets the write-ahead log begin anew when it has grown too long; see [`database::bound`].
@@ -336,50 +327,60 @@ impl Store {
     ) -> Result<Option<T>, StoreError> {
         let transaction = Transaction::new(&mut self.db, TransactionBehavior::Immediate)?;
         let done = work(Rows(&transaction))?;
-        if done.is_some() {
-            let _ = transaction.commit();
+        if done.is_some()
+            && let Err(error) = transaction.commit()
+        {
+            hook_log::note_error(&self.layout, &StoreError::Sqlite(error));
         }
         Ok(done)
     }
 }
 
-/// Whether the database can be opened and is ours.
-fn is_usable(layout: &Layout, patience: Patience) -> bool {
-    database::open(&layout.memory_db(), patience)
-        .is_ok_and(|db| !matches!(contents(&db), Ok(Contents::Foreign) | Err(_)))
-}
+/// Steps from what is found to a store of this version: one resets, one creates, and other processes do the same at the same time.
+const STEPS: usize = 8;
 
-/// Whether the database is of this version.
-fn is_ours(layout: &Layout, patience: Patience) -> bool {
-    database::open(&layout.memory_db(), patience).is_ok_and(|db| matches!(contents(&db), Ok(Contents::Current)))
-}
-
-/// Moves a database that cannot be used out of the way and says so. What it held comes back from Markdown.
-fn set_aside(
-    layout: &Layout,
-    patience: Patience,
-    is_mended: impl FnOnce(&Layout, Patience) -> bool,
-) -> Result<String, StoreError> {
+/// Empties `memory.db` in place, unless another process has repaired it, and says so. The rows come back from Markdown. `open` is a
+/// connection to it, if it can be opened.
+fn reset(layout: &Layout, open: Option<&Database>, patience: Patience) -> Result<String, StoreError> {
     let _lock = FileLock::acquire(&layout.store_lock(), patience.limit())?;
     let path = layout.memory_db();
-    // Another process may have mended it while we waited for the lock.
-    if is_mended(layout, patience) {
+    let opened = if open.is_none() && path.exists() { database::open(&path, patience).ok() } else { None };
+    let open = open.or(opened.as_ref());
+    let is_ours = |db| !matches!(contents(db), Ok(Contents::Foreign) | Err(_));
+    if open.is_some_and(|db| is_ours(db) && database::faults(db).is_ok_and(|found| found.is_empty())) {
         return Ok("memory.db was damaged and has been rebuilt".to_owned());
     }
-    let name = format!("memory.db.damaged-{}", Moment::now().local_second().replace([':', '-'], ""));
-    // The database last: should this end in the middle, the one that is made next must not find this log.
-    let moved = database::alone(&path, patience.limit(), || {
-        database::LOGS.iter().chain([&""]).try_for_each(|ending| {
-            let (from, to) = (format!("memory.db{ending}"), format!("{name}{ending}"));
-            match fs::rename(layout.file(&from), layout.file(&to)) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                moved => moved,
-            }
-        })
-    })?;
-    moved.map_err(|source| StoreError::Io { doing: "set aside", path, source })?;
-    crash::point("store.set-aside");
-    Ok(format!("memory.db could not be read; it was set aside as {name} and is rebuilt from Markdown"))
+    let copied = match copy_damaged(layout) {
+        Ok(name) => format!("a copy of it is {name}"),
+        Err(error) => format!("it could not be copied: {error}"),
+    };
+    database::reset(&path, open, patience)?;
+    crash::point("store.reset");
+    Ok(format!("memory.db could not be used and is rebuilt from Markdown; {copied}"))
+}
+
+/// Copies a database that is about to be reset, and its write-ahead log. One copy an hour is enough, should it be damaged again and again.
+fn copy_damaged(layout: &Layout) -> io::Result<String> {
+    let hour = Moment::now().local_second()[..13].replace('-', "");
+    let name = format!("memory.db.damaged-{hour}");
+    for ending in ["-wal", ""] {
+        let mut old = match own_file::open(&layout.file(&format!("memory.db{ending}"))) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened?,
+        };
+        let copy = layout.file(&format!("{name}{ending}"));
+        let copied = match private_file().create_new(true).open(&copy) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(0),
+            created => created.and_then(|mut new| io::copy(&mut old, &mut new)),
+        };
+        database::keep_open(old);
+        if let Err(error) = copied {
+            // Half a copy is of no use; what matters is the error.
+            let _ = fs::remove_file(&copy);
+            return Err(error);
+        }
+    }
+    Ok(name)
 }
 
 /// The space below which SQLite cannot work, in bytes: it needs 32 KiB of shared memory, and a page or more of its log.

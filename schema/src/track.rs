@@ -226,7 +226,7 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         append(&layout, "s", &Use::File("a".into()), &Moment::now(), &Screen::default()).unwrap();
-        take(&layout, "s", |_| Err(StoreError::NeedsUpgrade)).unwrap_err();
+        take(&layout, "s", |_| Err(StoreError::NeedsServer)).unwrap_err();
         assert!(taken(&layout, "s").is_some());
     }
 

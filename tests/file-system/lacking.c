@@ -1,9 +1,6 @@
 /* Stands in for a file system that lacks something. Preloaded into a program, it refuses what such a file system refuses, for files below
    JIKIME_LACKING_BELOW: JIKIME_LACKING says "locks", "shared memory" or "space". Everything else goes to the C library.
 
-   Where JIKIME_PAUSE_AT is the end of a path, opening and deleting that waits until there is a file by the name of
-   JIKIME_PAUSE_UNTIL, for ten seconds at most, and makes one by that name with ".paused" behind it meanwhile.
-
    JIKIME_CLOCK_OFFSET says by how many seconds the clock is ahead, and below zero by how many it is behind. What measures how long
    something takes goes on as it did, and so does what the system notes of files. */
 
@@ -100,43 +97,6 @@ ssize_t pwrite(int file, const void *bytes, size_t length, off_t offset) {
 
 ssize_t pwrite64(int file, const void *bytes, size_t length, off_t offset) {
     return write_at("pwrite64", file, bytes, length, offset);
-}
-
-static void pause_at(const char *path) {
-    const char *at = getenv("JIKIME_PAUSE_AT"), *until = getenv("JIKIME_PAUSE_UNTIL");
-    char paused[4096];
-    if (!at || !until || strlen(path) < strlen(at) || strcmp(path + strlen(path) - strlen(at), at) != 0) return;
-    snprintf(paused, sizeof paused, "%s.paused", until);
-    close(creat(paused, 0600));
-    for (int turn = 0; turn < 1000 && access(until, F_OK) != 0; turn++) usleep(10000);
-}
-
-static int opened(const char *name, const char *path, int flags, int mode) {
-    int (*real)(const char *, int, ...) = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, name);
-    pause_at(path);
-    return real(path, flags, mode);
-}
-
-int open(const char *path, int flags, ...) {
-    va_list rest;
-    va_start(rest, flags);
-    int mode = va_arg(rest, int);
-    va_end(rest);
-    return opened("open", path, flags, mode);
-}
-
-int open64(const char *path, int flags, ...) {
-    va_list rest;
-    va_start(rest, flags);
-    int mode = va_arg(rest, int);
-    va_end(rest);
-    return opened("open64", path, flags, mode);
-}
-
-int unlink(const char *path) {
-    int (*real)(const char *) = (int (*)(const char *))dlsym(RTLD_NEXT, "unlink");
-    pause_at(path);
-    return real(path);
 }
 
 /* The one clock that the others are read from. */

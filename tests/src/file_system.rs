@@ -1,9 +1,7 @@
 //! A file system that lacks something, for the store of a sandbox. It takes no rights and no disk: the calls of the programs are refused
 //! as such a file system refuses them, by a library that is loaded before theirs. The same library sets their clock.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::sandbox::Sandbox;
@@ -36,17 +34,6 @@ impl Sandbox {
         true
     }
 
-    /// What is started from now on pauses where it opens or deletes a file whose path ends so. `None` where that cannot be had.
-    pub fn pause_at(&mut self, end: &str) -> Option<Pause> {
-        if !self.stands_between() {
-            return None;
-        }
-        let until = self.root().join(format!("pause-at-{end}"));
-        self.set_variable("JIKIME_PAUSE_AT", end).set_variable("JIKIME_PAUSE_UNTIL", &until);
-        let paused = self.root().join(format!("pause-at-{end}.paused"));
-        Some(Pause { until, paused })
-    }
-
     /// What is started from now on has a clock that is so many seconds behind that of this machine; none of them is the clock of the
     /// machine again. `false` where that cannot be had.
     pub fn set_clock_back(&mut self, seconds: i64) -> bool {
@@ -70,25 +57,6 @@ impl Sandbox {
     /// And from now on it lacks nothing again.
     pub fn lack_nothing(&mut self) {
         self.set_variable("JIKIME_LACKING", "");
-    }
-}
-
-/// A place at which programs pause until they may go on, for ten seconds at most.
-#[derive(Debug)]
-pub struct Pause {
-    until: PathBuf,
-    paused: PathBuf,
-}
-
-impl Pause {
-    /// Whether somebody came by.
-    pub fn is_reached(&self) -> bool {
-        self.paused.exists()
-    }
-
-    /// Lets everybody go on, also those who come by later.
-    pub fn end(&self) -> io::Result<()> {
-        fs::write(&self.until, "")
     }
 }
 

@@ -23,13 +23,13 @@ mod terminal;
 mod user;
 
 pub use crate::canaries::{Canary, assert_labels, assert_no_traces, canaries, files_below, measured_canaries, traces};
-pub use crate::file_system::{Lack, Pause};
+pub use crate::file_system::Lack;
 pub use crate::fixtures::{fixtures_dir, recorded_event};
 pub use crate::http_server::{HttpAnswer, HttpServer};
 pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};
 pub use crate::mcp_wire::{RpcError, ToolResult};
 pub use crate::outcome::{Outcome, run_to_end};
-pub use crate::poll::{comes_about, eventually, eventually_some};
+pub use crate::poll::{eventually, eventually_some};
 pub use crate::provider::{Asked, Does, ProviderStandIn};
 pub use crate::sandbox::{Binaries, Sandbox};
 #[cfg(unix)]

@@ -13,11 +13,6 @@ pub fn eventually(deadline: Duration, mut condition: impl FnMut() -> bool) {
     eventually_some(deadline, || condition().then_some(()));
 }
 
-/// Whether `condition` comes about within `deadline`, for what may well not.
-pub fn comes_about(deadline: Duration, mut condition: impl FnMut() -> bool) -> bool {
-    poll(deadline, || condition().then_some(())).is_some()
-}
-
 /// Waits until `probe` finds something, and panics when it has found nothing within `deadline`.
 #[track_caller]
 pub fn eventually_some<T>(deadline: Duration, probe: impl FnMut() -> Option<T>) -> T {

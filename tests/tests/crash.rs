@@ -33,7 +33,7 @@ fn what_was_told_to_be_kept_is_there_once_after_a_crash(#[case] work: Work) {
 
 #[test]
 fn every_point_is_come_by_in_some_work_or_in_another_test() {
-    let elsewhere = ["engine.open", "store.set-aside"];
+    let elsewhere = ["engine.open", "store.reset"];
     let tried: Vec<&str> = Work::ALL.iter().flat_map(|work| work.points()).copied().chain(elsewhere).collect();
     for (point, what) in POINTS {
         assert!(tried.contains(point), "nobody is killed when {what}");
@@ -54,12 +54,12 @@ fn a_fault_while_the_store_is_opened_is_met_again_by_the_next_call_and_not_for_e
 }
 
 #[test]
-fn a_database_that_was_set_aside_when_its_program_was_killed_is_made_anew_by_the_next() {
+fn a_reset_that_was_killed_is_finished_by_the_next() {
     let sandbox = sandbox!();
     sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
     sandbox.write(".jikime/memory/memory.db", "no database at all, but long enough for a header".repeat(100));
     let mut command = sandbox.memory_command();
-    command.args(["list", "--json"]).env("JIKIME_CRASH_AT", "store.set-aside");
+    command.args(["list", "--json"]).env("JIKIME_CRASH_AT", "store.reset");
     let killed = run_to_end(command, "", Duration::from_secs(60));
     assert!(!has_points() || killed.status.code().is_none(), "{killed:?}");
     let listed = sandbox.run_cli(["list", "--json"]).success().json();

@@ -5,12 +5,11 @@
 #![expect(clippy::print_stderr, reason = "a test that is left out says so")]
 
 use std::collections::BTreeMap;
-use std::thread;
 use std::time::Duration;
 
 use chrono::NaiveDateTime;
 use harness::proof::{at_rest, texts_in_rows};
-use harness::{Era, Lack, Sandbox, comes_about, eventually, sandbox};
+use harness::{Era, Lack, Sandbox, eventually, sandbox};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -110,43 +109,6 @@ fn a_disk_that_is_full_all_of_a_sudden_loses_nothing_that_was_told_to_be_kept() 
     sandbox.run_cli(["index"]).success();
     let there = texts_in_rows(&sandbox.store()).unwrap();
     assert_eq!(there, [KEPT, "and now there is"].map(|text| (text.to_owned(), 1)).into());
-    assert_eq!(at_rest(&sandbox.store()), [""; 0]);
-}
-
-/// Between the opening of a log and that of the shared memory beside it lies an instant in which the database can be replaced.
-#[test]
-fn who_is_just_opening_an_index_that_is_replaced_disturbs_nobody() {
-    let mut sandbox = sandbox!();
-    sandbox.run_cli(["save", "decision", KEPT]).success();
-    // Somebody has it open, so that there is a log with what was indexed last.
-    let mut first = sandbox.serve(Era::Modern);
-    let mut finds = || first.call("memory_search", json!({ "query": "walrus vault" })).unwrap().text.contains(KEPT);
-    assert!(finds());
-    let Some(opening) = sandbox.pause_at("index.db-shm") else {
-        return eprintln!("skipped: there is no C compiler here");
-    };
-    let mut second = sandbox.serve(Era::Modern);
-    thread::scope(|scope| {
-        let answer = scope.spawn(|| second.call("memory_search", json!({ "query": "walrus vault" })).unwrap());
-        eventually(COMING, || opening.is_reached());
-        let replacing = sandbox.pause_at("index.db-journal").expect("there was a compiler before");
-        let rebuilt = scope.spawn(|| sandbox.run_cli(["index", "--full"]));
-        // It comes there only if it does not wait for who is opening.
-        if !comes_about(Duration::from_secs(1), || replacing.is_reached()) {
-            // Who waited does not stop there when it may go on.
-            replacing.end().unwrap();
-        }
-        opening.end().unwrap();
-        assert_eq!(answer.join().unwrap().expect_success()["results"][0]["snippet"], KEPT);
-        replacing.end().unwrap();
-        let rebuilt = rebuilt.join().unwrap();
-        assert!(rebuilt.status.success(), "{rebuilt:?}");
-    });
-    assert!(finds());
-    let found = sandbox.run_cli(["search", "walrus vault"]);
-    assert!(found.success().stdout.contains(KEPT) && found.stderr.is_empty(), "{found:?}");
-    second.close();
-    first.close();
     assert_eq!(at_rest(&sandbox.store()), [""; 0]);
 }
 

@@ -114,7 +114,7 @@ const NEARLY_FULL: &str = "cp -a \"$STORE\" \"$STORE.saved\" && size=$(stat -c %
      { \"$@\"; cp -a \"$STORE/.\" \"$STORE.saved/\"; mv \"$STORE.saved\" \"$STORE.after\"; exit; }";
 
 #[test]
-fn a_database_of_an_earlier_version_stays_where_there_is_no_room_for_another() {
+fn a_database_of_an_earlier_version_stays_as_it_is_without_room() {
     let Some(sandbox) = store() else { return };
     let fixture = fixtures_dir().join("stores/v4/memory.db");
     let path = sandbox.store().join("memory.db");

@@ -158,9 +158,9 @@ fn while_another_process_writes_to_the_database() {
 }
 
 #[rstest]
-#[case::garbage(b"no database at all".to_vec(), true)]
-#[case::of_a_later_version(later_version(), false)]
-fn with_a_database_that_is_none_of_ours(#[case] bytes: Vec<u8>, #[case] is_rebuilt: bool) {
+#[case::garbage(b"no database at all".to_vec(), false)]
+#[case::of_a_later_version(later_version(), true)]
+fn with_a_database_that_is_none_of_ours(#[case] bytes: Vec<u8>, #[case] is_newer: bool) {
     let sandbox = sandbox!();
     sandbox.run_cli(["save", "decision", "there is a store"]).success();
     for name in ["memory.db-wal", "memory.db-shm"] {
@@ -168,13 +168,16 @@ fn with_a_database_that_is_none_of_ours(#[case] bytes: Vec<u8>, #[case] is_rebui
     }
     fs::write(sandbox.store().join("memory.db"), bytes).unwrap();
     all_end_well(&sandbox);
-    let is_kept = sandbox.logs().contains("**User Prompt**: RIG-HELLO");
-    assert_eq!((is_kept, spooled(&sandbox) > 0), (is_rebuilt, !is_rebuilt), "{}", sandbox.logs());
+    let is_kept = || sandbox.logs().contains("**User Prompt**: RIG-HELLO");
+    assert!(!is_kept() && spooled(&sandbox) > 0, "{}", sandbox.logs());
     let faults = fs::read_to_string(sandbox.store().join("hook.log")).unwrap();
-    assert_eq!(faults.contains("set aside as memory.db.damaged-"), is_rebuilt, "{faults}");
+    assert_eq!(faults.contains("not a database"), !is_newer, "{faults}");
     let start = sandbox.event("SessionStart.startup").to_string();
     let brief = sandbox.run_hook("memory-load", &start).success().stdout.clone();
-    assert_eq!(brief.contains("the store is read-only"), !is_rebuilt, "{brief}");
+    assert_eq!(brief.contains("the store is read-only"), is_newer, "{brief}");
+    // A command has the time that a hook has not.
+    sandbox.run_cli(["index"]);
+    assert_eq!((is_kept(), spooled(&sandbox) > 0), (!is_newer, is_newer), "{}", sandbox.logs());
 }
 
 /// The header of a database of ours that a later version made.

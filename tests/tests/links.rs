@@ -91,7 +91,6 @@ fn a_database_behind_a_link_is_refused_and_hooks_lay_aside_what_happens() {
 #[case("index.db-wal")]
 #[case("store.lock")]
 #[case("index.lock")]
-#[case("open.lock")]
 #[case("forgotten")]
 #[case("hook.log")]
 #[case("MEMORY.md")]

@@ -40,7 +40,6 @@ fn prompt(sandbox: &Sandbox, text: &str) {
 #[rstest]
 #[case::store_lock("store.lock")]
 #[case::index_lock("index.lock")]
-#[case::open_lock("open.lock")]
 #[case::queue_lock("queue.lock")]
 #[case::database("memory.db")]
 #[case::index("index.db")]

@@ -137,7 +137,6 @@ fn put_pipe(sandbox: &Sandbox, name: &str) {
 #[case("hook.log")]
 #[case("store.lock")]
 #[case("index.lock")]
-#[case("open.lock")]
 #[case("queue.lock")]
 #[case("memory.db")]
 #[case("index.db")]

@@ -29,6 +29,7 @@ use std::sync::Arc;
 use schema::capture::{Captured, Prepared, commit, commit_all};
 use schema::daily_log::LogKind;
 use schema::database::Patience;
+use schema::hook_log;
 use schema::layout::{Layout, STORE_DIR};
 use schema::memory::MemoryId;
 use schema::moment::Moment;
@@ -46,7 +47,7 @@ use schema::tool::{
 
 use crate::embed::remote::Network;
 use crate::embed::{self, Meaning, WorkPlace};
-use crate::error::ToolError;
+use crate::error::{ToolError, chain};
 use crate::index::{Gone, Index};
 use crate::search::{self, Means, Scoring};
 
@@ -64,6 +65,9 @@ pub use usage::{Storage, Usage, UsageOfSome};
 
 /// Waiting memories that are taken from the spool at once.
 const SPOOLED: usize = 10_000;
+
+/// What is reported when the file of the index had to be reset.
+const INDEX_RESET: &str = "index.db was damaged and is rebuilt; vectors that could not be read are made again";
 
 /// An open store and its index.
 #[derive(Debug)]
@@ -108,19 +112,14 @@ impl Engine {
         settings: &Settings,
         network: Option<Arc<dyn Network>>,
     ) -> Result<Self, ToolError> {
-        let store = Store::open(project, Patience::Server)?;
-        let news = News::of(store.notes());
-        if *store.access() == Access::Full {
-            // What cannot be deleted now lies there until the next time.
-            let _ = residue::sweep(&store);
+        let mut store = Store::open(project, Patience::Server)?;
+        let news = News::of(&store.take_notes());
+        if *store.access() == Access::Full
+            && let Err(error) = residue::sweep(&store)
+        {
+            news.add(format!("files of a killed process are still there: {}", chain(&error)));
         }
-        let index = match Index::open(&store) {
-            Err(ToolError::Unavailable(cause)) => {
-                news.add(format!("the index is kept in memory for now: {cause}"));
-                Index::in_memory(&store)?
-            }
-            opened => opened?,
-        };
+        let index = open_index(&store, &news)?;
         Ok(Self {
             store,
             index,
@@ -177,6 +176,7 @@ impl Engine {
             match spool::drain(&mut self.store, SPOOLED) {
                 Err(fault) if fault.is_damage() => return Err(fault.into()),
                 // What cannot be kept now waits on; it must not keep search from working.
+                Err(fault) if !fault.is_busy() => hook_log::note_error(self.store.layout(), &fault),
                 _ => {}
             }
         }
@@ -237,10 +237,7 @@ impl Engine {
 
     /// `memory_get`.
     pub fn get(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
-        self.mending(|engine| {
-            let outcome = get::get(&mut engine.store, &engine.index, input);
-            engine.doubting(outcome)
-        })
+        self.mending(|engine| get::get(&mut engine.store, &engine.index, input))
     }
 
     /// `memory_load`.
@@ -287,7 +284,6 @@ impl Engine {
     /// `memory_stats`.
     pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {
         self.mending(|engine| {
-            engine.require_sound()?;
             let mut output = stats::stats(&engine.store, &engine.index, &engine.news.all())?;
             engine.tell_embedding(&mut output)?;
             Ok(output)
@@ -343,10 +339,7 @@ impl Engine {
     pub fn delete(&mut self, id: &str) -> Result<Row, ToolError> {
         let missing = || ToolError::NotFound(format!("there is no memory with the id {id:?}"));
         let id = MemoryId::parse(&self.whole_id(id)?).ok_or_else(missing)?;
-        let row = self.mending(|engine| {
-            let row = engine.store.rows().by_id(&id)?;
-            engine.doubting(row.ok_or_else(missing))
-        })?;
+        let row = self.mending(|engine| engine.store.rows().by_id(&id)?.ok_or_else(missing))?;
         self.begin_forgetting()?;
         // When damage was met after the log was changed, the second time finds nothing left to delete.
         let row = self.mending(|engine| Ok(schema::forget::forget(&mut engine.store, &id)?))?.unwrap_or(row);
@@ -389,6 +382,20 @@ impl Engine {
         for text in files.into_iter().filter_map(about) {
             add(&mut output.notice, &text);
         }
+    }
+}
+
+fn open_index(store: &Store, news: &News) -> Result<Index, ToolError> {
+    match Index::open(store) {
+        Err(ToolError::Unavailable(cause)) => {
+            news.add(format!("the index is kept in memory for now: {cause}"));
+            Index::in_memory(store)
+        }
+        Ok(index) if index.was_reset() => {
+            news.add(INDEX_RESET.to_owned());
+            Ok(index)
+        }
+        opened => opened,
     }
 }
 

@@ -23,7 +23,8 @@ pub enum ToolError {
     /// It was stopped before its end, by whoever asked or because the process ends.
     #[error("it was stopped before its end; what is left is done by the next indexing")]
     Interrupted,
-    /// A database is damaged. The engine makes it anew and tries again; whoever sees this saw that fail.
+    /// A database is damaged, or a row has values that are none of ours. The engine repairs that and tries again; a caller sees this when
+    /// that failed.
     #[error("{0}")]
     Damaged(String),
     /// A fault of ours.
@@ -55,7 +56,7 @@ impl From<rusqlite::Error> for ToolError {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DatabaseBusy, DiskFull, ReadOnly, SystemIoFailure};
         match error.sqlite_error_code() {
-            _ if database::is_damage(&error) => Self::Damaged(chain(&error)),
+            _ if database::is_damage(&error) || database::is_conversion(&error) => Self::Damaged(chain(&error)),
             Some(DatabaseBusy) => Self::Unavailable("another process is writing; try again".to_owned()),
             Some(DiskFull | ReadOnly | SystemIoFailure) => Self::Unavailable(chain(&error)),
             _ => Self::Internal(chain(&error)),

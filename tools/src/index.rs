@@ -12,6 +12,7 @@ mod shelf;
 mod vectors;
 
 pub use chunks::ChunkRow;
+use documents::MADE_IN_NO_TIME;
 pub use documents::{Document, title_of};
 pub use embeddings::{Coverage, Gathered, Loader, Worked};
 pub use residue::Gone;
@@ -19,26 +20,18 @@ pub use shelf::Shelf;
 pub use vectors::Vectors;
 
 use std::cell::RefCell;
-use std::fs;
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::{Transaction, params};
 use schema::crash;
-use schema::database::{self, Database, Patience};
+use schema::database::{self, Database};
 use schema::layout::Layout;
 use schema::lock::{FileLock, LockError};
-use schema::stamp::identity;
 use schema::store::{Access, Rows, Store};
 
 use crate::error::ToolError;
 use crate::fulltext::{FullText, Met};
-use file::{NEW, create, is_usable, open_current, remove, remove_abandoned, start_over};
-
-/// How often opening is tried while other processes make the index anew.
-const OPENINGS: usize = 5;
 
 /// Rows taken in by one transaction, and at once where the whole index is made in one: the more, the fewer segments are put together later.
 const BATCH: usize = 500;
@@ -51,6 +44,8 @@ pub struct Index {
     layout: Layout,
     /// Whether it is a file, which several processes share.
     place: Place,
+    /// Whether opening it had to reset the file.
+    was_reset: bool,
     /// The vectors as they were read last; `None` until a search needs them, and while they lie on the shelf.
     vectors: Option<Arc<Vectors>>,
     /// Where they lie for all who search in this process.
@@ -87,50 +82,27 @@ impl Urgency {
 }
 
 impl Index {
-    /// Opens the index of a store; one that is damaged or of another version is made anew, and so is one in memory for a
-    /// store that may not be written.
+    /// Opens the index of a store, or one in memory for a store that may not be written. What cannot be used is rebuilt in place.
     pub fn open(store: &Store) -> Result<Self, ToolError> {
-        if *store.access() != Access::Full {
-            return Self::in_memory(store);
-        }
-        let layout = store.layout().clone();
-        let mut fault = "the index is being made again; try again".to_owned();
-        for _ in 0..OPENINGS {
-            let opened = match open_current(&layout) {
-                Ok(Some(db)) => Ok(db),
-                Ok(None) => start_over(&layout, is_usable),
-                Err(error) if error.is_damage() => start_over(&layout, is_usable),
-                Err(error) => Err(ToolError::Unavailable(crate::error::chain(&error))),
-            };
-            match opened {
-                Ok(db) => {
-                    remove_abandoned(&layout);
-                    return Ok(Self {
-                        db,
-                        layout,
-                        place: Place::File,
-                        vectors: None,
-                        shelf: Shelf::default(),
-                        met: RefCell::default(),
-                    });
-                }
-                // Somebody else may just delete or replace it.
-                Err(ToolError::Unavailable(cause)) => fault = cause,
-                Err(error) => return Err(error),
+        match store.access() {
+            Access::Full => {
+                let (db, was_reset) = file::open(store.layout())?;
+                Ok(Self { was_reset, ..Self::over(store, db, Place::File) })
             }
-            drop(FileLock::acquire(&layout.index_lock(), Urgency::Now.limit()));
+            Access::ReadOnly(_) => Self::in_memory(store),
         }
-        Err(ToolError::Unavailable(fault))
     }
 
-    /// Opens the index that took the place of this one, if one did.
-    pub fn follow(&mut self, store: &Store) -> Result<(), ToolError> {
-        if !self.is_current() {
-            let shelf = self.shelf.clone();
-            *self = Self::open(store)?;
-            self.share(&shelf);
-        }
-        Ok(())
+    /// An index that is no file, for a store in which none can be written.
+    pub fn in_memory(store: &Store) -> Result<Self, ToolError> {
+        let db = database::open_in_memory(None)?;
+        file::create(&db)?;
+        Ok(Self::over(store, db, Place::Memory))
+    }
+
+    fn over(store: &Store, db: Database, place: Place) -> Self {
+        let layout = store.layout().clone();
+        Self { db, layout, place, was_reset: false, vectors: None, shelf: Shelf::default(), met: RefCell::default() }
     }
 
     /// Holds vectors together with the other indexes over the same file in this process.
@@ -148,68 +120,34 @@ impl Index {
         self.place == Place::File
     }
 
-    /// Makes a damaged index anew, empty, unless another process has done so already.
-    pub fn begin_anew(&mut self) -> Result<(), ToolError> {
-        let damaged = self.db.identity();
-        // Closed first, because not every platform deletes a file in use.
-        self.db = database::open_in_memory()?;
-        self.vectors = None;
-        self.met.get_mut().clear();
-        self.shelf.clear();
-        match self.place {
-            Place::Memory => create(&self.db)?,
-            Place::File => {
-                let is_another = |layout: &Layout| damaged.is_some() && identity(&layout.index_db()) != damaged;
-                self.db = start_over(&self.layout, is_another)?;
-                // Whoever still looked into the damaged one may have put its vectors back.
-                self.shelf.clear();
-            }
-        }
-        Ok(())
+    /// Whether opening it had to reset a damaged or foreign file.
+    pub fn was_reset(&self) -> bool {
+        self.was_reset
     }
 
-    /// Whether every page of it is in order. Reads all of it.
-    pub fn is_sound(&self) -> bool {
-        database::is_sound(&self.db)
+    /// Rebuilds the index if SQLite finds damage in it; whether it did. It is empty then.
+    pub fn repair(&mut self) -> Result<bool, ToolError> {
+        if self.place == Place::Memory || !file::repair(&self.layout, &self.db)? {
+            return Ok(false);
+        }
+        (self.db, _) = file::open(&self.layout)?;
+        self.forget_what_was_read();
+        Ok(true)
     }
 
     /// Copies the write-ahead log into the database, as far as nobody reads it.
     pub fn tidy(&self) -> Result<(), ToolError> {
-        // The log that is there by now may be that of another database.
-        if self.is_current() { Ok(database::tidy(&self.db)?) } else { Ok(()) }
+        Ok(database::tidy(&self.db)?)
     }
 
-    /// Lets the write-ahead log begin anew when it has grown too long; see [`database::bound`].
+    /// Truncates the write-ahead log when it has grown too long; see [`database::bound`].
     pub fn bound(&self) -> Result<bool, ToolError> {
-        let is_ours = self.place == Place::File && self.is_current();
-        Ok(!is_ours || database::bound(&self.db, &self.layout.index_db())?)
+        Ok(self.place == Place::Memory || database::bound(&self.db, &self.layout.index_db())?)
     }
 
-    /// An index that is no file, for a store in which none can be written.
-    pub fn in_memory(store: &Store) -> Result<Self, ToolError> {
-        let db = database::open_in_memory()?;
-        create(&db)?;
-        Ok(Self {
-            db,
-            layout: store.layout().clone(),
-            place: Place::Memory,
-            vectors: None,
-            shelf: Shelf::default(),
-            met: RefCell::default(),
-        })
-    }
-
-    /// Whether `index.db` is still the file that was opened, not one that was deleted or replaced since.
+    /// Whether `index.db` is still the database that was opened; see [`Database::is_current`].
     pub fn is_current(&self) -> bool {
-        self.place == Place::Memory || self.db.identity() == identity(&self.layout.index_db())
-    }
-
-    /// Whether `index.db` is another file, when whoever is just replacing it is done, who is waited for a little.
-    pub fn is_replaced_by_now(&self) -> bool {
-        if self.is_current() && self.place == Place::File {
-            drop(FileLock::acquire(&self.layout.index_lock(), Urgency::Now.limit()));
-        }
-        !self.is_current()
+        self.db.is_current()
     }
 
     /// What is read until this is dropped is read as it is now.
@@ -228,8 +166,9 @@ impl Index {
             return Ok(Some(IndexLock { _file: None }));
         }
         match FileLock::acquire(&self.layout.index_lock(), urgency.limit()) {
-            // What was made anew meanwhile is another file, and this one is read by nobody any more.
-            Ok(_) if !self.is_current() => Ok(None),
+            Ok(_) if !self.is_current() => {
+                Err(ToolError::Unavailable("index.db was deleted or rebuilt meanwhile; try again".to_owned()))
+            }
             Ok(lock) => Ok(Some(IndexLock { _file: Some(lock) })),
             Err(LockError::Busy(_)) => Ok(None),
             Err(error) => Err(ToolError::Unavailable(crate::error::chain(&error))),
@@ -288,7 +227,12 @@ impl Index {
     }
 
     /// Does some of the work that makes searching faster; whether there is more.
+    ///
+    /// While a reader keeps the write-ahead log from being truncated, it only grows by this.
     pub fn tend(&self, _lock: &IndexLock) -> Result<bool, ToolError> {
+        if database::is_log_long(&self.layout.index_db()) {
+            return Ok(false);
+        }
         let transaction = self.db.unchecked_transaction()?;
         let is_more = FullText::new(&transaction).tend()? || self.fill_block()?;
         transaction.commit()?;
@@ -301,97 +245,49 @@ impl Index {
         Ok(if Some(progress.instance) == rows.meta("instance")? { progress.last_seq } else { -1 })
     }
 
-    /// Fills an index made anew, which takes the place of this one when `fill` is done: readers see this one until then, and
-    /// after a fault, and what is damaged in it stays behind.
+    /// Empties the index and fills it in one transaction: readers see it as it was until `fill` is done, and after an error.
     pub fn refill<T>(
         &mut self,
         lock: &IndexLock,
-        mut fill: impl FnMut(&mut Self) -> Result<T, ToolError>,
+        fill: impl FnOnce(&mut Self) -> Result<T, ToolError>,
     ) -> Result<T, ToolError> {
-        if self.place == Place::Memory {
-            let db = database::open_in_memory()?;
-            create(&db)?;
-            let mut fresh = self.beside(db);
-            let outcome = fill(&mut fresh)?;
-            *self = fresh;
-            return Ok(outcome);
-        }
-        let unavailable =
-            |error: &dyn std::fmt::Display| ToolError::Unavailable(format!("cannot make the index: {error}"));
-        let path = self.layout.file(NEW);
-        remove(&self.layout, NEW)?;
-        let opened = database::open(&path, Patience::Server);
-        let db = opened.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
-        create(&db)?;
-        embeddings::carry_over(&self.db, &db)?;
-        let mut fresh = self.beside(db);
-        let outcome = fresh.in_one_step(|index| {
-            let outcome = fill(index)?;
-            while index.fulltext().tend()? {}
-            Ok(outcome)
+        self.db.execute_batch("BEGIN IMMEDIATE")?;
+        let filled = self.clear(lock).and_then(|()| fill(self)).and_then(|filled| {
+            while self.fulltext().tend()? {}
+            Ok(filled)
         });
         crash::point("rebuild.filled");
-        let closed = database::close_whole(fresh.db).map_err(ToolError::from);
-        let filled = outcome.and_then(|outcome| closed.map(|()| outcome));
-        if filled.is_err() {
-            remove(&self.layout, NEW)?;
-            return filled;
-        }
-        crash::point("rebuild.closed");
-        self.db = database::open_in_memory()?;
+        let ended = match (&filled, self.db.is_autocommit()) {
+            (Ok(_), _) => self.db.execute_batch("COMMIT"),
+            (Err(_), false) => self.db.execute_batch("ROLLBACK"),
+            // SQLite has rolled it back by itself.
+            (Err(_), true) => Ok(()),
+        };
+        crash::point("rebuild.done");
+        self.forget_what_was_read();
+        let filled = filled?;
+        ended?;
+        // It holds the whole index. A reader that keeps it from being truncated now leaves that to `bound`.
+        database::truncate_log(&self.db)?;
+        Ok(filled)
+    }
+
+    fn forget_what_was_read(&mut self) {
         self.vectors = None;
         self.met.get_mut().clear();
-        let published = self.publish(&path);
-        let reopened = open_current(&self.layout).map_err(|error| unavailable(&crate::error::chain(&error)))?;
-        self.db = reopened.ok_or_else(|| unavailable(&"it is of another version"))?;
         self.shelf.clear();
-        if published.is_ok() {
-            return filled;
-        }
-        // Where a file in use cannot be replaced, the old one is filled again.
-        remove(&self.layout, NEW)?;
-        self.in_one_step(|index| {
-            index.clear(lock)?;
-            fill(index)
-        })
     }
 
-    /// Puts an index that is whole in the place of the one that is there, while nobody opens or closes that.
-    fn publish(&self, new: &Path) -> io::Result<()> {
-        let path = self.layout.index_db();
-        let published = database::alone(&path, Urgency::Patient.limit(), || {
-            database::remove_logs(&path)?;
-            crash::point("rebuild.unlogged");
-            fs::rename(new, &path)?;
-            crash::point("rebuild.published");
-            Ok(())
-        });
-        published.map_err(io::Error::other)?
-    }
-
-    /// An index in another database, which is to take the place of this one.
-    fn beside(&self, db: Database) -> Self {
-        let (layout, place) = (self.layout.clone(), self.place);
-        Self { db, layout, place, vectors: None, shelf: self.shelf.clone(), met: RefCell::default() }
-    }
-
-    /// Does all of `work` in one step: readers see the index as it was until it is done, and after a fault.
-    fn in_one_step<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
-        self.db.execute_batch("BEGIN IMMEDIATE")?;
-        let outcome = work(self);
-        self.db.execute_batch(if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-        outcome
-    }
-
-    /// Empties the index.
+    /// Empties the index, but for vectors that were paid for or took long. Refused texts are asked for again.
     fn clear(&mut self, _lock: &IndexLock) -> Result<(), ToolError> {
         let transaction = self.db.savepoint()?;
         FullText::new(&transaction).clear()?;
-        transaction.execute_batch(
+        transaction.execute_batch(&format!(
             "DELETE FROM chunks; DELETE FROM files; DELETE FROM embeddings; DELETE FROM vector_blocks; DELETE FROM unembedded;
+             DELETE FROM embedding_cache WHERE embedding = x'' OR {MADE_IN_NO_TIME};
              INSERT INTO unvectored (document) VALUES (NULL);
-             UPDATE progress SET instance = '', last_seq = -1, last_removed = 0;",
-        )?;
+             UPDATE progress SET instance = '', last_seq = -1, last_removed = 0;"
+        ))?;
         transaction.commit()?;
         Ok(())
     }

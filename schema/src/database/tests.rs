@@ -1,3 +1,5 @@
+use rstest::rstest;
+
 use super::*;
 use crate::store::StoreError;
 
@@ -76,10 +78,31 @@ fn a_log_that_somebody_reads_at_every_moment_is_bound_and_cut_back() {
     assert_eq!(rows, 121);
 }
 
-/// Who deletes a database alone, as people do, leaves beside it what programs have in use that had it open.
+#[test]
+fn a_log_shrinks_when_a_long_reader_has_ended() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    open(&path, Patience::Hook).unwrap().execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
+    // A program of a stranger, which stays after it has read.
+    let reader = Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
+    let save =
+        || open(&path, Patience::Hook).unwrap().execute("INSERT INTO t VALUES (randomblob(400000))", []).unwrap();
+    for _ in 0..60 {
+        save();
+    }
+    assert!(is_log_long(&path));
+    reader.execute_batch("COMMIT").unwrap();
+    // One copies the log, and the next begins it anew.
+    save();
+    save();
+    assert!(log_length(&path) <= LOG_KEPT.unsigned_abs(), "{}", log_length(&path));
+}
+
+/// A person deletes the database and leaves the side files, which programs still use.
 #[cfg(unix)]
 #[test]
-fn a_database_that_was_deleted_alone_is_made_anew_without_what_others_still_use_beside_it() {
+fn a_database_deleted_under_its_users_is_created_afresh() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let beside = |ending| identity(&beside(&path, ending));
@@ -90,7 +113,7 @@ fn a_database_that_was_deleted_alone_is_made_anew_without_what_others_still_use_
     fs::remove_file(&path).unwrap();
 
     let new = open(&path, Patience::Hook).unwrap();
-    assert!(new.identity().is_some() && new.identity() != old.identity());
+    assert!(!old.is_current() && new.is_current());
     assert!(!new.table_exists(None, "t").unwrap());
     new.execute_batch("CREATE TABLE u (x)").unwrap();
     for ending in ["-wal", "-shm"] {
@@ -104,65 +127,15 @@ fn a_database_that_was_deleted_alone_is_made_anew_without_what_others_still_use_
     assert!(open(&path, Patience::Server).unwrap().table_exists(None, "u").unwrap());
 }
 
-/// What is opened later would be opened when others may replace it.
 #[test]
-fn all_that_belongs_to_a_database_is_open_when_the_door_is_free_again() {
+fn creation_waits_for_the_store_lock() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
-    for _ in 0..2 {
-        let _db = open(&path, Patience::Server).unwrap();
-        for ending in ["-wal", "-shm"] {
-            assert!(beside(&path, ending).exists(), "{ending}");
-        }
-    }
-}
-
-#[test]
-fn no_database_is_made_beside_somebody_who_replaces_one_and_who_waited_for_that_is_told() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("a.db");
-    let refused = alone(&path, Duration::ZERO, || {
-        let at = path.clone();
-        std::thread::spawn(move || open(&at, Patience::Hook)).join().unwrap().unwrap_err()
-    });
-    let refused = StoreError::from(refused.unwrap());
-    assert!(refused.is_busy(), "{refused}");
-    assert!(!path.exists());
+    let lock = FileLock::acquire(&dir.path().join(STORE_LOCK), Duration::ZERO).unwrap();
+    let refused = StoreError::from(open(&path, Patience::Hook).unwrap_err());
+    assert!(refused.is_busy() && !path.exists(), "{refused}");
+    drop(lock);
     open(&path, Patience::Hook).unwrap();
-}
-
-#[test]
-fn nobody_opens_or_tidies_up_a_database_while_another_takes_its_place() {
-    let dir = tempfile::tempdir().unwrap();
-    let (path, other) = (dir.path().join("a.db"), dir.path().join("b.db"));
-    for (path, table) in [(&path, "t"), (&other, "u")] {
-        let db = open(path, Patience::Server).unwrap();
-        db.execute_batch(&format!("CREATE TABLE {table} (x)")).unwrap();
-        close_whole(db).unwrap();
-    }
-    let closing = open(&path, Patience::Server).unwrap();
-    let (told, done) = std::sync::mpsc::channel();
-    let waiting = |work: Box<dyn FnOnce() + Send>| {
-        let told = told.clone();
-        std::thread::spawn(move || {
-            work();
-            told.send(()).unwrap();
-        })
-    };
-    let threads = alone(&path, Patience::Server.limit(), || {
-        let at = path.clone();
-        let threads = [
-            waiting(Box::new(move || drop(closing))),
-            waiting(Box::new(move || {
-                assert!(open(&at, Patience::Server).unwrap().table_exists(None, "u").unwrap());
-            })),
-        ];
-        assert!(done.recv_timeout(Duration::from_millis(50)).is_err(), "somebody did not wait");
-        remove_logs(&path).unwrap();
-        fs::rename(&other, &path).unwrap();
-        threads
-    });
-    threads.unwrap().into_iter().for_each(|thread| thread.join().unwrap());
 }
 
 /// Else another process takes the database for unused, and deletes the write-ahead log that this one reads.
@@ -181,8 +154,6 @@ fn a_database_that_is_open_stays_locked_when_it_is_opened_once_more() {
     assert!(is_locked());
     drop(open(&path, Patience::Server).unwrap());
     assert!(is_locked());
-    assert_eq!(obstacle(&path, |_| Some(())), None, "it is not looked at while it may be open");
-    assert!(is_locked());
 }
 
 #[test]
@@ -192,4 +163,146 @@ fn garbage_is_told_from_other_faults() {
     std::fs::write(&path, "no database at all, but long enough for a header of one hundred bytes".repeat(20)).unwrap();
     assert!(open(&path, Patience::Server).unwrap_err().is_damage());
     assert!(!open(&dir.path().join("no/such.db"), Patience::Server).unwrap_err().is_damage());
+}
+
+#[test]
+fn only_two_result_codes_are_damage() {
+    use rusqlite::ffi;
+    let is_damage = |code| is_damage(&rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
+    assert!(is_damage(ffi::SQLITE_CORRUPT) && is_damage(ffi::SQLITE_CORRUPT_INDEX) && is_damage(ffi::SQLITE_NOTADB));
+    assert!(!is_damage(ffi::SQLITE_ERROR) && !is_damage(ffi::SQLITE_IOERR) && !is_damage(ffi::SQLITE_IOERR_SHORT_READ));
+    let db = Connection::open_in_memory().unwrap();
+    let missing = db.execute("DELETE FROM no_such_table", []).unwrap_err();
+    assert!(missing.to_string().contains("no such table") && !super::is_damage(&missing));
+}
+
+/// A database of a few hundred pages, closed.
+fn filled(path: &Path) {
+    let db = open(path, Patience::Server).unwrap();
+    db.execute_batch(
+        "CREATE TABLE t (x); CREATE INDEX i ON t (x);
+         WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO t SELECT randomblob(900) FROM n;",
+    )
+    .unwrap();
+}
+
+fn overwrite(path: &Path, at: u64, bytes: &[u8]) {
+    use std::io::{Seek as _, Write as _};
+    let mut file = fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.seek(io::SeekFrom::Start(at)).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+fn damage(path: &Path, kind: &str) {
+    let length = fs::metadata(path).unwrap().len();
+    let truncate = |length| fs::OpenOptions::new().write(true).open(path).unwrap().set_len(length).unwrap();
+    match kind {
+        "header" => overwrite(path, 0, &[0x5a; 100]),
+        "all" => fs::write(path, "garbage ".repeat(5_000)).unwrap(),
+        "short" => truncate(1_000),
+        "cut" => truncate(length / 2 + 77),
+        "middle" => overwrite(path, length / 2 / 4_096 * 4_096, &[0x5a; 40_960]),
+        "schema" => overwrite(path, 100, &[0x5a; 3_996]),
+        "page size" => overwrite(path, 16, &[0x13, 0x37]),
+        "another page size" => overwrite(path, 16, &[0x02, 0x00]),
+        "rollback mode" => overwrite(path, 18, &[1, 1]),
+        "unknown mode" => overwrite(path, 18, &[7, 7]),
+        "log" => {
+            fs::write(beside(path, "-wal"), [0x37, 0x7f, 0x06, 0x82, 0, 0x2d, 0xe2, 0x18, 0, 0, 0x10, 0].repeat(1_000))
+                .unwrap();
+            overwrite(path, 0, &[0x5a; 100]);
+        }
+        "journal" => {
+            fs::write(beside(path, "-journal"), [0x5a; 5_000]).unwrap();
+            overwrite(path, 0, &[0x5a; 100]);
+        }
+        other => panic!("{other}"),
+    }
+}
+
+/// It is empty, it is sound, and it can be used.
+#[track_caller]
+fn is_usable(path: &Path) {
+    let db = open(path, Patience::Server).unwrap();
+    assert_eq!(db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)), Ok(0));
+    db.execute_batch("CREATE TABLE u (x); INSERT INTO u VALUES (1)").unwrap();
+    drop(db);
+    let db = open(path, Patience::Server).unwrap();
+    assert_eq!(faults(&db).unwrap(), [""; 0]);
+    assert_eq!(db.query_row("SELECT x FROM u", [], |row| row.get(0)), Ok(1));
+}
+
+#[rstest]
+fn a_damaged_database_is_reset_whoever_has_it_open(
+    #[values(
+        "header",
+        "all",
+        "short",
+        "cut",
+        "middle",
+        "schema",
+        "page size",
+        "another page size",
+        "rollback mode",
+        "unknown mode",
+        "log",
+        "journal"
+    )]
+    kind: &str,
+    #[values("closed", "open", "in a transaction", "with a log")] other: &str,
+) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    filled(&path);
+    let before = identity(&path);
+    let user = (other != "closed").then(|| open(&path, Patience::Server).unwrap());
+    if other == "in a transaction" {
+        user.as_ref().unwrap().execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
+    }
+    if other == "with a log" {
+        user.as_ref().unwrap().execute_batch("INSERT INTO t VALUES (1)").unwrap();
+    }
+    if user.is_some() && ["rollback mode", "log", "journal"].contains(&kind) {
+        // It is in use and no damage, or the files are in use.
+        return;
+    }
+    damage(&path, kind);
+    let opened = open(&path, Patience::Hook);
+    assert!(opened.as_ref().err().is_none_or(DatabaseError::is_damage), "{opened:?}");
+    if let Ok(db) = &opened {
+        // It was met in a transaction.
+        let _ = db.execute_batch("SAVEPOINT s; SELECT count(*) FROM t");
+    }
+    reset(&path, opened.as_ref().ok(), Patience::Hook).unwrap();
+    drop(opened);
+    assert_eq!(identity(&path), before);
+    drop(user);
+    is_usable(&path);
+}
+
+#[test]
+fn a_database_is_reset_while_others_use_and_reset_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    filled(&path);
+    let user = open(&path, Patience::Server).unwrap();
+    user.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+    std::thread::scope(|scope| {
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(|| reset(&path, None, Patience::Server))).collect();
+        all.into_iter().for_each(|one| one.join().unwrap().unwrap());
+    });
+    assert!(!user.is_current());
+    user.execute_batch("CREATE TABLE u (x)").unwrap();
+    assert_eq!(faults(&user).unwrap(), [""; 0]);
+    assert!(open(&path, Patience::Hook).unwrap().table_exists(None, "u").unwrap());
+}
+
+#[test]
+fn what_is_no_file_is_not_reset() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    fs::create_dir(&path).unwrap();
+    let refused = open(&path, Patience::Server).unwrap_err();
+    assert!(!refused.is_damage(), "{refused}");
+    assert!(reset(&path, None, Patience::Hook).is_err() && path.is_dir());
 }

@@ -8,11 +8,11 @@ use chrono::{NaiveDate, NaiveDateTime};
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row as SqlRow};
 
-use super::kind::{Contents, contents, create_tables};
+use super::kind::{self, Contents, contents};
 use super::{Store, StoreError};
 use crate::crash;
 use crate::daily_log::{Entry, LogKind, Splice, adopt, insertion, parse};
-use crate::database::Patience;
+use crate::database;
 use crate::log_file;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
@@ -42,10 +42,6 @@ fn said(kind: MemoryType, content: &str) -> Said {
 
 /// Upgrades in place and answers what was done, in words.
 pub(super) fn upgrade(store: &mut Store) -> Result<String, StoreError> {
-    if store.patience == Patience::Hook {
-        // A hook has no time for it. It spools, and the next server or command upgrades.
-        return Err(StoreError::NeedsUpgrade);
-    }
     let lock = store.lock()?;
     if contents(&store.db)? != Contents::GoVersion {
         return Ok("memory.db of the Go version was upgraded".to_owned());
@@ -58,13 +54,13 @@ pub(super) fn upgrade(store: &mut Store) -> Result<String, StoreError> {
     let written = write_logs(store, &mut old)?;
     crash::point("upgrade.logged");
     let redactions = old.iter().map(|old| old.redactions).sum();
-    store.transact(|rows| {
-        // The cache of paid embeddings stays: whoever embeds next takes it over.
-        rows.0.execute_batch("DROP TABLE memories; DROP TABLE chunks; DROP TABLE IF EXISTS files;")?;
-        rows.0.execute_batch("DROP TABLE IF EXISTS meta; DROP TABLE IF EXISTS sessions;")?;
-        create_tables(rows.0)?;
-        if redactions > 0 { rows.count("redactions", redactions) } else { Ok(()) }
-    })?;
+    // Nothing of it stays, whatever else it holds: triggers of a stranger would act on our rows.
+    database::reset(&store.layout.memory_db(), Some(&store.db), store.patience)?;
+    kind::create(&mut store.db)?;
+    store.db.note_schema()?;
+    if redactions > 0 {
+        store.transact(|rows| rows.count("redactions", redactions))?;
+    }
     drop(lock);
     crash::point("upgrade.tables");
     for path in store.changed_logs()? {

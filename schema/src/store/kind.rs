@@ -1,8 +1,5 @@
 //! Which kind of database `memory.db` is, and how ours begins.
 
-use std::cmp::Ordering;
-use std::path::Path;
-
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::database;
@@ -10,8 +7,12 @@ use crate::database;
 /// The version of the tables in `memory.sql`.
 pub(super) const VERSION: i64 = 6;
 
-/// The first version of this program. Those before were the Go program's.
-const FIRST_VERSION: i64 = 4;
+/// The versions there were, with the [`database::schema_hash`] of their tables. Those before were the Go program's.
+pub(super) const SCHEMAS: [(i64, &str); 3] = [
+    (4, "66d474bfc24e321c2a43f5ca8f450f6467f71b0053d07bb66adc022caf1c7cc3"),
+    (5, "47c5b95246b0424137ccfc39cb43bb7e6be387617da7c8036f52c6f00370af8e"),
+    (VERSION, "7966b05169f9f027c60fd27e56aa8c291b65f8b7378e128ac15e1137e67c8172"),
+];
 
 /// Marks a database as ours: "JMEM".
 const APPLICATION_ID: i64 = 0x4a4d_454d;
@@ -34,14 +35,17 @@ pub(super) enum Contents {
 }
 
 pub(super) fn contents(db: &Connection) -> rusqlite::Result<Contents> {
+    // Another process may be creating or upgrading it.
+    let _snapshot = db.is_autocommit().then(|| db.unchecked_transaction()).transpose()?;
     let number = |pragma: &str| db.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
     if number("application_id")? == APPLICATION_ID {
         let version = number("user_version")?;
-        return Ok(match version.cmp(&VERSION) {
-            Ordering::Equal => Contents::Current,
-            Ordering::Greater => Contents::Newer(version),
-            Ordering::Less if version >= FIRST_VERSION => Contents::Earlier(version),
-            Ordering::Less => Contents::Foreign,
+        let is_ours = SCHEMAS.contains(&(version, &database::schema_hash(db)?));
+        return Ok(match version {
+            VERSION if is_ours => Contents::Current,
+            _ if is_ours => Contents::Earlier(version),
+            _ if version > VERSION => Contents::Newer(version),
+            _ => Contents::Foreign,
         });
     }
     let has_table = |name: &str| db.table_exists(None, name);
@@ -68,11 +72,24 @@ pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "user_version", VERSION)
 }
 
-/// The version in the header of a database that a later program made.
-pub(super) fn newer_version_in_header(path: &Path) -> Option<i64> {
-    database::obstacle(path, |header| {
-        let number = |at: usize| header.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
-        let version = i64::from(number(60)?);
-        (i64::from(number(68)?) == APPLICATION_ID && version > VERSION).then_some(version)
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_are_those_of_every_released_version() {
+        let dir = tempfile::tempdir().unwrap();
+        let fixture = |version: i64| {
+            let path = format!("{}/../tests/fixtures/stores/v{version}/memory.db", env!("CARGO_MANIFEST_DIR"));
+            let copy = dir.path().join(version.to_string());
+            std::fs::copy(path, &copy).unwrap();
+            Connection::open(copy).and_then(|db| database::schema_hash(&db)).unwrap()
+        };
+        let current = Connection::open_in_memory().unwrap();
+        create_tables(&current).unwrap();
+        let current = database::schema_hash(&current).unwrap();
+        let found =
+            SCHEMAS.map(|(version, _)| (version, if version == VERSION { current.clone() } else { fixture(version) }));
+        assert_eq!(found.each_ref().map(|(version, hash)| (*version, hash.as_str())), SCHEMAS);
+    }
 }

@@ -15,6 +15,7 @@ use crate::daily_log::{LONG_TERM_FILE, LogKind, parse};
 use crate::forget::forget;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::screen::Screen;
+use crate::stamp::identity;
 
 const LOG: &str = "2026-01-28.md";
 
@@ -178,7 +179,7 @@ fn a_forgotten_memory_is_out_of_log_and_rows() {
 #[rstest]
 #[case::garbage(b"this is no database, whatever its name says. ".repeat(100))]
 #[case::torn([b"SQLite format 3\0".to_vec(), vec![0xff; 5000]].concat())]
-fn a_damaged_database_is_set_aside_and_rebuilt(#[case] bytes: Vec<u8>) {
+fn a_damaged_database_is_copied_and_rebuilt_in_place(#[case] bytes: Vec<u8>) {
     let project = tempfile::tempdir().unwrap();
     let before = all(&filled(project.path()));
     let layout = Layout::new(project.path());
@@ -186,8 +187,11 @@ fn a_damaged_database_is_set_aside_and_rebuilt(#[case] bytes: Vec<u8>) {
         let _ = fs::remove_file(layout.file(&format!("memory.db{ending}")));
     }
     fs::write(layout.memory_db(), &bytes).unwrap();
+    let file = identity(&layout.memory_db());
+    assert!(Store::open(project.path(), Patience::Hook).unwrap_err().is_damage());
     let mut store = open(project.path());
-    assert!(store.notes()[0].contains("set aside as memory.db.damaged-"), "{:?}", store.notes());
+    assert!(store.notes()[0].contains("a copy of it is memory.db.damaged-"), "{:?}", store.notes());
+    assert_eq!(identity(&layout.memory_db()), file);
     sync(&mut store);
     assert_eq!(all(&store), before);
     let aside = fs::read_dir(layout.dir()).unwrap().filter_map(Result::ok).map(|item| item.path());
@@ -206,6 +210,7 @@ fn a_store_of_a_newer_version_is_read_from_its_markdown_and_left_alone() {
     drop(db);
     let listing = || {
         let mut files: Vec<_> = fs::read_dir(layout.dir()).unwrap().map(|item| item.unwrap().path()).collect();
+        files.retain(|path| !path.to_string_lossy().ends_with("-shm") && !path.to_string_lossy().ends_with("-wal"));
         files.sort();
         files.into_iter().map(|path| (path.clone(), fs::read(path).ok())).collect::<Vec<_>>()
     };
@@ -221,17 +226,76 @@ fn a_store_of_a_newer_version_is_read_from_its_markdown_and_left_alone() {
 }
 
 #[test]
-fn a_database_that_a_later_version_took_over_meanwhile_is_not_taken_for_damaged() {
+fn an_upgrade_by_a_later_version_is_no_damage() {
+    let project = tempfile::tempdir().unwrap();
+    let store = filled(project.path());
+    assert!(store.is_current());
+    let db = Connection::open(store.layout().memory_db()).unwrap();
+    db.execute_batch("DROP TRIGGER memory_removed; ALTER TABLE memories RENAME TO entries; PRAGMA user_version = 99;")
+        .unwrap();
+    let fault = StoreError::from(store.rows().list(&Filter::default(), 1).unwrap_err());
+    assert!(!fault.is_damage() && !store.is_current(), "{fault}");
+    let mut store = open(project.path());
+    assert_eq!(*store.access(), Access::ReadOnly(ReadOnlyReason::Newer(99)));
+    assert!(!store.repair().unwrap() && db.table_exists(None, "entries").unwrap());
+}
+
+#[rstest]
+#[case::trigger("CREATE TRIGGER planted AFTER INSERT ON memories BEGIN DELETE FROM memories; END")]
+#[case::view("CREATE VIEW planted AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n")]
+#[case::view_for_a_table("DROP TABLE meta; CREATE VIEW meta AS SELECT 'instance' AS key, 'x' AS value")]
+#[case::table("CREATE TABLE planted (x)")]
+#[case::index("CREATE INDEX planted ON memories (abs(seq))")]
+#[case::column("ALTER TABLE memories ADD COLUMN planted GENERATED ALWAYS AS (hex(content))")]
+#[case::missing_table("DROP TABLE sessions")]
+#[case::version_that_never_was("PRAGMA user_version = 1")]
+#[case::version_of_other_tables("PRAGMA user_version = 4")]
+fn a_database_with_other_objects_than_ours_is_reset(#[case] planted: &str) {
+    let project = tempfile::tempdir().unwrap();
+    let before = all(&filled(project.path()));
+    let db = Connection::open(Layout::new(project.path()).memory_db()).unwrap();
+    db.execute_batch(planted).unwrap();
+    drop(db);
+    assert!(matches!(Store::open(project.path(), Patience::Hook), Err(StoreError::NeedsServer)));
+    let mut store = open(project.path());
+    assert_eq!((store.access(), contents(&store.db)), (&Access::Full, Ok(Contents::Current)));
+    assert!(store.notes()[0].contains("is rebuilt from Markdown"), "{:?}", store.notes());
+    sync(&mut store);
+    assert_eq!(all(&store), before);
+}
+
+#[test]
+fn damage_in_the_middle_is_repaired_once() {
+    use std::io::{Seek as _, SeekFrom, Write as _};
     let project = tempfile::tempdir().unwrap();
     let mut store = filled(project.path());
     let before = all(&store);
-    let db = Connection::open(store.layout().memory_db()).unwrap();
-    db.execute_batch("ALTER TABLE places RENAME TO lines; PRAGMA user_version = 99;").unwrap();
-    let fault = StoreError::from(store.rows().list(&Filter::default(), 1).unwrap_err());
-    assert!(fault.is_damage(), "{fault}");
-    store.begin_anew().unwrap();
-    assert_eq!(*store.access(), Access::ReadOnly(ReadOnlyReason::Newer(99)));
-    assert!(db.table_exists(None, "lines").unwrap() && store.layout().memory_db().exists());
+    assert!(!store.repair().unwrap());
+    assert!(database::truncate_log(&store.db).unwrap());
+    let mut file = fs::OpenOptions::new().write(true).open(store.layout().memory_db()).unwrap();
+    file.seek(SeekFrom::Start(4_096)).unwrap();
+    file.write_all(&[0x5a; 40_000]).unwrap();
+    drop((file, store));
+    let mut stores = [open(project.path()), open(project.path())];
+    assert_eq!(stores.each_mut().map(|store| store.repair().unwrap()), [true, false]);
+    for store in &mut stores {
+        sync(store);
+    }
+    assert!(stores.iter().all(|store| all(store) == before));
+}
+
+#[test]
+fn rows_with_odd_values_come_back_from_markdown() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = filled(project.path());
+    let before = all(&store);
+    let sql = "UPDATE memories SET type = 'odd' WHERE seq = 2; UPDATE memories SET created_at = 7 WHERE seq = 5;
+               UPDATE memories SET content = x'ff' WHERE seq = 6";
+    store.db.execute_batch(sql).unwrap();
+    let fault = StoreError::from(store.rows().list(&Filter::default(), 100).unwrap_err());
+    assert!(!fault.is_damage(), "{fault}");
+    assert_eq!(store.delete_unreadable_rows().unwrap(), 3);
     sync(&mut store);
     assert_eq!(all(&store), before);
+    assert_eq!(store.delete_unreadable_rows().unwrap(), 0);
 }

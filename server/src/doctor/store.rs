@@ -178,6 +178,10 @@ fn damage(path: &Path) -> Option<Check> {
         Err(_) => return None,
     };
     Some(match &faults[..] {
+        [] if database::is_log_long(path) => {
+            let text = format!("{name}-wal is long, because another program reads {name} for a long time");
+            Check::finding("database", text, "close the program that has it open, such as a database viewer")
+        }
         [] => Check::fine("database", format!("{name} passes its integrity check")),
         faults => {
             let text = format!("{name}: {}; nothing is lost, for it is made of Markdown", faults.join("; "));
@@ -229,16 +233,11 @@ fn mend(problem: &str, layout: &Layout) -> String {
     if is_about(&["read-only file system"]) {
         return "have the disk mounted for writing; until then what is remembered is only read".to_owned();
     }
-    if let Some(name) = problem.split_once("it was set aside as ").and_then(|(_, rest)| rest.split_whitespace().next())
-    {
-        let path = layout.dir().join(name);
-        return format!(
-            "nothing: it was made anew from the Markdown; delete {} when nothing is missed",
-            path.display()
-        );
+    if let Some((_, name)) = problem.split_once("a copy of it is ") {
+        return format!("nothing to do; delete {} when nothing is missed", layout.dir().join(name).display());
     }
-    if is_about(&["has been made again"]) {
-        return "nothing: it was made anew from the Markdown".to_owned();
+    if is_about(&["is rebuilt", "come back from markdown"]) {
+        return "nothing to do: it is rebuilt from the Markdown".to_owned();
     }
     if is_about(&["no space", "disk is full"]) {
         return "make room on the disk; what could not be written waits in the spool".to_owned();
@@ -341,10 +340,11 @@ mod tests {
     #[test]
     fn what_was_noted_is_told_with_what_to_do() {
         let layout = Layout::new(Path::new("/p"));
-        let aside = "memory.db could not be read; it was set aside as memory.db.damaged-20260128T1 and is rebuilt from Markdown";
+        let aside =
+            "memory.db could not be used and is rebuilt from Markdown; a copy of it is memory.db.damaged-20260128T10";
         for (problem, fix) in [
-            (aside, "memory.db.damaged-20260128T1 when nothing is missed"),
-            ("index.db was damaged and has been made again", "nothing: it was made anew"),
+            (aside, "memory.db.damaged-20260128T10 when nothing is missed"),
+            ("index.db was damaged and is rebuilt", "nothing to do: it is rebuilt"),
             ("cannot open /p: Permission denied (os error 13)", "chmod -R u+rwX "),
             ("something else", "see the cause"),
         ] {

@@ -95,14 +95,7 @@ impl Work {
                 &["log.half", "log.appended", "log.rewritten", "log.replaced", "capture.logged", "capture.done"]
             }
             Self::Index => &["sync.batch", "sync.rows", "index.file", "index.memories"],
-            Self::Rebuild => &[
-                "rebuild.filled",
-                "rebuild.closed",
-                "rebuild.unlogged",
-                "rebuild.published",
-                "index.file",
-                "sync.rows",
-            ],
+            Self::Rebuild => &["rebuild.filled", "rebuild.done", "index.file", "sync.rows"],
             Self::Forget => &["forget.hash", "forget.log", "forget.rows", "log.rewritten", "log.replaced"],
             Self::Upgrade => &[
                 "upgrade.copied",
@@ -113,7 +106,7 @@ impl Work {
                 "upgrade.tables",
                 "sync.rows",
             ],
-            Self::Earlier => &["upgrade.made", "upgrade.unlogged", "sync.rows"],
+            Self::Earlier => &["upgrade.filled", "upgrade.done", "sync.rows"],
             Self::Import => &["bulk.logged", "bulk.written", "bulk.done", "log.rewritten", "log.replaced"],
         }
     }

@@ -124,18 +124,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_indexes_follows_when_another_made_the_index_anew() {
+    fn a_rebuild_by_another_process_is_seen_at_once() {
         let project = tempfile::tempdir().unwrap();
         let open = || Engine::open(project.path(), None, None).unwrap();
         let (mut first, mut second) = (open(), open());
         let note = |text: &str| std::fs::write(project.path().join(".jikime/memory/note.md"), text).unwrap();
         note("# Note\n\nThe walrus guards the vault.\n");
         second.reindex(&ReindexInput { full: true, path: None }, &mut |_| {}, &|| true).unwrap();
-        assert!(!first.index.is_current());
+        assert!(first.index.is_current());
+        let mut found = |query: &str| {
+            let input = SearchInput { query: query.to_owned(), ..SearchInput::default() };
+            first.search(&input).unwrap().count
+        };
+        assert_eq!(found("walrus"), 1);
         note("# Note\n\nThe ocelot guards the vault now.\n");
-        assert_eq!(first.refresh().unwrap().files, 1);
-        let found = second.search(&SearchInput { query: "ocelot".to_owned(), ..SearchInput::default() }).unwrap();
-        assert_eq!(found.count, 1);
+        assert_eq!(second.refresh().unwrap().files, 1);
+        assert_eq!((found("ocelot"), found("walrus")), (1, 0));
     }
 
     #[test]

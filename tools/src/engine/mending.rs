@@ -1,104 +1,115 @@
-//! What is done when a database fails in the middle of something: it is done once more with what took its place, or with what is made
-//! anew from Markdown.
+//! What is done when a database fails in the middle of something: only what is damaged is repaired, and the work is done once more.
 
-use super::Engine;
+use super::{Engine, INDEX_RESET, open_index};
 use crate::error::ToolError;
 use crate::index::Index;
+use schema::database::Patience;
+use schema::store::Store;
 
 impl Engine {
-    /// Does something; when a database turns out to be damaged, makes that anew from Markdown and does it once more.
+    /// Does something, and does it once more after another process deleted, reset or upgraded a database, or after a repair.
     pub(super) fn mending<T>(
         &mut self,
         mut work: impl FnMut(&mut Self) -> Result<T, ToolError>,
     ) -> Result<T, ToolError> {
+        let is_of_database = |error: &ToolError| {
+            matches!(error, ToolError::Damaged(_) | ToolError::Unavailable(_) | ToolError::Internal(_))
+        };
         let outcome = match work(self) {
-            // What was read while another index took the place of this one may be neither, and says nothing about either.
-            Err(ToolError::Damaged(_) | ToolError::Unavailable(_)) if self.index.is_replaced_by_now() => {
-                self.index.follow(&self.store)?;
+            Err(error) if is_of_database(&error) && !self.is_current() => {
+                self.reopen()?;
                 work(self)
             }
             outcome => outcome,
         };
         match outcome {
             Err(ToolError::Damaged(_)) => {
-                self.mend()?;
+                if !self.repair_files()? && self.is_writable() {
+                    self.store.delete_unreadable_rows()?;
+                    self.tell_of_store();
+                }
+                self.take_in(&mut |_| {}, &|| true, &|| true)?;
                 work(self)
             }
             outcome => outcome,
         }
     }
 
-    /// What is not found may be hidden by a damaged page: SQLite does not notice each of them by itself.
-    pub(super) fn doubting<T>(&self, outcome: Result<T, ToolError>) -> Result<T, ToolError> {
-        if let Err(ToolError::NotFound(_)) = outcome {
-            self.require_sound()?;
-        }
-        outcome
-    }
-
-    pub(super) fn require_sound(&self) -> Result<(), ToolError> {
-        let damaged = [(self.store.is_sound(), "memory.db"), (self.index.is_sound(), "index.db")];
-        damaged
-            .iter()
-            .find(|(is_sound, _)| !is_sound)
-            .map_or(Ok(()), |(_, name)| Err(ToolError::Damaged(format!("{name} is damaged"))))
-    }
-
-    fn mend(&mut self) -> Result<(), ToolError> {
-        let (rows, index) = (self.store.is_sound(), self.index.is_sound());
-        // Damage that no look at the pages finds may be in either.
-        let hidden = rows && index;
-        if !rows || hidden {
-            let known = self.store.notes().len();
-            self.store.begin_anew()?;
-            self.store.notes()[known..].iter().for_each(|note| self.news.add(note.clone()));
-        }
+    /// Resets each database that SQLite finds damage in; whether it did. Reads all of both.
+    pub(super) fn repair_files(&mut self) -> Result<bool, ToolError> {
+        let is_store_repaired = self.store.repair()?;
+        self.tell_of_store();
+        // A later version may have taken the store over. The index that others have over it is not changed then.
         if !self.is_writable() {
-            // Nor is the index changed then that others have over it.
             self.index = Index::in_memory(&self.store)?;
-        } else if !index || hidden {
-            self.index.begin_anew()?;
-            self.news.add("index.db was damaged and has been made again".to_owned());
+            return Ok(is_store_repaired);
         }
+        let is_index_repaired = self.index.repair()?;
+        if is_index_repaired {
+            self.news.add(INDEX_RESET.to_owned());
+        }
+        Ok(is_store_repaired || is_index_repaired)
+    }
+
+    fn reopen(&mut self) -> Result<(), ToolError> {
+        self.store = Store::open(self.store.layout().project(), Patience::Server)?;
+        self.tell_of_store();
+        let shelf = self.index.shelf().clone();
+        self.index = open_index(&self.store, &self.news)?;
+        self.index.share(&shelf);
         self.take_in(&mut |_| {}, &|| true, &|| true).map(drop)
+    }
+
+    fn tell_of_store(&mut self) {
+        self.store.take_notes().into_iter().for_each(|note| self.news.add(note));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use schema::settings::{Provider, Settings};
-    use schema::tool::ReindexInput;
 
     use super::*;
 
-    #[test]
-    fn what_failed_while_another_index_took_the_place_is_done_once_more_with_that() {
-        let project = tempfile::tempdir().unwrap();
+    fn engine(project: &std::path::Path) -> Engine {
         let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
-        let open = || Engine::open_with(project.path(), None, &settings).unwrap();
-        let mut engine = open();
-        for fault in [ToolError::Damaged, ToolError::Unavailable] {
+        Engine::open_with(project, None, &settings).unwrap()
+    }
+
+    #[test]
+    fn an_error_after_a_deletion_is_met_by_reopening() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = engine(project.path());
+        for name in ["memory.db", "index.db"] {
             let mut attempts = 0;
-            let before = format!("{:?}", engine.news);
+            let path = project.path().join(".jikime/memory").join(name);
             let is_current = engine.mending(|engine| {
                 attempts += 1;
                 if attempts > 1 {
                     return Ok(engine.is_current());
                 }
-                let full = ReindexInput { full: true, ..ReindexInput::default() };
-                open().reindex(&full, &mut |_| {}, &|| true).unwrap();
-                Err(fault("half of it was read from another one".to_owned()))
+                std::fs::remove_file(&path).unwrap();
+                Err(ToolError::Internal("no such table".to_owned()))
             });
-            assert_eq!((is_current.unwrap(), attempts), (true, 2));
-            assert_eq!(format!("{:?}", engine.news), before, "nothing was mended");
+            assert_eq!((is_current.unwrap(), attempts), (true, 2), "{name}");
         }
-        // Where none did it is told.
-        let mut attempts = 0;
-        let failed = engine.mending(|_| {
-            attempts += 1;
-            Err::<(), _>(ToolError::Unavailable("the disk is full".to_owned()))
-        });
-        assert!(matches!(failed, Err(ToolError::Unavailable(_))), "{failed:?}");
-        assert_eq!(attempts, 1);
+        assert_eq!(engine.news.all(), [""; 0], "nothing was repaired");
+    }
+
+    #[test]
+    fn an_error_that_is_no_damage_replaces_nothing() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = engine(project.path());
+        for fault in [ToolError::Unavailable, ToolError::Internal, ToolError::Invalid] {
+            let mut attempts = 0;
+            let failed = engine.mending(|_| {
+                attempts += 1;
+                Err::<(), _>(fault("no such column: the disk is full".to_owned()))
+            });
+            assert_eq!((failed.is_err(), attempts, engine.is_current()), (true, 1, true));
+        }
+        // Damage that SQLite does not find either is reported.
+        assert!(engine.mending(|_| Err::<(), _>(ToolError::Damaged("it looks odd".to_owned()))).is_err());
+        assert_eq!(engine.news.all(), [""; 0]);
     }
 }

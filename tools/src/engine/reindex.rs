@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use schema::daily_log::LogKind;
 use schema::database::Patience;
-use schema::store::{Access, CaughtUp};
+use schema::store::CaughtUp;
 use schema::tool::{ReindexInput, ReindexOutput};
 
 use super::Engine;
@@ -42,7 +42,7 @@ enum Again {
     Nothing,
     /// The files, into the index that is there.
     Files,
-    /// The files, into an index that is made anew.
+    /// The files, into an index that is emptied before.
     Index,
 }
 
@@ -70,9 +70,7 @@ impl Engine {
         if !input.full {
             return self.reindex_changed(progress, may_go_on, may_go_on);
         }
-        if *self.store.access() == Access::Full && !self.store.is_sound() {
-            return Err(ToolError::Damaged("memory.db is damaged".to_owned()));
-        }
+        self.repair_files()?;
         let logs = self.store.all_logs()?;
         let mut files: BTreeSet<String> = logs.iter().filter(|path| LogKind::of(path).is_some()).cloned().collect();
         let listing = self.store.layout().markdown_files();
@@ -145,11 +143,10 @@ impl Engine {
         self.index_lock_while(&|| true)
     }
 
-    /// Waits for the right to write to the index, for as long as it may. Where another one took its place meanwhile it is that one.
+    /// Waits for the right to write to the index, for as long as it may.
     fn index_lock_while(&mut self, may_wait: &dyn Fn() -> bool) -> Result<IndexLock, ToolError> {
         let deadline = Instant::now() + PATIENCE;
         loop {
-            self.index.follow(&self.store)?;
             if let Some(lock) = self.index.lock(Urgency::Glance)? {
                 return Ok(lock);
             }

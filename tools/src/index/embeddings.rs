@@ -7,7 +7,8 @@ mod waiting;
 
 pub use loaded::Loader;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use schema::moment::Moment;
 use schema::store::Rows;
 
@@ -196,10 +197,8 @@ fn keep(db: &Connection, hash: &[u8; 32], model: i64, blob: &Option<Vec<u8>>) ->
     db.prepare_cached(sql)?.query_row(params![hash, model, blob, Moment::now().utc()], |row| row.get(0))
 }
 
-/// Takes what somebody was paid for into an index made anew, and what took long; what the static models make is quicker made again,
-/// and what was refused may be taken by now.
+/// Copies what was paid for and what took long. What can be read of a damaged cache is copied even if this ends in an error.
 pub(super) fn carry_over(old: &Connection, new: &Connection) -> rusqlite::Result<()> {
-    let transaction = new.unchecked_transaction()?;
     let mut statement = old.prepare(
         "SELECT provider, models.model, dims, hash, embedding, created_at, path FROM embedding_cache
          JOIN models ON models.id = embedding_cache.model
@@ -207,26 +206,16 @@ pub(super) fn carry_over(old: &Connection, new: &Connection) -> rusqlite::Result
     )?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let model = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, i64>(2)?);
-        transaction
-            .prepare_cached("INSERT OR IGNORE INTO models (provider, model, dims) VALUES (?1, ?2, ?3)")?
-            .execute(params![model.0, model.1, model.2])?;
-        transaction
-            .prepare_cached(
-                "INSERT OR IGNORE INTO embedding_cache (hash, model, embedding, created_at, path)
-                 SELECT ?4, id, ?5, ?6, ?7 FROM models WHERE provider = ?1 AND model = ?2 AND dims = ?3",
-            )?
-            .execute(params![
-                model.0,
-                model.1,
-                model.2,
-                row.get::<_, Vec<u8>>(3)?,
-                row.get::<_, Option<Vec<u8>>>(4)?,
-                row.get::<_, String>(5)?,
-                row.get::<_, Option<String>>(6)?
-            ])?;
+        let values = (0..7).map(|column| row.get::<_, Value>(column)).collect::<rusqlite::Result<Vec<_>>>()?;
+        new.prepare_cached("INSERT OR IGNORE INTO models (provider, model, dims) VALUES (?1, ?2, ?3)")?
+            .execute(params_from_iter(&values[..3]))?;
+        new.prepare_cached(
+            "INSERT OR IGNORE INTO embedding_cache (hash, model, embedding, created_at, path)
+             SELECT ?4, id, ?5, ?6, ?7 FROM models WHERE provider = ?1 AND model = ?2 AND dims = ?3",
+        )?
+        .execute(params_from_iter(&values))?;
     }
-    transaction.commit()
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,76 +1,159 @@
-//! The file of the index: opened, made, and deleted with what SQLite keeps beside it.
+//! The file of the index: opened, created, and rebuilt in place. Its name never leads to another file.
 
-use std::time::Duration;
-
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 use schema::database::{self, Database, DatabaseError, Patience};
 use schema::layout::Layout;
 use schema::lock::FileLock;
 
-use super::Urgency;
-use crate::error::ToolError;
+use super::{Urgency, embeddings};
+use crate::error::{ToolError, chain};
 use crate::fulltext::FullText;
 
-/// Raised whenever tables, tokens or chunks change, so that an index of an earlier program is made anew.
+/// Raised whenever tables, tokens or chunks change, so that the index of another version is rebuilt.
 const VERSION: i64 = 5;
 
-/// The name of the index, and of the one that is about to take its place.
-const INDEX: &str = "index.db";
-pub(super) const NEW: &str = "index.db.new";
+/// The [`database::schema_hash`] of the tables of this version.
+const SCHEMA: &str = "6c540491e63b64de153ccf9f1690fff63ae1ae389f9108f3e4f9b62111fcf932";
 
-/// The index as it is on disk, or `None` when there is none of this version.
-pub(super) fn open_current(layout: &Layout) -> Result<Option<Database>, DatabaseError> {
-    let path = layout.index_db();
-    let db = database::open(&path, Patience::Server)?;
-    let version = db.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0)).optional();
-    match version.and_then(|version| Ok(version == Some(VERSION) && db.table_exists(None, "progress")?)) {
-        Ok(current) => Ok(current.then_some(db)),
-        Err(source) => Err(DatabaseError::Sqlite { path, source }),
+/// The tables that are kept when the others are rebuilt.
+const CACHE: [&str; 2] = ["models", "embedding_cache"];
+
+/// Opens the index, and answers whether its file had to be reset. One that is damaged, of another version or has objects of a stranger is
+/// rebuilt in place, empty but for vectors.
+pub(super) fn open(layout: &Layout) -> Result<(Database, bool), ToolError> {
+    if let Some(db) = current(layout)? {
+        return Ok((db, false));
     }
+    let _lock = lock(layout)?;
+    // Another process may have rebuilt it meanwhile.
+    if let Some(db) = current(layout)? {
+        return Ok((db, false));
+    }
+    let is_renewed = match database::open(&layout.index_db(), Patience::Server) {
+        Ok(mut db) => match renew(&mut db).map_err(ToolError::from) {
+            Err(error @ ToolError::Unavailable(_)) => return Err(error),
+            Ok(true) => true,
+            Ok(false) | Err(_) => reset(layout, Some(&db)).map(|()| false)?,
+        },
+        Err(_) => reset(layout, None).map(|()| false)?,
+    };
+    let db = current(layout)?.ok_or_else(|| ToolError::Unavailable("the index cannot be rebuilt".to_owned()))?;
+    Ok((db, !is_renewed))
 }
 
-/// Whether there is an index of this version that can be opened.
-pub(super) fn is_usable(layout: &Layout) -> bool {
-    matches!(open_current(layout), Ok(Some(_)))
+/// Rebuilds an index that SQLite finds damage in; whether it did. It is empty then but for the vectors that could be read.
+pub(super) fn repair(layout: &Layout, db: &Database) -> Result<bool, ToolError> {
+    if database::faults(db)?.is_empty() {
+        return Ok(false);
+    }
+    let _lock = lock(layout)?;
+    let is_damaged = !database::faults(db)?.is_empty();
+    if is_damaged {
+        reset(layout, Some(db))?;
+    }
+    Ok(is_damaged)
 }
 
-/// Deletes what is there and makes an empty index, unless another process did so while we waited.
-pub(super) fn start_over(layout: &Layout, is_mended: impl FnOnce(&Layout) -> bool) -> Result<Database, ToolError> {
+fn lock(layout: &Layout) -> Result<FileLock, ToolError> {
     let lock = FileLock::acquire(&layout.index_lock(), Urgency::Patient.limit());
-    let _lock = lock.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
-    if is_mended(layout)
-        && let Ok(Some(db)) = open_current(layout)
+    lock.map_err(|error| ToolError::Unavailable(chain(&error)))
+}
+
+/// The index on disk, or `None` when it is to be rebuilt.
+fn current(layout: &Layout) -> Result<Option<Database>, ToolError> {
+    let unavailable = |error: &DatabaseError| ToolError::Unavailable(chain(error));
+    match database::open(&layout.index_db(), Patience::Server) {
+        Err(error) if error.is_damage() => Ok(None),
+        Err(error) => Err(unavailable(&error)),
+        Ok(db) => match is_current(&db) {
+            Err(error) if database::is_damage(&error) => Ok(None),
+            Err(source) => Err(unavailable(&DatabaseError::Sqlite { path: layout.index_db(), source })),
+            Ok(is_current) => Ok(is_current.then_some(db)),
+        },
+    }
+}
+
+fn is_current(db: &Connection) -> rusqlite::Result<bool> {
+    let version: i64 = db.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    Ok(version == VERSION && database::schema_hash(db)? == SCHEMA)
+}
+
+/// Replaces all tables but those of vectors, in one transaction. `false` when something else is there that cannot be dropped.
+fn renew(db: &mut Database) -> rusqlite::Result<bool> {
+    let transaction = Transaction::new(db, TransactionBehavior::Immediate)?;
+    let has_cache = has_cache(&transaction)?;
+    let is_kept = |name: &str| has_cache && CACHE.contains(&name);
+    // Views, triggers, tables, indexes; and what refers to a table before that table, for it was created later.
+    let objects: Vec<(String, String)> = {
+        let sql = "SELECT type, name FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%'
+             ORDER BY type DESC, rowid DESC";
+        let mut statement = transaction.prepare(sql)?;
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<rusqlite::Result<_>>()?
+    };
+    for (kind, name) in objects.iter().filter(|(_, name)| !is_kept(name)) {
+        transaction.execute_batch(&format!("DROP {kind} IF EXISTS \"{}\"", name.replace('"', "\"\"")))?;
+    }
+    fill(&transaction, has_cache)?;
+    if !is_current(&transaction)? {
+        return Ok(false);
+    }
+    transaction.commit()?;
+    Ok(true)
+}
+
+/// Empties the file whatever is in it, but for vectors that can be read.
+fn reset(layout: &Layout, open: Option<&Database>) -> Result<(), ToolError> {
+    // On disk, and deleted by SQLite when it is closed.
+    let kept = Connection::open("")?;
+    kept.execute_batch(include_str!("cache.sql"))?;
+    if let Some(db) = open
+        && has_cache(db).is_ok_and(|has_cache| has_cache)
     {
-        return Ok(db);
+        // What cannot be read of a damaged file is made again, which is reported with the reset.
+        let _ = embeddings::carry_over(db, &kept);
     }
-    let removed = database::alone(&layout.index_db(), Patience::Server.limit(), || remove(layout, INDEX));
-    removed.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))??;
-    let opened = database::open(&layout.index_db(), Patience::Server);
-    let db = opened.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
-    create(&db)?;
-    Ok(db)
+    database::reset(&layout.index_db(), open, Patience::Server)
+        .map_err(|error| ToolError::Unavailable(chain(&error)))?;
+    let mut db =
+        database::open(&layout.index_db(), Patience::Server).map_err(|error| ToolError::Unavailable(chain(&error)))?;
+    let transaction = Transaction::new(&mut db, TransactionBehavior::Immediate)?;
+    fill(&transaction, false)?;
+    embeddings::carry_over(&kept, &transaction)?;
+    Ok(transaction.commit()?)
 }
 
-/// Deletes what is left of an index whose maker was killed. Whoever makes one holds the lock.
-pub(super) fn remove_abandoned(layout: &Layout) {
-    let is_left = database::LOGS.iter().chain([&""]).any(|ending| layout.file(&format!("{NEW}{ending}")).exists());
-    if is_left && let Ok(_lock) = FileLock::acquire(&layout.index_lock(), Duration::ZERO) {
-        let _ = remove(layout, NEW);
+/// Whether the tables of vectors are there, exactly as ours.
+fn has_cache(db: &Connection) -> rusqlite::Result<bool> {
+    let ours = Connection::open_in_memory()?;
+    ours.execute_batch(include_str!("cache.sql"))?;
+    for name in CACHE {
+        let sql = |db: &Connection| {
+            let sql = "SELECT sql FROM sqlite_schema WHERE type = 'table' AND name = ?1";
+            db.query_row(sql, [name], |row| row.get::<_, String>(0)).optional()
+        };
+        if sql(db)? != sql(&ours)? {
+            return Ok(false);
+        }
     }
+    Ok(true)
 }
 
-/// Deletes a database of the store, which nobody opens by that name meanwhile.
-pub(super) fn remove(layout: &Layout, name: &str) -> Result<(), ToolError> {
-    let path = layout.file(name);
-    database::remove(&path)
-        .map_err(|error| ToolError::Unavailable(format!("cannot delete {}: {error}", path.display())))
-}
-
+/// Creates the tables.
 pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     let transaction = db.unchecked_transaction()?;
-    transaction.execute_batch(include_str!("index.sql"))?;
-    FullText::new(&transaction).create()?;
-    transaction.execute("INSERT INTO progress VALUES (1, '', -1, 0, 0)", [])?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
+    fill(&transaction, false)?;
     transaction.commit()
 }
+
+fn fill(db: &Connection, has_cache: bool) -> rusqlite::Result<()> {
+    if !has_cache {
+        db.execute_batch(include_str!("cache.sql"))?;
+    }
+    db.execute_batch(include_str!("index.sql"))?;
+    FullText::new(db).create()?;
+    db.execute("INSERT INTO progress VALUES (1, '', -1, 0, 0)", [])?;
+    db.pragma_update(None, "user_version", VERSION)
+}
+
+#[cfg(test)]
+mod tests;

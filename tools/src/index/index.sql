@@ -1,4 +1,4 @@
--- index.db: what is derived from Markdown and from the rows of memory.db. Rebuilt whenever its version differs.
+-- index.db: what is derived from Markdown and from the rows of memory.db. Rebuilt when its version or a table differs.
 
 CREATE TABLE files (
     path TEXT PRIMARY KEY,
@@ -31,27 +31,6 @@ CREATE TABLE progress (
     last_removed INTEGER NOT NULL,
     -- Whose vectors `embeddings` has; 0 when nobody makes any.
     model INTEGER NOT NULL
-);
-
-CREATE TABLE models (
-    id INTEGER PRIMARY KEY,
-    provider TEXT NOT NULL,
-    model TEXT NOT NULL,
-    dims INTEGER NOT NULL,
-    UNIQUE (provider, model, dims)
-);
-
--- Vectors by what they are of, so that nothing is embedded twice. NULL: the model has no vector for the
--- text; no bytes: whoever makes the vectors refuses it.
-CREATE TABLE embedding_cache (
-    id INTEGER PRIMARY KEY,
-    hash BLOB NOT NULL,
-    model INTEGER NOT NULL REFERENCES models (id),
-    embedding BLOB,
-    created_at TEXT NOT NULL,
-    -- The file whose passage had it last.
-    path TEXT,
-    UNIQUE (hash, model)
 );
 
 -- Which document of the full-text table has which vector. Numbers never come again, so that readers see what is new.

@@ -2,10 +2,9 @@
 
 use rusqlite::{Connection, params};
 use schema::moment::Moment;
-use schema::residue;
 
 use super::documents::MADE_IN_NO_TIME;
-use super::{Index, IndexLock, NEW, Place, remove};
+use super::{Index, IndexLock, Place};
 use crate::error::ToolError;
 use crate::fulltext::FullText;
 
@@ -32,15 +31,13 @@ impl Index {
         if self.place == Place::Memory {
             return Ok(true);
         }
-        // What a rebuild that was killed left.
-        remove(&self.layout, NEW)?;
         let transaction = self.db.savepoint()?;
         remove_unused(&transaction, gone)?;
         // Blocks of vectors are made again when nobody waits.
         transaction.execute("DELETE FROM vector_blocks", [])?;
         FullText::new(&transaction).purge()?;
         transaction.commit()?;
-        Ok(residue::compact(&self.db)?)
+        Ok(self.db.compact()?)
     }
 }
 

@@ -159,18 +159,10 @@ pub(super) fn by_words(
 
 fn literally(store: &Store, index: &Index, request: &Request, corpus: &Corpus) -> Result<Vec<Gathered>, ToolError> {
     let mut limit = FEW;
-    let mut is_doubted = false;
     loop {
         let documents = index.fulltext().candidates(&request.query, corpus, limit)?;
         let exhausted = documents.len() < limit;
         let read = read_all(store, index, documents.into_iter().map(Document::of_rowid).collect())?;
-        // Deleted a moment ago; or a damaged page hides it, which SQLite does not always notice by itself.
-        if !is_doubted && read.iter().any(|(_, passage)| passage.is_none()) {
-            if !store.is_sound() || !index.is_sound() {
-                return Err(ToolError::Damaged("a memory that is indexed is not there".to_owned()));
-            }
-            is_doubted = true;
-        }
         let found: Vec<Gathered> = admitted(request, read).collect();
         let enough = found.len() >= request.limit * 4 || !request.narrowing.is_any();
         if exhausted || enough || limit >= MANY {

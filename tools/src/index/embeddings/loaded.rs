@@ -106,8 +106,8 @@ impl Index {
 #[derive(Debug)]
 pub struct Loader {
     path: PathBuf,
-    /// Which file the index is.
-    file: Option<(u64, u64)>,
+    /// Which database the index is.
+    file: database::Identity,
     shelf: Shelf,
     dims: usize,
     model: i64,
