@@ -88,7 +88,7 @@ pub(super) const KEYS: [Key; 13] = [
     Key {
         name: "embedding_model",
         variable: Some("JIKIME_EMBEDDING_MODEL"),
-        values: "a name, or with `local` the path of a model",
+        values: "a name, or with `local` the path of a model file",
         default: "the provider's",
         meaning: "Which model makes the vectors. With another one they are made again, in the background.",
         guards: false,
