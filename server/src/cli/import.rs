@@ -86,16 +86,13 @@ pub(crate) struct ExportArguments {
 
 /// Imports into the memory of a project.
 pub(crate) fn import(project: Option<&Path>, printer: &Printer, command: ImportCommand) -> anyhow::Result<()> {
-    if let ImportCommand::ClaudeCode(arguments) = command {
-        return claude_code::import(project, printer, arguments);
-    }
-    let project = project.ok_or_else(|| ToolError::Invalid("name a project with --project".to_owned()))?;
+    let named = || project.ok_or_else(|| ToolError::Invalid("name a project with --project".to_owned()));
     match command {
-        ImportCommand::ClaudeCode(_) => unreachable!("it is done above"),
-        ImportCommand::AutoMemory(arguments) => auto_memory::import(project, printer, &arguments),
-        ImportCommand::Jsonl(arguments) => exports::import(project, printer, Format::Jsonl, &arguments),
-        ImportCommand::Json(arguments) => exports::import(project, printer, Format::Json, &arguments),
-        ImportCommand::Md(arguments) => exports::import(project, printer, Format::Md, &arguments),
+        ImportCommand::ClaudeCode(arguments) => claude_code::import(project, printer, arguments),
+        ImportCommand::AutoMemory(arguments) => auto_memory::import(named()?, printer, &arguments),
+        ImportCommand::Jsonl(arguments) => exports::import(named()?, printer, Format::Jsonl, &arguments),
+        ImportCommand::Json(arguments) => exports::import(named()?, printer, Format::Json, &arguments),
+        ImportCommand::Md(arguments) => exports::import(named()?, printer, Format::Md, &arguments),
     }
 }
 
