@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schema::tool::{Hit, SearchOutput, StatsOutput};
 use tools::error::ToolError;
 
-use crate::worker::Answer;
+use super::call::Answer;
 
 /// The text of an answer.
 pub(super) fn of(answer: &Answer) -> String {

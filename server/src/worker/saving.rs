@@ -2,99 +2,91 @@
 //! servers on a store those that do not answer the queue hand it to the one that does.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use schema::capture::Prepared;
 use schema::crash;
 use schema::queue::handover::Kept;
-use schema::queue::{Reply, Request};
-use tokio::sync::{mpsc, oneshot};
+use schema::tool::SaveOutput;
+use tokio::sync::mpsc;
 use tools::engine::Engine;
 use tools::error::ToolError;
 
 use super::colleague::{self, Sent};
-use super::{Answer, Bench, Call, Work};
+use super::state::WorkerState;
 use crate::guard::is_fault;
+use crate::request::{Reply, Save, Work, Write};
 
-/// Wishes that are kept at once. More of them would hold the lock for longer than a hook waits.
+/// Requests that are saved at once. More of them would hold the lock for longer than a hook waits.
 const TOGETHER: usize = 64;
 
-/// Whom to tell what became of memories.
-enum Teller {
-    Host(oneshot::Sender<Result<Answer, ToolError>>),
-    Hook(oneshot::Sender<Reply>),
-    Colleague(oneshot::Sender<Option<Vec<Kept>>>),
+/// Who waits for memories to be saved.
+enum Waiting {
+    Tool(Reply<SaveOutput>),
+    Hook(Reply<()>),
+    Server(Reply<Vec<Kept>>),
 }
 
-/// Memories of a batch that came together.
+/// The memories of a batch that one request brought.
 struct Wish {
     range: Range<usize>,
-    reply: Teller,
+    reply: Waiting,
 }
 
-/// Whether some work is nothing but memories to keep.
-pub(super) fn is_to_keep(work: &Work) -> bool {
-    matches!(
-        work,
-        Work::Call { call: Call::Save(_), .. } | Work::Event { request: Request::Capture(_), .. } | Work::Handed { .. }
-    )
-}
-
-impl Bench {
-    /// Keeps what `first` and the work behind it in the inbox have to be kept, and answers the work that comes next, if it was taken
-    /// out.
-    pub(super) fn keep_together(&mut self, first: Work, inbox: &mut mpsc::Receiver<Work>) -> Option<Work> {
-        // What could not be written when the store was opened may be writable by now.
+impl WorkerState {
+    /// Saves what `first` and the requests behind it in the inbox bring. Returns the work that comes next, if it was taken out.
+    pub(super) fn save_together(&mut self, first: Save, inbox: &mut mpsc::Receiver<Work>) -> Option<Work> {
+        // A store that could not be written when it was opened may be writable by now.
         if self.open.as_ref().is_some_and(|open| !open.engine.is_writable()) {
             self.open = None;
         }
         let (mut memories, mut wishes, mut next) = (Vec::new(), Vec::new(), Some(first));
-        while let Some(work) = next.take_if(|work| is_to_keep(work) && wishes.len() < TOGETHER) {
+        let mut other = None;
+        while let Some(save) = next.take() {
             let start = memories.len();
-            let reply = self.unpack(work, &mut memories);
+            let reply = self.unpack(save, &mut memories);
             wishes.extend(reply.map(|reply| Wish { range: start..memories.len(), reply }));
-            next = inbox.try_recv().ok();
+            match (wishes.len() < TOGETHER).then(|| inbox.try_recv()) {
+                Some(Ok(Work::Write(Write::Save(save)))) => next = Some(save),
+                Some(Ok(work)) => other = Some(work),
+                Some(Err(_)) | None => {}
+            }
         }
         let mut outcomes = self.keep(&memories).into_iter();
         for Wish { range, reply } in wishes {
             answer(reply, outcomes.by_ref().take(range.len()).collect());
         }
-        next
+        other
     }
 
-    /// Adds the memories of some work, and answers who is to be told; nobody where there is nothing to keep.
-    fn unpack(&mut self, work: Work, memories: &mut Vec<Prepared>) -> Option<Teller> {
-        match work {
-            Work::Call { reply, .. } if reply.is_closed() => None,
-            Work::Call { call: Call::Save(input), reply, .. } => {
-                match self.guarded(|bench| bench.engine()?.engine.prepare(&input)) {
-                    Ok(prepared) => {
-                        memories.push(prepared);
-                        Some(Teller::Host(reply))
-                    }
-                    Err(error) => {
-                        let _ = reply.send(Err(error));
-                        None
-                    }
+    /// Adds the memories of a request. Returns who waits for them, and nobody if there is nothing to save.
+    fn unpack(&mut self, save: Save, memories: &mut Vec<Prepared>) -> Option<Waiting> {
+        match save {
+            Save::Tool { reply, .. } if reply.is_closed() => None,
+            Save::Tool { input, reply } => match self.guarded(|worker| worker.engine()?.prepare(&input)) {
+                Ok(prepared) => {
+                    memories.push(prepared);
+                    Some(Waiting::Tool(reply))
                 }
-            }
-            Work::Event { request: Request::Capture(captured), reply } => {
+                Err(error) => {
+                    let _ = reply.send(Err(error));
+                    None
+                }
+            },
+            Save::Hook { memories: captured, reply } => {
                 memories.extend(captured);
-                Some(Teller::Hook(reply))
+                Some(Waiting::Hook(reply))
             }
-            // By now it is kept without this server.
-            Work::Handed { since, .. } if since.elapsed() > colleague::PATIENCE => None,
-            Work::Handed { memories: handed, reply, .. } => {
+            // By now the other server has saved it without this one.
+            Save::Server { since, .. } if since.elapsed() > colleague::PATIENCE => None,
+            Save::Server { memories: handed, reply, .. } => {
                 memories.extend(handed);
-                Some(Teller::Colleague(reply))
+                Some(Waiting::Server(reply))
             }
-            _ => None,
         }
     }
 
     fn keep(&mut self, memories: &[Prepared]) -> Vec<Result<Kept, ToolError>> {
-        let is_mine = self.is_owner.load(Ordering::Relaxed);
-        let sent = if is_mine || memories.is_empty() { Sent::Not } else { self.colleague.keep(memories) };
+        let sent = if self.is_owner() || memories.is_empty() { Sent::Not } else { self.colleague.keep(memories) };
         match sent {
             Sent::Kept(kept) => kept.into_iter().map(Ok).collect(),
             Sent::Not => self.keep_here(memories),
@@ -106,7 +98,7 @@ impl Bench {
     }
 
     fn keep_here(&mut self, memories: &[Prepared]) -> Vec<Result<Kept, ToolError>> {
-        match self.guarded(|bench| Ok(bench.engine()?.engine.keep(memories))) {
+        match self.guarded(|worker| Ok(worker.engine()?.keep(memories))) {
             Ok(outcomes) => {
                 if outcomes.iter().any(is_fault) {
                     self.open = None;
@@ -128,22 +120,19 @@ fn unless_just_kept(kept: Kept, memory: &Prepared) -> Kept {
     Kept { was_known, ..kept }
 }
 
-fn answer(reply: Teller, outcomes: Vec<Result<Kept, ToolError>>) {
+fn answer(reply: Waiting, outcomes: Vec<Result<Kept, ToolError>>) {
     let outcomes: Result<Vec<Kept>, ToolError> = outcomes.into_iter().collect();
     match reply {
-        Teller::Host(reply) => {
+        Waiting::Tool(reply) => {
             let kept = outcomes.map(|kept| kept.into_iter().next());
-            let told = kept.and_then(|kept| kept.ok_or_else(|| ToolError::Internal("nothing was kept".to_owned())));
-            let _ = reply.send(told.map(|kept| Answer::Save(Engine::told(kept))));
+            let told = kept.and_then(|kept| kept.ok_or_else(|| ToolError::Internal("nothing was saved".to_owned())));
+            let _ = reply.send(told.map(Engine::told));
         }
-        Teller::Hook(reply) => {
+        Waiting::Hook(reply) => {
             crash::point("queue.kept");
-            let told = outcomes.map_or_else(|error| Reply::Refused(error.to_string()), |_| Reply::Captured);
-            let _ = reply.send(told);
+            let _ = reply.send(outcomes.map(drop));
         }
-        Teller::Colleague(reply) => {
-            let _ = reply.send(outcomes.ok());
-        }
+        Waiting::Server(reply) => drop(reply.send(outcomes)),
     }
 }
 
@@ -160,7 +149,7 @@ mod tests {
 
     use super::*;
     use crate::changes::Changes;
-    use crate::worker;
+    use crate::dispatcher::Dispatcher;
 
     fn memory() -> Prepared {
         let draft = Draft {
@@ -178,14 +167,14 @@ mod tests {
     async fn what_was_handed_over_so_long_ago_that_it_was_kept_elsewhere_is_left_alone() {
         let project = tempfile::tempdir().expect("a folder");
         let (_ending, ending) = watch::channel(false);
-        let worker = worker::start(project.path().to_owned(), None, Changes::new(), ending).expect("a thread");
+        let started = Dispatcher::start(project.path().to_owned(), None, Changes::new(), ending, || {});
+        let (dispatcher, ..) = started.expect("threads");
         let now = Instant::now();
         let long_ago = now.checked_sub(colleague::PATIENCE * 2).expect("the machine has run for longer");
         for (since, is_kept) in [(long_ago, false), (now + colleague::PATIENCE * 100, true)] {
-            let (done, outcome) = oneshot::channel();
-            let handed = Work::Handed { memories: vec![memory()], since, reply: done };
-            assert!(worker.desk.send(handed).await.is_ok());
-            assert_eq!(outcome.await.ok().flatten().map(|kept| kept[0].was_known), is_kept.then_some(false));
+            let save = |reply| Write::Save(Save::Server { memories: vec![memory()], since, reply });
+            let kept = dispatcher.write(save).await;
+            assert_eq!(kept.ok().map(|kept| kept[0].was_known), is_kept.then_some(false));
         }
     }
 
