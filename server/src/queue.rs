@@ -8,12 +8,11 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use schema::capture::Prepared;
 use schema::layout::Layout;
 use schema::lock::FileLock;
-use schema::queue::{LINE_LIMIT, Places, Reply, Request, handover};
+use schema::queue::{LINE_LIMIT, Places, Reply, Request};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
@@ -194,14 +193,12 @@ async fn answer(
             return Ok(());
         }
         let is_whole = line.last() == Some(&b'\n');
-        let reply = match handover::requested(&line) {
-            _ if !is_whole => Reply::Refused(format!("no line of at most {LINE_LIMIT} bytes")).to_line(),
-            Some(memories) => keep(memories, dispatcher).await,
-            None => match Request::parse(&line) {
-                Ok(request) => reply(request, dispatcher).await.to_line(),
-                Err(why) => Reply::Refused(why).to_line(),
-            },
+        let reply = match Request::parse(&line) {
+            _ if !is_whole => Reply::Refused(format!("no line of at most {LINE_LIMIT} bytes")),
+            Ok(request) => reply(request, dispatcher).await,
+            Err(why) => Reply::Refused(why),
         };
+        let reply = reply.to_line();
         timeout(SILENCE, stream.write_all(reply.as_bytes())).await??;
         if !is_whole {
             return Ok(());
@@ -221,12 +218,4 @@ async fn reply(request: Request, dispatcher: &Dispatcher) -> Reply {
         }
     };
     reply.unwrap_or_else(|error| Reply::Refused(error.to_string()))
-}
-
-/// Saves what another server hands over.
-async fn keep(memories: Vec<Prepared>, dispatcher: &Dispatcher) -> String {
-    let since = Instant::now();
-    let kept = dispatcher.write(|reply| Write::Save(Save::Server { memories, since, reply })).await;
-    let refused = |_| Reply::Refused("they cannot be kept now".to_owned()).to_line();
-    kept.map_or_else(refused, handover::reply)
 }

@@ -3,10 +3,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use schema::capture::Prepared;
-use schema::queue::handover::Kept;
 use schema::tool::{ReindexInput, ReindexOutput, SaveInput, SaveOutput};
 use tokio::sync::{oneshot, watch};
 use tools::engine::{Common, Engine, Failed, Made, Progress};
@@ -44,8 +42,6 @@ pub(crate) enum Save {
     Tool { input: SaveInput, reply: Reply<SaveOutput> },
     /// What a hook sent through the queue.
     Hook { memories: Vec<Prepared>, reply: Reply<()> },
-    /// What another server hands over, and since when it waits.
-    Server { memories: Vec<Prepared>, since: Instant, reply: Reply<Vec<Kept>> },
 }
 
 /// News for the worker, to which nobody waits for a reply.

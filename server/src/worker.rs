@@ -1,7 +1,6 @@
 //! The one thread that writes. It owns the engine that saves and indexes, and runs one request after the other, so that nothing that
 //! serves a host ever waits for SQLite. While nobody asks for anything it indexes, embeds and merges in small steps.
 
-mod colleague;
 mod embedding;
 mod saving;
 mod state;

@@ -33,7 +33,6 @@ use schema::layout::{Layout, STORE_DIR};
 use schema::memory::MemoryId;
 use schema::moment::Moment;
 use schema::queue::Recalled;
-use schema::queue::handover::Kept;
 use schema::residue;
 use schema::screen::Screen;
 use schema::settings::{self, Loaded, Settings, Weights};
@@ -253,30 +252,30 @@ impl Engine {
     /// `memory_save`.
     pub fn save(&mut self, input: &SaveInput) -> Result<SaveOutput, ToolError> {
         let prepared = self.prepare(input)?;
-        self.mending(|engine| Ok(save::output(kept(commit(&mut engine.store, &prepared)?)?)))
+        self.mending(|engine| save::output(commit(&mut engine.store, &prepared)?))
     }
 
-    /// Makes what is to be saved fit to be kept, by [`Engine::keep`] of this process or of another.
+    /// Makes what is to be saved fit to be kept, by [`Engine::keep`].
     pub fn prepare(&mut self, input: &SaveInput) -> Result<Prepared, ToolError> {
         let now = Moment::now();
         self.mending(|engine| save::prepared(&engine.store, input, &engine.session_id, now))
     }
 
     /// Keeps what was prepared, all of it at once where that can be done, and answers what became of each.
-    pub fn keep(&mut self, memories: &[Prepared]) -> Vec<Result<Kept, ToolError>> {
+    pub fn keep(&mut self, memories: &[Prepared]) -> Vec<Result<Captured, ToolError>> {
         let outcomes = commit_all(&mut self.store, memories);
         let pairs = memories.iter().zip(outcomes);
         let settled = pairs.map(|(memory, outcome)| match outcome {
             // What was kept before the damage was met is found in its log and not kept twice.
-            Err(fault) if fault.is_damage() => self.mending(|engine| kept(commit(&mut engine.store, memory)?)),
-            outcome => kept(outcome?),
+            Err(fault) if fault.is_damage() => self.mending(|engine| Ok(commit(&mut engine.store, memory)?)),
+            outcome => Ok(outcome?),
         });
         settled.collect()
     }
 
     /// What `memory_save` tells of a memory that was kept.
-    pub fn told(kept: Kept) -> SaveOutput {
-        save::output(kept)
+    pub fn told(saved: Captured) -> Result<SaveOutput, ToolError> {
+        save::output(saved)
     }
 
     /// The few memories that fit a prompt well.
@@ -390,11 +389,6 @@ impl Engine {
             add(&mut output.notice, &text);
         }
     }
-}
-
-/// What became of what is said now.
-fn kept(captured: Captured) -> Result<Kept, ToolError> {
-    Kept::of(captured).ok_or_else(|| ToolError::Internal("only replays ask what was forgotten".to_owned()))
 }
 
 fn add(notice: &mut Option<String>, text: &str) {

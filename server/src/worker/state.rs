@@ -6,13 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use chrono::NaiveDate;
-use schema::layout::Layout;
 use tokio::sync::{mpsc, watch};
 use tools::embed::remote::Network;
 use tools::engine::Engine;
 use tools::error::ToolError;
 
-use super::colleague::Colleague;
 use super::embedding::EmbeddingJobs;
 use crate::changes::{Change, Changes};
 use crate::guard::{guarded, is_fault};
@@ -38,8 +36,6 @@ pub(super) struct WorkerState {
     pub(super) setup: WorkerSetup,
     network: Arc<dyn Network>,
     pub(super) jobs: EmbeddingJobs,
-    /// Who saves while this server does not own the queue.
-    pub(super) colleague: Colleague,
     /// Whether files may have changed that are not indexed yet.
     pub(super) must_refresh: bool,
     pub(super) open: Option<Open>,
@@ -61,7 +57,6 @@ impl WorkerState {
         Self {
             network: Arc::new(Http::default()),
             jobs: EmbeddingJobs::new(setup.work.clone()),
-            colleague: Colleague::new(Layout::new(&setup.project)),
             setup,
             must_refresh: false,
             open: None,
