@@ -10,8 +10,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use tokio::time::timeout;
 
-use super::BODY;
 use crate::message::{self, Incoming};
+
+/// Bytes of a request. The longest memory is far shorter.
+pub(super) const BODY: usize = 4 * 1024 * 1024;
 
 /// How long the body of a request may take to come.
 const BODY_TIME: Duration = Duration::from_secs(60);
