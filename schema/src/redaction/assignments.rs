@@ -52,8 +52,17 @@ fn separated(site: &Site<'_>, name: &Name<'_>, family: Family, cursor: &mut Curs
     skip_remark(cursor);
     let separator = match Separator::read(site, name, closers, blanks, cursor) {
         Some(separator) => separator,
-        None if closers.is_empty() && blanks > 0 && (name.is_flag || name.is_set(site)) => Separator::Blank,
-        None if family == Family::Password && blanks > 0 && cursor.peek() == Some('\'') => Separator::Blank,
+        None if closers.is_empty() && blanks > 0 && name.is_flag => Separator::Blank,
+        None if closers.is_empty() && blanks > 0 && name.is_set(site) => {
+            if name.is_command(site) {
+                Separator::Blank
+            } else {
+                Separator::Place
+            }
+        }
+        None if family == Family::Password && blanks > 0 && !name.is_short && cursor.peek() == Some('\'') => {
+            Separator::Blank
+        }
         None if family == Family::Password && is_alone(site, name, closers, cursor) => Separator::LineBreak,
         None => return None,
     };
@@ -63,7 +72,9 @@ fn separated(site: &Site<'_>, name: &Name<'_>, family: Family, cursor: &mut Curs
     } else if separator == Separator::Equals {
         skip_constructor(cursor);
     }
+    // Behind the brackets of a function stands its body.
     if matches!(separator, Separator::Equals | Separator::Colon)
+        && !closers.contains(')')
         && let Some(below) = Below::read(site, name, cursor)
     {
         return below.secret(site, family);
@@ -215,7 +226,7 @@ impl Separator {
             || is_quoted && [".type(", ".fill(", ".send_keys(", ".sendKeys("].iter().any(|input| cursor.eat(input))
         {
             Self::Place
-        } else if closers.is_empty() && !name.is_asked && cursor.eat("(") {
+        } else if closers.is_empty() && !name.is_asked && !name.is_short && cursor.eat("(") {
             return matches!(cursor.peek(), Some('"' | '\'' | '`')).then_some(Self::Place);
         } else {
             return None;
@@ -231,7 +242,11 @@ impl Separator {
     fn is_tag(cursor: &mut Cursor<'_>) -> bool {
         cursor.take(LONGEST_AFFIX, |character| !matches!(character, '>' | '<' | '\n'));
         let is_tag = cursor.eat(">");
-        let _ = cursor.eat("<![CDATA[") || cursor.eat_ignoring_case("<value>");
+        let mut ahead = cursor.clone();
+        ahead.take(LONGEST_AFFIX, char::is_whitespace);
+        if ahead.eat("<![CDATA[") || ahead.eat_ignoring_case("<value>") {
+            *cursor = ahead;
+        }
         is_tag
     }
 

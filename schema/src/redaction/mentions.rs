@@ -22,6 +22,8 @@ pub(super) fn value(site: &Site<'_>, name: &Name<'_>, family: Family, mut cursor
     let text = &site.text[span.clone()];
     let is_clear = match link {
         Link::Verb => true,
+        // `pass` alone is a verb, and a turn.
+        _ if site.trigger == "pass" && !name.prefix.ends_with(char::is_alphanumeric) => false,
         Link::Direct if quoted => true,
         Link::Direct => values::is_striking(text, family),
         Link::Remote => family == Family::Password && (values::has_symbol(text) || is_changed(site, name)),

@@ -34,18 +34,34 @@ impl<'t> Name<'t> {
             return None;
         }
         let is_upper = !site.text[start..cursor.at()].bytes().any(|byte| byte.is_ascii_lowercase());
-        let is_short =
-            matches!(site.trigger, "pass" | "pw") && suffix.is_empty() && prefix.trim_start_matches('-').is_empty();
+        let is_short = matches!(site.trigger, "pass" | "pw")
+            && suffix.is_empty()
+            && !prefix.ends_with(|last: char| last.is_ascii_alphanumeric() || last == '_');
+        let is_word = matches!(site.trigger, "pw" | "psk") && suffix.contains(|next: char| !next.is_ascii_digit());
+        if is_word || is_short && site.text[..start].ends_with('@') {
+            return None;
+        }
         let lower = prefix.to_ascii_lowercase();
-        let is_asked = ["get", "find", "read", "load", "fetch", "by"].iter().any(|verb| lower.contains(verb));
+        let is_asked = ["get", "find", "read", "load", "fetch", "by"].iter().any(|verb| lower.contains(verb))
+            || suffix.contains('.');
         Some(Self { prefix, is_upper, plural, is_flag: prefix.starts_with('-'), is_short, is_asked, start })
     }
 
     /// Whether the command before the name sets variables: `set -x NAME value`, `ENV NAME value`.
     pub(super) fn is_set(&self, site: &Site<'_>) -> bool {
-        let line = Cursor::last_line(&site.text[..self.start]);
-        let command = line.split_ascii_whitespace().rev().find(|word| !word.starts_with(['-', '/']));
-        (self.is_upper || !self.prefix.is_empty()) && command.is_some_and(|word| words::has(SETTERS, word))
+        let mut words = self.line(site).split_ascii_whitespace().rev().filter(|word| !word.starts_with(['-', '/']));
+        (self.is_upper || !self.prefix.is_empty()) && words.next().is_some_and(|word| words::has(SETTERS, word))
+    }
+
+    /// Whether that command begins its line, so that it is no sentence.
+    pub(super) fn is_command(&self, site: &Site<'_>) -> bool {
+        let first =
+            self.line(site).split_ascii_whitespace().find(|word| word.bytes().any(|byte| byte.is_ascii_alphabetic()));
+        first.is_some_and(|word| words::has(SETTERS, word) || matches!(word, "aws" | "npm" | "launchctl"))
+    }
+
+    fn line<'s>(&self, site: &Site<'s>) -> &'s str {
+        Cursor::last_line(&site.text[..self.start])
     }
 
     /// Whether a suffix is a word of its own: `password2`, `tokenProd`, `SECRET_KEY`, but not `tokenizer`.
@@ -67,10 +83,11 @@ impl<'t> Name<'t> {
             let owner = lower.rsplit(|character: char| !character.is_ascii_alphanumeric()).next().unwrap_or_default();
             words::has(owners, owner)
         };
+        let follows_harmless = ["public ", "Public "].iter().any(|word| site.text[..site.at].ends_with(word));
         match site.trigger {
             "pass" => begins_word || is_owned(PASS_OWNERS),
             "pwd" | "pw" | "비번" | "clave" => begins_word,
-            "key" => begins_word && !Self::is_harmless(&lower) || is_owned(KEY_OWNERS),
+            "key" => begins_word && !Self::is_harmless(&lower) && !follows_harmless || is_owned(KEY_OWNERS),
             "auth" | "session" | "signature" => begins_word && !Self::is_harmless(&lower),
             _ => !["max_", "min_", "num_", "max-", "min-", "no-"].iter().any(|word| lower.ends_with(word)),
         }

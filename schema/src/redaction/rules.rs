@@ -7,7 +7,7 @@ use super::{assignments, commands, credentials, headers, private_keys};
 
 /// Every rule. Formats are those that the services document, or that their tokens are known to have; lengths are kept
 /// a little tolerant, because a token of tomorrow is longer rather than shorter.
-pub(super) static RULES: [Rule; 123] = [
+pub(super) static RULES: [Rule; 124] = [
     Rule::function("private key", &["-----BEGIN "], private_keys::block),
     Rule::function("private key", &["Private-Lines:"], private_keys::putty),
     Rule::token("private key", &["AGE-SECRET-KEY-"], r"AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{20,}"),
@@ -157,8 +157,11 @@ pub(super) static RULES: [Rule; 123] = [
     ),
     Rule::token(
         "token",
-        &["rnd_", "fw_", "up_", "ak-", "as-", "npg_", "AVNS_", "CCDB1_", "bb_live_", "bb_test_", "tr_dev_", "tr_prod_"],
-        r"(?:(?:rnd|fw|up|a[ks]|AVNS|CCDB1|(?:bb|tr)_[a-z]{3,4})[_-][A-Za-z0-9_]{19,}|npg_[A-Za-z0-9]{12,})",
+        &[
+            "vcp_", "vci_", "vca_", "vcr_", "vck_", "rnd_", "fw_", "up_", "ak-", "as-", "npg_", "AVNS_", "CCDB1_",
+            "bb_live_", "bb_test_", "tr_dev_", "tr_prod_",
+        ],
+        r"(?:(?:vc[pciark]|rnd|fw|up|a[ks]|AVNS|CCDB1|(?:bb|tr)_[a-z]{3,4})[_-][A-Za-z0-9_]{19,}|npg_[A-Za-z0-9]{12,})",
     ),
     Rule::token("token", &["live_", "test_", "sk_dev_", "sk_prod_"], r"(?:live|test|sk_dev|sk_prod)_[A-Za-z0-9]{30,}"),
     Rule::token("token", &["sha256~", "sl.", "mfa."], r"(?:sha256~|sl\.(?:u\.)?|mfa\.)[A-Za-z0-9_-]{40,}"),
@@ -168,6 +171,7 @@ pub(super) static RULES: [Rule; 123] = [
         r"[A-Za-z]{4,8}[A-Za-z0-9]{54,}",
     ),
     Rule::token("token", &["FLWSECK", "CLOJARS_"], r"(?:FLWSECK|CLOJARS)[A-Z_-]{1,6}[a-z0-9]{32,}"),
+    Rule::token("token", &["1/1", "2/1"], r"[12]/1[0-9]{12,}(?:/[0-9]{13,})?:([0-9a-f]{32})"),
     Rule::token("gitlab token", &["GR1348941"], r"GR1348941[A-Za-z0-9_-]{20,}"),
     Rule::token("mapbox token", &["sk.eyJ", "tk.eyJ"], r"[st]k\.eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{16,}"),
     Rule::token("onepassword token", &["A3-"], r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-?){4,5}"),

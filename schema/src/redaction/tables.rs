@@ -50,7 +50,10 @@ impl<'t> Table<'t> {
         }
         let names: Vec<&str> = cells.iter().map(|cell| line[cell.clone()].trim_matches(is_around)).collect();
         let is_name = |name: &&str| {
-            name.len() <= 40 && name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/'))
+            name.len() <= 40
+                && (delimiter == b'|' || !name.is_empty())
+                && name.split(' ').count() <= MOST_WORDS
+                && name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '.' | '/'))
         };
         if !names.iter().all(is_name) || !triggers::occurrences(line).any(|found| RULES[found.rule].names) {
             return None;
@@ -75,6 +78,10 @@ impl<'t> Table<'t> {
             }
             let (text, begin) = assigned(name, value, self.delimiter);
             let found = find(&text).into_iter().find(|secret| secret.span.start >= begin)?;
+            // Only a password may be a word.
+            if found.kind != "password" && !value.bytes().any(|byte| byte.is_ascii_digit()) {
+                return None;
+            }
             let span = start..start + value.len();
             Some(Secret { span, ..found })
         })
@@ -107,6 +114,8 @@ fn cells_of(line: &str, delimiter: u8) -> Vec<Range<usize>> {
     cells
 }
 
+/// `Console login link`
+const MOST_WORDS: usize = 3;
 const LONGEST_HEADER: usize = 512;
 /// A value that is a secret under any name of one.
 const PROBE: &str = "q8Zr2LkV0xYtB7nWc5Ja";

@@ -167,6 +167,8 @@ pub(super) fn is_reference(value: &str) -> bool {
     let is_word = !rest.is_empty() && rest.chars().all(is_word_character);
     match first {
         '$' if rest.starts_with(['{', '(', '[']) || is_word && !rest.starts_with(|c: char| c.is_ascii_digit()) => true,
+        '$' if rest.trim_start_matches(is_word_character).starts_with('/') => true,
+        '&' if rest.starts_with(['[', '\'']) => true,
         '$' if rest.starts_with("env:") || rest.starts_with("this") => true,
         '<' | '{' | '[' | '(' | '`' => true,
         '%' => value.len() < 4 || value.ends_with('%') || rest.starts_with(['(', '{', 's']),

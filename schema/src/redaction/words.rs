@@ -7,9 +7,9 @@ pub(super) fn has(list: &str, word: &str) -> bool {
 
 /// Words behind the name of a secret that make it something about one.
 pub(super) const DESCRIPTIONS: &str = "\
-    algorithm arn at attempts audience bucket budget button by change changed charset class column cost count created dir \
+    algorithm arn at attempts audience bucket budget button by change changed charset class column cost count created digest dir \
     encoder encryption endpoint entropy env error expiration expired expires expiry field file form format generator hash \
-    hasher header hint icon id index input issuer label len length lifetime limit manager max message min mode \
+    hasher header hint icon id index input issuer label len length lifetime limit manager max message mgr min mode \
     name names param path pattern placeholder policy prefix property provider ref regex required reset ring \
     rotation rule schema size state status stdin store strength title ttl type uri url usage";
 
@@ -61,7 +61,7 @@ pub(super) const KEY_OWNERS: &str = "\
 
 /// What `pass` is joined to without a sign between: `storepass`.
 pub(super) const PASS_OWNERS: &str = "\
-    admin become conf cert db ftp key mail my require root smtp store sudo user";
+    admin become conf cert db ftp key mail my mysql pg redis require root smtp sql store sudo user";
 
 /// Commands that take a variable and its value as two words.
 pub(super) const SETTERS: &str = "set setx setenv export ENV env config";

@@ -1,10 +1,18 @@
-//! How many of many forms are redacted, and how many look-alikes are changed: `sets/` holds the forms. Those in `held-out` were
-//! written after the rules.
+//! How many of many forms are redacted, and how many look-alikes are changed: `sets/` holds the forms. Those in `held-out` and
+//! `later` were written after the rules. At their first measurement 9.7 % and 5.1 % of the secrets were stored.
 
 use super::*;
 
-const SECRETS: [&str; 2] = [include_str!("sets/secrets.txt"), include_str!("sets/held-out-secrets.txt")];
-const LOOKALIKES: [&str; 2] = [include_str!("sets/lookalikes.txt"), include_str!("sets/held-out-lookalikes.txt")];
+const SECRETS: [&str; 3] = [
+    include_str!("sets/secrets.txt"),
+    include_str!("sets/held-out-secrets.txt"),
+    include_str!("sets/later-secrets.txt"),
+];
+const LOOKALIKES: [&str; 3] = [
+    include_str!("sets/lookalikes.txt"),
+    include_str!("sets/held-out-lookalikes.txt"),
+    include_str!("sets/later-lookalikes.txt"),
+];
 
 #[test]
 fn at_most_one_secret_form_in_twenty_is_stored() {
