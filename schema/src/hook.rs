@@ -7,6 +7,8 @@ mod noise;
 mod wire;
 
 pub use answer::{Adds, add_context};
+#[cfg(test)]
+pub(crate) use command_line::words;
 pub use event::{Event, Occurrence, Use};
 pub(crate) use wire::lenient;
 pub use wire::{Payload, WireError};
