@@ -52,6 +52,11 @@ impl Moment {
         Some(Self::new(at.timestamp(), *at.offset()))
     }
 
+    /// Whether a text in RFC 3339 is of a time that is clamped.
+    pub(crate) fn is_out_of_range(text: &str) -> bool {
+        DateTime::parse_from_rfc3339(text).is_ok_and(|at| utc(at.timestamp()).timestamp() != at.timestamp())
+    }
+
     fn new(seconds: i64, offset: FixedOffset) -> Self {
         Self(utc(seconds).with_timezone(&whole_minutes(offset)))
     }

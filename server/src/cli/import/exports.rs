@@ -77,7 +77,7 @@ pub(super) fn import(
     refused.truncate(NAMED);
     problems.splice(0..0, refused);
     if rest > 0 {
-        problems.push(format!("{rest} more could not be read"));
+        problems.push(format!("{rest} more could not be read or have such fields"));
     }
     let summary = Summary::of(project, &outcome, effect);
     tell(printer, &[Summary { files, bytes, milliseconds, problems, ..summary }])
@@ -172,9 +172,14 @@ impl Reader {
 
     fn take(&mut self, memory: Result<Exported, Unreadable>, place: impl FnOnce() -> String) -> Result<(), ToolError> {
         let is_copy = memory.as_ref().is_ok_and(Exported::is_copy);
+        let odd = memory.as_ref().map(|memory| memory.odd.clone()).unwrap_or_default();
         match memory.and_then(|memory| memory.arrival(&self.intake.loaded.screen)) {
             Ok(arrival) => {
                 self.good += 1;
+                if !odd.is_empty() {
+                    let odd = odd.join(", ");
+                    self.refused.push(format!("{}: {odd} is not valid there; the rest was imported", place()));
+                }
                 match arrival {
                     Some(copy) if is_copy => self.copies.push(copy),
                     Some(arrival) => self.intake.take(arrival)?,
