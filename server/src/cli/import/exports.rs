@@ -23,6 +23,9 @@ const LINE_LIMIT: u64 = 1024 * 1024;
 /// Memories that are named when they cannot be read.
 const NAMED: usize = 5;
 
+/// What is reported of fields that cannot be used as they are.
+const ODD: &str = "not valid there; the rest was imported";
+
 /// How an export was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -144,6 +147,7 @@ impl Reader {
                     self.problems
                         .push(format!("{prose} that people wrote stayed out: prose and notes are files to copy"));
                 }
+                self.refused.extend(logs.odd().iter().map(|odd| format!("{odd}: {ODD}")));
                 for memory in logs.into_memories() {
                     let place = format!("{} of {}", memory.at, memory.path);
                     self.take(Ok(memory), || place)?;
@@ -178,7 +182,7 @@ impl Reader {
                 self.good += 1;
                 if !odd.is_empty() {
                     let odd = odd.join(", ");
-                    self.refused.push(format!("{}: {odd} is not valid there; the rest was imported", place()));
+                    self.refused.push(format!("{} {odd}: {ODD}", place()));
                 }
                 match arrival {
                     Some(copy) if is_copy => self.copies.push(copy),
