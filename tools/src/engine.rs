@@ -49,6 +49,9 @@ use crate::error::ToolError;
 use crate::index::{Gone, Index};
 use crate::search::{self, Means, Scoring};
 
+#[cfg(test)]
+mod tests;
+
 pub use beside::Common;
 use beside::News;
 pub use clear::Clearing;

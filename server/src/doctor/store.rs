@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use schema::daily_log::{LogKind, parse};
+use schema::daily_log::{LogKind, odd_fields, parse};
 use schema::database::{self, Patience};
 use schema::forgotten::Forgotten;
 use schema::layout::Layout;
@@ -216,7 +216,26 @@ fn opened(mut engine: Engine, layout: &Layout) -> Vec<Check> {
         }
         Err(error) => checks.push(Check::finding("store", error.to_string(), REBUILD)),
     }
+    checks.extend(fields(layout));
     checks
+}
+
+/// Comments that are named at once.
+const NAMED: usize = 20;
+
+/// Fields of comments that cannot be used as they are.
+fn fields(layout: &Layout) -> Option<Check> {
+    let mut odd = Vec::new();
+    for path in layout.markdown_files().unwrap_or_default() {
+        let Ok(bytes) = own_file::read(&layout.file(&path)) else { continue };
+        if LogKind::of(&path).is_some() {
+            let found = odd_fields(&String::from_utf8_lossy(&bytes));
+            odd.extend(found.into_iter().map(|(line, names)| format!("{path}:{line} {}", names.join(", "))));
+        }
+    }
+    odd.truncate(NAMED);
+    let fix = "correct or delete these fields; until then they are ignored, and a time out of range is clamped";
+    (!odd.is_empty()).then(|| Check::finding("fields", format!("not valid: {}", odd.join("; ")), fix))
 }
 
 /// How to mend what the store noted.

@@ -23,6 +23,9 @@ const LINE_LIMIT: u64 = 1024 * 1024;
 /// Memories that are named when they cannot be read.
 const NAMED: usize = 5;
 
+/// What is reported of fields that cannot be used as they are.
+const ODD: &str = "not valid there; the rest was imported";
+
 /// How an export was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
@@ -77,7 +80,7 @@ pub(super) fn import(
     refused.truncate(NAMED);
     problems.splice(0..0, refused);
     if rest > 0 {
-        problems.push(format!("{rest} more could not be read"));
+        problems.push(format!("{rest} more could not be read or have such fields"));
     }
     let summary = Summary::of(project, &outcome, effect);
     tell(printer, &[Summary { files, bytes, milliseconds, problems, ..summary }])
@@ -144,6 +147,7 @@ impl Reader {
                     self.problems
                         .push(format!("{prose} that people wrote stayed out: prose and notes are files to copy"));
                 }
+                self.refused.extend(logs.odd().iter().map(|odd| format!("{odd}: {ODD}")));
                 for memory in logs.into_memories() {
                     let place = format!("{} of {}", memory.at, memory.path);
                     self.take(Ok(memory), || place)?;
@@ -172,9 +176,14 @@ impl Reader {
 
     fn take(&mut self, memory: Result<Exported, Unreadable>, place: impl FnOnce() -> String) -> Result<(), ToolError> {
         let is_copy = memory.as_ref().is_ok_and(Exported::is_copy);
+        let odd = memory.as_ref().map(|memory| memory.odd.clone()).unwrap_or_default();
         match memory.and_then(|memory| memory.arrival(&self.intake.loaded.screen)) {
             Ok(arrival) => {
                 self.good += 1;
+                if !odd.is_empty() {
+                    let odd = odd.join(", ");
+                    self.refused.push(format!("{} {odd}: {ODD}", place()));
+                }
                 match arrival {
                     Some(copy) if is_copy => self.copies.push(copy),
                     Some(arrival) => self.intake.take(arrival)?,
