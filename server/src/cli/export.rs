@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use schema::exchange::{Exported, markdown};
 use schema::memory::MemoryType;
+use schema::sanitize::escape_json;
 use schema::store::Row;
 use tools::engine::{Engine, Selection};
 
@@ -95,14 +96,13 @@ fn write(out: &mut impl Write, format: Format, rows: &[Row]) -> io::Result<()> {
         Format::Md => out.write_all(markdown(rows).as_bytes())?,
         Format::Jsonl => {
             for row in rows {
-                serde_json::to_writer(&mut out, &Exported::of(row))?;
-                out.write_all(b"\n")?;
+                writeln!(out, "{}", escape_json(&serde_json::to_string(&Exported::of(row))?))?;
             }
         }
         Format::Json => {
             let memories: Vec<Exported> = rows.iter().map(Exported::of).collect();
-            serde_json::to_writer_pretty(&mut out, &serde_json::json!({ "memories": memories }))?;
-            out.write_all(b"\n")?;
+            let json = serde_json::to_string_pretty(&serde_json::json!({ "memories": memories }))?;
+            writeln!(out, "{}", escape_json(&json))?;
         }
     }
     out.flush()

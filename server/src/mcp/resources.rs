@@ -7,6 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{Annotations, ArgumentInfo, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role};
 use schema::daily_log::LogKind;
 use schema::moment::Moment;
+use schema::sanitize::sanitize;
 use schema::tool::{AboutMemory, GetOutput, Hit};
 use serde_json::json;
 use tools::error::ToolError;
@@ -148,7 +149,7 @@ pub(super) fn contents(uri: &str, found: Found) -> ReadResourceResult {
         Found::Stats(output) => (json!(output).to_string(), JSON),
         Found::Logs(_) | Found::Ids(_) => (String::new(), MARKDOWN),
     };
-    ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime_type)])
+    ReadResourceResult::new(vec![ResourceContents::text(sanitize(&text), uri).with_mime_type(mime_type)])
 }
 
 /// A memory with where it is from, because its reader sees nothing else of it.
