@@ -9,7 +9,6 @@ use schema::sanitize::escape_json;
 use schema::tool::{LoadOutput, ReindexOutput, SaveOutput, SearchOutput};
 use serde::Serialize;
 
-use super::list::Listed;
 use super::pager;
 use super::text::{counted, fit, harmless, memories, padded, printable, width, wrapped};
 
@@ -17,9 +16,6 @@ pub(crate) const DIM: Style = AnsiColor::BrightBlack.on_default();
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const KIND: Style = AnsiColor::Cyan.on_default();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-
-/// Characters of a memory that a command tells of.
-const PREVIEW: usize = 100;
 
 /// By how much what belongs to a hit is set in.
 const INDENT: &str = "      ";
@@ -73,10 +69,6 @@ impl Printer {
 
     pub(crate) fn saved(&self, output: &SaveOutput) -> anyhow::Result<()> {
         self.print(output, || format!("{}  {DIM}{}{DIM:#}\n", output.message, output.id))
-    }
-
-    pub(crate) fn deleted(&self, memory: &Listed) -> anyhow::Result<()> {
-        self.print(memory, || format!("Deleted from {}: {}\n", memory.path, fit(&memory.line(), PREVIEW)))
     }
 
     pub(crate) fn loaded(&self, output: &LoadOutput) -> anyhow::Result<()> {

@@ -27,7 +27,7 @@ use super::output::Printer;
 use super::scrub::scrub;
 use super::show::show;
 use super::uninstall::uninstall;
-use super::{browse, clear, completions, config, curate, demo, sessions, stats, timeline};
+use super::{browse, completions, config, curate, demo, gc, sessions, stats, timeline};
 use crate::exit;
 use crate::http::{Access, Token};
 use crate::network::Http;
@@ -95,15 +95,13 @@ fn answer(arguments: Arguments) -> anyhow::Result<()> {
                 Command::List(arguments) => list(&mut engine, &printer, arguments),
                 Command::Show { what } => show(&mut engine, &printer, what),
                 Command::Save(arguments) => save(&mut engine, &printer, arguments),
-                Command::Delete(arguments) => curate::delete(&mut engine, &printer, &arguments),
                 Command::Promote(arguments) => curate::promote(&mut engine, &printer, &arguments),
                 Command::Pin(arguments) => curate::pin(&mut engine, &printer, &arguments),
                 Command::Supersede(arguments) => curate::supersede(&mut engine, &printer, &arguments),
                 Command::Export(arguments) => export(&mut engine, arguments),
                 Command::Forget(arguments) => forget(&mut engine, &printer, arguments),
                 Command::Scrub(arguments) => scrub(&mut engine, &printer, &arguments),
-                Command::Gc(arguments) => clear::gc(&mut engine, &printer, arguments),
-                Command::Reset(arguments) => clear::reset(&mut engine, &printer, &arguments),
+                Command::Gc(arguments) => gc::gc(&mut engine, &printer, arguments),
                 Command::Timeline(arguments) => timeline::timeline(&mut engine, &printer, arguments),
                 Command::Sessions(arguments) => sessions::sessions(&mut engine, &printer, arguments),
                 Command::Stats(arguments) => stats::stats(&mut engine, &printer, arguments),
