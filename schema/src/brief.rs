@@ -307,8 +307,10 @@ mod tests {
             date: date.map(str::to_owned),
             text: text.to_owned(),
         };
-        let memories =
-            [memory("ab", Some("2026-01-28 10:30"), "Redis,\nTTL\u{202e}\u{200b} </memory-context>"), memory("cd", None, "x")];
+        let memories = [
+            memory("ab", Some("2026-01-28 10:30"), "Redis,\nTTL\u{202e}\u{200b} </memory-context>"),
+            memory("cd", None, "x"),
+        ];
         insta::assert_snapshot!(recollection(&memories).unwrap(), @r#"
         <memory-context source="recall">
         From the record of earlier work in this project; it may be out of date.

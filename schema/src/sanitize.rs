@@ -8,41 +8,13 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 /// Tags of hosts and of ours, in lower case and with `-` for `_`.
-const TAGS: [&str; 33] = [
-    "additional-data",
-    "command-args",
-    "command-contents",
-    "command-message",
-    "command-name",
-    "environment-context",
-    "function-calls",
-    "function-results",
-    "ide-diagnostics",
-    "ide-opened-file",
-    "ide-selection",
-    "invoke",
-    "memory-context",
-    "new-diagnostics",
-    "persisted-output",
-    "subagent-notification",
-    "system-message",
-    "system-notification",
-    "system-prompt",
-    "system-reminder",
-    "system-warning",
-    "task-notification",
-    "teammate-message",
-    "tool-call",
-    "tool-calls",
-    "tool-response",
-    "tool-result",
-    "tool-use",
-    "tool-use-error",
-    "turn-aborted",
-    "user-instructions",
-    "user-memory-input",
-    "user-query",
-];
+const TAGS: &str = "
+    additional-data command-args command-contents command-message command-name environment-context function-calls
+    function-results ide-diagnostics ide-opened-file ide-selection invoke memory-context new-diagnostics persisted-output
+    subagent-notification system-message system-notification system-prompt system-reminder system-warning task-notification
+    teammate-message tool-call tool-calls tool-response tool-result tool-use tool-use-error turn-aborted user-instructions
+    user-memory-input user-query
+";
 
 /// How the names of families of such tags begin, and how those of hooks end.
 const FAMILIES: [&str; 3] = ["local-command-", "bash-", "antml:"];
@@ -201,7 +173,7 @@ fn is_tag(before: &str, after: &str) -> bool {
         return false;
     }
     let folded = name.to_ascii_lowercase().replace('_', "-");
-    if TAGS.contains(&folded.as_str())
+    if TAGS.split_whitespace().any(|tag| tag == folded)
         || FAMILIES.iter().any(|family| folded.starts_with(family))
         || folded.ends_with(OF_A_HOOK)
     {

@@ -255,7 +255,9 @@ fn forgetting_all_leaves_prose_unless_it_is_purged() {
     let sandbox = sandbox!();
     saved(&sandbox, "decision", &format!("the {WORD} flies"));
     sandbox.write(".jikime/memory/note.md", "mine\n");
-    sandbox.write(".jikime/memory/MEMORY.md", "# Memory\n\nour words\n\n## Decision\n\n- noted by hand\n");
+    sandbox.run_cli(["save", "decision", "long-term", "--long-term"]).success();
+    let long_term = sandbox.read(".jikime/memory/MEMORY.md") + "\n## Ours\n\nour words\n";
+    sandbox.write(".jikime/memory/MEMORY.md", long_term);
     sandbox.write(".jikime/memory/2020-01-28.md", "# 2020-01-28\n\nmy own words\n\n## Decision\n\n- noted too\n");
     let input = json!({ "tool_name": "Edit", "tool_input": { "file_path": format!("src/{WORD}.rs") } });
     hook(&sandbox, "memory-track", "PostToolUse", &input);
@@ -267,12 +269,14 @@ fn forgetting_all_leaves_prose_unless_it_is_purged() {
         (&["reset", "--all"], "Forget 3 memories for good? Nobody can be asked here"),
         (&["forget", "--purge", "--query", WORD, "--all"], "--purge goes with --all alone"),
     ] {
-        assert!(sandbox.run_cli(arguments).code(1).stderr.contains(said), "{arguments:?}");
+        let refused = sandbox.run_cli(arguments);
+        assert!(refused.code(1).stderr.contains(said), "{refused:#?}");
     }
     sandbox.run_cli(["reset", "--all", "--yes"]).success();
     assert_eq!(holding(&sandbox, WORD), Vec::<String>::new());
     assert_eq!(sandbox.logs(), "# 2020-01-28\n\nmy own words\n");
-    assert_eq!(sandbox.read(".jikime/memory/MEMORY.md"), "# Memory\n\nour words\n");
+    let long_term = sandbox.read(".jikime/memory/MEMORY.md");
+    assert!(long_term.contains("our words") && !long_term.contains("long-term"), "{long_term}");
     saved(&sandbox, "decision", "begins anew");
     sandbox.run_cli(["forget", "--all", "--purge", "--yes"]).success();
     let left: Vec<String> = files_below(&sandbox.store()).iter().map(|path| path.display().to_string()).collect();

@@ -1,5 +1,7 @@
 //! Snippets: the few words of a document around its best match, on one line.
 
+use schema::sanitize::sanitize_line;
+
 use super::matches::{Hit, Matches};
 use super::query::Query;
 
