@@ -31,6 +31,7 @@ pub mod queue;
 pub mod redaction;
 pub mod residue;
 pub mod revise;
+pub mod sanitize;
 pub mod screen;
 pub mod scrub;
 pub mod settings;

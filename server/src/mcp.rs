@@ -22,6 +22,7 @@ use rmcp::model::{
     Tool as McpTool, ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
+use schema::sanitize::sanitize;
 use schema::tool::{MEMORY_FIRST, Tool};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -297,6 +298,7 @@ fn schema(text: &str) -> Arc<JsonObject> {
 fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
     match outcome {
         Ok(answer) => {
+            let answer = text::outgoing(answer);
             let mut result = CallToolResult::structured(structured(&answer));
             result.content = content(&answer);
             result
@@ -313,7 +315,7 @@ fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
                     format!("{} failed: {text}", tool.name())
                 }
             };
-            CallToolResult::error(vec![ContentBlock::text(message)])
+            CallToolResult::error(vec![ContentBlock::text(sanitize(&message))])
         }
     }
 }
@@ -356,8 +358,9 @@ async fn tell(mut steps: watch::Receiver<Option<Progress>>, token: ProgressToken
             continue;
         };
         told = done;
-        let step =
-            ProgressNotificationParam::new(token.clone(), done as f64).with_total(total as f64).with_message(path);
+        let step = ProgressNotificationParam::new(token.clone(), done as f64)
+            .with_total(total as f64)
+            .with_message(sanitize(&path));
         if peer.notify_progress(step).await.is_err() {
             return;
         }

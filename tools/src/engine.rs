@@ -16,7 +16,6 @@ mod logs;
 mod mending;
 mod recall;
 mod reindex;
-mod reset;
 mod save;
 mod selection;
 mod stats;
@@ -30,7 +29,6 @@ use schema::capture::{Captured, Prepared, commit, commit_all};
 use schema::daily_log::LogKind;
 use schema::database::Patience;
 use schema::layout::{Layout, STORE_DIR};
-use schema::memory::MemoryId;
 use schema::moment::Moment;
 use schema::queue::Recalled;
 use schema::residue;
@@ -46,7 +44,7 @@ use schema::tool::{
 use crate::embed::remote::Network;
 use crate::embed::{self, Meaning, WorkPlace};
 use crate::error::ToolError;
-use crate::index::{Gone, Index};
+use crate::index::Index;
 use crate::search::{self, Means, Scoring};
 
 #[cfg(test)]
@@ -57,10 +55,9 @@ use beside::News;
 pub use clear::Clearing;
 pub use embedding::Step;
 pub use errand::{Errand, Failed, Made};
-pub use forget::{Forgot, OldDatabases};
+pub use forget::{Extent, Forgot, OldDatabases};
 pub use history::{Day, Visit, Wanted};
 pub use reindex::Progress;
-pub use reset::Extent;
 pub use selection::{Selected, Selection};
 pub use usage::{Storage, Usage, UsageOfSome};
 
@@ -339,22 +336,6 @@ impl Engine {
     /// The ids that begin so, of the newest memories first.
     pub fn newest_ids(&mut self, beginning: &str, limit: usize) -> Result<Vec<String>, ToolError> {
         self.mending(|engine| Ok(engine.store.rows().newest_ids(beginning, limit)?))
-    }
-
-    /// Deletes a memory for good and answers what it was. Old databases stay, which may hold it.
-    pub fn delete(&mut self, id: &str) -> Result<Row, ToolError> {
-        let missing = || ToolError::NotFound(format!("there is no memory with the id {id:?}"));
-        let id = MemoryId::parse(&self.whole_id(id)?).ok_or_else(missing)?;
-        let row = self.mending(|engine| {
-            let row = engine.store.rows().by_id(&id)?;
-            engine.doubting(row.ok_or_else(missing))
-        })?;
-        self.begin_forgetting()?;
-        // When damage was met after the log was changed, the second time finds nothing left to delete.
-        let row = self.mending(|engine| Ok(schema::forget::forget(&mut engine.store, &id)?))?.unwrap_or(row);
-        let left = self.leave_nothing_now_or_later(OldDatabases::Keep, Gone::Of(&[&row.place.path]))?.left;
-        left.iter().for_each(|left| self.news.add(format!("a copy may still be in {left}")));
-        Ok(row)
     }
 
     /// The id that begins so, if only one does. What is no beginning of any is answered as it came.

@@ -16,6 +16,7 @@ use schema::bulk::{Arrival, BATCH, Bulk, Effect, Outcome};
 use schema::database::Patience;
 use schema::layout::Layout;
 use schema::memory::MemoryType;
+use schema::moment::Moment;
 use schema::settings::{self, Loaded};
 use schema::store::{Store, StoreError};
 use serde::Serialize;
@@ -26,6 +27,7 @@ use exports::Format;
 use super::output::Printer;
 use super::run::open;
 use super::text::{self, counted};
+use super::when;
 use crate::exit;
 
 #[derive(Debug, Subcommand)]
@@ -55,8 +57,8 @@ pub(crate) struct TranscriptArguments {
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,
     /// Only what happened from this date or time on
-    #[arg(long, value_name = "DATE")]
-    since: Option<String>,
+    #[arg(long, value_name = "WHEN", value_parser = when::since)]
+    since: Option<Moment>,
     /// Also transcripts that did not change since they were imported
     #[arg(long)]
     again: bool,

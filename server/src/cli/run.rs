@@ -27,7 +27,7 @@ use super::output::Printer;
 use super::scrub::scrub;
 use super::show::show;
 use super::uninstall::uninstall;
-use super::{browse, clear, completions, config, curate, demo, sessions, stats, timeline};
+use super::{browse, completions, config, curate, demo, gc, sessions, stats, timeline};
 use crate::exit;
 use crate::http::{Access, Token};
 use crate::network::Http;
@@ -80,15 +80,13 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::List(arguments) => with_memory(common, |engine| list(engine, &printer, arguments)),
         Command::Show { what } => with_memory(common, |engine| show(engine, &printer, what)),
         Command::Save(arguments) => with_engine(&project(common)?, |engine| save(engine, &printer, arguments)),
-        Command::Delete(arguments) => with_memory(common, |engine| curate::delete(engine, &printer, &arguments)),
         Command::Promote(arguments) => with_memory(common, |engine| curate::promote(engine, &printer, &arguments)),
         Command::Pin(arguments) => with_memory(common, |engine| curate::pin(engine, &printer, &arguments)),
         Command::Supersede(arguments) => with_memory(common, |engine| curate::supersede(engine, &printer, &arguments)),
         Command::Export(arguments) => with_memory(common, |engine| export(engine, arguments)),
         Command::Forget(arguments) => with_memory(common, |engine| forget(engine, &printer, arguments)),
         Command::Scrub(arguments) => with_memory(common, |engine| scrub(engine, &printer, &arguments)),
-        Command::Gc(arguments) => with_memory(common, |engine| clear::gc(engine, &printer, arguments)),
-        Command::Reset(arguments) => with_memory(common, |engine| clear::reset(engine, &printer, &arguments)),
+        Command::Gc(arguments) => with_memory(common, |engine| gc::gc(engine, &printer, arguments)),
         Command::Timeline(arguments) => with_memory(common, |engine| timeline::timeline(engine, &printer, arguments)),
         Command::Sessions(arguments) => with_memory(common, |engine| sessions::sessions(engine, &printer, arguments)),
         Command::Stats(arguments) => with_memory(common, |engine| stats::stats(engine, &printer, arguments)),

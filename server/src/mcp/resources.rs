@@ -7,6 +7,7 @@ use rmcp::ErrorData;
 use rmcp::model::{Annotations, ArgumentInfo, Resource, ResourceContents, ResourceTemplate, Role};
 use schema::daily_log::LogKind;
 use schema::moment::Moment;
+use schema::sanitize::sanitize;
 use schema::tool::{AboutMemory, GetInput, GetOutput, Hit};
 use serde_json::json;
 use tools::error::ToolError;
@@ -63,7 +64,7 @@ impl Uri {
                 (dispatcher.read(Need::Store, None, move |engine, _| engine.text(&log)).await?, MARKDOWN)
             }
         };
-        Ok(ResourceContents::text(text, self.to_string()).with_mime_type(mime_type))
+        Ok(ResourceContents::text(sanitize(&text), self.to_string()).with_mime_type(mime_type))
     }
 
     /// The log that it is, if it is one.
