@@ -6,7 +6,7 @@ mod event;
 mod noise;
 mod wire;
 
-pub use answer::{Adds, add_context};
+pub use answer::{Adds, add_context, warn_at_start};
 pub use event::{Event, Occurrence, Use};
 pub(crate) use wire::lenient;
 pub use wire::{Payload, WireError};

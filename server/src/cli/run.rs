@@ -65,7 +65,7 @@ fn answer(arguments: Arguments) -> anyhow::Result<()> {
         }
         Command::Completions { shell } => completions::completions(shell),
         Command::Man { out } => completions::man(out.as_deref()),
-        Command::Config(command) => config::config(&project(common)?, &printer, &command),
+        Command::Config(command) => config::config(project(common), &printer, &command),
         Command::Browse(arguments) => browse::browse(&existing(project(common)?)?, &arguments),
         Command::Demo => demo::demo(&printer),
         Command::EmbedBackfill => backfill(&project(common)?, open),

@@ -4,10 +4,10 @@
 mod model2vec;
 mod transformer;
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use schema::regular_file;
 use sha2::{Digest, Sha256};
 use tokenizers::Tokenizer;
 
@@ -76,7 +76,7 @@ impl<'p> Files<'p> {
 }
 
 fn json(path: &Path) -> Result<serde_json::Value, ModelFault> {
-    let text = fs::read(path).map_err(|error| unreadable(path, &error))?;
+    let text = regular_file::read(path, regular_file::LARGEST).map_err(|error| unreadable(path, &error))?;
     serde_json::from_slice(&text).map_err(|error| unusable(format!("{}: {error}", name(path))))
 }
 

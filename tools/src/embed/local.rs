@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use schema::regular_file;
 use sha2::{Digest, Sha256};
 
 pub use super::file::ModelFault;
@@ -217,9 +217,5 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let size = fs::metadata(path)?.len();
-    if size > LARGEST {
-        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, format!("it has {size} bytes")));
-    }
-    fs::read(path)
+    regular_file::read(path, LARGEST)
 }
