@@ -25,7 +25,7 @@ pub(crate) struct GcArguments {
     also: Vec<MemoryType>,
     /// Only show what would go
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// Do it without being asked
     #[arg(long, short = 'y')]
     yes: bool,

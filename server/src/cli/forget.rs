@@ -37,7 +37,7 @@ pub(crate) struct ForgetArguments {
     all: bool,
     /// Only show what would be forgotten
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// Do it without being asked
     #[arg(long, short = 'y')]
     yes: bool,

@@ -87,7 +87,11 @@ fn answer(arguments: Arguments) -> anyhow::Result<()> {
             if !matches!(other, Command::Save(_)) {
                 project = existing(project)?;
             }
-            let mut engine = open(&project)?;
+            let mut engine = if other.deletes() {
+                Engine::open_to_delete(&project, Some(Arc::new(Http::default())))?
+            } else {
+                open(&project)?
+            };
             engine.refresh()?;
             tell_news(&mut engine);
             let done = match other {
