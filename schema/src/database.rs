@@ -13,7 +13,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::lock::{FileLock, LockError};
-use crate::own_file::{self, private_file, refuse_links};
+use crate::own_file::{self, private_file, verify};
 use crate::stamp::identity;
 
 /// How long a process waits for others, and whether it may tidy up when it closes a database.
@@ -144,7 +144,7 @@ impl DerefMut for Database {
 pub fn open(path: &Path, patience: Patience) -> Result<Database, DatabaseError> {
     for ending in LOGS {
         let path = beside(path, ending);
-        refuse_links(&path).map_err(|source| DatabaseError::Create { path, source })?;
+        verify(&path).map_err(|source| DatabaseError::Create { path, source })?;
     }
     let fault = |source| DatabaseError::Create { path: path.to_owned(), source };
     let _passing = made(path, patience).map_err(fault)?;
@@ -219,7 +219,7 @@ fn made(path: &Path, patience: Patience) -> io::Result<Option<FileLock>> {
 /// those of other connections to it, and another process would take the database for one that nobody uses.
 fn is_there(path: &Path) -> io::Result<bool> {
     let mut opened = FILES.lock().unwrap_or_else(PoisonError::into_inner);
-    refuse_links(path)?;
+    verify(path)?;
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         found => found?,

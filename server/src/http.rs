@@ -114,7 +114,7 @@ async fn admit(
             (StatusCode::UNAUTHORIZED, challenge, "a bearer token is needed\n").into_response()
         }
         _ => {
-            visitor.let_in();
+            visitor.begins();
             next.run(request).await
         }
     }

@@ -197,6 +197,7 @@ fn put_pipe(sandbox: &Sandbox, name: &str) {
 }
 
 #[rstest]
+#[case("../memory.toml")]
 #[case("MEMORY.md")]
 #[case("2026-01-28.md")]
 #[case("forgotten")]
@@ -221,8 +222,10 @@ fn nobody_waits_for_a_pipe_in_the_place_of_a_file(#[case] name: &str) {
     ] {
         sandbox.run_hook(command, &sandbox.event(event).to_string()).success().complained_of_nothing();
     }
-    let answer = sandbox.run_cli(["search", "walrus"]);
-    assert!(answer.status.code().is_some(), "{answer:?}");
+    for command in [&["search", "walrus"][..], &["list"], &["doctor"]] {
+        let answer = sandbox.run_cli(command);
+        assert!(answer.status.code().is_some(), "{answer:?}");
+    }
     let mut client = sandbox.serve(Era::Modern);
     for (tool, arguments) in [
         ("memory_search", json!({ "query": "walrus" })),

@@ -35,7 +35,7 @@ use schema::residue;
 use schema::screen::Screen;
 use schema::settings::{self, Loaded, Settings, Weights};
 use schema::spool;
-use schema::store::{Access, Filter, Row, Store};
+use schema::store::{Access, Filter, Row, Store, has_less_space};
 use schema::tool::{
     GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
     SearchOutput, StatsOutput,
@@ -64,6 +64,10 @@ pub use usage::{Storage, Usage, UsageOfSome};
 /// Waiting memories that are taken from the spool at once.
 const SPOOLED: usize = 10_000;
 
+/// The free space below which a command that deletes makes room first, in bytes: about a long log and what SQLite keeps beside
+/// `memory.db`.
+const ROOM_TO_DELETE: u64 = 4 * 1024 * 1024;
+
 /// An open store and its index.
 #[derive(Debug)]
 pub struct Engine {
@@ -91,29 +95,49 @@ impl Engine {
         network: Option<Arc<dyn Network>>,
     ) -> Result<Self, ToolError> {
         let Loaded { settings, screen, .. } = settings::load(&Layout::new(project));
-        let mut engine = Self::open_as(project, session_id, &settings, network)?;
+        let mut engine =
+            Self::open_as(Store::open(project, Patience::Server)?, session_id, &settings, network, Index::open)?;
         engine.screen = screen;
+        Ok(engine)
+    }
+
+    /// The same for a command that deletes memories. On a full disk both databases go first: they are rebuilt later from Markdown, and
+    /// a log that changes needs space.
+    pub fn open_to_delete(project: &Path, network: Option<Arc<dyn Network>>) -> Result<Self, ToolError> {
+        let layout = Layout::new(project);
+        if !has_less_space(layout.dir(), ROOM_TO_DELETE) || layout.verify().is_err() {
+            return Self::open(project, None, network);
+        }
+        Index::delete(&layout)?;
+        let mut store = Store::open(project, Patience::Server)?;
+        if *store.access() == Access::Full {
+            store = store.without_database()?;
+        }
+        let Loaded { settings, screen, .. } = settings::load(&layout);
+        let mut engine = Self::open_as(store, None, &settings, network, Index::in_memory)?;
+        engine.screen = screen;
+        engine.news.add("the disk is full: the databases were deleted to make room, and are rebuilt later".to_owned());
         Ok(engine)
     }
 
     /// The same with these settings, whatever files and the environment say, and without a network.
     pub fn open_with(project: &Path, session_id: Option<String>, settings: &Settings) -> Result<Self, ToolError> {
-        Self::open_as(project, session_id, settings, None)
+        Self::open_as(Store::open(project, Patience::Server)?, session_id, settings, None, Index::open)
     }
 
     fn open_as(
-        project: &Path,
+        store: Store,
         session_id: Option<String>,
         settings: &Settings,
         network: Option<Arc<dyn Network>>,
+        open_index: impl FnOnce(&Store) -> Result<Index, ToolError>,
     ) -> Result<Self, ToolError> {
-        let store = Store::open(project, Patience::Server)?;
         let news = News::of(store.notes());
         if *store.access() == Access::Full {
             // What cannot be deleted now lies there until the next time.
             let _ = residue::sweep(&store);
         }
-        let index = match Index::open(&store) {
+        let index = match open_index(&store) {
             Err(ToolError::Unavailable(cause)) => {
                 news.add(format!("the index is kept in memory for now: {cause}"));
                 Index::in_memory(&store)?

@@ -185,6 +185,11 @@ impl Index {
         Ok(!is_ours || database::bound(&self.db, &self.layout.index_db())?)
     }
 
+    /// Deletes `index.db`, for a disk that is full.
+    pub(crate) fn delete(layout: &Layout) -> Result<(), ToolError> {
+        file::delete(layout)
+    }
+
     /// An index that is no file, for a store in which none can be written.
     pub fn in_memory(store: &Store) -> Result<Self, ToolError> {
         let db = database::open_in_memory()?;

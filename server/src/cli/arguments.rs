@@ -65,6 +65,18 @@ pub(crate) struct Common {
     pub(crate) no_pager: bool,
 }
 
+impl Command {
+    /// Whether it deletes memories, which is also needed on a full disk.
+    pub(crate) fn deletes(&self) -> bool {
+        match self {
+            Self::Forget(arguments) => !arguments.consent.dry_run,
+            Self::Scrub(arguments) => !arguments.dry_run,
+            Self::Gc(arguments) => !arguments.consent.dry_run,
+            _ => false,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Set up a memory for this project: the store, the server and the hooks of its host

@@ -51,7 +51,7 @@ pub(crate) struct ForgetArguments {
     #[arg(long, requires = "all")]
     purge: bool,
     #[command(flatten)]
-    consent: Consent,
+    pub(super) consent: Consent,
     /// Leave databases that were set aside or kept at an upgrade, which may hold copies
     #[arg(long)]
     keep_old_databases: bool,
@@ -62,7 +62,7 @@ pub(crate) struct ForgetArguments {
 pub(super) struct Consent {
     /// Only show what would be forgotten
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// Skip the confirmation prompt
     #[arg(long, short = 'y')]
     yes: bool,

@@ -23,7 +23,7 @@ pub(crate) struct GcArguments {
     #[arg(long, value_name = "TYPE", value_parser = memory_type(), value_delimiter = ',')]
     also: Vec<MemoryType>,
     #[command(flatten)]
-    consent: Consent,
+    pub(super) consent: Consent,
 }
 
 fn age(text: &str) -> Result<u32, String> {

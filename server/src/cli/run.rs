@@ -47,6 +47,7 @@ fn examine(common: Common) -> anyhow::Result<ExitCode> {
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { common, command } = arguments;
     let printer = Printer::new(common.json).paged(!common.no_pager);
+    let deletes = command.deletes();
     let done = match command {
         Command::Doctor => return examine(common),
         Command::Serve(arguments) | Command::Mcp(McpCommand::Serve(arguments)) => {
@@ -59,7 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         }
         Command::Completions { shell } => completions::completions(shell),
         Command::Man { out } => completions::man(out.as_deref()),
-        Command::Config(command) => config::config(&project(common)?, &printer, &command),
+        Command::Config(command) => config::config(project(common), &printer, &command),
         Command::Browse(arguments) => browse::browse(&existing(project(common)?)?, &arguments),
         Command::Demo => demo::demo(&printer),
         Command::EmbedBackfill => backfill(&project(common)?, open),
@@ -84,9 +85,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
         Command::Pin(arguments) => with_memory(common, |engine| curate::pin(engine, &printer, &arguments)),
         Command::Supersede(arguments) => with_memory(common, |engine| curate::supersede(engine, &printer, &arguments)),
         Command::Export(arguments) => with_memory(common, |engine| export(engine, arguments)),
-        Command::Forget(arguments) => with_memory(common, |engine| forget(engine, &printer, arguments)),
-        Command::Scrub(arguments) => with_memory(common, |engine| scrub(engine, &printer, &arguments)),
-        Command::Gc(arguments) => with_memory(common, |engine| gc::gc(engine, &printer, arguments)),
+        Command::Forget(arguments) => to_delete(common, deletes, |engine| forget(engine, &printer, arguments)),
+        Command::Scrub(arguments) => to_delete(common, deletes, |engine| scrub(engine, &printer, &arguments)),
+        Command::Gc(arguments) => to_delete(common, deletes, |engine| gc::gc(engine, &printer, arguments)),
         Command::Timeline(arguments) => with_memory(common, |engine| timeline::timeline(engine, &printer, arguments)),
         Command::Sessions(arguments) => with_memory(common, |engine| sessions::sessions(engine, &printer, arguments)),
         Command::Stats(arguments) => with_memory(common, |engine| stats::stats(engine, &printer, arguments)),
@@ -102,9 +103,25 @@ fn with_memory(common: Common, command: impl FnOnce(&mut Engine) -> anyhow::Resu
     with_engine(&existing(project(common)?)?, command)
 }
 
+/// The same for a command that deletes memories, unless it only shows which: it works on a full disk.
+fn to_delete(
+    common: Common,
+    deletes: bool,
+    command: impl FnOnce(&mut Engine) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let project = existing(project(common)?)?;
+    if deletes {
+        return run_on(Engine::open_to_delete(&project, Some(Arc::new(Http::default())))?, command);
+    }
+    with_engine(&project, command)
+}
+
 /// Runs a command with an index that is in sync.
 fn with_engine(project: &Path, command: impl FnOnce(&mut Engine) -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let mut engine = open(project)?;
+    run_on(open(project)?, command)
+}
+
+fn run_on(mut engine: Engine, command: impl FnOnce(&mut Engine) -> anyhow::Result<()>) -> anyhow::Result<()> {
     engine.refresh()?;
     tell_news(&mut engine);
     let done = command(&mut engine);

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use schema::regular_file;
 use sha2::{Digest, Sha256};
 
 pub use super::file::ModelFault;
@@ -223,6 +224,6 @@ fn read(path: &Path) -> Result<Vec<u8>, ModelFault> {
         _ if metadata.is_dir() => Err(ModelFault::Directory),
         _ if !metadata.is_file() => Err(ModelFault::Special),
         size if size > LARGEST => Err(ModelFault::Foreign(format!("it has {size} bytes"))),
-        _ => fs::read(path).map_err(unreadable),
+        _ => regular_file::read(path, LARGEST).map_err(unreadable),
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use schema::forget::{Trace, forget_all};
 use schema::forgotten;
 use schema::import::READ_BEFORE;
-use schema::own_file::link_on;
+use schema::own_file;
 use schema::residue;
 use schema::screen::Screen;
 use schema::scrub::{Reach, Scrubbed, scrub};
@@ -89,7 +89,7 @@ impl Engine {
     fn empty(&mut self, extent: Extent) -> Result<(), ToolError> {
         let layout = self.store.layout().clone();
         let mut files = vec![layout.hook_log()];
-        for folder in [layout.track(), layout.spool()].into_iter().filter(|folder| link_on(folder).is_none()) {
+        for folder in [layout.track(), layout.spool()].into_iter().filter(|folder| own_file::verify(&folder.join("file")).is_ok()) {
             let listing = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
             files.extend(listing.map(|item| item.path()));
         }

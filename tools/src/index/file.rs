@@ -36,19 +36,33 @@ pub(super) fn is_usable(layout: &Layout) -> bool {
 
 /// Deletes what is there and makes an empty index, unless another process did so while we waited.
 pub(super) fn start_over(layout: &Layout, is_mended: impl FnOnce(&Layout) -> bool) -> Result<Database, ToolError> {
-    let lock = FileLock::acquire(&layout.index_lock(), Urgency::Patient.limit());
-    let _lock = lock.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
+    let _lock = lock(layout)?;
     if is_mended(layout)
         && let Ok(Some(db)) = open_current(layout)
     {
         return Ok(db);
     }
-    let removed = database::alone(&layout.index_db(), Patience::Server.limit(), || remove(layout, INDEX));
-    removed.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))??;
+    remove_alone(layout)?;
     let opened = database::open(&layout.index_db(), Patience::Server);
     let db = opened.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?;
     create(&db)?;
     Ok(db)
+}
+
+/// Deletes the index, which the next process that has the space rebuilds.
+pub(super) fn delete(layout: &Layout) -> Result<(), ToolError> {
+    let _lock = lock(layout)?;
+    remove_alone(layout)
+}
+
+fn lock(layout: &Layout) -> Result<FileLock, ToolError> {
+    let lock = FileLock::acquire(&layout.index_lock(), Urgency::Patient.limit());
+    lock.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))
+}
+
+fn remove_alone(layout: &Layout) -> Result<(), ToolError> {
+    let removed = database::alone(&layout.index_db(), Patience::Server.limit(), || remove(layout, INDEX));
+    removed.map_err(|error| ToolError::Unavailable(crate::error::chain(&error)))?
 }
 
 /// Deletes what is left of an index whose maker was killed. Whoever makes one holds the lock.

@@ -1,6 +1,6 @@
 //! `import jsonl`, `json` and `md`: what `export` wrote, with the same ids, types and times.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -11,6 +11,7 @@ use schema::daily_log::LogKind;
 use schema::exchange::{Exported, Logs, Unreadable, from_json};
 use schema::layout::Layout;
 use schema::own_file::is_linked_file;
+use schema::regular_file;
 use tools::error::ToolError;
 
 use super::{ExportArguments, Intake, Summary, tell};
@@ -241,7 +242,7 @@ fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     if metadata.is_dir() {
         return Err(ToolError::Invalid(format!("{} is a folder; import md reads one of logs", path.display())).into());
     }
-    Ok(Box::new(BufReader::new(File::open(path).map_err(|error| refused(path, &error))?)))
+    Ok(Box::new(BufReader::new(regular_file::open(path).map_err(|error| refused(path, &error))?)))
 }
 
 fn all(path: &Path) -> anyhow::Result<Vec<u8>> {
