@@ -89,7 +89,9 @@ impl Engine {
     fn empty(&mut self, extent: Extent) -> Result<(), ToolError> {
         let layout = self.store.layout().clone();
         let mut files = vec![layout.hook_log()];
-        for folder in [layout.track(), layout.spool()].into_iter().filter(|folder| own_file::verify(&folder.join("file")).is_ok()) {
+        for folder in
+            [layout.track(), layout.spool()].into_iter().filter(|folder| own_file::verify(&folder.join("file")).is_ok())
+        {
             let listing = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
             files.extend(listing.map(|item| item.path()));
         }
