@@ -6,7 +6,7 @@ use schema::brief::{Occasion, Request, brief, recollection};
 use schema::capture::{Destination, Draft, Prepared, commit, prepare};
 use schema::database::Patience;
 use schema::extract::extract;
-use schema::hook::{Adds, Event, Occurrence, Payload, add_context};
+use schema::hook::{Adds, Event, Occurrence, Payload, add_context, warn_at_start};
 use schema::hook_log;
 use schema::layout::Layout;
 use schema::memory::{Attributes, MemoryType};
@@ -143,6 +143,10 @@ impl Ladder<'_> {
     /// What the host adds to the context of a session that begins, as it wants to be told.
     fn brief(&mut self, occasion: Occasion, loaded: &Loaded) -> Result<Option<String>, StoreError> {
         let Loaded { settings, problems, .. } = loaded;
+        if let Err(refused) = self.layout.verify() {
+            // A store that is not used has no log of faults either.
+            return Ok(Some(warn_at_start(&format!("The project's memory is not used: {refused}"))));
+        }
         let is_wanted = match settings.brief {
             settings::Brief::Always => true,
             settings::Brief::AfterCompaction => occasion == Occasion::Compact,
@@ -150,11 +154,6 @@ impl Ladder<'_> {
         };
         if !is_wanted {
             return Ok(None);
-        }
-        if let Err(fault) = self.layout.refuse_links() {
-            // A store that is not used has no log of faults either.
-            let text = format!("The project's memory is not used: {fault}.");
-            return Ok(Some(add_context(Adds::SessionStart, &text)));
         }
         // A project without a memory is left as it is until there is something to remember.
         if !self.layout.memory_db().exists() {

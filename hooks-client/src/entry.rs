@@ -35,6 +35,9 @@ static STORE: OnceLock<Layout> = OnceLock::new();
 
 /// Runs the client on the process's own arguments and input.
 pub fn main() -> ExitCode {
+    // A limit on the size of files is then an error of the write, not the end of the process.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let (name, project) = arguments(std::env::args_os().skip(1));
     match (name.as_str(), Command::parse(&name)) {
         (_, Some(command)) => run(Some(command), project),

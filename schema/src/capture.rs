@@ -174,6 +174,7 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
     {
         return Ok(Captured::Duplicate(Box::new(row)));
     }
+    forgotten::take_back(store.layout(), &kind.file_name(), &memory)?;
     let Written { place, end, shift } = write(store, &memory, kind)?;
     crash::point("capture.logged");
     // The log holds it, so it is kept. A row that cannot be written now comes with the next reading of the log, which is no

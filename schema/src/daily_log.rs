@@ -13,6 +13,7 @@ mod several;
 mod tail;
 
 pub(crate) use adopt::adopt;
+pub use comment::odd_fields;
 pub(crate) use edit::Shift;
 pub use edit::{Splice, extension, insertion, removal, replacement};
 pub use parse::{adds_no_prose, parse};

@@ -16,7 +16,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use crate::layout::STORE_LOCK;
 use crate::lock::{FileLock, LockError};
 use crate::memory::content_hash;
-use crate::own_file::{private_file, refuse_links};
+use crate::own_file::{private_file, verify};
 use crate::stamp::identity;
 
 /// How long a process waits for others, and whether it may tidy up when it closes a database.
@@ -195,7 +195,7 @@ impl DerefMut for Database {
 pub fn open(path: &Path, patience: Patience) -> Result<Database, DatabaseError> {
     for ending in SIDE_FILES {
         let path = beside(path, ending);
-        refuse_links(&path).map_err(|source| DatabaseError::Create { path, source })?;
+        verify(&path).map_err(|source| DatabaseError::Create { path, source })?;
     }
     create_if_missing(path, patience).map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
     let file = identity(path);
@@ -285,16 +285,21 @@ fn create_if_missing(path: &Path, patience: Patience) -> io::Result<()> {
     if is_there(path)? {
         return Ok(());
     }
-    for ending in SIDE_FILES {
-        match fs::remove_file(beside(path, ending)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            removed => removed?,
-        }
-    }
+    remove(path)?;
     // Closed before it gets its name; see `keep_open`.
     let new = path.with_file_name(NEW);
     private_file().create(true).truncate(true).open(&new)?;
     fs::rename(new, path)
+}
+
+/// Deletes a database and its side files to make room on a full disk. The caller holds the lock under which it is created.
+pub fn remove(path: &Path) -> io::Result<()> {
+    [path.to_owned()].into_iter().chain(SIDE_FILES.map(|ending| beside(path, ending))).try_for_each(|file| {
+        match fs::remove_file(file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    })
 }
 
 /// A new database until it has its name. Like other temporary files it is deleted when its writer was killed.
@@ -302,7 +307,7 @@ const NEW: &str = ".database.tmp";
 
 /// Whether there is a database. The file is not opened; see [`keep_open`].
 fn is_there(path: &Path) -> io::Result<bool> {
-    refuse_links(path)?;
+    verify(path)?;
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         found => found?,

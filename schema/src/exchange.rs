@@ -4,9 +4,11 @@ mod document;
 
 pub use document::{Logs, from_json};
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 use crate::bulk::{Arrival, Exact};
 use crate::capture::{Destination, Draft, prepare};
@@ -17,29 +19,31 @@ use crate::screen::Screen;
 use crate::store::Row;
 
 /// A memory as a line of JSON has it. Fields of a later version are ignored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Exported {
     pub id: String,
     #[serde(rename = "type")]
     pub kind: MemoryType,
     /// RFC 3339 at the offset of the place where it was noted.
     pub at: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub session: String,
     pub content: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub importance: Option<u8>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     pub metadata: serde_json::Map<String, serde_json::Value>,
     /// The file of the store that holds it.
-    #[serde(default)]
     pub path: String,
+    /// Fields whose values cannot be used as they are: they are ignored, and a time out of range is clamped.
+    #[serde(skip)]
+    pub odd: Vec<&'static str>,
 }
 
 /// A line that is no memory.
@@ -51,6 +55,22 @@ pub enum Unreadable {
     Id(String),
     #[error("{0:?} is no time such as 2026-01-28T10:30:15+09:00")]
     Time(String),
+}
+
+/// The fields of a line, not read yet.
+type Fields<'j> = HashMap<String, &'j RawValue>;
+
+fn required<T: DeserializeOwned>(fields: &Fields<'_>, name: &str) -> Result<T, Unreadable> {
+    let value = fields.get(name).ok_or_else(|| Unreadable::Json(format!("missing field `{name}`")))?;
+    serde_json::from_str(value.get()).map_err(|error| Unreadable::Json(format!("{name}: {error}")))
+}
+
+fn optional<T: DeserializeOwned + Default>(fields: &Fields<'_>, name: &'static str, odd: &mut Vec<&'static str>) -> T {
+    let Some(value) = fields.get(name) else { return T::default() };
+    serde_json::from_str(value.get()).unwrap_or_else(|_| {
+        odd.push(name);
+        T::default()
+    })
 }
 
 impl Exported {
@@ -72,6 +92,7 @@ impl Exported {
             origin: attributes.origin,
             metadata: attributes.metadata,
             path,
+            odd: Vec::new(),
         }
     }
 
@@ -80,9 +101,25 @@ impl Exported {
         MemoryId::parse(&self.id).is_some_and(|id| id.claim() != id)
     }
 
-    /// Reads a line.
+    /// Reads a line. Only what tells which memory it is must be right.
     pub fn parse(line: &[u8]) -> Result<Self, Unreadable> {
-        serde_json::from_slice(line).map_err(|error| Unreadable::Json(error.to_string()))
+        let fields: Fields<'_> = serde_json::from_slice(line).map_err(|error| Unreadable::Json(error.to_string()))?;
+        let at: String = required(&fields, "at")?;
+        let mut odd: Vec<_> = Moment::is_out_of_range(&at).then_some("at").into_iter().collect();
+        Ok(Self {
+            id: required(&fields, "id")?,
+            kind: required(&fields, "type")?,
+            at,
+            session: optional(&fields, "session", &mut odd),
+            content: required(&fields, "content")?,
+            importance: optional(&fields, "importance", &mut odd),
+            pinned: optional(&fields, "pinned", &mut odd),
+            supersedes: optional(&fields, "supersedes", &mut odd),
+            origin: optional(&fields, "origin", &mut odd),
+            metadata: optional(&fields, "metadata", &mut odd),
+            path: optional(&fields, "path", &mut odd),
+            odd,
+        })
     }
 
     /// The memory on its way in: cleaned like all that comes in, and `None` when nothing is left of it.

@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
+use unicode_normalization::UnicodeNormalization as _;
 
 /// Globs against paths relative to the project. The last one that matches decides, as in `.gitignore`.
 ///
@@ -47,13 +48,27 @@ impl Exclude {
         (exclude, errors)
     }
 
-    /// Whether a file is excluded. A relative path is one below `directory`.
+    /// Whether a file is excluded, by its path or by the file that it leads to. A relative path is one below `directory`.
     pub fn holds(&self, path: &str, directory: &Path, project: &Path) -> bool {
-        !self.globs.is_empty() && self.decides(&Place::of(path, directory, project))
+        !self.globs.is_empty()
+            && (self.decides(&Place::of(path, directory, project))
+                || Place::behind_links(path, directory, project).is_some_and(|place| self.decides(&place)))
     }
 
-    /// Whether a word of a command line names an excluded file, or a folder of excluded files.
-    pub fn is_named_in(&self, command: &str, directory: &Path, project: &Path) -> bool {
+    /// Whether a word of a command line names an excluded file, or a folder of excluded files. `words` are those of the shell,
+    /// without their quotes.
+    pub fn is_named_in(&self, command: &str, words: &[String], directory: &Path, project: &Path) -> bool {
+        let is_linked = |word: &str| [directory, project].iter().any(|directory| self.holds(word, directory, project));
+        self.is_told_in_words(command, directory, project)
+            || !self.globs.is_empty()
+                && words.iter().flat_map(|word| readings(word)).any(|word| {
+                    self.is_told_in_words(&word, directory, project)
+                        || word.split(is_joint).chain([&*word]).any(is_linked)
+                })
+    }
+
+    /// Whether a word of a text names an excluded file, by its path alone.
+    fn is_told_in_words(&self, command: &str, directory: &Path, project: &Path) -> bool {
         if self.globs.is_empty() {
             return false;
         }
@@ -71,12 +86,12 @@ impl Exclude {
     /// Whether a text, such as the report of a failure, names an excluded file. There a sentence may end behind a name.
     pub fn is_told_in(&self, text: &str, directory: &Path, project: &Path) -> bool {
         let words = text.split_whitespace().map(|word| word.trim_end_matches(['.', '!', '?', '…']));
-        self.is_named_in(text, directory, project)
-            || !self.globs.is_empty() && words.into_iter().any(|word| self.is_named_in(word, directory, project))
+        self.is_told_in_words(text, directory, project)
+            || !self.globs.is_empty() && words.into_iter().any(|word| self.is_told_in_words(word, directory, project))
     }
 
     fn is_meant_by(&self, name: &str, directory: &Path, project: &Path) -> bool {
-        self.holds(name, directory, project)
+        self.decides(&Place::of(name, directory, project))
             || name.contains(['*', '?', '[']) && {
                 let place = Place::of(name, directory, project);
                 self.globs.iter().any(|glob| glob.excludes && glob.is_met_by(&place))
@@ -89,6 +104,26 @@ impl Exclude {
     }
 }
 
+/// What a word of a shell may mean: itself, without the backslashes that a shell drops, without a variable in front of a path,
+/// and with one of its alternatives in braces.
+fn readings(word: &str) -> Vec<String> {
+    let mut readings = vec![word.to_owned()];
+    if word.contains('\\') {
+        readings.push(word.replace('\\', ""));
+    }
+    if let Some((_, path)) = word.split_once('/').filter(|_| word.starts_with(['$', '~'])) {
+        readings.push(path.to_owned());
+    }
+    if let Some((before, (alternatives, after))) =
+        word.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        readings.extend(alternatives.split(',').take(MOST_ALTERNATIVES).map(|part| format!("{before}{part}{after}")));
+    }
+    readings
+}
+
+const MOST_ALTERNATIVES: usize = 32;
+
 /// What joins the parts of a word in a shell: `--env-file=.env`, `HEAD:secrets/a`, `(cat x)`, `@.env`.
 fn is_joint(character: char) -> bool {
     matches!(character, '=' | ':' | ';' | '|' | '&' | '(' | ')' | '<' | '>' | ',' | '@' | '{' | '}')
@@ -100,7 +135,7 @@ const OPTIONS: MatchOptions =
 impl Glob {
     fn parse(line: &str) -> Result<Self, glob::PatternError> {
         let (line, excludes) = line.strip_prefix('!').map_or((line, true), |rest| (rest, false));
-        let line = line.replace('\\', "/");
+        let line: String = line.replace('\\', "/").nfc().collect();
         // What is in a folder is excluded with it, so that the folder's name is all that has to be matched.
         let folder = line.trim_end_matches('/').trim_end_matches("/**");
         let is_rooted = folder.contains('/');
@@ -159,10 +194,26 @@ impl Place {
     fn of(path: &str, directory: &Path, project: &Path) -> Self {
         let path = path.replace('\\', "/");
         let whole = if path.starts_with('~') { PathBuf::from(&path) } else { plain(&directory.join(&path)) };
-        match whole.strip_prefix(plain(project)) {
-            Ok(rest) => Self::Inside(rest.to_string_lossy().replace('\\', "/")),
-            Err(_) => Self::Outside(whole.to_string_lossy().replace('\\', "/").trim_start_matches('/').to_owned()),
+        Self::of_whole(&whole, &plain(project))
+    }
+
+    fn of_whole(whole: &Path, project: &Path) -> Self {
+        let name = |path: &Path| path.to_string_lossy().replace('\\', "/").nfc().collect::<String>();
+        match whole.strip_prefix(project) {
+            Ok(rest) => Self::Inside(name(rest)),
+            Err(_) => Self::Outside(name(whole).trim_start_matches('/').to_owned()),
         }
+    }
+
+    /// Where a path leads to, when that is another place because a part of it is a link. The last names may not exist.
+    fn behind_links(path: &str, directory: &Path, project: &Path) -> Option<Self> {
+        let whole = directory.join(path);
+        let existing = whole.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
+        let (ancestor, real) = existing?;
+        let rest = whole.strip_prefix(ancestor).ok()?;
+        (real != ancestor).then(|| {
+            Self::of_whole(&plain(&real.join(rest)), &project.canonicalize().unwrap_or_else(|_| plain(project)))
+        })
     }
 }
 
@@ -184,6 +235,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::hook::words;
 
     fn exclude(globs: &[&str]) -> Exclude {
         let globs: Vec<String> = globs.iter().map(ToString::to_string).collect();
@@ -233,10 +285,48 @@ mod tests {
     #[case::shell_glob_with_brackets("rm ../secret[s]/a", true)]
     #[case::shell_glob_of_all("ls ../*", false)]
     #[case::other_shell_glob("rm ../src*/a", false)]
+    #[case::adjacent_quotes("rm \"sec\"\"rets\"/x", true)]
+    #[case::quotes_inside("cat sec're'ts/x", true)]
+    #[case::empty_quotes("cat secr\"\"ets/x", true)]
+    #[case::escaped_letter("cat sec\\rets/x", true)]
+    #[case::redirected("cat < 'sec'rets/x", true)]
+    #[case::written("echo a > \"sec\"rets/x", true)]
+    #[case::shell_in_a_shell("bash -c \"rm 'sec''rets'/x\"", true)]
+    #[case::ansi_quotes("cat $'secrets'/x", true)]
+    #[case::coded_letters("cat $'sec\\x72ets/x'", true)]
+    #[case::in_a_substitution("echo $(cat 'sec'rets/x)", true)]
+    #[case::joined_option("docker run --env-file='.e'nv x", true)]
+    #[case::variable("cat $PWD/../\"secrets\"/x", true)]
+    #[case::braces("cat {app,sec}rets/x", true)]
     #[case::other("cargo test -p secretsmanager", false)]
+    #[case::other_quotes("grep \"secret\" 'src'/a", false)]
     fn a_command_that_names_a_file_is_found(#[case] command: &str, #[case] named: bool) {
         let exclude = exclude(&["/secrets/**", ".env*"]);
-        assert_eq!(exclude.is_named_in(command, Path::new("/p/app"), Path::new("/p")), named);
+        let words = words(command);
+        assert_eq!(exclude.is_named_in(command, &words, Path::new("/p/app"), Path::new("/p")), named);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn path_through_a_link_is_the_file_that_it_leads_to() {
+        let project = tempfile::tempdir().unwrap();
+        let root = project.path();
+        for folder in ["secrets/keys", "src"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("secrets"), root.join("public")).unwrap();
+        let exclude = exclude(&["/secrets/**", "!/secrets/README.md"]);
+        let holds = |path: &str| exclude.holds(path, root, root);
+        assert!(holds("public/a") && holds("public") && holds("public/keys/new/a") && !holds("public/README.md"));
+        assert!(!holds("src/a"));
+        let named = |command: &str| exclude.is_named_in(command, &words(command), &root.join("src"), root);
+        assert!(named("rm public/a") && named("cp --from=../public/a .") && !named("rm src/a"));
+    }
+
+    #[test]
+    fn decomposed_name_matches_a_composed_glob() {
+        let decomposed: String = "비밀/메모.md".nfd().collect();
+        assert!(exclude(&["비밀/**"]).holds(&decomposed, Path::new("/p"), Path::new("/p")));
     }
 
     #[rstest]

@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::memory::content_hash;
-use crate::own_file::{link_on, private_file, refuse_links};
+use crate::own_file::{private_file, verify};
+use crate::project::personal;
 
 /// The store's directory relative to the project, with `/`.
 pub const STORE_DIR: &str = ".jikime/memory";
@@ -124,16 +125,14 @@ impl Layout {
         self.dir.join(relative)
     }
 
-    /// Makes the directories, for their owner only, and `.gitignore`. What is there already stays as it is, but a link in the
-    /// place of a directory is refused.
+    /// Creates the directories, for their owner only, and `.gitignore`. What exists stays as it is, and what [`verify`] refuses is an
+    /// error. The project's own directory is never created: a project that was moved would leave a second one behind.
     pub fn create(&self) -> io::Result<()> {
-        self.refuse_links()?;
+        self.verify()?;
         if self.gitignore().exists() && self.track().is_dir() && self.spool().is_dir() {
             return Ok(());
         }
-        for dir in [self.dir.clone(), self.track(), self.spool()] {
-            create_private_dir(&dir)?;
-        }
+        self.create_dirs(&[self.track(), self.spool()])?;
         match private_file().create_new(true).open(self.gitignore()) {
             Ok(mut file) => io::Write::write_all(&mut file, GITIGNORE.as_bytes()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -143,16 +142,32 @@ impl Layout {
 
     /// Makes the spool alone, for when nothing else may be written.
     pub(crate) fn create_spool(&self) -> io::Result<()> {
-        refuse_links(&self.spool())?;
-        create_private_dir(&self.spool())
+        verify(&self.spool())?;
+        self.create_dirs(&[self.spool()])
     }
 
-    /// Refuses a store one of whose directories is a link.
-    pub fn refuse_links(&self) -> io::Result<()> {
-        [self.track(), self.spool()].iter().try_for_each(|dir| match link_on(dir) {
-            // By its name, because the store is what is told of.
-            Some(_) => refuse_links(&dir.join("file")),
-            None => Ok(()),
+    /// Refuses a store one of whose directories is not used.
+    pub fn verify(&self) -> io::Result<()> {
+        // By the name of the directory, because the error is about the store.
+        [self.track(), self.spool()].iter().try_for_each(|dir| verify(&dir.join("file")))
+    }
+
+    fn create_dirs(&self, inner: &[PathBuf]) -> io::Result<()> {
+        if !self.project.is_dir() {
+            if personal().is_ok_and(|personal| personal.root == self.project) {
+                private_dir().recursive(true).create(&self.project)?;
+            } else {
+                let text = format!(
+                    "there is no directory {}; if the project was moved, start the session again where it is now",
+                    self.project.display()
+                );
+                return Err(io::Error::new(io::ErrorKind::NotFound, text));
+            }
+        }
+        let outer = self.dir.parent().into_iter().chain([self.dir()]);
+        outer.chain(inner.iter().map(PathBuf::as_path)).try_for_each(|dir| match private_dir().create(dir) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+            created => created,
         })
     }
 
@@ -200,12 +215,12 @@ pub fn is_note(path: &str) -> bool {
     path.ends_with(".md") && !path.split('/').any(|part| part.starts_with('.'))
 }
 
-fn create_private_dir(dir: &Path) -> io::Result<()> {
+fn private_dir() -> fs::DirBuilder {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(dir)
+    builder
 }
 
 #[cfg(test)]
@@ -228,6 +243,21 @@ mod tests {
         fs::remove_dir(layout.track()).unwrap();
         layout.create().unwrap();
         assert_eq!(fs::read_to_string(layout.gitignore()).unwrap(), "mine");
+    }
+
+    #[test]
+    fn missing_project_is_not_recreated() {
+        let root = tempfile::tempdir().unwrap();
+        let layout = Layout::new(&root.path().join("project"));
+        for create in [Layout::create, Layout::create_spool] {
+            let error = create(&layout).unwrap_err();
+            assert!(error.to_string().contains("if the project was moved"), "{error}");
+        }
+        assert!(!layout.project().exists());
+        fs::create_dir(layout.project()).unwrap();
+        layout.create().unwrap();
+        fs::remove_dir_all(layout.project().join(".jikime")).unwrap();
+        layout.create().unwrap();
     }
 
     #[cfg(unix)]

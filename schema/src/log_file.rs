@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::crash;
 use crate::daily_log::Splice;
-use crate::own_file::{self, is_linked, private_file};
+use crate::own_file::{self, is_refused, private_file};
 use crate::stamp::{Stamp, identity, identity_of};
 
 /// A file that could not be read or changed.
@@ -60,10 +60,10 @@ pub fn extend(
     }
 }
 
-/// The bytes of a file, none when it is missing. A link is as good as missing: what it leads to is no memory.
+/// The bytes of a file, none when it is missing. A refused one counts as missing: what it leads to is no memory.
 pub fn read(path: &Path) -> Result<Vec<u8>, LogFileError> {
     match whole(path) {
-        Err(error) if is_linked(&error.source) => Ok(Vec::new()),
+        Err(error) if is_refused(&error.source) => Ok(Vec::new()),
         read => read,
     }
 }

@@ -1,52 +1,64 @@
 //! A moment: an instant together with the UTC offset of the place where it was noted.
 //!
-//! Logs show local time, the database holds UTC; the offset makes the one from the other, on any machine.
+//! Logs show local time and the database holds UTC. The offset converts one into the other on any machine.
 
 use chrono::{DateTime, FixedOffset, Local, NaiveDate, NaiveDateTime, NaiveTime, Offset, SecondsFormat, TimeZone, Utc};
 
-/// An instant to the second, with its local UTC offset.
+/// The first and the last second that a moment can have: at any offset their years have four digits, as RFC 3339 and SQLite require.
+const RANGE: (i64, i64) = (-62_135_510_400, 253_402_214_399);
+
+/// An instant to the second, with its local UTC offset in whole minutes. A time out of range is clamped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(DateTime<FixedOffset>);
 
 impl Moment {
     /// Now, by the clock and the time zone of this machine.
     pub fn now() -> Self {
-        Self::from_datetime(Local::now().fixed_offset())
+        let now = Local::now();
+        Self::new(now.timestamp(), *now.offset())
     }
 
-    /// Local date and time at a known offset from UTC, in seconds east.
+    /// Local date and time at a known offset from UTC, in seconds east. `None` if the offset is a day or more.
     pub fn from_local(date: NaiveDate, time: NaiveTime, offset_seconds: i32) -> Option<Self> {
-        let offset = FixedOffset::east_opt(offset_seconds)?;
-        offset.from_local_datetime(&NaiveDateTime::new(date, time)).single().map(Self::from_datetime)
+        Some(Self::from_local_at(NaiveDateTime::new(date, time), FixedOffset::east_opt(offset_seconds)?))
     }
 
     /// Local date and time in this machine's zone, for logs that do not say their offset.
     ///
-    /// A time that daylight saving skipped or doubled takes the earlier offset.
+    /// A time that occurs twice takes the earlier offset, and a time that daylight saving skips takes an offset of that day.
     pub fn from_local_unknown(date: NaiveDate, time: NaiveTime) -> Self {
         let local = NaiveDateTime::new(date, time);
-        let found = Local.from_local_datetime(&local).earliest().map(|at| at.fixed_offset());
-        Self::from_datetime(found.unwrap_or_else(|| Utc.from_utc_datetime(&local).fixed_offset()))
+        let offset = Local.offset_from_local_datetime(&local).earliest();
+        Self::from_local_at(local, offset.unwrap_or_else(|| Local.offset_from_utc_datetime(&local)).fix())
     }
 
-    /// Seconds since 1970 in UTC, shown at an offset of its own or, without one, at this machine's.
+    fn from_local_at(local: NaiveDateTime, offset: FixedOffset) -> Self {
+        let offset = whole_minutes(offset);
+        Self::new(local.and_utc().timestamp() - i64::from(offset.local_minus_utc()), offset)
+    }
+
+    /// Seconds since 1970 in UTC, shown at an offset of its own or, without one, at this machine's. `None` if the offset is a day or more.
     pub fn from_unix(seconds: i64, offset_seconds: Option<i32>) -> Option<Self> {
-        let utc = DateTime::<Utc>::from_timestamp(seconds, 0)?;
         let offset = match offset_seconds {
             Some(offset) => FixedOffset::east_opt(offset)?,
-            None => Local.offset_from_utc_datetime(&utc.naive_utc()).fix(),
+            None => Local.offset_from_utc_datetime(&utc(seconds).naive_utc()).fix(),
         };
-        Some(Self(utc.with_timezone(&offset)))
+        Some(Self::new(seconds, offset))
     }
 
     /// Reads RFC 3339, for example `2026-01-28T10:30:15+09:00`.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
-        DateTime::parse_from_rfc3339(text).ok().map(Self::from_datetime)
+        let at = DateTime::parse_from_rfc3339(text).ok()?;
+        Some(Self::new(at.timestamp(), *at.offset()))
     }
 
-    fn from_datetime(at: DateTime<FixedOffset>) -> Self {
-        // Logs hold whole seconds; a fraction kept here would be lost on the way through Markdown.
-        Self(at.with_timezone(at.offset()) - chrono::TimeDelta::nanoseconds(i64::from(at.timestamp_subsec_nanos())))
+    /// Whether a text in RFC 3339 is of a time that is clamped.
+    pub(crate) fn is_out_of_range(text: &str) -> bool {
+        DateTime::parse_from_rfc3339(text).is_ok_and(|at| utc(at.timestamp()).timestamp() != at.timestamp())
+    }
+
+    fn new(seconds: i64, offset: FixedOffset) -> Self {
+        Self(utc(seconds).with_timezone(&whole_minutes(offset)))
     }
 
     /// Seconds since 1970 in UTC.
@@ -90,6 +102,16 @@ impl Moment {
     }
 }
 
+fn utc(seconds: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(seconds.clamp(RANGE.0, RANGE.1), 0).unwrap_or_default()
+}
+
+/// Zones had odd seconds until about 1900, and neither RFC 3339 nor a session mark can write them.
+fn whole_minutes(offset: FixedOffset) -> FixedOffset {
+    let seconds = offset.local_minus_utc();
+    FixedOffset::east_opt(seconds - seconds % 60).unwrap_or(offset)
+}
+
 /// A UTC offset as text, for example `+09:00`, of seconds east.
 pub(crate) fn offset_text(seconds: i32) -> String {
     let (sign, minutes) = (if seconds < 0 { '-' } else { '+' }, seconds.abs() / 60);
@@ -116,26 +138,4 @@ pub fn parse_offset(text: &str) -> Option<i32> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_moment_is_shown_where_it_was_noted_and_kept_in_utc() {
-        let at = Moment::parse_rfc3339("2026-01-28T00:30:15.987+09:00").unwrap();
-        assert_eq!(at.date().to_string(), "2026-01-28");
-        assert_eq!((at.time(), at.local_second()), ("00:30:15".to_owned(), "2026-01-28T00:30:15".to_owned()));
-        assert_eq!(at.utc(), "2026-01-27T15:30:15Z");
-        assert_eq!(at.rfc3339(), "2026-01-28T00:30:15+09:00");
-        assert_eq!(Moment::from_unix(at.unix(), Some(at.offset_seconds())), Some(at));
-    }
-
-    #[test]
-    fn offsets_are_read_in_the_forms_that_logs_hold() {
-        for (text, seconds) in [("+09:00", 32_400), ("-0330", -12_600), ("Z", 0)] {
-            assert_eq!(parse_offset(text), Some(seconds));
-        }
-        for bad in ["", "9", "+9", "+25:00", "09:00", "+0a:00", "+é00"] {
-            assert_eq!(parse_offset(bad), None, "{bad:?}");
-        }
-    }
-}
+mod tests;

@@ -1,10 +1,13 @@
-//! Opens files of the store, private and never through a symbolic link: a cloned repository may bring links that lead anywhere,
-//! and what they lead to is neither ours to tell nor ours to change.
+//! Opens files of the store: private, never through a symbolic link, never a pipe or device, and only what the user trusts. A cloned
+//! repository may bring links that lead anywhere, and another user may have put a store in a directory above.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::regular_file::{self, is_special};
+use crate::trust::{self, Distrust};
 
 /// The folder that everything of ours lies in, links of which are not followed either.
 const HOME: &str = ".jikime";
@@ -29,63 +32,85 @@ pub fn open(path: &Path) -> io::Result<File> {
     OwnFile(options).open(path)
 }
 
-/// The bytes of a file of the store.
+/// The bytes of a file of the store, which has at most [`regular_file::LARGEST`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    regular_file::read_all(&open(path)?, regular_file::LARGEST)
 }
 
-/// Refuses a path of the store that is a link, or that stands behind one.
-pub fn refuse_links(path: &Path) -> io::Result<()> {
-    match link_on(path) {
-        None => Ok(()),
-        Some(link) if link == path => Err(io::Error::other(Linked(None))),
-        Some(link) => Err(io::Error::other(Linked(Some(link.to_owned())))),
+/// Refuses a path of the store that is not used: it, or a folder of ours that it is in, is a link, a pipe or a device, or another user
+/// may have written it. A path that does not exist yet is fine.
+///
+/// Outside of a store only the file itself is checked, and not its owner. What the project itself is behind, such as a link to a
+/// folder of temporary files, does not matter.
+pub fn verify(path: &Path) -> io::Result<()> {
+    let depth = path.ancestors().position(|path| path.file_name().is_some_and(|name| name == HOME));
+    let project = depth.and_then(|depth| path.ancestors().nth(depth + 1));
+    let mut trusted = None;
+    let mut is_trusted = || *trusted.get_or_insert_with(|| project.is_some_and(trust::is_trusted));
+    let refusals = path.ancestors().take(depth.unwrap_or(0) + 1).filter_map(|at| Some((at, Why::of(at, project)?)));
+    // The outermost one is the cause of those inside it.
+    let refusal = refusals.filter(|(_, why)| !matches!(why, Why::Distrusted(_)) || !is_trusted()).last();
+    let Some((at, why)) = refusal else { return Ok(()) };
+    let at = (at != path).then(|| at.to_owned());
+    Err(io::Error::other(Refusal { at, why, project: project.unwrap_or(path).to_owned() }))
+}
+
+/// Whether an error says that a file is not used, because of what it is or because it is too large to be read.
+pub fn is_refused(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::FileTooLarge || matches!(error.get_ref(), Some(cause) if cause.is::<Refusal>())
+}
+
+/// Whether a file of others, which is only read, is a link, or a junction of Windows.
+pub fn is_linked_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+}
+
+/// Why a path is not used.
+#[derive(Debug, Clone, Copy)]
+enum Why {
+    Link,
+    Special,
+    Distrusted(Distrust),
+}
+
+impl Why {
+    fn of(path: &Path, project: Option<&Path>) -> Option<Self> {
+        let metadata = fs::symlink_metadata(path).ok()?;
+        if metadata.is_symlink() {
+            return Some(Self::Link);
+        }
+        if is_special(&metadata) {
+            return Some(Self::Special);
+        }
+        project.and_then(|_| Distrust::of(&metadata)).map(Self::Distrusted)
     }
 }
 
-/// The link that a path of the store is or stands behind, from the store's own folders on. What the project itself stands behind,
-/// such as a folder of temporary files, is none of ours.
-pub fn link_on(path: &Path) -> Option<&Path> {
-    let is_home = |path: &&Path| path.file_name().is_some_and(|name| name == HOME);
-    // Outside of a store only the file itself is looked at.
-    let depth = path.ancestors().position(|path| is_home(&path)).unwrap_or(0);
-    path.ancestors().take(depth + 1).find(|path| is_link(path))
-}
-
-/// Whether a fault says that a link was refused.
-pub fn is_linked(error: &io::Error) -> bool {
-    matches!(error.get_ref(), Some(cause) if cause.is::<Linked>())
-}
-
-/// Whether a file of others, which is only read, is a link.
-pub fn is_linked_file(path: &Path) -> bool {
-    is_link(path)
-}
-
-/// Also junctions of Windows.
-fn is_link(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.file_type().is_symlink())
-}
-
-/// A link that was not followed: the path itself, or one that it stands behind.
+/// A path that is not used: the one that was asked for, or one that it is in.
 #[derive(Debug)]
-struct Linked(Option<PathBuf>);
+struct Refusal {
+    at: Option<PathBuf>,
+    why: Why,
+    project: PathBuf,
+}
 
-impl fmt::Display for Linked {
+impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            None => f.write_str("it is a symbolic link, and links of a store are not followed"),
-            Some(link) => write!(f, "{} is a symbolic link, and links of a store are not followed", link.display()),
+        match &self.at {
+            None => f.write_str("it ")?,
+            Some(at) => write!(f, "{} ", trust::printable(at))?,
+        }
+        match self.why {
+            Why::Link => f.write_str("is a symbolic link, and links of a store are not followed"),
+            Why::Special => f.write_str("is a pipe or device, not a file"),
+            Why::Distrusted(why) => write!(f, "{why}; if you trust it, run: {}", trust::command(&self.project)),
         }
     }
 }
 
-impl std::error::Error for Linked {}
+impl std::error::Error for Refusal {}
 
-/// On Unix the system refuses a link at the end of the path, however late it was put there, and nobody waits for the other end of a
-/// pipe that was put in the place of a file.
+/// On Unix the system refuses a link at the end of the path, however late it was put there.
 fn own_options() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has something to add"))]
     let mut options = OpenOptions::new();
@@ -123,10 +148,10 @@ impl OwnFile {
         self
     }
 
-    /// Opens the file, unless it is a link or stands behind one.
+    /// Opens the file, unless it is not used; see [`verify`].
     pub fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
-        refuse_links(path.as_ref())?;
-        self.0.open(path)
+        verify(path.as_ref())?;
+        regular_file::open_with(&self.0, path.as_ref())
     }
 }
 
@@ -159,7 +184,7 @@ mod tests {
         {
             let path = store.join(path);
             for error in [read(&path).unwrap_err(), private_file().append(true).create(true).open(&path).unwrap_err()] {
-                assert!(is_linked(&error), "{error}");
+                assert!(is_refused(&error), "{error}");
                 assert!(error.to_string().contains(&format!("{link} a symbolic link")), "{error}");
             }
         }
@@ -173,6 +198,37 @@ mod tests {
         fs::create_dir_all(root.path().join("outside/memory")).unwrap();
         symlink(root.path().join("outside"), root.path().join(".jikime")).unwrap();
         let path = root.path().join(".jikime/memory/track/s.jsonl");
-        assert_eq!(link_on(&path), Some(root.path().join(".jikime").as_path()));
+        let refused = verify(&path).unwrap_err().to_string();
+        assert!(
+            refused.starts_with(&format!("{} is a symbolic link", root.path().join(".jikime").display())),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn files_and_folders_that_every_user_may_change_are_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().join(".jikime");
+        let file = home.join("memory/MEMORY.md");
+        fs::create_dir_all(home.join("memory")).unwrap();
+        fs::write(&file, "text").unwrap();
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        set(&file, 0o664);
+        assert_eq!(read(&file).unwrap(), b"text");
+        set(&file, 0o666);
+        let refused = read(&file).unwrap_err();
+        assert!(
+            is_refused(&refused) && refused.to_string().starts_with("it may be changed by every user"),
+            "{refused}"
+        );
+        set(&file, 0o600);
+        set(&home, 0o777);
+        let refused = private_file().create(true).open(home.join("memory/new.md")).unwrap_err().to_string();
+        let expected = format!("{} may be changed by every user; if you trust it, run: ", home.display());
+        assert_eq!(refused, expected + &trust::command(root.path()));
+        // Outside of a store others may do as they like.
+        set(root.path(), 0o777);
+        private_file().create(true).open(root.path().join("file")).unwrap();
     }
 }

@@ -4,32 +4,46 @@ use std::borrow::Cow;
 
 /// Removes every `<private>…</private>` of a text, tags included, in time linear in its length.
 ///
-/// Tags may be in any case, carry attributes and be nested; one that is never closed hides everything after it, and a
-/// closing tag alone hides only itself. Where words would run together, one space is left.
+/// Tags may be in any case, carry attributes and be nested; spaces around the name, invisible characters anywhere and other
+/// forms of the brackets change nothing. A tag that is never closed hides everything after it, and a closing tag alone hides
+/// only itself. Where words would run together, one space is left.
 pub fn strip_private(text: &str) -> Cow<'_, str> {
+    let Some(mut stripped) = strip_once(text) else { return Cow::Borrowed(text) };
+    // What stands around a private part may form a tag together with what follows it.
+    for _ in 0..MOST_PASSES {
+        match strip_once(&stripped) {
+            Some(again) => stripped = again,
+            None => return Cow::Owned(stripped),
+        }
+    }
+    stripped.truncate(next_tag(&stripped, 0).map_or(stripped.len(), |tag| tag.start));
+    Cow::Owned(stripped)
+}
+
+/// More are needed only for a text that is made to need them.
+const MOST_PASSES: usize = 4;
+
+fn strip_once(text: &str) -> Option<String> {
     let mut kept = String::new();
     let (mut copied, mut depth) = (0, 0_usize);
-    let mut from = 0;
-    while let Some(tag) = next_tag(text, from) {
+    while let Some(tag) = next_tag(text, copied) {
         if depth == 0 {
             append(&mut kept, &text[copied..tag.start]);
         }
         depth = if tag.opens { depth + 1 } else { depth.saturating_sub(1) };
-        from = tag.end;
         copied = tag.end;
-    }
-    if from == 0 {
-        return Cow::Borrowed(text);
     }
     if depth == 0 {
         append(&mut kept, &text[copied..]);
     }
-    Cow::Owned(kept)
+    (copied > 0).then_some(kept)
 }
 
+const NAME: &str = "private";
 const OPENING: &str = "<private";
 const CLOSING: &str = "</private";
 const LONGEST_ATTRIBUTES: usize = 256;
+const LONGEST_FILLER: usize = 16;
 
 /// A `<private …>` or `</private>` in a text.
 struct Tag {
@@ -39,14 +53,38 @@ struct Tag {
 }
 
 fn next_tag(text: &str, from: usize) -> Option<Tag> {
-    text[from..].match_indices('<').find_map(|(index, _)| {
-        let start = from + index;
-        let (name, opens) = [(OPENING, true), (CLOSING, false)]
-            .into_iter()
-            .find(|(name, _)| starts_with_ignoring_case(&text.as_bytes()[start..], name))?;
-        let end = end_of_tag(text, start + name.len())?;
-        Some(Tag { start, end, opens })
-    })
+    text[from..].match_indices(['<', '＜', '&']).find_map(|(index, _)| tag_at(text, from + index))
+}
+
+fn tag_at(text: &str, start: usize) -> Option<Tag> {
+    let rest = ["<", "＜", "&lt;"].iter().find_map(|bracket| text[start..].strip_prefix(bracket))?;
+    let (bracket, rest) = (rest, skip_filler(rest));
+    let slash = rest.strip_prefix(['/', '／', '\\']).map(|rest| rest.strip_prefix('/').unwrap_or(rest));
+    let mut rest = skip_filler(slash.unwrap_or(rest));
+    for letter in NAME.chars() {
+        rest = rest.strip_prefix([letter, letter.to_ascii_uppercase()])?.trim_start_matches(is_invisible);
+    }
+    let name_end = text.len() - rest.len();
+    let end = end_of_tag(text, name_end)?;
+    // `a < private` without an end compares.
+    let compares = end == name_end && bracket.starts_with(char::is_whitespace);
+    (!compares).then_some(Tag { start, end, opens: slash.is_none() })
+}
+
+/// A text behind the spaces and invisible characters at its start. So many of them that they hold up the search are no tag.
+fn skip_filler(text: &str) -> &str {
+    let length = text.chars().take(LONGEST_FILLER).take_while(|&next| next.is_whitespace() || is_invisible(next));
+    &text[length.map(char::len_utf8).sum()..]
+}
+
+/// Whether a character is not seen, so that a name that holds it looks like one that does not.
+fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
+    ) || character.is_control() && !character.is_whitespace()
 }
 
 /// The end of a tag whose name ends here, or `None` when the name goes on and is another one.
@@ -58,9 +96,11 @@ fn end_of_tag(text: &str, name_end: usize) -> Option<usize> {
     if rest.starts_with(|next: char| next.is_ascii_alphanumeric() || matches!(next, '-' | '_')) {
         return None;
     }
-    let near = rest.bytes().take(LONGEST_ATTRIBUTES).position(|byte| matches!(byte, b'<' | b'>'));
-    let end = near.filter(|&end| rest.as_bytes()[end] == b'>');
-    Some(name_end + end.map_or(0, |end| end + 1))
+    let near = &rest[..rest.floor_char_boundary(LONGEST_ATTRIBUTES)];
+    let end = near.find(['<', '＜', '>', '＞', '&']).map(|end| &near[end..]);
+    let bracket = end.and_then(|end| [">", "＞", "&gt;"].into_iter().find(|bracket| end.starts_with(bracket)));
+    let length = end.zip(bracket).map_or(0, |(end, bracket)| near.len() - end.len() + bracket.len());
+    Some(name_end + length)
 }
 
 /// Adds what stands between two private parts, keeping the words on both sides apart.
@@ -88,10 +128,6 @@ fn ends_in_half_a_tag(text: &str) -> bool {
     [OPENING, CLOSING]
         .iter()
         .any(|tag| half.len() <= tag.len() && half.eq_ignore_ascii_case(&tag.as_bytes()[..half.len()]))
-}
-
-fn starts_with_ignoring_case(text: &[u8], prefix: &str) -> bool {
-    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()))
 }
 
 #[cfg(test)]
@@ -122,6 +158,17 @@ mod tests {
     #[case::closing_alone("a </private>b", "a b")]
     #[case::another_name("a <privateer> and <private-key> b", "a <privateer> and <private-key> b")]
     #[case::halves("<pri<private>x</private>vate>y", "<pri vate>y")]
+    #[case::spaces("a < private >x< / private > b", "a b")]
+    #[case::space_behind_the_slash("a <private>x</ private> b", "a b")]
+    #[case::line_break_in_a_tag("a <\nprivate\n>x</private> b", "a b")]
+    #[case::invisible_before("a <\u{200b}private>x</private> b", "a b")]
+    #[case::invisible_inside("a <pri\u{200b}va\u{ad}te>x</\u{feff}priv\u{2060}ate> b", "a b")]
+    #[case::wide_brackets("a ＜private＞x＜/private＞ b", "a b")]
+    #[case::escaped("a &lt;private&gt;x&lt;/private&gt; b", "a b")]
+    #[case::escaped_slash("a <private>x<\\/private> b", "a b")]
+    #[case::mixed_case("a < PriVate x=1 >x</pRIVATE> b", "a b")]
+    #[case::tag_around_a_part("a <<private>x</private>private>y", "a ")]
+    #[case::less_than("1 < private_count && a < private && b", "1 < private_count && a < private && b")]
     #[case::other_tags("<b>a</b> <private>x</private> <i>c</i>", "<b>a</b> <i>c</i>")]
     fn what_is_private_is_cut_out(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(strip_private(text), expected);
@@ -138,6 +185,10 @@ mod tests {
             ">",
             "/",
             "</",
+            "< ",
+            "\u{200b}",
+            "&lt;",
+            "＜",
             "private",
             " ",
             "\n",

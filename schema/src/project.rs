@@ -120,6 +120,14 @@ pub fn home() -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
+/// The file of the user's own settings, whether it is there or not.
+pub fn settings_file() -> Option<PathBuf> {
+    let variable = if cfg!(windows) { "APPDATA" } else { "XDG_CONFIG_HOME" };
+    let directory = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let directory = directory.or_else(|| home().map(|home| home.join(".config")))?;
+    Some(directory.join("jikime-memory").join("memory.toml"))
+}
+
 /// Chooses the project.
 ///
 /// `--project`, then `JIKIME_PROJECT_DIR`, exactly as given. Otherwise the walk starts at `CLAUDE_PROJECT_DIR`, else at

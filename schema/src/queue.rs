@@ -5,7 +5,6 @@
 mod address;
 mod client;
 mod frame;
-pub mod handover;
 
 pub use address::{Address, AddressError, Places, is_own_user};
 pub use client::{capture, connect, recall};

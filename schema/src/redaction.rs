@@ -10,9 +10,13 @@ mod cursor;
 mod entropy;
 mod extra;
 mod headers;
+mod loose;
+mod mentions;
+mod names;
 mod private_keys;
 mod rule;
 mod rules;
+mod tables;
 mod triggers;
 mod values;
 mod words;
@@ -77,11 +81,7 @@ impl Redactor {
         // A placeholder may end what stood before it and begin what stands after it, so a text that changed is read again
         // until nothing is found. The second reading finds nothing unless a text was made to defeat this.
         for _ in 0..MAX_READINGS {
-            let mut secrets = find(&redacted.text);
-            if secrets.is_empty() {
-                // Last, so that what is known keeps its name.
-                secrets = self.find_custom(&redacted.text);
-            }
+            let secrets = self.find_any(&redacted.text);
             if secrets.is_empty() {
                 break;
             }
@@ -104,6 +104,17 @@ impl Redactor {
             Some(rest) if redacted.count > 0 => Redacted { text: Cow::Owned(rest.to_owned()), count: redacted.count },
             _ => plain,
         }
+    }
+
+    /// The secrets of one reading. What is known comes first, so that it keeps its name.
+    fn find_any(&self, text: &str) -> Vec<Secret> {
+        let mut secrets = find(text);
+        for finder in [tables::secrets, loose::secrets] {
+            if secrets.is_empty() {
+                secrets = finder(text);
+            }
+        }
+        if secrets.is_empty() { self.find_custom(text) } else { secrets }
     }
 
     /// What the patterns match, without the placeholders in it.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use crate::layout::Layout;
-use crate::own_file::{self, link_on};
+use crate::own_file;
 use crate::store::{Store, StoreError};
 
 /// How the names of files end that are being written, and of what SQLite keeps next to a copy of a database.
@@ -73,9 +73,9 @@ pub fn remove_unreadable(layout: &Layout, texts: &[&str]) -> Result<(), StoreErr
     Ok(())
 }
 
-/// The names in one of our folders, sorted; none behind a link.
+/// The names in one of our folders, sorted; none of a folder that is not used.
 fn names(folder: PathBuf) -> Vec<String> {
-    if link_on(&folder).is_some() {
+    if own_file::verify(&folder).is_err() {
         return Vec::new();
     }
     let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };

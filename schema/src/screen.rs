@@ -60,9 +60,9 @@ impl Screen {
         self.exclude.holds(path, directory, project)
     }
 
-    /// Whether a command line names a file that is to leave no trace.
-    pub fn excludes_command(&self, line: &str, directory: &Path, project: &Path) -> bool {
-        self.exclude.is_named_in(line, directory, project)
+    /// Whether a command line, whose words are given too as a shell reads them, names a file that is to leave no trace.
+    pub fn excludes_command(&self, line: &str, words: &[String], directory: &Path, project: &Path) -> bool {
+        self.exclude.is_named_in(line, words, directory, project)
     }
 
     /// Whether a text tells of a file that is to leave no trace.

@@ -10,17 +10,18 @@ mod value;
 pub use origins::{Explained, Origin, Setting, SettingsFile, explain};
 
 use std::fmt::Display;
-use std::fs;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
 use toml::Spanned;
 use toml::de::{DeTable as Table, DeValue as Value};
 
 use crate::layout::Layout;
-use crate::own_file::refuse_links;
-use crate::project::home;
+use crate::own_file::verify;
+pub use crate::project::settings_file as user_file;
+use crate::regular_file;
 use crate::screen::Screen;
+use crate::trust;
 use catalogue::{KEYS, Key};
 use origins::NO_HISTORY;
 pub use value::{bytes, days};
@@ -163,14 +164,6 @@ pub fn load(layout: &Layout) -> Loaded {
     combine(user_file().as_deref(), &layout.settings(), |name| std::env::var(name).ok())
 }
 
-/// The user's own file, whether it is there or not.
-pub fn user_file() -> Option<PathBuf> {
-    let variable = if cfg!(windows) { "APPDATA" } else { "XDG_CONFIG_HOME" };
-    let directory = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
-    let directory = directory.or_else(|| home().map(|home| home.join(".config")))?;
-    Some(directory.join("jikime-memory").join("memory.toml"))
-}
-
 fn combine(user: Option<&Path>, project: &Path, variable: impl Fn(&str) -> Option<String>) -> Loaded {
     let mut layers = Layers::default();
     user.into_iter().for_each(|path| layers.add_file(path, Writer::User));
@@ -300,6 +293,8 @@ impl Settings {
                 self.embedding_base_url = Some(word(value).filter(|url| !url.is_empty())?.to_owned());
             }
             "embedding_dimensions" => self.embedding_dimensions = Some(number(value, DIMENSIONS)?),
+            // It is read when a store is opened, before the settings of its project.
+            trust::SETTING => drop(trust::paths(value)?),
             _ => unreachable!("every name of the catalogue is handled above"),
         }
         Some(())
@@ -322,14 +317,9 @@ fn may_mean_a_guard(name: &str, value: &Value<'_>) -> bool {
 fn read(path: &Path) -> io::Result<String> {
     // A project's file comes with the repository; a user's own may well be a link to where such files are kept.
     if path.parent().is_some_and(|parent| parent.ends_with(".jikime")) {
-        refuse_links(path)?;
+        verify(path)?;
     }
-    let mut text = String::new();
-    let size = fs::File::open(path)?.take(FILE_LIMIT + 1).read_to_string(&mut text)?;
-    if size as u64 > FILE_LIMIT {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("is larger than {FILE_LIMIT} bytes")));
-    }
-    Ok(text)
+    regular_file::read_text(path, FILE_LIMIT)
 }
 
 fn parse(text: &str) -> Result<Table<'_>, String> {

@@ -10,7 +10,7 @@ use crate::capture::{Captured, Delivery, Prepared, commit};
 use crate::crash;
 use crate::layout::Layout;
 use crate::memory::MemoryId;
-use crate::own_file::{self, is_linked, link_on, private_file};
+use crate::own_file::{self, is_refused, private_file, verify};
 use crate::parcel::Parcel;
 use crate::store::{Store, StoreError};
 
@@ -59,7 +59,7 @@ pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
         let bytes = match own_file::read(&path) {
             // Somebody else was faster.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) if is_linked(&error) => Vec::new(),
+            Err(error) if is_refused(&error) => Vec::new(),
             read => read.map_err(fault)?,
         };
         let Some(prepared) =
@@ -82,7 +82,7 @@ pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
 }
 
 fn files(layout: &Layout) -> Vec<PathBuf> {
-    if link_on(&layout.spool()).is_some() {
+    if verify(&layout.spool()).is_err() {
         return Vec::new();
     }
     let Ok(listing) = fs::read_dir(layout.spool()) else { return Vec::new() };

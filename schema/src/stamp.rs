@@ -5,7 +5,7 @@ use std::fs::{self, Metadata};
 use std::path::Path;
 
 use crate::layout::Layout;
-use crate::own_file::link_on;
+use crate::own_file::verify;
 
 /// What a file has to be like to be taken for unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,9 +60,9 @@ pub fn changed(
 }
 
 impl Stamp {
-    /// The stamp of a file, or `None` when there is none or a link in its place.
+    /// The stamp of a file, or `None` when there is none or none that is used.
     pub fn of(path: &Path) -> Option<Self> {
-        let metadata = fs::symlink_metadata(path).ok().filter(|_| link_on(path).is_none())?;
+        let metadata = fs::symlink_metadata(path).ok().filter(|_| verify(path).is_ok())?;
         Self::new(&metadata)
     }
 

@@ -234,7 +234,7 @@ impl Store {
         if !refuses_writing(&error) {
             return Err(error);
         }
-        let cause = if is_full(layout.dir()) {
+        let cause = if has_less_space(layout.dir(), LEAST_SPACE) {
             // SQLite calls it an I/O error when its shared memory does not fit any more.
             "no space is left on the disk".to_owned()
         } else {
@@ -250,6 +250,21 @@ impl Store {
         db.note_schema()?;
         let note = format!("the store is read-only: {reason}");
         Ok(Self { layout, db, access: Access::ReadOnly(reason), patience, notes: vec![note] })
+    }
+
+    /// The same store with its rows in memory and without `memory.db`, for deleting on a full disk. The next process to open the store
+    /// rebuilds the file from Markdown.
+    pub fn without_database(self) -> Result<Self, StoreError> {
+        let lock = self.lock()?;
+        let Self { layout, db, patience, notes, .. } = self;
+        let path = layout.memory_db();
+        drop(db);
+        database::remove(&path).map_err(|source| StoreError::Io { doing: "delete", path, source })?;
+        drop(lock);
+        let mut db = database::open_in_memory(None)?;
+        kind::create(&mut db)?;
+        db.note_schema()?;
+        Ok(Self { layout, db, access: Access::Full, patience, notes })
     }
 
     /// Rewrites `memory.db` without what was deleted from it; see [`Database::compact`].
@@ -386,15 +401,15 @@ fn copy_damaged(layout: &Layout) -> io::Result<String> {
 /// The space below which SQLite cannot work, in bytes: it needs 32 KiB of shared memory, and a page or more of its log.
 const LEAST_SPACE: u64 = 64 * 1024;
 
-/// Whether the disk of a directory is full, where the platform tells.
-fn is_full(dir: &Path) -> bool {
+/// Whether the disk of a directory has less space than these bytes, where the platform tells.
+pub fn has_less_space(dir: &Path, bytes: u64) -> bool {
     #[cfg(unix)]
     {
-        rustix::fs::statvfs(dir).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST_SPACE)
+        rustix::fs::statvfs(dir).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < bytes)
     }
     #[cfg(not(unix))]
     {
-        let _ = (dir, LEAST_SPACE);
+        let _ = (dir, bytes);
         false
     }
 }

@@ -15,7 +15,7 @@ use crate::database::Patience;
 use crate::hook::Use;
 use crate::layout::Layout;
 use crate::moment::Moment;
-use crate::own_file::{link_on, private_file};
+use crate::own_file::{private_file, verify};
 use crate::screen::Screen;
 use crate::shown::SHOWN;
 use crate::store::StoreError;
@@ -116,7 +116,7 @@ pub fn tidy(layout: &Layout) {
     let is_done = |path: &Path, metadata: &fs::Metadata| {
         metadata.len() == 0 || path.extension().is_some_and(|ending| ending == SHOWN)
     };
-    if link_on(&layout.track()).is_some() {
+    if verify(&layout.track()).is_err() {
         return;
     }
     let Ok(listing) = fs::read_dir(layout.track()) else { return };
@@ -135,7 +135,7 @@ pub fn rewrite(
     session_id: Option<&str>,
     edit: &dyn Fn(Line, bool) -> Option<Line>,
 ) -> Result<(), StoreError> {
-    if link_on(&layout.track()).is_some() {
+    if verify(&layout.track()).is_err() {
         return Ok(());
     }
     let own = session_id.map(|session_id| layout.of_session(session_id, "jsonl"));

@@ -3,7 +3,6 @@
 mod arguments;
 mod backfill;
 mod browse;
-mod clear;
 mod completions;
 mod config;
 mod consent;
@@ -12,11 +11,11 @@ mod demo;
 mod doctor;
 mod export;
 mod forget;
+mod gc;
 mod hosted;
 mod import;
 mod init;
 mod list;
-mod moments;
 mod narrow;
 mod output;
 mod pager;
@@ -43,6 +42,9 @@ use crate::{exit, log};
 
 /// Runs the program on the process's own arguments.
 pub fn main() -> ExitCode {
+    // A limit on the size of files is then an error of the write, not the end of the process.
+    #[cfg(unix)]
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let words: Vec<OsString> = std::env::args_os().collect();
     let arguments = hosted::read(&words).unwrap_or_else(|| arguments::Arguments::parse_from(words));
     log::begin(log_wish(&arguments).as_deref());

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use schema::project::ProjectError;
 use tools::error::ToolError;
 
+use crate::cli::text::printable;
+
 /// Status for what the caller can mend.
 pub(crate) const USER: u8 = 1;
 
@@ -17,7 +19,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     causes.dedup();
     let style = anstyle::AnsiColor::Red.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {}", causes.join(": "));
+    let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {}", printable(&causes.join(": ")));
     ExitCode::from(status(error))
 }
 
@@ -25,13 +27,13 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
 pub(crate) fn warn(text: &str) {
     use std::io::Write as _;
     let style = anstyle::AnsiColor::Yellow.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {text}");
+    let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {}", printable(text));
 }
 
 /// Prints to standard error what a person waits to hear from a program that goes on.
 pub(crate) fn tell(text: &str) {
     use std::io::Write as _;
-    let _ = writeln!(anstream::stderr(), "{text}");
+    let _ = writeln!(anstream::stderr(), "{}", printable(text));
 }
 
 fn status(error: &anyhow::Error) -> u8 {

@@ -26,9 +26,6 @@ pub(crate) use token::Token;
 /// Where the protocol is spoken.
 const PATH: &str = "/mcp";
 
-/// Bytes of a request. The longest memory is far shorter.
-const BODY: usize = 4 * 1024 * 1024;
-
 /// Where to listen, and to whom.
 #[derive(Debug, Clone)]
 pub(crate) struct Access {
@@ -92,7 +89,7 @@ pub(crate) async fn serve(
         .with_allowed_hosts(access.hosts())
         .with_allowed_origins(Access::origins())
         .enforce_origin_validation()
-        .with_max_request_body_bytes(BODY)
+        .with_max_request_body_bytes(body::BODY)
         .with_cancellation_token(stop.clone());
     let service = StreamableHttpService::new(move || Ok(memory()), Sessions::new().into(), config);
     let router = Router::new()
@@ -117,7 +114,7 @@ async fn admit(
             (StatusCode::UNAUTHORIZED, challenge, "a bearer token is needed\n").into_response()
         }
         _ => {
-            visitor.let_in();
+            visitor.begins();
             next.run(request).await
         }
     }

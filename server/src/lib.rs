@@ -3,7 +3,7 @@
 
 mod changes;
 mod cli;
-mod desk;
+mod dispatcher;
 mod doctor;
 mod exit;
 mod guard;
@@ -15,6 +15,7 @@ mod message;
 mod network;
 mod queue;
 mod readers;
+mod request;
 mod serve;
 mod setup;
 mod stdio;

@@ -10,7 +10,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use chrono::{Days, NaiveDate};
 use schema::layout::Layout;
 use schema::moment::Moment;
-use schema::own_file::{private_file, refuse_links};
+use schema::own_file::{private_file, verify};
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -104,7 +104,7 @@ impl Files {
 
 fn open(directory: &Path, day: NaiveDate) -> io::Result<File> {
     let path = directory.join(format!("{day}.log"));
-    refuse_links(&path)?;
+    verify(&path)?;
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -117,7 +117,7 @@ fn open(directory: &Path, day: NaiveDate) -> io::Result<File> {
 
 /// Deletes the files of days that are over for a week. Files by other names are not ours.
 fn remove_old(directory: &Path, today: NaiveDate) {
-    if refuse_links(&directory.join("file")).is_err() {
+    if verify(&directory.join("file")).is_err() {
         return;
     }
     let oldest = today.checked_sub_days(Days::new(KEPT - 1)).unwrap_or(today);

@@ -1,6 +1,7 @@
-//! The MCP side: tools, prompts and resources as hosts see them, and each call handed in at the desk. Keeps no state between requests
+//! The MCP side: tools, prompts and resources as hosts see them, and each call handed to the dispatcher. Keeps no state between requests
 //! but what a host of an earlier protocol subscribed to.
 
+mod call;
 mod notices;
 mod prompts;
 mod resources;
@@ -17,20 +18,21 @@ use rmcp::model::{
     ContentBlock, CustomRequest, CustomResult, GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
     PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse,
-    Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool as McpTool,
-    ToolAnnotations, UnsubscribeRequestParams,
+    ReadResourceResult, Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+    Tool as McpTool, ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
+use schema::sanitize::sanitize;
 use schema::tool::{MEMORY_FIRST, Tool};
 use serde_json::Value;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tools::engine::Progress;
 use tools::error::ToolError;
 
 use crate::changes::Changes;
-use crate::desk::Desk;
+use crate::dispatcher::{Dispatcher, Need};
 use crate::message;
-use crate::worker::{Answer, Call, Found, Question, Work};
+use call::{Answer, Call};
 use notices::Subscriptions;
 use resources::Uri;
 
@@ -48,7 +50,7 @@ pub(crate) fn prepare() {
 /// The server as one host sees it.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    desk: Desk,
+    dispatcher: Dispatcher,
     changes: Changes,
     /// Whether the connection or the server ends, so that nobody goes on listening.
     ending: watch::Receiver<bool>,
@@ -56,8 +58,8 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(desk: Desk, changes: Changes, ending: watch::Receiver<bool>) -> Self {
-        Self { desk, changes, ending, subscriptions: Subscriptions::default() }
+    pub(crate) fn new(dispatcher: Dispatcher, changes: Changes, ending: watch::Receiver<bool>) -> Self {
+        Self { dispatcher, changes, ending, subscriptions: Subscriptions::default() }
     }
 
     async fn call(
@@ -67,11 +69,10 @@ impl Memory {
         context: &RequestContext<RoleServer>,
     ) -> Result<Answer, ToolError> {
         let call = Call::parse(tool, request.arguments.unwrap_or_default())?;
-        let (reply, answer) = oneshot::channel();
         let (progress, steps) = watch::channel(None);
         let token = context.meta.get_progress_token();
         let answered = async {
-            let sent = self.desk.send(Work::Call { call, progress, reply });
+            let called = call.run(&self.dispatcher, progress);
             // What has to wait for its turn tells how far that is.
             let told = async {
                 if let Some(token) = token {
@@ -82,9 +83,7 @@ impl Memory {
                     }
                 }
             };
-            let (sent, ()) = tokio::join!(sent, told);
-            sent.map_err(|_| is_ending())?;
-            answer.await.map_err(|_| is_ending())?
+            tokio::join!(called, told).0
         };
         self.unless_cancelled(context, answered).await
     }
@@ -105,12 +104,6 @@ impl Memory {
     async fn ended(&self) {
         // Whoever would tell is gone: that is the end as well.
         let _ = self.ending.clone().wait_for(|ending| *ending).await.is_err();
-    }
-
-    async fn ask(&self, question: Question) -> Result<Found, ToolError> {
-        let (reply, found) = oneshot::channel();
-        self.desk.send(Work::Question { question, reply }).await.map_err(|_| is_ending())?;
-        found.await.map_err(|_| is_ending())?
     }
 }
 
@@ -178,8 +171,8 @@ impl ServerHandler for Memory {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let found = self.ask(Question::Logs).await.map_err(|error| unlisted(&error))?;
-        let Found::Logs(logs) = found else { return Ok(ListResourcesResult::default()) };
+        let logs = self.dispatcher.read(Need::Store, None, |engine, _| engine.logs()).await;
+        let logs = logs.map_err(|error| unlisted(&error))?;
         Ok(ListResourcesResult::with_all_items(resources::list(&logs)))
     }
 
@@ -197,9 +190,9 @@ impl ServerHandler for Memory {
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let question = Uri::parse(&uri).ok_or_else(|| resources::unknown(&uri))?.question();
-        let found = self.ask(question).await.map_err(|error| resources::fault(&uri, &error))?;
-        Ok(resources::contents(&uri, found).into())
+        let parsed = Uri::parse(&uri).ok_or_else(|| resources::unknown(&uri))?;
+        let contents = parsed.contents(&self.dispatcher).await.map_err(|error| resources::fault(&uri, &error))?;
+        Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
     async fn complete(
@@ -207,19 +200,18 @@ impl ServerHandler for Memory {
         request: CompleteRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let question = match &request.r#ref {
+        let found = match &request.r#ref {
             Reference::Resource(resource) if resources::is_known(&resource.uri) => {
-                resources::completion(&resource.uri, &request.argument, CompletionInfo::MAX_VALUES + 1)
+                let limit = CompletionInfo::MAX_VALUES + 1;
+                resources::complete(&resource.uri, &request.argument, limit, &self.dispatcher).await
             }
-            Reference::Prompt(prompt) if prompts::is_known(&prompt.name) => None,
+            Reference::Prompt(prompt) if prompts::is_known(&prompt.name) => Ok(Vec::new()),
             other => {
                 let name = other.as_prompt_name().or(other.as_resource_uri()).unwrap_or_default();
                 return Err(ErrorData::invalid_params(format!("nothing to complete of {name:?}"), None));
             }
         };
-        let Some(question) = question else { return Ok(CompleteResult::default()) };
-        let found = self.ask(question).await.map_err(|error| unlisted(&error))?;
-        let mut values = resources::values(request.argument.value.trim(), found);
+        let mut values = found.map_err(|error| unlisted(&error))?;
         let has_more = values.len() > CompletionInfo::MAX_VALUES;
         values.truncate(CompletionInfo::MAX_VALUES);
         let info = CompletionInfo::with_pagination(values, None, has_more);
@@ -271,10 +263,6 @@ impl ServerHandler for Memory {
     }
 }
 
-fn is_ending() -> ToolError {
-    ToolError::Unavailable("the server is ending".to_owned())
-}
-
 /// Why there is no list.
 fn unlisted(error: &ToolError) -> ErrorData {
     ErrorData::internal_error(format!("cannot look into the store now: {error}"), None)
@@ -310,6 +298,7 @@ fn schema(text: &str) -> Arc<JsonObject> {
 fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
     match outcome {
         Ok(answer) => {
+            let answer = text::outgoing(answer);
             let mut result = CallToolResult::structured(structured(&answer));
             result.content = content(&answer);
             result
@@ -326,7 +315,7 @@ fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
                     format!("{} failed: {text}", tool.name())
                 }
             };
-            CallToolResult::error(vec![ContentBlock::text(message)])
+            CallToolResult::error(vec![ContentBlock::text(sanitize(&message))])
         }
     }
 }
@@ -369,8 +358,9 @@ async fn tell(mut steps: watch::Receiver<Option<Progress>>, token: ProgressToken
             continue;
         };
         told = done;
-        let step =
-            ProgressNotificationParam::new(token.clone(), done as f64).with_total(total as f64).with_message(path);
+        let step = ProgressNotificationParam::new(token.clone(), done as f64)
+            .with_total(total as f64)
+            .with_message(sanitize(&path));
         if peer.notify_progress(step).await.is_err() {
             return;
         }

@@ -8,21 +8,21 @@ use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use schema::capture::Prepared;
 use schema::layout::Layout;
 use schema::lock::FileLock;
-use schema::queue::{LINE_LIMIT, Places, Reply, Request, handover};
+use schema::queue::{LINE_LIMIT, Places, Reply, Request};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tools::engine::Engine;
 
 use crate::changes::Changes;
-use crate::desk::Desk;
+use crate::dispatcher::{Dispatcher, Need};
+use crate::request::{QueueState, Save, Signal, Write};
 use crate::watcher::Glance;
-use crate::worker::Work;
 use platform::Listener;
 
 /// How soon a server that does not answer the queue tries again, at first and at most.
@@ -38,28 +38,17 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// How long what was sent may take to be read once the server ends. It is there already.
 const LAST_WORD: Duration = Duration::from_millis(20);
 
-/// What the queue and the engine have to know of each other.
-#[derive(Debug, Clone)]
-pub(crate) struct Standing {
-    /// Whether the engine can keep what is sent. `false` until it has opened the store.
-    pub(crate) can_keep: watch::Receiver<bool>,
-    /// Whether this server answers the queue.
-    pub(crate) is_answering: Arc<AtomicBool>,
-    /// Whether it has the post, and so also indexes what changes in the store.
-    pub(crate) is_owner: Arc<AtomicBool>,
-}
-
 /// Answers the queue of a store whenever no other server does, until it is told to stop. Then nobody is let in any more, and
 /// what was asked before is answered.
 pub(crate) async fn serve(
     layout: Layout,
-    desk: Desk,
+    dispatcher: Dispatcher,
     changes: Changes,
-    standing: Standing,
+    state: QueueState,
     mut stop: watch::Receiver<bool>,
 ) {
     let mut open = JoinSet::new();
-    let mut post = Post { layout, desk, changes, standing, stop: stop.clone(), open: &mut open };
+    let mut post = Post { layout, dispatcher, changes, state, stop: stop.clone(), open: &mut open };
     tokio::select! {
         // Whoever has connected is let in before the end is looked at.
         biased;
@@ -78,9 +67,9 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
 
 struct Post<'o> {
     layout: Layout,
-    desk: Desk,
+    dispatcher: Dispatcher,
     changes: Changes,
-    standing: Standing,
+    state: QueueState,
     stop: watch::Receiver<bool>,
     /// Connections. They outlive the socket.
     open: &'o mut JoinSet<()>,
@@ -91,17 +80,17 @@ impl Post<'_> {
     async fn hold(&mut self) {
         let mut pause = FIRST_TRY;
         let mut glance = None;
-        let mut can_keep = self.standing.can_keep.clone();
+        let mut can_save = self.state.can_save.clone();
         // A server that can only read leaves the post to one that can keep what is sent.
-        while can_keep.wait_for(|can_keep| *can_keep).await.is_ok() {
+        while can_save.wait_for(|can_save| *can_save).await.is_ok() {
             if let Ok(lock) = FileLock::acquire(&self.layout.queue_lock(), Duration::ZERO) {
-                let owner = Told::new(&self.standing.is_owner);
+                let owner = Told::new(&self.state.is_owner);
                 tracing::info!("this server answers hooks and indexes what changes");
                 glance = None;
-                let _ = self.desk.send(Work::TakeOver).await;
+                self.dispatcher.signal(Signal::TakeOver).await;
                 tokio::select! {
                     () = self.keep_listening() => {}
-                    _ = can_keep.wait_for(|can_keep| !*can_keep) => {}
+                    _ = can_save.wait_for(|can_save| !*can_save) => {}
                 }
                 drop((owner, lock));
                 pause = RETRY;
@@ -141,7 +130,7 @@ impl Post<'_> {
     async fn listen(&mut self) -> anyhow::Result<()> {
         let address = Places::from_environment().to_listen(&self.layout)?;
         let mut listener = Listener::bind(&address)?;
-        let _answering = Told::new(&self.standing.is_answering);
+        let _answering = Told::new(&self.state.is_answering);
         tracing::debug!("answering the queue at {}", address.0.display());
         let free = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
@@ -153,10 +142,10 @@ impl Post<'_> {
                 Err(_) => return Ok(()),
             };
             while self.open.try_join_next().is_some() {}
-            let (desk, stop) = (self.desk.clone(), self.stop.clone());
+            let (dispatcher, stop) = (self.dispatcher.clone(), self.stop.clone());
             self.open.spawn(async move {
                 if let Some(stream) = stream
-                    && let Err(error) = answer(stream, &desk, stop).await
+                    && let Err(error) = answer(stream, &dispatcher, stop).await
                 {
                     tracing::debug!("a connection of the queue ended: {error}");
                 }
@@ -185,7 +174,7 @@ impl Drop for Told {
 /// Answers the requests of one connection, each before the next.
 async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin,
-    desk: &Desk,
+    dispatcher: &Dispatcher,
     mut stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let mut stream = BufReader::new(stream);
@@ -204,14 +193,12 @@ async fn answer(
             return Ok(());
         }
         let is_whole = line.last() == Some(&b'\n');
-        let reply = match handover::requested(&line) {
-            _ if !is_whole => Reply::Refused(format!("no line of at most {LINE_LIMIT} bytes")).to_line(),
-            Some(memories) => keep(memories, desk).await,
-            None => match Request::parse(&line) {
-                Ok(request) => reply(request, desk).await.to_line(),
-                Err(why) => Reply::Refused(why).to_line(),
-            },
+        let reply = match Request::parse(&line) {
+            _ if !is_whole => Reply::Refused(format!("no line of at most {LINE_LIMIT} bytes")),
+            Ok(request) => reply(request, dispatcher).await,
+            Err(why) => Reply::Refused(why),
         };
+        let reply = reply.to_line();
         timeout(SILENCE, stream.write_all(reply.as_bytes())).await??;
         if !is_whole {
             return Ok(());
@@ -219,20 +206,16 @@ async fn answer(
     }
 }
 
-async fn reply(request: Request, desk: &Desk) -> Reply {
-    let (done, outcome) = oneshot::channel();
-    let ending = || Reply::Refused("the server is ending".to_owned());
-    if desk.send(Work::Event { request, reply: done }).await.is_err() {
-        return ending();
-    }
-    outcome.await.unwrap_or_else(|_| ending())
-}
-
-/// Keeps what another server hands over.
-async fn keep(memories: Vec<Prepared>, desk: &Desk) -> String {
-    let (done, outcome) = oneshot::channel();
-    let handed = Work::Handed { memories, since: Instant::now(), reply: done };
-    let kept = if desk.send(handed).await.is_ok() { outcome.await.ok().flatten() } else { None };
-    let refused = || Reply::Refused("they cannot be kept now".to_owned()).to_line();
-    kept.map_or_else(refused, handover::reply)
+async fn reply(request: Request, dispatcher: &Dispatcher) -> Reply {
+    let reply = match request {
+        Request::Capture(memories) => {
+            let saved = dispatcher.write(|reply| Write::Save(Save::Hook { memories, reply })).await;
+            saved.map(|()| Reply::Captured)
+        }
+        Request::Recall { query, session_id } => {
+            let recall = move |engine: &mut Engine, _: &dyn Fn() -> bool| engine.recall(&query, &session_id);
+            dispatcher.read(Need::Index, None, recall).await.map(Reply::Recalled)
+        }
+    };
+    reply.unwrap_or_else(|error| Reply::Refused(error.to_string()))
 }

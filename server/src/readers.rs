@@ -1,51 +1,44 @@
 //! A few threads that answer what only reads, each with an engine of its own beside the worker's, so that no question waits for
 //! another or for indexing.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use schema::queue::{Reply, Request};
-use schema::tool::QueueServer;
 use tokio::sync::{mpsc, watch};
 use tools::engine::{Common, Engine};
 use tools::error::ToolError;
 
-use crate::guard::{guarded, is_fault};
-use crate::worker::{Answer, Found, Readiness, Reading, SLOW, Work};
+use crate::guard::guarded;
+use crate::request::{EngineOwner, Read, Readiness, Reading, Work};
 
 /// Threads at most. They are started when all others are at work.
 const THREADS: usize = 4;
 
-/// Questions that may wait; a host that sends more has to wait itself.
-const QUEUE: usize = 64;
+/// A read that takes longer is logged.
+const SLOW: Duration = Duration::from_millis(500);
 
-/// What readers have to know of their server.
-#[derive(Debug, Clone)]
-pub(crate) struct Surroundings {
-    /// Does what readers cannot do.
-    pub(crate) worker: mpsc::WeakSender<Work>,
-    pub(crate) readiness: watch::Receiver<Readiness>,
-    pub(crate) ending: watch::Receiver<bool>,
-    /// Whether this server answers the queue.
-    pub(crate) is_answering: Arc<AtomicBool>,
-}
+/// Reads that may wait; a host that sends more has to wait itself.
+const QUEUE: usize = 64;
 
 /// The readers' handle. They end with the last of these.
 #[derive(Debug, Clone)]
 pub(crate) struct Readers {
-    questions: mpsc::Sender<Work>,
+    reads: mpsc::Sender<Read>,
     crew: Crew,
 }
 
 /// What the threads share.
 #[derive(Debug, Clone)]
 struct Crew {
-    inbox: Arc<Mutex<mpsc::Receiver<Work>>>,
-    surroundings: Surroundings,
+    inbox: Arc<Mutex<mpsc::Receiver<Read>>>,
+    /// Runs what readers cannot.
+    worker: mpsc::WeakSender<Work>,
+    readiness: watch::Receiver<Readiness>,
+    ending: watch::Receiver<bool>,
     threads: Arc<AtomicUsize>,
-    /// Questions that wait or are answered.
+    /// Reads that wait or run.
     load: Arc<AtomicUsize>,
 }
 
@@ -60,39 +53,44 @@ impl Alive {
 }
 
 impl Readers {
-    pub(crate) fn new(surroundings: Surroundings) -> Self {
-        let (questions, inbox) = mpsc::channel(QUEUE);
+    pub(crate) fn new(
+        worker: mpsc::WeakSender<Work>,
+        readiness: watch::Receiver<Readiness>,
+        ending: watch::Receiver<bool>,
+    ) -> Self {
+        let (reads, inbox) = mpsc::channel(QUEUE);
         let inbox = Arc::new(Mutex::new(inbox));
-        Self { questions, crew: Crew { inbox, surroundings, threads: Arc::default(), load: Arc::default() } }
+        let (threads, load) = (Arc::default(), Arc::default());
+        Self { reads, crew: Crew { inbox, worker, readiness, ending, threads, load } }
     }
 
     pub(crate) fn alive(&self) -> Alive {
         Alive(Arc::clone(&self.crew.threads))
     }
 
-    /// Hands in a question, waiting for room. It comes back when nobody can take it.
-    pub(crate) async fn send(&self, work: Work) -> Result<(), mpsc::error::SendError<Work>> {
-        // Room first: whoever gives up waiting for it has handed in nothing.
-        let Ok(room) = self.questions.reserve().await else { return Err(mpsc::error::SendError(work)) };
+    /// Hands in a read, waiting for room. Returns whether a reader will take it.
+    pub(crate) async fn send(&self, read: Read) -> bool {
+        // Room first: a caller that gives up waiting for it has handed in nothing.
+        let Ok(room) = self.reads.reserve().await else { return false };
         let load = self.crew.load.fetch_add(1, Ordering::SeqCst) + 1;
         let threads = self.crew.threads.load(Ordering::SeqCst);
         if load > threads && threads < THREADS && !self.crew.start() && threads == 0 {
             self.crew.load.fetch_sub(1, Ordering::SeqCst);
-            return Err(mpsc::error::SendError(work));
+            return false;
         }
-        room.send(work);
-        Ok(())
+        room.send(read);
+        true
     }
 }
 
 impl Crew {
-    /// Starts a thread. Questions are handed in by one thread, so there are never more than wanted.
+    /// Starts a thread. Reads are handed in by one thread, so there are never more threads than wanted.
     fn start(&self) -> bool {
         self.threads.fetch_add(1, Ordering::SeqCst);
         let crew = self.clone();
         let started = thread::Builder::new().name("reader".to_owned()).spawn(move || {
             let present = Present(Arc::clone(&crew.threads));
-            Reader { surroundings: crew.surroundings.clone(), open: None }.run(&crew);
+            Reader { crew, open: None }.run();
             drop(present);
         });
         if let Err(error) = &started {
@@ -102,7 +100,7 @@ impl Crew {
         started.is_ok()
     }
 
-    fn next(&self) -> Option<Work> {
+    fn next(&self) -> Option<Read> {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv()
     }
 }
@@ -117,7 +115,7 @@ impl Drop for Present {
 }
 
 struct Reader {
-    surroundings: Surroundings,
+    crew: Crew,
     open: Option<Open>,
 }
 
@@ -128,88 +126,26 @@ struct Open {
 }
 
 impl Reader {
-    fn run(&mut self, crew: &Crew) {
-        while let Some(work) = crew.next() {
+    fn run(&mut self) {
+        while let Some(read) = self.crew.next() {
             let started = Instant::now();
-            self.serve(work);
-            crew.load.fetch_sub(1, Ordering::SeqCst);
+            if self.is_open() {
+                read.run(self);
+            } else if let Some(worker) = self.crew.worker.upgrade() {
+                // The caller waits for the result, and keeps the worker alive.
+                let _ = worker.blocking_send(Work::Read(read));
+            }
+            self.crew.load.fetch_sub(1, Ordering::SeqCst);
             if started.elapsed() > SLOW {
-                tracing::debug!("a question took {} ms", started.elapsed().as_millis());
+                tracing::debug!("a read took {} ms", started.elapsed().as_millis());
             }
-        }
-    }
-
-    fn serve(&mut self, work: Work) {
-        if !self.is_open() {
-            return self.pass_on(work);
-        }
-        match work {
-            Work::Call { reply, .. } if reply.is_closed() => {}
-            Work::Call { call, progress, reply } => {
-                let ending = self.surroundings.ending.clone();
-                let may_go_on = || !*ending.borrow() && !reply.is_closed();
-                let outcome = self.guarded(|engine| call.run(engine, &progress, &may_go_on));
-                let outcome = outcome.map(|answer| self.completed(answer));
-                // First, so that the last step is told before the answer.
-                drop(progress);
-                let _ = reply.send(outcome);
-            }
-            Work::Question { reply, .. } if reply.is_closed() => {}
-            Work::Question { question, reply } => {
-                let mut outcome = self.guarded(|engine| question.answer(engine));
-                if let Ok(Found::Stats(output)) = &mut outcome {
-                    self.tell_queue(&mut output.queue_answered_by);
-                }
-                let _ = reply.send(outcome);
-            }
-            Work::Event { request: Request::Recall { query, session_id }, reply } => {
-                let outcome = self.guarded(|engine| engine.recall(&query, &session_id));
-                let outcome = outcome.map(Reply::Recalled);
-                let _ = reply.send(outcome.unwrap_or_else(|error| Reply::Refused(error.to_string())));
-            }
-            work @ (Work::Event { .. }
-            | Work::Handed { .. }
-            | Work::FilesChanged
-            | Work::TakeOver
-            | Work::Returned(_)) => self.pass_on(work),
-        }
-    }
-
-    /// Adds to an answer what only the server knows.
-    fn completed(&self, mut answer: Answer) -> Answer {
-        match &mut answer {
-            Answer::Stats(output) => self.tell_queue(&mut output.queue_answered_by),
-            Answer::Search(output) => {
-                let now = self.surroundings.readiness.borrow();
-                if now.is_catching_up {
-                    let far = now.step.as_ref().map(|step| format!(" ({} of {} files)", step.done, step.total));
-                    let text = format!("indexing is under way{}: more may be found later", far.unwrap_or_default());
-                    output.notice =
-                        Some(output.notice.take().map_or(text.clone(), |notice| format!("{notice}; {text}")));
-                }
-            }
-            Answer::Get(_) | Answer::Load(_) | Answer::Save(_) | Answer::Reindex(_) => {}
-        }
-        answer
-    }
-
-    fn tell_queue(&self, answered_by: &mut QueueServer) {
-        if self.surroundings.is_answering.load(Ordering::Relaxed) {
-            *answered_by = QueueServer::ThisServer;
-        }
-    }
-
-    /// Leaves work to the worker. Whoever waits for the answer keeps that one alive.
-    fn pass_on(&self, work: Work) {
-        if let Some(worker) = self.surroundings.worker.upgrade() {
-            let _ = worker.blocking_send(work);
         }
     }
 
     /// Whether there is an engine beside the worker's. One of before the worker opened its own anew, or whose files were replaced, is
     /// opened again.
     fn is_open(&mut self) -> bool {
-        let common = match &self.surroundings.readiness.borrow().reading {
+        let common = match &self.crew.readiness.borrow().reading {
             Reading::Beside(common) => Arc::clone(common),
             Reading::NotYet | Reading::ByWorker => return false,
         };
@@ -225,14 +161,18 @@ impl Reader {
         }
         self.open.is_some()
     }
+}
 
-    /// Does something so that neither a panic nor a fault of a database outlives it.
-    fn guarded<T>(&mut self, work: impl FnOnce(&mut Engine) -> Result<T, ToolError>) -> Result<T, ToolError> {
-        let Some(open) = &mut self.open else { return Err(ToolError::Interrupted) };
-        let outcome = guarded(|| work(&mut open.engine));
-        if is_fault(&outcome) {
-            self.open = None;
-        }
-        outcome
+impl EngineOwner for Reader {
+    fn ending(&self) -> watch::Receiver<bool> {
+        self.crew.ending.clone()
+    }
+
+    fn engine_in_sync(&mut self, _may_go_on: &dyn Fn() -> bool) -> Result<&mut Engine, ToolError> {
+        self.open.as_mut().map(|open| &mut open.engine).ok_or(ToolError::Interrupted)
+    }
+
+    fn close(&mut self) {
+        self.open = None;
     }
 }

@@ -13,15 +13,14 @@ use tokio::time::timeout_at;
 use tokio_util::sync::CancellationToken;
 
 use crate::changes::Changes;
-use crate::desk::Desk;
+use crate::dispatcher::Dispatcher;
 use crate::exit;
 use crate::http::{self, Access};
 use crate::input::Input;
 use crate::log;
-use crate::mcp::Memory;
+use crate::mcp::{self, Memory};
 use crate::queue;
 use crate::stdio::Stdio;
-use crate::worker::{self, Worker};
 
 /// How long it may take to finish what was asked before a signal came: hosts kill half a second after it.
 const FINISH_AFTER_SIGNAL: Duration = Duration::from_millis(250);
@@ -47,15 +46,16 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
     let session_id = std::env::var(SESSION).ok().filter(|id| !id.is_empty());
     let changes = Changes::new();
     let (end, ending) = watch::channel(false);
-    let Worker { desk, threads, standing } =
-        worker::start(project.to_owned(), session_id, changes.clone(), ending).context("cannot start the engine")?;
+    let (dispatcher, threads, state) =
+        Dispatcher::start(project.to_owned(), session_id, changes.clone(), ending, mcp::prepare)
+            .context("cannot start the engine")?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().context("cannot start the runtime")?;
     let (deadline, talked) = runtime.block_on(async {
         let (stop, stopped) = watch::channel(false);
-        let queue = tokio::spawn(queue::serve(layout, desk.clone(), changes.clone(), standing, stopped));
+        let queue = tokio::spawn(queue::serve(layout, dispatcher.clone(), changes.clone(), state, stopped));
         let signalled = CancellationToken::new();
-        let host = Host { desk, changes, end: end.clone() };
+        let host = Host { dispatcher, changes, end: end.clone() };
         let mut talk = pin!(host.talk(transport, signalled.clone()));
         let (deadline, talked) = tokio::select! {
             // First, so that a signal is listened for before the first request is answered.
@@ -87,7 +87,7 @@ pub(crate) fn serve(project: &Path, transport: &Transport) -> anyhow::Result<()>
 
 /// What it takes to answer hosts.
 struct Host {
-    desk: Desk,
+    dispatcher: Dispatcher,
     changes: Changes,
     end: watch::Sender<bool>,
 }
@@ -104,7 +104,7 @@ impl Host {
     /// Answers the host until its side of the connection ends, which is told as the end of the server, or a signal comes.
     async fn over_stdio(self, signalled: CancellationToken) {
         let (input, output) = stdio_pipes();
-        let memory = Memory::new(self.desk, self.changes, self.end.subscribe());
+        let memory = Memory::new(self.dispatcher, self.changes, self.end.subscribe());
         match memory.serve_with_ct(Stdio::new(Input::new(input, self.end), output), signalled).await {
             Ok(service) => {
                 let ended = service.waiting().await;
@@ -120,7 +120,7 @@ impl Host {
     async fn over_http(self, access: &Access, signalled: CancellationToken) -> anyhow::Result<()> {
         let listener = http::bind(access).await?;
         exit::tell(&format!("serving {}", http::url(&listener)?));
-        let memory = move || Memory::new(self.desk.clone(), self.changes.clone(), self.end.subscribe());
+        let memory = move || Memory::new(self.dispatcher.clone(), self.changes.clone(), self.end.subscribe());
         Ok(http::serve(listener, access, memory, signalled).await?)
     }
 }

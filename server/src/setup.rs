@@ -5,7 +5,7 @@
 
 pub(crate) mod change;
 pub(crate) mod diff;
-mod file;
+pub(crate) mod file;
 pub(crate) mod found;
 pub(crate) mod hooks;
 pub(crate) mod host;

@@ -18,7 +18,7 @@ use schema::layout::Layout;
 use tokio::sync::mpsc::WeakSender;
 
 use crate::changes::{Change, Changes};
-use crate::worker::Work;
+use crate::request::{Signal, Work};
 use gathering::Gathering;
 pub(crate) use glance::Glance;
 
@@ -86,7 +86,7 @@ impl Teller {
             let change = self.store.change(paths.as_ref());
             if let Some(work) = self.work.upgrade() {
                 // A full inbox means that a refresh or a call that refreshes is near anyway.
-                let _ = work.try_send(Work::FilesChanged);
+                let _ = work.try_send(Work::Signal(Signal::FilesChanged));
             }
             if !matches!(&change, Change::Files { changed, .. } if changed.is_empty()) {
                 self.changes.tell(change);

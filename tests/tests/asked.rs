@@ -46,12 +46,13 @@ fn what_is_asked_is_done_only_after_a_yes(#[case] keys: &str, #[case] is_yes: bo
 #[test]
 fn a_memory_is_deleted_after_a_yes_on_a_terminal() {
     let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", "It stays"]).success();
     let saved = sandbox.run_cli(["save", "decision", "Falcon flies", "--json"]).success().json();
     let id = saved["id"].as_str().unwrap();
-    for (keys, said) in [("n\r", "Nothing was changed."), ("y\r", "Deleted from")] {
+    for (keys, said) in [("n\r", "Nothing was changed."), ("y\r", "Forgot 1 memory.")] {
         assert!(sandbox.logs().contains("Falcon"));
         let mut terminal = sandbox.terminal((80, 24), &["delete", id]);
-        terminal.wait_for("Delete it? [y/N]").press(keys).wait_for(said);
+        terminal.wait_for("Forget 1 memory for good? [y/N]").press(keys).wait_for(said);
         assert!(terminal.end().success());
     }
     assert!(!sandbox.logs().contains("Falcon"));

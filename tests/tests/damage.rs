@@ -66,7 +66,7 @@ fn is_whole(sandbox: &Sandbox, name: &str) {
     for n in 0..MEMORIES {
         is_found(&mut client, n);
         let opened = client.call("memory_get", json!({ "id": format!("{:032x}", n + 1) })).unwrap();
-        assert_eq!(opened.expect_success()["content"], memory(n));
+        assert!(opened.expect_success()["content"].as_str().is_some_and(|content| content.contains(&memory(n))));
     }
     // Whatever is damaged was met by now. Vectors of an index that was made anew come when nobody asks.
     eventually(VECTORS, || {
@@ -155,7 +155,7 @@ fn the_command_line_makes_a_damaged_database_anew(
         warnings.push_str(&sandbox.run_cli(arguments).success().stderr);
     }
     let id = sandbox.run_cli(["list", "--limit", "1", "--json"]).success().json()[0]["id"].clone();
-    sandbox.run_cli(["delete", id.as_str().unwrap()]).success();
+    sandbox.run_cli(["forget", id.as_str().unwrap(), "--yes", "--keep-old-databases"]).success();
     assert_eq!(copies(&sandbox), usize::from(name == "memory.db"), "{warnings}");
     assert!(name == "index.db" || warnings.contains("a copy of it is memory.db.damaged-"), "{warnings}");
     is_whole(&sandbox, name);

@@ -238,6 +238,41 @@ fn a_service_that_is_down_at_first_is_taken_up_when_it_is_up() {
 }
 
 #[test]
+fn local_endpoint_without_a_key_is_set_in_the_users_file() {
+    let stand_in = ProviderStandIn::embedding(768);
+    let sandbox = sandbox!();
+    let paths = sandbox.run_cli(["config", "path", "--json"]).success().json();
+    let path = paths[0]["path"].as_str().unwrap();
+    let url = format!("embedding_base_url = \"{}/v1\"", stand_in.url());
+    let document = include_str!("../../docs/embeddings.md");
+    let (_, example) = document.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let settings = example.replace("embedding_base_url = \"http://localhost:11434/v1\"", &url);
+    assert!(settings.contains(&url), "{settings}");
+    sandbox.write(path, settings);
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    wait_for_vectors(&mut client);
+    let found = search(&mut client, "forty requests");
+    assert_eq!((&found["mode"], &found["model"]), (&json!("hybrid"), &json!("nomic-embed-text")), "{found:#}");
+    let asked = stand_in.asked();
+    assert!(asked.iter().all(|asked| asked.target == "/v1/embeddings" && !asked.headers.contains_key("authorization")));
+}
+
+#[test]
+fn model_directory_in_settings_breaks_neither_hook_nor_server() {
+    let mut sandbox = sandbox!();
+    sandbox.set_variable("JIKIME_EMBEDDING_PROVIDER", "local");
+    sandbox.set_variable("JIKIME_EMBEDDING_MODEL", sandbox.project());
+    let prompt = sandbox.event("UserPromptSubmit").to_string();
+    sandbox.run_hook("memory-prompt-save", &prompt).success().complained_of_nothing();
+    let mut client = sandbox.serve(Era::Modern);
+    save_all(&mut client);
+    let notice = notice_of_a_search(&mut client);
+    assert!(notice.contains("run the model in Ollama") && notice.contains("embedding_base_url"), "{notice}");
+}
+
+#[test]
 fn another_model_is_made_in_the_background_and_the_first_is_taken_from_the_cache() {
     let stand_in = ProviderStandIn::embedding(48);
     let mut sandbox = asking(&stand_in);

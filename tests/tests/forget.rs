@@ -98,6 +98,10 @@ fn a_selection_means_what_it_says_and_everything_only_when_it_is_said() {
         (&["--path", "src/redis"], 1),
         (&["--path", "*.rs"], 1),
         (&["--before", "2020-01-01"], 0),
+        (&["--until", "2020-01-01"], 0),
+        (&["--since", "2020-01-01"], 4),
+        (&["--since", "1d", "--before", "2999-01-01", "--type", "decision"], 1),
+        (&[&pinned], 1),
         (&["--before", "2999-01-01"], 4),
         (&["--id", &pinned[..8]], 1),
         (&["--all"], 4),
@@ -126,9 +130,10 @@ fn a_deleted_memory_leaves_no_copy_either() {
     saved(&sandbox, "decision", "stays");
     let id = saved(&sandbox, "decision", &format!("the {WORD} flies"));
     sandbox.run_cli(["search", WORD]).success();
-    let little = sandbox.run_cli(["delete", &id[..3]]);
+    let little = sandbox.run_cli(["forget", &id[..3], "--yes"]);
     assert!(little.code(1).stderr.contains("4 characters"), "{}", little.stderr);
-    sandbox.run_cli(["delete", &id]).success();
+    assert!(sandbox.run_cli(["delete", &id]).code(1).stderr.contains("--yes"));
+    sandbox.run_cli(["delete", &id[..8], "--yes"]).success();
     assert_eq!((holding(&sandbox, WORD), known_words(&sandbox, WORD)), (Vec::new(), 0));
 }
 
@@ -246,19 +251,34 @@ fn a_server_clears_by_itself_when_it_is_set_and_a_project_cannot_set_it() {
 }
 
 #[test]
-fn a_reset_empties_the_logs_and_keeps_what_people_wrote_unless_it_is_to_go() {
+fn forgetting_all_leaves_prose_unless_it_is_purged() {
     let sandbox = sandbox!();
     saved(&sandbox, "decision", &format!("the {WORD} flies"));
-    sandbox.run_cli(["save", "decision", "long-term", "--long-term"]).success();
     sandbox.write(".jikime/memory/note.md", "mine\n");
-    sandbox.write(".jikime/memory/2020-01-28.md", "# 2020-01-28\n\nmy own words\n\n## Decision\n\n- noted by hand\n");
-    assert!(sandbox.run_cli(["reset"]).code(1).stderr.contains("--confirm"));
-    sandbox.run_cli(["reset", "--confirm"]).success();
+    sandbox.run_cli(["save", "decision", "long-term", "--long-term"]).success();
+    let long_term = sandbox.read(".jikime/memory/MEMORY.md") + "\n## Ours\n\nour words\n";
+    sandbox.write(".jikime/memory/MEMORY.md", long_term);
+    sandbox.write(".jikime/memory/2020-01-28.md", "# 2020-01-28\n\nmy own words\n\n## Decision\n\n- noted too\n");
+    let input = json!({ "tool_name": "Edit", "tool_input": { "file_path": format!("src/{WORD}.rs") } });
+    hook(&sandbox, "memory-track", "PostToolUse", &input);
+    fs::write(sandbox.store().join("spool/x.unreadable"), format!("half of another {WORD}")).unwrap();
+    fs::write(sandbox.store().join("memory.db.damaged-20260128T103015"), format!("old pages of the {WORD}")).unwrap();
+    sandbox.run_cli(["list"]).success();
+    for (arguments, said) in [
+        (&["reset"][..], "--all"),
+        (&["reset", "--all"], "Forget 3 memories for good? Nobody can be asked here"),
+        (&["forget", "--purge", "--query", WORD, "--all"], "--purge goes with --all alone"),
+    ] {
+        let refused = sandbox.run_cli(arguments);
+        assert!(refused.code(1).stderr.contains(said), "{refused:#?}");
+    }
+    sandbox.run_cli(["reset", "--all", "--yes"]).success();
     assert_eq!(holding(&sandbox, WORD), Vec::<String>::new());
     assert_eq!(sandbox.logs(), "# 2020-01-28\n\nmy own words\n");
-    assert!(sandbox.read(".jikime/memory/MEMORY.md").contains("long-term"));
+    let long_term = sandbox.read(".jikime/memory/MEMORY.md");
+    assert!(long_term.contains("our words") && !long_term.contains("long-term"), "{long_term}");
     saved(&sandbox, "decision", "begins anew");
-    sandbox.run_cli(["reset", "--confirm", "--purge"]).success();
+    sandbox.run_cli(["forget", "--all", "--purge", "--yes"]).success();
     let left: Vec<String> = files_below(&sandbox.store()).iter().map(|path| path.display().to_string()).collect();
     assert!(!left.iter().any(|path| path.ends_with(".md") || path.ends_with("forgotten")), "{left:?}");
     assert_eq!(sandbox.run_cli(["export"]).success().stdout, "");

@@ -12,6 +12,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use harness::{Era, McpClient, Outcome, Sandbox, fixtures_dir, run_to_end, sandbox};
+use rstest::rstest;
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -73,7 +74,7 @@ fn a_read_only_store_is_read_and_says_why_it_is_not_written() {
     let found = client.call("memory_search", json!({ "query": "webhooks commit" })).unwrap();
     assert_eq!(found.expect_success()["results"][0]["snippet"], KEPT);
     let opened = client.call("memory_get", json!({ "id": found.expect_success()["results"][0]["id"] })).unwrap();
-    assert_eq!(opened.expect_success()["content"], KEPT);
+    assert!(opened.expect_success()["content"].as_str().unwrap().contains(KEPT));
     let refused = client.call("memory_save", json!({ "type": "decision", "content": "new" })).unwrap();
     assert!(refused.expect_failure().contains("the store is read-only"), "{}", refused.text);
     client.call("memory_reindex", json!({ "full": true })).unwrap().expect_success();
@@ -104,6 +105,23 @@ fn a_store_on_a_full_disk_is_read_and_says_that_the_disk_is_full() {
     assert!(says(refused.expect_failure()), "{}", refused.text);
     let problems = client.call("memory_stats", json!({})).unwrap().expect_success()["problems"].to_string();
     assert!(says(&problems), "{problems}");
+}
+
+/// Deletes the only memory on a full disk, and prints what is left of it in Markdown.
+#[rstest]
+#[case::delete(r#""$0" delete --yes "$("$0" list --json | grep -m 1 '"id"' | cut -d '"' -f 4)""#)]
+#[case::forget(r#""$0" forget --query webhooks --all --yes"#)]
+#[case::gc(r#""$0" gc --keep-bytes 1B --also decision --yes"#)]
+#[case::reset(r#""$0" reset --confirm"#)]
+#[case::scrub(r#"printf 'redact = ["Webhooks[^<]*"]' > "$STORE/../memory.toml" && "$0" scrub --yes"#)]
+fn full_disk_lets_memories_be_deleted(#[case] command: &str) {
+    let Some(sandbox) = store() else { return };
+    let mut shell = Command::new("sh");
+    let memory = sandbox.memory_command();
+    shell.args(["-c", &format!("{command} && {{ cat \"$STORE\"/20*.md; true; }}")]).arg(memory.get_program());
+    shell.envs(memory.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let done = run(FULL, &sandbox, shell, &[], "");
+    assert!(!done.success().stdout.contains(&format!("- {KEPT}")), "{done:?}");
 }
 
 /// A disk with room for the store and `$ROOM` sixteenths of its database, which is left beside the store as `after`.

@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use harness::{Sandbox, sandbox};
+use harness::{Sandbox, run_to_end, sandbox};
 use rstest::rstest;
 use rusqlite::Connection;
 
@@ -51,6 +52,24 @@ fn without_transcripts_and_without_a_store() {
     let sandbox = sandbox!();
     all_end_well(&sandbox);
     assert!(sandbox.logs().contains("**User Prompt**: RIG-HELLO"), "{}", sandbox.logs());
+}
+
+#[cfg(unix)]
+#[rstest]
+#[case::nothing(0)]
+#[case::one_block(1)]
+fn limit_on_file_size_is_survived(#[case] blocks: u32) {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", "Webhooks are acknowledged after the commit."]).success();
+    for (command, event) in COMMANDS {
+        let hook = sandbox.hook_command(command);
+        let mut limited = Command::new("sh");
+        limited.args(["-c", &format!("ulimit -f {blocks} && exec \"$@\""), "sh"]).arg(hook.get_program());
+        limited.args(hook.get_args()).current_dir(sandbox.project()).env_clear();
+        limited.envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let outcome = run_to_end(limited, &sandbox.event(event).to_string(), Duration::from_secs(60));
+        outcome.success().complained_of_nothing();
+    }
 }
 
 #[rstest]

@@ -259,6 +259,28 @@ fn crowds_that_are_silent_slow_or_without_the_token_keep_nobody_out() {
     assert!(tally.rounds >= 4, "{tally:?}");
 }
 
+#[test]
+fn half_sent_bodies_with_the_token_keep_nobody_out() {
+    let sandbox = with_token();
+    let server = HttpServer::start(&sandbox, &[]);
+    let head = format!("POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n", server.authority(), token());
+    let half = format!("{head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{");
+    let halves: Vec<TcpStream> = (0..64)
+        .map(|n| {
+            let mut stream = TcpStream::connect(server.authority()).unwrap();
+            // Every other one was let in before.
+            if n % 2 == 0 {
+                stream.write_all(format!("{head}Content-Length: 0\r\n\r\n").as_bytes()).unwrap();
+                stream.read_exact(&mut [0]).unwrap();
+            }
+            stream.write_all(half.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(server.ask(&token(), "tools/list", json!({})).status, 200);
+    drop(halves);
+}
+
 /// Sends bytes as they are, and gives what comes back until the connection is closed or nothing more comes.
 fn exchange(server: &HttpServer, bytes: &str) -> String {
     let mut stream = TcpStream::connect(server.authority()).expect("the server listens");

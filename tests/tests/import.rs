@@ -129,7 +129,7 @@ fn what_a_reset_or_a_hand_deleted_may_come_in_again() {
     let sandbox = sandbox!();
     place_fixtures(&sandbox);
     let first = kept(&import(&sandbox, &["claude-code"]));
-    sandbox.run_cli(["reset", "--confirm"]).success();
+    sandbox.run_cli(["reset", "--all", "--purge", "--yes"]).success();
     hook_prompt(&sandbox);
     assert_eq!(kept(&import(&sandbox, &["claude-code"])), first, "after a reset");
     for item in fs::read_dir(sandbox.store()).unwrap().map(|item| item.unwrap().path()) {

@@ -109,7 +109,7 @@ fn no_file_of_ours_is_written_through_a_link(#[case] name: &str) {
     let mut client = sandbox.serve(Era::Modern);
     let stats = client.call("memory_stats", json!({})).unwrap();
     if let Some(id) = sandbox.run_cli(["list", "--json"]).stdout.split('"').nth(3) {
-        sandbox.run_cli(["delete", id]);
+        sandbox.run_cli(["forget", id, "--all", "--yes"]);
     }
     drop(stats);
     assert!(!outside.exists(), "{name}");

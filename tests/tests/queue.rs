@@ -99,8 +99,6 @@ mod unix {
     use std::path::PathBuf;
     use std::process::Command;
 
-    use schema::lock::FileLock;
-
     use super::*;
 
     fn served(sandbox: &Sandbox) -> (McpClient, PathBuf) {
@@ -222,53 +220,6 @@ mod unix {
         assert_eq!(kept(&sandbox), BTreeMap::from([("somebody listens".to_owned(), (1, 1))]));
     }
 
-    #[rstest]
-    #[case::none("")]
-    #[case::a_refusal("{\"v\":1,\"refused\":\"no request that version 1 knows\"}\n")]
-    #[case::of_too_few("{\"v\":1,\"saved\":[]}\n")]
-    #[case::garbage("{\n")]
-    fn what_another_server_does_not_keep_is_kept_without_it(#[case] answer: &str) {
-        let sandbox = sandbox!();
-        let path = stale(&sandbox);
-        fs::remove_file(&path).unwrap();
-        // Another server has the post, as far as this one knows.
-        let _post = FileLock::acquire(&sandbox.store().join("queue.lock"), SEEN).unwrap();
-        let listener = UnixListener::bind(&path).unwrap();
-        let mut client = sandbox.serve(Era::Modern);
-        client.call("memory_stats", json!({})).unwrap().expect_success();
-        let asked = thread::scope(|scope| {
-            let asked = scope.spawn(|| stand_in(&listener, answer));
-            let saved = client.call("memory_save", json!({ "type": "decision", "content": "Somebody listens." }));
-            assert_eq!(saved.unwrap().expect_success()["saved"], true);
-            asked.join().unwrap()
-        });
-        assert!(asked.contains("Somebody listens."), "{asked}");
-        assert_eq!(sandbox.logs().matches("Somebody listens.").count(), 1);
-        let stats = client.call("memory_stats", json!({})).unwrap();
-        assert_eq!(stats.expect_success()["memories"], 1);
-    }
-
-    #[test]
-    fn what_a_server_saves_is_kept_by_the_one_that_has_the_post() {
-        let sandbox = sandbox!();
-        let mut clients: Vec<McpClient> = (0..2).map(|_| sandbox.serve(Era::Modern)).collect();
-        let owner = McpClient::owner_of(&mut clients);
-        let owner = clients.remove(owner);
-        let other = &mut clients[0];
-        let mut save = |text: &str| {
-            let saved = other.call("memory_save", json!({ "type": "decision", "content": text })).unwrap();
-            saved.expect_success().clone()
-        };
-        let (first, again) = (save("Walruses guard the vault."), save("Walruses guard the vault."));
-        assert_eq!((&first["saved"], &again["saved"]), (&json!(true), &json!(false)));
-        assert_eq!(again["duplicate_of"], first["id"]);
-        // Without the other one it keeps by itself what comes next.
-        owner.kill();
-        assert_eq!(save("Narwhals relieve them.")["saved"], true);
-        assert_eq!(sandbox.logs().matches("Walruses guard the vault.").count(), 1);
-        assert_eq!(sandbox.logs().matches("Narwhals relieve them.").count(), 1);
-    }
-
     #[test]
     fn a_directory_that_others_may_enter_is_not_used() {
         let sandbox = sandbox!();
@@ -288,7 +239,11 @@ mod unix {
         let sandbox = sandbox!();
         let (client, socket) = served(&sandbox);
         let later = "{\"v\":9,\"recall\":{\"query\":\"q\",\"session\":\"s\"}}\n";
-        for frame in ["\n", "{\n", "[]\n", later, "{\"v\":1,\"forget\":{}}\n", "{\"v\":1,\"capture\":[{}]}\n"] {
+        // Earlier servers hand over what they save, and save it themselves when they are refused.
+        let handed_over = "{\"v\":1,\"save\":[]}\n";
+        for frame in
+            ["\n", "{\n", "[]\n", later, "{\"v\":1,\"forget\":{}}\n", handed_over, "{\"v\":1,\"capture\":[{}]}\n"]
+        {
             assert!(answer(&socket, frame.as_bytes()).contains("\"refused\""), "{frame}");
         }
         assert!(answer(&socket, &vec![b'x'; 1_100_000]).contains("\"refused\":\"no line of at most"));

@@ -1,5 +1,6 @@
 //! The MCP server as a host meets it: what it says of itself, that its results are what its schemas promise, how it ends.
 
+use std::fs;
 use std::time::Duration;
 
 use harness::{Era, McpClient, Sandbox, eventually, sandbox};
@@ -61,6 +62,24 @@ fn a_host_is_greeted_in_the_version_that_it_speaks(#[case] asked: &str, #[case] 
     let found = client.call("memory_search", json!({ "query": "anything" })).unwrap();
     assert_eq!(found.expect_success()["results"], json!([]));
     assert_eq!(client.tools().len(), 6);
+}
+
+#[test]
+fn moved_project_is_not_recreated_at_its_old_place() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Modern);
+    let save = |text: &str| json!({ "type": "decision", "content": text });
+    client.call("memory_save", save("Before the move.")).unwrap().expect_success();
+    let moved = sandbox.root().join("moved");
+    fs::rename(sandbox.project(), &moved).unwrap();
+    for (tool, arguments) in [("memory_save", save("After the move.")), ("memory_search", json!({ "query": "move" }))] {
+        let refused = client.call(tool, arguments).unwrap();
+        assert!(refused.expect_failure().contains("if the project was moved"), "{}", refused.text);
+    }
+    drop(client);
+    assert!(!sandbox.project().exists());
+    fs::rename(moved, sandbox.project()).unwrap();
+    assert!(sandbox.logs().contains("Before the move.") && !sandbox.logs().contains("After the move."));
 }
 
 #[test]

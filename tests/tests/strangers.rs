@@ -10,7 +10,7 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use harness::proof::texts_in_rows;
-use harness::{Era, OWNER, STRANGER, Sandbox, eventually, eventually_some, sandbox};
+use harness::{Era, OWNER, STRANGER, Sandbox, eventually, eventually_some, files_below, sandbox};
 use rstest::rstest;
 use serde_json::json;
 
@@ -62,11 +62,10 @@ fn what_a_stranger_planted_is_told_and_loses_nothing(#[case] name: &str, #[value
     let mut client = sandbox.serve(Era::Modern);
     eventually(SEEN, || {
         let found = client.call("memory_search", json!({ "query": "walrus vault" })).unwrap();
-        !found.is_error && found.text.contains(KEPT)
+        found.text.contains(if found.is_error { "belongs to another user" } else { KEPT })
     });
     client.close();
-    // A file that cannot be read is nobody's to write.
-    if mode == 0o600 && fs::symlink_metadata(&planted).is_ok_and(|found| found.uid() != OWNER) {
+    if fs::symlink_metadata(&planted).is_ok_and(|found| found.uid() != OWNER) {
         assert_eq!(fs::read(&planted).unwrap(), PLANTED, "{name}");
     }
 
@@ -78,7 +77,7 @@ fn what_a_stranger_planted_is_told_and_loses_nothing(#[case] name: &str, #[value
 }
 
 #[test]
-fn a_database_that_a_stranger_filled_holds_nothing_after_a_rebuild() {
+fn database_of_a_stranger_is_neither_read_nor_replaced() {
     let Some(sandbox) = of_a_user() else { return };
     let path = sandbox.store().join("memory.db");
     let db = rusqlite::Connection::open(&path).unwrap();
@@ -92,10 +91,75 @@ fn a_database_that_a_stranger_filled_holds_nothing_after_a_rebuild() {
     sandbox.plant("memory.db", &bytes, 0o666);
     let examined = sandbox.run_cli(["doctor"]);
     assert!(examined.stdout.split_whitespace().collect::<Vec<_>>().join(" ").contains("another user"), "{examined:?}");
-    sandbox.run_cli(["index", "--full"]).success();
-    assert_eq!(texts_in_rows(&sandbox.store()).unwrap(), [(KEPT.to_owned(), 1)].into());
     let found = sandbox.run_cli(["search", "obey stranger"]);
-    assert!(!found.stdout.contains("obey the stranger"), "{found:?}");
+    assert!(
+        found.code(1).stderr.contains("memory.db") && found.stderr.contains("belongs to another user"),
+        "{found:?}"
+    );
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+    fs::remove_file(&path).unwrap();
+    sandbox.run_cli(["index"]).success();
+    assert_eq!(texts_in_rows(&sandbox.store()).unwrap(), [(KEPT.to_owned(), 1)].into());
+}
+
+/// Every file of the store with its size, except for locks and what SQLite keeps beside a database.
+fn contents(sandbox: &Sandbox) -> Vec<(std::path::PathBuf, u64)> {
+    let mut files: Vec<_> = files_below(&sandbox.store())
+        .into_iter()
+        .map(|path| (path.clone(), fs::symlink_metadata(path).unwrap().len()))
+        .collect();
+    files.sort();
+    files
+}
+
+#[rstest]
+#[case::of_a_stranger(STRANGER, 0o777, "belongs to another user (uid 65533)")]
+#[case::open_to_all(OWNER, 0o777, "may be changed by every user")]
+fn store_that_is_not_trusted_is_not_used(#[case] owner: u32, #[case] mode: u32, #[case] why: &str) {
+    let Some(sandbox) = of_a_user() else { return };
+    let home = sandbox.project().join(".jikime");
+    let files = files_below(&home).into_iter().flat_map(|path| [path.parent().unwrap().to_owned(), path]);
+    for path in files.chain([home.clone()]) {
+        chown(&path, Some(owner), None).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let before = contents(&sandbox);
+    let command = format!("jikime-memory config trust {}", sandbox.project().display());
+    let names = |text: &str| {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.contains(&format!("{} {why}", home.display())) && text.contains(&command)
+    };
+    for (name, event) in [
+        ("memory-prompt-save", "UserPromptSubmit"),
+        ("memory-track", "PostToolUse.Edit"),
+        ("memory-complete", "Stop"),
+        ("memory-save", "SessionEnd.other"),
+    ] {
+        let hook = sandbox.run_hook(name, &sandbox.event(event).to_string());
+        hook.success().printed_nothing().complained_of_nothing();
+    }
+    let started = sandbox.run_hook("memory-load", &sandbox.event("SessionStart.startup").to_string());
+    let started = started.success().json();
+    let told = started["systemMessage"].as_str().unwrap();
+    assert!(names(told) && !told.contains('\n'), "{told}");
+    let refused = sandbox.run_cli(["save", "decision", "new"]);
+    assert!(names(&refused.code(1).stderr), "{refused:?}");
+    let mut client = sandbox.serve(Era::Modern);
+    for (tool, arguments) in
+        [("memory_load", json!({})), ("memory_save", json!({ "type": "decision", "content": "new" }))]
+    {
+        let refused = client.call(tool, arguments).unwrap();
+        assert!(names(refused.expect_failure()), "{}", refused.text);
+    }
+    assert_eq!(contents(&sandbox), before);
+
+    // The server that runs learns of it as well.
+    sandbox.run_cli(["config", "trust"]).success();
+    client.call("memory_load", json!({})).unwrap().expect_success();
+    client.close();
+    sandbox.run_cli(["save", "decision", "new"]).success();
+    prompt(&sandbox, "said in a trusted store");
+    assert!(sandbox.logs().contains("said in a trusted store"));
 }
 
 /// A folder of the owner's that only he may enter holds what he put there, so there is no socket of another in it.

@@ -95,6 +95,44 @@ fn a_store_of_the_go_version_is_taken_over_with_a_copy_beside_it() {
     assert_eq!(at_rest(&sandbox.store()), [""; 0]);
 }
 
+/// The Go version writes the local clock as if it were UTC, and what it has said is in the log of the local day.
+#[test]
+fn a_go_store_is_read_at_the_clock_of_its_logs() {
+    let sandbox = sandbox!();
+    let versions = fixtures_dir().join("stores/go-versions");
+    fs::create_dir_all(sandbox.store()).unwrap();
+    for name in ["2026-01-28.md", "MEMORY.md"] {
+        fs::copy(versions.join(name), sandbox.store().join(name)).unwrap();
+    }
+    let db = rusqlite::Connection::open(sandbox.store().join("memory.db")).unwrap();
+    for step in ["1.sql", "2.sql", "3.sql"] {
+        db.execute_batch(&fs::read_to_string(versions.join(step)).unwrap()).unwrap();
+    }
+    // Of the ninth hour before UTC midnight, and of the same hour of UTC: another day there.
+    db.execute_batch(
+        "UPDATE memories SET created_at = replace(created_at, 'T10', 'T01');
+         UPDATE memories SET created_at = '2026-01-28 16:00:00' WHERE type = 'decision';",
+    )
+    .unwrap();
+    drop(db);
+    let log = sandbox.store().join("2026-01-28.md");
+    let text = fs::read(&log).unwrap();
+    fs::write(&log, String::from_utf8_lossy(&text).replace("- [10:", "- [01:")).unwrap();
+    sandbox.run_cli(["index"]).success();
+    let listed = sandbox.run_cli(["list", "--json", "--limit", "100"]).success().json();
+    let of = |text: &str| {
+        let memories = listed.as_array().unwrap().iter();
+        let mut found = memories.filter(|memory| memory["content"].as_str().unwrap().contains(text));
+        let first = found.next().unwrap_or_else(|| panic!("no {text:?} in {listed:#}"));
+        assert!(found.next().is_none(), "{text:?} is there twice: {listed:#}");
+        [&first["date"], &first["session_id"]].map(|text| text.as_str().unwrap().to_owned())
+    };
+    assert_eq!(of("Implement the watcher"), ["2026-01-28 01:30:15", "aaaa1111"]);
+    assert_eq!(of("Only the database knows"), ["2026-01-29 01:00:00", ""]);
+    assert_eq!(of("Gateway, service"), ["2026-01-27 09:30:00", ""]);
+    assert!(finds(&sandbox, "캐시") && finds(&sandbox, "debounce"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_hook_of_another_version_and_this_server_keep_what_happens_in_one_way_or_another() {

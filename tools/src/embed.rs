@@ -4,7 +4,6 @@
 
 mod asked;
 mod choice;
-mod directory;
 mod file;
 pub(crate) mod half;
 mod late;
@@ -79,8 +78,7 @@ pub trait Embedder: fmt::Debug + Send + Sync {
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError>;
 }
 
-/// Whether vectors are made here, in microseconds, or elsewhere: by a service that may be slow or away, or by a model that reads
-/// sentences and takes its time.
+/// Whether vectors are made here, in microseconds, or elsewhere: by a service that may be slow or away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkPlace {
     Here,

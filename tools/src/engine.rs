@@ -16,7 +16,6 @@ mod logs;
 mod mending;
 mod recall;
 mod reindex;
-mod reset;
 mod save;
 mod selection;
 mod stats;
@@ -31,15 +30,13 @@ use schema::daily_log::LogKind;
 use schema::database::Patience;
 use schema::hook_log;
 use schema::layout::{Layout, STORE_DIR};
-use schema::memory::MemoryId;
 use schema::moment::Moment;
 use schema::queue::Recalled;
-use schema::queue::handover::Kept;
 use schema::residue;
 use schema::screen::Screen;
 use schema::settings::{self, Loaded, Settings, Weights};
 use schema::spool;
-use schema::store::{Access, Filter, Row, Store};
+use schema::store::{Access, Filter, Row, Store, has_less_space};
 use schema::tool::{
     GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
     SearchOutput, StatsOutput,
@@ -48,18 +45,20 @@ use schema::tool::{
 use crate::embed::remote::Network;
 use crate::embed::{self, Meaning, WorkPlace};
 use crate::error::{ToolError, chain};
-use crate::index::{Gone, Index};
+use crate::index::Index;
 use crate::search::{self, Means, Scoring};
+
+#[cfg(test)]
+mod tests;
 
 pub use beside::Common;
 use beside::News;
 pub use clear::Clearing;
 pub use embedding::Step;
 pub use errand::{Errand, Failed, Made};
-pub use forget::{Forgot, OldDatabases};
+pub use forget::{Extent, Forgot, OldDatabases};
 pub use history::{Day, Visit, Wanted};
 pub use reindex::Progress;
-pub use reset::Extent;
 pub use selection::{Selected, Selection};
 pub use usage::{Storage, Usage, UsageOfSome};
 
@@ -68,6 +67,9 @@ const SPOOLED: usize = 10_000;
 
 /// What is reported when the file of the index had to be reset.
 const INDEX_RESET: &str = "index.db was damaged and is rebuilt; vectors that could not be read are made again";
+/// The free space below which a command that deletes makes room first, in bytes: about a long log and what SQLite keeps beside
+/// `memory.db`.
+const ROOM_TO_DELETE: u64 = 4 * 1024 * 1024;
 
 /// An open store and its index.
 #[derive(Debug)]
@@ -96,23 +98,43 @@ impl Engine {
         network: Option<Arc<dyn Network>>,
     ) -> Result<Self, ToolError> {
         let Loaded { settings, screen, .. } = settings::load(&Layout::new(project));
-        let mut engine = Self::open_as(project, session_id, &settings, network)?;
+        let mut engine =
+            Self::open_as(Store::open(project, Patience::Server)?, session_id, &settings, network, open_index)?;
         engine.screen = screen;
+        Ok(engine)
+    }
+
+    /// The same for a command that deletes memories. On a full disk both databases go first: they are rebuilt later from Markdown, and
+    /// a log that changes needs space.
+    pub fn open_to_delete(project: &Path, network: Option<Arc<dyn Network>>) -> Result<Self, ToolError> {
+        let layout = Layout::new(project);
+        if !has_less_space(layout.dir(), ROOM_TO_DELETE) || layout.verify().is_err() {
+            return Self::open(project, None, network);
+        }
+        Index::delete(&layout)?;
+        let mut store = Store::open(project, Patience::Server)?;
+        if *store.access() == Access::Full {
+            store = store.without_database()?;
+        }
+        let Loaded { settings, screen, .. } = settings::load(&layout);
+        let mut engine = Self::open_as(store, None, &settings, network, |store, _| Index::in_memory(store))?;
+        engine.screen = screen;
+        engine.news.add("the disk is full: the databases were deleted to make room, and are rebuilt later".to_owned());
         Ok(engine)
     }
 
     /// The same with these settings, whatever files and the environment say, and without a network.
     pub fn open_with(project: &Path, session_id: Option<String>, settings: &Settings) -> Result<Self, ToolError> {
-        Self::open_as(project, session_id, settings, None)
+        Self::open_as(Store::open(project, Patience::Server)?, session_id, settings, None, open_index)
     }
 
     fn open_as(
-        project: &Path,
+        mut store: Store,
         session_id: Option<String>,
         settings: &Settings,
         network: Option<Arc<dyn Network>>,
+        open_index: impl FnOnce(&Store, &News) -> Result<Index, ToolError>,
     ) -> Result<Self, ToolError> {
-        let mut store = Store::open(project, Patience::Server)?;
         let news = News::of(&store.take_notes());
         if *store.access() == Access::Full
             && let Err(error) = residue::sweep(&store)
@@ -250,30 +272,30 @@ impl Engine {
     /// `memory_save`.
     pub fn save(&mut self, input: &SaveInput) -> Result<SaveOutput, ToolError> {
         let prepared = self.prepare(input)?;
-        self.mending(|engine| Ok(save::output(kept(commit(&mut engine.store, &prepared)?)?)))
+        self.mending(|engine| save::output(commit(&mut engine.store, &prepared)?))
     }
 
-    /// Makes what is to be saved fit to be kept, by [`Engine::keep`] of this process or of another.
+    /// Makes what is to be saved fit to be kept, by [`Engine::keep`].
     pub fn prepare(&mut self, input: &SaveInput) -> Result<Prepared, ToolError> {
         let now = Moment::now();
         self.mending(|engine| save::prepared(&engine.store, input, &engine.session_id, now))
     }
 
     /// Keeps what was prepared, all of it at once where that can be done, and answers what became of each.
-    pub fn keep(&mut self, memories: &[Prepared]) -> Vec<Result<Kept, ToolError>> {
+    pub fn keep(&mut self, memories: &[Prepared]) -> Vec<Result<Captured, ToolError>> {
         let outcomes = commit_all(&mut self.store, memories);
         let pairs = memories.iter().zip(outcomes);
         let settled = pairs.map(|(memory, outcome)| match outcome {
             // What was kept before the damage was met is found in its log and not kept twice.
-            Err(fault) if fault.is_damage() => self.mending(|engine| kept(commit(&mut engine.store, memory)?)),
-            outcome => kept(outcome?),
+            Err(fault) if fault.is_damage() => self.mending(|engine| Ok(commit(&mut engine.store, memory)?)),
+            outcome => Ok(outcome?),
         });
         settled.collect()
     }
 
     /// What `memory_save` tells of a memory that was kept.
-    pub fn told(kept: Kept) -> SaveOutput {
-        save::output(kept)
+    pub fn told(saved: Captured) -> Result<SaveOutput, ToolError> {
+        save::output(saved)
     }
 
     /// The few memories that fit a prompt well.
@@ -335,19 +357,6 @@ impl Engine {
         self.mending(|engine| Ok(engine.store.rows().newest_ids(beginning, limit)?))
     }
 
-    /// Deletes a memory for good and answers what it was. Old databases stay, which may hold it.
-    pub fn delete(&mut self, id: &str) -> Result<Row, ToolError> {
-        let missing = || ToolError::NotFound(format!("there is no memory with the id {id:?}"));
-        let id = MemoryId::parse(&self.whole_id(id)?).ok_or_else(missing)?;
-        let row = self.mending(|engine| engine.store.rows().by_id(&id)?.ok_or_else(missing))?;
-        self.begin_forgetting()?;
-        // When damage was met after the log was changed, the second time finds nothing left to delete.
-        let row = self.mending(|engine| Ok(schema::forget::forget(&mut engine.store, &id)?))?.unwrap_or(row);
-        let left = self.leave_nothing_now_or_later(OldDatabases::Keep, Gone::Of(&[&row.place.path]))?.left;
-        left.iter().for_each(|left| self.news.add(format!("a copy may still be in {left}")));
-        Ok(row)
-    }
-
     /// The id that begins so, if only one does. What is no beginning of any is answered as it came.
     pub fn whole_id(&mut self, beginning: &str) -> Result<String, ToolError> {
         let beginning = beginning.trim();
@@ -397,11 +406,6 @@ fn open_index(store: &Store, news: &News) -> Result<Index, ToolError> {
         }
         opened => opened,
     }
-}
-
-/// What became of what is said now.
-fn kept(captured: Captured) -> Result<Kept, ToolError> {
-    Kept::of(captured).ok_or_else(|| ToolError::Internal("only replays ask what was forgotten".to_owned()))
 }
 
 fn add(notice: &mut Option<String>, text: &str) {

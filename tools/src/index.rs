@@ -145,6 +145,11 @@ impl Index {
         Ok(self.place == Place::Memory || database::bound(&self.db, &self.layout.index_db())?)
     }
 
+    /// Deletes `index.db`, for a disk that is full.
+    pub(crate) fn delete(layout: &Layout) -> Result<(), ToolError> {
+        file::delete(layout)
+    }
+
     /// Whether `index.db` is still the database that was opened; see [`Database::is_current`].
     pub fn is_current(&self) -> bool {
         self.db.is_current()

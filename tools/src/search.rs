@@ -37,8 +37,6 @@ use near::Comparison;
 use relevance::Relevance;
 use request::Request;
 
-pub(crate) use request::moment;
-
 /// Documents that get a vector while a search waits, when vectors are made here: what was captured a moment ago.
 const EMBEDDED_AT_ONCE: usize = 200;
 

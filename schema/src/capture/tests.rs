@@ -453,3 +453,44 @@ fn two_dozen_captures_at_once_on_a_cold_store_are_all_kept() {
     assert_eq!(store.rows().list(&Filter::default(), 100).unwrap().len(), 24);
     assert_eq!(entries(&store), 24);
 }
+
+#[rstest]
+#[case::event(MemoryType::UserPrompt, Destination::DailyLog)]
+#[case::conclusion(MemoryType::Decision, Destination::DailyLog)]
+#[case::long_term(MemoryType::Decision, Destination::LongTerm)]
+fn save_after_forget_survives_a_rebuild(
+    #[case] kind: MemoryType,
+    #[case] destination: Destination,
+    #[values(false, true)] together: bool,
+) {
+    let project = tempfile::tempdir().unwrap();
+    let mut kept = store(&project);
+    capture(&mut kept, draft(MemoryType::Learning, -5, "stays")).unwrap();
+    let said = || Draft { destination, ..draft(kind, 0, "said again") };
+    let first = id(capture(&mut kept, said()).unwrap());
+    for _ in 0..2 {
+        forget(&mut kept, &first).unwrap();
+        assert!(!rebuilt(&kept).contains(&first));
+        let again = match together {
+            true => commit_all(&mut kept, &[prepare(said()).unwrap()]).remove(0).unwrap(),
+            false => capture(&mut kept, said()).unwrap().unwrap(),
+        };
+        assert_eq!(id(Some(again)), first);
+        assert!(rebuilt(&kept).contains(&first), "saved again");
+        let replayed = Prepared { delivery: Delivery::Replay, ..prepare(said()).unwrap() };
+        assert_eq!(commit(&mut kept, &replayed).unwrap(), Captured::Forgotten);
+    }
+}
+
+/// The ids of a store that is made of the same Markdown.
+fn rebuilt(store: &Store) -> Vec<MemoryId> {
+    let project = tempfile::tempdir().unwrap();
+    let mut other = Store::open(project.path(), Patience::Server).unwrap();
+    for name in store.layout().markdown_files().unwrap().into_iter().chain(["forgotten".to_owned()]) {
+        fs::copy(store.layout().file(&name), other.layout().file(&name)).unwrap();
+    }
+    for path in other.all_logs().unwrap() {
+        other.sync_log(&path).unwrap();
+    }
+    other.rows().after(0, 10).unwrap().into_iter().map(|row| row.memory.id).collect()
+}

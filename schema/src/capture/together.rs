@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{Captured, Delivery, Destination, Prepared, commit, duplicate, end_of};
 use crate::crash;
 use crate::daily_log::LogKind;
+use crate::forgotten;
 use crate::log_file::{self, As, LogFileError};
 use crate::stamp::Stamp;
 use crate::store::{Place, Store, StoreError};
@@ -33,7 +34,8 @@ fn append(
     let Some(kind) = memories.first().map(log) else { return Ok(Vec::new()) };
     let _lock = store.lock()?;
     let name = kind.file_name();
-    let path = store.layout().file(&name);
+    let layout = store.layout().clone();
+    let path = layout.file(&name);
     let Some(stamp) = Stamp::of(&path) else { return Ok(Vec::new()) };
     let mut known = Vec::new();
     let kept = store.transact_with_log(|rows| {
@@ -56,6 +58,7 @@ fn append(
             let Some((splice, after)) = tail.extension(&memory, kind) else { break };
             let (start_line, end_line) = splice.lines.into_inner();
             let place = Place { path: name.clone(), start_line, end_line };
+            forgotten::take_back(&layout, &name, &memory)?;
             rows.insert(&memory, &place)?;
             rows.add_to_session(&memory)?;
             redactions += prepared.redactions;

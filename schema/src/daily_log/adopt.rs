@@ -8,21 +8,25 @@ use super::render::render;
 use super::{LogKind, Parsed};
 use crate::memory::Memory;
 
-/// The file with the lines of some of its entries, by their number in `parsed`, replaced by a whole memory.
+/// The file with the lines of some of its entries, by their number in `parsed`, replaced by a whole memory. Next to the memory is the last
+/// of these lines.
 ///
-/// Session marks are added where the session changes, so that every other line stays whose it was, byte for byte.
-pub(crate) fn adopt(file: &[u8], kind: LogKind, parsed: &Parsed, adopted: &HashMap<usize, &Memory>) -> Vec<u8> {
+/// Session marks are added where the session changes, so that every other line keeps its session, byte for byte.
+pub(crate) fn adopt(
+    file: &[u8],
+    kind: LogKind,
+    parsed: &Parsed,
+    adopted: &HashMap<usize, (&Memory, usize)>,
+) -> Vec<u8> {
     let starts: HashMap<usize, usize> =
         parsed.entries.iter().enumerate().map(|(index, entry)| (entry.start_line, index)).collect();
     let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
     let mut out = Writer { bytes: Vec::with_capacity(file.len()), windows: has_windows_lines(file) };
-    // Whose the next line is in the file as it was, and as it is written.
+    // The mark that applies to the next line in the file as it was, and as it is written.
     let (mut before, mut after) = (SessionMark::default(), SessionMark::default());
-    let mut chronological = true;
     let mut at = 0;
     while at < lines.len() {
         let Some(index) = starts.get(&(at + 1)) else {
-            chronological &= !lines[at].starts_with(b"## ");
             if let Some(mark) = std::str::from_utf8(lines[at]).ok().and_then(SessionMark::parse) {
                 (before, after) = (mark.clone(), mark);
             }
@@ -30,10 +34,18 @@ pub(crate) fn adopt(file: &[u8], kind: LogKind, parsed: &Parsed, adopted: &HashM
             at += 1;
             continue;
         };
-        let end = parsed.entries[*index].end_line.min(lines.len());
-        let memory = adopted.get(index).copied();
-        let mark = memory.map_or_else(|| before.clone(), SessionMark::of);
-        if chronological && after != mark {
+        let (memory, end) = match adopted.get(index) {
+            Some((memory, end)) => (Some(*memory), *end),
+            None => (None, parsed.entries[*index].end_line),
+        };
+        let end = end.min(lines.len());
+        // The line of a conclusion says all by itself. What is not replaced must not get the clock of another.
+        let mark = match memory {
+            Some(memory) if memory.kind.is_session_data() => SessionMark::of(memory),
+            Some(_) => after.clone(),
+            None => before.clone(),
+        };
+        if after != mark {
             out.mark(&mark);
             after = mark;
         }

@@ -168,12 +168,45 @@ impl Fields {
     }
 }
 
+/// The fields of the comments of a log that are not used as they are, with their lines from 1: a value of another type is ignored, and a
+/// time out of range is clamped.
+pub fn odd_fields(text: &str) -> Vec<(usize, Vec<&'static str>)> {
+    let odd = |(line, number): (&str, usize)| {
+        let body = line.trim_end().strip_suffix(" -->")?;
+        let fields = Raw(serde_json::from_str(&body[body.rfind("<!-- {")? + "<!-- ".len()..]).ok()?);
+        Some((number, fields.odd())).filter(|(_, odd)| !odd.is_empty())
+    };
+    text.lines().zip(1..).filter_map(odd).collect()
+}
+
 /// The fields as they stand, not read yet: none is too deep for that.
 struct Raw<'j>(HashMap<String, &'j RawValue>);
 
 impl Raw<'_> {
     fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_str(self.0.get(name)?.get()).ok()
+    }
+
+    fn odd(&self) -> Vec<&'static str> {
+        let id = |name| self.get(name).is_some_and(|id: String| MemoryId::parse(&id).is_some());
+        let at = self.get("at").is_some_and(|at: String| {
+            let is_in_range = !Moment::is_out_of_range(&at);
+            is_in_range && Fields { at: Some(at), ..Fields::default() }.at(Some(NaiveDate::default())).is_some()
+        });
+        let text = |name| self.get::<String>(name).is_some();
+        let fields = [
+            ("id", id("id")),
+            ("type", self.get::<MemoryType>("type").is_some()),
+            ("at", at),
+            ("session", text("session")),
+            ("importance", self.get("importance").is_some_and(|value: i64| (0..=3).contains(&value))),
+            ("pinned", self.get::<bool>("pinned").is_some()),
+            ("supersedes", id("supersedes")),
+            ("origin", text("origin")),
+            ("metadata", self.get::<serde_json::Map<_, _>>("metadata").is_some()),
+        ];
+        let is_odd = |(name, fits): (&'static str, bool)| (!fits && self.0.contains_key(name)).then_some(name);
+        fields.into_iter().filter_map(is_odd).collect()
     }
 }
 
@@ -220,6 +253,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn odd_fields_are_named_with_their_lines() {
+        let good = r#"- a <!-- {"id":"a","type":"decision","at":"10:30:15+09:00","session":"","importance":3,"pinned":true,"later":[]} -->"#;
+        let odd = r#"- b <!-- {"id":"a b","type":7,"at":"9999-12-31T23:59:59-12:00","importance":4,"origin":null,"context":[]} -->"#;
+        let found = odd_fields(&format!("# Memory\n\n{good}\n- no comment <!-- {{ -->\n{odd}\r\n"));
+        assert_eq!(found, [(5, vec!["id", "type", "at", "importance", "origin"])]);
+    }
 
     proptest! {
         #[test]

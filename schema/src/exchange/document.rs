@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{Exported, Unreadable};
-use crate::daily_log::{LogKind, parse};
+use crate::daily_log::{LogKind, odd_fields, parse};
 use crate::memory::MemoryId;
 use crate::store::rank;
 
@@ -42,6 +42,7 @@ pub struct Logs {
     memories: Vec<Exported>,
     /// Lines that people wrote, which are no memories.
     prose: usize,
+    odd: Vec<String>,
 }
 
 impl Logs {
@@ -68,12 +69,19 @@ impl Logs {
         let is_said = |number: &&usize| lines.get(**number - 1).is_some_and(|line| !line.starts_with('#'));
         self.prose += parsed.prose.iter().filter(is_said).count();
         let path = kind.file_name();
+        let odd = odd_fields(text).into_iter().map(|(line, names)| format!("{path}:{line} {}", names.join(", ")));
+        self.odd.extend(odd);
         self.memories.extend(parsed.entries.into_iter().map(|entry| Exported::of_memory(entry.memory, path.clone())));
     }
 
     /// How many lines were left out because people wrote them.
     pub fn prose(&self) -> usize {
         self.prose
+    }
+
+    /// The fields that cannot be used as they are, and their lines.
+    pub fn odd(&self) -> &[String] {
+        &self.odd
     }
 
     /// All of them, with the ids that they have in a store of these logs: of several that carry the same, one has it.

@@ -220,3 +220,16 @@ fn a_memory_that_is_none_is_refused_by_what_is_wrong_with_it() {
     let Err(Unreadable::Json(error)) = from_json(b"{\n  \"memories\": [\n") else { panic!("it is cut") };
     assert!(error.contains("line 3"), "{error}");
 }
+
+#[test]
+fn odd_fields_of_a_line_are_ignored_and_named() {
+    let line = r#"{"id":"a","type":"error","at":"9999-12-31T23:59:59-12:00","content":"x","session":7,"importance":1e999,
+        "pinned":"yes","supersedes":[],"origin":{},"metadata":"none","path":null,"later":[[]]}"#;
+    let line = Exported::parse(line.as_bytes()).unwrap();
+    assert_eq!(line.odd, ["at", "session", "importance", "pinned", "supersedes", "origin", "metadata", "path"]);
+    let Arrival { prepared, .. } = line.arrival(&Screen::default()).unwrap().unwrap();
+    assert_eq!(
+        (prepared.draft().at.date().to_string(), &prepared.draft().attributes),
+        ("9999-12-30".to_owned(), &Attributes::default())
+    );
+}

@@ -31,6 +31,12 @@ pub fn add_context(event: Adds, text: &str) -> String {
     }
 }
 
+/// The answer that tells a session which starts one line: its user, who is shown `systemMessage`, and its model.
+pub fn warn_at_start(text: &str) -> String {
+    let context = json!({ "hookEventName": "SessionStart", "additionalContext": text });
+    json!({ "systemMessage": text, "hookSpecificOutput": context }).to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;

@@ -19,6 +19,26 @@ pub(super) fn changes_something(line: &str) -> bool {
     line_changes(line, DEPTH)
 }
 
+/// The words of a command line as a shell reads them, those of commands in commands and of redirections included.
+pub(crate) fn words(line: &str) -> Vec<String> {
+    let mut words: Vec<String> =
+        split::split(line).into_iter().flat_map(|simple| simple.words.into_iter().chain(simple.files)).collect();
+    let mut nested = 0;
+    // A word with blanks may be a command: `bash -c "…"`. One that comes from it has fewer quotes.
+    while let Some(word) = words.get(nested).filter(|_| nested < MOST_WORDS) {
+        if word.contains(['\'', '"', '\\']) && word.contains(char::is_whitespace) {
+            let inner = split::split(word).into_iter().flat_map(|simple| simple.words.into_iter().chain(simple.files));
+            let inner: Vec<String> = inner.filter(|inner| inner != word).collect();
+            words.extend(inner);
+        }
+        nested += 1;
+    }
+    words
+}
+
+/// A line with more words is read no deeper.
+const MOST_WORDS: usize = 256;
+
 fn line_changes(line: &str, depth: usize) -> bool {
     split::split(line).iter().any(|simple| {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();

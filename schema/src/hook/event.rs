@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::command_line::changes_something;
+use super::command_line::{changes_something, words};
 use super::noise;
 use super::wire::Payload;
 use crate::brief::Occasion;
@@ -123,12 +123,16 @@ impl Scene<'_> {
     }
 
     fn command(&self, line: &str) -> Option<Use> {
-        if !changes_something(line) || self.screen.excludes_command(line, self.directory(), self.project) {
+        if !changes_something(line) || self.excludes_command(line) {
             return None;
         }
         // Its lines are joined and its end is cut, and either could make a secret unrecognisable.
         let clean = self.screen.clean(line.trim()).text;
         Some(Use::Command(head(&clean.replace('\n', " "), COMMAND_LIMIT)))
+    }
+
+    fn excludes_command(&self, line: &str) -> bool {
+        self.screen.excludes_command(line, &words(line), self.directory(), self.project)
     }
 
     fn failure(&self) -> Option<String> {
@@ -159,8 +163,7 @@ impl Scene<'_> {
     fn names_excluded(&self, input: &Value) -> bool {
         match input {
             Value::String(text) => {
-                self.screen.excludes(text, self.directory(), self.project)
-                    || self.screen.excludes_command(text, self.directory(), self.project)
+                self.screen.excludes(text, self.directory(), self.project) || self.excludes_command(text)
             }
             Value::Array(items) => items.iter().any(|item| self.names_excluded(item)),
             Value::Object(fields) => {

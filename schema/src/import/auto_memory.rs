@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 use crate::memory::MemoryType;
 use crate::moment::Moment;
 use crate::own_file::is_linked_file;
+use crate::regular_file;
 
 /// The largest note that is read, in bytes.
 const LIMIT: u64 = 256 * 1024;
@@ -45,7 +46,7 @@ pub fn notes(folder: &Path) -> io::Result<(Vec<Note>, Vec<String>)> {
     let mut notes = Vec::new();
     for name in names {
         let path = folder.join(&name);
-        match fs::read(&path).map(String::from_utf8) {
+        match regular_file::read(&path, LIMIT).map(String::from_utf8) {
             Ok(Ok(text)) => notes.extend(note(&path, name, &text.replace("\r\n", "\n"))),
             Ok(Err(_)) => left_out.push(format!("{name} is not UTF-8")),
             Err(error) => left_out.push(format!("{name} cannot be read: {error}")),

@@ -11,6 +11,7 @@ use super::replay::Scene;
 use crate::hook::{Use, lenient};
 use crate::moment::Moment;
 use crate::own_file::is_linked_file;
+use crate::regular_file;
 use crate::screen::Screen;
 use crate::transcript::Thread;
 use crate::transcript::line::{Heard, Line};
@@ -56,7 +57,7 @@ pub(super) fn side_events(folder: &Path, project: &Path, screen: &Screen) -> Vec
 
 fn read(path: &Path, project: &Path, screen: &Screen, events: &mut Vec<Side>) {
     let Ok(mut lines) = Forward::open(path, 0) else { return };
-    let about = fs::read(path.with_extension("meta.json")).ok();
+    let about = regular_file::read(&path.with_extension("meta.json"), regular_file::LARGEST).ok();
     let about: About = about.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
     let mut scene = Scene::new(project, screen, String::new());
     let mut report: Option<(Option<String>, String, Moment)> = None;

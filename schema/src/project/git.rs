@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::tidy;
+use crate::regular_file;
 
 /// What a directory is to git.
 #[derive(Debug, PartialEq, Eq)]
@@ -42,9 +43,12 @@ fn parent_of_worktrees(git_dir: &Path) -> Option<PathBuf> {
     worktrees.parent().map(Path::to_owned)
 }
 
+/// Bytes of a file of git that holds one path.
+const LIMIT: u64 = 64 * 1024;
+
 /// The path that the first line of a small file holds behind a prefix, relative to a base.
 fn read_path(file: &Path, prefix: &str, base: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(file).ok()?;
+    let text = regular_file::read_text(file, LIMIT).ok()?;
     let path = text.lines().next()?.strip_prefix(prefix)?.trim();
     (!path.is_empty()).then(|| tidy(&base.join(path)))
 }

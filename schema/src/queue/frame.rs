@@ -216,6 +216,8 @@ mod tests {
         assert_eq!(Request::parse(line), Ok(Request::Recall { query: "q".into(), session_id: "s".into() }));
         let unknown = Request::parse(br#"{"v":1,"forget":{"id":"x"}}"#).unwrap_err();
         assert_eq!(unknown, "no request that version 1 knows");
+        let of_an_earlier_server = Request::parse(br#"{"v":1,"save":[]}"#);
+        assert_eq!(of_an_earlier_server, Err("no request that version 1 knows".to_owned()));
         assert_eq!(Reply::parse(br#"{"v":1,"captured":true,"later":true}"#), Some(Reply::Captured));
         assert_eq!(Reply::parse(br#"{"v":1,"later":true}"#), None);
     }

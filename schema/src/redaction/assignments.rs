@@ -5,9 +5,11 @@
 use std::ops::Range;
 
 use super::cursor::Cursor;
+use super::mentions;
+use super::names::{LONGEST_AFFIX, Name, is_name};
 use super::rule::Site;
 use super::values::{self, Family, Form, Value};
-use super::words::{self, HARMLESS_KEYS};
+use super::words::{self, CONSTRUCTORS};
 
 pub(super) fn password(site: &Site<'_>) -> Option<Range<usize>> {
     assigned(site, Family::Password)
@@ -33,158 +35,199 @@ pub(super) fn weak(site: &Site<'_>) -> Option<Range<usize>> {
 fn assigned(site: &Site<'_>, family: Family) -> Option<Range<usize>> {
     let mut cursor = Cursor::new(site.text, site.behind());
     let name = Name::read(site, &mut cursor)?;
+    // `did:key:z6Mk…` and `…:secret:name` are names of parts.
+    let is_part = site.text[..name.start].ends_with(':') && cursor.rest().starts_with(':');
+    if family == Family::Key && !name.is_owned_key(site) || is_part {
+        return None;
+    }
+    let behind = cursor.clone();
+    let separated = separated(site, &name, family, &mut cursor);
+    separated.or_else(|| mentions::value(site, &name, family, behind))
+}
+
+/// The value behind a sign, such as `=`.
+fn separated(site: &Site<'_>, name: &Name<'_>, family: Family, cursor: &mut Cursor<'_>) -> Option<Range<usize>> {
     let closers = cursor.take(4, |character| matches!(character, '"' | '\'' | '`' | '*' | ']' | '\\' | ')'));
     let blanks = cursor.skip_blanks();
-    let separator = match Separator::read(&name, closers, blanks, family, &mut cursor) {
+    skip_remark(cursor);
+    let separator = match Separator::read(site, name, closers, blanks, cursor) {
         Some(separator) => separator,
-        None if family == Family::Password
-            && closers.is_empty()
-            && follows_plainly(site, &name, blanks, &mut cursor) =>
-        {
-            Separator::Verb
+        None if closers.is_empty() && blanks > 0 && name.is_flag => Separator::Blank,
+        None if closers.is_empty() && blanks > 0 && name.is_set(site) => {
+            if name.is_command(site) {
+                Separator::Blank
+            } else {
+                Separator::Place
+            }
         }
+        None if family == Family::Password && blanks > 0 && !name.is_short && cursor.peek() == Some('\'') => {
+            Separator::Blank
+        }
+        None if family == Family::Password && is_alone(site, name, closers, cursor) => Separator::LineBreak,
         None => return None,
     };
     let spaced = cursor.skip_blanks() + blanks > 0;
     if separator == Separator::Colon {
-        skip_declared_type(&mut cursor);
+        skip_declared_type(cursor);
+    } else if separator == Separator::Equals {
+        skip_constructor(cursor);
     }
-    let literal = quoted_value(&cursor);
+    // Behind the brackets of a function stands its body.
+    if matches!(separator, Separator::Equals | Separator::Colon)
+        && !closers.contains(')')
+        && let Some(below) = Below::read(site, name, cursor)
+    {
+        return below.secret(site, family);
+    }
+    let literal = quoted_value(cursor);
     let quoted = literal.is_some();
-    let span = literal.unwrap_or_else(|| bare_value(&cursor, PREVIEW));
-    let form = form(site, &name, &separator, spaced, &span);
+    let span = literal.unwrap_or_else(|| bare_value(cursor, PREVIEW));
+    let form = form(site, name, &separator, spaced, &span);
     let behind = &site.text[span.end..];
-    if separator == Separator::Tag && !behind.starts_with("</") {
+    if matches!(separator, Separator::Tag | Separator::Content)
+        && !(behind.starts_with("</") || behind.starts_with("]]"))
+    {
         return None;
     }
     // `$self->password` is read to the `-`, because a bare value ends at `>`.
     if !quoted && site.text[span.clone()].ends_with('-') && behind.starts_with('>') {
         return None;
     }
-    let value = Value { text: &site.text[span.clone()], quoted, form, plural: name.plural };
-    let whole = || if quoted { span.clone() } else { bare_value(&cursor, LONGEST_VALUE) };
+    let value = Value { text: site.text[span.clone()].trim(), quoted, form, plural: name.plural };
+    if separator == Separator::Compared && !quoted
+        || separator == Separator::Word && !values::is_striking(value.text, family)
+    {
+        return None;
+    }
+    let whole = || if quoted { span.clone() } else { bare_value(cursor, LONGEST_VALUE) };
     values::is_secret(&value, family).then(whole)
 }
 
-/// Whether a value follows without a sign between: on the next line below a name that stands alone, or behind a Korean name.
-fn follows_plainly(site: &Site<'_>, name: &Name<'_>, blanks: usize, cursor: &mut Cursor<'_>) -> bool {
-    let before = site.text[..name.start].trim_end_matches([' ', '\t', '-', '*', '#']);
+/// Moves past what a name has in brackets: `Secret Access Key [None]:`, `password (staging):`.
+fn skip_remark(cursor: &mut Cursor<'_>) {
     let mut ahead = cursor.clone();
-    let is_below = (ahead.eat("\r\n") || ahead.eat("\n"))
-        && name.prefix.trim_start_matches('-').is_empty()
-        && (before.is_empty() || before.ends_with('\n'));
-    let is_korean = blanks > 0 && site.trigger.starts_with(is_hangul);
-    if is_below {
-        let line = ahead.rest().lines().next().unwrap_or_default().trim();
-        *cursor = ahead;
-        return !line.contains(char::is_whitespace) && values::is_told(line, Family::Password);
+    if ahead.eat("[") || ahead.eat("(") {
+        ahead.take(LONGEST_AFFIX, |character| !matches!(character, ']' | ')' | '"' | '\'' | '\n'));
+        if (ahead.eat("]") || ahead.eat(")")) && ahead.rest().starts_with(':') {
+            *cursor = ahead;
+        }
     }
-    let word = &site.text[bare_value(cursor, PREVIEW)];
-    // One digit makes a name such as `oauth2`, which such sentences are about.
-    is_korean && word.bytes().filter(u8::is_ascii_digit).count() > 2 && values::is_told(word, Family::Password)
 }
 
-/// The name around a trigger.
-struct Name<'t> {
-    /// What stands before the trigger in the same word.
-    prefix: &'t str,
-    is_upper: bool,
-    plural: bool,
-    is_flag: bool,
-    start: usize,
+/// Whether a name is all that stands on its line.
+fn is_alone(site: &Site<'_>, name: &Name<'_>, closers: &str, cursor: &mut Cursor<'_>) -> bool {
+    let before = site.text[..name.start].trim_end_matches([' ', '\t', '-', '*', '#']);
+    closers.is_empty()
+        && name.prefix.trim_start_matches('-').is_empty()
+        && (before.is_empty() || before.ends_with('\n'))
+        && (cursor.eat("\r\n") || cursor.eat("\n"))
 }
 
-impl<'t> Name<'t> {
-    /// Reads to the end of the name; `None` when it names something about a secret rather than the secret.
-    fn read(site: &Site<'t>, cursor: &mut Cursor<'t>) -> Option<Self> {
-        let before = &site.text.as_bytes()[..site.at];
-        let length = before.iter().rev().take(LONGEST_AFFIX).take_while(|byte| is_name(char::from(**byte))).count();
-        let start = site.at - length;
-        let prefix = &site.text[start..site.at];
-        let found = &site.text[site.at..site.behind()];
-        let suffix = cursor.take(LONGEST_AFFIX, is_name);
-        let plural = matches!(suffix, "s" | "S");
-        if !(plural || Self::is_separate(found, suffix)) || values::describes(suffix) || !Self::may_follow(prefix, site)
-        {
+/// A value on the lines below its name: a block of YAML, or an expression that goes on.
+struct Below {
+    span: Range<usize>,
+    is_string: bool,
+    is_indented: bool,
+}
+
+impl Below {
+    fn read(site: &Site<'_>, name: &Name<'_>, cursor: &Cursor<'_>) -> Option<Self> {
+        let mut cursor = cursor.clone();
+        let is_block = cursor.eat("|") || cursor.eat(">");
+        cursor.take(3, |character| is_block && matches!(character, '-' | '+' | '0'..='9') || character == '\\');
+        cursor.skip_blanks();
+        if !(cursor.eat("\r\n") || cursor.eat("\n")) {
             return None;
         }
-        let is_upper = !site.text[start..cursor.at()].bytes().any(|byte| byte.is_ascii_lowercase());
-        Some(Self { prefix, is_upper, plural, is_flag: prefix.starts_with('-'), start })
-    }
-
-    /// Whether a suffix is a word of its own: `password2`, `tokenProd`, `SECRET_KEY`, but not `tokenizer`.
-    fn is_separate(found: &str, suffix: &str) -> bool {
-        suffix.chars().next().is_none_or(|first| {
-            matches!(first, '_' | '-' | '.')
-                || first.is_ascii_digit()
-                || first.is_ascii_uppercase() && found.ends_with(|last: char| last.is_ascii_lowercase())
-        })
-    }
-
-    /// Short triggers are parts of ordinary words (`compass`, `bypass`), and `pass` alone is one unless `=` follows.
-    fn may_follow(prefix: &str, site: &Site<'_>) -> bool {
-        let last = prefix.chars().next_back();
-        let begins_word = last.is_none_or(|last| !last.is_ascii_alphanumeric())
-            || last.is_some_and(|last| last.is_ascii_lowercase()) && site.text.as_bytes()[site.at].is_ascii_uppercase();
-        match site.trigger {
-            "pass" => begins_word && (!prefix.is_empty() || site.text[site.behind()..].starts_with('=')),
-            "pwd" | "비번" => begins_word,
-            "key" | "auth" | "session" | "signature" => begins_word && !Self::is_harmless(prefix),
-            _ => !["max_", "min_", "num_", "max-", "min-", "no-"]
-                .iter()
-                .any(|word| prefix.to_ascii_lowercase().ends_with(word)),
+        let indent = cursor.take(LONGEST_INDENT, |character| matches!(character, ' ' | '\t')).len();
+        if let Some(span) = quoted_value(&cursor) {
+            return Some(Self { span, is_string: true, is_indented: true });
         }
+        let line = Cursor::last_line(&site.text[..name.start]);
+        let outer = line.len() - line.trim_start_matches([' ', '\t', '-']).len();
+        let start = cursor.at();
+        let mut end = start + Cursor::first_line(cursor.rest()).trim_end().len();
+        // A value that is wrapped goes on for as long as lines are indented and hold no blanks.
+        while is_block && end - start < LONGEST_VALUE {
+            let rest = site.text[end..].strip_prefix('\n').unwrap_or_default();
+            let next = Cursor::first_line(rest).trim_end();
+            let is_more = next.len() > indent && next.as_bytes()[..indent].iter().all(|byte| *byte == b' ');
+            if !is_more || next.trim_start().contains(char::is_whitespace) {
+                break;
+            }
+            end += 1 + next.len();
+        }
+        let is_indented = indent > outer;
+        let is_below = is_indented || !is_block && line.trim().is_empty();
+        (is_below && end > start).then_some(Self { span: start..end, is_string: is_block, is_indented })
     }
 
-    /// Whether the words before `key` or `signature` say that it is none to hide: `cache_key`, `public-key`.
-    fn is_harmless(prefix: &str) -> bool {
-        let prefix = prefix.to_ascii_lowercase();
-        let mut parts = prefix.split(|character: char| !character.is_ascii_alphanumeric());
-        parts.any(|part| words::has(HARMLESS_KEYS, part))
+    fn secret(self, site: &Site<'_>, family: Family) -> Option<Range<usize>> {
+        let text = Cursor::first_line(&site.text[self.span.clone()]);
+        let form = if self.is_string { Form::Line } else { Form::Sentence };
+        let is_entry = text.ends_with(':') || !self.is_string && text.contains(char::is_whitespace);
+        let value = Value { text, quoted: self.is_string, form, plural: false };
+        let is_clear = self.is_indented || values::is_striking(text, family);
+        (is_clear && !is_entry && values::is_secret(&value, family)).then_some(self.span)
     }
 }
 
-fn is_name(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '_' | '-' | '.')
-}
-
-const LONGEST_AFFIX: usize = 48;
+const LONGEST_INDENT: usize = 64;
 
 /// What stands between a name and its value.
 #[derive(PartialEq, Eq)]
 enum Separator {
     Equals,
+    /// `password == "hunter2"`; without quotes an expression follows.
+    Compared,
     Colon,
-    /// `--password hunter2`
+    /// `--password hunter2`, `ENV PASSWORD hunter2`, `PASSWORD 'hunter2'` of SQL
     Blank,
-    /// `PASSWORD 'hunter2'` of SQL
-    BlankBeforeQuote,
+    /// `password`, and `hunter2` on the next line
+    LineBreak,
     /// `<password>hunter2</password>`
     Tag,
-    /// `the password is hunter2`, `비밀번호는 hunter2`
-    Verb,
+    /// `<entry key="password">hunter2</entry>`
+    Content,
+    /// `name="password" value="hunter2"`
+    Pair,
+    /// `define('PASSWORD', 'hunter2')`, `setPassword("hunter2")`, `| password | hunter2 |`, `pass: hunter2`
+    Place,
+    /// `ann pass: hunter22`, which may be the first pass of something
+    Word,
 }
 
 impl Separator {
-    fn read(name: &Name<'_>, closers: &str, blanks: usize, family: Family, cursor: &mut Cursor<'_>) -> Option<Self> {
-        let says = closers.is_empty() && Self::is_verb(blanks, cursor);
-        let separator = if ["===", "==", "=>", "=", ":=", "?=", "!==", "!=", "＝"].iter().any(|sign| cursor.eat(sign))
-        {
+    fn read(site: &Site<'_>, name: &Name<'_>, closers: &str, blanks: usize, cursor: &mut Cursor<'_>) -> Option<Self> {
+        let is_quoted = closers.contains(['"', '\'', '`']);
+        let before = &site.text[..name.start];
+        if Self::is_pair(blanks > 0 || is_quoted, cursor) {
+            return Some(Self::Pair);
+        }
+        let separator = if ["===", "==", "!==", "!="].iter().any(|sign| cursor.eat(sign)) {
+            Self::Compared
+        } else if ["=>", "=", ":=", "?=", "＝", "%3D", "%3d"].iter().any(|sign| cursor.eat(sign)) {
             Self::Equals
         } else if cursor.eat(":") || cursor.eat("：") {
             // The colon of `Type::name` separates no value.
             if cursor.peek() == Some(':') {
                 return None;
             }
-            Self::Colon
-        } else if says {
-            Self::Verb
-        } else if blanks > 0 && closers.is_empty() && name.is_flag {
-            Self::Blank
-        } else if blanks > 0 && closers.is_empty() && family == Family::Password && cursor.peek() == Some('\'') {
-            Self::BlankBeforeQuote
-        } else if closers.is_empty() && cursor.eat(">") {
-            return Some(Self::Tag);
+            match name.is_short {
+                true if before.trim_end_matches([' ', '\t']).ends_with(char::is_alphanumeric) => Self::Word,
+                true => Self::Place,
+                false => Self::Colon,
+            }
+        } else if cursor.peek() == Some('>') || before.ends_with('<') {
+            let is_element = closers.is_empty();
+            return Self::is_tag(cursor).then_some(if is_element { Self::Tag } else { Self::Content });
+        } else if is_quoted && (is_argument(before) || closers.contains("]'")) && cursor.eat(",")
+            || cursor.peek() == Some('|') && is_row(before) && cursor.eat("|")
+            || is_quoted && [".type(", ".fill(", ".send_keys(", ".sendKeys("].iter().any(|input| cursor.eat(input))
+        {
+            Self::Place
+        } else if closers.is_empty() && !name.is_asked && !name.is_short && cursor.eat("(") {
+            return matches!(cursor.peek(), Some('"' | '\'' | '`')).then_some(Self::Place);
         } else {
             return None;
         };
@@ -195,19 +238,59 @@ impl Separator {
         Some(separator)
     }
 
-    /// Moves past `is`, or past the particle of a Korean topic or subject, when a value can follow it.
-    fn is_verb(blanks: usize, cursor: &mut Cursor<'_>) -> bool {
+    /// Moves past the end of a tag, which may have attributes.
+    fn is_tag(cursor: &mut Cursor<'_>) -> bool {
+        cursor.take(LONGEST_AFFIX, |character| !matches!(character, '>' | '<' | '\n'));
+        let is_tag = cursor.eat(">");
         let mut ahead = cursor.clone();
-        let found = if blanks > 0 {
-            ahead.eat_ignoring_case("is ")
-        } else {
-            ["는 ", "은 ", "가 ", "이 ", "는", "은"].iter().any(|particle| ahead.eat(particle))
-        };
-        let found = found && (blanks > 0 || !ahead.peek().is_none_or(is_hangul));
-        if found {
+        ahead.take(LONGEST_AFFIX, char::is_whitespace);
+        if ahead.eat("<![CDATA[") || ahead.eat_ignoring_case("<value>") {
             *cursor = ahead;
         }
-        found
+        is_tag
+    }
+
+    /// Moves past `value=`, which may stand on the next line or behind another attribute.
+    fn is_pair(mut is_apart: bool, cursor: &mut Cursor<'_>) -> bool {
+        let mut ahead = cursor.clone();
+        let is_filler =
+            |character: char| character.is_whitespace() || matches!(character, ',' | '"' | '\'' | '\\' | '{');
+        for _ in 0..2 {
+            is_apart |= !ahead.take(LONGEST_AFFIX, is_filler).is_empty();
+            let attribute = ahead.take(16, |character| character.is_ascii_alphabetic());
+            ahead.take(4, |character| matches!(character, '"' | '\'' | '\\' | ' '));
+            if !is_apart || attribute.is_empty() || !(ahead.eat(":") || ahead.eat("=")) {
+                return false;
+            }
+            if attribute.to_ascii_lowercase().ends_with("value") || attribute == "default" {
+                *cursor = ahead;
+                return true;
+            }
+            ahead.skip_blanks();
+            ahead.take(LONGEST_AFFIX, |character| character.is_ascii_alphanumeric() || matches!(character, '"' | '\''));
+        }
+        false
+    }
+}
+
+/// Whether a cell of a table in Markdown ends here.
+fn is_row(before: &str) -> bool {
+    Cursor::last_line(before).trim_start().starts_with('|')
+}
+
+/// Whether the string that begins here is the first argument of a call: `define('PASSWORD', 'hunter2')`.
+fn is_argument(before: &str) -> bool {
+    let callee = before.trim_end_matches(['"', '\'', '`', '\\']).strip_suffix('(');
+    callee.is_some_and(|callee| callee.ends_with(|last: char| last.is_ascii_alphanumeric()))
+}
+
+/// Moves from `String::from("…")` to its literal.
+fn skip_constructor(cursor: &mut Cursor<'_>) {
+    let mut ahead = cursor.clone();
+    let path = ahead.take(LONGEST_AFFIX, |character| character.is_ascii_alphanumeric() || "_:.".contains(character));
+    let callee = path.rsplit([':', '.']).next().unwrap_or_default();
+    if words::has(CONSTRUCTORS, callee) && ahead.eat("(") && quoted_value(&ahead).is_some() {
+        *cursor = ahead;
     }
 }
 
@@ -224,7 +307,7 @@ fn skip_declared_type(cursor: &mut Cursor<'_>) {
 }
 
 /// The inside of the string literal that stands here, which may itself stand in an escaped string.
-fn quoted_value(cursor: &Cursor<'_>) -> Option<Range<usize>> {
+pub(super) fn quoted_value(cursor: &Cursor<'_>) -> Option<Range<usize>> {
     let mut cursor = cursor.clone();
     let mut prefixed = cursor.clone();
     prefixed.take(2, |character| matches!(character, 'b' | 'r' | 'u' | 'f' | '@'));
@@ -234,6 +317,10 @@ fn quoted_value(cursor: &Cursor<'_>) -> Option<Range<usize>> {
     let escape = cursor.take(3, |character| character == '\\');
     let quote = cursor.peek().filter(|quote| matches!(quote, '"' | '\'' | '`'))?;
     cursor.take(1, |character| character == quote);
+    let fence = ["\"\"", "''"].into_iter().find(|rest| rest.starts_with(quote) && cursor.rest().starts_with(rest));
+    if let Some(inside) = fence.and_then(|fence| fenced_value(&cursor, quote, fence)) {
+        return Some(inside);
+    }
     let start = cursor.at();
     let mut escaped = false;
     for (index, character) in cursor.rest().char_indices().take(LONGEST_VALUE) {
@@ -250,19 +337,32 @@ fn quoted_value(cursor: &Cursor<'_>) -> Option<Range<usize>> {
     None
 }
 
+/// The inside of `"""…"""`, whose first quote was read, without the space around it.
+fn fenced_value(cursor: &Cursor<'_>, quote: char, fence: &str) -> Option<Range<usize>> {
+    let mut cursor = cursor.clone();
+    cursor.eat(fence);
+    let reach = cursor.rest().floor_char_boundary(LONGEST_VALUE);
+    let inside = &cursor.rest()[..reach];
+    let end = inside.match_indices(quote).find(|(at, _)| inside[at + 1..].starts_with(fence))?.0;
+    let start = cursor.at() + inside[..end].len() - inside[..end].trim_start().len();
+    Some(start..start + inside[..end].trim().len())
+}
+
 /// Longer values are cut here; a password has long ended, and what a longer token leaves behind is no token.
-const LONGEST_VALUE: usize = 4096;
+pub(super) const LONGEST_VALUE: usize = 4096;
 
 /// How much of a bare value is looked at to decide. A text of names without end would otherwise be read 4,096 times.
-const PREVIEW: usize = 256;
+pub(super) const PREVIEW: usize = 256;
 
 /// A value without quotes: to the next space, without the punctuation of the text around it.
-fn bare_value(cursor: &Cursor<'_>, limit: usize) -> Range<usize> {
+pub(super) fn bare_value(cursor: &Cursor<'_>, limit: usize) -> Range<usize> {
     let mut cursor = cursor.clone();
     cursor.take(3, |character| matches!(character, '"' | '\'' | '`' | '\\'));
     let start = cursor.at();
     let run = cursor.take(limit, |character| {
-        !character.is_whitespace() && !matches!(character, '"' | '\'' | '`' | '<' | '>') && !is_hangul(character)
+        !character.is_whitespace()
+            && !matches!(character, '"' | '\'' | '`' | '<' | '>' | '。' | '、' | '」')
+            && !is_cjk(character)
     });
     let mut end = run.len();
     let mut open = 0_u32;
@@ -301,8 +401,9 @@ fn begins_assignment(text: &str) -> bool {
     text.is_empty() || name > 0 && matches!(text.as_bytes().get(name), Some(b'=' | b':'))
 }
 
-pub(super) fn is_hangul(character: char) -> bool {
-    matches!(character, '가'..='힣' | 'ㄱ'..='ㆎ')
+/// Whether a character is one of Korean, Japanese or Chinese, in which a sentence goes on behind a value without a blank.
+pub(super) fn is_cjk(character: char) -> bool {
+    matches!(character, '가'..='힣' | 'ㄱ'..='ㆎ' | 'ぁ'..='ヿ' | '一'..='鿿' | '，' | '）')
 }
 
 /// How the assignment is written, which says how much a plain word is worth.
@@ -312,12 +413,14 @@ fn form(site: &Site<'_>, name: &Name<'_>, separator: &Separator, spaced: bool, s
     let next = site.text[span.end..].chars().next();
     let ends_line = matches!(next, None | Some('\n' | '\r' | '\\'));
     match separator {
+        Separator::Blank if name.is_upper && !name.is_flag => Form::Shell,
         Separator::Blank => Form::Flag,
         Separator::Tag => Form::Shell,
-        Separator::Verb => Form::Sentence,
+        Separator::LineBreak | Separator::Place | Separator::Word | Separator::Content => Form::Sentence,
         Separator::Equals if name.is_flag && !spaced => Form::Shell,
         Separator::Equals if !spaced && (name.is_upper || matches!(before, Some('?' | '&' | ';'))) => Form::Shell,
         Separator::Equals if !spaced && matches!(next, None | Some(' ' | '\n' | '\r' | '&' | ';')) => Form::Line,
+        Separator::Pair if ends_line => Form::Line,
         _ if ends_line && matches!(line_start, None | Some('\n')) && !name.prefix.contains('(') => Form::Line,
         _ => Form::Code,
     }

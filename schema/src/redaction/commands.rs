@@ -3,12 +3,14 @@
 use std::ops::Range;
 
 use super::cursor::Cursor;
+use super::entropy;
 use super::headers::cookies;
 use super::rule::Site;
 use super::values;
 
 /// Where an option that takes a password may begin.
-pub(super) const OPTIONS: &[&str] = &["-u", "-p", "-a", "-k", "-w", "--user", "--proxy-user", "--auth", "pass:"];
+pub(super) const OPTIONS: &[&str] =
+    &["-u", "-p", "-a", "-k", "-w", "-n", "/p:", "--user", "--proxy-user", "--auth", "--body", "pass:"];
 
 /// The password that an option of the program at the start of the command takes.
 pub(super) fn password(site: &Site<'_>) -> Option<Range<usize>> {
@@ -61,6 +63,33 @@ pub(super) fn from_literal(site: &Site<'_>) -> Option<Range<usize>> {
     argument(cursor, Takes::AttachedPassword)
 }
 
+/// The password of `echo hunter2 | sudo -S …` and of `echo ann:hunter2 | chpasswd`.
+pub(super) fn piped(site: &Site<'_>) -> Option<Range<usize>> {
+    let rest = &site.text[site.behind()..];
+    let near = &rest[..rest.floor_char_boundary(LONGEST_COMMAND)];
+    let (said, reader) = near[..near.find('\n').unwrap_or(near.len())].split_once('|')?;
+    let takes = match reader {
+        _ if reader.contains("chpasswd") => Takes::Login(':'),
+        _ if ["sudo -S", "-stdin", "--stdin", "su -", "cryptsetup"].iter().any(|taker| reader.contains(taker)) => {
+            Takes::Password
+        }
+        _ => return None,
+    };
+    let start = site.behind() + said.len() - said.trim_start_matches(['-', 'n', 'e', ' ']).len();
+    argument(Cursor::new(&site.text[..site.behind() + said.trim_end().len()], start), takes)
+}
+
+/// The token of `vault login …` and `wandb login …`.
+pub(super) fn login(site: &Site<'_>) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(site.text, site.behind());
+    cursor.eat("s.");
+    let token = cursor.take(LONGEST_ARGUMENT, |character| character.is_ascii_alphanumeric());
+    let ends = cursor.peek().is_none_or(|next| next.is_whitespace() || matches!(next, '"' | '\'' | '`' | ';' | '&'));
+    (token.len() >= SHORTEST_TOKEN && ends && entropy::is_random(token)).then(|| site.behind()..cursor.at())
+}
+
+const SHORTEST_TOKEN: usize = 24;
+
 /// What an option takes.
 #[derive(Clone, Copy)]
 enum Takes {
@@ -86,10 +115,13 @@ fn option(site: &Site<'_>) -> Option<(&'static str, Takes)> {
         ("-a", Takes::Password, &["redis-cli"]),
         ("-k", Takes::Password, &["openssl"]),
         ("-w", Takes::Password, &["ldapsearch"]),
-        ("-P", Takes::Password, &["sqlcmd"]),
-        ("-p", Takes::AttachedPassword, &["mysql", "mysqldump", "mysqladmin", "mariadb"]),
+        ("-P", Takes::Password, &["sqlcmd", "zip", "unzip", "mosquitto_pub", "mosquitto_sub", "ssh-keygen"]),
+        ("-N", Takes::Password, &["ssh-keygen"]),
+        ("-p", Takes::AttachedPassword, &["mysql", "mysqldump", "mysqladmin", "mariadb", "7z", "7za", "rar", "unrar"]),
+        ("/p:", Takes::AttachedPassword, &["xfreerdp", "wfreerdp", "mstsc"]),
+        ("--body", Takes::Password, &["secret"]),
         // `docker login`, `helm registry login` and their like.
-        ("-p", Takes::Password, &["login", "sshpass", "mongosh", "mongodump"]),
+        ("-p", Takes::Password, &["login", "sshpass", "mongosh", "mongodump", "twine"]),
         ("pass:", Takes::AttachedPassword, &["openssl"]),
     ];
     if !begins_word(site) {

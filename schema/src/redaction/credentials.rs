@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
+use super::assignments::{bare_value, quoted_value};
 use super::cursor::Cursor;
 use super::rule::Site;
-use super::values;
+use super::values::{self, Family, Form, Value};
 
 /// The password in `scheme://user:password@host`, or a long random user that stands there alone.
 pub(super) fn address(site: &Site<'_>) -> Option<Range<usize>> {
@@ -35,17 +36,6 @@ pub(super) fn telegram(site: &Site<'_>) -> Option<Range<usize>> {
     let is_token =
         (8..=12).contains(&digits) && (33..=37).contains(&token.len()) && site.text[site.at..].starts_with(":AA");
     is_token.then(|| start..start + token.len())
-}
-
-/// A Discord bot's token: the bot's number in base64, a time and a signature, with dots between them.
-pub(super) fn discord(site: &Site<'_>) -> Option<Range<usize>> {
-    if site.text[..site.at].ends_with(is_base64_url) {
-        return None;
-    }
-    let mut cursor = Cursor::new(site.text, site.at);
-    let is_number = (23..=28).contains(&cursor.take(29, is_base64_url).len()) && cursor.eat(".");
-    let is_time = is_number && (5..=7).contains(&cursor.take(8, is_base64_url).len()) && cursor.eat(".");
-    (is_time && (27..=45).contains(&cursor.take(46, is_base64_url).len())).then(|| site.at..cursor.at())
 }
 
 /// A Twilio API key: `SK` and 32 hexadecimal digits, alone in its word.
@@ -78,6 +68,65 @@ pub(super) fn airtable(site: &Site<'_>) -> Option<Range<usize>> {
     let digits = if begins { cursor.take(64, |character| character.is_ascii_hexdigit()).len() } else { 0 };
     (digits == 64).then(|| site.at..cursor.at())
 }
+
+/// The password of `creds: admin / hunter2` and `credentials are admin:hunter2`.
+pub(super) fn login(site: &Site<'_>) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(site.text, site.at);
+    let name = cursor.take(LONGEST_NAME, |character| character.is_ascii_alphabetic());
+    cursor.skip_blanks();
+    let is_named =
+        ["cred", "creds", "credential", "credentials", "login"].iter().any(|known| name.eq_ignore_ascii_case(known));
+    let is_told = is_named && [":", "=", "are ", "is "].iter().any(|sign| cursor.eat(sign));
+    cursor.skip_blanks();
+    let user = cursor.take(LONGEST_NAME, |character| is_base64_url(character) || matches!(character, '.' | '@'));
+    cursor.skip_blanks();
+    if !is_told || user.is_empty() || !(cursor.eat(":") || cursor.eat("/")) {
+        return None;
+    }
+    cursor.skip_blanks();
+    let span = bare_value(&cursor, LONGEST_NAME);
+    told(site, span)
+}
+
+/// The password among the arguments of `auth("ann", "hunter2")`: the last that looks like one.
+pub(super) fn arguments(site: &Site<'_>) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(site.text, site.behind());
+    let mut password = None;
+    for place in 0..4 {
+        let Some(argument) = quoted_value(&cursor) else { break };
+        if place > 0 {
+            password = told(site, argument.clone()).or(password);
+        }
+        cursor = Cursor::new(site.text, argument.end + 1);
+        cursor.take(3, |character| matches!(character, ',' | ' '));
+    }
+    password
+}
+
+fn told(site: &Site<'_>, span: Range<usize>) -> Option<Range<usize>> {
+    let value = Value { text: &site.text[span.clone()], quoted: false, form: Form::Sentence, plural: false };
+    let is_host = value.text.contains(['.', '/']) && !values::has_symbol(value.text);
+    (!is_host && values::is_secret(&value, Family::Password)).then_some(span)
+}
+
+/// The words from which a wallet is restored: twelve or more in small letters.
+pub(super) fn seed_phrase(site: &Site<'_>) -> Option<Range<usize>> {
+    let mut cursor = Cursor::new(site.text, site.behind());
+    cursor.take(LONGEST_NAME, |character| !character.is_ascii_alphabetic() && !matches!(character, '.' | '<'));
+    if cursor.eat("is ") {
+        cursor.take(2, |character| !character.is_ascii_alphabetic());
+    }
+    let start = cursor.at();
+    let phrase =
+        cursor.take(LONGEST_PHRASE, |character| character.is_ascii_lowercase() || character.is_whitespace()).trim_end();
+    let words = phrase.split_whitespace();
+    let is_phrase =
+        (12..=25).contains(&words.clone().count()) && words.into_iter().all(|word| (3..=8).contains(&word.len()));
+    is_phrase.then(|| start..start + phrase.len())
+}
+
+const LONGEST_NAME: usize = 64;
+const LONGEST_PHRASE: usize = 256;
 
 fn is_base64_url(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '-' | '_')

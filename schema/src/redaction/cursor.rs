@@ -24,6 +24,17 @@ impl<'t> Cursor<'t> {
         self.rest().chars().next()
     }
 
+    /// The last line of a text, as far as it is near its end: names are many, and a line may be the whole text.
+    pub(super) fn last_line(text: &'t str) -> &'t str {
+        let near = &text[text.ceil_char_boundary(text.len().saturating_sub(NEAR))..];
+        near.rsplit('\n').next().unwrap_or_default()
+    }
+
+    /// The first line of a text, with the same limit.
+    pub(super) fn first_line(text: &'t str) -> &'t str {
+        text[..text.floor_char_boundary(LONGEST_LINE)].split('\n').next().unwrap_or_default()
+    }
+
     /// Moves past a prefix and tells whether it was there.
     pub(super) fn eat(&mut self, prefix: &str) -> bool {
         let found = self.rest().starts_with(prefix);
@@ -62,3 +73,6 @@ impl<'t> Cursor<'t> {
 
 /// Enough for values that are aligned in a column.
 const MOST_BLANKS: usize = 24;
+
+const NEAR: usize = 256;
+const LONGEST_LINE: usize = 4 * 1024;

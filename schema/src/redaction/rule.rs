@@ -15,6 +15,8 @@ pub(super) struct Rule {
     pub(super) triggers: &'static [&'static str],
     /// Whether the case of a trigger matters.
     pub(super) exact: bool,
+    /// Whether its triggers are names of values rather than parts of them.
+    pub(super) names: bool,
     search: Search,
 }
 
@@ -75,7 +77,13 @@ impl Rule {
         stands_alone: Alone,
         exact: bool,
     ) -> Self {
-        Self { kind, triggers, exact, search: Search::Pattern { pattern, regex: OnceLock::new(), stands_alone } }
+        Self {
+            kind,
+            triggers,
+            exact,
+            names: false,
+            search: Search::Pattern { pattern, regex: OnceLock::new(), stands_alone },
+        }
     }
 
     pub(super) const fn function(
@@ -83,7 +91,18 @@ impl Rule {
         triggers: &'static [&'static str],
         function: fn(&Site<'_>) -> Option<Range<usize>>,
     ) -> Self {
-        Self { kind, triggers, exact: false, search: Search::Function(function) }
+        Self { kind, triggers, exact: false, names: false, search: Search::Function(function) }
+    }
+
+    /// Values by their name.
+    pub(super) const fn named(
+        kind: &'static str,
+        triggers: &'static [&'static str],
+        function: fn(&Site<'_>) -> Option<Range<usize>>,
+    ) -> Self {
+        let mut rule = Self::function(kind, triggers, function);
+        rule.names = true;
+        rule
     }
 
     /// The secret that this trigger gives away, never starting before it.
@@ -98,7 +117,8 @@ impl Rule {
                 let captures = regex.captures(&site.text[site.at..])?;
                 let secret = captures.get(1).or_else(|| captures.get(0))?;
                 // A run of lower case letters alone is a name that only begins like a token, or a row of `x`.
-                values::is_mixed(secret.as_str()).then(|| site.at + secret.start()..site.at + secret.end())
+                let is_secret = values::is_mixed(secret.as_str()) && !secret.as_str().ends_with("EXAMPLE");
+                is_secret.then(|| site.at + secret.start()..site.at + secret.end())
             }
         }
     }

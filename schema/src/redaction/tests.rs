@@ -4,6 +4,7 @@
 
 mod negatives;
 mod positives;
+mod sets;
 
 use proptest::prelude::*;
 use rstest::rstest;

@@ -1,6 +1,6 @@
 //! One pass over a text that finds where the triggers of all rules stand.
 //!
-//! Most pairs of letters begin no trigger, so most bytes cost one look into a table of bits.
+//! Most pairs of letters begin no trigger, so most bytes cost one lookup in a table of bits.
 
 use std::sync::LazyLock;
 
@@ -27,15 +27,18 @@ pub(super) fn occurrences(text: &str) -> impl Iterator<Item = Occurrence> {
 
 static TABLE: LazyLock<Table> = LazyLock::new(Table::of_rules);
 
-/// The triggers by their first byte, and the pairs of bytes with which any of them begins.
+/// The triggers by the pair of bytes with which they begin.
 struct Table {
+    /// The pairs with which any trigger begins: small enough to stay in the nearest cache.
     pairs: Vec<u64>,
-    by_first: Vec<Vec<(&'static str, usize)>>,
+    /// For such a pair, its place in `lists`.
+    places: Vec<u8>,
+    lists: Vec<Vec<(&'static str, usize)>>,
 }
 
 impl Table {
     fn of_rules() -> Self {
-        let mut table = Self { pairs: vec![0; 1 << 10], by_first: vec![Vec::new(); 1 << 8] };
+        let mut table = Self { pairs: vec![0; 1 << 10], places: vec![0; 1 << 16], lists: Vec::new() };
         for (rule, entry) in RULES.iter().enumerate() {
             for trigger in entry.triggers {
                 table.insert(trigger, rule);
@@ -46,13 +49,20 @@ impl Table {
 
     fn insert(&mut self, trigger: &'static str, rule: usize) {
         let (first, second) = (trigger.as_bytes()[0], trigger.as_bytes()[1]);
+        let folded = pair(first.to_ascii_lowercase(), second.to_ascii_lowercase());
+        if !self.begins(first.to_ascii_lowercase(), second.to_ascii_lowercase()) {
+            self.places[folded] = u8::try_from(self.lists.len()).expect("a test counts the pairs of the rules");
+            self.lists.push(Vec::new());
+        }
+        let place = self.places[folded];
         for first in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
             for second in [second.to_ascii_lowercase(), second.to_ascii_uppercase()] {
                 let pair = pair(first, second);
                 self.pairs[pair / 64] |= 1 << (pair % 64);
+                self.places[pair] = place;
             }
         }
-        self.by_first[usize::from(first.to_ascii_lowercase())].push((trigger, rule));
+        self.lists[usize::from(place)].push((trigger, rule));
     }
 
     fn begins(&self, first: u8, second: u8) -> bool {
@@ -61,7 +71,7 @@ impl Table {
     }
 
     fn at<'b>(&'static self, bytes: &'b [u8], at: usize) -> impl Iterator<Item = Occurrence> + use<'b> {
-        let candidates = &self.by_first[usize::from(bytes[at].to_ascii_lowercase())];
+        let candidates = &self.lists[usize::from(self.places[pair(bytes[at], bytes[at + 1])])];
         candidates
             .iter()
             .filter(move |(trigger, rule)| {

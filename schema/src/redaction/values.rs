@@ -3,9 +3,9 @@
 //! The more a name says (`password` more than `token`) and the less the place looks like a program, the less is asked
 //! of the value.
 
-use super::assignments::is_hangul;
+use super::assignments::is_cjk;
 use super::entropy;
-use super::words::{self, ALGORITHMS, DESCRIPTIONS, FILE_ENDINGS, OWNERS, SENTENCE_WORDS, WORDS};
+use super::words::{self, ALGORITHMS, DESCRIPTIONS, FILE_ENDINGS, OWNERS, SCHEMES, SENTENCE_WORDS, WORDS};
 
 /// What the name of a value says about it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ pub(super) fn is_secret(value: &Value<'_>, family: Family) -> bool {
     if text.contains(char::is_whitespace) {
         return matches!(family, Family::Password | Family::Secret) && !value.plural && is_passphrase(text);
     }
-    if !text.bytes().any(|byte| byte.is_ascii_digit()) && text.chars().any(is_hangul) {
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) && text.chars().any(is_cjk) {
         return false;
     }
     if !value.quoted && value.form != Form::Shell && is_expression(text) {
@@ -78,15 +78,43 @@ pub(super) fn is_secret(value: &Value<'_>, family: Family) -> bool {
 }
 
 /// Whether a sentence that says what a password is goes on with it rather than with a remark: a word with a digit, which
-/// no algorithm is called.
+/// no algorithm is called, or a number of some length.
 pub(super) fn is_told(value: &str, family: Family) -> bool {
-    let shortest = if matches!(family, Family::Password | Family::Secret) { 6 } else { 16 };
-    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    let is_chosen = matches!(family, Family::Password | Family::Secret);
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    if digits == value.len() {
+        return family == Family::Password && (6..=12).contains(&digits);
+    }
     let lower = value.to_ascii_lowercase();
-    value.len() >= shortest
-        && has(u8::is_ascii_alphabetic)
-        && has(u8::is_ascii_digit)
+    value.len() >= if is_chosen { 6 } else { 16 }
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+        && (digits > 0 || is_chosen && has_symbol(value))
+        && !is_measure(&lower)
         && !ALGORITHMS.split_ascii_whitespace().any(|name| lower.starts_with(name))
+}
+
+/// Whether a word behind a name is a secret although no verb says so.
+pub(super) fn is_striking(value: &str, family: Family) -> bool {
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let is_inside =
+        value.trim_end_matches(|character: char| character.is_ascii_digit()).bytes().any(|byte| byte.is_ascii_digit());
+    match family {
+        Family::Password => digits > 1 || has_symbol(value) || is_inside && value.len() > 6,
+        _ => entropy::is_random(value),
+    }
+}
+
+/// Whether a word holds a sign that hardly any word but a password does.
+pub(super) fn has_symbol(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_digit()) && value.contains(['!', '$', '%', '^', '&', '*', '@', '#'])
+        || value.trim_end_matches(['!', '%']).contains(['!', '$', '%', '^'])
+}
+
+/// `8-character`, `16bytes`, `3600s`
+fn is_measure(value: &str) -> bool {
+    let unit = value.trim_start_matches(|character: char| character.is_ascii_digit());
+    let unit_word = unit.trim_start_matches(['-', '_', '+']);
+    unit.len() < value.len() && unit_word.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Whether a value of a weak name is the hash of something or the number of a thing.
@@ -139,6 +167,8 @@ pub(super) fn is_reference(value: &str) -> bool {
     let is_word = !rest.is_empty() && rest.chars().all(is_word_character);
     match first {
         '$' if rest.starts_with(['{', '(', '[']) || is_word && !rest.starts_with(|c: char| c.is_ascii_digit()) => true,
+        '$' if rest.trim_start_matches(is_word_character).starts_with('/') => true,
+        '&' if rest.starts_with(['[', '\'']) => true,
         '$' if rest.starts_with("env:") || rest.starts_with("this") => true,
         '<' | '{' | '[' | '(' | '`' => true,
         '%' => value.len() < 4 || value.ends_with('%') || rest.starts_with(['(', '{', 's']),
@@ -152,6 +182,7 @@ pub(super) fn is_reference(value: &str) -> bool {
         '.' | '~' | '/' => is_path(value),
         _ => {
             ["${", "{{", "#{", "%(", "://", "::", "<%"].iter().any(|sign| head(value).contains(sign))
+                || value.split_once(':').is_some_and(|(scheme, _)| words::has(SCHEMES, scheme))
                 || is_call(value)
                 || is_member(value)
                 || is_path(value)
@@ -275,7 +306,7 @@ fn is_machine_made(value: &Value<'_>) -> bool {
 /// Whether a password or a secret could have been chosen by a person for this place.
 fn is_chosen(value: &Value<'_>, family: Family) -> bool {
     let text = value.text;
-    let is_word = text.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.'));
+    let is_word = text.chars().all(|character| character.is_alphabetic() || matches!(character, '_' | '-' | '.'));
     if !is_word {
         return value.form != Form::Flag || !text.starts_with('-');
     }

@@ -1,5 +1,7 @@
 //! The table of settings: what may be set, where, and what it means. docs/config.md is made of it.
 
+use crate::trust::{SETTING, VARIABLE};
+
 /// One setting.
 #[derive(Debug)]
 #[cfg_attr(not(test), expect(dead_code, reason = "some of it is for the document only"))]
@@ -18,7 +20,7 @@ pub(super) struct Key {
     pub(super) of_the_user: bool,
 }
 
-pub(super) const KEYS: [Key; 13] = [
+pub(super) const KEYS: [Key; 14] = [
     Key {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -88,7 +90,7 @@ pub(super) const KEYS: [Key; 13] = [
     Key {
         name: "embedding_model",
         variable: Some("JIKIME_EMBEDDING_MODEL"),
-        values: "a name, or with `local` the path of a model",
+        values: "a name, or with `local` the path of a model file",
         default: "the provider's",
         meaning: "Which model makes the vectors. With another one they are made again, in the background.",
         guards: false,
@@ -139,6 +141,16 @@ pub(super) const KEYS: [Key; 13] = [
         values: "`\"never\"` or a size such as `\"500KB\"`, `\"50MB\"` or `\"1GB\"`",
         default: "`\"never\"`",
         meaning: "Until the daily logs have at most this size the server clears the oldest, once a day, sparing the same.",
+        guards: false,
+        of_the_user: true,
+    },
+    Key {
+        name: SETTING,
+        variable: Some(VARIABLE),
+        values: "a list of project directories, in the environment separated like those of `PATH`; `\"*\"` is every one",
+        default: "`[]`",
+        meaning: "Projects whose memory is used although another user owns it or every user may change it. \
+                  `jikime-memory config trust` adds one.",
         guards: false,
         of_the_user: true,
     },

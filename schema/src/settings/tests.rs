@@ -1,5 +1,7 @@
 use rstest::rstest;
 
+use std::fs;
+
 use super::*;
 
 fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Loaded {

@@ -48,12 +48,21 @@ pub(super) fn contents(db: &Connection) -> rusqlite::Result<Contents> {
             _ => Contents::Foreign,
         });
     }
-    let has_table = |name: &str| db.table_exists(None, name);
-    if has_table("memories")? && has_table("chunks")? {
+    if is_of_go_version(db)? {
         return Ok(Contents::GoVersion);
     }
     let objects: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     Ok(if objects == 0 { Contents::Nothing } else { Contents::Foreign })
+}
+
+/// The Go version writes its version into `meta`. Only the third one has chunks.
+fn is_of_go_version(db: &Connection) -> rusqlite::Result<bool> {
+    let has_table = |name: &str| db.table_exists(None, name);
+    let version = "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'schema_version')";
+    // Another program may have a table of that name, with other columns.
+    let has_version =
+        || has_table("meta").is_ok_and(|has| has && db.query_row(version, [], |row| row.get(0)).unwrap_or(false));
+    Ok(has_table("memories")? && (has_table("chunks")? || has_version()))
 }
 
 /// Makes our tables, unless another process was faster.

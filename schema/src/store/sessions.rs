@@ -1,8 +1,10 @@
 //! Session rows: what happened in a session, derived from its memories whenever one of them changes.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use serde_json::{Map, Value};
 
 use crate::memory::{Memory, MemoryType};
+use crate::moment::Moment;
 use crate::tool_usage;
 
 /// Characters of a session's title.
@@ -48,18 +50,35 @@ pub(super) fn refresh(db: &Connection, session_id: &str) -> rusqlite::Result<()>
             }
         }
     }
+    let (summary, fields) = summary(db, session_id)?;
+    let named = fields.get("files").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    for file in named {
+        if !files.iter().any(|known| known == file) {
+            files.push(file.to_owned());
+        }
+    }
+    let started = fields.get("started_at").and_then(Value::as_str).and_then(Moment::parse_rfc3339).map(|at| at.utc());
     let title = first_prompt(db, session_id)?;
     db.prepare_cached("DELETE FROM sessions WHERE id = ?1")?.execute([session_id])?;
     db.prepare_cached(
         "INSERT INTO sessions (id, started_at, ended_at, duration, title, prompts, files, tools, errors, summary)
-         SELECT ?1, min(created_at), max(created_at), unixepoch(max(created_at)) - unixepoch(min(created_at)), ?2,
-             total(type = 'user_prompt'), ?3, ?4, total(type = 'error'),
-             (SELECT content FROM memories INDEXED BY memories_by_session
-              WHERE session_id = ?1 AND type = 'session_summary' ORDER BY created_at DESC LIMIT 1)
-         FROM memories INDEXED BY memories_by_session WHERE session_id = ?1 HAVING count(*) > 0",
+         SELECT ?1, first, last, unixepoch(last) - unixepoch(first), ?2, prompts, ?3, ?4, errors, ?5 FROM (
+             SELECT min(min(created_at), ifnull(?6, min(created_at))) AS first, max(created_at) AS last,
+                 total(type = 'user_prompt') AS prompts, total(type = 'error') AS errors
+             FROM memories INDEXED BY memories_by_session WHERE session_id = ?1 HAVING count(*) > 0)",
     )?
-    .execute(params![session_id, title, serde_json::Value::from(files).to_string(), tools as i64])
+    .execute(params![session_id, title, Value::from(files).to_string(), tools as i64, summary, started])
     .map(drop)
+}
+
+/// The newest summary of a session, and what its metadata says of files and times that no memory tells.
+fn summary(db: &Connection, session_id: &str) -> rusqlite::Result<(Option<String>, Map<String, Value>)> {
+    let sql = "SELECT content, metadata FROM memories INDEXED BY memories_by_session
+         WHERE session_id = ?1 AND type = 'session_summary' ORDER BY created_at DESC LIMIT 1";
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, Option<String>>(1)?));
+    let found = db.prepare_cached(sql)?.query_row([session_id], read).optional()?;
+    let (content, metadata) = found.unwrap_or_default();
+    Ok((content, metadata.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()))
 }
 
 fn first_prompt(db: &Connection, session_id: &str) -> rusqlite::Result<Option<String>> {

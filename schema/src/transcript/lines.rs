@@ -5,6 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 use super::LINE_LIMIT;
+use crate::regular_file;
 
 /// How much is read at once.
 const BLOCK: u64 = 64 * 1024;
@@ -19,7 +20,7 @@ pub(crate) struct Forward {
 
 impl Forward {
     pub(crate) fn open(path: &Path, start: u64) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = regular_file::open(path)?;
         file.seek(SeekFrom::Start(start))?;
         Ok(Self { file: BufReader::with_capacity(BLOCK as usize, file), line: Vec::new(), is_ended: true })
     }
@@ -80,7 +81,7 @@ pub(super) struct Backward {
 
 impl Backward {
     pub(super) fn open(path: &Path, reach: u64) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = regular_file::open(path)?;
         let end = file.metadata()?.len();
         let floor = end.saturating_sub(reach);
         Ok(Self { file, floor, start: end, block: Vec::new(), later: Vec::new(), later_len: 0, too_long: false })

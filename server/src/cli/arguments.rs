@@ -11,11 +11,11 @@ use schema::moment::Moment;
 use schema::tool::{LoadSource, SearchSource};
 
 use super::browse::BrowseArguments;
-use super::clear::{GcArguments, ResetArguments};
 use super::config::ConfigCommand;
-use super::curate::{DeleteArguments, PinArguments, PromoteArguments, SupersedeArguments};
+use super::curate::{PinArguments, PromoteArguments, SupersedeArguments};
 use super::export::ExportArguments;
 use super::forget::ForgetArguments;
+use super::gc::GcArguments;
 use super::import::ImportCommand;
 use super::init::InitArguments;
 use super::list::ListArguments;
@@ -65,6 +65,18 @@ pub(crate) struct Common {
     pub(crate) no_pager: bool,
 }
 
+impl Command {
+    /// Whether it deletes memories, which is also needed on a full disk.
+    pub(crate) fn deletes(&self) -> bool {
+        match self {
+            Self::Forget(arguments) => !arguments.consent.dry_run,
+            Self::Scrub(arguments) => !arguments.dry_run,
+            Self::Gc(arguments) => !arguments.consent.dry_run,
+            _ => false,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Set up a memory for this project: the store, the server and the hooks of its host
@@ -101,8 +113,6 @@ pub(crate) enum Command {
     /// Remember something
     #[command(after_help = "Example: jikime-memory save decision \"Cache JWT tokens in Redis, TTL five minutes\"")]
     Save(SaveArguments),
-    /// Delete a memory from its log and the index
-    Delete(DeleteArguments),
     /// Move a memory to MEMORY.md, which every session loads
     Promote(PromoteArguments),
     /// Keep a memory from every clean-up
@@ -116,15 +126,16 @@ pub(crate) enum Command {
     #[command(after_help = "Example: jikime-memory export --format md --type decision -o decisions.md")]
     Export(ExportArguments),
     /// Forget memories for good, out of logs, databases and every copy of ours
-    #[command(after_help = "Example: jikime-memory forget --query falcon --dry-run")]
+    #[command(
+        visible_aliases = ["delete", "reset"],
+        after_help = "Example: jikime-memory forget --query falcon --dry-run"
+    )]
     Forget(ForgetArguments),
     /// Take secrets out of what was remembered before
     Scrub(ScrubArguments),
     /// Clear what is old, or too much
-    #[command(after_help = "Example: jikime-memory gc --older-than 180d --dry-run")]
+    #[command(alias = "clear", after_help = "Example: jikime-memory gc --older-than 180d --dry-run")]
     Gc(GcArguments),
-    /// Empty the memory of this project
-    Reset(ResetArguments),
     /// Tell how much is remembered, how it grows, what is opened most, and what is wrong
     #[command(after_help = "Example: jikime-memory stats --type decision --since 30d")]
     Stats(StatsArguments),

@@ -1,7 +1,7 @@
 //! `config`: every setting with where it comes from, what is wrong with the files, and where they are.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 use schema::layout::Layout;
@@ -9,10 +9,13 @@ use schema::screen::Screen;
 use schema::settings::{self, Explained, Origin, Setting, SettingsFile};
 use serde::Serialize;
 use serde_json::Value;
+use toml_edit::{Array, DocumentMut};
 use tools::error::ToolError;
 
 use super::output::{DIM, GOOD, KIND, Printer};
 use super::text::{fit, harmless, padded, width, wrapped};
+use crate::exit;
+use crate::setup::file::edit;
 
 /// Columns of a line where lines have no end.
 const LONGEST: usize = 160;
@@ -28,6 +31,12 @@ pub(crate) enum ConfigCommand {
     Check,
     /// Print where the files of the user and of the project are
     Path,
+    /// Use the memory of a project although another user owns it or may change it
+    Trust {
+        /// The project [default: the one around the working directory]
+        #[arg(value_name = "DIR")]
+        path: Option<PathBuf>,
+    },
 }
 
 #[derive(Debug, Serialize)]
@@ -73,8 +82,17 @@ struct CheckedFile<'e> {
     problems: &'e [String],
 }
 
-pub(crate) fn config(project: &Path, printer: &Printer, command: &ConfigCommand) -> anyhow::Result<()> {
-    let layout = Layout::new(project);
+/// Does not need the project around the working directory if the command names another one.
+pub(crate) fn config(
+    project: anyhow::Result<PathBuf>,
+    printer: &Printer,
+    command: &ConfigCommand,
+) -> anyhow::Result<()> {
+    let project = match command {
+        ConfigCommand::Trust { path: Some(path) } => path.clone(),
+        _ => project?,
+    };
+    let layout = Layout::new(&project);
     let explained = settings::explain(&layout);
     match command {
         ConfigCommand::Show => {
@@ -92,7 +110,31 @@ pub(crate) fn config(project: &Path, printer: &Printer, command: &ConfigCommand)
             let checked = Checked::of(&explained);
             printer.read(&checked.files, |_| paths(&checked.files))
         }
+        ConfigCommand::Trust { .. } => trust(&project),
     }
+}
+
+/// Adds a project to those that the user's file trusts.
+fn trust(project: &Path) -> anyhow::Result<()> {
+    let invalid = |text: String| ToolError::Invalid(text);
+    let file = settings::user_file().ok_or_else(|| invalid("set HOME: your own settings are there".to_owned()))?;
+    let path =
+        project.canonicalize().map_err(|error| invalid(format!("cannot find {}: {error}", project.display())))?;
+    let path = path.to_str().ok_or_else(|| invalid(format!("{} is not UTF-8", path.display())))?;
+    edit(&file, |text| with_trusted(text, path).map_err(|why| invalid(format!("{}: {why}", file.display()))))?;
+    exit::tell(&format!("{} is trusted: it is listed in {}", harmless(path), file.display()));
+    Ok(())
+}
+
+/// The text of the user's file with one more path in its list.
+fn with_trusted(text: &str, path: &str) -> Result<String, String> {
+    let mut table: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| error.to_string())?;
+    let listed = table.entry("trusted").or_insert_with(|| toml_edit::value(Array::new())).as_array_mut();
+    let listed = listed.ok_or("trusted is not a list; make it one")?;
+    if listed.iter().all(|known| known.as_str() != Some(path)) {
+        listed.push(path);
+    }
+    Ok(table.to_string())
 }
 
 fn problems(explained: &Explained) -> Vec<&str> {
@@ -218,4 +260,20 @@ fn paths(files: &[CheckedFile<'_>]) -> String {
         format!("{:<8} {}{missing}\n", file.of, harmless(&file.path.to_string_lossy()))
     };
     files.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_trusted;
+
+    #[test]
+    fn trusting_a_project_keeps_the_rest_of_the_file() {
+        let text = "# mine\nbrief = \"off\"\n";
+        let once = with_trusted(text, "/a").unwrap();
+        assert_eq!(once, format!("{text}trusted = [\"/a\"]\n"));
+        let twice = with_trusted(&once, "/b \"c\"").unwrap();
+        assert_eq!(twice, format!("{text}trusted = [\"/a\", '/b \"c\"']\n"));
+        assert_eq!(with_trusted(&twice, "/a").unwrap(), twice);
+        assert!(with_trusted("trusted = 3", "/a").is_err() && with_trusted("no", "/a").is_err());
+    }
 }

@@ -1,6 +1,4 @@
-//! `delete`, `promote`, `pin` and `supersede`: what becomes of a memory that is there already.
-
-use std::io::{self, IsTerminal as _};
+//! `promote`, `pin` and `supersede`: what becomes of a memory that is there already.
 
 use clap::Args;
 use schema::layout::STORE_DIR;
@@ -8,24 +6,8 @@ use schema::memory::MemoryType;
 use schema::store::Row;
 use serde::Serialize;
 use tools::engine::Engine;
-use tools::error::ToolError;
 
-use super::consent::agreed;
-use super::list::Listed;
 use super::output::Printer;
-use super::preview::preview;
-
-/// Characters of an id below which nothing is deleted by it: a slip of a finger names some memory or other.
-const ENOUGH: usize = 4;
-
-#[derive(Debug, Args)]
-pub(crate) struct DeleteArguments {
-    /// The id, or as much of its beginning as tells it apart: four characters at least
-    id: String,
-    /// Do it without being asked, which happens on a terminal only
-    #[arg(long, short = 'y')]
-    yes: bool,
-}
 
 #[derive(Debug, Args)]
 pub(crate) struct PromoteArguments {
@@ -61,25 +43,6 @@ struct Curated {
     pinned: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     supersedes: Option<String>,
-}
-
-/// Deletes a memory; on a terminal after a look at it.
-pub(crate) fn delete(engine: &mut Engine, printer: &Printer, arguments: &DeleteArguments) -> anyhow::Result<()> {
-    let id = engine.whole_id(&arguments.id)?;
-    if arguments.id.trim().len() < ENOUGH && arguments.id.trim() != id {
-        let text =
-            format!("{:?} is little of an id to delete by: give {ENOUGH} characters of it at least", arguments.id);
-        return Err(ToolError::Invalid(text).into());
-    }
-    if !arguments.yes && io::stdin().is_terminal() && io::stderr().is_terminal() {
-        if let Some(row) = engine.peek(&id)?.filter(|_| !printer.is_json()) {
-            preview(printer, &[row])?;
-        }
-        if !agreed("Delete it?", false)? {
-            return printer.line("Nothing was changed.");
-        }
-    }
-    printer.deleted(&Listed::of(&engine.delete(&id)?))
 }
 
 /// Moves a memory to `MEMORY.md`, which every session loads.

@@ -8,12 +8,14 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use schema::exchange::{Exported, markdown};
 use schema::memory::MemoryType;
+use schema::moment::Moment;
+use schema::sanitize::escape_json;
 use schema::store::Row;
 use tools::engine::{Engine, Selection};
 
-use super::moments::{first_of, last_of};
 use super::narrow::memory_type;
 use super::preview::counted;
+use super::when;
 use crate::exit;
 
 #[derive(Debug, Args)]
@@ -27,12 +29,12 @@ pub(crate) struct ExportArguments {
     /// Only those of a session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only those from this date or time on
-    #[arg(long, value_name = "DATE")]
-    since: Option<String>,
-    /// Only those up to this date or time
-    #[arg(long, value_name = "DATE")]
-    until: Option<String>,
+    /// Only those from this time on
+    #[arg(long, value_name = "WHEN", value_parser = when::since)]
+    since: Option<Moment>,
+    /// Only those up to this time
+    #[arg(long, value_name = "WHEN", value_parser = when::until)]
+    until: Option<Moment>,
     /// Into this file instead of standard output
     #[arg(long, short = 'o', value_name = "FILE")]
     out: Option<PathBuf>,
@@ -51,13 +53,8 @@ enum Format {
 /// Writes the memories that are meant.
 pub(crate) fn export(engine: &mut Engine, arguments: ExportArguments) -> anyhow::Result<()> {
     let ExportArguments { format, kinds, session, since, until, out } = arguments;
-    let since = since.as_deref().map(|text| first_of("since", text)).transpose()?;
-    let until = until.as_deref().map(|text| last_of("until", text)).transpose()?;
-    let mut rows = engine.select(&Selection { kinds, session, ..Selection::default() })?.rows;
-    rows.retain(|row| {
-        let at = row.memory.at.unix();
-        since.is_none_or(|since| at >= since) && until.is_none_or(|until| at <= until)
-    });
+    let (since, until) = (since.map(|at| at.unix()), until.map(|at| at.unix()));
+    let rows = engine.select(&Selection { kinds, session, since, until, ..Selection::default() })?.rows;
     if rows.is_empty() {
         exit::tell("nothing that is remembered is meant, so that the export is empty");
     }
@@ -95,14 +92,13 @@ fn write(out: &mut impl Write, format: Format, rows: &[Row]) -> io::Result<()> {
         Format::Md => out.write_all(markdown(rows).as_bytes())?,
         Format::Jsonl => {
             for row in rows {
-                serde_json::to_writer(&mut out, &Exported::of(row))?;
-                out.write_all(b"\n")?;
+                writeln!(out, "{}", escape_json(&serde_json::to_string(&Exported::of(row))?))?;
             }
         }
         Format::Json => {
             let memories: Vec<Exported> = rows.iter().map(Exported::of).collect();
-            serde_json::to_writer_pretty(&mut out, &serde_json::json!({ "memories": memories }))?;
-            out.write_all(b"\n")?;
+            let json = serde_json::to_string_pretty(&serde_json::json!({ "memories": memories }))?;
+            writeln!(out, "{}", escape_json(&json))?;
         }
     }
     out.flush()

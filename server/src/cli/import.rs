@@ -16,6 +16,7 @@ use schema::bulk::{Arrival, BATCH, Bulk, Effect, Outcome};
 use schema::database::Patience;
 use schema::layout::Layout;
 use schema::memory::MemoryType;
+use schema::moment::Moment;
 use schema::settings::{self, Loaded};
 use schema::store::{Store, StoreError};
 use serde::Serialize;
@@ -26,6 +27,7 @@ use exports::Format;
 use super::output::Printer;
 use super::run::open;
 use super::text::{self, counted};
+use super::when;
 use crate::exit;
 
 #[derive(Debug, Subcommand)]
@@ -55,8 +57,8 @@ pub(crate) struct TranscriptArguments {
     #[arg(long, value_name = "PATH")]
     from: Option<PathBuf>,
     /// Only what happened from this date or time on
-    #[arg(long, value_name = "DATE")]
-    since: Option<String>,
+    #[arg(long, value_name = "WHEN", value_parser = when::since)]
+    since: Option<Moment>,
     /// Also transcripts that did not change since they were imported
     #[arg(long)]
     again: bool,
@@ -86,16 +88,13 @@ pub(crate) struct ExportArguments {
 
 /// Imports into the memory of a project.
 pub(crate) fn import(project: Option<&Path>, printer: &Printer, command: ImportCommand) -> anyhow::Result<()> {
-    if let ImportCommand::ClaudeCode(arguments) = command {
-        return claude_code::import(project, printer, arguments);
-    }
-    let project = project.ok_or_else(|| ToolError::Invalid("name a project with --project".to_owned()))?;
+    let named = || project.ok_or_else(|| ToolError::Invalid("name a project with --project".to_owned()));
     match command {
-        ImportCommand::ClaudeCode(_) => unreachable!("it is done above"),
-        ImportCommand::AutoMemory(arguments) => auto_memory::import(project, printer, &arguments),
-        ImportCommand::Jsonl(arguments) => exports::import(project, printer, Format::Jsonl, &arguments),
-        ImportCommand::Json(arguments) => exports::import(project, printer, Format::Json, &arguments),
-        ImportCommand::Md(arguments) => exports::import(project, printer, Format::Md, &arguments),
+        ImportCommand::ClaudeCode(arguments) => claude_code::import(project, printer, arguments),
+        ImportCommand::AutoMemory(arguments) => auto_memory::import(named()?, printer, &arguments),
+        ImportCommand::Jsonl(arguments) => exports::import(named()?, printer, Format::Jsonl, &arguments),
+        ImportCommand::Json(arguments) => exports::import(named()?, printer, Format::Json, &arguments),
+        ImportCommand::Md(arguments) => exports::import(named()?, printer, Format::Md, &arguments),
     }
 }
 

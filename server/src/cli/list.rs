@@ -186,7 +186,7 @@ mod tests {
         insta::assert_snapshot!(plain(&by_day(&memories(), Some(80))), @r"
         2026-01-28
           0af312aa  10:30  decision         결제 웹훅은 커밋한 다음에 확인 응답을 보낸…
-          1bf312aa  09:05  session_summary  [superseded] One two �[31mred
+          1bf312aa  09:05  session_summary  [superseded] One two [31mred
 
         2026-01-27
           2cf3.0000aaaa  23:59  error            Exit code 3
@@ -201,7 +201,7 @@ mod tests {
           결제 웹훅은 커밋한 다음에 확인 응답을
           보낸다 👍 그래야 두 번 오지 않는다
         09:05 session_summary 1bf312aa
-          [superseded] One two �[31mred
+          [superseded] One two [31mred
 
         2026-01-27
         23:59 error 2cf3.0000aaaa

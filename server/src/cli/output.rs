@@ -5,20 +5,17 @@ use std::io::Write as _;
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
 use schema::memory::{MemoryId, MemoryType};
+use schema::sanitize::escape_json;
 use schema::tool::{LoadOutput, ReindexOutput, SaveOutput, SearchOutput};
 use serde::Serialize;
 
-use super::list::Listed;
 use super::pager;
-use super::text::{counted, fit, harmless, memories, padded, width, wrapped};
+use super::text::{counted, fit, harmless, memories, padded, printable, width, wrapped};
 
 pub(crate) const DIM: Style = AnsiColor::BrightBlack.on_default();
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const KIND: Style = AnsiColor::Cyan.on_default();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-
-/// Characters of a memory that a command tells of.
-const PREVIEW: usize = 100;
 
 /// By how much what belongs to a hit is set in.
 const INDENT: &str = "      ";
@@ -74,10 +71,6 @@ impl Printer {
         self.print(output, || format!("{}  {DIM}{}{DIM:#}\n", output.message, output.id))
     }
 
-    pub(crate) fn deleted(&self, memory: &Listed) -> anyhow::Result<()> {
-        self.print(memory, || format!("Deleted from {}: {}\n", memory.path, fit(&memory.line(), PREVIEW)))
-    }
-
     pub(crate) fn loaded(&self, output: &LoadOutput) -> anyhow::Result<()> {
         self.read(output, |columns| harmless(&output.content) + &notice(output.notice.as_deref(), columns))
     }
@@ -100,9 +93,9 @@ impl Printer {
     }
 
     /// Prints a value in JSON, whatever was asked for.
-    pub(crate) fn json<T: Serialize>(&self, value: &T) -> anyhow::Result<()> {
+    pub(crate) fn json<T: Serialize + ?Sized>(&self, value: &T) -> anyhow::Result<()> {
         let json = serde_json::to_string_pretty(value).context("cannot write JSON")?;
-        write(&format!("{json}\n"))
+        write(&format!("{}\n", escape_json(&json)))
     }
 
     /// Prints text as it is.
@@ -159,7 +152,7 @@ impl Printer {
         if self.json {
             return self.print(value, String::new);
         }
-        let text = text(pager::columns());
+        let text = printable(&text(pager::columns()));
         if self.pages && pager::show(&text) {
             return Ok(());
         }
@@ -169,8 +162,7 @@ impl Printer {
     /// Prints a short answer.
     pub(crate) fn print<T: Serialize + ?Sized>(&self, value: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
         if self.json {
-            let json = serde_json::to_string_pretty(value).context("cannot write JSON")?;
-            return write(&format!("{json}\n"));
+            return self.json(value);
         }
         write(&text())
     }
@@ -195,7 +187,7 @@ fn stacked<const N: usize>(head: &[&str; N], rows: &[[String; N]], columns: usiz
 
 /// Writes to standard output, without colour where it is no terminal. A reader that went away, such as `head`, is no error.
 fn write(text: &str) -> anyhow::Result<()> {
-    match anstream::stdout().write_all(text.as_bytes()) {
+    match anstream::stdout().write_all(printable(text).as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("cannot write the answer"),
         _ => Ok(()),
     }

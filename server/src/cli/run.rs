@@ -27,20 +27,12 @@ use super::output::Printer;
 use super::scrub::scrub;
 use super::show::show;
 use super::uninstall::uninstall;
-use super::{browse, clear, completions, config, curate, demo, sessions, stats, timeline};
+use super::{browse, completions, config, curate, demo, gc, sessions, stats, timeline};
 use crate::exit;
 use crate::http::{Access, Token};
 use crate::network::Http;
 use crate::serve::{Transport, serve};
 use crate::setup::site::Site;
-
-/// Runs one command.
-pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
-    match arguments.command {
-        Command::Doctor => examine(arguments.common),
-        _ => answer(arguments).map(|()| ExitCode::SUCCESS),
-    }
-}
 
 /// What is found is no error, and scripts want to know of it all the same.
 fn examine(common: Common) -> anyhow::Result<ExitCode> {
@@ -51,10 +43,13 @@ fn examine(common: Common) -> anyhow::Result<ExitCode> {
     Ok(if doctor(&project, files.as_deref(), &printer)? { ExitCode::SUCCESS } else { ExitCode::from(exit::USER) })
 }
 
-fn answer(arguments: Arguments) -> anyhow::Result<()> {
+/// Runs one command.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let Arguments { common, command } = arguments;
     let printer = Printer::new(common.json).paged(!common.no_pager);
-    match command {
+    let deletes = command.deletes();
+    let done = match command {
+        Command::Doctor => return examine(common),
         Command::Serve(arguments) | Command::Mcp(McpCommand::Serve(arguments)) => {
             serve(&project(common)?, &transport(arguments)?)
         }
@@ -65,7 +60,7 @@ fn answer(arguments: Arguments) -> anyhow::Result<()> {
         }
         Command::Completions { shell } => completions::completions(shell),
         Command::Man { out } => completions::man(out.as_deref()),
-        Command::Config(command) => config::config(&project(common)?, &printer, &command),
+        Command::Config(command) => config::config(project(common), &printer, &command),
         Command::Browse(arguments) => browse::browse(&existing(project(common)?)?, &arguments),
         Command::Demo => demo::demo(&printer),
         Command::EmbedBackfill => backfill(&project(common)?, open),
@@ -82,40 +77,56 @@ fn answer(arguments: Arguments) -> anyhow::Result<()> {
             };
             import(project.as_deref(), &printer, command)
         }
-        other => {
-            let mut project = project(common)?;
-            if !matches!(other, Command::Save(_)) {
-                project = existing(project)?;
-            }
-            let mut engine = open(&project)?;
-            engine.refresh()?;
-            tell_news(&mut engine);
-            let done = match other {
-                Command::Search(arguments) => search(&mut engine, &printer, arguments),
-                Command::List(arguments) => list(&mut engine, &printer, arguments),
-                Command::Show { what } => show(&mut engine, &printer, what),
-                Command::Save(arguments) => save(&mut engine, &printer, arguments),
-                Command::Delete(arguments) => curate::delete(&mut engine, &printer, &arguments),
-                Command::Promote(arguments) => curate::promote(&mut engine, &printer, &arguments),
-                Command::Pin(arguments) => curate::pin(&mut engine, &printer, &arguments),
-                Command::Supersede(arguments) => curate::supersede(&mut engine, &printer, &arguments),
-                Command::Export(arguments) => export(&mut engine, arguments),
-                Command::Forget(arguments) => forget(&mut engine, &printer, arguments),
-                Command::Scrub(arguments) => scrub(&mut engine, &printer, &arguments),
-                Command::Gc(arguments) => clear::gc(&mut engine, &printer, arguments),
-                Command::Reset(arguments) => clear::reset(&mut engine, &printer, &arguments),
-                Command::Timeline(arguments) => timeline::timeline(&mut engine, &printer, arguments),
-                Command::Sessions(arguments) => sessions::sessions(&mut engine, &printer, arguments),
-                Command::Stats(arguments) => stats::stats(&mut engine, &printer, arguments),
-                Command::Load { full, max_tokens } => {
-                    printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
-                }
-                _ => unreachable!("commands without an open store are done above"),
-            };
-            tell_news(&mut engine);
-            done
-        }
+        Command::Search(arguments) => with_memory(common, |engine| search(engine, &printer, arguments)),
+        Command::List(arguments) => with_memory(common, |engine| list(engine, &printer, arguments)),
+        Command::Show { what } => with_memory(common, |engine| show(engine, &printer, what)),
+        Command::Save(arguments) => with_engine(&project(common)?, |engine| save(engine, &printer, arguments)),
+        Command::Promote(arguments) => with_memory(common, |engine| curate::promote(engine, &printer, &arguments)),
+        Command::Pin(arguments) => with_memory(common, |engine| curate::pin(engine, &printer, &arguments)),
+        Command::Supersede(arguments) => with_memory(common, |engine| curate::supersede(engine, &printer, &arguments)),
+        Command::Export(arguments) => with_memory(common, |engine| export(engine, arguments)),
+        Command::Forget(arguments) => to_delete(common, deletes, |engine| forget(engine, &printer, arguments)),
+        Command::Scrub(arguments) => to_delete(common, deletes, |engine| scrub(engine, &printer, &arguments)),
+        Command::Gc(arguments) => to_delete(common, deletes, |engine| gc::gc(engine, &printer, arguments)),
+        Command::Timeline(arguments) => with_memory(common, |engine| timeline::timeline(engine, &printer, arguments)),
+        Command::Sessions(arguments) => with_memory(common, |engine| sessions::sessions(engine, &printer, arguments)),
+        Command::Stats(arguments) => with_memory(common, |engine| stats::stats(engine, &printer, arguments)),
+        Command::Load { full, max_tokens } => with_memory(common, |engine| {
+            printer.loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
+        }),
+    };
+    done.map(|()| ExitCode::SUCCESS)
+}
+
+/// Runs a command on the memory of a project that has one.
+fn with_memory(common: Common, command: impl FnOnce(&mut Engine) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    with_engine(&existing(project(common)?)?, command)
+}
+
+/// The same for a command that deletes memories, unless it only shows which: it works on a full disk.
+fn to_delete(
+    common: Common,
+    deletes: bool,
+    command: impl FnOnce(&mut Engine) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let project = existing(project(common)?)?;
+    if deletes {
+        return run_on(Engine::open_to_delete(&project, Some(Arc::new(Http::default())))?, command);
     }
+    with_engine(&project, command)
+}
+
+/// Runs a command with an index that is in sync.
+fn with_engine(project: &Path, command: impl FnOnce(&mut Engine) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    run_on(open(project)?, command)
+}
+
+fn run_on(mut engine: Engine, command: impl FnOnce(&mut Engine) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    engine.refresh()?;
+    tell_news(&mut engine);
+    let done = command(&mut engine);
+    tell_news(&mut engine);
+    done
 }
 
 /// A project that has a memory: looking for one makes none.

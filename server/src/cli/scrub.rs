@@ -19,7 +19,7 @@ pub(crate) struct ScrubArguments {
     notes: bool,
     /// Only tell what would be taken out
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// Do it without being asked
     #[arg(long, short = 'y')]
     yes: bool,

@@ -185,7 +185,7 @@ mod tests {
         }
         insta::assert_snapshot!(plain(80), @r"
         2026-01-28
-          결제 웹훅이 두 번 처리되는 문제를 고쳐줘 �[2J
+          결제 웹훅이 두 번 처리되는 문제를 고쳐줘 [2J
           10:30 1 h 05 min  4f368b8b  5 prompts, 1 error
           3 files: src/billing/webhook.rs, src/billing/retry.rs, README.md
           The handler acknowledged before the commit; it now does so behind it.

@@ -1,5 +1,8 @@
 //! Text on a terminal: as wide as it is shown, and harmless whoever wrote it.
 
+pub(crate) use schema::sanitize::sanitize_line as one_line;
+
+use schema::sanitize::sanitize;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -9,22 +12,24 @@ const CUT: char = '…';
 /// Columns of a tab.
 const TAB: &str = "    ";
 
-/// Text of others for a terminal: what would move the cursor, change colours or turn the direction of writing is shown and
-/// not obeyed. Line ends and tabs stay.
+/// Text of others for a terminal: nothing in it moves the cursor, changes colours or turns the direction of writing.
 pub(crate) fn harmless(text: &str) -> String {
-    text.chars()
-        .map(|c| if is_harmful(c) && !matches!(c, '\n' | '\t') { char::REPLACEMENT_CHARACTER } else { c })
-        .collect()
+    sanitize(text).into_owned()
 }
 
-fn is_harmful(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}')
-}
-
-/// The same on one line: runs of space and line ends are one space.
-pub(crate) fn one_line(text: &str) -> String {
-    harmless(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+/// A text that is about to be printed, whoever made its parts. Of escape sequences only colours and weights pass.
+pub(crate) fn printable(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut clean = harmless(parts.next().unwrap_or_default());
+    for part in parts {
+        let styled = part.strip_prefix('[').and_then(|rest| rest.split_once('m'));
+        let styled = styled.filter(|(codes, _)| codes.bytes().all(|byte| byte.is_ascii_digit() || byte == b';'));
+        match styled {
+            Some((codes, rest)) => clean.push_str(&format!("\u{1b}[{codes}m{}", harmless(rest))),
+            None => clean.push_str(&harmless(part)),
+        }
+    }
+    clean
 }
 
 /// Columns that a text without line ends takes.
@@ -136,13 +141,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_terminal_would_obey_is_shown_instead() {
-        let evil = "a\u{1b}[31mred\u{7}\u{9b}2J\r\u{202e}txt\u{2066}\n\tb";
-        assert_eq!(harmless(evil), "a\u{fffd}[31mred\u{fffd}\u{fffd}2J\u{fffd}\u{fffd}txt\u{fffd}\n\tb");
-        assert_eq!(one_line(" a\n\tb\u{1b}c "), "a b\u{fffd}c");
-        for text in ["한국어 👩‍💻 café", "🇰🇷 ok"] {
-            assert_eq!(harmless(text), text);
-        }
+    fn terminal_gets_no_orders() {
+        let evil = "a\u{1b}[31mred\u{7}\u{9b}2J\u{202e}txt\u{2066}\n\tb\u{1b}]0;x\u{1b}[2J";
+        assert_eq!(harmless(evil), "a[31mred2Jtxt\n\tb]0;x[2J");
+        assert_eq!(printable(evil), "a\u{1b}[31mred2Jtxt\n\tb]0;x[2J");
     }
 
     #[test]

@@ -232,7 +232,7 @@ fn is_empty(layout: &Layout) -> bool {
 /// Deletes the store, and what it lies in when that is empty then.
 fn delete(project: &Path) -> anyhow::Result<()> {
     let layout = Layout::new(project);
-    own_file::refuse_links(layout.dir())
+    own_file::verify(layout.dir())
         .and_then(|()| fs::remove_dir_all(layout.dir()))
         .map_err(|cause| ToolError::Unavailable(format!("cannot delete {}: {cause}", layout.dir().display())))?;
     if let Some(folder) = layout.dir().parent() {

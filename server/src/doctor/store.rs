@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use schema::daily_log::{LogKind, parse};
+use schema::daily_log::{LogKind, odd_fields, parse};
 use schema::database::{self, Patience};
 use schema::forgotten::Forgotten;
 use schema::layout::Layout;
 use schema::memory::MemoryId;
 use schema::own_file;
+use schema::regular_file;
 use schema::settings;
 use schema::tool::{EmbeddingStats, QueueServer, StatsOutput};
 use tools::engine::Engine;
@@ -28,17 +29,21 @@ const EMBEDDING: &str = "embedding: ";
 const MEND_EMBEDDING: &str = "mend what it says, or set embedding_provider = \"local\" in your own settings; jikime-memory config path \
                               names the file";
 
+/// What to do about what another user may have put there.
+const PLANTED: &str = "find out who put it there, and run the command only if you know";
+
 /// Whether there is nothing at all where a store would be.
 pub(super) fn is_missing(root: &Path) -> bool {
     let layout = Layout::new(root);
-    own_file::link_on(&layout.track()).is_none() && closed(&layout).is_none() && !layout.dir().is_dir()
+    layout.verify().is_ok() && closed(&layout).is_none() && !layout.dir().is_dir()
 }
 
 pub(super) fn store(root: &Path) -> Vec<Check> {
     let layout = Layout::new(root);
-    if let Some(link) = own_file::link_on(&layout.track()) {
-        let text = format!("{} is a link, and links of a store are not followed", link.display());
-        return vec![Check::finding("store", text, "put a directory in its place")];
+    if let Err(refused) = layout.verify() {
+        let text = refused.to_string();
+        let fix = if text.contains("trust it") { PLANTED } else { "put a directory in its place" };
+        return vec![Check::finding("store", text, fix)];
     }
     if let Some(closed) = closed(&layout) {
         return vec![closed];
@@ -84,10 +89,6 @@ fn permissions(layout: &Layout) -> Check {
             let text = format!("{} cannot be written or read (mode {:03o})", dir.display(), found.mode() & 0o777);
             Check::finding("permissions", text, format!("chmod 700 {}", dir.display()))
         }
-        Ok(found) if !schema::queue::is_own_user(found.uid()) => {
-            let text = format!("{} belongs to another user", dir.display());
-            Check::finding("permissions", text, format!("chown it, as in: sudo chown -R $USER {}", dir.display()))
-        }
         Ok(_) => files_permissions(layout),
         Err(error) => Check::finding("permissions", error.to_string(), "see the cause"),
     }
@@ -107,7 +108,7 @@ fn files_permissions(layout: &Layout) -> Check {
         .collect();
     closed.sort_unstable();
     if closed.is_empty() {
-        return planted(layout).unwrap_or_else(|| Check::fine("permissions", "the store is for you alone"));
+        return refused(layout).unwrap_or_else(|| Check::fine("permissions", "the store is for you alone"));
     }
     let named: Vec<String> = closed.iter().map(|(path, mode)| format!("{path} (mode {mode:03o})")).collect();
     let paths: Vec<&str> = closed.iter().map(|(path, _)| path.as_str()).collect();
@@ -115,34 +116,25 @@ fn files_permissions(layout: &Layout) -> Check {
     Check::finding("permissions", text, format!("chmod 600 {}", paths.join(" ")))
 }
 
-/// Files of other users, and files that everybody may write: somebody else may have put them there, and may change them.
+/// Files that are not used: links, pipes, and what another user owns or may change. Also Markdown that is too large to be read.
 #[cfg(unix)]
-fn planted(layout: &Layout) -> Option<Check> {
-    use std::os::unix::fs::MetadataExt as _;
-    let folders = [layout.dir().to_owned(), layout.spool()];
+fn refused(layout: &Layout) -> Option<Check> {
+    let folders = [layout.dir().to_owned(), layout.spool(), layout.track()];
     let items = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().filter_map(Result::ok);
-    let mut planted: Vec<(String, &str)> = items
-        .filter_map(|item| {
-            let found = std::fs::symlink_metadata(item.path()).ok()?;
-            let path = item.path().display().to_string();
-            let is_foreign = !schema::queue::is_own_user(found.uid());
-            let is_open = !found.is_symlink() && found.mode() & 0o002 != 0;
-            (is_foreign || is_open)
-                .then_some((path, if is_foreign { "belongs to another user" } else { "may be written by everybody" }))
+    let is_large = |path: &Path| {
+        path.extension().is_some_and(|ending| ending == "md")
+            && std::fs::metadata(path).is_ok_and(|found| found.len() > regular_file::LARGEST)
+    };
+    let mut refused: Vec<String> = items
+        .filter_map(|item| match own_file::verify(&item.path()) {
+            Ok(()) if is_large(&item.path()) => {
+                Some(format!("{}: it is too large and not read", item.path().display()))
+            }
+            verified => verified.err().map(|why| format!("{}: {why}", item.path().display())),
         })
         .collect();
-    planted.sort_unstable();
-    if planted.is_empty() {
-        return None;
-    }
-    let named: Vec<String> = planted.iter().map(|(path, why)| format!("{path} {why}")).collect();
-    let paths: Vec<&str> = planted.iter().map(|(path, _)| path.as_str()).collect();
-    let fix = format!(
-        "look at who put it there; if it is yours: sudo chown $USER {0} && chmod 600 {0}, and then {REBUILD}, which leaves what \
-         Markdown holds",
-        paths.join(" ")
-    );
-    Some(Check::finding("permissions", named.join(", "), fix))
+    refused.sort_unstable();
+    (!refused.is_empty()).then(|| Check::finding("permissions", refused.join("; "), PLANTED))
 }
 
 /// What is wrong with files of settings, and with variables.
@@ -220,7 +212,26 @@ fn opened(mut engine: Engine, layout: &Layout) -> Vec<Check> {
         }
         Err(error) => checks.push(Check::finding("store", error.to_string(), REBUILD)),
     }
+    checks.extend(fields(layout));
     checks
+}
+
+/// Comments that are named at once.
+const NAMED: usize = 20;
+
+/// Fields of comments that cannot be used as they are.
+fn fields(layout: &Layout) -> Option<Check> {
+    let mut odd = Vec::new();
+    for path in layout.markdown_files().unwrap_or_default() {
+        let Ok(bytes) = own_file::read(&layout.file(&path)) else { continue };
+        if LogKind::of(&path).is_some() {
+            let found = odd_fields(&String::from_utf8_lossy(&bytes));
+            odd.extend(found.into_iter().map(|(line, names)| format!("{path}:{line} {}", names.join(", "))));
+        }
+    }
+    odd.truncate(NAMED);
+    let fix = "correct or delete these fields; until then they are ignored, and a time out of range is clamped";
+    (!odd.is_empty()).then(|| Check::finding("fields", format!("not valid: {}", odd.join("; ")), fix))
 }
 
 /// How to mend what the store noted.

@@ -1,13 +1,10 @@
-//! Connections, so many at once. One is let in by its first request that has the token; until then it has a few seconds and makes way
-//! for others, so that nobody without the token keeps anybody out. One that was let in ends when it says nothing for long.
+//! Connections, so many at once. One is let in while it has sent a whole request that has the token. Before that, and while it sends the
+//! next one, it makes way for others, so that no half-sent request keeps anybody out. One that was let in ends after a long silence.
 
-use std::collections::VecDeque;
-use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -25,7 +22,7 @@ const CONNECTIONS: usize = 64;
 /// How long a connection that was let in may say nothing. Streams of events are kept alive by the server itself.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// How long a connection may take until it is let in, however much it says.
+/// How long a connection may take until it is let in first, however much it says.
 const ENTRY: Duration = Duration::from_secs(10);
 
 /// How long it has at least, however many others wait. A client that has a token sends it at once.
@@ -40,28 +37,33 @@ pub(super) struct Visitor(Arc<Visit>);
 
 #[derive(Debug)]
 struct Visit {
-    since: Instant,
-    is_let_in: AtomicBool,
+    /// Since when it has been sending a request; `None` while it is let in.
+    sending: Mutex<Option<Instant>>,
     /// Cancelled when the connection has to make way.
     leave: CancellationToken,
 }
 
 impl Visitor {
     fn new() -> Self {
-        Self(Arc::new(Visit {
-            since: Instant::now(),
-            is_let_in: AtomicBool::new(false),
-            leave: CancellationToken::new(),
-        }))
+        Self(Arc::new(Visit { sending: Mutex::new(Some(Instant::now())), leave: CancellationToken::new() }))
     }
 
-    /// From now on the connection makes way for nobody.
+    /// A request with the token has begun. Its body may be half-sent.
+    pub(super) fn begins(&self) {
+        self.sending().get_or_insert_with(Instant::now);
+    }
+
+    /// The whole request is here: the connection makes way for nobody until the next one.
     pub(super) fn let_in(&self) {
-        self.0.is_let_in.store(true, Ordering::Relaxed);
+        *self.sending() = None;
     }
 
     fn is_let_in(&self) -> bool {
-        self.0.is_let_in.load(Ordering::Relaxed)
+        self.sending().is_none()
+    }
+
+    fn sending(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.0.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether its connection is over: nobody else knows of it then.
@@ -81,13 +83,13 @@ impl Connected<IncomingStream<'_, Limited>> for Visitor {
 pub(super) struct Limited {
     listener: TcpListener,
     free: Arc<Semaphore>,
-    /// Those that were accepted and not let in yet, when it was looked last; the oldest first.
-    waiting: VecDeque<Visitor>,
+    /// Those that were accepted and may still be there.
+    visitors: Vec<Visitor>,
 }
 
 impl Limited {
     pub(super) fn new(listener: TcpListener) -> Self {
-        Self { listener, free: Arc::new(Semaphore::new(CONNECTIONS)), waiting: VecDeque::new() }
+        Self { listener, free: Arc::new(Semaphore::new(CONNECTIONS)), visitors: Vec::new() }
     }
 
     /// A place for one more connection, for which one that was not let in makes way when there is none.
@@ -102,21 +104,19 @@ impl Limited {
         }
     }
 
-    /// Ends the oldest connection that was not let in, once it has had its time. Never done when all were let in.
+    /// Ends the connection that has been sending its request for longest, once it has had its time.
     async fn make_room(&mut self) {
-        loop {
-            self.waiting.retain(|visitor| !visitor.is_let_in() && !visitor.is_gone());
-            let Some(oldest) = self.waiting.front().cloned() else { return pending().await };
-            let due = oldest.0.since + GRACE;
-            if Instant::now() >= due {
-                oldest.0.leave.cancel();
-                self.waiting.pop_front();
-                // Until its place is free, or the next one's time is up.
-                return sleep(REFUSED).await;
-            }
-            drop(oldest);
-            sleep_until(due).await;
+        self.visitors.retain(|visitor| !visitor.is_gone());
+        let sending = self.visitors.iter().filter_map(|visitor| Some(((*visitor.sending())?, visitor)));
+        let oldest = sending.filter(|(_, visitor)| !visitor.0.leave.is_cancelled()).min_by_key(|(since, _)| *since);
+        // If all are let in, the next one to begin a request has its time from then on.
+        let due = oldest.map_or_else(Instant::now, |(since, _)| since) + GRACE;
+        if let Some((_, oldest)) = oldest.filter(|_| Instant::now() >= due) {
+            oldest.0.leave.cancel();
+            // Until its place is free, or the next one's time is up.
+            return sleep(REFUSED).await;
         }
+        sleep_until(due).await;
     }
 }
 
@@ -130,8 +130,8 @@ impl Listener for Limited {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
                     let visitor = Visitor::new();
-                    self.waiting.retain(|visitor| !visitor.is_let_in() && !visitor.is_gone());
-                    self.waiting.push_back(visitor.clone());
+                    self.visitors.retain(|visitor| !visitor.is_gone());
+                    self.visitors.push(visitor.clone());
                     return (Connection::new(stream, visitor, place), address);
                 }
                 Err(error) => {

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use schema::own_file::private_file;
+use schema::regular_file;
 use schema::settings::user_file;
 use subtle::ConstantTimeEq as _;
 use tools::error::ToolError;
@@ -49,7 +50,7 @@ impl Token {
             made => return made.with_context(|| format!("cannot keep a token in {}", path.display())),
         }
         require_private(path)?;
-        let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = regular_file::read_text(path, 1024).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(Self::parse(&text).ok_or_else(|| unfit(&path.display().to_string()))?)
     }
 

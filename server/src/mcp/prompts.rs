@@ -2,6 +2,7 @@
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
+use schema::sanitize::sanitize;
 use serde_json::Value;
 
 /// The list of prompts.
@@ -112,7 +113,7 @@ impl Template {
             Need::Required => given.to_owned(),
             Need::Optional(before) => format!("{before}{given}"),
         };
-        Ok(self.text.replacen(&format!("{{{}}}", argument.name), &put_in, 1))
+        Ok(self.text.replacen(&format!("{{{}}}", argument.name), &sanitize(&put_in), 1))
     }
 }
 

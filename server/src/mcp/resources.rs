@@ -4,16 +4,17 @@ use std::fmt;
 
 use chrono::NaiveDate;
 use rmcp::ErrorData;
-use rmcp::model::{Annotations, ArgumentInfo, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, Role};
+use rmcp::model::{Annotations, ArgumentInfo, Resource, ResourceContents, ResourceTemplate, Role};
 use schema::daily_log::LogKind;
 use schema::moment::Moment;
-use schema::tool::{AboutMemory, GetOutput, Hit};
+use schema::sanitize::sanitize;
+use schema::tool::{AboutMemory, GetInput, GetOutput, Hit};
 use serde_json::json;
 use tools::error::ToolError;
 
-use super::text;
+use super::{call, text};
 use crate::changes::Change;
-use crate::worker::{Found, Question};
+use crate::dispatcher::{Dispatcher, Need};
 
 /// Daily logs that are listed; older ones are found by their template.
 const LISTED: usize = 30;
@@ -49,13 +50,21 @@ impl Uri {
         })
     }
 
-    /// What has to be asked to read it.
-    pub(super) fn question(&self) -> Question {
-        match self {
-            Self::Memory(id) => Question::Memory(id.clone()),
-            Self::Stats => Question::Stats,
-            log => Question::Text(log.log().unwrap_or(LogKind::LongTerm)),
-        }
+    /// What is there to read.
+    pub(super) async fn contents(&self, dispatcher: &Dispatcher) -> Result<ResourceContents, ToolError> {
+        let (text, mime_type) = match self {
+            Self::Memory(id) => {
+                let input = GetInput { id: Some(id.clone()), ..GetInput::default() };
+                let found = dispatcher.read(Need::Index, None, move |engine, _| engine.get(&input)).await?;
+                (memory(&found), MARKDOWN)
+            }
+            Self::Stats => (json!(call::stats(dispatcher, None).await?).to_string(), JSON),
+            Self::LongTerm | Self::Today | Self::Daily(_) => {
+                let log = self.log().unwrap_or(LogKind::LongTerm).file_name();
+                (dispatcher.read(Need::Store, None, move |engine, _| engine.text(&log)).await?, MARKDOWN)
+            }
+        };
+        Ok(ResourceContents::text(sanitize(&text), self.to_string()).with_mime_type(mime_type))
     }
 
     /// The log that it is, if it is one.
@@ -140,17 +149,6 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     .to_vec()
 }
 
-/// What was found, as the contents of a resource.
-pub(super) fn contents(uri: &str, found: Found) -> ReadResourceResult {
-    let (text, mime_type) = match found {
-        Found::Text(text) => (text, MARKDOWN),
-        Found::Memory(output) => (memory(&output), MARKDOWN),
-        Found::Stats(output) => (json!(output).to_string(), JSON),
-        Found::Logs(_) | Found::Ids(_) => (String::new(), MARKDOWN),
-    };
-    ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime_type)])
-}
-
 /// A memory with where it is from, because its reader sees nothing else of it.
 fn memory(output: &GetOutput) -> String {
     let mut head = Vec::new();
@@ -182,21 +180,21 @@ pub(super) fn unknown(uri: &str) -> ErrorData {
     ErrorData::resource_not_found(format!("no resource {uri:?}: there are {known}"), Some(json!({ "uri": uri })))
 }
 
-/// What has to be asked to complete an argument of a template, or `None` when there is nothing to complete.
-pub(super) fn completion(template: &str, argument: &ArgumentInfo, limit: usize) -> Option<Question> {
+/// The values that complete what was typed for an argument of a template, at most `limit` ids.
+pub(super) async fn complete(
+    template: &str,
+    argument: &ArgumentInfo,
+    limit: usize,
+    dispatcher: &Dispatcher,
+) -> Result<Vec<String>, ToolError> {
+    let typed = argument.value.trim().to_owned();
     match (template, argument.name.as_str()) {
-        (DAILY, "date") => Some(Question::Logs),
-        (MEMORY, "id") => Some(Question::Ids(argument.value.trim().to_owned(), limit)),
-        _ => None,
-    }
-}
-
-/// The values that complete what was typed, of what was found.
-pub(super) fn values(typed: &str, found: Found) -> Vec<String> {
-    match found {
-        Found::Logs(logs) => dates(&logs).map(|date| date.to_string()).filter(|date| date.starts_with(typed)).collect(),
-        Found::Ids(ids) => ids,
-        Found::Text(_) | Found::Memory(_) | Found::Stats(_) => Vec::new(),
+        (DAILY, "date") => {
+            let logs = dispatcher.read(Need::Store, None, |engine, _| engine.logs()).await?;
+            Ok(dates(&logs).map(|date| date.to_string()).filter(|date| date.starts_with(&typed)).collect())
+        }
+        (MEMORY, "id") => dispatcher.read(Need::Index, None, move |engine, _| engine.newest_ids(&typed, limit)).await,
+        _ => Ok(Vec::new()),
     }
 }
 

@@ -2,10 +2,36 @@
 
 use std::fmt::Write as _;
 
-use schema::tool::{Hit, SearchOutput, StatsOutput};
+use schema::sanitize::{as_record, sanitize_json};
+use schema::tool::{GetOutput, Hit, LoadOutput, SearchOutput, StatsOutput, Tool};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use tools::error::ToolError;
 
-use crate::worker::Answer;
+use super::call::Answer;
+
+/// An answer as it leaves: every text is clean, and those that are read whole are labelled as data.
+pub(super) fn outgoing(answer: Answer) -> Answer {
+    match answer {
+        Answer::Search(output) => Answer::Search(clean(&output)),
+        Answer::Get(output) => {
+            let output = clean(&output);
+            Answer::Get(GetOutput { content: as_record(Tool::Get.name(), &output.content), ..output })
+        }
+        Answer::Load(output) => {
+            let output = clean(&output);
+            Answer::Load(LoadOutput { content: as_record(Tool::Load.name(), &output.content), ..output })
+        }
+        Answer::Save(output) => Answer::Save(clean(&output)),
+        Answer::Stats(output) => Answer::Stats(clean(&output)),
+        Answer::Reindex(output) => Answer::Reindex(output),
+    }
+}
+
+fn clean<T: Serialize + DeserializeOwned>(output: &T) -> T {
+    let value = serde_json::to_value(output).map(sanitize_json);
+    value.and_then(serde_json::from_value).expect("a result reads back, and cleaning changes only texts")
+}
 
 /// The text of an answer.
 pub(super) fn of(answer: &Answer) -> String {

@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use schema::regular_file;
 use tools::error::ToolError;
 
 use super::lines::{NotText, Text};
@@ -46,17 +47,17 @@ pub(super) fn read(path: &Path, within: Option<&Path>) -> Result<Original, ToolE
     Ok(Original { real, text: Some(text) })
 }
 
-/// The bytes of a file, and of nothing else: a pipe would be waited for, and a device may have no end.
+/// Changes a file of the user's own by what `edit` makes of its text.
+pub(crate) fn edit(path: &Path, edit: impl FnOnce(&str) -> Result<String, ToolError>) -> Result<(), ToolError> {
+    let Original { real, text } = read(path, None)?;
+    let before = text.as_ref().map(Text::whole);
+    let after = edit(before.unwrap_or_default())?;
+    let changed = change(&real, before, Some(&after));
+    changed.map(drop).map_err(|cause| ToolError::Unavailable(format!("cannot write {}: {cause}", path.display())))
+}
+
 pub(super) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let kind = fs::metadata(path)?.file_type();
-    if kind.is_file() {
-        return fs::read(path);
-    }
-    Err(io::Error::other(if kind.is_dir() {
-        "it is a folder, not a file"
-    } else {
-        "it is a pipe or device, not a file"
-    }))
+    regular_file::read(path, regular_file::LARGEST)
 }
 
 /// Where a path leads. What is not there yet lies in the folder that its folders lead to.

@@ -1,13 +1,13 @@
 //! Who makes the vectors, as settings and the environment say.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use schema::settings::{Provider, Settings};
 
 use super::late::Late;
 use super::remote::{self, Network, Remote, Service};
-use super::{EmbedError, Embedder, Identity, LocalModel, Meaning, Trouble, directory};
+use super::{EmbedError, Embedder, Identity, LocalModel, Meaning, Trouble};
 
 /// What the settings name; `None` when search is to go by words alone. Keys are found in the environment. Without a network no
 /// service is asked, and the choice of [`Provider::Auto`] is the model inside the binary.
@@ -38,7 +38,7 @@ fn embedder(
     };
     match (settings.embedding_provider, network) {
         (Provider::Local, _) => match &settings.embedding_model {
-            Some(path) => by_path(Path::new(path), trouble),
+            Some(path) => by_path(PathBuf::from(path), trouble),
             None => Arc::clone(words) as Arc<dyn Embedder>,
         },
         (_, Some(network)) => match remote::choose(settings, |name| std::env::var(name).ok()) {
@@ -62,25 +62,14 @@ fn of_service(service: Service, network: Arc<dyn Network>) -> Arc<dyn Embedder> 
     }
 }
 
-fn by_path(path: &Path, trouble: &Trouble) -> Arc<dyn Embedder> {
+/// A file of our own format. One that cannot be used now is tried again later.
+fn by_path(path: PathBuf, trouble: &Trouble) -> Arc<dyn Embedder> {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let owned = path.to_owned();
-    let late = || Arc::new(Late::new(unknown("local".to_owned(), name), move || open_path(&owned)));
-    if path.is_dir() {
-        return late();
-    }
-    match open_path(path) {
-        Ok(model) => model,
-        Err(error) => {
-            trouble.met(&error);
-            late()
-        }
-    }
-}
-
-/// A file of our own format, or a directory of one that is published.
-fn open_path(path: &Path) -> Result<Arc<dyn Embedder>, EmbedError> {
-    if path.is_dir() { directory::open(path) } else { Ok(Arc::new(LocalModel::open(path)?)) }
+    let open = move || Ok(Arc::new(LocalModel::open(&path)?) as Arc<dyn Embedder>);
+    open().unwrap_or_else(|error| {
+        trouble.met(&error);
+        Arc::new(Late::new(unknown("local".to_owned(), name), open))
+    })
 }
 
 fn unknown(provider: String, model: String) -> Identity {

@@ -26,9 +26,14 @@ pub enum ModelFault {
     WrongSize { found: usize, promised: usize },
     #[error("the weights of piece {0} are no numbers")]
     NotANumber(usize),
-    /// A model of another kind, and what is wrong with it.
-    #[error("{0}")]
-    Unusable(String),
+    /// Earlier programs loaded models of other formats from directories.
+    #[error(
+        "it is a directory, and only files of our own format are loaded; run the model in Ollama, LM Studio, llama.cpp or vLLM and \
+         set embedding_provider = \"openai\" with embedding_base_url and embedding_model, as docs/embeddings.md shows"
+    )]
+    Directory,
+    #[error("it is no regular file")]
+    Special,
 }
 
 /// The parts of a model in its bytes.

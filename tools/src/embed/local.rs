@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use schema::regular_file;
 use sha2::{Digest, Sha256};
 
 pub use super::file::ModelFault;
@@ -63,7 +64,7 @@ impl LocalModel {
     /// The model in a file of this format.
     pub fn open(path: &Path) -> Result<Self, EmbedError> {
         let fault = |source| EmbedError::Model { path: path.display().to_string(), source };
-        let bytes = read(path).map_err(|error| fault(ModelFault::Unreadable(error.to_string())))?;
+        let bytes = read(path).map_err(fault)?;
         let name = path.file_stem().map_or_else(|| "model".into(), |name| name.to_string_lossy().into_owned());
         // Two files may have one name; their vectors are still not the same.
         let name = format!("{name}-{}", hex(&Sha256::digest(&bytes)[..4]));
@@ -212,14 +213,17 @@ impl Embedder for LocalModel {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let size = fs::metadata(path)?.len();
-    if size > LARGEST {
-        return Err(std::io::Error::new(std::io::ErrorKind::FileTooLarge, format!("it has {size} bytes")));
+fn read(path: &Path) -> Result<Vec<u8>, ModelFault> {
+    let unreadable = |error: std::io::Error| ModelFault::Unreadable(error.to_string());
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    match metadata.len() {
+        _ if metadata.is_dir() => Err(ModelFault::Directory),
+        _ if !metadata.is_file() => Err(ModelFault::Special),
+        size if size > LARGEST => Err(ModelFault::Foreign(format!("it has {size} bytes"))),
+        _ => regular_file::read(path, LARGEST).map_err(unreadable),
     }
-    fs::read(path)
 }

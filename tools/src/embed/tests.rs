@@ -171,23 +171,17 @@ fn without_a_network_no_service_is_asked() {
     assert!(with(Provider::OpenAi).unwrap().embedder.readiness().is_err());
 }
 
-#[rstest]
-#[case::of_words("model2vec", 8, WorkPlace::Here)]
-#[case::that_reads_sentences("bert", 16, WorkPlace::Elsewhere)]
-fn a_directory_is_told_from_a_file_and_loaded_where_nobody_waits(
-    #[case] name: &str,
-    #[case] dims: usize,
-    #[case] place: WorkPlace,
-) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/embed/directory/fixtures/");
-    let settings = Settings {
-        embedding_provider: Provider::Local,
-        embedding_model: Some(format!("{path}{name}")),
-        ..Settings::default()
-    };
-    let embedder = super::open(&settings, None).unwrap().embedder;
-    assert!(embedder.readiness().is_err() && embedder.place() == WorkPlace::Elsewhere);
-    embedder.prepare().unwrap();
-    assert_eq!((embedder.identity().dims, embedder.place()), (dims, place));
-    assert!(embedder.embed_query("a socket of the queue").unwrap().is_some());
+#[test]
+fn model_directory_is_refused_with_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("model.safetensors"), "weights").unwrap();
+    let fault = open_path(directory.path()).unwrap_err();
+    assert!(fault.contains("it is a directory") && fault.contains("embedding_base_url"), "{fault}");
+}
+
+#[cfg(unix)]
+#[test]
+fn special_file_is_refused_as_model() {
+    let fault = open_path(Path::new("/dev/null")).unwrap_err();
+    assert!(fault.contains("it is no regular file"), "{fault}");
 }

@@ -1,16 +1,13 @@
 //! Clearing up: what is old, or too much, goes by itself. Never what was decided, agreed or pinned, unless it is asked for.
 
 use schema::daily_log::LogKind;
-use schema::forget::{Trace, forget_all};
 use schema::memory::MemoryType;
 use schema::moment::Moment;
 use schema::settings;
 use schema::store::Row;
 
-use super::forget::files_of;
-use super::{Engine, Forgot, OldDatabases, Selection};
+use super::{Engine, Extent, OldDatabases, Selected, Selection};
 use crate::error::ToolError;
-use crate::index::Gone;
 
 /// Seconds of a day.
 const DAY: i64 = 24 * 60 * 60;
@@ -34,7 +31,7 @@ pub struct Clearing {
 
 impl Engine {
     /// The memories that a clearing would take, oldest first.
-    pub fn clearable(&mut self, clearing: &Clearing, now: &Moment) -> Result<Vec<Row>, ToolError> {
+    pub fn clearable(&mut self, clearing: &Clearing, now: &Moment) -> Result<Selected, ToolError> {
         let is_spared = |row: &Row| {
             let kind = row.memory.kind;
             let is_lasting = matches!(kind, MemoryType::Decision | MemoryType::Convention | MemoryType::Preference);
@@ -55,15 +52,7 @@ impl Engine {
             }
         }
         rows.truncate(count);
-        Ok(rows)
-    }
-
-    /// Takes memories that a clearing named, and leaves nothing of them but their hashes.
-    pub fn clear(&mut self, rows: &[Row], done: &mut dyn FnMut(usize)) -> Result<Forgot, ToolError> {
-        self.begin_forgetting()?;
-        let memories = self.mending(|engine| Ok(forget_all(&mut engine.store, rows, Trace::Hash, done)?))?;
-        let forgot = self.leave_nothing_now_or_later(OldDatabases::Keep, Gone::Of(&files_of(rows)))?;
-        Ok(Forgot { memories, ..forgot })
+        Ok(Selected::of(rows))
     }
 
     /// Clears up as the settings say, once a day at most, and answers how many memories went.
@@ -80,11 +69,11 @@ impl Engine {
         }
         // First, so that one that fails is not tried again all day.
         self.store.transact(|rows| rows.set_meta(LAST, &today))?;
-        let rows = self.clearable(&clearing, now)?;
-        if rows.is_empty() {
+        let selected = self.clearable(&clearing, now)?;
+        if selected.rows.is_empty() {
             return Ok(0);
         }
-        let cleared = self.clear(&rows, &mut |_| {})?.memories;
+        let cleared = self.forget(&selected, Extent::Memories, OldDatabases::Keep, &mut |_| {})?.memories;
         self.news.add(format!("{cleared} old memories were cleared, as the settings say"));
         Ok(cleared)
     }
@@ -128,16 +117,17 @@ mod tests {
         engine.refresh().unwrap();
         let clearing =
             |older_than, keep_bytes, also: &[MemoryType]| Clearing { older_than, keep_bytes, also: also.to_vec() };
-        let mut count = |clearing| engine.clearable(&clearing, &now).unwrap().len();
+        let mut count = |clearing| engine.clearable(&clearing, &now).unwrap().rows.len();
         assert_eq!(count(clearing(None, None, &[])), 0);
         // Of the fifteen older than 75 days one is pinned and five are decisions, preferences and conventions.
         assert_eq!(count(clearing(Some(75), None, &[])), 15 - 1 - 5);
         assert_eq!(count(clearing(Some(75), None, &[MemoryType::Decision])), 15 - 1 - 4);
         assert_eq!(count(clearing(None, Some(0), &[])), 22 - 1 - 6);
         assert_eq!(count(clearing(None, Some(u64::MAX), &[])), 0);
-        let rows = engine.clearable(&clearing(Some(75), None, &[]), &now).unwrap();
-        assert_eq!(engine.clear(&rows, &mut |_| {}).unwrap().memories, 9);
-        assert_eq!(engine.clearable(&clearing(Some(75), None, &[]), &now).unwrap(), []);
+        let old = engine.clearable(&clearing(Some(75), None, &[]), &now).unwrap();
+        let forgot = engine.forget(&old, Extent::Memories, OldDatabases::Keep, &mut |_| {}).unwrap();
+        assert_eq!(forgot.memories, 9);
+        assert_eq!(engine.clearable(&clearing(Some(75), None, &[]), &now).unwrap().rows, []);
         assert_eq!(engine.select(&Selection::default()).unwrap().total, 13);
     }
 }

@@ -55,7 +55,7 @@ pub(super) fn read(layout: &Layout, inside: &str) -> Result<Text, ToolError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(ToolError::NotFound(format!("there is no file {}", shown(inside))))
         }
-        Err(error) if own_file::is_linked(&error) => {
+        Err(error) if own_file::is_refused(&error) => {
             Err(ToolError::Invalid(format!("cannot open {}: {error}", shown(inside))))
         }
         Err(error) => Err(ToolError::Unavailable(format!("cannot read {}: {error}", shown(inside)))),

@@ -1,7 +1,13 @@
 //! Forgetting for good: out of logs and databases, and out of every place where a copy may lie.
 
+use std::fs;
+use std::io;
+use std::path::Path;
+
 use schema::forget::{Trace, forget_all};
 use schema::forgotten;
+use schema::import::READ_BEFORE;
+use schema::own_file;
 use schema::residue;
 use schema::screen::Screen;
 use schema::scrub::{Reach, Scrubbed, scrub};
@@ -23,6 +29,15 @@ pub enum OldDatabases {
     Keep,
 }
 
+/// How much goes when everything is forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Memories and what waits to be one; prose of people stays.
+    Memories,
+    /// `MEMORY.md`, notes, what people wrote into logs, and the list of what was forgotten as well.
+    Everything,
+}
+
 /// What was done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Forgot {
@@ -39,11 +54,13 @@ impl Engine {
         residue::old_databases(self.store.layout())
     }
 
-    /// Forgets memories for good. `done` hears how many are gone.
+    /// Forgets memories for good: the one way out. `done` hears how many are gone.
+    ///
+    /// If everything was asked for, what waits goes as well, and with [`Extent::Everything`] also what people wrote.
     pub fn forget(
         &mut self,
-        selection: &Selection,
         selected: &Selected,
+        extent: Extent,
         old: OldDatabases,
         done: &mut dyn FnMut(usize),
     ) -> Result<Forgot, ToolError> {
@@ -54,16 +71,41 @@ impl Engine {
             forgotten::add(self.store.layout(), [forgotten::of_session(session).as_str()])?;
         }
         let memories = self.mending(|engine| Ok(forget_all(&mut engine.store, &selected.rows, Trace::Hash, done)?))?;
-        self.forget_buffers(selection, selected)?;
-        let texts: Vec<&str> = selected.rows.iter().map(|row| row.memory.content.as_str()).collect();
-        residue::remove_unreadable(self.store.layout(), &texts)?;
-        let forgot = self.leave_nothing_now_or_later(old, Gone::Of(&files_of(&selected.rows)))?;
+        if let Some(selection) = &selected.selection {
+            self.forget_buffers(selection, selected)?;
+            let texts: Vec<&str> = selected.rows.iter().map(|row| row.memory.content.as_str()).collect();
+            residue::remove_unreadable(self.store.layout(), &texts)?;
+        }
+        if selected.is_unlimited() {
+            self.empty(extent)?;
+        }
+        let gone = files_of(&selected.rows);
+        let gone = if selected.is_unlimited() { Gone::Anything } else { Gone::Of(&gone) };
+        let forgot = self.leave_nothing_now_or_later(old, gone)?;
         Ok(Forgot { memories, ..forgot })
     }
 
-    /// Deletes memories without a trace of them in `forgotten`, and nothing beside them.
-    pub(super) fn drop_rows(&mut self, rows: &[Row]) -> Result<usize, ToolError> {
-        self.mending(|engine| Ok(forget_all(&mut engine.store, rows, Trace::Nothing, &mut |_| {})?))
+    /// Deletes what lies beside logs and rows.
+    fn empty(&mut self, extent: Extent) -> Result<(), ToolError> {
+        let layout = self.store.layout().clone();
+        let mut files = vec![layout.hook_log()];
+        for folder in
+            [layout.track(), layout.spool()].into_iter().filter(|folder| own_file::verify(&folder.join("file")).is_ok())
+        {
+            let listing = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+            files.extend(listing.map(|item| item.path()));
+        }
+        if extent == Extent::Everything {
+            let notes = layout.markdown_files().map_err(|error| fault("list", layout.dir(), &error))?;
+            files.extend(notes.iter().map(|path| layout.file(path)));
+            files.push(layout.forgotten());
+            // What went may come in again, so transcripts are to be read once more.
+            self.mending(|engine| Ok(engine.store.transact(|rows| rows.drop_meta(READ_BEFORE))?))?;
+        }
+        files.iter().try_for_each(|path| match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(fault("delete", path, &error)),
+            _ => Ok(()),
+        })
     }
 
     /// Takes secrets that are known today out of what was remembered before.
@@ -93,16 +135,12 @@ impl Engine {
         Ok(())
     }
 
-    pub(super) fn begin_forgetting(&mut self) -> Result<(), ToolError> {
+    fn begin_forgetting(&mut self) -> Result<(), ToolError> {
         Ok(self.store.transact(|rows| rows.set_meta(DUE, "1"))?)
     }
 
     /// The same, and where another process is at the databases for longer, it is told that copies are left until the next time.
-    pub(super) fn leave_nothing_now_or_later(
-        &mut self,
-        old: OldDatabases,
-        gone: Gone<'_>,
-    ) -> Result<Forgot, ToolError> {
+    fn leave_nothing_now_or_later(&mut self, old: OldDatabases, gone: Gone<'_>) -> Result<Forgot, ToolError> {
         match self.leave_nothing(old, gone) {
             Err(ToolError::Unavailable(cause)) => {
                 let text = format!("the databases, until the next forget or a server's daily look: {cause}");
@@ -161,8 +199,12 @@ impl Engine {
     }
 }
 
+fn fault(doing: &str, path: &Path, error: &io::Error) -> ToolError {
+    ToolError::Unavailable(format!("cannot {doing} {}: {error}", path.display()))
+}
+
 /// The files in which memories stand, each once.
-pub(super) fn files_of(rows: &[Row]) -> Vec<&str> {
+fn files_of(rows: &[Row]) -> Vec<&str> {
     let mut files: Vec<&str> = rows.iter().map(|row| row.place.path.as_str()).collect();
     files.sort_unstable();
     files.dedup();

@@ -1,9 +1,8 @@
 //! `memory_save`: one fact, kept for later sessions.
 
-use schema::capture::{Destination, Draft, LIMIT, Prepared, prepare, refusal};
+use schema::capture::{Captured, Destination, Draft, LIMIT, Prepared, prepare, refusal};
 use schema::memory::{Attributes, MemoryId};
 use schema::moment::Moment;
-use schema::queue::handover::Kept;
 use schema::settings;
 use schema::store::Store;
 use schema::tool::{SaveInput, SaveOutput};
@@ -50,14 +49,18 @@ pub(super) fn prepared(store: &Store, input: &SaveInput, session_id: &str, at: M
     prepare(draft, &screen).ok_or_else(nothing_left)
 }
 
-/// What is told of a memory that was saved.
-pub(super) fn output(kept: Kept) -> SaveOutput {
-    let Kept { id, place, was_known } = kept;
+/// The result of `memory_save`.
+pub(super) fn output(saved: Captured) -> Result<SaveOutput, ToolError> {
+    let (id, place, was_known) = match saved {
+        Captured::Saved { id, place } => (id, place, false),
+        Captured::Duplicate(row) => (row.memory.id, row.place, true),
+        Captured::Forgotten => return Err(ToolError::Internal("only replays ask what was forgotten".to_owned())),
+    };
     let path = shown(&place.path);
     let message = if was_known { format!("already remembered in {path}") } else { format!("saved to {path}") };
     let (start_line, end_line) = (place.start_line, place.end_line);
     let duplicate_of = was_known.then(|| id.to_string());
-    SaveOutput { id: id.to_string(), path, start_line, end_line, saved: !was_known, duplicate_of, message }
+    Ok(SaveOutput { id: id.to_string(), path, start_line, end_line, saved: !was_known, duplicate_of, message })
 }
 
 fn superseded(store: &Store, id: &str) -> Result<MemoryId, ToolError> {

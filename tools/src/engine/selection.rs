@@ -1,9 +1,9 @@
 //! Which memories are meant by those who want to forget some.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-use chrono::NaiveTime;
 use schema::daily_log::LogKind;
 use schema::layout::STORE_DIR;
 use schema::memory::MemoryType;
@@ -16,7 +16,6 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::Engine;
 use crate::error::ToolError;
-use crate::search::moment;
 
 /// Rows read at once.
 const PIECE: usize = 1_000;
@@ -30,11 +29,18 @@ pub struct Selection {
     pub query: Option<String>,
     /// A session, or the beginning of its id.
     pub session: Option<String>,
-    /// A date or time before which it was.
-    pub before: Option<String>,
+    /// Seconds since 1970, both included.
+    pub since: Option<i64>,
+    pub until: Option<i64>,
     pub kinds: Vec<MemoryType>,
     /// A log of the store, or a file or glob of the project that the text names.
     pub path: Option<String>,
+}
+
+impl Selection {
+    fn span(&self) -> RangeInclusive<i64> {
+        self.since.unwrap_or(i64::MIN)..=self.until.unwrap_or(i64::MAX)
+    }
 }
 
 /// The memories that are meant.
@@ -45,10 +51,21 @@ pub struct Selected {
     /// How many there are in all.
     pub total: usize,
     /// The session that was meant.
-    pub session: Option<String>,
+    pub(super) session: Option<String>,
+    /// What was asked for. Without it the rows were chosen in another way.
+    pub(super) selection: Option<Selection>,
 }
 
 impl Selected {
+    pub(super) fn of(rows: Vec<Row>) -> Self {
+        Self { total: rows.len(), rows, ..Self::default() }
+    }
+
+    /// Whether everything was asked for: the store is to be empty, whatever it holds.
+    pub fn is_unlimited(&self) -> bool {
+        self.selection.as_ref().is_some_and(|selection| *selection == Selection::default())
+    }
+
     /// Whether nothing would be left.
     pub fn is_everything(&self) -> bool {
         self.total > 0 && self.rows.len() == self.total
@@ -60,12 +77,13 @@ impl Engine {
     pub(super) fn judge_of_uses(&self, selection: &Selection) -> Result<impl Fn(&Line) -> bool, ToolError> {
         let project = self.store.layout().project().to_owned();
         let judge = Judge::new(selection, &project)?;
-        let (query, before, path) = (judge.query, judge.before, judge.path);
+        let (query, path) = (judge.query, judge.path);
+        let span = selection.span();
         Ok(move |line: &Line| {
             let text =
                 [&line.file, &line.command].into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" ");
             let at = Moment::parse_rfc3339(&line.at).map(|at| at.unix());
-            before.is_none_or(|before| at.is_some_and(|at| at < before))
+            at.map_or(span == (i64::MIN..=i64::MAX), |at| span.contains(&at))
                 && query.as_ref().is_none_or(|query| folded(&text).contains(query))
                 && match &path {
                     None => true,
@@ -84,6 +102,7 @@ impl Engine {
         let project = self.store.layout().project().to_owned();
         let mut judge = Judge::new(&whole, &project)?;
         let (mut selected, mut sessions) = (Selected::default(), BTreeSet::new());
+        selected.selection = Some(selection.clone());
         let mut last = 0;
         loop {
             let rows = self.mending(|engine| Ok(engine.store.rows().after(last, PIECE)?))?;
@@ -118,7 +137,6 @@ struct Judge<'s> {
     selection: &'s Selection,
     query: Option<String>,
     session: Option<String>,
-    before: Option<i64>,
     path: Option<Named>,
     project: &'s Path,
 }
@@ -137,14 +155,11 @@ impl<'s> Judge<'s> {
             Some("") => Err(ToolError::Invalid(format!("{name} is empty"))),
             text => Ok(text.map(str::to_owned)),
         };
-        let before = given(&selection.before, "before")?;
-        let before = before.map(|text| moment("before", &text, NaiveTime::MIN)).transpose()?;
         let path = given(&selection.path, "path")?.map(|path| named(&path, project)).transpose()?;
         Ok(Self {
             query: given(&selection.query, "query")?.map(|query| folded(&query)),
             session: given(&selection.session, "session")?,
             selection,
-            before,
             path,
             project,
         })
@@ -155,7 +170,7 @@ impl<'s> Judge<'s> {
         let Selection { ids, kinds, .. } = self.selection;
         (ids.is_empty() || ids.iter().any(|id| id == memory.id.as_str()))
             && (kinds.is_empty() || kinds.contains(&memory.kind))
-            && self.before.is_none_or(|before| memory.at.unix() < before)
+            && self.selection.span().contains(&memory.at.unix())
             && self.session.as_ref().is_none_or(|session| memory.session_id.starts_with(session.as_str()))
             && self.query.as_ref().is_none_or(|query| says(row, query))
             && self.path.as_ref().is_none_or(|path| path.is_of(row, self.project))

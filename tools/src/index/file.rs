@@ -54,6 +54,13 @@ pub(super) fn repair(layout: &Layout, db: &Database) -> Result<bool, ToolError> 
     Ok(is_damaged)
 }
 
+/// Deletes the index, which the next process that has the space rebuilds.
+pub(super) fn delete(layout: &Layout) -> Result<(), ToolError> {
+    let _lock = lock(layout)?;
+    database::remove(&layout.index_db())
+        .map_err(|error| ToolError::Unavailable(format!("cannot delete {}: {error}", layout.index_db().display())))
+}
+
 fn lock(layout: &Layout) -> Result<FileLock, ToolError> {
     let lock = FileLock::acquire(&layout.index_lock(), Urgency::Patient.limit());
     lock.map_err(|error| ToolError::Unavailable(chain(&error)))

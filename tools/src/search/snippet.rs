@@ -1,5 +1,7 @@
 //! Snippets: the few words of a document around its best match, on one line.
 
+use schema::sanitize::sanitize_line;
+
 use super::matches::{Hit, Matches};
 use super::query::Query;
 
@@ -7,7 +9,7 @@ use super::query::Query;
 ///
 /// Runs of space and line ends become one space and control characters are dropped.
 pub fn snippet(body: &str, query: &Query, max_chars: usize) -> String {
-    let line = one_line(body);
+    let line = sanitize_line(body);
     let starts: Vec<usize> = line.char_indices().map(|(i, _)| i).collect();
     if starts.len() <= max_chars {
         return line;
@@ -24,22 +26,6 @@ pub fn snippet(body: &str, query: &Query, max_chars: usize) -> String {
     let before = if from > 0 { "…" } else { "" };
     let after = if to < starts.len() { "…" } else { "" };
     format!("{before}{}{after}", line[byte(from)..byte(to)].trim())
-}
-
-/// The text on one line, without control characters and invisible changes of direction.
-fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_whitespace() {
-            if !line.is_empty() && !line.ends_with(' ') {
-                line.push(' ');
-            }
-        } else if !c.is_control() && !matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{FEFF}') {
-            line.push(c);
-        }
-    }
-    line.truncate(line.trim_end().len());
-    line
 }
 
 /// A term in the line, in characters.

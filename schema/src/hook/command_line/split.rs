@@ -12,6 +12,8 @@ pub(super) struct Simple {
     pub(super) words: Vec<String>,
     /// Whether its output goes to a file that stays.
     pub(super) writes: bool,
+    /// The files that it is redirected to and from.
+    pub(super) files: Vec<String>,
 }
 
 /// The simple commands of a line, in no order: those in a substitution come before the one that it stands in.
@@ -58,6 +60,8 @@ impl Splitter<'_> {
                 _ if Some(next) == end && open == 0 => break,
                 '\\' => self.backslash(&mut current),
                 '\'' => self.single_quoted(&mut current),
+                '$' if self.skip("'") => self.coded(&mut current),
+                '$' if self.rest.starts_with('"') => {}
                 '"' => self.double_quoted(&mut current),
                 '$' if self.rest.starts_with("((") => self.arithmetic(),
                 '$' if self.rest.starts_with('(') => self.substitution(&mut current),
@@ -132,6 +136,25 @@ impl Splitter<'_> {
     fn single_quoted(&mut self, current: &mut Current) {
         let text = self.skip_past("'");
         current.word.get_or_insert_default().push_str(text);
+    }
+
+    /// `$'…'`, in which letters may be written as numbers.
+    fn coded(&mut self, current: &mut Current) {
+        let word = current.word.get_or_insert_default();
+        while let Some(next) = self.take() {
+            match next {
+                '\'' => return,
+                '\\' => {
+                    let (radix, most) = if self.skip("x") { (16, 2) } else { (8, 3) };
+                    let digits = self.rest.chars().take(most).take_while(|next| next.is_digit(radix)).count();
+                    let (code, rest) = self.rest.split_at(digits);
+                    self.rest = rest;
+                    let letter = u32::from_str_radix(code, radix).ok().and_then(char::from_u32);
+                    word.extend(letter.or_else(|| self.take()));
+                }
+                other => word.push(other),
+            }
+        }
     }
 
     fn double_quoted(&mut self, current: &mut Current) {
@@ -211,8 +234,11 @@ impl Splitter<'_> {
         let Some(word) = current.word.take() else { return };
         match current.redirection.take() {
             None => current.simple.words.push(word),
-            Some(Redirection::Into) => current.simple.writes |= stays(&word),
-            Some(Redirection::From) => {}
+            Some(Redirection::Into) => {
+                current.simple.writes |= stays(&word);
+                current.simple.files.push(word);
+            }
+            Some(Redirection::From) => current.simple.files.push(word),
             Some(Redirection::HereDocument) => self.here_documents.push(word),
         }
     }

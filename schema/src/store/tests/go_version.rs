@@ -208,6 +208,158 @@ fn rows_without_a_readable_date_take_that_of_their_log_or_are_counted() {
     assert!(store.notes()[0].contains("; 1 had no readable date and are dated today"), "{:?}", store.notes());
 }
 
+/// A store as a version of the Go program leaves it.
+fn go_version(project: &Path, version: usize) -> Layout {
+    let layout = Layout::new(project);
+    layout.create().unwrap();
+    let fixture = |name: &str| {
+        fs::read(format!("{}/../tests/fixtures/stores/go-versions/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    };
+    for name in [LOG, LONG_TERM_FILE] {
+        fs::write(layout.file(name), fixture(name)).unwrap();
+    }
+    go_database(&layout, version);
+    layout
+}
+
+fn go_database(layout: &Layout, version: usize) {
+    let db = Connection::open(layout.memory_db()).unwrap();
+    for step in 1..=version {
+        let path = format!("{}/../tests/fixtures/stores/go-versions/{step}.sql", env!("CARGO_MANIFEST_DIR"));
+        db.execute_batch(&fs::read_to_string(path).unwrap()).unwrap();
+    }
+}
+
+/// The logs of a store, by their names.
+fn logs(layout: &Layout) -> Vec<(String, String)> {
+    let files = layout.markdown_files().unwrap();
+    let text = |path: &String| String::from_utf8_lossy(&fs::read(layout.file(path)).unwrap()).into_owned();
+    files.into_iter().map(|path| (path.clone(), text(&path))).collect()
+}
+
+const ANSWER: &str = "I will create watcher.rs.\n\n## Decision\n\n- one loop for all paths\n\
+    - [10:00:00] **User Prompt**: a line of a log that it quotes\n```md\n# 2026-01-28\n```";
+
+#[rstest]
+#[case(1)]
+#[case(2)]
+#[case(3)]
+fn each_version_of_the_go_program_is_taken_over(#[case] version: usize) {
+    let project = tempfile::tempdir().unwrap();
+    let layout = go_version(project.path(), version);
+    let mut store = open(project.path());
+    assert_eq!(sync(&mut store), SyncReport::default());
+    let memories = all(&store);
+    let mut found: Vec<String> = memories
+        .iter()
+        .map(|Memory { kind, session_id, content, at, attributes, .. }| {
+            let metadata = serde_json::to_string(&attributes.metadata).unwrap().replace(&here("10:30:00"), "STARTED");
+            format!("{} {kind} [{session_id}] {content} {metadata}", at.local_second())
+        })
+        .collect();
+    found.sort();
+    assert_eq!(
+        found,
+        [
+            "2026-01-27T09:01:00 pattern [] One transaction a request {}",
+            "2026-01-27T09:02:00 convention [] Tests next to the code {}",
+            "2026-01-27T09:03:00 decision [] PostgreSQL for storage {\"file\":\"src/db.rs\"}",
+            "2026-01-27T09:30:00 architecture [] Gateway, service, repository {\"file\":\"docs/design.md\"}",
+            "2026-01-28T00:00:00 learning [] Tokens expire after five minutes {\"source\":\"transcript_user\",\"trigger\":\"auto\"}",
+            "2026-01-28T10:30:15 user_prompt [aaaa1111] Implement the watcher {}",
+            &format!("2026-01-28T10:30:46 assistant_response [aaaa1111] {ANSWER} {{}}"),
+            "2026-01-28T10:30:46 tool_usage [aaaa1111] Files modified: src/watcher.rs {}",
+            "2026-01-28T10:34:00 session_summary [aaaa1111] Implemented the watcher\nTopics: watcher, debounce\n\
+             Files: src/watcher.rs {\"files\":[\"src/watcher.rs\"],\"model\":\"claude-opus\",\
+             \"started_at\":\"STARTED\",\"topics\":[\"watcher\",\"debounce\"]}",
+            "2026-01-28T10:35:20 user_prompt [bbbb2222] 캐시는 어디에 두나요? {}",
+            "2026-01-28T10:35:31 assistant_response [bbbb2222] 레\u{fffd}... {}",
+            "2026-01-28T10:35:40 decision [] Only the database knows this {\"context\":\"SPEC-002\"}",
+            "2026-01-28T10:35:50 learning [bbbb2222] Of a type of its own {\"type\":\"insight\"}",
+            "2026-01-28T10:40:00 session_summary [bbbb2222] Talked about the cache {}",
+        ]
+    );
+    let session = store.rows().session("aaaa1111").unwrap().unwrap();
+    assert_eq!((session.started.time().as_str(), session.files), ("10:30:00", vec!["src/watcher.rs".to_owned()]));
+    let session = store.rows().session("bbbb2222").unwrap().unwrap();
+    assert_eq!(
+        (session.ended.time(), session.summary),
+        ("10:40:00".to_owned(), Some("Talked about the cache".to_owned()))
+    );
+    let written = logs(&layout);
+    let kept =
+        "## Learning\n\n- Tokens expire after five minutes ({\"source\":\"transcript_user\",\"trigger\":\"auto\"})\n";
+    assert!(written[0].1.contains("Gateway") && written[1].1.contains(kept), "{}", written[1].1);
+    assert_eq!(written[2], (LONG_TERM_FILE.to_owned(), fs::read_to_string(layout.file(LONG_TERM_FILE)).unwrap()));
+
+    // Markdown has all of it, and an upgrade that was interrupted before the database went writes nothing twice.
+    drop(store);
+    fs::remove_file(layout.memory_db()).unwrap();
+    let mut store = open(project.path());
+    sync(&mut store);
+    assert_eq!(all(&store), memories);
+    drop(store);
+    fs::remove_file(layout.memory_db()).unwrap();
+    go_database(&layout, version);
+    assert_eq!(all(&open(project.path())), memories);
+    assert_eq!(logs(&layout), written);
+}
+
+#[test]
+fn odd_values_in_a_go_database_lose_no_text() {
+    let project = tempfile::tempdir().unwrap();
+    let layout = go_store(project.path(), &[]);
+    let db = Connection::open(layout.memory_db()).unwrap();
+    db.execute_batch(
+        "CREATE TABLE project_knowledge (id, project_dir, file_path, knowledge_type, content, created_at, updated_at);
+         CREATE TABLE session_history (session_id, project_dir, started_at, ended_at, summary, topics, files_modified, model);",
+    )
+    .unwrap();
+    let values = [
+        "NULL",
+        "''",
+        "-1",
+        "9e999",
+        "x'ff00'",
+        "'{'",
+        "'[1,2'",
+        "'{\"a\":1e999}'",
+        "'same'",
+        "char(0)",
+        "'-5000-01-01T00:00:00Z'",
+        "'9999-12-31T23:59:59Z'",
+        "'2026-01-28T10:30:60Z'",
+        "'0000-01-01 00:00:00'",
+        "99999999999999999",
+        "'<!-- -->'",
+    ];
+    let tables = [
+        ("memories", "content", &["id", "session_id", "type", "metadata", "created_at", "access_count"][..]),
+        ("project_knowledge", "content", &["id", "file_path", "knowledge_type", "created_at", "updated_at"]),
+        ("session_history", "summary", &["session_id", "started_at", "ended_at", "topics", "files_modified", "model"]),
+    ];
+    let mut texts = Vec::new();
+    for (table, content, columns) in tables {
+        for (n, column) in columns.iter().enumerate() {
+            for (m, value) in values.iter().enumerate() {
+                let text = format!("text {table} {n} {m}.");
+                // The id of a Go database is unique or NULL.
+                let value = if (table, *column, *value) == ("memories", "id", "'same'") { "'only'" } else { value };
+                db.execute(&format!("INSERT INTO {table} ({content}, {column}) VALUES ('{text}', {value})"), [])
+                    .unwrap();
+                texts.push(text);
+            }
+        }
+    }
+    drop(db);
+    let mut store = open(project.path());
+    assert_eq!(sync(&mut store), SyncReport::default());
+    let found: Vec<String> = all(&store).into_iter().map(|memory| memory.content).collect();
+    assert_eq!(found.len(), texts.len());
+    let missing: Vec<_> = texts.iter().filter(|text| !found.iter().any(|found| found.starts_with(*text))).collect();
+    assert_eq!(missing, Vec::<&String>::new());
+}
+
 const GO_TABLES: &str = "
     CREATE TABLE memories (id TEXT PRIMARY KEY, session_id TEXT, project_dir TEXT, type TEXT, content TEXT,
         content_hash TEXT, metadata TEXT, embedding BLOB, created_at, accessed_at, access_count INTEGER);

@@ -13,7 +13,7 @@ use schema::memory::MemoryType;
 use schema::moment::Moment;
 use schema::store::{Filter, Row};
 use schema::tool::{GetInput, Hit, SearchInput};
-use tools::engine::{Engine, Wanted};
+use tools::engine::{Engine, Extent, OldDatabases, Selection, Wanted};
 use tools::error::ToolError;
 
 use super::model::{Item, Opened};
@@ -209,8 +209,10 @@ fn answer(engine: &mut Engine, request: Request) -> Result<Answer, ToolError> {
         Request::Open { id, look } => opened(engine, id, look),
         Request::Locate { id } => located(engine, id),
         Request::Delete { id } => {
-            let row = engine.delete(&id)?;
-            Ok(Answer::Done(format!("Deleted from {}", one_line(&row.place.path))))
+            let selected = engine.select(&Selection { ids: vec![id], ..Selection::default() })?;
+            engine.forget(&selected, Extent::Memories, OldDatabases::Keep, &mut |_| {})?;
+            let place = selected.rows.first().map(|row| one_line(&row.place.path)).unwrap_or_default();
+            Ok(Answer::Done(format!("Deleted from {place}")))
         }
         Request::Promote { id, kind } => {
             let row = engine.promote(&id, kind)?;

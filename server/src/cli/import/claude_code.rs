@@ -14,7 +14,6 @@ use tools::error::ToolError;
 
 use super::places::{Transcript, folders, is_of, is_same, transcripts};
 use super::{Intake, Summary, TranscriptArguments, bar, tell};
-use crate::cli::moments::first_of;
 use crate::cli::output::Printer;
 use crate::cli::text;
 
@@ -41,9 +40,8 @@ struct Wish {
 /// Without a project only where all are meant.
 pub(super) fn import(project: Option<&Path>, printer: &Printer, arguments: TranscriptArguments) -> anyhow::Result<()> {
     let TranscriptArguments { all, from, since, again, dry_run } = arguments;
-    let since = since.as_deref().map(|text| first_of("since", text)).transpose()?;
     let effect = if dry_run { Effect::Tell } else { Effect::Keep };
-    let wish = Wish { since, again, effect };
+    let wish = Wish { since: since.map(|at| at.unix()), again, effect };
     let sources = match (from, project) {
         (None, project) if all => of_all(project)?,
         (Some(place), Some(project)) => vec![Sources::of(project, &[place])?],

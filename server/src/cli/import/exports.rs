@@ -1,6 +1,6 @@
 //! `import jsonl`, `json` and `md`: what `export` wrote, with the same ids, types and times.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -11,6 +11,7 @@ use schema::daily_log::LogKind;
 use schema::exchange::{Exported, Logs, Unreadable, from_json};
 use schema::layout::Layout;
 use schema::own_file::is_linked_file;
+use schema::regular_file;
 use tools::error::ToolError;
 
 use super::{ExportArguments, Intake, Summary, tell};
@@ -22,6 +23,9 @@ const LINE_LIMIT: u64 = 1024 * 1024;
 
 /// Memories that are named when they cannot be read.
 const NAMED: usize = 5;
+
+/// What is reported of fields that cannot be used as they are.
+const ODD: &str = "not valid there; the rest was imported";
 
 /// How an export was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +81,7 @@ pub(super) fn import(
     refused.truncate(NAMED);
     problems.splice(0..0, refused);
     if rest > 0 {
-        problems.push(format!("{rest} more could not be read"));
+        problems.push(format!("{rest} more could not be read or have such fields"));
     }
     let summary = Summary::of(project, &outcome, effect);
     tell(printer, &[Summary { files, bytes, milliseconds, problems, ..summary }])
@@ -144,6 +148,7 @@ impl Reader {
                     self.problems
                         .push(format!("{prose} that people wrote stayed out: prose and notes are files to copy"));
                 }
+                self.refused.extend(logs.odd().iter().map(|odd| format!("{odd}: {ODD}")));
                 for memory in logs.into_memories() {
                     let place = format!("{} of {}", memory.at, memory.path);
                     self.take(Ok(memory), || place)?;
@@ -172,9 +177,14 @@ impl Reader {
 
     fn take(&mut self, memory: Result<Exported, Unreadable>, place: impl FnOnce() -> String) -> Result<(), ToolError> {
         let is_copy = memory.as_ref().is_ok_and(Exported::is_copy);
+        let odd = memory.as_ref().map(|memory| memory.odd.clone()).unwrap_or_default();
         match memory.and_then(|memory| memory.arrival(&self.intake.loaded.screen)) {
             Ok(arrival) => {
                 self.good += 1;
+                if !odd.is_empty() {
+                    let odd = odd.join(", ");
+                    self.refused.push(format!("{} {odd}: {ODD}", place()));
+                }
                 match arrival {
                     Some(copy) if is_copy => self.copies.push(copy),
                     Some(arrival) => self.intake.take(arrival)?,
@@ -232,7 +242,7 @@ fn open(path: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     if metadata.is_dir() {
         return Err(ToolError::Invalid(format!("{} is a folder; import md reads one of logs", path.display())).into());
     }
-    Ok(Box::new(BufReader::new(File::open(path).map_err(|error| refused(path, &error))?)))
+    Ok(Box::new(BufReader::new(regular_file::open(path).map_err(|error| refused(path, &error))?)))
 }
 
 fn all(path: &Path) -> anyhow::Result<Vec<u8>> {

@@ -37,7 +37,7 @@ struct Arguments {
     plot: Option<PathBuf>,
     /// Sets whose name holds this; all when empty.
     set: String,
-    /// A model on this machine, which is measured beside the one inside the binary.
+    /// A model in a file of our format, which is measured beside the one inside the binary.
     model: Option<String>,
     /// What words, kindred words and vectors weigh.
     weights: Option<Weights>,

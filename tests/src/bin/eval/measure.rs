@@ -15,7 +15,7 @@ pub(crate) const MIN_SCORE: f64 = 0.35;
 /// Samples of which an interval is made.
 const SAMPLES: usize = 1_000;
 
-/// How the legs are called, and who makes embeddings for each: nobody, the model inside the binary, and one on this machine.
+/// How the legs are called, and who makes embeddings for each: nobody, the model inside the binary, and one in a file.
 fn legs(model: Option<&str>, weights: Option<Weights>) -> Vec<(&'static str, Settings)> {
     let by = |embedding_provider, model: Option<&str>| Settings {
         embedding_provider,
