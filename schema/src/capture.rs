@@ -15,6 +15,7 @@ use crate::crash;
 use crate::daily_log::{LONG_TERM_FILE, LogKind, Shift, Tail, extension, first_line, insertion, parse};
 use crate::forget::is_it;
 use crate::forgotten;
+use crate::hook_log;
 use crate::log_file::{self, As};
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
@@ -27,7 +28,7 @@ use crate::store::{Place, Row, Rows, Store, StoreError};
 pub const LIMIT: usize = 64 * 1024;
 
 /// The longest text that is looked at whole, in bytes. A hook has a second.
-const REACH: usize = 16 * LIMIT;
+const REACH: usize = 4 * LIMIT;
 
 /// The longest metadata that is kept of one memory, in bytes of JSON.
 pub const METADATA_LIMIT: usize = 16 * 1024;
@@ -179,7 +180,7 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
     crash::point("capture.logged");
     // The log holds it, so it is kept. A row that cannot be written now comes with the next reading of the log, which is no
     // longer as it was when it was read last.
-    let _ = store.transact(|rows| {
+    let inserted = store.transact(|rows| {
         if let Some(shift) = shift {
             rows.shift(&place.path, shift)?;
         }
@@ -192,6 +193,9 @@ pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreE
         }
         rows.add_to_session(&memory)
     });
+    if let Some(error) = inserted.err().filter(|error| !error.is_busy()) {
+        hook_log::note_error(store.layout(), &error);
+    }
     crash::point("capture.done");
     Ok(Captured::Saved { id: memory.id, place })
 }

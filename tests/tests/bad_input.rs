@@ -307,7 +307,7 @@ fn odd_fields_of_logs_are_reported_and_nothing_fails() {
     let file = sandbox.write("odd.jsonl", exported);
     let other = sandbox!();
     let imported = other.run_cli(["import", "jsonl", &file.to_string_lossy()]);
-    assert!(imported.success().stdout.contains("line 1 pinned: not valid"), "{imported:#?}");
+    assert!(imported.success().stderr.contains("line 1 pinned: not valid"), "{imported:#?}");
     assert_eq!(
         other.run_cli(["list", "--json"]).success().json().as_array().map(Vec::len),
         listed.as_array().map(Vec::len)

@@ -138,10 +138,11 @@ fn what_is_private_or_secret_is_not_sent_with_a_question() {
     let mut client = sandbox.serve(Era::Modern);
     save_all(&mut client);
     wait_for_vectors(&mut client);
-    search(&mut client, "the vault <private>of Mrs Miller</private> with AKIAIOSFODNN7EXAMPLE");
+    let key = ["AKIA", "QYLPMN5HFIQR7XYA"].concat();
+    search(&mut client, &format!("the vault <private>of Mrs Miller</private> with {key}"));
     let sent: String = stand_in.asked().iter().map(|asked| asked.body.to_string()).collect();
     assert!(sent.contains("the vault"), "{sent}");
-    assert!(!sent.contains("Miller") && !sent.contains("AKIAIOSFODNN7EXAMPLE"), "{sent}");
+    assert!(!sent.contains("Miller") && !sent.contains(&key), "{sent}");
 }
 
 #[rstest]

@@ -109,10 +109,10 @@ fn a_store_on_a_full_disk_is_read_and_says_that_the_disk_is_full() {
 
 /// Deletes the only memory on a full disk, and prints what is left of it in Markdown.
 #[rstest]
-#[case::delete(r#""$0" delete --yes "$("$0" list --json | grep -m 1 '"id"' | cut -d '"' -f 4)""#)]
+#[case::delete(r#""$0" delete --all --yes "$("$0" list --json | grep -m 1 '"id"' | cut -d '"' -f 4)""#)]
 #[case::forget(r#""$0" forget --query webhooks --all --yes"#)]
 #[case::gc(r#""$0" gc --keep-bytes 1B --also decision --yes"#)]
-#[case::reset(r#""$0" reset --confirm"#)]
+#[case::reset(r#""$0" reset --all --yes"#)]
 #[case::scrub(r#"printf 'redact = ["Webhooks[^<]*"]' > "$STORE/../memory.toml" && "$0" scrub --yes"#)]
 fn full_disk_lets_memories_be_deleted(#[case] command: &str) {
     let Some(sandbox) = store() else { return };

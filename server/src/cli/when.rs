@@ -31,7 +31,7 @@ fn named(text: &str, now: &Moment) -> Result<(Moment, Moment), String> {
 fn ago(text: &str, now: &Moment) -> Option<Moment> {
     let Age { count, unit } = Age::parse(text)?;
     let months = |count: u32| {
-        let day = now.date().checked_sub_months(Months::new(count))?;
+        let day = now.date().checked_sub_months(Months::new(count)).filter(|day| day.year() >= 1)?;
         Moment::from_local(day, now.time().parse().ok()?, now.offset_seconds())
     };
     let back = match unit {
@@ -41,6 +41,8 @@ fn ago(text: &str, now: &Moment) -> Option<Moment> {
         Unit::Month => return months(count),
         Unit::Year => return months(count.checked_mul(12)?),
     };
+    // A moment out of range would be clamped.
+    now.date().checked_sub_signed(back).filter(|day| day.year() >= 1)?;
     Moment::from_unix(now.unix() - back.num_seconds(), Some(now.offset_seconds()))
 }
 
