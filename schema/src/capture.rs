@@ -28,7 +28,7 @@ use crate::store::{Place, Row, Rows, Store, StoreError};
 pub const LIMIT: usize = 64 * 1024;
 
 /// The longest text that is looked at whole, in bytes. A hook has a second.
-const REACH: usize = 4 * LIMIT;
+const REACH: usize = 16 * LIMIT;
 
 /// The longest metadata that is kept of one memory, in bytes of JSON.
 pub const METADATA_LIMIT: usize = 16 * 1024;

@@ -298,7 +298,7 @@ fn a_database_is_reset_while_others_use_and_reset_it() {
 }
 
 #[test]
-fn what_is_no_file_is_not_reset() {
+fn only_a_regular_file_is_reset() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     fs::create_dir(&path).unwrap();

@@ -2,8 +2,6 @@
 //!
 //! Most pairs of letters begin no trigger, so most bytes cost one lookup in a table of bits.
 
-use std::sync::LazyLock;
-
 use super::rules::RULES;
 
 /// A trigger that stands in a text.
@@ -25,44 +23,55 @@ pub(super) fn occurrences(text: &str) -> impl Iterator<Item = Occurrence> {
         .flat_map(move |at| table.at(bytes, at))
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(Table::of_rules);
+/// Made by the compiler: a hook would spend half of its instructions on it.
+static TABLE: Table = Table::of_rules();
+
+/// How many triggers all rules have. The compiler refuses another number.
+const COUNT: usize = 332;
+
+#[derive(Clone, Copy)]
+struct Entry {
+    trigger: &'static str,
+    rule: usize,
+}
+
+impl Entry {
+    /// The byte of its trigger at `place`, in lower case.
+    const fn byte(self, place: usize) -> u8 {
+        self.trigger.as_bytes()[place].to_ascii_lowercase()
+    }
+}
 
 /// The triggers by the pair of bytes with which they begin.
 struct Table {
     /// The pairs with which any trigger begins: small enough to stay in the nearest cache.
-    pairs: Vec<u64>,
-    /// For such a pair, its place in `lists`.
-    places: Vec<u8>,
-    lists: Vec<Vec<(&'static str, usize)>>,
+    pairs: [u64; 1 << 10],
+    /// Where the triggers begin whose first byte, in lower case, is the index.
+    starts: [u16; (1 << 8) + 1],
+    /// Sorted by the first two bytes in lower case, then in the order of the rules.
+    entries: [Entry; COUNT],
 }
 
 impl Table {
-    fn of_rules() -> Self {
-        let mut table = Self { pairs: vec![0; 1 << 10], places: vec![0; 1 << 16], lists: Vec::new() };
-        for (rule, entry) in RULES.iter().enumerate() {
-            for trigger in entry.triggers {
-                table.insert(trigger, rule);
+    const fn of_rules() -> Self {
+        let mut entries = [Entry { trigger: "", rule: 0 }; COUNT];
+        let mut pairs = [0; 1 << 10];
+        let (mut rule, mut filled) = (0, 0);
+        while rule < RULES.len() {
+            let triggers = RULES[rule].triggers;
+            let mut at = 0;
+            while at < triggers.len() {
+                entries[filled] = Entry { trigger: triggers[at], rule };
+                mark(&mut pairs, triggers[at].as_bytes());
+                filled += 1;
+                at += 1;
             }
+            rule += 1;
         }
-        table
-    }
-
-    fn insert(&mut self, trigger: &'static str, rule: usize) {
-        let (first, second) = (trigger.as_bytes()[0], trigger.as_bytes()[1]);
-        let folded = pair(first.to_ascii_lowercase(), second.to_ascii_lowercase());
-        if !self.begins(first.to_ascii_lowercase(), second.to_ascii_lowercase()) {
-            self.places[folded] = u8::try_from(self.lists.len()).expect("a test counts the pairs of the rules");
-            self.lists.push(Vec::new());
-        }
-        let place = self.places[folded];
-        for first in [first.to_ascii_lowercase(), first.to_ascii_uppercase()] {
-            for second in [second.to_ascii_lowercase(), second.to_ascii_uppercase()] {
-                let pair = pair(first, second);
-                self.pairs[pair / 64] |= 1 << (pair % 64);
-                self.places[pair] = place;
-            }
-        }
-        self.lists[usize::from(place)].push((trigger, rule));
+        assert!(filled == COUNT, "COUNT is not the number of triggers");
+        let (entries, _) = sorted(&entries, 1);
+        let (entries, starts) = sorted(&entries, 0);
+        Self { pairs, starts, entries }
     }
 
     fn begins(&self, first: u8, second: u8) -> bool {
@@ -71,10 +80,13 @@ impl Table {
     }
 
     fn at<'b>(&'static self, bytes: &'b [u8], at: usize) -> impl Iterator<Item = Occurrence> + use<'b> {
-        let candidates = &self.lists[usize::from(self.places[pair(bytes[at], bytes[at + 1])])];
+        let (first, second) = (usize::from(bytes[at].to_ascii_lowercase()), bytes[at + 1].to_ascii_lowercase());
+        let same_first = &self.entries[usize::from(self.starts[first])..usize::from(self.starts[first + 1])];
+        let candidates = &same_first[same_first.partition_point(|entry| entry.byte(1) < second)..];
         candidates
             .iter()
-            .filter(move |(trigger, rule)| {
+            .take_while(move |entry| entry.byte(1) == second)
+            .filter(move |Entry { trigger, rule }| {
                 let Some(found) = bytes.get(at..at + trigger.len()) else { return false };
                 if RULES[*rule].exact {
                     found == trigger.as_bytes()
@@ -82,10 +94,46 @@ impl Table {
                     found.eq_ignore_ascii_case(trigger.as_bytes())
                 }
             })
-            .map(move |&(trigger, rule)| Occurrence { at, trigger, rule })
+            .map(move |&Entry { trigger, rule }| Occurrence { at, trigger, rule })
     }
 }
 
-fn pair(first: u8, second: u8) -> usize {
-    usize::from(first) << 8 | usize::from(second)
+/// Marks the pairs that begin a trigger, in either case.
+const fn mark(pairs: &mut [u64; 1 << 10], trigger: &[u8]) {
+    let firsts = [trigger[0].to_ascii_lowercase(), trigger[0].to_ascii_uppercase()];
+    let seconds = [trigger[1].to_ascii_lowercase(), trigger[1].to_ascii_uppercase()];
+    let mut which = 0;
+    while which < 4 {
+        let pair = pair(firsts[which / 2], seconds[which % 2]);
+        pairs[pair / 64] |= 1 << (pair % 64);
+        which += 1;
+    }
+}
+
+/// The entries sorted by one byte of their triggers, equal ones in their order, and where each byte begins. A counting sort.
+const fn sorted(entries: &[Entry; COUNT], place: usize) -> ([Entry; COUNT], [u16; (1 << 8) + 1]) {
+    let mut starts = [0; (1 << 8) + 1];
+    let mut at = 0;
+    while at < COUNT {
+        starts[entries[at].byte(place) as usize + 1] += 1;
+        at += 1;
+    }
+    let mut byte = 1;
+    while byte < starts.len() {
+        starts[byte] += starts[byte - 1];
+        byte += 1;
+    }
+    let (mut next, mut out) = (starts, *entries);
+    at = 0;
+    while at < COUNT {
+        let byte = entries[at].byte(place) as usize;
+        out[next[byte] as usize] = entries[at];
+        next[byte] += 1;
+        at += 1;
+    }
+    (out, starts)
+}
+
+const fn pair(first: u8, second: u8) -> usize {
+    (first as usize) << 8 | second as usize
 }

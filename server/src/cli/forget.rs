@@ -44,7 +44,7 @@ pub(crate) struct ForgetArguments {
     /// Memories of a log of the store, or those that name a file, folder or glob of the project
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// Everything: also what hooks captured and is not in a log yet. What people wrote stays
+    /// All memories, and events of hooks that are not in a log yet. Text that people wrote stays
     #[arg(long)]
     all: bool,
     /// With --all: also MEMORY.md, notes, and the list of what was forgotten

@@ -13,7 +13,7 @@ use super::output::Printer;
 
 #[derive(Debug, Args)]
 pub(crate) struct GcArguments {
-    /// What is older than this, such as 36h, 180d, 26w, 6mo or 1y [default: the setting gc_older_than]
+    /// Memories older than this, such as 36h, 180d, 26w, 6mo or 1y [default: the setting gc_older_than]
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<u32>,
     /// The oldest, until the daily logs have at most this size, such as 50MB [default: the setting gc_keep_bytes]

@@ -255,7 +255,7 @@ fn each_version_of_the_go_program_is_taken_over(#[case] version: usize) {
         })
         .collect();
     found.sort();
-    // What logs alone hold below a heading is not among these.
+    // Events and metadata that only a log holds below a heading are read as entries of that heading, and are not listed here.
     for expected in [
         "2026-01-27T09:02:00 convention [] Tests next to the code {}",
         "2026-01-27T09:03:00 decision [] PostgreSQL for storage {\"file\":\"src/db.rs\"}",
