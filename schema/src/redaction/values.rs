@@ -251,6 +251,13 @@ fn is_placeholder(value: &str) -> bool {
         || value.ends_with("_here")
         || is_version(&value)
         || is_number(&value)
+        || is_sequence(&value)
+}
+
+/// `0123456789abcdef`: what examples and tests put in the place of a value of 16 characters or more.
+fn is_sequence(value: &str) -> bool {
+    let follows = |pair: &[u8]| pair[1] == pair[0] + 1 || pair == b"9a";
+    value.is_ascii() && value.len() >= 16 && value.as_bytes().windows(2).all(follows)
 }
 
 /// `0x00a`: a constant of a program.

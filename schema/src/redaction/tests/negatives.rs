@@ -28,6 +28,7 @@ use super::*;
 #[case::rust_reference("fn check(password: &str, token: &Token) -> bool")]
 #[case::typescript_type("  password: string;")]
 #[case::mask_x("password=xxxxxxxx")]
+#[case::sequence("let token = Some(\"0123456789abcdef\");")]
 #[case::mask_star("password: ********")]
 #[case::changeme("password=changeme")]
 #[case::your("API_KEY=your-api-key-here")]
