@@ -1,9 +1,11 @@
 //! What hooks cost the host, whole processes from start to end: on a large store with a server, without one, and many at once, as ratios
 //! to processes that do as little as one can.
 
+use std::fmt::Write as _;
+use std::fs;
 use std::io::Write as _;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use harness::benchmark::Floors;
@@ -11,10 +13,12 @@ use harness::{Binaries, Sandbox};
 use serde_json::{Value, json};
 
 use crate::Outcome;
+use crate::crowd::{self, TURNS, WORKERS};
 use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::{Table, percentile};
+use crate::memories::{Save, TYPES, kept, memories, saves};
 use crate::serving::Server;
-use crate::start::serve;
+use crate::start::{NO_SLOWER, serve};
 
 /// How often each is run.
 const RUNS: usize = 150;
@@ -22,13 +26,12 @@ const RUNS: usize = 150;
 /// The ratios that are promised.
 const TRACKING: f64 = 1.6;
 const PROMPT: f64 = 2.0;
-const DIRECT: f64 = 6.0;
+const DIRECT: f64 = 5.0;
 const BRIEF: f64 = 12.0;
 const AT_ONCE: f64 = 6.0;
 
-/// Processes at once, and events of each.
-const PROCESSES: usize = 8;
-const EVENTS: usize = 200;
+/// Entries of a large log of one day.
+const LARGE: usize = 100_000;
 
 /// More events than a store was told of before.
 const BEFORE: usize = 1_000_000;
@@ -76,56 +79,102 @@ pub(crate) fn while_indexing(sandbox: &Sandbox, table: &mut Table) -> Outcome<()
     Ok(())
 }
 
-/// The same without a server, and of many processes at once, in stores of their own.
+/// Hooks without a server that write to logs with sections: a small log, a large log, and many processes at once.
 pub(crate) fn without_others(binaries: &Binaries, floors: &Floors, table: &mut Table) -> Outcome<()> {
     let file = tempfile::tempdir()?;
-    let sandbox = Sandbox::new(binaries.clone());
-    let [mut nothing, mut append, mut direct] = [(); 3].map(|()| Vec::with_capacity(RUNS));
-    for run in 0..RUNS {
+    let logs = [("a small log", with_sections(binaries, 0)?), ("a large log", with_sections(binaries, LARGE)?)];
+    let [mut nothing, mut append] = [(); 2].map(|()| Vec::with_capacity(RUNS));
+    let mut times = [(); 2].map(|()| [(); 2].map(|()| Vec::with_capacity(RUNS)));
+    for pair in saves("direct", 2 * RUNS).chunks(2) {
         nothing.push(timed(Command::new(&floors.noop), &Value::Null)?);
         append.push(timed(floors.append(&file.path().join("log")), &Value::Null)?);
-        direct.push(timed(sandbox.hook_command("memory-prompt-save"), &asking(&sandbox, run))?);
+        for ((_, sandbox), times) in logs.iter().zip(&mut times) {
+            for (turn, (save, times)) in pair.iter().zip(times).enumerate() {
+                let (command, event) = saying(sandbox, turn, save);
+                times.push(timed(command, &event)?);
+            }
+        }
     }
     nothing.sort_unstable();
     let floor = percentile(&nothing, 50);
     table.add_times("a process that appends a line", &mut append, Some(floor), &[(50, None)]);
-    let goals = [(50, Some(AtMost(DIRECT * floor))), (99, None)];
-    table.add_times("hook memory-prompt-save, without a server", &mut direct, Some(floor), &goals);
-    let appended = at_once(|process, _| (floors.append(&file.path().join(process.to_string())), Value::Null))?;
+    for ((log, _), times) in logs.iter().zip(&mut times) {
+        for (what, times) in ["prompt", "answer"].into_iter().zip(times) {
+            let goals = [(50, Some(AtMost(DIRECT * floor))), (99, None)];
+            table.add_times(&format!("hook of {what}, no server, {log}"), times, Some(floor), &goals);
+        }
+    }
+    let [small, large] = times.map(|[prompts, _]| percentile(&prompts, 50));
+    table.add("  of a prompt, large log to small log", large / small, "times", None, Some(AtMost(NO_SLOWER)));
+    at_once(binaries, floors, table)
+}
+
+/// Hooks of several sessions at once, in a log with sections.
+fn at_once(binaries: &Binaries, floors: &Floors, table: &mut Table) -> Outcome<()> {
+    let file = tempfile::tempdir()?;
+    let mut workers = [(); WORKERS];
+    let append = |_: &mut (), worker: usize, _| {
+        timed(floors.append(&file.path().join(worker.to_string())), &Value::Null).map(drop)
+    };
+    let appended = crowd::at_once(&mut workers, append)?.all.as_secs_f64();
+    table.add(format!("{WORKERS} x {TURNS} processes that append a line"), appended, "s", None, None);
     for served in ["without a server", "with a server"] {
-        let sandbox = Sandbox::new(binaries.clone());
+        let sandbox = with_sections(binaries, 0)?;
         let mut server = Server::start(serve(&sandbox))?;
         server.call("memory_stats", &json!({}))?;
         let server = if served == "with a server" { Some(server) } else { server.end().map(|()| None)? };
-        let taken =
-            at_once(|process, n| (sandbox.hook_command("memory-prompt-save"), asking(&sandbox, process * EVENTS + n)))?;
+        let texts = saves("crowd", WORKERS * TURNS);
+        let mut taken = crowd::at_once(&mut workers, |_, worker, turn| {
+            let (command, mut event) = saying(&sandbox, turn, &texts[worker * TURNS + turn]);
+            event["session_id"] = format!("session-{worker}").into();
+            timed(command, &event).map(drop)
+        })?;
         server.map_or(Ok(()), Server::end)?;
-        let name = format!("{PROCESSES} x {EVENTS} hooks at once, {served}");
-        let goal = AtMost(AT_ONCE * appended.as_secs_f64());
-        table.add(name, taken.as_secs_f64(), "s", Some(appended.as_secs_f64()), Some(goal));
-        let kept = sandbox.run_cli(["stats", "--json"]).success().json()["memories"].as_f64().unwrap_or_default();
-        table.add("  of which are kept", kept / (PROCESSES * EVENTS) as f64, "share", None, Some(AtLeast(1.0)));
+        let name = format!("{WORKERS} x {TURNS} hooks at once, {served}");
+        table.add(&name, taken.all.as_secs_f64(), "s", Some(appended), Some(AtMost(AT_ONCE * appended)));
+        table.add_times(" ", &mut taken.each, None, &[(50, None), (99, None)]);
+        table.add("  of which are kept at once", kept(&sandbox, &texts)?, "share", None, None);
+        // A command saves what hooks had to leave in the spool.
+        sandbox.run_cli(["stats"]).success();
+        table.add("  of which are kept", kept(&sandbox, &texts)?, "share", None, Some(AtLeast(1.0)));
     }
     Ok(())
 }
 
-/// How long [`PROCESSES`] take to run [`EVENTS`] programs each, one after the other.
-fn at_once(prepare: impl Fn(usize, usize) -> (Command, Value) + Sync) -> Outcome<Duration> {
-    let started = Instant::now();
-    thread::scope(|scope| {
-        let prepare = &prepare;
-        let work = (0..PROCESSES).map(|process| {
-            scope.spawn(move || {
-                (0..EVENTS).try_for_each(|n| {
-                    let (command, event) = prepare(process, n);
-                    timed(command, &event).map(drop).map_err(|error| error.to_string())
-                })
-            })
-        });
-        let work: Vec<_> = work.collect();
-        work.into_iter().try_for_each(|work| work.join().map_err(|_| "a process panicked".to_owned())?)
-    })?;
-    Ok(started.elapsed())
+/// A store whose log of today has a section of each type of knowledge, and before these so many prompts and answers.
+fn with_sections(binaries: &Binaries, entries: usize) -> Outcome<Sandbox> {
+    let mut sandbox = Sandbox::new(binaries.clone());
+    sandbox.set_variable("JIKIME_EMBEDDING_PROVIDER", "none");
+    for save in saves("section", TYPES.len()) {
+        sandbox.run_cli(["save", save.kind, &save.text]).success();
+    }
+    if entries > 0 {
+        let mut logs = fs::read_dir(sandbox.store())?.filter_map(Result::ok).map(|item| item.path());
+        let is_log = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("20"));
+        let path = logs.find(is_log).ok_or("no log of today")?;
+        let text = fs::read_to_string(&path)?;
+        let (title, sections) = text.split_once("\n\n").ok_or("a log without a title")?;
+        let mut log = format!("{title}\n\n");
+        for (number, text) in memories(entries).iter().enumerate() {
+            let label = if number % 2 == 0 { "User Prompt" } else { "Assistant Response" };
+            // All in the first minute of the day, so that no entry is in the future.
+            writeln!(log, "- [00:00:{:02}] **{label}**: {text}", number * 60 / entries)?;
+        }
+        fs::write(&path, log + "\n" + sections)?;
+        sandbox.run_cli(["index"]).success();
+    }
+    Ok(sandbox)
+}
+
+/// The hook of a prompt or, every other turn, of an answer with this text.
+fn saying(sandbox: &Sandbox, turn: usize, save: &Save) -> (Command, Value) {
+    let (hook, event, field) = match turn % 2 {
+        0 => ("memory-prompt-save", "UserPromptSubmit", "prompt"),
+        _ => ("memory-complete", "Stop", "last_assistant_message"),
+    };
+    let mut event = sandbox.event(event);
+    event[field] = save.text.as_str().into();
+    (sandbox.hook_command(hook), event)
 }
 
 /// A prompt with a text of its own.

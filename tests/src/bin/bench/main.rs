@@ -4,8 +4,10 @@
 //! `cargo run --release -p jikime-memory-tests --bin bench` builds the programs as README.md installs them. `--sizes 1000,10000,100000`
 //! sets the numbers of memories; most goals are about the largest up to 100,000, and those of searches about larger ones too. `--markdown docs/performance.md` writes the block of that
 //! document and its plot anew; `--json FILE` and `--svg FILE` say where those go. `--memory PROGRAM --hook PROGRAM` measures programs that
-//! are there. `--vectors FILE --numbers N` looks whether the nearest are found among real vectors: see `vectors.rs`. `--peer COMMAND` measures another server beside: see `peer.rs`.
+//! are there, and `--programs FOLDER` those in a folder, such as `bin` of `cargo install --root`. `--writes` measures saves and hooks alone.
+//! `--vectors FILE --numbers N` looks whether the nearest are found among real vectors: see `vectors.rs`. `--peer COMMAND` measures another server beside: see `peer.rs`.
 
+mod crowd;
 mod figures;
 mod growth;
 mod hooks;
@@ -19,9 +21,10 @@ mod start;
 mod vectors;
 
 use std::cmp::Ordering;
+use std::env::consts::EXE_EXTENSION;
 use std::error::Error;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use harness::Binaries;
 use harness::benchmark::{Floors, installed};
@@ -40,27 +43,35 @@ fn main() -> Outcome<()> {
     let sizes = sizes.split(',').map(|size| Ok(size.trim().replace('_', "").parse()?));
     let sizes: Vec<usize> = sizes.collect::<Outcome<_>>()?;
     let floors = Floors::build()?;
-    let program = |name: &str, package: &str, options: &[&str]| match given(name) {
-        Some(path) => Ok(fs::canonicalize(path)?),
-        None => installed(package, options),
+    let program = |name: &str, package: &str, options: &[&str]| {
+        let in_folder = given("--programs").map(|folder| Path::new(&folder).join(package).with_extension(EXE_EXTENSION));
+        match given(name).map(PathBuf::from).or(in_folder) {
+            Some(path) => Ok(fs::canonicalize(path)?),
+            None => installed(package, options),
+        }
     };
     let memory: PathBuf = program("--memory", "jikime-memory", &[])?;
     let hook: PathBuf = program("--hook", "jikime-hook", &["--config", "hooks-client/small.toml"])?;
     let binaries = Binaries { memory, hook };
-    let given_programs = ["--memory", "--hook"].iter().any(|name| given(name).is_some());
+    let given_programs = ["--memory", "--hook", "--programs"].iter().any(|name| given(name).is_some());
     let machine = report::machine(if given_programs {
         "The programs are those that were given."
     } else {
         "The programs are those that README.md installs."
     });
     let mut table = Table::default();
+    let whole = sizes.iter().copied().filter(|size| *size <= WHOLE).max();
+    if std::env::args().any(|argument| argument == "--writes") {
+        stages::writes(&binaries, &floors, whole.ok_or("--sizes has none for saves")?, &mut table)?;
+        println!("{machine}\n\n{}", table.text());
+        return Ok(());
+    }
     vectors::measure(&mut table);
     if let Some(file) = given("--vectors") {
         let dims = given("--numbers").ok_or("--vectors needs --numbers, the numbers of each")?;
         vectors::recall(file.as_ref(), dims.parse()?, &mut table)?;
     }
     let mut grown = Vec::new();
-    let whole = sizes.iter().copied().filter(|size| *size <= WHOLE).max();
     for size in sizes {
         let extent = match Some(size).cmp(&whole) {
             Ordering::Less => Extent::Growth,

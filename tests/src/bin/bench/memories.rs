@@ -1,10 +1,11 @@
-//! What is remembered and asked: made-up memories with needles among them, and questions with what has to be found.
+//! Made-up memories: a store of them with needles among them, questions with what has to be found, and texts to save.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use harness::Sandbox;
 use harness::corpus::Corpus;
+use harness::proof::texts_in_rows;
 
 use crate::Outcome;
 
@@ -16,9 +17,28 @@ const OF_A_SESSION: usize = 80;
 /// Memories that hold a word that no other has.
 const NEEDLES: usize = 100;
 
-/// The seeds of what is remembered, and of what is asked.
+/// The seeds of what is remembered, of what is asked, and of what is saved.
 const SEED: u64 = 1;
 const ASKED: u64 = 2;
+const SAVED: u64 = 3;
+
+/// Bytes of texts to save, about: most are short, and the longest have several lines.
+const LENGTHS: [usize; 6] = [60, 120, 285, 285, 600, 1_500];
+
+/// Types of texts to save: knowledge and events in turns, all of which every version of the programs knows.
+pub(crate) const TYPES: [&str; 11] = [
+    "decision",
+    "user_prompt",
+    "learning",
+    "assistant_response",
+    "error_fix",
+    "tool_usage",
+    "preference",
+    "error",
+    "convention",
+    "subagent_result",
+    "session_summary",
+];
 
 /// Texts of about the same length, the same ones for the same number.
 pub(crate) fn memories(count: usize) -> Vec<String> {
@@ -26,26 +46,65 @@ pub(crate) fn memories(count: usize) -> Vec<String> {
     let every = (count / NEEDLES).max(1);
     (0..count)
         .map(|number| {
-            let mut text = String::new();
-            let mut language = None;
-            while text.len() < BYTES - 40 {
-                // One language to a memory.
-                let Some(next) = corpus.by_ref().find(|next| language.is_none_or(|is| is == next.is_korean)) else {
-                    break;
-                };
-                language = Some(next.is_korean);
-                text.push_str(if text.is_empty() { "" } else { " " });
-                text.push_str(&next.text);
-            }
+            let (mut text, is_korean) = text(&mut corpus, BYTES, " ");
             if number % every == 0 {
-                let _ = match language {
-                    Some(true) => write!(text, " 이 작업의 암호명은 {}를 쓴다.", korean_needle(number)),
-                    _ => write!(text, " Its code name is {}.", needle(number)),
+                let _ = match is_korean {
+                    true => write!(text, " 이 작업의 암호명은 {}를 쓴다.", korean_needle(number)),
+                    false => write!(text, " Its code name is {}.", needle(number)),
                 };
             }
             text
         })
         .collect()
+}
+
+/// Sentences of one language, of about so many bytes together, and whether that language is Korean.
+fn text(corpus: &mut Corpus, bytes: usize, separator: &str) -> (String, bool) {
+    let mut text = String::new();
+    let mut language = None;
+    while text.len() + 40 < bytes {
+        let Some(next) = corpus.by_ref().find(|next| language.is_none_or(|is| is == next.is_korean)) else { break };
+        language = Some(next.is_korean);
+        text.push_str(if text.is_empty() { "" } else { separator });
+        text.push_str(&next.text);
+    }
+    (text, language == Some(true))
+}
+
+/// A text to save, and its type.
+#[derive(Debug, Clone)]
+pub(crate) struct Save {
+    pub(crate) kind: &'static str,
+    pub(crate) text: String,
+}
+
+/// Texts of all types, both languages and several lengths. Each begins with a word of its own that has `name` in it.
+pub(crate) fn saves(name: &str, count: usize) -> Vec<Save> {
+    let mut corpus = Corpus::new(SAVED);
+    let save = |number: usize| {
+        // Types do not take turns at the pace of lengths, so that each type has every length.
+        let bytes = LENGTHS[number % LENGTHS.len()];
+        let (text, _) = text(&mut corpus, bytes, if bytes > BYTES { "\n" } else { " " });
+        Save { kind: TYPES[number % TYPES.len()], text: format!("{name}.{number}: {text}") }
+    };
+    (0..count).map(save).collect()
+}
+
+/// The share of these texts that a store has exactly once in its logs and exactly once as a row of `memory.db`.
+pub(crate) fn kept<'s>(sandbox: &Sandbox, saves: impl IntoIterator<Item = &'s Save>) -> Outcome<f64> {
+    let mut texts: HashMap<&str, usize> = HashMap::new();
+    let logs = sandbox.logs();
+    for word in logs.split_whitespace() {
+        *texts.entry(word).or_default() += 1;
+    }
+    let rows = texts_in_rows(&sandbox.store())?;
+    let (mut all, mut kept) = (0, 0);
+    for Save { text, .. } in saves {
+        let in_logs = text.split_whitespace().next().and_then(|word| texts.get(word));
+        all += 1;
+        kept += usize::from(in_logs == Some(&1) && rows.get(text) == Some(&1));
+    }
+    Ok(kept as f64 / f64::from(all))
 }
 
 /// A word that no other has.
@@ -174,5 +233,26 @@ impl Lines {
             let text = self.0.get(path).and_then(|lines| lines.get(line - 1)).map(|text| text.to_lowercase());
             text.is_some_and(|text| words.iter().all(|word| text.contains(word.as_str())))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn saves_have_every_type_length_and_language() {
+        let saves = saves("a", 600);
+        let first = |save: &Save| save.text.split(' ').next().unwrap_or_default().to_owned();
+        assert_eq!(saves.iter().map(first).collect::<BTreeSet<_>>().len(), 600);
+        for kind in TYPES {
+            let texts = || saves.iter().filter(|save| save.kind == kind).map(|save| &save.text);
+            let korean = texts().filter(|text| text.chars().any(|c| matches!(c, '가'..='힣'))).count();
+            assert!((5..30).contains(&korean), "{kind}: {korean} are Korean");
+            assert!(texts().any(|text| text.len() < 200) && texts().any(|text| text.len() > 1_300), "{kind}");
+            assert!(texts().any(|text| text.contains('\n')), "{kind}");
+        }
     }
 }

@@ -1,20 +1,35 @@
-//! What it takes to save: one memory after the other, and what several servers save together.
+//! What it takes to save: one memory after the other, and what several servers save together, as ratios to plain appends and rows.
 
-use std::thread;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use harness::{Sandbox, eventually_some};
+use harness::{Binaries, Sandbox, eventually_some};
+use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::Outcome;
+use crate::crowd::{self, TURNS, Taken, WORKERS};
 use crate::figures::Goal::{AtLeast, AtMost};
-use crate::figures::Table;
-use crate::memories::needle;
+use crate::figures::{Goal, Table, percentile};
+use crate::memories::{Save, kept, needle, saves};
+use crate::peer::Peer;
 use crate::serving::Server;
 use crate::start::serve;
 
 /// Saves of one server.
-const SAVES: usize = 300;
+const SAVES: usize = 1_100;
+
+/// The type of all saves where they have one type.
+const ONE_TYPE: &str = "learning";
+
+/// Runs of several servers, each in a store of its own. Their median counts.
+const ROUNDS: usize = 3;
+
+/// The least rate of saves of all types, as a share of the rate with one type, and as a multiple of a peer's.
+const OF_ONE_TYPE: f64 = 0.8;
+const OF_A_PEER: f64 = 1.5;
 
 /// Saves that are looked for, by words that no other memory has.
 const FOUND: usize = 10;
@@ -23,18 +38,20 @@ const NEVER_USED: usize = 23_000_000;
 /// How soon what was saved has to be found by its meaning.
 const MEANT: Duration = Duration::from_secs(2);
 
-/// Servers at once and what each saves.
-const SERVERS: usize = 8;
-const SAVES_EACH: usize = 200;
-
-/// One memory after the other.
+/// One memory of every type after the other.
 pub(crate) fn measure(server: &mut Server, table: &mut Table) -> Outcome<()> {
-    let mut times = Vec::new();
-    for number in 0..SAVES {
-        let content = format!("finding {number}: editors replace files instead of writing to them");
-        times.push(server.call("memory_save", &json!({ "type": "learning", "content": content }))?.0);
+    let folder = tempfile::tempdir()?;
+    let (mut file, database) = (appending(folder.path())?, inserting(folder.path())?);
+    let [mut append, mut insert, mut times] = [(); 3].map(|()| Vec::with_capacity(SAVES));
+    for save in saves("alone", SAVES) {
+        append.push(timed(|| append_locked(&mut file, &save.text))?);
+        insert.push(timed(|| insert_row(&database, &save.text))?);
+        times.push(server.call("memory_save", &arguments(&save))?.0);
     }
-    table.add_times("save", &mut times, None, &[(50, Some(AtMost(1.0))), (99, Some(AtMost(5.0)))]);
+    table.add_times("an append under a lock", &mut append, None, &[(50, None), (99, None)]);
+    table.add_times("a row into SQLite", &mut insert, None, &[(50, None), (99, None)]);
+    let floor = percentile(&insert, 50);
+    table.add_times("save, all types", &mut times, Some(floor), &[(50, Some(AtMost(0.5))), (99, Some(AtMost(5.0)))]);
     Ok(())
 }
 
@@ -68,46 +85,165 @@ pub(crate) fn found(server: &mut Server, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// What several servers save in a second together, and whether all of that is kept.
-pub(crate) fn at_once(sandbox: &Sandbox, table: &mut Table) -> Outcome<()> {
+/// What several servers save together into a large store.
+pub(crate) fn into_large(sandbox: &Sandbox, table: &mut Table) -> Outcome<()> {
+    let name = format!("{WORKERS} x {TURNS} saves of all types, large store");
+    let runs = [by_servers(sandbox, &saves("large", WORKERS * TURNS))?];
+    let rates = Rates::of(&runs);
+    rates.add(&name, None, Some(AtLeast(4_000.0)), table);
+    rates.add_kept(table);
+    Ok(())
+}
+
+/// What several servers save together: memories of one type, of all types, and those of a peer, in stores of their own and in turns.
+pub(crate) fn at_once(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
+    let peer = Peer::given()?;
+    let [mut append, mut insert, mut one, mut mixed, mut of_peer] = [(); 5].map(|()| Vec::with_capacity(ROUNDS));
+    for round in 0..ROUNDS {
+        let all = saves(&format!("round{round}"), WORKERS * TURNS);
+        let like_one: Vec<Save> = all.iter().cloned().map(|save| Save { kind: ONE_TYPE, ..save }).collect();
+        append.push(by_appends(&all)?);
+        insert.push(by_rows(&all)?);
+        one.push(by_servers(&Sandbox::new(binaries.clone()), &like_one)?);
+        mixed.push(by_servers(&Sandbox::new(binaries.clone()), &all)?);
+        if let Some(peer) = &peer {
+            of_peer.push(by_peer(peer, &all)?);
+        }
+    }
+    let [append, insert, one, mixed] = [append, insert, one, mixed].map(|runs| Rates::of(&runs));
+    let count = format!("{WORKERS} x {TURNS}");
+    append.add(&format!("{count} appends under a lock"), None, None, table);
+    insert.add(&format!("{count} rows into SQLite"), Some(&append), None, table);
+    one.add(&format!("{count} saves of one type"), Some(&insert), None, table);
+    one.add_kept(table);
+    mixed.add(&format!("{count} saves of all types"), Some(&insert), None, table);
+    mixed.add_kept(table);
+    table.add("  to those of one type", mixed.rate / one.rate, "times", None, Some(AtLeast(OF_ONE_TYPE)));
+    if let Some(peer) = &peer {
+        let of_peer = Rates::of(&of_peer);
+        of_peer.add(&format!("{count} saves of {}", peer.name()), Some(&insert), None, table);
+        table.add("  of which are acknowledged", of_peer.kept, "share", None, None);
+        table.add("  ours of all types to those", mixed.rate / of_peer.rate, "times", None, Some(AtLeast(OF_A_PEER)));
+    }
+    Ok(())
+}
+
+/// Saves of several workers at once.
+struct Run {
+    taken: Taken,
+    /// The share of the saves that are there afterwards, once each.
+    kept: f64,
+}
+
+/// What runs of the same came to.
+struct Rates {
+    /// Kept saves in a second, the median of the runs.
+    rate: f64,
+    /// Of single saves in all runs.
+    times: Vec<Duration>,
+    /// The least share of all runs.
+    kept: f64,
+}
+
+impl Rates {
+    fn of(runs: &[Run]) -> Self {
+        let rate = |run: &Run| run.kept * run.taken.each.len() as f64 / run.taken.all.as_secs_f64();
+        let mut rates: Vec<f64> = runs.iter().map(rate).collect();
+        rates.sort_unstable_by(f64::total_cmp);
+        let mut times: Vec<Duration> = runs.iter().flat_map(|run| run.taken.each.clone()).collect();
+        times.sort_unstable();
+        let kept = runs.iter().map(|run| run.kept).fold(1.0, f64::min);
+        Self { rate: rates[rates.len() / 2], times, kept }
+    }
+
+    fn add(&self, name: &str, floor: Option<&Self>, goal: Option<Goal>, table: &mut Table) {
+        table.add(name, self.rate, "a second", floor.map(|floor| floor.rate), goal);
+        for percent in [50, 99] {
+            let floor = floor.map(|floor| percentile(&floor.times, percent));
+            table.add(format!("  p{percent}"), percentile(&self.times, percent), "ms", floor, None);
+        }
+    }
+
+    fn add_kept(&self, table: &mut Table) {
+        table.add("  of which are kept", self.kept, "share", None, Some(AtLeast(1.0)));
+    }
+}
+
+/// Several servers of ours on one store. What they saved is counted when all have ended.
+fn by_servers(sandbox: &Sandbox, saves: &[Save]) -> Outcome<Run> {
     let mut servers = Vec::new();
-    for _ in 0..SERVERS {
+    for _ in 0..WORKERS {
         let mut server = Server::start(serve(sandbox))?;
         server.call("memory_stats", &json!({}))?;
         servers.push(server);
     }
-    let before = memories(&mut servers[0])?;
-    let started = Instant::now();
-    thread::scope(|scope| {
-        let work = servers.iter_mut().enumerate().map(|(number, server)| {
-            scope.spawn(move || {
-                (0..SAVES_EACH).try_for_each(|n| {
-                    let content = format!("finding {n} of server {number}: a lock is handed over in turns");
-                    let saved = server.call("memory_save", &json!({ "type": "learning", "content": content }));
-                    saved.map(drop).map_err(|error| error.to_string())
-                })
-            })
-        });
-        let work: Vec<_> = work.collect();
-        work.into_iter().try_for_each(|work| work.join().map_err(|_| "a client panicked".to_owned())?)
+    let taken = crowd::at_once(&mut servers, |server, worker, turn| {
+        server.call("memory_save", &arguments(&saves[worker * TURNS + turn])).map(drop)
     })?;
-    let taken = started.elapsed();
-    let saves = (SERVERS * SAVES_EACH) as f64;
-    let kept = (memories(&mut servers[0])? - before) as f64;
-    table.add(
-        format!("saves of {SERVERS} servers at once"),
-        saves / taken.as_secs_f64(),
-        "a second",
-        None,
-        Some(AtLeast(4_000.0)),
-    );
-    table.add("  of which are kept", kept / saves, "share", None, Some(AtLeast(1.0)));
-    servers.into_iter().try_for_each(Server::end)
+    servers.into_iter().try_for_each(Server::end)?;
+    Ok(Run { taken, kept: kept(sandbox, saves)? })
 }
 
-/// How many memories a server knows of.
-fn memories(server: &mut Server) -> Outcome<u64> {
-    let (_, result) = server.call("memory_stats", &json!({}))?;
-    let memories: &Value = &result["structuredContent"]["memories"];
-    memories.as_u64().ok_or_else(|| format!("no number of memories: {memories}").into())
+/// Several servers of a peer on one store. Only what they acknowledge is counted.
+fn by_peer(peer: &Peer, saves: &[Save]) -> Outcome<Run> {
+    let home = tempfile::tempdir()?;
+    let servers: Outcome<Vec<(Server, usize)>> = (0..WORKERS).map(|_| Ok((peer.start(home.path())?, 0))).collect();
+    let mut servers = servers?;
+    let taken = crowd::at_once(&mut servers, |(server, saved), worker, turn| {
+        *saved += usize::from(peer.save(server, &saves[worker * TURNS + turn].text).is_ok());
+        Ok(())
+    })?;
+    let acknowledged: usize = servers.iter().map(|(_, saved)| saved).sum();
+    servers.into_iter().try_for_each(|(server, _)| server.end())?;
+    Ok(Run { taken, kept: acknowledged as f64 / saves.len() as f64 })
+}
+
+/// The floor: a line in a log under a lock.
+fn by_appends(saves: &[Save]) -> Outcome<Run> {
+    let folder = tempfile::tempdir()?;
+    let files: Outcome<Vec<File>> = (0..WORKERS).map(|_| appending(folder.path())).collect();
+    let append = |file: &mut File, worker: usize, turn: usize| append_locked(file, &saves[worker * TURNS + turn].text);
+    Ok(Run { taken: crowd::at_once(&mut files?, append)?, kept: 1.0 })
+}
+
+/// The floor: a row in a database.
+fn by_rows(saves: &[Save]) -> Outcome<Run> {
+    let folder = tempfile::tempdir()?;
+    let databases: Outcome<Vec<Connection>> = (0..WORKERS).map(|_| inserting(folder.path())).collect();
+    let insert = |db: &mut Connection, worker: usize, turn: usize| insert_row(db, &saves[worker * TURNS + turn].text);
+    Ok(Run { taken: crowd::at_once(&mut databases?, insert)?, kept: 1.0 })
+}
+
+fn arguments(save: &Save) -> Value {
+    json!({ "type": save.kind, "content": save.text })
+}
+
+fn appending(folder: &Path) -> Outcome<File> {
+    Ok(File::options().create(true).append(true).open(folder.join("log"))?)
+}
+
+fn append_locked(file: &mut File, text: &str) -> Outcome<()> {
+    file.lock()?;
+    file.write_all(format!("{text}\n").as_bytes())?;
+    Ok(file.unlock()?)
+}
+
+fn inserting(folder: &Path) -> Outcome<Connection> {
+    let db = Connection::open(folder.join("rows.db"))?;
+    db.busy_timeout(Duration::from_secs(10))?;
+    db.pragma_update(None, "journal_mode", "wal")?;
+    db.pragma_update(None, "synchronous", "normal")?;
+    db.execute_batch("CREATE TABLE IF NOT EXISTS rows (n INTEGER PRIMARY KEY, text TEXT NOT NULL)")?;
+    Ok(db)
+}
+
+fn insert_row(db: &Connection, text: &str) -> Outcome<()> {
+    db.prepare_cached("INSERT INTO rows (text) VALUES (?1)")?.execute([text])?;
+    Ok(())
+}
+
+fn timed(work: impl FnOnce() -> Outcome<()>) -> Outcome<Duration> {
+    let started = Instant::now();
+    work()?;
+    Ok(started.elapsed())
 }

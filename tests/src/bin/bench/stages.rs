@@ -63,18 +63,37 @@ pub(crate) fn measure(
             table.add("resident after searches", resident, "MiB", None, Some(AtMost(80.0)));
         }
         peer::measure(&mut server, &memories, &questions(&memories, 90), table)?;
-        saves::measure(&mut server, table)?;
-        saves::found(&mut server, table)?;
-        hooks::measure(&sandbox, floors, table)?;
-    }
-    server.end()?;
-    if is_whole {
-        saves::at_once(&sandbox, table)?;
-        hooks::while_indexing(&sandbox, table)?;
-        hooks::without_others(binaries, floors, table)?;
+        writes_to(&sandbox, server, binaries, floors, table)?;
         import(binaries, table)?;
+    } else {
+        server.end()?;
     }
     Ok(grown)
+}
+
+/// Saves and hooks alone, with so many memories in the store.
+pub(crate) fn writes(binaries: &Binaries, floors: &Floors, size: usize, table: &mut Table) -> Outcome<()> {
+    let sandbox = Sandbox::new(binaries.clone());
+    write_logs(&sandbox, &memories(size))?;
+    index(&sandbox, size, false, table)?;
+    writes_to(&sandbox, Server::start(serve(&sandbox))?, binaries, floors, table)
+}
+
+fn writes_to(
+    sandbox: &Sandbox,
+    mut server: Server,
+    binaries: &Binaries,
+    floors: &Floors,
+    table: &mut Table,
+) -> Outcome<()> {
+    saves::measure(&mut server, table)?;
+    saves::found(&mut server, table)?;
+    hooks::measure(sandbox, floors, table)?;
+    server.end()?;
+    saves::into_large(sandbox, table)?;
+    saves::at_once(binaries, table)?;
+    hooks::while_indexing(sandbox, table)?;
+    hooks::without_others(binaries, floors, table)
 }
 
 /// How long a command takes.

@@ -23,7 +23,7 @@ pub(crate) const REST: Duration = Duration::from_secs(2);
 const ANSWERED: f64 = 4.0;
 
 /// What a large store may add to that: what two measurements of the same differ by.
-const NO_SLOWER: f64 = 1.1;
+pub(crate) const NO_SLOWER: f64 = 1.1;
 
 /// When a server answered, from its start on.
 #[derive(Debug, Default)]
