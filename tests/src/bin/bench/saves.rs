@@ -122,7 +122,7 @@ pub(crate) fn at_once(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
     if let Some(peer) = &peer {
         let of_peer = Rates::of(&of_peer);
         of_peer.add(&format!("{count} saves of {}", peer.name()), Some(&insert), None, table);
-        table.add("  of which are acknowledged", of_peer.kept, "share", None, None);
+        table.add("  of which are acknowledged", of_peer.acknowledged, "share", None, None);
         table.add("  ours of all types to those", mixed.rate / of_peer.rate, "times", None, Some(AtLeast(OF_A_PEER)));
     }
     Ok(())
@@ -131,29 +131,33 @@ pub(crate) fn at_once(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
 /// Saves of several workers at once.
 struct Run {
     taken: Taken,
-    /// The share of the saves that are there afterwards, once each.
+    /// The share of the saves that were acknowledged.
+    acknowledged: f64,
+    /// The share of the acknowledged saves that are there afterwards, once each.
     kept: f64,
 }
 
 /// What runs of the same came to.
 struct Rates {
-    /// Kept saves in a second, the median of the runs.
+    /// Acknowledged saves in a second, the median of the runs.
     rate: f64,
     /// Of single saves in all runs.
     times: Vec<Duration>,
-    /// The least share of all runs.
+    /// The least shares of all runs.
+    acknowledged: f64,
     kept: f64,
 }
 
 impl Rates {
     fn of(runs: &[Run]) -> Self {
-        let rate = |run: &Run| run.kept * run.taken.each.len() as f64 / run.taken.all.as_secs_f64();
+        let rate = |run: &Run| run.acknowledged * run.taken.each.len() as f64 / run.taken.all.as_secs_f64();
         let mut rates: Vec<f64> = runs.iter().map(rate).collect();
         rates.sort_unstable_by(f64::total_cmp);
         let mut times: Vec<Duration> = runs.iter().flat_map(|run| run.taken.each.clone()).collect();
         times.sort_unstable();
-        let kept = runs.iter().map(|run| run.kept).fold(1.0, f64::min);
-        Self { rate: rates[rates.len() / 2], times, kept }
+        let least = |share: fn(&Run) -> f64| runs.iter().map(share).fold(1.0, f64::min);
+        let (acknowledged, kept) = (least(|run| run.acknowledged), least(|run| run.kept));
+        Self { rate: rates[rates.len() / 2], times, acknowledged, kept }
     }
 
     fn add(&self, name: &str, floor: Option<&Self>, goal: Option<Goal>, table: &mut Table) {
@@ -165,37 +169,50 @@ impl Rates {
     }
 
     fn add_kept(&self, table: &mut Table) {
-        table.add("  of which are kept", self.kept, "share", None, Some(AtLeast(1.0)));
+        table.add("  of which are acknowledged", self.acknowledged, "share", None, Some(AtLeast(1.0)));
+        table.add("  of these are kept", self.kept, "share", None, Some(AtLeast(1.0)));
     }
 }
 
-/// Several servers of ours on one store. What they saved is counted when all have ended.
+/// Several servers of ours on one store. What they acknowledged is looked up when all have ended.
 fn by_servers(sandbox: &Sandbox, saves: &[Save]) -> Outcome<Run> {
-    let mut servers = Vec::new();
-    for _ in 0..WORKERS {
+    let start = || {
         let mut server = Server::start(serve(sandbox))?;
         server.call("memory_stats", &json!({}))?;
-        servers.push(server);
-    }
-    let taken = crowd::at_once(&mut servers, |server, worker, turn| {
-        server.call("memory_save", &arguments(&saves[worker * TURNS + turn])).map(drop)
-    })?;
-    servers.into_iter().try_for_each(Server::end)?;
-    Ok(Run { taken, kept: kept(sandbox, saves)? })
+        Ok(server)
+    };
+    let (taken, saved) = saved_by(start, |server, save| server.call("memory_save", &arguments(save)).map(drop), saves)?;
+    let acknowledged = saved.len() as f64 / saves.len() as f64;
+    Ok(Run { taken, acknowledged, kept: kept(sandbox, saved)? })
 }
 
-/// Several servers of a peer on one store. Only what they acknowledge is counted.
+/// Several servers of a peer on one store. What they acknowledge counts as kept.
 fn by_peer(peer: &Peer, saves: &[Save]) -> Outcome<Run> {
     let home = tempfile::tempdir()?;
-    let servers: Outcome<Vec<(Server, usize)>> = (0..WORKERS).map(|_| Ok((peer.start(home.path())?, 0))).collect();
-    let mut servers = servers?;
-    let taken = crowd::at_once(&mut servers, |(server, saved), worker, turn| {
-        *saved += usize::from(peer.save(server, &saves[worker * TURNS + turn].text).is_ok());
+    let save = |server: &mut Server, save: &Save| peer.save(server, &save.text).map(drop);
+    let (taken, saved) = saved_by(|| peer.start(home.path()), save, saves)?;
+    Ok(Run { taken, acknowledged: saved.len() as f64 / saves.len() as f64, kept: 1.0 })
+}
+
+/// Has servers save all at once and end, and returns what they acknowledged.
+fn saved_by<'s>(
+    start: impl Fn() -> Outcome<Server>,
+    save: impl Fn(&mut Server, &Save) -> Outcome<()> + Sync,
+    saves: &'s [Save],
+) -> Outcome<(Taken, Vec<&'s Save>)> {
+    let workers: Outcome<Vec<_>> = (0..WORKERS).map(|_| Ok((start()?, Vec::new()))).collect();
+    let mut workers = workers?;
+    let taken = crowd::at_once(&mut workers, |(server, saved), worker, turn| {
+        let one = &saves[worker * TURNS + turn];
+        saved.extend(save(server, one).is_ok().then_some(one));
         Ok(())
     })?;
-    let acknowledged: usize = servers.iter().map(|(_, saved)| saved).sum();
-    servers.into_iter().try_for_each(|(server, _)| server.end())?;
-    Ok(Run { taken, kept: acknowledged as f64 / saves.len() as f64 })
+    let mut acknowledged = Vec::new();
+    for (server, saved) in workers {
+        server.end()?;
+        acknowledged.extend(saved);
+    }
+    Ok((taken, acknowledged))
 }
 
 /// The floor: a line in a log under a lock.
@@ -203,7 +220,7 @@ fn by_appends(saves: &[Save]) -> Outcome<Run> {
     let folder = tempfile::tempdir()?;
     let files: Outcome<Vec<File>> = (0..WORKERS).map(|_| appending(folder.path())).collect();
     let append = |file: &mut File, worker: usize, turn: usize| append_locked(file, &saves[worker * TURNS + turn].text);
-    Ok(Run { taken: crowd::at_once(&mut files?, append)?, kept: 1.0 })
+    Ok(Run { taken: crowd::at_once(&mut files?, append)?, acknowledged: 1.0, kept: 1.0 })
 }
 
 /// The floor: a row in a database.
@@ -211,7 +228,7 @@ fn by_rows(saves: &[Save]) -> Outcome<Run> {
     let folder = tempfile::tempdir()?;
     let databases: Outcome<Vec<Connection>> = (0..WORKERS).map(|_| inserting(folder.path())).collect();
     let insert = |db: &mut Connection, worker: usize, turn: usize| insert_row(db, &saves[worker * TURNS + turn].text);
-    Ok(Run { taken: crowd::at_once(&mut databases?, insert)?, kept: 1.0 })
+    Ok(Run { taken: crowd::at_once(&mut databases?, insert)?, acknowledged: 1.0, kept: 1.0 })
 }
 
 fn arguments(save: &Save) -> Value {
