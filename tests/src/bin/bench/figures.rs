@@ -74,7 +74,7 @@ impl Table {
         let mut text =
             format!("{:<58} {:>10} {:<10} {:>9} {:>10}  {}\n", "what", "value", "unit", "x floor", "goal", "");
         for figure in &self.0 {
-            let ratio = figure.floor.map_or_else(String::new, |floor| format!("{:.2}", figure.value / floor));
+            let ratio = figure.floor.map_or_else(String::new, |floor| rounded(figure.value / floor));
             let goal = figure.goal.map_or_else(String::new, Goal::text);
             let verdict = figure.goal.map_or("", |goal| if goal.is_met(figure.value) { "pass" } else { "FAIL" });
             let Figure { name, value, unit, .. } = figure;
@@ -99,7 +99,12 @@ impl Table {
 }
 
 fn rounded(value: f64) -> String {
-    if value < 100.0 { format!("{value:.2}") } else { format!("{value:.0}") }
+    match value {
+        // Ratios to floors, and floors themselves, may be thousandths.
+        _ if value > 0.0 && value < 0.1 => format!("{value:.4}"),
+        _ if value < 100.0 => format!("{value:.2}"),
+        _ => format!("{value:.0}"),
+    }
 }
 
 /// Milliseconds within which so many of a hundred were done; `times` are in order.

@@ -132,11 +132,14 @@ fn at_once(binaries: &Binaries, floors: &Floors, table: &mut Table) -> Outcome<(
         server.map_or(Ok(()), Server::end)?;
         let name = format!("{WORKERS} x {TURNS} hooks at once, {served}");
         table.add(&name, taken.all.as_secs_f64(), "s", Some(appended), Some(AtMost(AT_ONCE * appended)));
-        table.add_times(" ", &mut taken.each, None, &[(50, None), (99, None)]);
-        table.add("  of which are kept at once", kept(&sandbox, &texts)?, "share", None, None);
+        table.add_times("  a hook", &mut taken.each, None, &[(50, None), (99, None)]);
+        let texts: Vec<&Save> = texts.iter().collect();
+        let at_once = kept(&sandbox, &texts)?;
         // A command saves what hooks had to leave in the spool.
         sandbox.run_cli(["stats"]).success();
-        table.add("  of which are kept", kept(&sandbox, &texts)?, "share", None, Some(AtLeast(1.0)));
+        let lost = texts.len() - kept(&sandbox, &texts)?;
+        table.add("  left in the spool or lost", (texts.len() - at_once) as f64, "events", None, None);
+        table.add("  lost", lost as f64, "events", None, Some(AtMost(0.0)));
     }
     Ok(())
 }

@@ -90,21 +90,16 @@ pub(crate) fn saves(name: &str, count: usize) -> Vec<Save> {
     (0..count).map(save).collect()
 }
 
-/// The share of these texts that a store has exactly once in its logs and exactly once as a row of `memory.db`.
-pub(crate) fn kept<'s>(sandbox: &Sandbox, saves: impl IntoIterator<Item = &'s Save>) -> Outcome<f64> {
-    let mut texts: HashMap<&str, usize> = HashMap::new();
+/// How many of these texts a store has exactly once in its logs and exactly once as a row of `memory.db`.
+pub(crate) fn kept(sandbox: &Sandbox, saves: &[&Save]) -> Outcome<usize> {
+    let mut words: HashMap<&str, usize> = HashMap::new();
     let logs = sandbox.logs();
     for word in logs.split_whitespace() {
-        *texts.entry(word).or_default() += 1;
+        *words.entry(word).or_default() += 1;
     }
     let rows = texts_in_rows(&sandbox.store())?;
-    let (mut all, mut kept) = (0, 0);
-    for Save { text, .. } in saves {
-        let in_logs = text.split_whitespace().next().and_then(|word| texts.get(word));
-        all += 1;
-        kept += usize::from(in_logs == Some(&1) && rows.get(text) == Some(&1));
-    }
-    Ok(kept as f64 / f64::from(all))
+    let is_in_logs = |text: &str| text.split_whitespace().next().and_then(|word| words.get(word)) == Some(&1);
+    Ok(saves.iter().filter(|save| is_in_logs(&save.text) && rows.get(&save.text) == Some(&1)).count())
 }
 
 /// A word that no other has.

@@ -87,43 +87,42 @@ pub(crate) fn found(server: &mut Server, table: &mut Table) -> Outcome<()> {
 
 /// What several servers save together into a large store.
 pub(crate) fn into_large(sandbox: &Sandbox, table: &mut Table) -> Outcome<()> {
+    let run = by_servers(sandbox, &saves("large", WORKERS * TURNS))?;
     let name = format!("{WORKERS} x {TURNS} saves of all types, large store");
-    let runs = [by_servers(sandbox, &saves("large", WORKERS * TURNS))?];
-    let rates = Rates::of(&runs);
-    rates.add(&name, None, Some(AtLeast(4_000.0)), table);
-    rates.add_kept(table);
+    Rates::of(&[run]).add(&name, None, Some(AtLeast(4_000.0)), table);
     Ok(())
 }
 
 /// What several servers save together: memories of one type, of all types, and those of a peer, in stores of their own and in turns.
 pub(crate) fn at_once(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
     let peer = Peer::given()?;
-    let [mut append, mut insert, mut one, mut mixed, mut of_peer] = [(); 5].map(|()| Vec::with_capacity(ROUNDS));
+    let [mut append, mut insert, mut one, mut all, mut of_peer] = [(); 5].map(|()| Vec::with_capacity(ROUNDS));
     for round in 0..ROUNDS {
-        let all = saves(&format!("round{round}"), WORKERS * TURNS);
-        let like_one: Vec<Save> = all.iter().cloned().map(|save| Save { kind: ONE_TYPE, ..save }).collect();
-        append.push(by_appends(&all)?);
-        insert.push(by_rows(&all)?);
-        one.push(by_servers(&Sandbox::new(binaries.clone()), &like_one)?);
-        mixed.push(by_servers(&Sandbox::new(binaries.clone()), &all)?);
+        let saves = saves(&format!("round{round}"), WORKERS * TURNS);
+        let of_one_type: Vec<Save> = saves.iter().cloned().map(|save| Save { kind: ONE_TYPE, ..save }).collect();
+        append.push(by_appends(&saves)?);
+        insert.push(by_rows(&saves)?);
+        one.push(by_servers(&Sandbox::new(binaries.clone()), &of_one_type)?);
+        all.push(by_servers(&Sandbox::new(binaries.clone()), &saves)?);
         if let Some(peer) = &peer {
-            of_peer.push(by_peer(peer, &all)?);
+            of_peer.push(by_peer(peer, &saves)?);
         }
     }
-    let [append, insert, one, mixed] = [append, insert, one, mixed].map(|runs| Rates::of(&runs));
+    let [append, insert, one, all] = [append, insert, one, all].map(|runs| Rates::of(&runs));
     let count = format!("{WORKERS} x {TURNS}");
-    append.add(&format!("{count} appends under a lock"), None, None, table);
-    insert.add(&format!("{count} rows into SQLite"), Some(&append), None, table);
-    one.add(&format!("{count} saves of one type"), Some(&insert), None, table);
-    one.add_kept(table);
-    mixed.add(&format!("{count} saves of all types"), Some(&insert), None, table);
-    mixed.add_kept(table);
-    table.add("  to those of one type", mixed.rate / one.rate, "times", None, Some(AtLeast(OF_ONE_TYPE)));
+    let (floor, rate) = (Some(insert.rate), all.rate);
+    let to_one_type = rate / one.rate;
+    table.add(format!("{count} appends under a lock"), append.rate, "a second", floor, None);
+    table.add(format!("{count} rows into SQLite"), insert.rate, "a second", None, None);
+    one.add(&format!("{count} saves of one type"), floor, None, table);
+    all.add(&format!("{count} saves of all types"), floor, None, table);
+    table.add("  to saves of one type", to_one_type, "times", None, Some(AtLeast(OF_ONE_TYPE)));
     if let Some(peer) = &peer {
         let of_peer = Rates::of(&of_peer);
-        of_peer.add(&format!("{count} saves of {}", peer.name()), Some(&insert), None, table);
-        table.add("  of which are acknowledged", of_peer.acknowledged, "share", None, None);
-        table.add("  ours of all types to those", mixed.rate / of_peer.rate, "times", None, Some(AtLeast(OF_A_PEER)));
+        let to_peer = rate / of_peer.rate;
+        table.add(format!("{count} saves of {}", peer.name()), of_peer.rate, "a second", floor, None);
+        table.add("  refused", of_peer.refused as f64, "saves", None, None);
+        table.add("  our saves of all types to these", to_peer, "times", None, Some(AtLeast(OF_A_PEER)));
     }
     Ok(())
 }
@@ -131,10 +130,10 @@ pub(crate) fn at_once(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
 /// Saves of several workers at once.
 struct Run {
     taken: Taken,
-    /// The share of the saves that were acknowledged.
-    acknowledged: f64,
-    /// The share of the acknowledged saves that are there afterwards, once each.
-    kept: f64,
+    /// Saves that were answered with an error.
+    refused: usize,
+    /// Acknowledged saves that are not there afterwards, once each.
+    lost: usize,
 }
 
 /// What runs of the same came to.
@@ -143,34 +142,27 @@ struct Rates {
     rate: f64,
     /// Of single saves in all runs.
     times: Vec<Duration>,
-    /// The least shares of all runs.
-    acknowledged: f64,
-    kept: f64,
+    /// Of all runs together.
+    refused: usize,
+    lost: usize,
 }
 
 impl Rates {
     fn of(runs: &[Run]) -> Self {
-        let rate = |run: &Run| run.acknowledged * run.taken.each.len() as f64 / run.taken.all.as_secs_f64();
+        let rate = |run: &Run| (run.taken.each.len() - run.refused) as f64 / run.taken.all.as_secs_f64();
         let mut rates: Vec<f64> = runs.iter().map(rate).collect();
         rates.sort_unstable_by(f64::total_cmp);
-        let mut times: Vec<Duration> = runs.iter().flat_map(|run| run.taken.each.clone()).collect();
-        times.sort_unstable();
-        let least = |share: fn(&Run) -> f64| runs.iter().map(share).fold(1.0, f64::min);
-        let (acknowledged, kept) = (least(|run| run.acknowledged), least(|run| run.kept));
-        Self { rate: rates[rates.len() / 2], times, acknowledged, kept }
+        let times = runs.iter().flat_map(|run| run.taken.each.clone()).collect();
+        let (refused, lost) = (runs.iter().map(|run| run.refused).sum(), runs.iter().map(|run| run.lost).sum());
+        Self { rate: rates[rates.len() / 2], times, refused, lost }
     }
 
-    fn add(&self, name: &str, floor: Option<&Self>, goal: Option<Goal>, table: &mut Table) {
-        table.add(name, self.rate, "a second", floor.map(|floor| floor.rate), goal);
-        for percent in [50, 99] {
-            let floor = floor.map(|floor| percentile(&floor.times, percent));
-            table.add(format!("  p{percent}"), percentile(&self.times, percent), "ms", floor, None);
-        }
-    }
-
-    fn add_kept(&self, table: &mut Table) {
-        table.add("  of which are acknowledged", self.acknowledged, "share", None, Some(AtLeast(1.0)));
-        table.add("  of these are kept", self.kept, "share", None, Some(AtLeast(1.0)));
+    /// Adds rows, the first with the rate of plain appends or rows for comparison.
+    fn add(mut self, name: &str, floor: Option<f64>, goal: Option<Goal>, table: &mut Table) {
+        table.add(name, self.rate, "a second", floor, goal);
+        table.add_times("  a save", &mut self.times, None, &[(50, None), (99, None)]);
+        table.add("  refused", self.refused as f64, "saves", None, Some(AtMost(0.0)));
+        table.add("  acknowledged and lost", self.lost as f64, "saves", None, Some(AtMost(0.0)));
     }
 }
 
@@ -182,16 +174,16 @@ fn by_servers(sandbox: &Sandbox, saves: &[Save]) -> Outcome<Run> {
         Ok(server)
     };
     let (taken, saved) = saved_by(start, |server, save| server.call("memory_save", &arguments(save)).map(drop), saves)?;
-    let acknowledged = saved.len() as f64 / saves.len() as f64;
-    Ok(Run { taken, acknowledged, kept: kept(sandbox, saved)? })
+    let lost = saved.len() - kept(sandbox, &saved)?;
+    Ok(Run { taken, refused: saves.len() - saved.len(), lost })
 }
 
-/// Several servers of a peer on one store. What they acknowledge counts as kept.
+/// Several servers of a peer on one store. What they acknowledge is not looked up.
 fn by_peer(peer: &Peer, saves: &[Save]) -> Outcome<Run> {
     let home = tempfile::tempdir()?;
     let save = |server: &mut Server, save: &Save| peer.save(server, &save.text).map(drop);
     let (taken, saved) = saved_by(|| peer.start(home.path()), save, saves)?;
-    Ok(Run { taken, acknowledged: saved.len() as f64 / saves.len() as f64, kept: 1.0 })
+    Ok(Run { taken, refused: saves.len() - saved.len(), lost: 0 })
 }
 
 /// Has servers save all at once and end, and returns what they acknowledged.
@@ -220,7 +212,7 @@ fn by_appends(saves: &[Save]) -> Outcome<Run> {
     let folder = tempfile::tempdir()?;
     let files: Outcome<Vec<File>> = (0..WORKERS).map(|_| appending(folder.path())).collect();
     let append = |file: &mut File, worker: usize, turn: usize| append_locked(file, &saves[worker * TURNS + turn].text);
-    Ok(Run { taken: crowd::at_once(&mut files?, append)?, acknowledged: 1.0, kept: 1.0 })
+    Ok(Run { taken: crowd::at_once(&mut files?, append)?, refused: 0, lost: 0 })
 }
 
 /// The floor: a row in a database.
@@ -228,7 +220,7 @@ fn by_rows(saves: &[Save]) -> Outcome<Run> {
     let folder = tempfile::tempdir()?;
     let databases: Outcome<Vec<Connection>> = (0..WORKERS).map(|_| inserting(folder.path())).collect();
     let insert = |db: &mut Connection, worker: usize, turn: usize| insert_row(db, &saves[worker * TURNS + turn].text);
-    Ok(Run { taken: crowd::at_once(&mut databases?, insert)?, acknowledged: 1.0, kept: 1.0 })
+    Ok(Run { taken: crowd::at_once(&mut databases?, insert)?, refused: 0, lost: 0 })
 }
 
 fn arguments(save: &Save) -> Value {
