@@ -4,7 +4,6 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -18,6 +17,7 @@ use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::{Table, percentile};
 use crate::memories::{Save, TYPES, kept, memories, saves};
 use crate::serving::Server;
+use crate::stages;
 use crate::start::{NO_SLOWER, serve};
 
 /// How often each is run.
@@ -30,7 +30,8 @@ const DIRECT: f64 = 5.0;
 const BRIEF: f64 = 12.0;
 const AT_ONCE: f64 = 6.0;
 
-/// Entries of a large log of one day.
+/// Entries of the log of a busy day, and of a log that is larger than any.
+const BUSY_DAY: usize = 1_600;
 const LARGE: usize = 100_000;
 
 /// More events than a store was told of before.
@@ -79,10 +80,10 @@ pub(crate) fn while_indexing(sandbox: &Sandbox, table: &mut Table) -> Outcome<()
     Ok(())
 }
 
-/// Hooks without a server that write to logs with sections: a small log, a large log, and many processes at once.
+/// Hooks without a server that write to logs with sections: the log of a busy day, a large log, and many processes at once.
 pub(crate) fn without_others(binaries: &Binaries, floors: &Floors, table: &mut Table) -> Outcome<()> {
     let file = tempfile::tempdir()?;
-    let logs = [("a small log", with_sections(binaries, 0)?), ("a large log", with_sections(binaries, LARGE)?)];
+    let logs = [(BUSY_DAY, with_sections(binaries, BUSY_DAY)?), (LARGE, with_sections(binaries, LARGE)?)];
     let [mut nothing, mut append] = [(); 2].map(|()| Vec::with_capacity(RUNS));
     let mut times = [(); 2].map(|()| [(); 2].map(|()| Vec::with_capacity(RUNS)));
     for pair in saves("direct", 2 * RUNS).chunks(2) {
@@ -98,14 +99,14 @@ pub(crate) fn without_others(binaries: &Binaries, floors: &Floors, table: &mut T
     nothing.sort_unstable();
     let floor = percentile(&nothing, 50);
     table.add_times("a process that appends a line", &mut append, Some(floor), &[(50, None)]);
-    for ((log, _), times) in logs.iter().zip(&mut times) {
+    for ((entries, _), times) in logs.iter().zip(&mut times) {
         for (what, times) in ["prompt", "answer"].into_iter().zip(times) {
             let goals = [(50, Some(AtMost(DIRECT * floor))), (99, None)];
-            table.add_times(&format!("hook of {what}, no server, {log}"), times, Some(floor), &goals);
+            table.add_times(&format!("hook of {what}, no server, log of {entries}"), times, Some(floor), &goals);
         }
     }
-    let [small, large] = times.map(|[prompts, _]| percentile(&prompts, 50));
-    table.add("  of a prompt, large log to small log", large / small, "times", None, Some(AtMost(NO_SLOWER)));
+    let [busy, large] = times.map(|[prompts, _]| percentile(&prompts, 50));
+    table.add("  of a prompt, large log to the smaller one", large / busy, "times", None, Some(AtMost(NO_SLOWER)));
     at_once(binaries, floors, table)
 }
 
@@ -119,7 +120,7 @@ fn at_once(binaries: &Binaries, floors: &Floors, table: &mut Table) -> Outcome<(
     let appended = crowd::at_once(&mut workers, append)?.all.as_secs_f64();
     table.add(format!("{WORKERS} x {TURNS} processes that append a line"), appended, "s", None, None);
     for served in ["without a server", "with a server"] {
-        let sandbox = with_sections(binaries, 0)?;
+        let sandbox = with_sections(binaries, BUSY_DAY)?;
         let mut server = Server::start(serve(&sandbox))?;
         server.call("memory_stats", &json!({}))?;
         let server = if served == "with a server" { Some(server) } else { server.end().map(|()| None)? };
@@ -146,26 +147,23 @@ fn at_once(binaries: &Binaries, floors: &Floors, table: &mut Table) -> Outcome<(
 
 /// A store whose log of today has a section of each type of knowledge, and before these so many prompts and answers.
 fn with_sections(binaries: &Binaries, entries: usize) -> Outcome<Sandbox> {
-    let mut sandbox = Sandbox::new(binaries.clone());
-    sandbox.set_variable("JIKIME_EMBEDDING_PROVIDER", "none");
+    let sandbox = Sandbox::new(binaries.clone());
     for save in saves("section", TYPES.len()) {
         sandbox.run_cli(["save", save.kind, &save.text]).success();
     }
-    if entries > 0 {
-        let mut logs = fs::read_dir(sandbox.store())?.filter_map(Result::ok).map(|item| item.path());
-        let is_log = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("20"));
-        let path = logs.find(is_log).ok_or("no log of today")?;
-        let text = fs::read_to_string(&path)?;
-        let (title, sections) = text.split_once("\n\n").ok_or("a log without a title")?;
-        let mut log = format!("{title}\n\n");
-        for (number, text) in memories(entries).iter().enumerate() {
-            let label = if number % 2 == 0 { "User Prompt" } else { "Assistant Response" };
-            // All in the first minute of the day, so that no entry is in the future.
-            writeln!(log, "- [00:00:{:02}] **{label}**: {text}", number * 60 / entries)?;
-        }
-        fs::write(&path, log + "\n" + sections)?;
-        sandbox.run_cli(["index"]).success();
+    let mut names = fs::read_dir(sandbox.store())?.filter_map(|item| item.ok()?.file_name().into_string().ok());
+    let name = names.find(|name| name.starts_with("20") && name.ends_with(".md")).ok_or("no log of today")?;
+    let path = sandbox.store().join(name);
+    let text = fs::read_to_string(&path)?;
+    let (title, rest) = text.split_once("\n\n").ok_or("a log without a title")?;
+    let mut log = format!("{title}\n\n");
+    for (number, text) in memories(entries).iter().enumerate() {
+        let label = if number % 2 == 0 { "User Prompt" } else { "Assistant Response" };
+        // All in the first minute of the day, so that no entry is in the future.
+        writeln!(log, "- [00:00:{:02}] **{label}**: {text}", number * 60 / entries)?;
     }
+    fs::write(&path, log + "\n" + rest)?;
+    stages::timed(&sandbox, "none", &["index"]);
     Ok(sandbox)
 }
 

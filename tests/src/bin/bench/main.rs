@@ -44,7 +44,8 @@ fn main() -> Outcome<()> {
     let sizes: Vec<usize> = sizes.collect::<Outcome<_>>()?;
     let floors = Floors::build()?;
     let program = |name: &str, package: &str, options: &[&str]| {
-        let in_folder = given("--programs").map(|folder| Path::new(&folder).join(package).with_extension(EXE_EXTENSION));
+        let in_folder =
+            given("--programs").map(|folder| Path::new(&folder).join(package).with_extension(EXE_EXTENSION));
         match given(name).map(PathBuf::from).or(in_folder) {
             Some(path) => Ok(fs::canonicalize(path)?),
             None => installed(package, options),

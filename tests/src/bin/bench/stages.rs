@@ -97,7 +97,7 @@ fn writes_to(
 }
 
 /// How long a command takes.
-fn timed(sandbox: &Sandbox, provider: &str, arguments: &[&str]) -> f64 {
+pub(crate) fn timed(sandbox: &Sandbox, provider: &str, arguments: &[&str]) -> f64 {
     let mut command = sandbox.memory_command();
     command.args(arguments).env("JIKIME_EMBEDDING_PROVIDER", provider);
     run_to_end(command, "", PATIENCE).success().elapsed.as_secs_f64()
