@@ -139,8 +139,8 @@ fn at_once(binaries: &Binaries, floors: &Floors, table: &mut Table) -> Outcome<(
         // A command saves what hooks had to leave in the spool.
         sandbox.run_cli(["stats"]).success();
         let lost = texts.len() - kept(&sandbox, &texts)?;
-        table.add("  left in the spool or lost", (texts.len() - at_once) as f64, "events", None, None);
-        table.add("  lost", lost as f64, "events", None, Some(AtMost(0.0)));
+        table.add("  not saved by the hook itself", (texts.len() - at_once) as f64, "events", None, None);
+        table.add("  lost or there twice", lost as f64, "events", None, Some(AtMost(0.0)));
     }
     Ok(())
 }

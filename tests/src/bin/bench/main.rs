@@ -1,11 +1,15 @@
 //! Everything that is promised about speed, measured in one go through the real programs, with floors of the same run: a table with
 //! pass or fail, JSON, and how a search grows with the store.
 //!
-//! `cargo run --release -p jikime-memory-tests --bin bench` builds the programs as README.md installs them. `--sizes 1000,10000,100000`
-//! sets the numbers of memories; most goals are about the largest up to 100,000, and those of searches about larger ones too. `--markdown docs/performance.md` writes the block of that
-//! document and its plot anew; `--json FILE` and `--svg FILE` say where those go. `--memory PROGRAM --hook PROGRAM` measures programs that
-//! are there, and `--programs FOLDER` those in a folder, such as `bin` of `cargo install --root`. `--writes` measures saves and hooks alone.
-//! `--vectors FILE --numbers N` looks whether the nearest are found among real vectors: see `vectors.rs`. `--peer COMMAND` measures another server beside: see `peer.rs`.
+//! `cargo run --release -p jikime-memory-tests --bin bench` builds the programs as README.md installs them. Options:
+//!
+//! - `--programs FOLDER` measures programs in a folder, such as `bin` of `cargo install --root`; `--memory PROGRAM --hook PROGRAM` give each.
+//! - `--sizes 1000,10000,100000` sets the numbers of memories. Most goals are about the largest up to 100,000, those of searches about
+//!   larger ones too.
+//! - `--writes` measures saves and hooks alone.
+//! - `--markdown docs/performance.md` replaces the block of that document and its plot; `--json FILE` and `--svg FILE` say where those go.
+//! - `--vectors FILE --numbers N` looks whether the nearest are found among real vectors: see `vectors.rs`.
+//! - `--peer COMMAND` measures another server in turns with ours: see `peer.rs`.
 
 mod crowd;
 mod figures;
@@ -41,7 +45,11 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 fn main() -> Outcome<()> {
     let sizes = given("--sizes").unwrap_or_else(|| "1000,10000,100000".to_owned());
     let sizes = sizes.split(',').map(|size| Ok(size.trim().replace('_', "").parse()?));
-    let sizes: Vec<usize> = sizes.collect::<Outcome<_>>()?;
+    let mut sizes: Vec<usize> = sizes.collect::<Outcome<_>>()?;
+    let has_only_writes = std::env::args().any(|argument| argument == "--writes");
+    if has_only_writes && given("--markdown").is_some() {
+        return Err("--markdown needs all figures; leave --writes out".into());
+    }
     let floors = Floors::build()?;
     let program = |name: &str, package: &str, options: &[&str]| {
         let in_folder =
@@ -62,12 +70,12 @@ fn main() -> Outcome<()> {
     });
     let mut table = Table::default();
     let whole = sizes.iter().copied().filter(|size| *size <= WHOLE).max();
-    if std::env::args().any(|argument| argument == "--writes") {
-        stages::writes(&binaries, &floors, whole.ok_or("--sizes has none for saves")?, &mut table)?;
-        println!("{machine}\n\n{}", table.text());
-        return Ok(());
+    if has_only_writes {
+        stages::writes(&binaries, &floors, whole.ok_or("--sizes has no number up to 100000")?, &mut table)?;
+        sizes.clear();
+    } else {
+        vectors::measure(&mut table);
     }
-    vectors::measure(&mut table);
     if let Some(file) = given("--vectors") {
         let dims = given("--numbers").ok_or("--vectors needs --numbers, the numbers of each")?;
         vectors::recall(file.as_ref(), dims.parse()?, &mut table)?;
@@ -82,7 +90,9 @@ fn main() -> Outcome<()> {
         grown.push(stages::measure(&binaries, &floors, size, extent, &mut table)?);
     }
     println!("{machine}\n\n{}", table.text());
-    println!("{}", growth::text(&grown));
+    if !grown.is_empty() {
+        println!("{}", growth::text(&grown));
+    }
     if let Some(path) = given("--markdown") {
         report::write(path.as_ref(), &machine, &table, &grown)?;
     }

@@ -25,7 +25,7 @@ const SAVED: u64 = 3;
 /// Bytes of texts to save, about: most are short, and the longest have several lines.
 const LENGTHS: [usize; 6] = [60, 120, 285, 285, 600, 1_500];
 
-/// Types of texts to save: knowledge and events in turns, all of which every version of the programs knows.
+/// Types of texts to save, knowledge and events in turns. Every version of the programs knows them.
 pub(crate) const TYPES: [&str; 11] = [
     "decision",
     "user_prompt",

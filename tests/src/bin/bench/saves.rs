@@ -1,4 +1,4 @@
-//! What it takes to save: one memory after the other, and what several servers save together, as ratios to plain appends and rows.
+//! Saves of one server and of several servers at once, next to plain appends, plain rows and a peer.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -85,7 +85,7 @@ pub(crate) fn found(server: &mut Server, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// What several servers save together into a large store.
+/// Saves of several servers at once into a large store.
 pub(crate) fn into_large(sandbox: &Sandbox, table: &mut Table) -> Outcome<()> {
     let run = by_servers(sandbox, &saves("large", WORKERS * TURNS))?;
     let name = format!("{WORKERS} x {TURNS} saves of all types, large store");
@@ -93,7 +93,7 @@ pub(crate) fn into_large(sandbox: &Sandbox, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// What several servers save together: memories of one type, of all types, and those of a peer, in stores of their own and in turns.
+/// Saves of several servers at once: of one type, of all types, and of a peer. Each run has a store of its own, and they take turns.
 pub(crate) fn at_once(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
     let peer = Peer::given()?;
     let [mut append, mut insert, mut one, mut all, mut of_peer] = [(); 5].map(|()| Vec::with_capacity(ROUNDS));
@@ -132,11 +132,11 @@ struct Run {
     taken: Taken,
     /// Saves that were answered with an error.
     refused: usize,
-    /// Acknowledged saves that are not there afterwards, once each.
+    /// Acknowledged saves that are missing afterwards, or there twice.
     lost: usize,
 }
 
-/// What runs of the same came to.
+/// The figures of several runs of the same.
 struct Rates {
     /// Acknowledged saves in a second, the median of the runs.
     rate: f64,
@@ -162,11 +162,11 @@ impl Rates {
         table.add(name, self.rate, "a second", floor, goal);
         table.add_times("  a save", &mut self.times, None, &[(50, None), (99, None)]);
         table.add("  refused", self.refused as f64, "saves", None, Some(AtMost(0.0)));
-        table.add("  acknowledged and lost", self.lost as f64, "saves", None, Some(AtMost(0.0)));
+        table.add("  acknowledged, and lost or there twice", self.lost as f64, "saves", None, Some(AtMost(0.0)));
     }
 }
 
-/// Several servers of ours on one store. What they acknowledged is looked up when all have ended.
+/// Several servers of ours on one store. Acknowledged saves are looked up when all servers have ended.
 fn by_servers(sandbox: &Sandbox, saves: &[Save]) -> Outcome<Run> {
     let start = || {
         let mut server = Server::start(serve(sandbox))?;
@@ -178,7 +178,7 @@ fn by_servers(sandbox: &Sandbox, saves: &[Save]) -> Outcome<Run> {
     Ok(Run { taken, refused: saves.len() - saved.len(), lost })
 }
 
-/// Several servers of a peer on one store. What they acknowledge is not looked up.
+/// Several servers of a peer on one store. Acknowledged saves are not looked up.
 fn by_peer(peer: &Peer, saves: &[Save]) -> Outcome<Run> {
     let home = tempfile::tempdir()?;
     let save = |server: &mut Server, save: &Save| peer.save(server, &save.text).map(drop);
@@ -186,12 +186,12 @@ fn by_peer(peer: &Peer, saves: &[Save]) -> Outcome<Run> {
     Ok(Run { taken, refused: saves.len() - saved.len(), lost: 0 })
 }
 
-/// Has servers save all at once and end, and returns what they acknowledged.
-fn saved_by<'s>(
+/// Has servers save all at once and end, and returns the acknowledged saves.
+fn saved_by(
     start: impl Fn() -> Outcome<Server>,
     save: impl Fn(&mut Server, &Save) -> Outcome<()> + Sync,
-    saves: &'s [Save],
-) -> Outcome<(Taken, Vec<&'s Save>)> {
+    saves: &[Save],
+) -> Outcome<(Taken, Vec<&Save>)> {
     let workers: Outcome<Vec<_>> = (0..WORKERS).map(|_| Ok((start()?, Vec::new()))).collect();
     let mut workers = workers?;
     let taken = crowd::at_once(&mut workers, |(server, saved), worker, turn| {
