@@ -112,7 +112,7 @@ pub(crate) fn at_once(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
     let count = format!("{WORKERS} x {TURNS}");
     let (floor, rate) = (Some(insert.rate), all.rate);
     let to_one_type = rate / one.rate;
-    table.add(format!("{count} appends under a lock"), append.rate, "a second", floor, None);
+    table.add(format!("{count} appends under a lock"), append.rate, "a second", None, None);
     table.add(format!("{count} rows into SQLite"), insert.rate, "a second", None, None);
     one.add(&format!("{count} saves of one type"), floor, None, table);
     all.add(&format!("{count} saves of all types"), floor, None, table);
