@@ -132,8 +132,8 @@ fn last_session(rows: Rows<'_>, session_id: &str, text: &mut Budget) -> rusqlite
 /// What was concluded at any time. The failures of a session whose own were told already are left out.
 fn concluded(rows: Rows<'_>, told: Option<&str>, text: &mut Budget) -> rusqlite::Result<()> {
     for (kinds, title) in [
-        (&[MemoryType::Decision][..], "Decided"),
-        (&[MemoryType::Preference, MemoryType::Convention], "Preferred and agreed"),
+        (&[MemoryType::Decision, MemoryType::Architecture][..], "Decided"),
+        (&[MemoryType::Preference, MemoryType::Convention, MemoryType::Pattern], "Preferred and agreed"),
         (&[MemoryType::ErrorFix, MemoryType::Error], "Recent errors and fixes"),
         (&[MemoryType::Learning], "Learned"),
     ] {

@@ -4,14 +4,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::capture::{Captured, Destination, Prepared, WINDOW, find};
+use crate::capture::{Destination, Log, Prepared, Turn, WINDOW};
 use crate::crash;
-use crate::daily_log::{LONG_TERM_FILE, LogKind, Splice, insert_all};
+use crate::daily_log::{LONG_TERM_FILE, LogKind, find, insertion, may_hold};
 use crate::forgotten::Forgotten;
-use crate::log_file;
+use crate::log_file::now;
 use crate::memory::{Memory, MemoryId, MemoryType, content_hash};
 use crate::moment::Moment;
-use crate::store::{Place, Store, StoreError};
+use crate::store::{Rows, Store, StoreError, Written};
 
 /// How many memories are to be handed over at once.
 pub const BATCH: usize = 200;
@@ -73,6 +73,14 @@ pub struct Bulk {
     pub outcome: Outcome,
 }
 
+/// How an incoming memory is handled.
+enum Settled {
+    Known,
+    /// It was deleted on purpose and stays so.
+    Forgotten,
+    New(MemoryId, LogKind),
+}
+
 #[derive(Debug, Default)]
 struct Seen {
     ids: HashSet<MemoryId>,
@@ -107,18 +115,16 @@ impl Bulk {
         let mut redactions = 0;
         for arrival in arrivals {
             match self.settle(store, &arrival)? {
-                None => self.outcome.known += 1,
-                Some(Captured::Forgotten) => self.outcome.forgotten += 1,
-                Some(Captured::Saved { id, place }) => {
+                Settled::Known => self.outcome.known += 1,
+                Settled::Forgotten => self.outcome.forgotten += 1,
+                Settled::New(id, log) => {
                     let memory = Memory { id, ..arrival.prepared.memory() };
                     *self.outcome.kept.entry(memory.kind).or_default() += 1;
                     self.outcome.sessions.insert(memory.session_id.clone());
                     redactions += arrival.prepared.redactions();
-                    self.seen.add(&memory, place.path == LONG_TERM_FILE);
-                    let kind = LogKind::of(&place.path).unwrap_or(LogKind::LongTerm);
-                    new.entry(place.path).or_insert((kind, Vec::new())).1.push(memory);
+                    self.seen.add(&memory, log == LogKind::LongTerm);
+                    new.entry(log.file_name()).or_insert((log, Vec::new())).1.push(memory);
                 }
-                Some(Captured::Duplicate(_)) => unreachable!("what is known is told by none"),
             }
         }
         self.outcome.redactions += redactions;
@@ -126,24 +132,29 @@ impl Bulk {
             return Ok(());
         }
         self.seen = Seen::default();
-        let mut rows: Vec<(Memory, Place)> = Vec::new();
-        for (path, (kind, memories)) in new {
-            rows.extend(write(store, &path, kind, memories)?);
+        let sessions: HashSet<String> =
+            new.values().flat_map(|(_, memories)| memories).map(|memory| memory.session_id.clone()).collect();
+        for (kind, memories) in new.into_values() {
+            write(store, kind, &memories)?;
             crash::point("bulk.logged");
         }
         crash::point("bulk.written");
-        // As with one memory: what the logs hold is kept, and rows that cannot be written now come with the next reading.
-        let _ = insert(store, &rows, redactions);
+        store.transact(|rows| {
+            if redactions > 0 {
+                rows.count("redactions", redactions)?;
+            }
+            sessions.iter().try_for_each(|session| rows.refresh_session(session))
+        })?;
         crash::point("bulk.done");
         drop(lock);
         Ok(())
     }
 
-    /// What a memory is to become: `None` when it is remembered already.
-    fn settle(&mut self, store: &Store, arrival: &Arrival) -> Result<Option<Captured>, StoreError> {
+    /// Decides how an incoming memory is handled.
+    fn settle(&mut self, store: &Store, arrival: &Arrival) -> Result<Settled, StoreError> {
         let draft = arrival.prepared.draft();
         if self.forgotten.holds(&draft.content) || self.forgotten.holds_session(&draft.session_id) {
-            return Ok(Some(Captured::Forgotten));
+            return Ok(Settled::Forgotten);
         }
         let log = match (&arrival.exact, draft.destination) {
             (Some(exact), _) => exact.log,
@@ -151,7 +162,7 @@ impl Bulk {
             (None, Destination::DailyLog) => LogKind::Daily(draft.at.date()),
         };
         let memory = arrival.prepared.memory();
-        let is_event = memory.kind.is_session_data() && log != LogKind::LongTerm;
+        let is_event = !log.has_id(&memory);
         let known = match &arrival.exact {
             Some(exact) if self.is_there(store, &exact.id)? => true,
             // An event that somebody moved keeps its id by a comment, which its line here does not carry.
@@ -160,15 +171,14 @@ impl Bulk {
             None => self.is_known(store, &memory, log)?,
         };
         if known {
-            return Ok(None);
+            return Ok(Settled::Known);
         }
         let id = match &arrival.exact {
             // Its comment carries it.
             Some(exact) if !is_event => exact.id.claim(),
             _ => self.free_id(store, &memory)?,
         };
-        let place = Place { path: log.file_name(), start_line: 1, end_line: 1 };
-        Ok(Some(Captured::Saved { id, place }))
+        Ok(Settled::New(id, log))
     }
 
     fn is_there(&self, store: &Store, id: &MemoryId) -> Result<bool, StoreError> {
@@ -256,36 +266,48 @@ fn derived(Memory { session_id, kind, at, content, .. }: &Memory, ordinal: u32) 
     MemoryId::derive(session_id, *kind, at, content, ordinal)
 }
 
-/// Puts memories into one log, without those that a crash left there without their rows.
-fn write(store: &Store, path: &str, kind: LogKind, memories: Vec<Memory>) -> Result<Vec<(Memory, Place)>, StoreError> {
-    let mut placed = Vec::new();
-    log_file::change(&store.layout().file(path), |bytes| {
-        let found: Vec<_> = memories.iter().map(|memory| find(bytes, memory, kind)).collect();
-        let pairs = memories.iter().zip(&found);
-        let missing: Vec<&Memory> = pairs.filter(|(_, found)| found.is_none()).map(|(memory, _)| memory).collect();
-        let (whole, lines) = insert_all(bytes, &missing, kind);
-        let mut lines = lines.into_iter().map(std::ops::RangeInclusive::into_inner);
-        placed = found.into_iter().map(|found| found.or_else(|| lines.next()).unwrap_or((1, 1))).collect();
-        // Written anew, not appended to: a batch that is half there could not be told from one that is whole.
-        (!missing.is_empty()).then_some(Splice { start: 0, end: bytes.len(), bytes: whole, lines: 1..=1 })
-    })?;
-    let place = |(start_line, end_line)| Place { path: path.to_owned(), start_line, end_line };
-    Ok(memories.into_iter().zip(placed.into_iter().map(place)).collect())
-}
-
-fn insert(store: &mut Store, rows: &[(Memory, Place)], redactions: usize) -> Result<(), StoreError> {
-    let sessions: HashSet<&str> = rows.iter().map(|(memory, _)| memory.session_id.as_str()).collect();
-    store.transact(|table| {
-        for (memory, place) in rows {
-            if table.by_id(&memory.id)?.is_none() {
-                table.insert(memory, place)?;
+/// Puts memories into one log, without those that a crash left there without their rows. The caller holds the store lock.
+fn write(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Result<(), StoreError> {
+    let LogKind::Daily(day) = kind else {
+        store.rewrite_log(LONG_TERM_FILE, |bytes| {
+            let is_missing = |memory: &&Memory| {
+                !may_hold(bytes, memory, kind) || find(bytes, memory, LONG_TERM_FILE, kind).is_none()
+            };
+            let missing: Vec<&Memory> = memories.iter().filter(is_missing).collect();
+            (!missing.is_empty())
+                .then(|| missing.into_iter().fold(bytes.to_vec(), |file, memory| insertion(&file, memory)))
+        })?;
+        return store.transact(|rows| insert(rows, LONG_TERM_FILE, memories).map(drop));
+    };
+    let layout = store.layout().clone();
+    store.transact_with_log(|rows| {
+        let mut log = match Log::choose(rows, &layout, day)? {
+            Turn::Append(log) => log,
+            Turn::Wait(name) => return Err(StoreError::BeingRewritten(layout.file(&name))),
+        };
+        for memory in memories {
+            if !log.has(memory)? {
+                log.add(memory.clone());
             }
         }
-        if redactions > 0 {
-            table.count("redactions", redactions)?;
+        if insert(rows, log.name(), memories)? < memories.len() {
+            // An entry carries the id of another. Which of the two has it is found out when the log is read.
+            log.must_be_read();
         }
-        sessions.iter().try_for_each(|session| table.refresh_session(session))
+        log.write(rows)
     })
+}
+
+/// Adds the rows of memories, but of those whose id another one has, and answers how many.
+fn insert(rows: Rows<'_>, path: &str, memories: &[Memory]) -> rusqlite::Result<usize> {
+    let (mut inserted, written) = (0, Written::At(now()));
+    for memory in memories {
+        if rows.by_id(&memory.id)?.is_none() {
+            rows.insert(memory, path, written)?;
+            inserted += 1;
+        }
+    }
+    Ok(inserted)
 }
 
 #[cfg(test)]

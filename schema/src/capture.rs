@@ -2,27 +2,27 @@
 //!
 //! `prepare` makes a text fit to be kept; `commit` keeps it. Between the two it may travel or wait in the spool.
 
-mod together;
+mod append;
 
-pub use together::commit_all;
+pub(crate) use append::{Log, Turn};
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::crash;
-use crate::daily_log::{LONG_TERM_FILE, LogKind, Shift, Tail, extension, first_line, insertion, parse};
-use crate::forget::is_it;
-use crate::forgotten;
-use crate::hook_log;
-use crate::log_file::{self, As};
+use crate::daily_log::{LONG_TERM_FILE, LogKind, find, insertion, may_hold};
+use crate::forgotten::{self, Forgotten};
+use crate::layout::Layout;
+use crate::log_file::{self, Look, now};
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
 use crate::private::strip_private;
 use crate::screen::Screen;
+use crate::spool;
 use crate::stamp::Stamp;
-use crate::store::{Place, Row, Rows, Store, StoreError};
+use crate::store::{Row, Rows, Store, StoreError, Waiting, Written};
 
 /// The longest text that is kept of one event, in bytes. Of a longer one its start and end stay.
 pub const LIMIT: usize = 64 * 1024;
@@ -81,7 +81,9 @@ pub enum Delivery {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Captured {
     /// It is a new memory.
-    Saved { id: MemoryId, place: Place },
+    Saved { id: MemoryId, path: String },
+    /// It is a new memory, and waits in the spool because another program is writing its file.
+    Waiting { id: MemoryId, path: String },
     /// It is remembered already.
     Duplicate(Box<Row>),
     /// It was deleted on purpose and stays so.
@@ -156,54 +158,190 @@ impl Prepared {
     }
 }
 
-/// Writes the memory into its log and its row beside it, both under the store's lock.
+/// Keeps a memory: its entry in its log and its row, under the store's lock.
 ///
 /// Doing it again changes nothing: the id says that it is there, and so does the log when the row is missing.
 pub fn commit(store: &mut Store, prepared: &Prepared) -> Result<Captured, StoreError> {
+    // One memory has one outcome.
+    Ok(keep(store, std::slice::from_ref(prepared))?.swap_remove(0))
+}
+
+/// Keeps memories in their order and answers what became of each. Those of one log are written at once.
+pub fn commit_all(store: &mut Store, memories: &[Prepared]) -> Vec<Result<Captured, StoreError>> {
+    let mut outcomes = Vec::with_capacity(memories.len());
+    while let [first, rest @ ..] = &memories[outcomes.len()..] {
+        let same = 1 + rest.iter().take_while(|other| other.log() == first.log()).count();
+        match keep(store, &memories[outcomes.len()..][..same]) {
+            Ok(kept) => outcomes.extend(kept.into_iter().map(Ok)),
+            // An error of the whole batch is reported for each memory that causes it.
+            Err(_) if same > 1 => outcomes.push(commit(store, first)),
+            Err(error) => outcomes.push(Err(error)),
+        }
+    }
+    outcomes
+}
+
+/// Keeps memories of one log.
+fn keep(store: &mut Store, memories: &[Prepared]) -> Result<Vec<Captured>, StoreError> {
     store.require_writable()?;
-    let mut memory = prepared.memory();
-    let kind = match prepared.draft.destination {
-        Destination::DailyLog => LogKind::Daily(memory.at.date()),
-        Destination::LongTerm => LogKind::LongTerm,
-    };
+    let Some(kind) = memories.first().map(Prepared::log) else { return Ok(Vec::new()) };
     let _lock = store.lock()?;
-    if prepared.delivery == Delivery::Replay && forgotten::holds(store.layout(), &memory.content)? {
-        return Ok(Captured::Forgotten);
-    }
-    if let Some(row) = duplicate(store.rows(), &mut memory, kind)?
-        && still_stands(store, &row)?
-    {
-        return Ok(Captured::Duplicate(Box::new(row)));
-    }
-    forgotten::take_back(store.layout(), &kind.file_name(), &memory)?;
-    let Written { place, end, shift } = write(store, &memory, kind)?;
-    crash::point("capture.logged");
-    // The log holds it, so it is kept. A row that cannot be written now comes with the next reading of the log, which is no
-    // longer as it was when it was read last.
-    let inserted = store.transact(|rows| {
-        if let Some(shift) = shift {
-            rows.shift(&place.path, shift)?;
-        }
-        rows.insert(&memory, &place)?;
-        if prepared.redactions > 0 {
-            rows.count("redactions", prepared.redactions)?;
-        }
-        if let Some((stamp, tail)) = &end {
-            rows.note_tail(&place.path, *stamp, tail)?;
-        }
-        rows.add_to_session(&memory)
-    });
-    if let Some(error) = inserted.err().filter(|error| !error.is_busy()) {
-        hook_log::note_error(store.layout(), &error);
-    }
+    let layout = store.layout().clone();
+    let kept = store.transact_with_log(|rows| {
+        let mut keeper = Keeper::new(rows, &layout, kind)?;
+        let captured = memories.iter().map(|prepared| keeper.keep(prepared)).collect::<Result<Vec<Captured>, _>>()?;
+        keeper.finish()?;
+        crash::point("capture.logged");
+        Ok(captured)
+    })?;
     crash::point("capture.done");
-    Ok(Captured::Saved { id: memory.id, place })
+    Ok(kept)
+}
+
+/// Keeps memories of one log within one transaction.
+struct Keeper<'k> {
+    rows: Rows<'k>,
+    layout: &'k Layout,
+    kind: LogKind,
+    turn: Option<Turn>,
+    redactions: usize,
+}
+
+impl<'k> Keeper<'k> {
+    fn new(rows: Rows<'k>, layout: &'k Layout, kind: LogKind) -> Result<Self, StoreError> {
+        let turn = match kind {
+            LogKind::Daily(day) => Some(Log::choose(rows, layout, day)?),
+            LogKind::LongTerm => None,
+        };
+        Ok(Self { rows, layout, kind, turn, redactions: 0 })
+    }
+
+    fn keep(&mut self, prepared: &Prepared) -> Result<Captured, StoreError> {
+        let mut memory = prepared.memory();
+        let is_replay = prepared.delivery == Delivery::Replay;
+        // A waiting memory was accepted before; only a new one can be a duplicate.
+        let waiting = self.rows.by_id(&memory.id)?.filter(|row| is_replay && row.is_waiting());
+        if waiting.is_none() {
+            if is_replay && forgotten::holds(self.layout, &memory.content)? {
+                return Ok(Captured::Forgotten);
+            }
+            if let Some(row) = duplicate(self.rows, &mut memory, self.kind)?
+                && still_stands(self.rows, self.layout, &row)?
+            {
+                return Ok(Captured::Duplicate(Box::new(row)));
+            }
+        }
+        let is_again = waiting.as_ref().is_some_and(|row| row.waiting == Waiting::Again);
+        match self.place(&memory, is_again)? {
+            Ok(path) => {
+                if !is_replay {
+                    forgotten::take_back(self.layout, &path, &memory)?;
+                }
+                self.note(&memory, &path, if is_again { Written::Found } else { Written::At(now()) }, waiting)?;
+                self.redactions += prepared.redactions;
+                Ok(Captured::Saved { id: memory.id, path })
+            }
+            Err(path) => {
+                if waiting.is_none() {
+                    if !is_replay {
+                        spool::put(self.layout, prepared)?;
+                    }
+                    self.note(&memory, &path, Written::Waiting, None)?;
+                }
+                Ok(Captured::Waiting { id: memory.id, path })
+            }
+        }
+    }
+
+    /// Puts an entry into its file, or into what is written to it in the end, and answers the file. The inner error is the file that
+    /// another program is writing. Overwritten entries are appended again only after that program has finished.
+    fn place(&mut self, memory: &Memory, is_again: bool) -> Result<Result<String, String>, StoreError> {
+        match &mut self.turn {
+            Some(Turn::Append(log)) if is_again && !log.is_settled() => Ok(Err(log.name().to_owned())),
+            Some(Turn::Append(log)) => {
+                if !log.has(memory)? {
+                    log.add(memory.clone());
+                }
+                Ok(Ok(log.name().to_owned()))
+            }
+            Some(Turn::Wait(name)) => Ok(Err(name.clone())),
+            None => self.insert(memory),
+        }
+    }
+
+    /// Puts an entry into `MEMORY.md`.
+    fn insert(&self, memory: &Memory) -> Result<Result<String, String>, StoreError> {
+        let (name, path) = (LONG_TERM_FILE.to_owned(), self.layout.file(LONG_TERM_FILE));
+        let known = self.rows.known_log(&name)?;
+        if Look::at(&path).is_being_rewritten(known.as_ref().map(|known| known.stamp.size)) {
+            self.rows.note_disturbed(&name, now())?;
+            return Ok(Err(name));
+        }
+        let own = known.and_then(|known| known.own(Stamp::of(&path)));
+        let kind = LogKind::LongTerm;
+        let is_there =
+            |bytes: &[u8], memory: &Memory| may_hold(bytes, memory, kind) && find(bytes, memory, &name, kind).is_some();
+        let lost = match own {
+            Some(_) => Vec::new(),
+            None => {
+                let bytes = log_file::read(&path)?;
+                self.rows.overwritten(&name, &path, |memory| may_hold(&bytes, memory, kind))?
+            }
+        };
+        let forgotten = if lost.is_empty() { Forgotten::default() } else { Forgotten::read(self.layout)? };
+        let lost: Vec<Row> = lost.into_iter().filter(|row| !forgotten.holds_entry(&name, &row.memory)).collect();
+        let inserted = log_file::rewrite(&path, own, Duration::ZERO, |bytes| {
+            let memories = lost.iter().map(|row| &row.memory).chain([memory]);
+            let missing: Vec<&Memory> = memories.filter(|memory| !is_there(bytes, memory)).collect();
+            let add = || missing.iter().fold(bytes.to_vec(), |file, memory| insertion(&file, memory));
+            (!missing.is_empty()).then(add)
+        });
+        match inserted {
+            Err(error) if error.is_being_rewritten() => return Ok(Err(name)),
+            Ok(true) => {
+                lost.iter().try_for_each(|row| self.rows.settle(row.seq, &name, Written::Found))?;
+                self.rows.note_rewrite(&name, Stamp::of(&path))?;
+            }
+            inserted => drop(inserted?),
+        }
+        Ok(Ok(name))
+    }
+
+    fn note(&self, memory: &Memory, path: &str, written: Written, waiting: Option<Row>) -> Result<(), StoreError> {
+        match waiting {
+            Some(row) => self.rows.settle(row.seq, path, written)?,
+            None => {
+                self.rows.insert(memory, path, written)?;
+                self.rows.add_to_session(memory)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what was added to the log.
+    fn finish(self) -> Result<(), StoreError> {
+        if self.redactions > 0 {
+            self.rows.count("redactions", self.redactions)?;
+        }
+        match self.turn {
+            Some(Turn::Append(log)) => log.write(self.rows),
+            Some(Turn::Wait(_)) | None => Ok(()),
+        }
+    }
 }
 
 impl Prepared {
     pub(crate) fn memory(&self) -> Memory {
         let Draft { session_id, kind, content, at, attributes, .. } = self.draft.clone();
         Memory { id: self.id(), session_id, kind, content, at, attributes }
+    }
+
+    /// The log that it goes to.
+    fn log(&self) -> LogKind {
+        match self.draft.destination {
+            Destination::DailyLog => LogKind::Daily(self.draft.at.date()),
+            Destination::LongTerm => LogKind::LongTerm,
+        }
     }
 }
 
@@ -216,7 +354,7 @@ fn duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Re
         memory.id = MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, ordinal);
         match rows.by_id(&memory.id)? {
             // A log of this very second holds it, so that the id is taken.
-            Some(row) if long_term && row.place.path != LONG_TERM_FILE => {}
+            Some(row) if long_term && row.path != LONG_TERM_FILE => {}
             Some(row) => return Ok(Some(row)),
             None => break,
         }
@@ -241,102 +379,18 @@ fn duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Re
 }
 
 /// Whether a memory is still in its file. Somebody may have deleted that, and nobody have missed it yet.
-fn still_stands(store: &Store, row: &Row) -> Result<bool, StoreError> {
-    let path = &row.place.path;
-    let Some(kind) = LogKind::of(path) else { return Ok(true) };
-    if !store.is_stale(path)? {
+fn still_stands(rows: Rows<'_>, layout: &Layout, row: &Row) -> Result<bool, StoreError> {
+    let Some(kind) = LogKind::of(&row.path) else { return Ok(true) };
+    let path = layout.file(&row.path);
+    let known = rows.known_log(&row.path)?;
+    let look = Look::at(&path);
+    let is_in_step = known.as_ref().map(|known| known.stamp) == look.stamp;
+    if is_in_step || row.is_waiting() || look.is_being_rewritten(known.as_ref().map(|known| known.stamp.size)) {
         return Ok(true);
     }
     // What cannot be read now is taken to hold what it held.
-    let Ok(bytes) = log_file::read(&store.layout().file(path)) else { return Ok(true) };
-    Ok(parse(&String::from_utf8_lossy(&bytes), kind).entries.iter().any(|entry| is_it(entry, row)))
-}
-
-/// Where an entry was written.
-struct Written {
-    place: Place,
-    /// The end of its log then, if every other entry has its row.
-    end: Option<(Stamp, Tail)>,
-    /// How the rows of those behind it move.
-    shift: Option<Shift>,
-}
-
-/// Puts the entry into its log, unless a crash left it there without its row.
-fn write(store: &Store, memory: &Memory, kind: LogKind) -> Result<Written, StoreError> {
-    let name = kind.file_name();
-    let path = store.layout().file(&name);
-    let before = Stamp::of(&path);
-    let mut known = before.map(|stamp| store.tail(&name, stamp)).transpose()?.flatten();
-    let at_the_end = known.as_ref().and_then(|tail| tail.extension(memory, kind));
-    if let (Some(stamp), Some((splice, after))) = (before, at_the_end) {
-        if log_file::append(&path, As::Stamped(stamp), &splice.bytes)? {
-            let (start_line, end_line) = splice.lines.into_inner();
-            let end = end_of(&path, after);
-            return Ok(Written { place: Place { path: name, start_line, end_line }, end, shift: None });
-        }
-        // Somebody changed it just now.
-        known = None;
-    }
-    let may_be_extended = is_event(memory, kind) && known.as_ref().is_none_or(|tail| !tail.has_sections());
-    // A link in the place of a log has no stamp either, and is refused below.
-    let has_rows = known.is_some() || !store.is_stale(&name)?;
-    // Asked after a text was read: then it is that of the stamp, and not what somebody saved meanwhile.
-    let is_as_known = || has_rows && Stamp::of(&path) == before;
-    let (mut found, mut shift, mut tail, mut is_known) = (None, None, None, false);
-    let appended = match may_be_extended {
-        true => log_file::extend(&path, |file| {
-            let splice = extension(file, memory, kind)?;
-            is_known = is_as_known();
-            Ok(splice)
-        })?,
-        false => None,
-    };
-    let splice = match appended {
-        None => log_file::change(&path, |bytes| {
-            found = find(bytes, memory, kind);
-            let splice = found.is_none().then(|| insertion(bytes, memory, kind))?;
-            // What has no end of its line may be half an entry, and the row of that half is of no entry any more.
-            let is_known = is_as_known() && (bytes.is_empty() || bytes.ends_with(b"\n"));
-            let moved = if is_known { Shift::of(&splice, bytes) } else { None };
-            tail = moved.and_then(|_| Tail::of(&splice.apply(bytes)));
-            shift = moved.filter(|_| !splice.is_append(bytes.len()));
-            Some(splice)
-        })?,
-        Some(splice) if is_known => {
-            let length = splice.start + splice.bytes.len();
-            tail = Tail::of(&log_file::read(&path)?).filter(|tail| tail.length() == length);
-            Some(splice)
-        }
-        appended => appended,
-    };
-    let (start_line, end_line) = match (splice, found) {
-        (Some(splice), _) => splice.lines.into_inner(),
-        (None, Some(lines)) => lines,
-        (None, None) => unreachable!("the change was refused only because the entry was found"),
-    };
-    let end = tail.and_then(|tail| end_of(&path, tail));
-    Ok(Written { place: Place { path: name, start_line, end_line }, end, shift })
-}
-
-/// The end of a log with the stamp of its file, unless somebody changed it since.
-fn end_of(path: &Path, tail: Tail) -> Option<(Stamp, Tail)> {
-    let stamp = Stamp::of(path)?;
-    (i64::try_from(tail.length()) == Ok(stamp.size)).then_some((stamp, tail))
-}
-
-/// The lines of an entry that the log already holds. Parses only when what tells it apart stands in the log at all: its id
-/// or, as an event carries none, its first line.
-pub(crate) fn find(bytes: &[u8], memory: &Memory, kind: LogKind) -> Option<(usize, usize)> {
-    let mark = if is_event(memory, kind) { first_line(memory, kind) } else { memory.id.to_string() };
-    memchr::memmem::find(bytes, mark.as_bytes())?;
-    let parsed = parse(&String::from_utf8_lossy(bytes), kind);
-    let entry = parsed.entries.into_iter().find(|entry| entry.memory.id == memory.id)?;
-    Some((entry.start_line, entry.end_line))
-}
-
-/// Whether a memory is written as an event, in the order of time and without an id.
-pub(crate) fn is_event(memory: &Memory, kind: LogKind) -> bool {
-    kind != LogKind::LongTerm && memory.kind.is_session_data()
+    let Ok(bytes) = log_file::read(&path) else { return Ok(true) };
+    Ok(find(&bytes, &row.memory, &row.path, kind).is_some())
 }
 
 /// What of a text is looked at for secrets: far more than is kept of it, so that none is kept because it was cut through.

@@ -4,22 +4,20 @@
 //! that carry our comment are memories and all else is a person's prose.
 
 mod adopt;
+mod append;
 mod comment;
 mod edit;
 mod escape;
+mod locate;
 mod parse;
 mod render;
-mod several;
-mod tail;
 
 pub(crate) use adopt::adopt;
+pub use append::{Ending, LONG_TAIL, TAIL, Tail, grouped, rest_of_interrupted};
 pub use comment::odd_fields;
-pub(crate) use edit::Shift;
-pub use edit::{Splice, extension, insertion, removal, replacement};
+pub use edit::{insertion, replacement, without};
+pub use locate::{find, lines, may_hold};
 pub use parse::{adds_no_prose, parse};
-pub(crate) use render::first_line;
-pub use several::{insert_all, without};
-pub use tail::Tail;
 
 use chrono::NaiveDate;
 
@@ -28,10 +26,13 @@ use crate::memory::Memory;
 /// The file of curated, long-term memory.
 pub const LONG_TERM_FILE: &str = "MEMORY.md";
 
+/// How many files a day has at most; see [`LogKind::file_names`].
+const FILES: usize = 9;
+
 /// Which of the two kinds of file that hold memories this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
-    /// `YYYY-MM-DD.md`: every entry is a memory, with our comment or without.
+    /// `YYYY-MM-DD.md`, and `YYYY-MM-DD.2.md` where the day goes on: every entry is a memory, with our comment or without.
     Daily(NaiveDate),
     /// `MEMORY.md`: only entries with our comment are memories.
     LongTerm,
@@ -44,6 +45,10 @@ impl LogKind {
             return Some(Self::LongTerm);
         }
         let stem = path.strip_suffix(".md")?;
+        let stem = match stem.split_once('.') {
+            Some((day, number)) if (2..=FILES).any(|file| file.to_string() == number) => day,
+            _ => stem,
+        };
         // The round trip refuses what chrono tolerates, such as `2026-1-28`.
         let date = NaiveDate::parse_from_str(stem, "%Y-%m-%d").ok()?;
         (date.to_string() == stem).then_some(Self::Daily(date))
@@ -55,6 +60,20 @@ impl LogKind {
             Self::Daily(date) => format!("{date}.md"),
             Self::LongTerm => LONG_TERM_FILE.to_owned(),
         }
+    }
+
+    /// The files of this kind: a day goes on in the next one while another program keeps writing the one before.
+    pub fn file_names(self) -> Vec<String> {
+        let mut names = vec![self.file_name()];
+        if let Self::Daily(date) = self {
+            names.extend((2..=FILES).map(|number| format!("{date}.{number}.md")));
+        }
+        names
+    }
+
+    /// Whether an entry carries the id of its memory. An event does not: its line says all that its id is derived from.
+    pub fn has_id(self, memory: &Memory) -> bool {
+        self == Self::LongTerm || !memory.kind.is_session_data()
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::bulk::{Arrival, Exact};
 use crate::capture::{Destination, Draft, prepare};
-use crate::daily_log::{LONG_TERM_FILE, LogKind, insert_all};
+use crate::daily_log::{LONG_TERM_FILE, LogKind, grouped};
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
 use crate::screen::Screen;
@@ -33,6 +33,8 @@ pub struct Exported {
     pub importance: Option<u8>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub done: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,7 +77,7 @@ fn optional<T: DeserializeOwned + Default>(fields: &Fields<'_>, name: &'static s
 
 impl Exported {
     pub fn of(row: &Row) -> Self {
-        Self::of_memory(row.memory.clone(), row.place.path.clone())
+        Self::of_memory(row.memory.clone(), row.path.clone())
     }
 
     fn of_memory(memory: Memory, path: String) -> Self {
@@ -88,6 +90,7 @@ impl Exported {
             content,
             importance: attributes.importance,
             pinned: attributes.pinned,
+            done: attributes.done,
             supersedes: attributes.supersedes.map(|id| id.to_string()),
             origin: attributes.origin,
             metadata: attributes.metadata,
@@ -114,6 +117,7 @@ impl Exported {
             content: required(&fields, "content")?,
             importance: optional(&fields, "importance", &mut odd),
             pinned: optional(&fields, "pinned", &mut odd),
+            done: optional(&fields, "done", &mut odd),
             supersedes: optional(&fields, "supersedes", &mut odd),
             origin: optional(&fields, "origin", &mut odd),
             metadata: optional(&fields, "metadata", &mut odd),
@@ -137,6 +141,7 @@ impl Exported {
         let attributes = Attributes {
             importance: self.importance.map(|importance| importance.min(3)),
             pinned: self.pinned,
+            done: self.done,
             supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
             origin: self.origin,
             metadata: self.metadata,
@@ -152,7 +157,7 @@ pub fn markdown(rows: &[Row]) -> String {
     let mut logs: BTreeMap<(bool, String), Vec<&Memory>> = BTreeMap::new();
     for row in rows {
         let day = LogKind::Daily(row.memory.at.date());
-        let log = match LogKind::of(&row.place.path) {
+        let log = match LogKind::of(&row.path) {
             // An event says its time only: it belongs to its own day.
             Some(LogKind::Daily(_)) | None if row.memory.kind.is_session_data() => day,
             Some(log) => log,
@@ -163,7 +168,7 @@ pub fn markdown(rows: &[Row]) -> String {
     }
     let text = |((_, name), memories): (&(bool, String), &Vec<&Memory>)| {
         let kind = LogKind::of(name).unwrap_or(LogKind::LongTerm);
-        String::from_utf8_lossy(&insert_all(b"", memories, kind).0).into_owned()
+        String::from_utf8_lossy(&grouped(memories, kind)).into_owned()
     };
     logs.iter().map(text).collect::<Vec<_>>().join("\n")
 }

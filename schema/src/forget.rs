@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fs;
 
 use crate::crash;
-use crate::daily_log::{Entry, LogKind, Splice, parse, removal, without};
+use crate::daily_log::{Entry, LogKind, parse, without};
 use crate::forgotten;
 use crate::log_file;
 use crate::memory::MemoryId;
@@ -22,30 +22,6 @@ pub enum Trace {
     Nothing,
 }
 
-/// Deletes a memory. `None` when there is none with this id.
-pub fn forget(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, StoreError> {
-    store.require_writable()?;
-    let Some(row) = store.rows().by_id(id)? else { return Ok(None) };
-    let _lock = store.lock()?;
-    // First: a process that ends in between has forgotten rather than kept, and whoever asks again finds what to take out.
-    forgotten::add_memories(store.layout(), &[&row], &store.rows().by_path(&row.place.path)?)?;
-    crash::point("forget.hash");
-    if let Some(kind) = LogKind::of(&row.place.path) {
-        log_file::change(&store.layout().file(&row.place.path), |bytes| {
-            let parsed = parse(&String::from_utf8_lossy(bytes), kind);
-            parsed.entries.iter().find(|entry| is_it(entry, &row)).map(|entry| removal(bytes, entry))
-        })?;
-    }
-    crash::point("forget.log");
-    let mut claims = Claims::new(store.layout());
-    store.transact(|rows| {
-        rows.delete(row.seq)?;
-        claims.release(rows, id)?;
-        rows.refresh_session(&row.memory.session_id)
-    })?;
-    Ok(Some(row))
-}
-
 /// Deletes many memories, log by log, and answers how many. What it was stopped in is finished by doing it again, and a log and its
 /// rows are never apart for longer than until the next reading.
 ///
@@ -59,7 +35,7 @@ pub fn forget_all(
     store.require_writable()?;
     let mut by_path: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in rows {
-        by_path.entry(&row.place.path).or_default().push(row);
+        by_path.entry(&row.path).or_default().push(row);
     }
     let mut gone = 0;
     for (path, rows) in by_path {
@@ -93,17 +69,17 @@ fn take_out(store: &Store, path: &str, rows: &[&Row]) -> Result<(), StoreError> 
     let Some(kind) = LogKind::of(path) else { return Ok(()) };
     let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
     let file = store.layout().file(path);
-    log_file::change(&file, |bytes| {
+    store.rewrite_log(path, |bytes| {
         let parsed = parse(&String::from_utf8_lossy(bytes), kind);
         let is_gone = |id: &MemoryId| ids.contains(id) || ids.contains(&id.of_copy(path));
         let entries = parsed.entries.iter().enumerate();
         let gone: HashSet<usize> = entries.filter(|(_, entry)| is_gone(&entry.memory.id)).map(|(at, _)| at).collect();
-        let change = || Splice { start: 0, end: bytes.len(), bytes: without(bytes, &parsed, &gone), lines: 1..=1 };
-        (!gone.is_empty()).then(change)
+        (!gone.is_empty()).then(|| without(bytes, &parsed, &gone))
     })?;
     if matches!(kind, LogKind::Daily(day) if is_bare(&log_file::read(&file)?, &day.to_string())) {
         // Already gone is as good.
         let _ = fs::remove_file(&file);
+        store.rows().note_rewrite(path, None)?;
     }
     Ok(())
 }
@@ -116,7 +92,7 @@ fn is_bare(bytes: &[u8], day: &str) -> bool {
 
 /// Whether an entry of a row's file is the row's: a copy carries the id of what it is a copy of.
 pub(crate) fn is_it(entry: &Entry, row: &Row) -> bool {
-    entry.memory.id == row.memory.id || entry.memory.id.of_copy(&row.place.path) == row.memory.id
+    entry.memory.id == row.memory.id || entry.memory.id.of_copy(&row.path) == row.memory.id
 }
 
 #[cfg(test)]
@@ -135,7 +111,7 @@ mod tests {
         for n in 0..40 {
             let draft = Draft {
                 session_id: format!("s{}", n % 3),
-                kind: MemoryType::ALL[n % 11],
+                kind: MemoryType::ALL[n % MemoryType::ALL.len()],
                 content: format!("text number {n}\nof several lines"),
                 at: Moment::from_unix(1_769_563_800 + n as i64 * 7_200, Some(0)).unwrap(),
                 attributes: Attributes::default(),

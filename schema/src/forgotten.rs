@@ -64,8 +64,8 @@ pub fn add_memories(layout: &Layout, rows: &[&Row], there: &[Row]) -> Result<(),
     let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
     let staying = there.iter().filter(|row| !ids.contains(&row.memory.id));
     let staying: HashSet<&str> = staying.map(|row| row.memory.content.as_str()).collect();
-    let entry = |Row { memory, place, .. }: &Row| {
-        (!staying.contains(memory.content.as_str())).then(|| of_entry(&place.path, &memory.id))
+    let entry = |Row { memory, path, .. }: &Row| {
+        (!staying.contains(memory.content.as_str())).then(|| of_entry(path, &memory.id))
     };
     let texts = rows.iter().flat_map(|row| [Some(row.memory.content.clone()), entry(row)].into_iter().flatten());
     add(layout, texts)

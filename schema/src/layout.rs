@@ -21,9 +21,13 @@ const GITIGNORE: &str = "\
 !*/
 !*.md
 [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md
+[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].[0-9].md
 /track/
 /spool/
 ";
+
+/// The line of it that names files such as `2026-01-28.2.md`.
+const LATER_FILES: &str = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].[0-9].md";
 
 /// The paths of one store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,6 +144,17 @@ impl Layout {
         }
     }
 
+    /// Keeps the later files of a day out of the repository, where an earlier program wrote `.gitignore`.
+    pub(crate) fn ignore_later_files(&self) -> io::Result<()> {
+        let before = fs::read_to_string(self.gitignore()).unwrap_or_default();
+        if before.contains(LATER_FILES) {
+            return Ok(());
+        }
+        let end = if before.is_empty() || before.ends_with('\n') { "" } else { "\n" };
+        let mut file = private_file().append(true).create(true).open(self.gitignore())?;
+        io::Write::write_all(&mut file, format!("{end}{LATER_FILES}\n").as_bytes())
+    }
+
     /// Makes the spool alone, for when nothing else may be written.
     pub(crate) fn create_spool(&self) -> io::Result<()> {
         verify(&self.spool())?;
@@ -171,7 +186,7 @@ impl Layout {
         })
     }
 
-    fn gitignore(&self) -> PathBuf {
+    pub(crate) fn gitignore(&self) -> PathBuf {
         self.dir.join(".gitignore")
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::own_file::{OwnFile, private_file};
+use crate::own_file::private_file;
 
 /// How long to rest between two tries. A lock of a store is held for a fraction of a millisecond, so that a crowd that rested for longer
 /// would leave it unused; one that is held for longer is not worth the waking up.
@@ -30,29 +30,12 @@ pub enum LockError {
 impl FileLock {
     /// Takes the lock, trying for `patience` at most.
     pub fn acquire(path: &Path, patience: Duration) -> Result<Self, LockError> {
-        Self::take(path, private_file(), patience, File::try_lock)
-    }
-
-    /// The same together with others who share it.
-    pub fn share(path: &Path, patience: Duration) -> Result<Self, LockError> {
-        // It has to be readable where locks go over a network.
-        let mut file = private_file();
-        file.read(true);
-        Self::take(path, file, patience, File::try_lock_shared)
-    }
-
-    fn take(
-        path: &Path,
-        mut file: OwnFile,
-        patience: Duration,
-        attempt: impl Fn(&File) -> Result<(), TryLockError>,
-    ) -> Result<Self, LockError> {
         let fault = |source| LockError::Io { path: path.to_owned(), source };
-        let file = file.create(true).truncate(false).open(path).map_err(fault)?;
+        let file = private_file().create(true).truncate(false).open(path).map_err(fault)?;
         let deadline = Instant::now() + patience;
         let mut pause = FIRST_PAUSE;
         loop {
-            match attempt(&file) {
+            match file.try_lock() {
                 Ok(()) => return Ok(Self { _file: file }),
                 Err(TryLockError::Error(source)) => return Err(fault(source)),
                 Err(TryLockError::WouldBlock) => {}
@@ -78,16 +61,5 @@ mod tests {
         assert!(matches!(FileLock::acquire(&path, Duration::ZERO), Err(LockError::Busy(_))));
         drop(first);
         FileLock::acquire(&path, Duration::ZERO).unwrap();
-    }
-
-    #[test]
-    fn those_who_share_a_lock_keep_out_who_wants_it_alone() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("lock");
-        let shared = [(); 2].map(|()| FileLock::share(&path, Duration::ZERO).unwrap());
-        assert!(matches!(FileLock::acquire(&path, Duration::ZERO), Err(LockError::Busy(_))));
-        drop(shared);
-        let _alone = FileLock::acquire(&path, Duration::ZERO).unwrap();
-        assert!(matches!(FileLock::share(&path, Duration::ZERO), Err(LockError::Busy(_))));
     }
 }

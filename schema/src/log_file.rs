@@ -1,13 +1,16 @@
-//! Changes a Markdown file of the store so that no reader sees half a change and no editor's save is lost.
+//! Changes a Markdown file of the store so that nothing is lost of what another program writes to it at the same time.
 //!
-//! The caller holds the store lock; editors do not know of it, which is why a rewrite checks once more before it replaces.
+//! Editors, formatters and git do not know of the store lock, which the caller holds. Most of them truncate a file and write it again, so a
+//! file that became shorter is left alone until it has not changed for [`QUIET`].
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::crash;
-use crate::daily_log::Splice;
+use crate::daily_log::{LONG_TAIL, TAIL, Tail};
 use crate::own_file::{self, is_refused, private_file};
 use crate::stamp::{Stamp, identity, identity_of};
 
@@ -20,43 +23,67 @@ pub struct LogFileError {
     pub source: io::Error,
 }
 
-/// How often a rewrite starts over because somebody saved the file in between.
-const ATTEMPTS: usize = 8;
-
-/// Applies the change that `edit` makes of the file's bytes, and answers it; `None` from `edit` leaves the file alone.
-///
-/// A missing file reads as empty. `edit` runs again when the file was changed by somebody else meanwhile.
-pub fn change(path: &Path, mut edit: impl FnMut(&[u8]) -> Option<Splice>) -> Result<Option<Splice>, LogFileError> {
-    for _ in 0..ATTEMPTS {
-        let before = whole(path)?;
-        let Some(splice) = edit(&before) else { return Ok(None) };
-        // A new file appears whole, like one that is written anew.
-        let done = match splice.is_append(before.len()) && !before.is_empty() {
-            true => append(path, As::Long(before.len()), &splice.bytes)?,
-            false => replace(path, &before, &splice.apply(&before))?,
-        };
-        if done {
-            return Ok(Some(splice));
-        }
+impl LogFileError {
+    /// Whether another program keeps writing the file.
+    pub fn is_being_rewritten(&self) -> bool {
+        self.source.kind() == io::ErrorKind::ResourceBusy
     }
-    let source = io::Error::other("the file keeps changing");
-    Err(LogFileError { doing: "rewrite", path: path.to_owned(), source })
 }
 
-/// Appends what `edit` makes of the file as it reads it, and answers it; `None`, also for a missing file and for one that somebody
-/// changed meanwhile, leaves the file alone.
-pub fn extend(
-    path: &Path,
-    edit: impl FnOnce(&mut File) -> io::Result<Option<Splice>>,
-) -> Result<Option<Splice>, LogFileError> {
-    let made = match own_file::open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.and_then(|mut file| edit(&mut file)),
-    };
-    let made = made.map_err(|source| LogFileError { doing: "read", path: path.to_owned(), source })?;
-    match made {
-        Some(splice) if append(path, As::Long(splice.start), &splice.bytes)? => Ok(Some(splice)),
-        _ => Ok(None),
+/// A file that has not changed for this long is finished.
+pub const QUIET: Duration = Duration::from_secs(2);
+
+/// How long a command waits for that.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long to rest between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Milliseconds since 1970.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The state of a file, from its metadata.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// `None` if there is no such file.
+    pub stamp: Option<Stamp>,
+    /// When the file was changed last, or its directory if there is no such file.
+    modified: Option<SystemTime>,
+    /// Whether there is something else by that name, which is refused when it is opened.
+    is_other: bool,
+}
+
+impl Look {
+    pub fn at(path: &Path) -> Self {
+        let file = fs::symlink_metadata(path);
+        let is_other = file.as_ref().is_ok_and(|metadata| !metadata.is_file());
+        let stamp = file.as_ref().ok().filter(|_| !is_other).and_then(Stamp::new);
+        let either = file.or_else(|_| fs::symlink_metadata(path.parent().unwrap_or(path)));
+        Self { stamp, modified: either.and_then(|metadata| metadata.modified()).ok(), is_other }
+    }
+
+    /// Whether another program seems to be writing the file, which had `size` bytes after our last change or reading: it is empty, shorter, or
+    /// gone, and was changed less than [`QUIET`] ago.
+    pub fn is_being_rewritten(&self, size: Option<i64>) -> bool {
+        let is_shorter = match self.stamp {
+            Some(stamp) => stamp.size == 0 || size.is_some_and(|size| stamp.size < size),
+            None => !self.is_other && size.is_some_and(|size| size > 0),
+        };
+        is_shorter && !self.is_quiet()
+    }
+
+    /// Whether nobody has changed the file lately. A time to come says nothing and counts as long ago.
+    pub fn is_quiet(&self) -> bool {
+        self.modified.is_none_or(|at| at.elapsed().map_or(true, |age| age >= QUIET))
+    }
+
+    /// When the file was changed last, in milliseconds since 1970; `None` if it is gone.
+    pub fn saved_at(&self) -> Option<i64> {
+        let at = self.modified.filter(|_| self.stamp.is_some())?;
+        i64::try_from(at.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis()).ok()
     }
 }
 
@@ -76,59 +103,114 @@ fn whole(path: &Path) -> Result<Vec<u8>, LogFileError> {
     }
 }
 
-/// What is known of a file that is appended to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum As {
-    /// It was read and had so many bytes.
-    Long(usize),
-    /// It was not read and had this stamp.
-    Stamped(Stamp),
-}
-
-/// Appends to a file, which has its length again when not all of it can be written. `false` when it is another one than it was: it
-/// was not appended to, or what was appended is gone with the file whose place another one took.
-pub(crate) fn append(path: &Path, known: As, bytes: &[u8]) -> Result<bool, LogFileError> {
+/// Appends the bytes that `make` returns for the end of the file, and returns the file's stamps before and after. Creates a file that was missing.
+/// On a full disk the file stays as it was.
+///
+/// `None` when another program removed, created or replaced the file since `look`: the append is gone with the old one.
+pub fn append(
+    path: &Path,
+    look: Look,
+    make: impl FnOnce(Tail<'_>) -> Vec<u8>,
+) -> Result<Option<(Stamp, Stamp)>, LogFileError> {
     let fault = |source| LogFileError { doing: "append to", path: path.to_owned(), source };
-    let mut file = match private_file().append(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+    // Git removes a file before it creates the next one, and fails if somebody else has created it.
+    let is_new = look.stamp.is_none() && !look.is_other;
+    let mut file = match private_file().read(true).append(true).create_new(is_new).open(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {
+            return Ok(None);
+        }
         opened => opened.map_err(fault)?,
     };
     let before = file.metadata().map_err(fault)?;
-    let is_known = match known {
-        As::Long(length) => before.len() == length as u64,
-        As::Stamped(stamp) => Stamp::new(&before) == Some(stamp),
-    };
-    if !is_known {
-        return Ok(false);
+    let mut end = last_bytes(&mut file, before.len(), TAIL).map_err(fault)?;
+    if !end.is_empty() && !end.ends_with(b"\n") {
+        end = last_bytes(&mut file, before.len(), LONG_TAIL).map_err(fault)?;
     }
+    let is_whole = end.len() as u64 == before.len();
+    let bytes = make(if is_whole { Tail::Whole(&end) } else { Tail::Part(&end) });
     if crash::is_due("log.half") {
         let _ = file.write_all(&bytes[..bytes.len() / 2]);
         crash::end("log.half");
     }
-    file.write_all(bytes).map_err(|error| {
-        // On a full disk part of it may have been written. Half an entry would read as an entry.
+    file.write_all(&bytes).map_err(|error| {
+        // Half an entry would read as an entry.
         let _ = file.set_len(before.len());
         fault(error)
     })?;
     crash::point("log.appended");
+    let after = file.metadata().map_err(fault)?;
     // Editors save by putting another file in the place of the one that was open here.
-    Ok(identity(path) == identity_of(&before))
+    if identity(path) != identity_of(&before) {
+        return Ok(None);
+    }
+    // Another writer at the same moment makes a reading necessary.
+    let is_alone = after.len() == before.len() + bytes.len() as u64;
+    let to_be_read = Stamp::to_be_read(i64::try_from(after.len()).unwrap_or(i64::MAX));
+    let before = Stamp::new(&before).unwrap_or(to_be_read);
+    Ok(Some((before, Stamp::new(&after).filter(|_| is_alone).unwrap_or(to_be_read))))
 }
 
-/// Replaces the file in one step, or answers `false` when it is no longer what was read.
-fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<bool, LogFileError> {
+fn last_bytes(file: &mut File, length: u64, limit: u64) -> io::Result<Vec<u8>> {
+    let start = length.saturating_sub(limit);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = vec![0; usize::try_from(length - start).unwrap_or_default()];
+    let mut filled = 0;
+    // It may become shorter at this moment.
+    while filled < bytes.len() {
+        match file.read(&mut bytes[filled..])? {
+            0 => break,
+            more => filled += more,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Replaces a file by what `edit` makes of its bytes, in one step, and answers whether it did; `None` from `edit` leaves it alone.
+///
+/// Only a file that is as it was after our last change, when its stamp was `known`, or that nobody wrote lately is replaced: what another
+/// program is still writing would be lost with the file that it has open. For that it waits as long as `patience`. `edit` runs again when the
+/// file changed meanwhile.
+pub fn rewrite(
+    path: &Path,
+    known: Option<Stamp>,
+    patience: Duration,
+    mut edit: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> Result<bool, LogFileError> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let stamp = Stamp::of(path);
+        let before = whole(path)?;
+        let Some(after) = edit(&before) else { return Ok(false) };
+        let is_settled = stamp == known || Look::at(path).is_quiet();
+        if is_settled && replace(path, stamp, &before, &after)? {
+            return Ok(true);
+        }
+        if Instant::now() >= deadline {
+            let text = "another program keeps writing it; try again when it has finished";
+            let source = io::Error::new(io::ErrorKind::ResourceBusy, text);
+            return Err(LogFileError { doing: "rewrite", path: path.to_owned(), source });
+        }
+        if !is_settled {
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Replaces the file, or answers `false` when it is no longer what was read.
+fn replace(path: &Path, stamp: Option<Stamp>, before: &[u8], after: &[u8]) -> Result<bool, LogFileError> {
     let fault = |source| LogFileError { doing: "rewrite", path: path.to_owned(), source };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
     let written = (|| {
-        let mut file = private_file().create(true).truncate(true).open(&temporary)?;
+        let mut file: File = private_file().create(true).truncate(true).open(&temporary)?;
         file.write_all(after)?;
         if let Ok(metadata) = fs::metadata(path) {
             file.set_permissions(metadata.permissions())?;
         }
         drop(file);
         crash::point("log.rewritten");
-        if whole(path).map_err(|error| error.source)? != before {
+        if whole(path).map_err(|error| error.source)? != before || Stamp::of(path) != stamp {
             return Ok(false);
         }
         fs::rename(&temporary, path)?;
@@ -142,60 +224,6 @@ fn replace(path: &Path, before: &[u8], after: &[u8]) -> Result<bool, LogFileErro
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn insert(at: usize, bytes: &[u8]) -> Splice {
-        Splice { start: at, end: at, bytes: bytes.to_vec(), lines: 1..=1 }
-    }
-
-    #[test]
-    fn a_save_by_an_editor_in_between_wins_and_the_change_is_applied_to_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log.md");
-        fs::write(&path, "old").unwrap();
-        let mut saved = false;
-        change(&path, |bytes| {
-            if !saved {
-                saved = true;
-                fs::write(&path, "edited").unwrap();
-            }
-            Some(insert(0, if bytes == b"edited" { b"2 " } else { b"1 " }))
-        })
-        .unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "2 edited");
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file stays");
-    }
-
-    #[test]
-    fn what_is_appended_to_a_file_that_is_another_by_then_is_not_taken_for_kept() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log.md");
-        fs::write(&path, "old\n").unwrap();
-        let stamp = Stamp::of(&path).unwrap();
-        assert!(append(&path, As::Stamped(stamp), b"new\n").unwrap());
-        assert!(!append(&path, As::Stamped(stamp), b"newer\n").unwrap(), "the stamp is that of another state");
-        assert!(!append(&path, As::Long(4), b"newer\n").unwrap());
-        assert_eq!(fs::read_to_string(&path).unwrap(), "old\nnew\n");
-        // In between, an editor saves: the file that is read is not the one that is appended to.
-        let appended = extend(&path, |file| {
-            fs::write(dir.path().join("saved"), "edited, and longer\n")?;
-            fs::rename(dir.path().join("saved"), &path)?;
-            let length = file.metadata()?.len() as usize;
-            Ok(Some(insert(length, b"newer\n")))
-        });
-        assert_eq!(appended.unwrap(), None);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "edited, and longer\n");
-    }
-
-    #[test]
-    fn an_append_makes_the_file_and_a_refusal_leaves_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log.md");
-        assert_eq!(change(&path, |_| None).unwrap(), None);
-        assert!(!path.exists());
-        change(&path, |bytes| Some(insert(bytes.len(), b"a\n"))).unwrap();
-        change(&path, |bytes| Some(insert(bytes.len(), b"b\n"))).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap(), "a\nb\n");
-    }
-}
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,8 @@ pub struct Attributes {
     pub importance: Option<u8>,
     /// Never removed by clean-up.
     pub pinned: bool,
+    /// Whether a task is done. Of any other type it is false.
+    pub done: bool,
     /// The memory that this one replaces.
     pub supersedes: Option<MemoryId>,
     /// Where it came from when not from capture, for example `import`.
@@ -42,7 +44,7 @@ pub struct Attributes {
     pub metadata: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The eleven types of memory.
+/// The types of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
@@ -58,11 +60,14 @@ pub enum MemoryType {
     SessionSummary,
     Preference,
     Convention,
+    Architecture,
+    Pattern,
+    Task,
 }
 
 impl MemoryType {
-    /// Every type: session data first, then structural memory in the order of the log's sections.
-    pub const ALL: [Self; 11] = [
+    /// Every type: events first, then knowledge.
+    pub const ALL: [Self; 14] = [
         Self::UserPrompt,
         Self::AssistantResponse,
         Self::ToolUsage,
@@ -74,6 +79,9 @@ impl MemoryType {
         Self::SessionSummary,
         Self::Preference,
         Self::Convention,
+        Self::Architecture,
+        Self::Pattern,
+        Self::Task,
     ];
 
     /// The name in tool arguments, on the command line and in the database.
@@ -90,6 +98,9 @@ impl MemoryType {
             Self::SessionSummary => "session_summary",
             Self::Preference => "preference",
             Self::Convention => "convention",
+            Self::Architecture => "architecture",
+            Self::Pattern => "pattern",
+            Self::Task => "task",
         }
     }
 
@@ -107,6 +118,9 @@ impl MemoryType {
             Self::SessionSummary => "Session Summary",
             Self::Preference => "Preference",
             Self::Convention => "Convention",
+            Self::Architecture => "Architecture",
+            Self::Pattern => "Pattern",
+            Self::Task => "Task",
         }
     }
 
@@ -124,13 +138,21 @@ impl MemoryType {
         )
     }
 
+    /// Whether it holds until somebody says otherwise, and is not cleared up when it is old.
+    pub fn is_lasting(self) -> bool {
+        matches!(
+            self,
+            Self::Decision | Self::Preference | Self::Convention | Self::Architecture | Self::Pattern | Self::Task
+        )
+    }
+
     /// From 0 to 3: how much a memory of this type weighs when nothing else is said.
     pub fn default_importance(self) -> u8 {
         match self {
             Self::ToolUsage => 0,
             Self::UserPrompt | Self::AssistantResponse | Self::SubagentResult => 1,
-            Self::Error | Self::Learning | Self::ErrorFix | Self::SessionSummary => 2,
-            Self::Decision | Self::Preference | Self::Convention => 3,
+            Self::Error | Self::Learning | Self::ErrorFix | Self::SessionSummary | Self::Pattern | Self::Task => 2,
+            Self::Decision | Self::Preference | Self::Convention | Self::Architecture => 3,
         }
     }
 }
@@ -141,7 +163,7 @@ impl fmt::Display for MemoryType {
     }
 }
 
-/// A name that is none of the eleven types.
+/// A name that is no type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown type {0:?}: known types are {known}", known = known_types())]
 pub struct UnknownType(pub String);

@@ -20,6 +20,8 @@ pub(crate) struct Parcel {
     importance: Option<u8>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pinned: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    done: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     supersedes: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,6 +43,7 @@ impl Parcel {
             long_term: destination == Destination::LongTerm,
             importance: attributes.importance,
             pinned: attributes.pinned,
+            done: attributes.done,
             supersedes: attributes.supersedes.map(|id| id.to_string()),
             origin: attributes.origin,
             metadata: attributes.metadata,
@@ -58,6 +61,7 @@ impl Parcel {
             attributes: Attributes {
                 importance: self.importance,
                 pinned: self.pinned,
+                done: self.done,
                 supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
                 origin: self.origin,
                 metadata: self.metadata,

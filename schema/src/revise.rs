@@ -1,8 +1,9 @@
 //! Changes what an entry says of itself and where it stands, never its text: pinned, what it replaces, and whether it is
 //! long-term memory.
 
-use crate::capture::find;
-use crate::daily_log::{Entry, LONG_TERM_FILE, LogKind, insertion, parse, removal, replacement};
+use std::collections::HashSet;
+
+use crate::daily_log::{LONG_TERM_FILE, LogKind, find, insertion, parse, replacement, without};
 use crate::forget::is_it;
 use crate::log_file;
 use crate::memory::{Attributes, MemoryId};
@@ -12,16 +13,20 @@ use crate::store::{Row, Store, StoreError};
 pub fn revise(store: &mut Store, id: &MemoryId, edit: impl Fn(&mut Attributes)) -> Result<Option<Row>, StoreError> {
     store.require_writable()?;
     let Some(row) = store.rows().by_id(id)? else { return Ok(None) };
-    let Some(kind) = LogKind::of(&row.place.path) else { return Ok(None) };
+    let Some(kind) = LogKind::of(&row.path) else { return Ok(None) };
     let lock = store.lock()?;
-    log_file::change(&store.layout().file(&row.place.path), |bytes| {
-        let entry = standing(bytes, kind, &row)?;
+    store.rewrite_log(&row.path, |bytes| {
+        let entry = find(bytes, &row.memory, &row.path, kind)?;
         let mut memory = entry.memory.clone();
         edit(&mut memory.attributes);
-        (memory != entry.memory).then(|| replacement(bytes, &entry, &memory, kind))
+        let rewritten = || {
+            let (range, text) = replacement(bytes, &entry, &memory, kind);
+            [&bytes[..range.start], &text, &bytes[range.end..]].concat()
+        };
+        (memory != entry.memory).then(rewritten)
     })?;
     drop(lock);
-    store.sync_log(&row.place.path)?;
+    store.sync_log(&row.path)?;
     Ok(store.rows().by_id(id)?)
 }
 
@@ -29,31 +34,29 @@ pub fn revise(store: &mut Store, id: &MemoryId, edit: impl Fn(&mut Attributes)) 
 pub fn promote(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, StoreError> {
     store.require_writable()?;
     let Some(row) = store.rows().by_id(id)? else { return Ok(None) };
-    if row.place.path == LONG_TERM_FILE {
+    if row.path == LONG_TERM_FILE {
         return Ok(Some(row));
     }
-    let Some(kind) = LogKind::of(&row.place.path) else { return Ok(None) };
+    let Some(kind) = LogKind::of(&row.path) else { return Ok(None) };
     let lock = store.lock()?;
-    let path = store.layout().file(&row.place.path);
-    let Some(entry) = standing(&log_file::read(&path)?, kind, &row) else { return Ok(None) };
+    let bytes = log_file::read(&store.layout().file(&row.path))?;
+    let Some(entry) = find(&bytes, &row.memory, &row.path, kind) else { return Ok(None) };
     // For a moment it stands in both files rather than in none; whoever does it again finds it there.
-    log_file::change(&store.layout().file(LONG_TERM_FILE), |bytes| {
-        let is_missing = find(bytes, &entry.memory, LogKind::LongTerm).is_none();
-        is_missing.then(|| insertion(bytes, &entry.memory, LogKind::LongTerm))
+    store.rewrite_log(LONG_TERM_FILE, |bytes| {
+        let is_missing = find(bytes, &entry.memory, LONG_TERM_FILE, LogKind::LongTerm).is_none();
+        is_missing.then(|| insertion(bytes, &entry.memory))
     })?;
-    log_file::change(&path, |bytes| Some(removal(bytes, &standing(bytes, kind, &row)?)))?;
+    store.rewrite_log(&row.path, |bytes| {
+        let parsed = parse(&String::from_utf8_lossy(bytes), kind);
+        let gone = parsed.entries.iter().position(|entry| is_it(entry, &row))?;
+        Some(without(bytes, &parsed, &HashSet::from([gone])))
+    })?;
     drop(lock);
     store.sync_log(LONG_TERM_FILE)?;
-    store.sync_log(&row.place.path)?;
+    store.sync_log(&row.path)?;
     let claim = entry.memory.id;
     let promoted = store.rows().by_path(LONG_TERM_FILE)?;
     Ok(promoted.into_iter().find(|row| row.memory.id == claim || row.memory.id == claim.of_copy(LONG_TERM_FILE)))
-}
-
-/// The entry of a row as its file holds it now.
-fn standing(bytes: &[u8], kind: LogKind, row: &Row) -> Option<Entry> {
-    let parsed = parse(&String::from_utf8_lossy(bytes), kind);
-    parsed.entries.into_iter().find(|entry| is_it(entry, row))
 }
 
 #[cfg(test)]
@@ -130,11 +133,11 @@ mod tests {
             kept(&mut store, MemoryType::Decision, "Keep logs a year"),
         );
         let row = promote(&mut store, &id).unwrap().unwrap();
-        assert_eq!((row.memory.id.clone(), row.place.path.as_str()), (id.clone(), LONG_TERM_FILE));
+        assert_eq!((row.memory.id.clone(), row.path.as_str()), (id.clone(), LONG_TERM_FILE));
         let log = std::fs::read_to_string(store.layout().file("2026-01-28.md")).unwrap();
         assert!(!log.contains("Redis") && log.contains("Keep logs"), "{log}");
         assert_eq!(promote(&mut store, &id).unwrap().unwrap().memory, row.memory);
-        assert_eq!(store.rows().by_id(&other).unwrap().unwrap().place.path, "2026-01-28.md");
+        assert_eq!(store.rows().by_id(&other).unwrap().unwrap().path, "2026-01-28.md");
         assert_eq!(promote(&mut store, &MemoryId::parse("none").unwrap()).unwrap(), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use crate::daily_log::{Entry, LogKind, Splice, parse, replacement};
+use crate::daily_log::{Entry, LogKind, parse, replacement};
 use crate::log_file;
 use crate::memory::{Attributes, Memory, MemoryId};
 use crate::screen::Screen;
@@ -77,13 +77,13 @@ pub fn scrub(store: &mut Store, screen: &Screen, reach: Reach) -> Result<Scrubbe
         }
         if may_change {
             let lock = store.lock()?;
-            let done = log_file::change(&file, |bytes| {
+            let done = store.rewrite_log(&path, |bytes| {
                 let now = std::str::from_utf8(bytes).ok()?;
                 edits = self::edits(now, kind, screen);
                 (!edits.is_empty()).then(|| applied(bytes, &edits))
             })?;
             drop(lock);
-            if done.is_some() {
+            if done {
                 store.sync_log(&path)?;
                 scrubbed.changed.push(path.clone());
             }
@@ -153,11 +153,11 @@ fn of_entry(file: &[u8], entry: &Entry, kind: LogKind, screen: &Screen) -> Optio
     // An id that was made of the text is made anew; one that its comment carries stays.
     let id = if memory.id == derived(&memory.content) { derived(&content) } else { memory.id.clone() };
     let clean = Memory { id, content, attributes, ..memory.clone() };
-    let Splice { start, end, bytes, .. } = replacement(file, entry, &clean, kind);
-    Some(Edit { start, end, bytes, found })
+    let (range, bytes) = replacement(file, entry, &clean, kind);
+    Some(Edit { start: range.start, end: range.end, bytes, found })
 }
 
-fn applied(file: &[u8], edits: &[Edit]) -> Splice {
+fn applied(file: &[u8], edits: &[Edit]) -> Vec<u8> {
     let mut whole = Vec::with_capacity(file.len());
     let mut at = 0;
     for edit in edits {
@@ -166,7 +166,7 @@ fn applied(file: &[u8], edits: &[Edit]) -> Splice {
         at = edit.end;
     }
     whole.extend_from_slice(&file[at..]);
-    Splice { start: 0, end: file.len(), bytes: whole, lines: 1..=1 }
+    whole
 }
 
 /// First and last line of each run of prose, which goes on behind blank lines: some keys have one in the middle.

@@ -9,16 +9,14 @@ use std::path::PathBuf;
 use crate::capture::{Captured, Delivery, Prepared, commit};
 use crate::crash;
 use crate::layout::Layout;
-use crate::memory::MemoryId;
+use crate::memory::{Memory, MemoryId};
 use crate::own_file::{self, is_refused, private_file, verify};
 use crate::parcel::Parcel;
 use crate::store::{Store, StoreError};
 
 /// Lays a memory aside. The same one twice is one file.
 pub fn put(layout: &Layout, prepared: &Prepared) -> Result<PathBuf, StoreError> {
-    let draft = prepared.draft();
-    let id = MemoryId::derive(&draft.session_id, draft.kind, &draft.at, &draft.content, 0);
-    let name = format!("{}-{id}.json", draft.at.utc().replace([':', '-'], ""));
+    let name = name(&prepared.memory());
     let path = layout.spool().join(&name);
     let fault = |source| StoreError::Io { doing: "write", path: path.clone(), source };
     let json = serde_json::to_vec(&Parcel::of(prepared)).map_err(|error| fault(error.into()))?;
@@ -34,6 +32,16 @@ pub fn put(layout: &Layout, prepared: &Prepared) -> Result<PathBuf, StoreError> 
     })?;
     crash::point("spool.put");
     Ok(path)
+}
+
+/// Whether a memory waits.
+pub(crate) fn holds(layout: &Layout, memory: &Memory) -> bool {
+    layout.spool().join(name(memory)).exists()
+}
+
+fn name(Memory { session_id, kind, at, content, .. }: &Memory) -> String {
+    let id = MemoryId::derive(session_id, *kind, at, content, 0);
+    format!("{}-{id}.json", at.utc().replace([':', '-'], ""))
 }
 
 fn write(file: &mut File, json: &[u8]) -> io::Result<()> {
@@ -71,6 +79,7 @@ pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
         match commit(store, &prepared)? {
             Captured::Saved { .. } => kept += 1,
             Captured::Duplicate(_) | Captured::Forgotten => {}
+            Captured::Waiting { .. } => continue,
         }
         crash::point("spool.kept");
         match fs::remove_file(&path) {

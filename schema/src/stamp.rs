@@ -66,6 +66,11 @@ impl Stamp {
         Self::new(&metadata)
     }
 
+    /// A stamp that no file has, of one of this size that is to be read.
+    pub(crate) fn to_be_read(size: i64) -> Self {
+        Self { state: -1, size }
+    }
+
     /// The stamp of a file that is open.
     pub(crate) fn new(metadata: &Metadata) -> Option<Self> {
         let size = i64::try_from(metadata.len()).unwrap_or(i64::MAX);

@@ -5,20 +5,22 @@
 
 mod claims;
 mod earlier;
+mod files;
 mod go_version;
 mod history;
 mod kind;
-mod places;
+mod locate;
 mod rows;
 mod sessions;
 mod sync;
-mod tails;
 
 pub(crate) use claims::{Claims, rank};
+pub use files::InStep;
 pub use history::{Recalls, Session};
-pub use rows::{Filter, Place, Row, Rows};
+pub use locate::Locator;
+pub(crate) use rows::Written;
+pub use rows::{Filter, Row, Rows, Waiting};
 pub use sync::{CaughtUp, SyncReport};
-pub use tails::InStep;
 
 use std::fmt;
 use std::fs;
@@ -96,6 +98,8 @@ pub enum StoreError {
     Lock(#[from] LockError),
     #[error(transparent)]
     LogFile(#[from] LogFileError),
+    #[error("another program keeps writing {path}", path = .0.display())]
+    BeingRewritten(std::path::PathBuf),
     #[error("cannot {doing} {path}", path = .path.display())]
     Io { doing: &'static str, path: std::path::PathBuf, source: io::Error },
 }
@@ -220,7 +224,6 @@ impl Store {
             self.transact(|rows| {
                 let mut delete = rows.0.prepare("DELETE FROM memories WHERE seq = ?1")?;
                 unreadable.iter().try_for_each(|seq| delete.execute([seq]).map(drop))?;
-                rows.drop_meta("tail:")?;
                 rows.0.execute_batch("DELETE FROM files")
             })?;
             self.notes
@@ -297,6 +300,11 @@ impl Store {
         std::mem::take(&mut self.notes)
     }
 
+    /// Finds the lines of memories in their files.
+    pub fn locator(&self) -> Locator {
+        Locator::new(&self.layout)
+    }
+
     /// The rows.
     pub fn rows(&self) -> Rows<'_> {
         Rows(&self.db)
@@ -334,22 +342,31 @@ impl Store {
         Ok(outcome)
     }
 
-    /// The same for work that also changes a log, which keeps what it holds: when it is done, rows that cannot be committed now come
-    /// with the next reading of the log. `None` and an error undo what it did to the rows.
+    /// The same for work that also writes a log. When it is done the log holds what it holds, and rows that cannot be committed now come
+    /// with the next reading of the log. An error undoes what it did to the rows. Another program that replaces the log at that moment makes
+    /// it start over.
     pub(crate) fn transact_with_log<T>(
         &mut self,
-        work: impl FnOnce(Rows<'_>) -> Result<Option<T>, StoreError>,
-    ) -> Result<Option<T>, StoreError> {
-        let transaction = Transaction::new(&mut self.db, TransactionBehavior::Immediate)?;
-        let done = work(Rows(&transaction))?;
-        if done.is_some()
-            && let Err(error) = transaction.commit()
-        {
-            hook_log::note_error(&self.layout, &StoreError::Sqlite(error));
+        mut work: impl FnMut(Rows<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let transaction = Transaction::new(&mut self.db, TransactionBehavior::Immediate)?;
+            let done = match work(Rows(&transaction)) {
+                Err(StoreError::BeingRewritten(_)) if attempts < ATTEMPTS => continue,
+                done => done?,
+            };
+            if let Err(error) = transaction.commit() {
+                hook_log::note_error(&self.layout, &StoreError::Sqlite(error));
+            }
+            return Ok(done);
         }
-        Ok(done)
     }
 }
+
+/// How often a change of rows and log starts over.
+const ATTEMPTS: usize = 8;
 
 /// Steps from what is found to a store of this version: one resets, one creates, and other processes do the same at the same time.
 const STEPS: usize = 8;

@@ -42,7 +42,9 @@ impl Distrust {
     #[cfg(unix)]
     pub(crate) fn of(metadata: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
-        let user = rustix::process::geteuid().as_raw();
+        // It does not change, and is asked for with every file.
+        static USER: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| rustix::process::geteuid().as_raw());
+        let user = *USER;
         let sudo = || std::env::var("SUDO_UID").ok()?.parse().ok();
         Self::find(metadata.uid(), metadata.mode(), user, sudo)
     }

@@ -6,10 +6,13 @@ mod saving;
 mod state;
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use schema::crash;
+use schema::log_file;
 use schema::moment::Moment;
 use schema::tool::{ReindexInput, ReindexOutput};
 use tokio::sync::mpsc::{self, error::TryRecvError};
@@ -138,11 +141,27 @@ impl WorkerState {
         match outcome {
             Err(ToolError::Interrupted) => return,
             Err(error) => tracing::warn!("cannot index what changed: {error}"),
-            Ok(()) => {}
+            Ok(()) => self.look_again(),
         }
         self.setup.readiness.send_modify(|now| (now.is_catching_up, now.step) = (false, None));
         let is_writable = self.open.as_ref().is_some_and(|open| open.engine.is_writable());
         self.setup.can_save.send_if_modified(|can_save| std::mem::replace(can_save, is_writable) != is_writable);
+    }
+
+    /// Refreshes again in a while if memories wait for another program to finish writing a log. No event tells when it has.
+    fn look_again(&mut self) {
+        let must = self.open.as_ref().is_some_and(|open| open.engine.must_look_again().unwrap_or_default());
+        if must && !self.is_looking_again.swap(true, Ordering::Relaxed) {
+            let (work, is_looking) = (self.setup.work.clone(), Arc::clone(&self.is_looking_again));
+            thread::spawn(move || {
+                thread::sleep(log_file::QUIET);
+                is_looking.store(false, Ordering::Relaxed);
+                if let Some(work) = work.upgrade() {
+                    // A full inbox means that a refresh or a call that refreshes is near anyway.
+                    let _ = work.try_send(Work::Signal(Signal::FilesChanged));
+                }
+            });
+        }
     }
 
     /// Keeps the write-ahead logs from growing for as long as there is no idle moment.

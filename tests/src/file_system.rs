@@ -1,9 +1,12 @@
 //! A file system that lacks something, for the store of a sandbox. It takes no rights and no disk: the calls of the programs are refused
 //! as such a file system refuses them, by a library that is loaded before theirs. The same library sets their clock.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
 
+use crate::outcome::skipped;
 use crate::sandbox::Sandbox;
 
 /// What a file system may lack.
@@ -18,8 +21,8 @@ pub enum Lack {
 }
 
 impl Sandbox {
-    /// From now on the store lies on a file system that lacks something. `false` where that cannot be had: it takes a C compiler, which
-    /// the build of SQLite takes as well, and the loader of Linux.
+    /// From now on the store lies on a file system that lacks something. `false` where that cannot be had, which it prints: it takes a C
+    /// compiler, which the build of SQLite takes as well, the loader of Linux, and programs with shared libraries.
     pub fn lack(&mut self, lack: Lack) -> bool {
         if !self.stands_between() {
             return false;
@@ -35,7 +38,7 @@ impl Sandbox {
     }
 
     /// What is started from now on has a clock that is so many seconds behind that of this machine; none of them is the clock of the
-    /// machine again. `false` where that cannot be had.
+    /// machine again. `false` where that cannot be had, which it prints.
     pub fn set_clock_back(&mut self, seconds: i64) -> bool {
         if !self.stands_between() {
             return false;
@@ -47,9 +50,16 @@ impl Sandbox {
     /// Puts the library between programs and the C library.
     fn stands_between(&mut self) -> bool {
         let library = self.root().join("lacking.so");
+        if let Some(program) = [&self.binaries.hook, &self.binaries.memory].into_iter().find(|path| is_static(path)) {
+            skipped(format_args!("no library can be loaded before {}, which is static", program.display()));
+            return false;
+        }
         let is_there = library.exists() || compiled(&library);
-        if is_there {
-            self.set_variable("LD_PRELOAD", library);
+        match is_there {
+            true => {
+                self.set_variable("LD_PRELOAD", library);
+            }
+            false => skipped("there is no C compiler here"),
         }
         is_there
     }
@@ -58,6 +68,26 @@ impl Sandbox {
     pub fn lack_nothing(&mut self) {
         self.set_variable("JIKIME_LACKING", "");
     }
+}
+
+/// Whether a program has no loader, by the headers of its ELF file.
+fn is_static(program: &Path) -> bool {
+    /// The kind of header that names the loader.
+    const INTERPRETER: usize = 3;
+    let mut head = Vec::new();
+    let read = File::open(program).and_then(|file| file.take(4_096).read_to_end(&mut head));
+    let number = |at: usize, bytes: usize| {
+        let bytes = head.get(at..at + bytes)?;
+        bytes.iter().rev().try_fold(0_usize, |number, byte| Some(number << 8 | usize::from(*byte)))
+    };
+    // Of 64 bits, the lowest byte first.
+    if read.is_err() || !head.starts_with(b"\x7fELF\x02\x01") {
+        return false;
+    }
+    let (Some(first), Some(size), Some(count)) = (number(0x20, 8), number(0x36, 2), number(0x38, 2)) else {
+        return false;
+    };
+    (0..count).all(|n| number(first + n * size, 4) != Some(INTERPRETER))
 }
 
 fn compiled(library: &Path) -> bool {

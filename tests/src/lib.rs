@@ -28,7 +28,7 @@ pub use crate::fixtures::{fixtures_dir, recorded_event};
 pub use crate::http_server::{HttpAnswer, HttpServer};
 pub use crate::mcp_client::{Closed, Era, McpClient, RequestId};
 pub use crate::mcp_wire::{RpcError, ToolResult};
-pub use crate::outcome::{Outcome, run_to_end};
+pub use crate::outcome::{Outcome, run_to_end, skipped};
 pub use crate::poll::{eventually, eventually_some};
 pub use crate::provider::{Asked, Does, ProviderStandIn};
 pub use crate::sandbox::{Binaries, Sandbox};

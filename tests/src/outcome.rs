@@ -1,6 +1,7 @@
 //! A program run to its end: input given, output taken, a deadline held.
 
-use std::io::{Read, Write as _};
+use std::fmt::Display;
+use std::io::{self, Read, Write as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -86,6 +87,11 @@ pub fn run_to_end(mut command: Command, input: &str, deadline: Duration) -> Outc
     // Its end closes its pipes, and is seen some milliseconds later.
     let elapsed = stdout.closed.max(stderr.closed).min(seen) - start;
     Outcome { command: name, status, stdout: stdout.text, stderr: stderr.text, elapsed }
+}
+
+/// Reports that a test skips something on this machine or with these programs. In plain sight: Cargo hides what a test that passes prints.
+pub fn skipped(reason: impl Display) {
+    let _ = writeln!(io::stderr(), "skipped: {reason}");
 }
 
 /// Kills one child by its own id, if it still runs.

@@ -5,6 +5,7 @@
 pub mod concurrency;
 #[cfg(unix)]
 pub mod crash;
+pub mod editors;
 pub mod flood;
 pub mod fuzz;
 mod ledger;

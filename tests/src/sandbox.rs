@@ -26,7 +26,11 @@ const TIME_ZONE: &str = "Asia/Seoul";
 /// Variables without which programs do not start at all on some platform, and which point at nothing of the user's.
 const INHERITED: [&str; 4] = ["PATH", "SystemRoot", "SystemDrive", "PATHEXT"];
 
-/// Where Cargo put the programs under test. Made by [`binaries!`](crate::binaries), because Cargo tells only the tests.
+/// Names a folder with `jikime-memory` and `jikime-hook`: the tests and proofs run these programs instead of the ones of their build, for
+/// example those that README.md installs.
+const PROGRAMS: &str = "JIKIME_TEST_PROGRAMS";
+
+/// The programs under test. [`binaries!`](crate::binaries) makes it, because Cargo names its programs to tests only.
 #[derive(Debug, Clone)]
 pub struct Binaries {
     /// The server and command line, `jikime-memory`.
@@ -36,6 +40,19 @@ pub struct Binaries {
 }
 
 impl Binaries {
+    /// The programs in the folder that `JIKIME_TEST_PROGRAMS` names, if it is set.
+    #[track_caller]
+    pub fn named() -> Option<Self> {
+        let folder = PathBuf::from(std::env::var_os(PROGRAMS).filter(|folder| !folder.is_empty())?);
+        assert!(folder.is_absolute(), "{PROGRAMS}={} is not an absolute path", folder.display());
+        let program = |name: &str| {
+            let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+            assert!(path.is_file(), "{PROGRAMS} names a folder without {}", path.display());
+            path
+        };
+        Some(Self { memory: program("jikime-memory"), hook: program("jikime-hook") })
+    }
+
     /// Both under the names that people know, in a new folder.
     pub fn put_in(&self, bin: &Path) -> Self {
         fs::create_dir(bin).expect("the folder is new");
@@ -50,18 +67,18 @@ impl Binaries {
     }
 }
 
-/// The [`Binaries`] of this build.
+/// The [`Binaries`] that `JIKIME_TEST_PROGRAMS` names, or those of this build.
 #[macro_export]
 macro_rules! binaries {
     () => {
-        $crate::Binaries {
+        $crate::Binaries::named().unwrap_or_else(|| $crate::Binaries {
             memory: ::std::path::PathBuf::from(env!("CARGO_BIN_EXE_jikime-memory-under-test")),
             hook: ::std::path::PathBuf::from(env!("CARGO_BIN_EXE_jikime-hook-under-test")),
-        }
+        })
     };
 }
 
-/// A [`Sandbox`] with a git project in it, ready to run the programs of this build.
+/// A [`Sandbox`] with a git project in it, ready to run the programs under test.
 #[macro_export]
 macro_rules! sandbox {
     () => {

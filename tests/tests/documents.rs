@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use harness::{Sandbox, run_to_end, sandbox};
+use harness::{Sandbox, run_to_end, sandbox, skipped};
 
 /// Beginnings of commands that are not run, each with its reason.
 const NOT_RUN: [(&str, &str); 8] = [
@@ -103,7 +103,7 @@ fn completed(sandbox: &Sandbox, script: &Path, words: &[&str]) -> Vec<String> {
 #[test]
 fn bash_completes_behind_the_first_word() {
     if !cfg!(unix) || Command::new("bash").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no bash");
+        skipped("there is no bash");
         return;
     }
     let sandbox = sandbox!();

@@ -150,7 +150,7 @@ fn scrubbing_takes_out_what_is_a_secret_now() {
     assert!(sandbox.logs().contains(WORD));
     let refused = sandbox.run_cli(["scrub"]);
     assert!(refused.code(1).stderr.contains("Take 2 secrets out of 1 file for good?"), "{refused:#?}");
-    assert!(refused.stdout.contains(":4  custom") && !refused.stdout.contains("note.md"), "{refused:#?}");
+    assert!(refused.stdout.contains(":5  custom") && !refused.stdout.contains("note.md"), "{refused:#?}");
     assert!(sandbox.logs().contains(WORD));
     let done = sandbox.run_cli(["scrub", "--yes"]);
     let text = &done.success().stdout;
@@ -178,6 +178,9 @@ fn old_store(sandbox: &Sandbox) {
         "session_summary",
         "preference",
         "convention",
+        "architecture",
+        "pattern",
+        "task",
     ];
     let line = |(n, kind): (usize, &&str)| {
         let id = format!("{n:032x}");
@@ -242,12 +245,12 @@ fn a_server_clears_by_itself_when_it_is_set_and_a_project_cannot_set_it() {
     sandbox.write(".jikime/memory.toml", "gc_older_than = \"1d\"\n");
     let client = sandbox.serve(Era::Modern);
     assert!(client.close().status.success());
-    assert_eq!(sandbox.run_cli(["export"]).stdout.lines().count(), 11);
+    assert_eq!(sandbox.run_cli(["export"]).stdout.lines().count(), 14);
     sandbox.set_variable("JIKIME_GC_OLDER_THAN", "180d");
     let client = sandbox.serve(Era::Modern);
     eventually(Duration::from_secs(20), || !sandbox.logs().contains("old error"));
     assert!(client.close().status.success());
-    assert_eq!(sandbox.run_cli(["export"]).stdout.lines().count(), 3);
+    assert_eq!(sandbox.run_cli(["export"]).stdout.lines().count(), 6);
 }
 
 #[test]

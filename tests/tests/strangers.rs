@@ -2,7 +2,6 @@
 //! overwritten, and nothing is lost by them. Only the superuser can give files away, so that others leave these out.
 
 #![cfg(unix)]
-#![expect(clippy::print_stderr, reason = "a test that is left out says so")]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
@@ -10,7 +9,7 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use harness::proof::texts_in_rows;
-use harness::{Era, OWNER, STRANGER, Sandbox, eventually, eventually_some, files_below, sandbox};
+use harness::{Era, OWNER, STRANGER, Sandbox, eventually, eventually_some, files_below, sandbox, skipped};
 use rstest::rstest;
 use serde_json::json;
 
@@ -24,7 +23,7 @@ const SEEN: Duration = Duration::from_secs(30);
 fn of_a_user() -> Option<Sandbox> {
     let mut sandbox = sandbox!();
     if !sandbox.give_to_a_user() {
-        eprintln!("skipped: only the superuser can give files to others");
+        skipped("only the superuser can give files to others");
         return None;
     }
     sandbox.run_cli(["save", "decision", KEPT]).success();

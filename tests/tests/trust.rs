@@ -269,9 +269,7 @@ fn rows_that_no_markdown_holds_are_gone_after_a_rebuild() {
     let db = rusqlite::Connection::open(sandbox.store().join("memory.db")).unwrap();
     db.execute_batch(
         "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, path, created_at, utc_offset)
-         VALUES ('ab', 's', '/', 'decision', 'planted', 'h', '2020-01-01.md', '2020-01-01T00:00:00Z', 0);
-         INSERT INTO places VALUES (last_insert_rowid(), 99, 1, 1);
-         INSERT INTO sections VALUES (99, '2020-01-01.md', 'decision', 0);",
+         VALUES ('ab', 's', '/', 'decision', 'planted', 'h', '2020-01-01.md', '2020-01-01T00:00:00Z', 0);",
     )
     .unwrap();
     drop(db);
@@ -290,16 +288,13 @@ fn files_outside_of_the_store_that_its_databases_name_are_not_read() {
         let db = rusqlite::Connection::open(sandbox.store().join(name)).unwrap();
         assert_eq!(db.execute(sql, [path]).unwrap(), 1);
     };
-    let files = "INSERT INTO files VALUES (?1, 'h', 1, 1, '2020-01-01T00:00:00Z')";
-    plant("index.db", files);
-    plant("memory.db", files);
+    plant("index.db", "INSERT INTO files VALUES (?1, 'h', 1, 1, '2020-01-01T00:00:00Z')");
+    plant("memory.db", "INSERT INTO files (path, state, size) VALUES (?1, 1, 1)");
     plant(
         "memory.db",
         "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, path, created_at, utc_offset)
          VALUES ('ab', 's', '/', 'decision', 'planted', 'h', ?1, '2020-01-01T00:00:00Z', 0)",
     );
-    plant("memory.db", "INSERT INTO sections VALUES (99, ?1, 'decision', 0)");
-    plant("memory.db", "INSERT INTO places SELECT seq, 99, 1, 1 FROM memories WHERE path = ?1");
     for arguments in [&["index"][..], &["index", "--full"]] {
         sandbox.run_cli(arguments).success();
         let found = sandbox.run_cli(["search", "--json", "who keeps the key of the vault"]);

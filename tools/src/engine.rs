@@ -36,7 +36,7 @@ use schema::residue;
 use schema::screen::Screen;
 use schema::settings::{self, Loaded, Settings, Weights};
 use schema::spool;
-use schema::store::{Access, Filter, Row, Store, has_less_space};
+use schema::store::{Access, Filter, Locator, Row, Store, has_less_space};
 use schema::tool::{
     GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
     SearchOutput, StatsOutput,
@@ -87,6 +87,7 @@ pub struct Engine {
     settings: Settings,
     /// What opening and later damage made us mend.
     news: News,
+    counted: save::Counted,
 }
 
 impl Engine {
@@ -151,6 +152,7 @@ impl Engine {
             session_id: session_id.unwrap_or_default(),
             settings: settings.clone(),
             news,
+            counted: save::Counted::default(),
         })
     }
 
@@ -203,6 +205,11 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Whether something waits until another program has written a log.
+    pub fn must_look_again(&self) -> Result<bool, ToolError> {
+        Ok(spool::waiting(self.store.layout()) > 0 || self.store.is_any_log_being_rewritten()?)
     }
 
     /// Copies what was written into the database itself, for whoever opens it next. Best done when nobody waits.
@@ -272,7 +279,10 @@ impl Engine {
     /// `memory_save`.
     pub fn save(&mut self, input: &SaveInput) -> Result<SaveOutput, ToolError> {
         let prepared = self.prepare(input)?;
-        self.mending(|engine| save::output(commit(&mut engine.store, &prepared)?))
+        self.mending(|engine| {
+            let saved = commit(&mut engine.store, &prepared)?;
+            engine.told(saved)
+        })
     }
 
     /// Makes what is to be saved fit to be kept, by [`Engine::keep`].
@@ -294,8 +304,13 @@ impl Engine {
     }
 
     /// What `memory_save` tells of a memory that was kept.
-    pub fn told(saved: Captured) -> Result<SaveOutput, ToolError> {
-        save::output(saved)
+    pub fn told(&mut self, saved: Captured) -> Result<SaveOutput, ToolError> {
+        save::output(&self.store, &mut self.counted, saved)
+    }
+
+    /// Finds the lines of memories in their files.
+    pub fn locator(&self) -> Locator {
+        self.store.locator()
     }
 
     /// The few memories that fit a prompt well.

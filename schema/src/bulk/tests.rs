@@ -35,7 +35,7 @@ fn keep(store: &mut Store, drafts: &[Draft]) -> Outcome {
 fn a_batch_is_what_capture_makes_of_its_memories_one_by_one() {
     let drafts: Vec<Draft> = (0..60)
         .map(|n| {
-            let kind = MemoryType::ALL[n % 11];
+            let kind = MemoryType::ALL[n % 14];
             draft(["a", "b"][n % 2], kind, &format!("text\n{}", n % 17), n as i64 * 1_800)
         })
         .collect();
@@ -84,7 +84,7 @@ fn an_entry_that_a_crash_left_without_its_row_is_not_written_again() {
     keep(&mut store, &drafts);
     let path = store.layout().file("2026-01-28.md");
     let log = std::fs::read(&path).unwrap();
-    store.transact(|rows| rows.0.execute("DELETE FROM memories", []).map(drop)).unwrap();
+    store.transact(|rows| rows.0.execute_batch("DELETE FROM memories; DELETE FROM files")).unwrap();
     keep(&mut store, &drafts);
     assert_eq!(std::fs::read(&path).unwrap(), log);
     assert_eq!(store.rows().after(0, 10).unwrap().len(), 2);

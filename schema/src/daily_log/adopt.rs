@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::append::{has_windows_lines, with_windows_lines};
 use super::comment::SessionMark;
-use super::edit::{has_windows_lines, with_windows_lines};
 use super::render::render;
 use super::{LogKind, Parsed};
 use crate::memory::Memory;

@@ -88,6 +88,10 @@ impl Fields {
         Self { kind: Some(memory.kind), ..Self::of_structural(memory) }
     }
 
+    pub(super) fn of_metadata(metadata: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self { metadata, ..Self::default() }
+    }
+
     fn of_attributes(attributes: &Attributes) -> Self {
         Self {
             importance: attributes.importance,
@@ -164,6 +168,7 @@ impl Fields {
             supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
             origin: self.origin,
             metadata,
+            ..Attributes::default()
         }
     }
 }

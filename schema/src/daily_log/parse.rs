@@ -10,7 +10,7 @@ use chrono::{NaiveDate, NaiveTime};
 use super::comment::{Fields, SessionMark};
 use super::escape::unescape;
 use super::{Entry, LogKind, Parsed};
-use crate::memory::{Memory, MemoryId, MemoryType};
+use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
 
 /// Reads the text of a log.
@@ -41,16 +41,30 @@ fn lines(text: &str) -> Vec<&str> {
     text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()
 }
 
-/// Where in the file the reader is.
+/// The part of a file that a line belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    /// Before the first `##`: one line after the other, as things happened.
+pub(super) enum Part {
+    /// No heading yet, or `## Log`: one line after the other, as things happened.
     Chronological,
-    /// Under the heading of a type.
+    /// The heading of a type.
     Section(MemoryType),
-    /// Under a heading of somebody's own.
+    /// A heading of somebody's own.
     Foreign,
 }
+
+impl Part {
+    /// The part that a heading begins; `None` for any other line.
+    pub(super) fn below(line: &str) -> Option<Self> {
+        let heading = line.strip_prefix("## ")?;
+        if heading.trim() == LOG {
+            return Some(Self::Chronological);
+        }
+        Some(MemoryType::from_label(heading).map_or(Self::Foreign, Self::Section))
+    }
+}
+
+/// The heading under which a log goes on with events.
+pub(super) const LOG: &str = "Log";
 
 struct Reader {
     kind: LogKind,
@@ -78,8 +92,24 @@ fn is_conflict_mark(line: &str) -> bool {
 /// The start of an entry: what its first line says before its text.
 struct Opening<'t> {
     kind: MemoryType,
-    time: Option<NaiveTime>,
     text: &'t str,
+    /// The event, unless an id says that the entry is knowledge.
+    event: Option<EventLine<'t>>,
+}
+
+/// `[HH:MM:SS] **Label**: text`, as events begin.
+pub(super) struct EventLine<'t> {
+    kind: MemoryType,
+    time: NaiveTime,
+    text: &'t str,
+}
+
+impl<'t> EventLine<'t> {
+    pub(super) fn parse(text: &'t str) -> Option<Self> {
+        let (time, rest) = clock(text)?;
+        let (label, rest) = rest.strip_prefix("**")?.split_once("**:")?;
+        Some(Self { kind: MemoryType::from_label(label)?, time, text: rest.strip_prefix(' ').unwrap_or(rest) })
+    }
 }
 
 impl Reader {
@@ -99,19 +129,19 @@ impl Reader {
     /// Takes what begins at the first of `lines`, which is line `number` of the file, and answers how many lines it was.
     fn take(&mut self, lines: &[&str], number: usize) -> usize {
         let line = lines[0];
-        if let Some(heading) = line.strip_prefix("## ") {
-            let known = MemoryType::from_label(heading);
-            self.part = known.map_or(Part::Foreign, Part::Section);
+        if let Some(part) = Part::below(line) {
+            self.part = part;
             // In MEMORY.md people write under these headings themselves, so they stay with the prose as its heading.
-            if known.is_none() || self.kind == LogKind::LongTerm {
+            if part == Part::Foreign || self.kind == LogKind::LongTerm {
                 self.parsed.prose.push(number);
             }
             return 1;
         }
         if let Some(mark) = SessionMark::parse(line) {
-            if self.part == Part::Chronological {
-                self.mark = mark;
-            }
+            self.mark = mark;
+            return 1;
+        }
+        if is_note(line) {
             return 1;
         }
         if let Some(opening) = self.opening(line) {
@@ -129,17 +159,14 @@ impl Reader {
 
     fn opening<'t>(&self, line: &'t str) -> Option<Opening<'t>> {
         let text = line.strip_prefix("- ").or_else(|| line.strip_prefix("* "))?;
+        let event = EventLine::parse(text).filter(|_| self.kind != LogKind::LongTerm);
         match (self.part, self.kind) {
-            (Part::Chronological, LogKind::Daily(_)) => {
-                let (time, rest) = clock(text)?;
-                let (label, rest) = rest.strip_prefix("**")?.split_once("**:")?;
-                let text = rest.strip_prefix(' ').unwrap_or(rest);
-                Some(Opening { kind: MemoryType::from_label(label)?, time: Some(time), text })
-            }
-            (Part::Section(kind), _) => Some(Opening { kind, time: None, text }),
+            (Part::Section(kind), _) => Some(Opening { kind, text, event }),
             // MEMORY.md is a person's file: an entry of ours may stand under any heading, and its comment says its type.
-            (_, LogKind::LongTerm) => Some(Opening { kind: MemoryType::Learning, time: None, text }),
-            (Part::Foreign, LogKind::Daily(_)) => None,
+            (_, LogKind::LongTerm) => Some(Opening { kind: MemoryType::Learning, text, event }),
+            (_, LogKind::Daily(_)) => {
+                event.map(|event| Opening { kind: event.kind, text: event.text, event: Some(event) })
+            }
         }
     }
 
@@ -167,8 +194,8 @@ impl Reader {
     /// Whether a line that is not indented begins something new.
     fn interrupts(&self, line: &str) -> bool {
         let bullet = line.starts_with("- ") || line.starts_with("* ");
-        let begins_entry = match self.part {
-            Part::Chronological if matches!(self.kind, LogKind::Daily(_)) => {
+        let begins_entry = match (self.part, self.kind) {
+            (Part::Chronological | Part::Foreign, LogKind::Daily(_)) => {
                 self.opening(line).is_some() || is_half_an_opening(line)
             }
             _ => bullet,
@@ -183,11 +210,32 @@ impl Reader {
         lines.extend(
             more.iter().map(|line| line.strip_prefix("  ").or_else(|| line.strip_prefix('\t')).unwrap_or(line)),
         );
-        let fields = take_fields(&mut lines);
+        let mut fields = take_fields(&mut lines);
         if self.kind == LogKind::LongTerm && fields.as_ref().and_then(Fields::id).is_none() {
             return false;
         }
+        let is_among_events = !matches!(self.part, Part::Section(_));
+        let event = opening.event.as_ref().filter(|event| {
+            let has_id = fields.as_ref().and_then(Fields::id).is_some();
+            self.kind != LogKind::LongTerm
+                && (is_among_events || !has_id && lines[0].len() >= opening.len_before(event))
+        });
+        if let Some(event) = event.filter(|_| !is_among_events) {
+            lines[0] = &lines[0][opening.len_before(event)..];
+        }
+        // Our own entries have a comment, or a clock whose offset a session mark tells.
+        if fields.is_none() && self.mark.offset.is_none() {
+            fields = take_metadata_of_go_version(&mut lines);
+        }
         let fields = fields.unwrap_or_default();
+        let kind = fields.kind().unwrap_or(event.map_or(opening.kind, |event| event.kind));
+        let mut done = false;
+        if kind == MemoryType::Task
+            && let Some((is_checked, text)) = checkbox(lines[0])
+        {
+            done = is_checked;
+            lines[0] = text;
+        }
         let mut content = lines.join("\n");
         if content.trim().is_empty() {
             // Somebody emptied it. What is left of it is neither a memory nor prose.
@@ -197,16 +245,15 @@ impl Reader {
             LogKind::Daily(day) => Some(day),
             LogKind::LongTerm => None,
         };
-        let at = fields.at(day).or_else(|| self.moment(day, opening.time, &mut content));
-        let session_id = match opening.time {
+        let at = fields.at(day).or_else(|| self.moment(day, event.map(|event| event.time), &mut content));
+        let session_id = match event {
             Some(_) => self.mark.session_id.clone(),
             None => fields.session().unwrap_or_default(),
         };
         let content = unescape(&content).into_owned();
-        let kind = fields.kind().unwrap_or(opening.kind);
         let at = at.unwrap_or_else(|| Moment::from_local_unknown(NaiveDate::default(), NaiveTime::MIN));
         let id = self.claim(fields.id(), |ordinal| MemoryId::derive(&session_id, kind, &at, &content, ordinal));
-        let attributes = fields.into_attributes();
+        let attributes = Attributes { done, ..fields.into_attributes() };
         let memory = Memory { id, session_id, kind, content, at, attributes };
         self.parsed.entries.push(Entry { memory, start_line: number, end_line: number + more.len() });
         true
@@ -245,6 +292,40 @@ impl Reader {
             }
         }
     }
+}
+
+impl Opening<'_> {
+    /// How many bytes of the text say that it is an event.
+    fn len_before(&self, event: &EventLine<'_>) -> usize {
+        self.text.len() - event.text.len()
+    }
+}
+
+/// Whether a line is a note: a comment of its own about a memory. Notes that this version does not know are left alone.
+fn is_note(line: &str) -> bool {
+    line.starts_with("<!-- note {") && line.trim_end().ends_with("-->")
+}
+
+/// `[ ] ` or `[x] ` at the start of a task: whether it is done, and its text.
+fn checkbox(text: &str) -> Option<(bool, &str)> {
+    let (mark, text) = text.strip_prefix('[')?.split_once("] ")?;
+    match mark {
+        " " => Some((false, text)),
+        "x" | "X" => Some((true, text)),
+        _ => None,
+    }
+}
+
+/// Takes the metadata off an entry of the Go version, which wrote it in parentheses: `text ({"context":"SPEC-001"})`.
+fn take_metadata_of_go_version(lines: &mut [&str]) -> Option<Fields> {
+    let last = lines.last_mut()?;
+    let body = last.trim_end().strip_suffix(')')?;
+    let (start, metadata) = body.rmatch_indices(" ({").find_map(|(start, opening)| {
+        let json = &body[start + opening.len() - 1..];
+        Some((start, serde_json::from_str(json).ok()?))
+    })?;
+    *last = &last[..start];
+    Some(Fields::of_metadata(metadata))
 }
 
 /// `[HH:MM:SS] ` at the start of a text, and what follows it.

@@ -3,7 +3,8 @@
 use super::LogKind;
 use super::comment::Fields;
 use super::escape::escape;
-use crate::memory::Memory;
+use super::parse::EventLine;
+use crate::memory::{Memory, MemoryType};
 
 /// The line that an entry begins with.
 pub(crate) fn first_line(memory: &Memory, kind: LogKind) -> String {
@@ -26,14 +27,27 @@ pub(super) fn render_among_events(memory: &Memory) -> String {
     event(memory, if memory.kind.is_session_data() { Fields::of_session_data(memory) } else { Fields::of_id(memory) })
 }
 
+/// The checkbox of a task.
+fn checkbox(memory: &Memory) -> &'static str {
+    match (memory.kind, memory.attributes.done) {
+        (MemoryType::Task, false) => "[ ] ",
+        (MemoryType::Task, true) => "[x] ",
+        _ => "",
+    }
+}
+
 fn event(memory: &Memory, fields: Option<Fields>) -> String {
     lines(&format!("- [{}] **{}**: ", memory.at.time(), memory.kind.label()), memory, fields)
 }
 
 fn lines(opening: &str, memory: &Memory, fields: Option<Fields>) -> String {
-    let content = escape(&memory.content);
+    let mut content = escape(&memory.content);
+    if !memory.kind.is_session_data() && content.lines().next().and_then(EventLine::parse).is_some() {
+        // Under any heading, a line that begins like an event is one.
+        content.replace_range(..1, "&#91;");
+    }
     let mut lines = content.split('\n');
-    let mut out = opening.to_owned() + lines.next().unwrap_or_default();
+    let mut out = [opening, checkbox(memory), lines.next().unwrap_or_default()].concat();
     let mut several = false;
     for line in lines {
         several = true;

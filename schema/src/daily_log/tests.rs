@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use rstest::rstest;
 
@@ -23,10 +25,16 @@ fn memory(session: &str, kind: MemoryType, time: &str, content: &str) -> Memory 
     }
 }
 
+/// Writes a memory, and answers the first of its lines.
 fn write(file: &mut Vec<u8>, memory: &Memory, kind: LogKind) -> usize {
-    let splice = insertion(file, memory, kind);
-    *file = splice.apply(file);
-    *splice.lines.start()
+    match kind {
+        LogKind::Daily(day) => {
+            let added = Ending::of(Tail::Whole(file)).add(memory, day);
+            file.extend(added);
+        }
+        LogKind::LongTerm => *file = insertion(file, memory),
+    }
+    *lines(file, memory, &kind.file_name(), kind).unwrap().start()
 }
 
 fn text(file: &[u8]) -> &str {
@@ -58,20 +66,10 @@ fn a_log_reads_as_people_expect_it() {
 
     <!-- session 4f368b8b +09:00 -->
     - [10:30:15] **User Prompt**: Implement the watcher
-    - [10:30:45] **Assistant Response**: I will create watcher.rs
-
-      and test it.
-
-    <!-- session 77aa +09:00 -->
-    - [10:31:02] **Error**: Exit code 3
 
     ## Decision
 
     - Cache JWT tokens in Redis, TTL five minutes. <!-- {"id":"a032fb5ebec2042b436da1173bb09b5a","at":"2026-01-28T10:32:10+09:00","session":"4f368b8b","metadata":{"context":"SPEC-001"}} -->
-
-    ## Learning
-
-    - notify watches directories <!-- {"id":"91d4960a80b59aeb998cd9b87a24a9b3","at":"2026-01-28T10:34:00+09:00","session":"4f368b8b"} -->
 
     ## Error Fix
 
@@ -81,6 +79,20 @@ fn a_log_reads_as_people_expect_it() {
       cargo run --locked
       ```
       <!-- {"id":"c0ff8924807b1b25a6039922bf67831c","at":"2026-01-28T10:33:00+09:00","session":"4f368b8b"} -->
+
+    ## Log
+
+    <!-- session 4f368b8b +09:00 -->
+    - [10:30:45] **Assistant Response**: I will create watcher.rs
+
+      and test it.
+
+    <!-- session 77aa +09:00 -->
+    - [10:31:02] **Error**: Exit code 3
+
+    ## Learning
+
+    - notify watches directories <!-- {"id":"91d4960a80b59aeb998cd9b87a24a9b3","at":"2026-01-28T10:34:00+09:00","session":"4f368b8b"} -->
     "##);
     assert_eq!(memories(&parse(text(&file), day())).len(), 6);
     assert_eq!(parse(text(&file), day()).prose, Vec::<usize>::new());
@@ -137,11 +149,12 @@ fn any_memory() -> impl Strategy<Value = (usize, String, u32, String, Attributes
                 importance,
                 pinned,
                 supersedes: supersedes.as_deref().and_then(MemoryId::parse),
+                done: false,
                 origin: (!note.is_empty()).then(|| note.clone()),
                 metadata: serde_json::Map::from_iter([("note".to_owned(), note.into())]),
             },
         );
-    (0usize..11, "[a-z-]{0,9}", 0u32..86_400, content, attributes)
+    (0usize..14, "[a-z-]{0,9}", 0u32..86_400, content, attributes)
 }
 
 proptest! {
@@ -152,6 +165,7 @@ proptest! {
             let time = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
             let mut memory = memory(&session, MemoryType::ALL[kind], &time, &content);
             memory.attributes = attributes;
+            memory.attributes.done = memory.kind == MemoryType::Task && second % 2 == 0;
             if !written.iter().any(|other| other.id == memory.id) {
                 written.push(memory);
             }
@@ -168,43 +182,43 @@ proptest! {
     }
 
     #[test]
-    fn an_event_read_up_to_in_pieces_is_put_where_it_is_put_otherwise(
-        lines in "(# 2026-01-28\n|<!-- session (s|t) \\+09:00 -->\r?\n|- \\[10:00:00\\] \\*\\*Error\\*\\*: (x|y|가)|  more\n|## Decision|\n|\r\n|\\PC){0,12}",
-        long in 0..3_usize,
+    fn append_keeps_all_entries_whatever_tail_was_read(
+        start in "(# 2026-01-28\n|\n|## Decision\n|## Ours\n|## Log\n|<!-- session s \\+09:00 -->\n|- x\n|y\n|\r\n){0,6}y?",
+        drawn in proptest::collection::vec(any_memory(), 1..5),
+        skipped in any::<prop::sample::Index>(),
     ) {
-        // Long enough to take several pieces, and lines that take more than one.
-        let log = format!("{lines}{}{}", "a line of prose\n".repeat(long * 3_000), "x".repeat(long * 40_000));
-        let event = memory("s", MemoryType::Error, "10:00:00", "x of the event");
-        let read_whole = insertion(log.as_bytes(), &event, day());
-        match extension(&mut log.as_bytes(), &event, day()).unwrap() {
-            Some(read_in_pieces) => prop_assert_eq!(read_in_pieces, read_whole),
-            None => prop_assert!(
-                !log.ends_with('\n') || log.contains("## ") || log.contains("**Error**: x") || log.contains("\r\n"),
-                "{:?} takes no more than an append", lines
-            ),
+        let mut file = start.into_bytes();
+        for (n, (of, session, _, content, attributes)) in drawn.into_iter().enumerate() {
+            let mut memory = memory(&session, MemoryType::ALL[of], &format!("10:00:{n:02}"), &content);
+            memory.attributes = attributes;
+            let before = parse(text(&file), day());
+            let rest = skipped.index(file.len().max(1));
+            let tail = if rest == 0 { Tail::Whole(&file) } else { Tail::Part(&file[rest..]) };
+            let added = Ending::of(tail).add(&memory, NaiveDate::from_ymd_opt(2026, 1, 28).unwrap());
+            file.extend(added);
+            let after = parse(&String::from_utf8_lossy(&file), day());
+            // With no end of its last line, something of the log may be another thing behind it.
+            let is_kept = after.entries.starts_with(&before.entries);
+            prop_assert!(is_kept && after.entries.last().map(|entry| &entry.memory.content) == Some(&memory.content), "{}", text(&file));
         }
     }
 
     #[test]
-    fn an_entry_put_at_the_end_of_a_log_that_is_not_read_is_put_where_it_is_put_otherwise(
-        start in "(# 2026-01-28\n|\n|## Decision\n|## Ours\n|- x\n|y|\r\n){0,4}",
-        drawn in proptest::collection::vec((any_memory(), 1..4_usize), 1..6),
-        kind in prop_oneof![Just(day()), Just(LogKind::LongTerm)],
+    fn half_written_entry_is_completed(
+        (of, session, _, content, attributes) in any_memory(),
+        before in "(# 2026-01-28\n\n)?(## Decision\n\n- x\n|## Log\n\n)?",
+        cut in any::<prop::sample::Index>(),
     ) {
-        let mut file = start.into_bytes();
-        for (n, ((of, session, _, content, attributes), times)) in drawn.into_iter().enumerate() {
-            let mut memory = memory(&session, MemoryType::ALL[of], &format!("10:00:{n:02}"), &content);
-            memory.attributes = attributes;
-            for _ in 0..times {
-                let expected = insertion(&file, &memory, kind);
-                let tail = Tail::of(&file).map(|tail| Tail::parse(&tail.to_text()).unwrap());
-                let after = expected.apply(&file);
-                if let Some((splice, end)) = tail.and_then(|tail| tail.extension(&memory, kind)) {
-                    prop_assert_eq!(splice, expected);
-                    prop_assert_eq!(Some(end), Tail::of(&after));
-                }
-                file = after;
-            }
+        let day = NaiveDate::from_ymd_opt(2026, 1, 28).unwrap();
+        let mut memory = memory(&session, MemoryType::ALL[of], "10:00:00", &content);
+        memory.attributes = attributes;
+        let added = Ending::of(Tail::Whole(before.as_bytes())).add(&memory, day);
+        let whole = [before.as_bytes(), &added].concat();
+        let half = &whole[..before.len() + cut.index(added.len())];
+        let rest = rest_of_interrupted(Tail::Whole(half), &memory, day);
+        match half.is_empty() || half.ends_with(b"\n") {
+            true => prop_assert_eq!(rest, None),
+            false => prop_assert_eq!([half, &rest.unwrap()].concat(), whole),
         }
     }
 
@@ -216,14 +230,16 @@ proptest! {
         }
         let mut before = parse(text(&file), day());
         let entry = before.entries.remove(pick.index(before.entries.len()));
-        let after = removal(&file, &entry).apply(&file);
+        let at = parse(text(&file), day()).entries.iter().position(|other| *other == entry).unwrap();
+        let after = without(&file, &parse(text(&file), day()), &HashSet::from([at]));
         prop_assert_eq!(memories(&parse(text(&after), day())), memories(&before));
     }
 }
 
 fn taken_out(file: &str, kind: LogKind) -> String {
-    let entry = parse(file, kind).entries.into_iter().find(|entry| entry.memory.content == "gone").unwrap();
-    String::from_utf8(removal(file.as_bytes(), &entry).apply(file.as_bytes())).unwrap()
+    let parsed = parse(file, kind);
+    let gone = parsed.entries.iter().position(|entry| entry.memory.content == "gone").unwrap();
+    String::from_utf8(without(file.as_bytes(), &parsed, &HashSet::from([gone]))).unwrap()
 }
 
 #[rstest]
@@ -234,11 +250,8 @@ fn taken_out(file: &str, kind: LogKind) -> String {
 #[case::windows_lines("# 2026-01-28\r\n\r\nnote\r\n\r\n## Learning\r\n\r\n- kept\r\n")]
 #[case::beside_one_more("# 2026-01-28\n\n## Decision\n\n- kept\n\n## Learning\n")]
 fn what_is_written_and_taken_out_again_leaves_no_trace(#[case] file: &str) {
-    for kind in [day(), LogKind::LongTerm] {
-        let splice = insertion(file.as_bytes(), &memory("s", MemoryType::Decision, "10:00:00", "gone"), kind);
-        let with = String::from_utf8(splice.apply(file.as_bytes())).unwrap();
-        assert_eq!(taken_out(&with, kind), file);
-    }
+    let with = insertion(file.as_bytes(), &memory("s", MemoryType::Decision, "10:00:00", "gone"));
+    assert_eq!(taken_out(&String::from_utf8(with).unwrap(), LogKind::LongTerm), file);
 }
 
 #[rstest]
@@ -249,16 +262,6 @@ fn what_is_written_and_taken_out_again_leaves_no_trace(#[case] file: &str) {
 #[case::empty_before("## Learning\n\n## Decision\n\n- gone\n\n## Error Fix\n", "## Learning\n\n## Error Fix\n")]
 fn headings_of_people_and_of_something_stay(#[case] file: &str, #[case] left: &str) {
     assert_eq!(taken_out(file, day()), left);
-}
-
-#[rstest]
-#[case::event(MemoryType::UserPrompt)]
-#[case::conclusion(MemoryType::Decision)]
-fn the_next_entry_of_a_kind_needs_no_reading(#[case] kind: MemoryType) {
-    let mut file = Vec::new();
-    write(&mut file, &memory("s", kind, "10:00:00", "one"), day());
-    let tail = Tail::of(&file).unwrap();
-    assert!(tail.extension(&memory("s", kind, "10:00:01", "two"), day()).is_some(), "{}", text(&file));
 }
 
 #[test]
@@ -411,10 +414,74 @@ fn what_is_added_to_a_log_with_windows_lines_has_them_too() {
         memory("s", MemoryType::UserPrompt, "10:00:00", "one\n\ntwo"),
         memory("s", MemoryType::Learning, "10:00:02", "five"),
     ] {
-        let splice = insertion(&windows, &memory, day());
-        assert_eq!(splice.lines, insertion(&plain, &memory, day()).lines);
-        windows = splice.apply(&windows);
+        write(&mut windows, &memory, day());
         write(&mut plain, &memory, day());
     }
     assert_eq!(text(&windows), text(&plain).replace('\n', "\r\n"));
+}
+
+#[test]
+fn event_line_without_id_is_an_event_anywhere() {
+    let log = "# 2026-01-28\n\n<!-- session s +09:00 -->\n\n## Decision\n\n- Use Redis\n- [10:35:20] **User Prompt**: Check the build\n\
+               - [10:35:30] **User Prompt**: a decision <!-- {\"id\":\"d1\",\"at\":\"10:35:30\"} -->\n\n## Ours\n\n- ours\n- [10:36:00] **Error**: x\n  y\n\n\
+               ## Log\n\n- [10:37:00] **User Prompt**: more\n- ours\n";
+    let parsed = parse(log, day());
+    let found: Vec<_> = parsed.entries.iter().map(|e| (e.memory.kind, e.memory.content.as_str())).collect();
+    assert_eq!(
+        found,
+        [
+            (MemoryType::Decision, "Use Redis"),
+            (MemoryType::UserPrompt, "Check the build"),
+            (MemoryType::Decision, "[10:35:30] **User Prompt**: a decision"),
+            (MemoryType::Error, "x\ny"),
+            (MemoryType::UserPrompt, "more\n- ours"),
+        ]
+    );
+    assert_eq!(parsed.entries[1].memory.session_id, "s");
+    assert_eq!(parsed.prose, [11, 13], "a heading of somebody's own and what stands below it");
+}
+
+#[rstest]
+#[case::open("- [ ] Write the docs <!-- {\"id\":\"t1\"} -->", false)]
+#[case::done("- [x] Write the docs <!-- {\"id\":\"t1\"} -->", true)]
+#[case::done_by_hand("- [X] Write the docs", true)]
+#[case::without_a_box("* Write the docs", false)]
+fn a_task_is_a_checkbox(#[case] line: &str, #[case] done: bool) {
+    let found = memories(&parse(&format!("## Task\n\n{line}\n"), day()));
+    assert_eq!((found[0].kind, found[0].content.as_str()), (MemoryType::Task, "Write the docs"));
+    assert_eq!(found[0].attributes.done, done);
+}
+
+#[test]
+fn go_metadata_in_parentheses_is_read() {
+    let entries = "- [10:00:00] **User Prompt**: one ({\"context\":\"SPEC-001\"})\n- [10:00:01] **Error**: f({x})\n\n## Decision\n\n\
+                   - use (redis) ({\"context\":\"a ({b})\"})\n- of ours ({\"a\":1}) <!-- {\"id\":\"d1\"} -->\n";
+    let found = memories(&parse(entries, day()));
+    let told: Vec<_> = found.iter().map(|m| (m.content.as_str(), m.attributes.metadata.len())).collect();
+    assert_eq!(told, [("one", 1), ("f({x})", 0), ("use (redis)", 1), ("of ours ({\"a\":1})", 0)]);
+    let ours = format!("<!-- session s +09:00 -->\n{entries}");
+    assert_eq!(memories(&parse(&ours, day()))[0].content, "one ({\"context\":\"SPEC-001\"})");
+}
+
+#[test]
+fn note_is_neither_entry_nor_prose() {
+    let log = "- [10:00:00] **Error**: x\n<!-- note {\"about\":\"d1\",\"resolved\":true} -->\n\n## Decision\n\n- y\n\
+               <!-- note {\"later\":1} -->\n";
+    let parsed = parse(log, day());
+    let found: Vec<_> = parsed.entries.iter().map(|entry| entry.memory.content.as_str()).collect();
+    assert_eq!((found, parsed.prose), (vec!["x", "y"], vec![]));
+}
+
+#[rstest]
+#[case("2026-01-28.md", true)]
+#[case("2026-01-28.2.md", true)]
+#[case("2026-01-28.9.md", true)]
+#[case("2026-01-28.1.md", false)]
+#[case("2026-01-28.10.md", false)]
+#[case("2026-01-28.02.md", false)]
+#[case("2026-1-28.md", false)]
+#[case("notes/2026-01-28.md", false)]
+fn a_day_has_up_to_nine_files(#[case] path: &str, #[case] is_log: bool) {
+    assert_eq!(LogKind::of(path).is_some(), is_log);
+    assert_eq!(day().file_names().contains(&path.to_owned()), is_log);
 }

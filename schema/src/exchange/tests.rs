@@ -91,13 +91,14 @@ fn draft() -> impl Strategy<Value = Draft> {
         Just(serde_json::Map::new()),
         Just(serde_json::Map::from_iter([("context".to_owned(), "SPEC-1 --> <b>".into())]))
     ];
-    (0..11usize, content, 0..3usize, 0..400_000i64, any::<bool>(), 0..3usize, metadata).prop_map(
+    (0..14usize, content, 0..3usize, 0..400_000i64, any::<bool>(), 0..3usize, metadata).prop_map(
         |(kind, content, session, second, pinned, importance, metadata)| {
             let kind = MemoryType::ALL[kind];
             let long_term = pinned && !kind.is_session_data();
             let attributes = Attributes {
                 importance: [None, Some(0), Some(3)][importance],
                 pinned,
+                done: kind == MemoryType::Task && importance == 2,
                 supersedes: (importance == 1).then(|| MemoryId::parse("0af3").unwrap()),
                 origin: (importance == 2).then(|| "auto-memory".to_owned()),
                 metadata,
@@ -164,7 +165,7 @@ fn every_type_and_every_hostile_text_comes_in_again_with_what_replaces_what_and_
     std::fs::write(dir.join("MEMORY.md"), format!("# Mine\n\nprose\n\n{copied}")).unwrap();
     sync(&mut store);
     let copies = rows(&store).iter().filter(|row| Exported::of(row).is_copy()).count();
-    assert_eq!((copies, rows(&store).len()), (2, HOSTILE.len() * 11 + 4));
+    assert_eq!((copies, rows(&store).len()), (2, HOSTILE.len() * MemoryType::ALL.len() + 4));
     for format in ["jsonl", "json", "md"] {
         check(&store, format);
     }

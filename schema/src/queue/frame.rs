@@ -238,6 +238,7 @@ mod tests {
         let attributes = Attributes {
             importance: Some(2),
             pinned: true,
+            done: true,
             supersedes: Some(other),
             origin: Some("import".into()),
             metadata: serde_json::Map::from_iter([("context".into(), "SPEC-001".into())]),

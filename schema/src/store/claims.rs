@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use chrono::NaiveDate;
 
-use super::{Place, Row, Rows};
+use super::{Row, Rows};
 use crate::daily_log::{LogKind, parse};
 use crate::layout::Layout;
-use crate::log_file;
+use crate::log_file::{self, Look};
 use crate::memory::{Memory, MemoryId};
 
 /// Settles who has an id. Rows may be behind their files, so the files are asked, each once.
@@ -38,11 +38,11 @@ impl Claims {
         Self { layout: layout.clone(), read: HashMap::new() }
     }
 
-    /// Settles which id the entry of `memory` at `place` has, and gives the other entries that carry it theirs.
-    pub(super) fn settle(&mut self, rows: Rows<'_>, memory: &Memory, place: &Place) -> rusqlite::Result<Settled> {
+    /// Settles which id the entry of `memory` in the file at `path` has, and gives the other entries that carry it theirs.
+    pub(super) fn settle(&mut self, rows: Rows<'_>, memory: &Memory, path: &str) -> rusqlite::Result<Settled> {
         let claim = &memory.id;
-        let (mut standing, mut removed) = self.claimants(rows, claim, Some(&place.path))?;
-        let mine = standing.iter().position(|(row, _)| row.place.path == place.path);
+        let (mut standing, mut removed) = self.claimants(rows, claim, Some(path))?;
+        let mine = standing.iter().position(|(row, _)| row.path == path);
         let mut mine = mine.map(|at| standing.swap_remove(at).0);
         if mine.is_none() {
             // The entry was moved here, and its row comes along.
@@ -51,17 +51,16 @@ impl Claims {
         for row in &removed {
             rows.delete(row.seq)?;
         }
-        let best = standing.iter().min_by_key(|(row, day)| rank(&row.place.path, *day));
+        let best = standing.iter().min_by_key(|(row, day)| rank(&row.path, *day));
         let day = memory.at.date();
-        let best =
-            best.filter(|(row, other)| rank(&row.place.path, *other) < rank(&place.path, day)).map(|(row, _)| row);
+        let best = best.filter(|(row, other)| rank(&row.path, *other) < rank(path, day)).map(|(row, _)| row);
         // Whoever has the id and is not to have it gives it up before the other gets it.
         for (row, _) in standing.iter().filter(|(row, _)| row.memory.id == *claim) {
             if best.is_none_or(|best| best.seq != row.seq) {
-                rows.rename(row.seq, &claim.of_copy(&row.place.path))?;
+                rows.rename(row.seq, &claim.of_copy(&row.path))?;
             }
         }
-        let id = if best.is_none() { claim.clone() } else { claim.of_copy(&place.path) };
+        let id = if best.is_none() { claim.clone() } else { claim.of_copy(path) };
         if let Some(row) = mine.as_mut().filter(|row| row.memory.id != id) {
             rows.rename(row.seq, &id)?;
             row.memory.id = id.clone();
@@ -81,7 +80,7 @@ impl Claims {
         if standing.iter().any(|(row, _)| row.memory.id == *id) {
             return Ok(());
         }
-        match standing.iter().min_by_key(|(row, day)| rank(&row.place.path, *day)) {
+        match standing.iter().min_by_key(|(row, day)| rank(&row.path, *day)) {
             Some((row, _)) => rows.rename(row.seq, id),
             None => Ok(()),
         }
@@ -99,9 +98,9 @@ impl Claims {
         let mut found = rows.claimants(claim)?;
         found.sort_by_key(|row| row.memory.id != *claim);
         for row in found {
-            let path = &row.place.path;
-            let known = standing.iter().any(|(other, _)| other.place.path == *path);
-            let day = if own == Some(path) { Some(row.memory.at.date()) } else { self.day_in(&row, claim) };
+            let path = &row.path;
+            let known = standing.iter().any(|(other, _)| other.path == *path);
+            let day = if own == Some(path) { Some(row.memory.at.date()) } else { self.day_in(rows, &row, claim)? };
             match day.filter(|_| !known) {
                 Some(day) => standing.push((row, day)),
                 None => left.push(row),
@@ -111,17 +110,23 @@ impl Claims {
     }
 
     /// The local day of the entry that carries an id in the file of a row, `None` when there is none.
-    fn day_in(&mut self, row: &Row, claim: &MemoryId) -> Option<NaiveDate> {
-        let path = &row.place.path;
+    fn day_in(&mut self, rows: Rows<'_>, row: &Row, claim: &MemoryId) -> rusqlite::Result<Option<NaiveDate>> {
+        let path = &row.path;
+        if row.is_waiting() {
+            return Ok(Some(row.memory.at.date()));
+        }
         if !self.read.contains_key(path) {
-            let days = claims_of(&self.layout, path);
+            let known = rows.known_log(path)?;
+            let look = Look::at(&self.layout.file(path));
+            let is_readable = !look.is_being_rewritten(known.as_ref().map(|known| known.stamp.size));
+            let days = if is_readable { claims_of(&self.layout, path) } else { None };
             self.read.insert(path.clone(), days);
         }
-        match &self.read[path] {
+        Ok(match &self.read[path] {
             Some(days) => days.get(claim).copied(),
             // A file that cannot be read now is taken to hold what it held.
             None => Some(row.memory.at.date()),
-        }
+        })
     }
 }
 

@@ -19,7 +19,8 @@ const TAKE_OVER: &str = "
     INSERT INTO sessions (id, started_at, ended_at, duration, title, prompts, files, tools, errors, summary)
     SELECT id, started_at, ended_at, duration, title, prompts, files, tools, errors, summary FROM old_sessions;
     DELETE FROM meta;
-    INSERT INTO meta (key, value) SELECT key, value FROM old_meta;
+    INSERT INTO meta (key, value) SELECT key, value FROM old_meta
+    WHERE NOT (key GLOB 'tail:*' OR key GLOB 'edition:*' OR key GLOB 'generation:*');
     -- Numbers do not come again.
     DELETE FROM sqlite_sequence WHERE name IN ('memories', 'removed');
     UPDATE sqlite_sequence SET name = substr(name, 5) WHERE name IN ('old_memories', 'old_removed');";
@@ -49,7 +50,6 @@ pub(super) fn upgrade(layout: &Layout, db: &mut Database, version: i64, patience
     }
     create_tables(&transaction)?;
     transaction.execute_batch(TAKE_OVER)?;
-    transaction.execute_batch(&places(version))?;
     transaction.execute_batch(&old.concat())?;
     crash::point("upgrade.filled");
     transaction.commit()?;
@@ -57,13 +57,4 @@ pub(super) fn upgrade(layout: &Layout, db: &mut Database, version: i64, patience
     // The log holds the whole database. A reader that keeps it from being truncated now leaves that to a server.
     database::truncate_log(db)?;
     Ok(())
-}
-
-/// Where each memory is, until rows do without: lines were columns of the memories, then a table of their own.
-fn places(version: i64) -> String {
-    let places = if version == 4 { "old_memories" } else { "old_memories JOIN old_places USING (seq)" };
-    format!(
-        "INSERT INTO sections (file, holds) SELECT DISTINCT path, type FROM old_memories;
-         INSERT INTO places SELECT seq, section, start_line, end_line FROM {places} JOIN sections ON file = path AND holds = type;"
-    )
 }

@@ -14,7 +14,7 @@ use std::io;
 use super::kind::{self, Contents, contents};
 use super::{Store, StoreError};
 use crate::crash;
-use crate::daily_log::{LogKind, Splice, adopt, insertion};
+use crate::daily_log::{Ending, LogKind, Tail, adopt};
 use crate::database;
 use crate::log_file;
 use crate::memory::{Memory, MemoryId};
@@ -129,19 +129,20 @@ fn write(
     let mut is_current = true;
     for (path, changes) in logs {
         let log = places.log_at(&path);
-        let Some(kind) = LogKind::of(&path) else { continue };
-        let changed = log_file::change(&store.layout.file(&path), |bytes| {
+        let Some(kind @ LogKind::Daily(day)) = LogKind::of(&path) else { continue };
+        let is_changed = log_file::rewrite(&store.layout.file(&path), None, log_file::PATIENCE, |bytes| {
             if bytes != log.bytes {
                 is_current = false;
                 return None;
             }
             let mut file = adopt(bytes, kind, &log.parsed, &changes.adopted);
+            let mut ending = Ending::of(Tail::Whole(&file));
             for memory in &changes.missing {
-                file = insertion(&file, memory, kind).apply(&file);
+                file.extend(ending.add(memory, day));
             }
-            (file != bytes).then_some(Splice { start: 0, end: bytes.len(), bytes: file, lines: 1..=1 })
+            (file != bytes).then_some(file)
         })?;
-        if changed.is_some() {
+        if is_changed {
             *written += changes.missing.len();
         }
     }

@@ -2,7 +2,7 @@
 
 use rusqlite::{OptionalExtension as _, Row as SqlRow, params};
 
-use super::rows::{COLUMNS, Row, Rows, WITH_PLACES, read, unreadable};
+use super::rows::{COLUMNS, Row, Rows, read, unreadable};
 use crate::moment::Moment;
 
 /// What happened in one session, as its row tells.
@@ -82,7 +82,7 @@ impl Rows<'_> {
     /// The memories that were opened most, most often first.
     pub fn most_recalled(&self, limit: usize) -> rusqlite::Result<Vec<Recalls>> {
         let sql = format!(
-            "SELECT {COLUMNS}, accessed_at FROM memories {WITH_PLACES} WHERE access_count > 0
+            "SELECT {COLUMNS}, accessed_at FROM memories WHERE access_count > 0
              ORDER BY access_count DESC, accessed_at DESC, seq DESC LIMIT ?1"
         );
         let read_recalls = |row: &SqlRow<'_>| Ok(Recalls { row: read(row)?, last: row.get("accessed_at")? });

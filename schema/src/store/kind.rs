@@ -5,13 +5,14 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::database;
 
 /// The version of the tables in `memory.sql`.
-pub(super) const VERSION: i64 = 6;
+pub(super) const VERSION: i64 = 7;
 
 /// The versions there were, with the [`database::schema_hash`] of their tables. Those before were the Go program's.
-pub(super) const SCHEMAS: [(i64, &str); 3] = [
+pub(super) const SCHEMAS: [(i64, &str); 4] = [
     (4, "66d474bfc24e321c2a43f5ca8f450f6467f71b0053d07bb66adc022caf1c7cc3"),
     (5, "47c5b95246b0424137ccfc39cb43bb7e6be387617da7c8036f52c6f00370af8e"),
-    (VERSION, "7966b05169f9f027c60fd27e56aa8c291b65f8b7378e128ac15e1137e67c8172"),
+    (6, "7966b05169f9f027c60fd27e56aa8c291b65f8b7378e128ac15e1137e67c8172"),
+    (VERSION, "b7746bb183541f5f570db4d2a0ccf5d8fb06007213ddf5d999f4f4ffa22f08b2"),
 ];
 
 /// Marks a database as ours: "JMEM".

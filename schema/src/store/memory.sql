@@ -1,7 +1,9 @@
 -- memory.db: what hooks and servers write. All of it but access counts is rebuilt from Markdown.
 
 -- project_dir is empty: a store is of one project, which may be moved. content_hash has the first 32 digits of SHA-256, or, in rows that
--- were written before, all 64.
+-- were written before, all 64. written_at is when capture appended the entry, in milliseconds since 1970; it has none when the entry was
+-- read from the log. waiting is 1 while the entry is in the spool because another program is writing the log, and 2 while it is there
+-- because another program wrote over it.
 CREATE TABLE memories (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -13,50 +15,25 @@ CREATE TABLE memories (
     metadata TEXT,
     importance INTEGER,
     pinned INTEGER NOT NULL DEFAULT 0,
+    done INTEGER NOT NULL DEFAULT 0,
     origin TEXT,
     supersedes TEXT,
     path TEXT NOT NULL,
     created_at TEXT NOT NULL,
     utc_offset INTEGER NOT NULL,
     accessed_at TEXT,
-    access_count INTEGER NOT NULL DEFAULT 0
+    access_count INTEGER NOT NULL DEFAULT 0,
+    written_at INTEGER,
+    waiting INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE INDEX memories_by_content ON memories (content_hash, created_at);
 CREATE INDEX memories_by_session ON memories (session_id, created_at, type);
 CREATE INDEX memories_by_time ON memories (created_at);
 CREATE INDEX memories_by_type ON memories (type, created_at);
-CREATE INDEX memories_by_path ON memories (path);
+CREATE INDEX memories_by_path ON memories (path, written_at);
+CREATE INDEX memories_waiting ON memories (waiting) WHERE waiting > 0;
 CREATE INDEX memories_by_supersedes ON memories (supersedes) WHERE supersedes IS NOT NULL;
-
--- Where in its file each memory stands: its lines, less what its section has moved.
-CREATE TABLE places (
-    seq INTEGER PRIMARY KEY,
-    section INTEGER NOT NULL,
-    start_line INTEGER NOT NULL,
-    end_line INTEGER NOT NULL
-);
-
-CREATE INDEX places_by_line ON places (section, start_line);
-
--- The memories of one type in one file, which mostly stand together. What is put before all of them moves all by one change.
-CREATE TABLE sections (
-    section INTEGER PRIMARY KEY,
-    file TEXT NOT NULL,
-    holds TEXT NOT NULL,
-    moved INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (file, holds)
-);
-
--- What was put between the entries of a log lately: lines from the first on moved by so many. Who has just read the log as it was before
--- moves what it read as well.
-CREATE TABLE shifts (
-    file TEXT NOT NULL,
-    generation INTEGER NOT NULL,
-    first_line INTEGER NOT NULL,
-    lines INTEGER NOT NULL,
-    PRIMARY KEY (file, generation)
-) WITHOUT ROWID;
 
 -- What the full-text index has still to forget.
 CREATE TABLE removed (
@@ -66,7 +43,6 @@ CREATE TABLE removed (
 
 CREATE TRIGGER memory_removed AFTER DELETE ON memories BEGIN
     INSERT INTO removed (seq) VALUES (old.seq);
-    DELETE FROM places WHERE seq = old.seq;
 END;
 
 -- Derived from the memories of a session: its title is the first prompt, tools counts changes and commands, duration is in seconds.
@@ -85,13 +61,18 @@ CREATE TABLE sessions (
 
 CREATE INDEX sessions_by_end ON sessions (ended_at, started_at);
 
--- The logs whose entries the rows above are in step with.
+-- Of each log: its stamp when the rows above were in step with it, or a state of -1 with the size that it had last; the state after our
+-- own last change; the mark of its last reading; and, in milliseconds since 1970, since when another program has been writing it, and when
+-- another program had saved it last before our own last change.
 CREATE TABLE files (
     path TEXT PRIMARY KEY,
-    hash TEXT NOT NULL,
-    mtime INTEGER NOT NULL,
+    state INTEGER NOT NULL,
     size INTEGER NOT NULL,
-    indexed_at TEXT NOT NULL
+    own_state INTEGER,
+    reading TEXT NOT NULL DEFAULT '',
+    read_at TEXT,
+    disturbed_at INTEGER,
+    saved_at INTEGER
 );
 
 CREATE TABLE meta (

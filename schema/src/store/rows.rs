@@ -6,24 +6,37 @@ use crate::daily_log::LONG_TERM_FILE;
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType, content_hash};
 use crate::moment::Moment;
 
-/// Where a memory stands: a file of the store and its lines, from 1, the last included.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    pub path: String,
-    pub start_line: usize,
-    pub end_line: usize,
-}
-
 /// A memory as the database holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// Grows with every insertion and never comes again: the watermark of the index.
     pub seq: i64,
     pub memory: Memory,
-    pub place: Place,
+    /// Its file, relative to the store.
+    pub path: String,
     /// The newest memory that replaces this one.
     pub superseded_by: Option<MemoryId>,
     pub access_count: i64,
+    /// When capture appended its entry, in milliseconds since 1970; `None` when the entry was read from its file.
+    pub written_at: Option<i64>,
+    pub waiting: Waiting,
+}
+
+impl Row {
+    /// Whether its entry is in the spool.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting != Waiting::No
+    }
+}
+
+/// Whether an entry is in the spool, and why. The numbers are those of the column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    No = 0,
+    /// Another program was writing its file.
+    First = 1,
+    /// Another program wrote over it.
+    Again = 2,
 }
 
 /// What a list of memories is narrowed to. Every field that is `None` admits all.
@@ -68,24 +81,47 @@ const HOLDS_TEXT: &str = "content_hash IN (?1, substr(?1, 1, 32))";
 
 /// Those of a row. Which one replaces it is sorted out only where one does: for that SQLite makes a table each time.
 pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
-     start_line + moved, end_line + moved, created_at, utc_offset, access_count, \
+     done, written_at, created_at, utc_offset, access_count, \
      CASE WHEN EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id) THEN \
-     (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1) END";
+     (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1) END, waiting";
 
-/// Where the lines are looked up.
-pub(super) const WITH_PLACES: &str = "LEFT JOIN places USING (seq) LEFT JOIN sections USING (section)";
+/// How an entry came to be in its file, or is not there yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// Capture appended it at this moment, in milliseconds since 1970.
+    At(i64),
+    /// It was found there.
+    Found,
+    /// It waits in the spool.
+    Waiting,
+    /// It waits there after another program wrote over it.
+    WaitingAgain,
+}
+
+impl Written {
+    fn at(self) -> Option<i64> {
+        if let Self::At(at) = self { Some(at) } else { None }
+    }
+
+    fn waiting(self) -> Waiting {
+        match self {
+            Self::At(_) | Self::Found => Waiting::No,
+            Self::Waiting => Waiting::First,
+            Self::WaitingAgain => Waiting::Again,
+        }
+    }
+}
 
 impl Rows<'_> {
-    /// Adds a memory and answers its sequence number. To be called in a transaction: a memory without its place is damage.
-    pub fn insert(&self, memory: &Memory, place: &Place) -> rusqlite::Result<i64> {
+    /// Adds a memory and answers its sequence number.
+    pub(crate) fn insert(&self, memory: &Memory, path: &str, written: Written) -> rusqlite::Result<i64> {
         let attributes = &memory.attributes;
         let metadata = (!attributes.metadata.is_empty()).then(|| serde_json::Value::from(attributes.metadata.clone()));
-        let seq = self
-            .0
+        self.0
             .prepare_cached(
                 "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, metadata, importance,
-                     pinned, origin, supersedes, path, created_at, utc_offset)
-                 VALUES (?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                     pinned, origin, supersedes, path, created_at, utc_offset, done, written_at, waiting)
+                 VALUES (?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             )?
             .insert(params![
                 memory.id.as_str(),
@@ -98,22 +134,23 @@ impl Rows<'_> {
                 attributes.pinned,
                 attributes.origin,
                 attributes.supersedes.as_ref().map(MemoryId::as_str),
-                place.path,
+                path,
                 memory.at.utc(),
                 memory.at.offset_seconds(),
-            ])?;
-        self.put(seq, memory.kind.as_str(), place)?;
-        Ok(seq)
+                attributes.done,
+                written.at(),
+                written.waiting() as i64,
+            ])
+    }
+
+    /// Notes where the entry of a memory stands, and how it came there.
+    pub(crate) fn settle(&self, seq: i64, path: &str, written: Written) -> rusqlite::Result<()> {
+        let sql = "UPDATE memories SET path = ?2, written_at = ?3, waiting = ?4 WHERE seq = ?1";
+        let values = params![seq, path, written.at(), written.waiting() as i64];
+        self.0.prepare_cached(sql)?.execute(values).map(drop)
     }
 
     pub fn delete(&self, seq: i64) -> rusqlite::Result<()> {
-        // Its entry may still stand in its log, which then has one without a row.
-        self.forget_tail_of(seq)?;
-        self.delete_without_entry(seq)
-    }
-
-    /// Deletes a row whose log was read and has no entry for it any more.
-    pub(super) fn delete_without_entry(&self, seq: i64) -> rusqlite::Result<()> {
         self.0.prepare_cached("DELETE FROM memories WHERE seq = ?1")?.execute([seq]).map(drop)
     }
 
@@ -134,19 +171,19 @@ impl Rows<'_> {
     }
 
     pub fn by_id(&self, id: &MemoryId) -> rusqlite::Result<Option<Row>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE id = ?1");
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1");
         self.0.prepare_cached(&sql)?.query_row([id.as_str()], read).optional()
     }
 
     /// The memories whose entries carry an id: the one that has it and, with ids of copies, those that stand elsewhere.
     pub(crate) fn claimants(&self, claim: &MemoryId) -> rusqlite::Result<Vec<Row>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE id = ?1 OR (id > ?2 AND id < ?3)");
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1 OR (id > ?2 AND id < ?3)");
         let stem = claim.stem();
         // The character after the dot that begins what tells a copy.
         let bounds = params![claim.as_str(), format!("{stem}."), format!("{stem}/")];
         let mut statement = self.0.prepare_cached(&sql)?;
         let found = statement.query_map(bounds, read)?.collect::<rusqlite::Result<Vec<Row>>>()?;
-        let claims = |row: &Row| row.memory.id == *claim || row.memory.id == claim.of_copy(&row.place.path);
+        let claims = |row: &Row| row.memory.id == *claim || row.memory.id == claim.of_copy(&row.path);
         Ok(found.into_iter().filter(claims).collect())
     }
 
@@ -173,14 +210,13 @@ impl Rows<'_> {
     }
 
     pub fn by_seq(&self, seq: i64) -> rusqlite::Result<Option<Row>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE seq = ?1");
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1");
         self.0.prepare_cached(&sql)?.query_row([seq], read).optional()
     }
 
     /// The memories with these sequence numbers, each in its place of the list; `None` for one that is gone.
     pub fn by_seqs(&self, seqs: &[i64]) -> rusqlite::Result<Vec<Option<Row>>> {
-        let mut statement =
-            self.0.prepare_cached(&format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE seq = ?1"))?;
+        let mut statement = self.0.prepare_cached(&format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1"))?;
         // As they lie in the file, so that a page is looked up once for all that it holds.
         let mut order: Vec<usize> = (0..seqs.len()).collect();
         order.sort_unstable_by_key(|place| seqs[*place]);
@@ -191,11 +227,23 @@ impl Rows<'_> {
         Ok(found)
     }
 
-    /// Every memory of one file, in its order.
+    /// Whether an entry of a memory waits in the spool.
+    pub fn is_anything_waiting(&self) -> rusqlite::Result<bool> {
+        self.0
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM memories WHERE waiting > 0)")?
+            .query_row([], |row| row.get(0))
+    }
+
+    /// Every memory of one file, in the order in which they came in.
     pub fn by_path(&self, path: &str) -> rusqlite::Result<Vec<Row>> {
-        let sql =
-            format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE path = ?1 ORDER BY start_line + moved, seq");
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 ORDER BY seq");
         self.0.prepare_cached(&sql)?.query_map([path], read)?.collect()
+    }
+
+    /// The memories of a file whose entries capture appended from a moment on, in milliseconds since 1970, the last one first.
+    pub(crate) fn written_since(&self, path: &str, from: i64) -> rusqlite::Result<Vec<Row>> {
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 AND written_at >= ?2 ORDER BY seq DESC");
+        self.0.prepare_cached(&sql)?.query_map(params![path, from], read)?.collect()
     }
 
     /// The files that memories stand in.
@@ -205,7 +253,7 @@ impl Rows<'_> {
 
     /// The memories inserted after a watermark, oldest first.
     pub fn after(&self, seq: i64, limit: usize) -> rusqlite::Result<Vec<Row>> {
-        let sql = format!("SELECT {COLUMNS} FROM memories {WITH_PLACES} WHERE seq > ?1 ORDER BY seq LIMIT ?2");
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq > ?1 ORDER BY seq LIMIT ?2");
         self.0.prepare_cached(&sql)?.query_map(params![seq, limit as i64], read)?.collect()
     }
 
@@ -221,7 +269,7 @@ impl Rows<'_> {
         let index = if filter.session_id.is_some() { "INDEXED BY memories_by_session" } else { "" };
         let (conditions, mut values) = filter.conditions();
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories {index} {WITH_PLACES} WHERE 1{conditions} ORDER BY created_at DESC, seq DESC LIMIT ?"
+            "SELECT {COLUMNS} FROM memories {index} WHERE 1{conditions} ORDER BY created_at DESC, seq DESC LIMIT ?"
         );
         values.push(Box::new(limit as i64));
         self.0.prepare(&sql)?.query_map(params_from_iter(values), read)?.collect()
@@ -237,7 +285,7 @@ impl Rows<'_> {
     /// A memory with the same text, type and session in long-term memory or in the logs, captured between two moments in UTC.
     pub fn duplicate(&self, memory: &Memory, long_term: bool, from: &str, to: &str) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content {WITH_PLACES}
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
              WHERE {HOLDS_TEXT} AND session_id = ?2 AND type = ?3
                  AND (path = ?4) = ?5 AND created_at BETWEEN ?6 AND ?7
              ORDER BY seq LIMIT 1"
@@ -250,7 +298,7 @@ impl Rows<'_> {
     /// What was said last in a session, by a person or the agent.
     pub fn last_said(&self, session_id: &str) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_session {WITH_PLACES}
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_session
              WHERE session_id = ?1 AND type IN ('user_prompt', 'assistant_response')
              ORDER BY created_at DESC, seq DESC LIMIT 1"
         );
@@ -310,7 +358,7 @@ impl Rows<'_> {
     /// The newest memory that says the same, in long-term memory or in the logs, and has not been replaced.
     pub fn same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<Row>> {
         let sql = format!(
-            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content {WITH_PLACES}
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
              WHERE {HOLDS_TEXT} AND type = ?2 AND (path = ?3) = ?4
                  AND NOT EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id)
              ORDER BY created_at DESC LIMIT 1"
@@ -384,18 +432,21 @@ pub(super) fn read(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
             attributes: Attributes {
                 importance: row.get(6)?,
                 pinned: row.get(7)?,
+                done: row.get(11)?,
                 supersedes: id(9)?,
                 origin: row.get(8)?,
                 metadata: metadata.unwrap_or_default(),
             },
         },
-        place: Place {
-            path: row.get(10)?,
-            start_line: row.get::<_, i64>(11)?.unsigned_abs() as usize,
-            end_line: row.get::<_, i64>(12)?.unsigned_abs() as usize,
-        },
+        path: row.get(10)?,
         superseded_by: id(16)?,
         access_count: row.get(15)?,
+        written_at: row.get(12)?,
+        waiting: match row.get(17)? {
+            1 => Waiting::First,
+            2 => Waiting::Again,
+            _ => Waiting::No,
+        },
     })
 }
 

@@ -105,9 +105,9 @@ pub(crate) enum Command {
     Timeline(TimelineArguments),
     /// List sessions: what they were about, how long they took, what they changed
     Sessions(SessionsArguments),
-    /// Show one memory by its id, or a file of the store by its path
+    /// Show one memory by its id, a day by its date, or a file of the store by its path
     Show {
-        /// The id, or as much of its beginning as tells it apart; or a path such as MEMORY.md
+        /// The id, or as much of its beginning as tells it apart; a date such as 2026-01-28; or a path such as MEMORY.md
         what: String,
     },
     /// Remember something

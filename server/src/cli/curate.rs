@@ -48,26 +48,26 @@ struct Curated {
 /// Moves a memory to `MEMORY.md`, which every session loads.
 pub(crate) fn promote(engine: &mut Engine, printer: &Printer, arguments: &PromoteArguments) -> anyhow::Result<()> {
     let row = engine.promote(&arguments.id, arguments.kind)?;
-    tell(printer, &row, |row| format!("{} stands in {}:{}", row.id, row.path, row.start_line))
+    tell(engine, printer, &row, |row| format!("{} stands in {}:{}", row.id, row.path, row.start_line))
 }
 
 /// Pins a memory, so that no clean-up removes it.
 pub(crate) fn pin(engine: &mut Engine, printer: &Printer, arguments: &PinArguments) -> anyhow::Result<()> {
     let row = engine.set_pinned(&arguments.id, !arguments.off)?;
-    tell(printer, &row, |row| format!("{} is {}", row.id, if row.pinned { "pinned" } else { "not pinned" }))
+    tell(engine, printer, &row, |row| format!("{} is {}", row.id, if row.pinned { "pinned" } else { "not pinned" }))
 }
 
 /// Says that one memory replaces another.
 pub(crate) fn supersede(engine: &mut Engine, printer: &Printer, arguments: &SupersedeArguments) -> anyhow::Result<()> {
     let row = engine.supersede(&arguments.old, &arguments.new)?;
-    tell(printer, &row, |row| format!("{} replaces {}", row.id, row.supersedes.as_deref().unwrap_or_default()))
+    tell(engine, printer, &row, |row| format!("{} replaces {}", row.id, row.supersedes.as_deref().unwrap_or_default()))
 }
 
-fn tell(printer: &Printer, row: &Row, text: impl FnOnce(&Curated) -> String) -> anyhow::Result<()> {
+fn tell(engine: &Engine, printer: &Printer, row: &Row, text: impl FnOnce(&Curated) -> String) -> anyhow::Result<()> {
     let curated = Curated {
         id: row.memory.id.to_string(),
-        path: format!("{STORE_DIR}/{}", row.place.path),
-        start_line: row.place.start_line,
+        path: format!("{STORE_DIR}/{}", row.path),
+        start_line: engine.locator().lines(row).0,
         pinned: row.memory.attributes.pinned,
         supersedes: row.memory.attributes.supersedes.as_ref().map(ToString::to_string),
     };

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use schema::memory::{MemoryId, MemoryType};
-use schema::store::Row;
+use schema::store::{Locator, Row};
 use serde::Serialize;
 use tools::engine::{Engine, Wanted};
 
@@ -49,15 +49,21 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
+    /// With its lines, for programs.
+    pub(crate) fn located(row: &Row, locator: &mut Locator) -> Self {
+        let (start_line, end_line) = locator.lines(row);
+        Self { start_line, end_line, ..Self::of(row) }
+    }
+
     pub(crate) fn of(row: &Row) -> Self {
         Self {
             id: row.memory.id.to_string(),
             kind: row.memory.kind,
             date: row.memory.at.local_second().replace('T', " "),
             session_id: row.memory.session_id.clone(),
-            path: format!("{}/{}", schema::layout::STORE_DIR, row.place.path),
-            start_line: row.place.start_line,
-            end_line: row.place.end_line,
+            path: format!("{}/{}", schema::layout::STORE_DIR, row.path),
+            start_line: 0,
+            end_line: 0,
             content: row.memory.content.clone(),
             pinned: row.memory.attributes.pinned,
             superseded_by: row.superseded_by.as_ref().map(MemoryId::to_string),
@@ -74,7 +80,9 @@ impl Listed {
 
 pub(crate) fn list(engine: &mut Engine, printer: &Printer, arguments: ListArguments) -> anyhow::Result<()> {
     let wanted = arguments.narrow.wanted(engine)?;
-    let memories: Vec<Listed> = engine.history(&wanted, arguments.limit)?.iter().map(Listed::of).collect();
+    let rows = engine.history(&wanted, arguments.limit)?;
+    let mut locator = engine.locator();
+    let memories: Vec<Listed> = rows.iter().map(|row| Listed::located(row, &mut locator)).collect();
     let is_narrowed = wanted != Wanted::default() || arguments.limit == 0;
     let is_cut = !printer.is_json() && arguments.limit > 0 && memories.len() == arguments.limit;
     let more = if is_cut { engine.count(&wanted)?.saturating_sub(memories.len() as u64) } else { 0 };

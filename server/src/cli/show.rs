@@ -1,9 +1,13 @@
-//! `show`: one memory whole, or a file of the store.
+//! `show`: one memory whole, a day, or a file of the store.
 
+use chrono::NaiveDate;
+use schema::daily_log::LogKind;
+use schema::exchange::markdown;
 use schema::store::Row;
 use schema::tool::{AboutMemory, GetInput, GetOutput};
 use serde::Serialize;
 use tools::engine::Engine;
+use tools::error::ToolError;
 
 use super::output::{DIM, Printer, notice};
 use super::text::{harmless, wrapped};
@@ -22,6 +26,9 @@ struct Shown {
 }
 
 pub(crate) fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
+    if let Ok(day) = what.parse::<NaiveDate>() {
+        return show_day(engine, printer, day);
+    }
     let is_path = what.ends_with(".md") || what.contains('/');
     // People scroll; the budget is for models.
     let mut input = GetInput { max_tokens: Some(i64::from(u32::MAX)), ..GetInput::default() };
@@ -34,6 +41,29 @@ pub(crate) fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyh
     let row = input.id.as_deref().map(|id| engine.peek(id)).transpose()?.flatten();
     let shown = Shown::of(output, row.as_ref());
     printer.read(&shown, |columns| shown.text(columns))
+}
+
+/// A day, its entries by type.
+#[derive(Debug, Serialize)]
+struct ShownDay {
+    date: NaiveDate,
+    content: String,
+}
+
+fn show_day(engine: &Engine, printer: &Printer, date: NaiveDate) -> anyhow::Result<()> {
+    let mut rows = Vec::new();
+    for name in LogKind::Daily(date).file_names() {
+        rows.extend(engine.store().rows().by_path(&name)?);
+    }
+    if rows.is_empty() {
+        return Err(ToolError::NotFound(format!("nothing is remembered of {date}")).into());
+    }
+    rows.sort_by(|a, b| a.memory.at.cmp(&b.memory.at).then(a.seq.cmp(&b.seq)));
+    let day = ShownDay { date, content: markdown(&rows) };
+    printer.read(&day, |columns| {
+        let content = harmless(&day.content);
+        columns.map_or(content.clone(), |columns| wrapped(&content, columns).join("\n"))
+    })
 }
 
 impl Shown {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::Args;
 use schema::moment::Moment;
-use schema::store::Recalls;
+use schema::store::{Locator, Recalls};
 use schema::tool::{StatsOutput, TypeCount};
 use serde::Serialize;
 use tools::engine::{Engine, Storage, Usage, UsageOfSome, Wanted};
@@ -86,35 +86,35 @@ struct Recalled {
 pub(crate) fn stats(engine: &mut Engine, printer: &Printer, arguments: StatsArguments) -> anyhow::Result<()> {
     let wanted = arguments.narrow.wanted(engine)?;
     if wanted != Wanted::default() {
-        let stats = StatsOfSome::of(&engine.usage_of(&wanted, RECALLED)?);
+        let stats = StatsOfSome::of(&engine.usage_of(&wanted, RECALLED)?, &mut engine.locator());
         return printer.read(&stats, |columns| told_of_some(&stats, columns.unwrap_or(LONGEST)));
     }
     let output = engine.stats()?;
     let usage = engine.usage(RECALLED)?;
-    let stats = Stats::of(&output, &usage);
+    let stats = Stats::of(&output, &usage, &mut engine.locator());
     printer.read(&stats, |columns| told(&stats, &usage.storage, columns.unwrap_or(LONGEST)))
 }
 
 impl<'s> Stats<'s> {
-    fn of(store: &'s StatsOutput, usage: &Usage) -> Self {
+    fn of(store: &'s StatsOutput, usage: &Usage, locator: &mut Locator) -> Self {
         let Storage { markdown, rows, index, waiting, other } = usage.storage;
         Self {
             store,
             storage: Bytes { markdown, rows, index, waiting, other },
             growth: Growth::of(&usage.months, usage.last_7_days, usage.last_30_days),
-            recalled: usage.recalled.iter().map(Recalled::of).collect(),
+            recalled: usage.recalled.iter().map(|recalls| Recalled::of(recalls, locator)).collect(),
         }
     }
 }
 
 impl StatsOfSome {
-    fn of(usage: &UsageOfSome) -> Self {
+    fn of(usage: &UsageOfSome, locator: &mut Locator) -> Self {
         Self {
             memories: usage.memories,
             sessions: usage.sessions,
             types: usage.types.iter().map(|(kind, count)| TypeCount { kind: *kind, count: *count }).collect(),
             growth: Growth::of(&usage.months, usage.last_7_days, usage.last_30_days),
-            recalled: usage.recalled.iter().map(Recalled::of).collect(),
+            recalled: usage.recalled.iter().map(|recalls| Recalled::of(recalls, locator)).collect(),
         }
     }
 }
@@ -127,11 +127,11 @@ impl Growth {
 }
 
 impl Recalled {
-    fn of(recalls: &Recalls) -> Self {
+    fn of(recalls: &Recalls, locator: &mut Locator) -> Self {
         Self {
             times: recalls.row.access_count.max(0).unsigned_abs(),
             last: recalls.last.clone(),
-            memory: Listed::of(&recalls.row),
+            memory: Listed::located(&recalls.row, locator),
         }
     }
 }

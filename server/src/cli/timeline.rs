@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use clap::Args;
+use schema::store::Locator;
 use serde::Serialize;
 use tools::engine::{Day, Engine, Visit, Wanted};
 
@@ -52,12 +53,12 @@ struct ListedVisit {
 }
 
 impl ListedDay {
-    fn of(day: &Day) -> Self {
+    fn of(day: &Day, locator: &mut Locator) -> Self {
         Self {
             date: day.date.to_string(),
             memories: day.memories,
             sessions: day.visits.iter().map(ListedVisit::of).collect(),
-            noted: day.noted.iter().map(Listed::of).collect(),
+            noted: day.noted.iter().map(|row| Listed::located(row, locator)).collect(),
         }
     }
 }
@@ -80,7 +81,8 @@ impl ListedVisit {
 pub(crate) fn timeline(engine: &mut Engine, printer: &Printer, arguments: TimelineArguments) -> anyhow::Result<()> {
     let wanted = arguments.narrow.wanted(engine)?;
     let days = engine.timeline(&wanted, arguments.days)?;
-    let listed: Vec<ListedDay> = days.iter().map(ListedDay::of).collect();
+    let mut locator = engine.locator();
+    let listed: Vec<ListedDay> = days.iter().map(|day| ListedDay::of(day, &mut locator)).collect();
     let is_narrowed = wanted != Wanted::default() || arguments.days == 0;
     printer.read(&listed, |columns| match days.is_empty() {
         true if is_narrowed => "Nothing remembered is of this kind.\n".to_owned(),

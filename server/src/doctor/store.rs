@@ -12,6 +12,7 @@ use schema::memory::MemoryId;
 use schema::own_file;
 use schema::regular_file;
 use schema::settings;
+use schema::store::Row;
 use schema::tool::{EmbeddingStats, QueueServer, StatsOutput};
 use tools::engine::Engine;
 
@@ -268,6 +269,7 @@ fn in_step(engine: &Engine, layout: &Layout) -> Check {
         let Some(kind) = LogKind::of(&path) else { continue };
         let (Ok(bytes), Ok(rows)) = (own_file::read(&layout.file(&path)), rows.by_path(&path)) else { continue };
         let parsed = parse(&String::from_utf8_lossy(&bytes), kind);
+        let rows: Vec<&Row> = rows.iter().filter(|row| !row.is_waiting()).collect();
         let is_kept: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
         let (gone, entries): (Vec<_>, Vec<_>) = parsed
             .entries

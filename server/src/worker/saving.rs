@@ -4,7 +4,6 @@ use schema::capture::{Captured, Prepared};
 use schema::crash;
 use schema::tool::SaveOutput;
 use tokio::sync::mpsc;
-use tools::engine::Engine;
 use tools::error::ToolError;
 
 use super::state::WorkerState;
@@ -43,7 +42,7 @@ impl WorkerState {
         };
         let mut outcomes = self.save(&memories).into_iter();
         for (count, reply) in waiting {
-            answer(reply, outcomes.by_ref().take(count).collect());
+            self.answer(reply, outcomes.by_ref().take(count).collect());
         }
         next
     }
@@ -84,19 +83,23 @@ impl WorkerState {
             Err(error) => vec![Err(error)],
         }
     }
-}
 
-fn answer(reply: Waiting, outcomes: Vec<Result<Captured, ToolError>>) {
-    let saved: Result<Vec<Captured>, ToolError> = outcomes.into_iter().collect();
-    match reply {
-        Waiting::Tool(reply) => {
-            let nothing = || ToolError::Internal("nothing was saved".to_owned());
-            let saved = saved.and_then(|saved| saved.into_iter().next().ok_or_else(nothing));
-            let _ = reply.send(saved.and_then(Engine::told));
-        }
-        Waiting::Hook(reply) => {
-            crash::point("queue.kept");
-            let _ = reply.send(saved.map(drop));
+    fn answer(&mut self, reply: Waiting, outcomes: Vec<Result<Captured, ToolError>>) {
+        let saved: Result<Vec<Captured>, ToolError> = outcomes.into_iter().collect();
+        match reply {
+            Waiting::Tool(reply) => {
+                let nothing = || ToolError::Internal("nothing was saved".to_owned());
+                let saved = saved.and_then(|saved| saved.into_iter().next().ok_or_else(nothing));
+                let told = |saved| match &mut self.open {
+                    Some(open) => open.engine.told(saved),
+                    None => self.engine()?.told(saved),
+                };
+                let _ = reply.send(saved.and_then(told));
+            }
+            Waiting::Hook(reply) => {
+                crash::point("queue.kept");
+                let _ = reply.send(saved.map(drop));
+            }
         }
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct WorkerState {
     pub(super) cleared: Option<NaiveDate>,
     /// When the length of the write-ahead logs was last checked.
     pub(super) checked_logs: Instant,
+    /// Whether it will look again what waits until another program has written a log.
+    pub(super) is_looking_again: Arc<AtomicBool>,
 }
 
 pub(super) struct Open {
@@ -62,6 +64,7 @@ impl WorkerState {
             open: None,
             cleared: None,
             checked_logs: Instant::now(),
+            is_looking_again: Arc::default(),
         }
     }
 

@@ -124,7 +124,7 @@ impl Filled {
                 destination: Destination::DailyLog,
             };
             match capture(&mut store, draft, &Screen::default()).map_err(|error| error.to_string())? {
-                Some(Captured::Saved { id, .. }) => {
+                Some(Captured::Saved { id, .. } | Captured::Waiting { id, .. }) => {
                     self.documents.insert(id.to_string(), document.id.clone());
                     ids.insert(&document.id, id);
                 }

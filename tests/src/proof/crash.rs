@@ -71,16 +71,9 @@ impl Work {
     /// The points that it comes by.
     pub fn points(self) -> &'static [&'static str] {
         match self {
-            Self::Direct => &[
-                "store.created",
-                "log.rewritten",
-                "log.replaced",
-                "log.half",
-                "log.appended",
-                "capture.logged",
-                "capture.done",
-                "track.kept",
-            ],
+            Self::Direct => {
+                &["store.created", "log.half", "log.appended", "capture.logged", "capture.done", "track.kept"]
+            }
             Self::Spool => &[
                 "spool.half",
                 "spool.written",
@@ -107,7 +100,7 @@ impl Work {
                 "sync.rows",
             ],
             Self::Earlier => &["upgrade.filled", "upgrade.done", "sync.rows"],
-            Self::Import => &["bulk.logged", "bulk.written", "bulk.done", "log.rewritten", "log.replaced"],
+            Self::Import => &["bulk.logged", "bulk.written", "bulk.done", "log.half", "log.appended"],
         }
     }
 
@@ -143,19 +136,20 @@ impl Work {
     }
 }
 
-/// Whether the programs under test have points to be killed at: those of a release build have none.
-pub fn has_points() -> bool {
-    cfg!(debug_assertions)
+/// Whether programs have points to be killed at, as the hook shows: those of a release build have none.
+pub fn has_points(binaries: &Binaries) -> bool {
+    Field::new(binaries.clone()).is_killed_at("capture.done")
 }
 
 /// Does so many rounds of one kind of work, the points in turn with random moments.
 pub fn run(binaries: &Binaries, work: Work, rounds: usize, seed: u64) -> Tally {
     let mut tally = Tally::new("crash", work.name());
+    let has_points = has_points(binaries);
     let mut missed = Vec::new();
     let mut span = work.span();
     for round in 0..rounds {
         let mut random = Random::new(seed ^ (round as u64) << 8 ^ (work as u64) << 32);
-        let blow = blow(work, round, span, &mut random);
+        let blow = blow(work, has_points, round, span, &mut random);
         let mut field = Field::new(binaries.clone());
         work.round(&mut field, &blow, &mut random);
         let hits = field.hits();
@@ -171,8 +165,13 @@ pub fn run(binaries: &Binaries, work: Work, rounds: usize, seed: u64) -> Tally {
         let told = |finding| format!("round {round} of seed {seed}, {blow:?}: {finding}");
         tally.findings.extend(field.findings().into_iter().map(told));
     }
-    let at_points = if has_points() { rounds.div_ceil(2) } else { 0 };
-    tally.measured = format!("{at_points} rounds at points, of which {} were not come by", missed.len());
+    tally.measured = match has_points {
+        true => {
+            let at_points = rounds.div_ceil(2);
+            format!("{at_points} rounds at points, of which {} were not come by", missed.len())
+        }
+        false => "points skipped, as these programs have none; random moments only".to_owned(),
+    };
     tally
 }
 
@@ -180,9 +179,9 @@ pub fn run(binaries: &Binaries, work: Work, rounds: usize, seed: u64) -> Tally {
 const SHORTEST_SPAN: usize = 2_000;
 
 /// Points in even rounds, random moments of a span in odd ones.
-fn blow(work: Work, round: usize, span: usize, random: &mut Random) -> Blow {
+fn blow(work: Work, has_points: bool, round: usize, span: usize, random: &mut Random) -> Blow {
     let points = work.points();
-    if round.is_multiple_of(2) && has_points() {
+    if round.is_multiple_of(2) && has_points {
         let point = points[round / 2 % points.len()];
         // The first time that it is come by, and later ones once all were tried.
         let time = if round / 2 < points.len() || !work.comes_by_often() { 1 } else { 1 + random.below(3) };

@@ -78,13 +78,10 @@ fn databases(store: &Path) -> rusqlite::Result<Vec<String>> {
 
 /// What is in a log and not among its rows, or the other way round.
 fn rows_and_logs(store: &Path, memory: &Connection) -> rusqlite::Result<Vec<String>> {
-    type Found = BTreeMap<(String, i64, i64, String), i64>;
+    type Found = BTreeMap<(String, String), i64>;
     let mut differences = Found::new();
-    let mut statement = memory.prepare(
-        "SELECT path, start_line + moved, end_line + moved, content FROM memories
-         LEFT JOIN places USING (seq) LEFT JOIN sections USING (section)",
-    )?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let mut statement = memory.prepare("SELECT path, content FROM memories WHERE waiting = 0")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     for row in rows {
         *differences.entry(row?).or_default() -= 1;
     }
@@ -93,14 +90,13 @@ fn rows_and_logs(store: &Path, memory: &Connection) -> rusqlite::Result<Vec<Stri
         let Some(kind) = LogKind::of(&name) else { continue };
         let text = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
         for entry in parse(&text, kind).entries {
-            let key = (name.clone(), entry.start_line as i64, entry.end_line as i64, entry.memory.content);
-            *differences.entry(key).or_default() += 1;
+            *differences.entry((name.clone(), entry.memory.content)).or_default() += 1;
         }
     }
-    let told = |((path, start, end, text), count): ((String, i64, i64, String), i64)| match count {
+    let told = |((path, text), count): ((String, String), i64)| match count {
         0 => None,
-        1.. => Some(format!("in {path} at {start}-{end} and in no row: {}", short(&text))),
-        _ => Some(format!("in a row and not in {path} at {start}-{end}: {}", short(&text))),
+        1.. => Some(format!("in {path} and in no row: {}", short(&text))),
+        _ => Some(format!("in a row and not in {path}: {}", short(&text))),
     };
     Ok(differences.into_iter().filter_map(told).collect())
 }

@@ -34,10 +34,9 @@ impl Engine {
     pub fn clearable(&mut self, clearing: &Clearing, now: &Moment) -> Result<Selected, ToolError> {
         let is_spared = |row: &Row| {
             let kind = row.memory.kind;
-            let is_lasting = matches!(kind, MemoryType::Decision | MemoryType::Convention | MemoryType::Preference);
             row.memory.attributes.pinned
-                || !matches!(LogKind::of(&row.place.path), Some(LogKind::Daily(_)))
-                || is_lasting && !clearing.also.contains(&kind)
+                || !matches!(LogKind::of(&row.path), Some(LogKind::Daily(_)))
+                || kind.is_lasting() && !clearing.also.contains(&kind)
         };
         let mut rows = self.select(&Selection::default())?.rows;
         rows.retain(|row| !is_spared(row));
@@ -104,7 +103,7 @@ mod tests {
         let arrivals = (0..22).map(|n| {
             let draft = Draft {
                 session_id: "s".to_owned(),
-                kind: MemoryType::ALL[n % 11],
+                kind: MemoryType::ALL[n % MemoryType::ALL.len()],
                 content: format!("text {n} {}", "x".repeat(100)),
                 at: Moment::from_unix(now.unix() - (n as i64 + 1) * 10 * DAY, Some(0)).unwrap(),
                 attributes: Attributes { pinned: n == 12, ..Attributes::default() },

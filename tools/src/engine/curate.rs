@@ -15,7 +15,7 @@ impl Engine {
     /// text becomes a memory of the type that `kind` gives.
     pub fn promote(&mut self, id: &str, kind: Option<MemoryType>) -> Result<Row, ToolError> {
         let (id, row) = self.known(id)?;
-        if row.place.path == LONG_TERM_FILE {
+        if row.path == LONG_TERM_FILE {
             return Ok(row);
         }
         let long_term = self.mending(|engine| Ok(engine.store.rows().same_conclusion(&row.memory, true)?))?;
@@ -45,7 +45,7 @@ impl Engine {
         };
         let captured = self.mending(|engine| Ok(capture(&mut engine.store, draft.clone(), &engine.screen)?))?;
         match captured {
-            Some(Captured::Saved { id, .. }) => Ok(self.known(id.as_str())?.1),
+            Some(Captured::Saved { id, .. } | Captured::Waiting { id, .. }) => Ok(self.known(id.as_str())?.1),
             Some(Captured::Duplicate(row)) => Ok(*row),
             Some(Captured::Forgotten) | None => Err(ToolError::Invalid("nothing of it may be kept".to_owned())),
         }
@@ -145,7 +145,7 @@ mod tests {
         assert!(matches!(engine.promote(&id, None), Err(ToolError::Invalid(_))));
         assert!(matches!(engine.promote(&id, Some(MemoryType::Error)), Err(ToolError::Invalid(_))));
         let row = engine.promote(&id, Some(MemoryType::Preference)).unwrap();
-        assert_eq!((row.place.path.as_str(), row.memory.kind), (LONG_TERM_FILE, MemoryType::Preference));
+        assert_eq!((row.path.as_str(), row.memory.kind), (LONG_TERM_FILE, MemoryType::Preference));
         assert_eq!(engine.known(&id).unwrap().1.memory.kind, MemoryType::UserPrompt);
         let decision = saved(&mut engine, MemoryType::Decision, "ship on Fridays");
         assert_eq!(engine.promote(&decision[..8], None).unwrap().memory.id.as_str(), decision);

@@ -205,7 +205,7 @@ fn fault(doing: &str, path: &Path, error: &io::Error) -> ToolError {
 
 /// The files in which memories stand, each once.
 fn files_of(rows: &[Row]) -> Vec<&str> {
-    let mut files: Vec<&str> = rows.iter().map(|row| row.place.path.as_str()).collect();
+    let mut files: Vec<&str> = rows.iter().map(|row| row.path.as_str()).collect();
     files.sort_unstable();
     files.dedup();
     files

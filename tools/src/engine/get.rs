@@ -1,6 +1,6 @@
 //! `memory_get`: a hit whole, or lines of a memory file.
 
-use schema::daily_log::{LogKind, parse};
+use schema::daily_log::{LogKind, find};
 use schema::memory::{Memory, MemoryId};
 use schema::moment::Moment;
 use schema::store::{Access, CaughtUp, Row, Store};
@@ -48,22 +48,18 @@ fn by_id(store: &mut Store, index: &Index, id: &str, limit: usize) -> Result<Get
         // How often a memory is read is nice to know; another process that writes is no reason to fail.
         let _ = store.rows().touch(&parsed, &Moment::now());
     }
-    let (total_lines, notice) = match read(store.layout(), &row.place.path) {
+    let (start_line, end_line) = store.locator().lines(&row);
+    let (total_lines, notice) = match read(store.layout(), &row.path) {
         Ok(Text { text, notice }) => (count_lines(&text), notice),
-        Err(_) => (row.place.end_line, None),
+        Err(_) => (end_line, None),
     };
+    let waits = row
+        .is_waiting()
+        .then(|| "another program is writing the file; the memory comes when it has finished".to_owned());
     let memory = Some(about(&row));
     let (content, rest) = cut(row.memory.content, "the rest is in the file; open it by path", limit);
-    let notice = joined(notice, rest);
-    Ok(GetOutput {
-        path: shown(&row.place.path),
-        start_line: row.place.start_line,
-        end_line: row.place.end_line,
-        total_lines,
-        content,
-        memory,
-        notice,
-    })
+    let notice = joined(joined(notice, waits), rest);
+    Ok(GetOutput { path: shown(&row.path), start_line, end_line, total_lines, content, memory, notice })
 }
 
 fn about(row: &Row) -> AboutMemory {
@@ -77,22 +73,19 @@ fn about(row: &Row) -> AboutMemory {
     }
 }
 
-/// The row with the lines where its entry stands now.
+/// The row as its entry says now.
 fn located(store: &mut Store, id: &MemoryId) -> Result<Option<Row>, ToolError> {
     let Some(mut row) = store.rows().by_id(id)? else { return Ok(None) };
-    match store.catch_up(&row.place.path, Urgency::Now.limit()) {
-        Ok(CaughtUp::WasInStep) => return Ok(Some(row)),
+    match store.catch_up(&row.path, Urgency::Now.limit()) {
+        Ok(CaughtUp::WasInStep | CaughtUp::NotYet) => return Ok(Some(row)),
         Ok(CaughtUp::WithoutReading | CaughtUp::ByReading(_)) => return Ok(store.rows().by_id(id)?),
         Err(error) if error.is_damage() => return Err(error.into()),
         // When another process writes just now, the entry is looked up in the file instead.
         Err(_) => {}
     }
-    let kind = LogKind::of(&row.place.path);
-    let text = read(store.layout(), &row.place.path)?.text;
-    let entries = kind.map(|kind| parse(&text, kind).entries).unwrap_or_default();
-    let is_it = |claim: &MemoryId| claim == id || claim.of_copy(&row.place.path) == *id;
-    if let Some(entry) = entries.into_iter().find(|entry| is_it(&entry.memory.id)) {
-        (row.place.start_line, row.place.end_line) = (entry.start_line, entry.end_line);
+    let text = read(store.layout(), &row.path)?.text;
+    let entry = LogKind::of(&row.path).and_then(|kind| find(text.as_bytes(), &row.memory, &row.path, kind));
+    if let Some(entry) = entry {
         row.memory = Memory { id: row.memory.id, ..entry.memory };
     }
     Ok(Some(row))

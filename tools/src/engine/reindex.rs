@@ -1,10 +1,12 @@
 //! `memory_reindex`, and the quiet indexing that needs no asking.
 
 use std::collections::BTreeSet;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use schema::daily_log::LogKind;
 use schema::database::Patience;
+use schema::log_file;
 use schema::store::CaughtUp;
 use schema::tool::{ReindexInput, ReindexOutput};
 
@@ -46,6 +48,9 @@ enum Again {
     Index,
 }
 
+/// How long to rest between two looks at a log that another program is writing.
+const PAUSE: Duration = Duration::from_millis(20);
+
 impl Engine {
     pub(super) fn reindex_as_asked(
         &mut self,
@@ -53,6 +58,7 @@ impl Engine {
         progress: &mut dyn FnMut(Progress),
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
+        self.keep_patiently(may_go_on)?;
         if let Some(path) = &input.path {
             let inside = confine(self.store.layout(), path)?;
             if !self.store.layout().file(&inside).exists() && !self.index.changed_files()?.contains(&inside) {
@@ -92,6 +98,28 @@ impl Engine {
         self.reindex_files(&Scope { files, logs, again: Again::Nothing }, progress, may_go_on, may_wait)
     }
 
+    /// Keeps what waits in the spool, and waits a moment for another program that is writing the files it belongs to.
+    fn keep_patiently(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<(), ToolError> {
+        let deadline = Instant::now() + log_file::PATIENCE;
+        self.keep_waiting()?;
+        while self.store.rows().is_anything_waiting()? && Instant::now() < deadline && may_go_on() {
+            thread::sleep(PAUSE);
+            self.keep_waiting()?;
+        }
+        Ok(())
+    }
+
+    /// Updates the rows of a log. Waits a moment for another program that is writing it.
+    fn caught_up(&mut self, path: &str, may_wait: &dyn Fn() -> bool) -> Result<CaughtUp, ToolError> {
+        let deadline = Instant::now() + log_file::PATIENCE;
+        loop {
+            match self.store.catch_up(path, Patience::Server.limit())? {
+                CaughtUp::NotYet if Instant::now() < deadline && may_wait() => thread::sleep(PAUSE),
+                caught_up => return Ok(caught_up),
+            }
+        }
+    }
+
     /// Rows first, then what is derived from files and rows. A log whose every change was an entry with its row is not read for its rows.
     /// What is done stays when it is stopped, but of a rebuild nothing.
     fn reindex_files(
@@ -111,11 +139,14 @@ impl Engine {
         for path in logs {
             go_on()?;
             output.removed += match again {
-                Again::Nothing => match self.store.catch_up(path, Patience::Server.limit())? {
-                    CaughtUp::WasInStep | CaughtUp::WithoutReading => 0,
+                Again::Nothing => match self.caught_up(path, may_wait)? {
+                    CaughtUp::WasInStep | CaughtUp::WithoutReading | CaughtUp::NotYet => 0,
                     CaughtUp::ByReading(report) => report.removed,
                 },
-                Again::Files | Again::Index => self.store.sync_log(path)?.removed,
+                Again::Files | Again::Index => {
+                    self.caught_up(path, may_wait)?;
+                    self.store.sync_log(path)?.removed
+                }
             };
         }
         let lock = self.index_lock_while(may_wait)?;
@@ -211,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_without_prose_to_which_memories_come_anywhere_is_not_read_for_it() {
+    fn a_log_without_prose_to_which_memories_come_is_not_read_for_it() {
         let project = tempfile::tempdir().unwrap();
         let mut engine = by_words(project.path());
         let mut hook = Store::open(project.path(), Patience::Hook).unwrap();
@@ -222,7 +253,7 @@ mod tests {
             (output.files, output.chunks, output.memories)
         };
         assert_eq!(index(&mut engine), (1, 0, 2));
-        say(&mut hook, "an event above the decision");
+        say(&mut hook, "an event behind the decision");
         let log = "2026-01-28.md";
         let in_step = hook.in_step(log).unwrap();
         assert!(in_step.is_some());
@@ -234,11 +265,11 @@ mod tests {
         assert_eq!(engine.index.take_in_file(log, in_step.as_ref(), &lock).unwrap().added, 0);
         drop(lock);
         assert_eq!((hook.in_step(log).unwrap(), index(&mut engine)), (None, (1, 1, 1)));
-        // What is read again for another reason is another edition, whose prose is looked for.
+        // A log that was read again has another mark, and its prose is what it was.
         say(&mut hook, "one more");
         let later = hook.in_step(log).unwrap();
-        assert_ne!(later.unwrap().edition, in_step.unwrap().edition);
-        assert_eq!(index(&mut engine), (1, 1, 1));
+        assert_ne!(later.unwrap().reading, in_step.unwrap().reading);
+        assert_eq!(index(&mut engine), (1, 0, 1));
     }
 
     #[test]

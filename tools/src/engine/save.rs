@@ -1,10 +1,14 @@
 //! `memory_save`: one fact, kept for later sessions.
 
+use std::io::{Read as _, Seek as _, SeekFrom};
+
 use schema::capture::{Captured, Destination, Draft, LIMIT, Prepared, prepare, refusal};
+use schema::daily_log::{LogKind, lines};
 use schema::memory::{Attributes, MemoryId};
 use schema::moment::Moment;
+use schema::own_file;
 use schema::settings;
-use schema::store::Store;
+use schema::store::{InStep, Row, Store};
 use schema::tool::{SaveInput, SaveOutput};
 use serde_json::{Map, Value};
 
@@ -25,7 +29,7 @@ pub(super) fn prepared(store: &Store, input: &SaveInput, session_id: &str, at: M
     if input.long_term && input.kind.is_session_data() {
         return Err(ToolError::Invalid(format!(
             "type {} is the course of a session and belongs into the daily log: leave out longTerm, or choose decision, \
-             learning, error_fix, session_summary, preference or convention",
+             learning, error_fix, session_summary, preference, convention, architecture, pattern or task",
             input.kind
         )));
     }
@@ -49,18 +53,53 @@ pub(super) fn prepared(store: &Store, input: &SaveInput, session_id: &str, at: M
     prepare(draft, &screen).ok_or_else(nothing_left)
 }
 
+/// The lines of the log that was saved to last, so that they are not all counted again for the next save. They hold for as long as the log is
+/// only appended to.
+#[derive(Debug, Default)]
+pub(super) struct Counted {
+    path: String,
+    reading: String,
+    bytes: u64,
+    lines: usize,
+}
+
+impl Counted {
+    /// The lines of a memory, if it stands behind what was counted.
+    fn lines_at_the_end(&mut self, store: &Store, row: &Row) -> Option<(usize, usize)> {
+        let kind = LogKind::of(&row.path)?;
+        let InStep { reading, .. } = store.in_step(&row.path).ok()??;
+        if (&self.path, &self.reading) != (&row.path, &reading) {
+            *self = Self { path: row.path.clone(), reading, bytes: 0, lines: 0 };
+        }
+        let mut file = own_file::open(&store.layout().file(&row.path)).ok()?;
+        file.seek(SeekFrom::Start(self.bytes)).ok()?;
+        let mut more = Vec::new();
+        file.read_to_end(&mut more).ok()?;
+        let found = lines(&more, &row.memory, &row.path, kind);
+        let found = found.map(|found| (self.lines + found.start(), self.lines + found.end()));
+        self.bytes += more.len() as u64;
+        self.lines += more.iter().filter(|byte| **byte == b'\n').count();
+        found
+    }
+}
+
 /// The result of `memory_save`.
-pub(super) fn output(saved: Captured) -> Result<SaveOutput, ToolError> {
-    let (id, place, was_known) = match saved {
-        Captured::Saved { id, place } => (id, place, false),
-        Captured::Duplicate(row) => (row.memory.id, row.place, true),
+pub(super) fn output(store: &Store, counted: &mut Counted, saved: Captured) -> Result<SaveOutput, ToolError> {
+    let (id, path, message, is_new) = match saved {
+        Captured::Saved { id, path } => (id, path, "saved to", true),
+        Captured::Waiting { id, path } => {
+            (id, path, "saved; another program is writing the file, so it comes later to", true)
+        }
+        Captured::Duplicate(row) => (row.memory.id, row.path, "already remembered in", false),
         Captured::Forgotten => return Err(ToolError::Internal("only replays ask what was forgotten".to_owned())),
     };
-    let path = shown(&place.path);
-    let message = if was_known { format!("already remembered in {path}") } else { format!("saved to {path}") };
-    let (start_line, end_line) = (place.start_line, place.end_line);
-    let duplicate_of = was_known.then(|| id.to_string());
-    Ok(SaveOutput { id: id.to_string(), path, start_line, end_line, saved: !was_known, duplicate_of, message })
+    let row = store.rows().by_id(&id)?;
+    let lines = row.map(|row| counted.lines_at_the_end(store, &row).unwrap_or_else(|| store.locator().lines(&row)));
+    let (start_line, end_line) = lines.unwrap_or((0, 0));
+    let path = shown(&path);
+    let message = format!("{message} {path}");
+    let duplicate_of = (!is_new).then(|| id.to_string());
+    Ok(SaveOutput { id: id.to_string(), path, start_line, end_line, saved: is_new, duplicate_of, message })
 }
 
 fn superseded(store: &Store, id: &str) -> Result<MemoryId, ToolError> {

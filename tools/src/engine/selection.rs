@@ -180,7 +180,7 @@ impl<'s> Judge<'s> {
 impl Named {
     fn is_of(&self, row: &Row, project: &Path) -> bool {
         match self {
-            Self::Log(path) => row.place.path == *path,
+            Self::Log(path) => row.path == *path,
             Self::Files(screen) => {
                 let content = &row.memory.content;
                 tool_usage::files(content).any(|file| screen.excludes(file, project, project))

@@ -184,10 +184,10 @@ impl Index {
     }
 }
 
-/// What is noted in the place of a hash of a log that held no prose in this edition. It holds none for as long as that lasts: nothing but
-/// memories comes meanwhile, wherever they are put, and that all the time, to logs of megabytes.
+/// Stands for the hash of a log that had no prose when it was read. It has none until it is read again, so a log of megabytes need not be
+/// hashed.
 fn without_prose(log: &InStep) -> String {
-    format!("without prose {}", log.edition)
+    format!("without prose {}", log.reading)
 }
 
 /// The chunks of a file: all of it, or, where entries are memories already, what is left between them.

@@ -2,7 +2,7 @@
 
 use schema::daily_log::LONG_TERM_FILE;
 use schema::layout::STORE_DIR;
-use schema::store::{CaughtUp, Store};
+use schema::store::{CaughtUp, Locator, Store};
 use schema::tool::{Confidence, Hit, HitSource, Mode, SearchOutput};
 
 use super::Means;
@@ -33,8 +33,9 @@ pub(super) fn answer(store: &mut Store, request: &Request, ranked: Vec<Ranked>) 
     let mut notices = Vec::new();
     let mut results: Vec<Hit> = Vec::new();
     let mut left = request.max_tokens * 4;
+    let mut locator = store.locator();
     for ranked in relevant.into_iter().take(request.limit) {
-        let Some(hit) = hit(store, request, ranked)? else { continue };
+        let Some(hit) = hit(store, request, ranked, &mut locator)? else { continue };
         let written: usize = [&hit.heading, &hit.explanation].into_iter().flatten().map(String::len).sum();
         let cost = OVERHEAD + hit.snippet.chars().count() + hit.path.len() + written;
         if cost > left && !results.is_empty() {
@@ -83,16 +84,16 @@ fn nothing(request: &Request, weak: &[Ranked]) -> String {
 }
 
 /// A hit as it is answered, unless it is gone or says something else by now.
-fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Option<Hit>, ToolError> {
+fn hit(store: &mut Store, request: &Request, ranked: Ranked, locator: &mut Locator) -> Result<Option<Hit>, ToolError> {
     let explanation = request.explain.then(|| explain(&ranked));
     let Some(passage) = current(store, request, ranked.candidate.passage)? else { return Ok(None) };
-    let place = passage.place();
+    let (start_line, end_line) = passage.lines(locator);
     let text = passage.text();
     let mut flags = Vec::new();
     if passage.superseded_by().is_some() {
         flags.push("superseded".to_owned());
     }
-    if place.path == LONG_TERM_FILE {
+    if passage.path() == LONG_TERM_FILE {
         flags.push("long_term".to_owned());
     }
     if passage.memory().is_some_and(|memory| memory.attributes.pinned) {
@@ -104,9 +105,9 @@ fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Option<Hi
         id: passage.id().to_owned(),
         source: if memory.is_some() { HitSource::Memory } else { HitSource::Chunks },
         kind: memory.map(|memory| memory.kind),
-        path: format!("{STORE_DIR}/{}", place.path),
-        start_line: place.start_line,
-        end_line: place.end_line,
+        path: format!("{STORE_DIR}/{}", passage.path()),
+        start_line,
+        end_line,
         heading: match &passage {
             Passage::Chunk(chunk) => Some(chunk.heading.clone()).filter(|heading| !heading.is_empty()),
             Passage::Memory(_) => None,
@@ -128,11 +129,11 @@ fn hit(store: &mut Store, request: &Request, ranked: Ranked) -> Result<Option<Hi
 /// something else and holds no word of the query any more.
 fn current(store: &mut Store, request: &Request, passage: Passage) -> Result<Option<Passage>, ToolError> {
     let Passage::Memory(row) = passage else { return Ok(Some(passage)) };
-    match store.catch_up(&row.place.path, Urgency::Now.limit()) {
+    match store.catch_up(&row.path, Urgency::Now.limit()) {
         Ok(CaughtUp::WithoutReading | CaughtUp::ByReading(_)) => {}
         Err(error) if error.is_damage() => return Err(error.into()),
-        // Another process may be writing; then the lines as they were are the best there is.
-        Ok(CaughtUp::WasInStep) | Err(_) => return Ok(Some(Passage::Memory(row))),
+        // Another process may be writing; then the text as it was is the best there is.
+        Ok(CaughtUp::WasInStep | CaughtUp::NotYet) | Err(_) => return Ok(Some(Passage::Memory(row))),
     }
     let Some(again) = store.rows().by_id(&row.memory.id)? else { return Ok(None) };
     let mut matches = again.memory.content == row.memory.content;

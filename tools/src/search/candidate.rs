@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schema::daily_log::LogKind;
 use schema::memory::{Memory, MemoryId};
 use schema::moment::Moment;
-use schema::store::{Place, Row, Store};
+use schema::store::{Locator, Row, Store};
 use schema::tool::SearchSource;
 
 use super::fusion::Reasons;
@@ -75,18 +75,17 @@ impl Passage {
         }
     }
 
-    pub(super) fn place(&self) -> Place {
+    /// Its first and last line.
+    pub(super) fn lines(&self, locator: &mut Locator) -> (usize, usize) {
         match self {
-            Self::Memory(row) => row.place.clone(),
-            Self::Chunk(ChunkRow { path, start_line, end_line, .. }) => {
-                Place { path: path.clone(), start_line: *start_line, end_line: *end_line }
-            }
+            Self::Memory(row) => locator.lines(row),
+            Self::Chunk(chunk) => (chunk.start_line, chunk.end_line),
         }
     }
 
     pub(super) fn path(&self) -> &str {
         match self {
-            Self::Memory(row) => &row.place.path,
+            Self::Memory(row) => &row.path,
             Self::Chunk(chunk) => &chunk.path,
         }
     }

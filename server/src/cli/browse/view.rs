@@ -183,6 +183,9 @@ fn name(kind: Option<MemoryType>) -> &'static str {
         Some(MemoryType::SessionSummary) => "summary",
         Some(MemoryType::Preference) => "preference",
         Some(MemoryType::Convention) => "convention",
+        Some(MemoryType::Architecture) => "architecture",
+        Some(MemoryType::Pattern) => "pattern",
+        Some(MemoryType::Task) => "task",
     }
 }
 

@@ -211,12 +211,12 @@ fn answer(engine: &mut Engine, request: Request) -> Result<Answer, ToolError> {
         Request::Delete { id } => {
             let selected = engine.select(&Selection { ids: vec![id], ..Selection::default() })?;
             engine.forget(&selected, Extent::Memories, OldDatabases::Keep, &mut |_| {})?;
-            let place = selected.rows.first().map(|row| one_line(&row.place.path)).unwrap_or_default();
+            let place = selected.rows.first().map(|row| one_line(&row.path)).unwrap_or_default();
             Ok(Answer::Done(format!("Deleted from {place}")))
         }
         Request::Promote { id, kind } => {
             let row = engine.promote(&id, kind)?;
-            Ok(Answer::Done(format!("Kept in {} as {}", one_line(&row.place.path), row.memory.kind.label())))
+            Ok(Answer::Done(format!("Kept in {} as {}", one_line(&row.path), row.memory.kind.label())))
         }
         Request::Supersede { old, new } => {
             engine.supersede(&old, &new)?;
@@ -281,9 +281,9 @@ fn opened(engine: &mut Engine, id: String, look: Look) -> Result<Answer, ToolErr
 }
 
 fn about(row: &Row) -> String {
-    let Row { memory, place, superseded_by, access_count, .. } = row;
+    let Row { memory, path, superseded_by, access_count, .. } = row;
     let mut about = format!("{}, {}", memory.kind.label(), memory.at.local_second().replace('T', " "));
-    about.push_str(&format!(", {}:{}", place.path, place.start_line));
+    about.push_str(&format!(", {path}"));
     if !memory.session_id.is_empty() {
         let short: String = memory.session_id.chars().take(8).collect();
         about.push_str(&format!(", session {short}"));
@@ -303,8 +303,8 @@ fn about(row: &Row) -> String {
 
 fn located(engine: &mut Engine, id: String) -> Result<Answer, ToolError> {
     if let Some(row) = engine.peek(&id)? {
-        let path = format!("{}/{}", schema::layout::STORE_DIR, row.place.path);
-        return Ok(Answer::Located { path, line: row.place.start_line });
+        let path = format!("{}/{}", schema::layout::STORE_DIR, row.path);
+        return Ok(Answer::Located { path, line: engine.locator().lines(&row).0 });
     }
     let output = engine.get(&GetInput { id: Some(id), ..GetInput::default() })?;
     Ok(Answer::Located { path: output.path, line: output.start_line })
@@ -320,7 +320,7 @@ impl Item {
             text: one_line(&text),
             is_pinned: row.memory.attributes.pinned,
             is_superseded: row.superseded_by.is_some(),
-            is_long_term: row.place.path == LONG_TERM_FILE,
+            is_long_term: row.path == LONG_TERM_FILE,
         }
     }
 

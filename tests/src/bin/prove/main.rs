@@ -1,8 +1,9 @@
 //! Proves what docs/reliability.md promises, at length: puts faults into the real programs, and prints rounds, faults and findings.
 //!
-//! `cargo run -p jikime-memory-tests --bin prove -- [--form long|short] [--suite NAME] [--rounds N] [--minutes N] [--seed N] [--write FILE]
-//! [--memory PROGRAM --hook PROGRAM]`. The short form is that of `.ci/run`. It builds the programs as it was built itself, or takes those that are given. The points at which
-//! programs are killed are in builds with debug assertions only, so `crash` is not run with others. The suite `tests` builds its own.
+//! `cargo run -p jikime-memory-tests --bin prove -- [--form long|short] [--suite NAME] [--part WORDS] [--rounds N] [--minutes N] [--seed N] [--write FILE]
+//! [--memory PROGRAM --hook PROGRAM]`. The short form is that of `.ci/run`. It runs the given programs, else those in the folder that
+//! `JIKIME_TEST_PROGRAMS` names, else it builds them as it was built itself. The points at which programs are killed are in builds with debug
+//! assertions only: with others, `crash` kills at random moments and says so. The suite `tests` runs the programs of that folder or builds its own.
 
 mod programs;
 mod suites;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use harness::proof::{Report, Tally, concurrency, flood, fuzz, libfuzzer, secrets, soak};
+use harness::proof::{Report, Tally, concurrency, editors, flood, fuzz, libfuzzer, secrets, soak};
 use harness::{Binaries, proof};
 
 /// How much is done, when nothing else is said.
@@ -45,7 +46,10 @@ fn main() -> ExitCode {
         let folder = tempfile::tempdir().map_err(|error| format!("cannot make a folder: {error}"))?;
         let programs = match (&arguments.memory, &arguments.hook) {
             (Some(memory), Some(hook)) => programs::copied(memory, hook, folder.path())?,
-            (None, None) => programs::built(folder.path())?,
+            (None, None) => match Binaries::named() {
+                Some(Binaries { memory, hook }) => programs::copied(&memory, &hook, folder.path())?,
+                None => programs::built(folder.path())?,
+            },
             _ => return Err("--memory and --hook go together".to_owned()),
         };
         let report = prove(&programs, &arguments);
@@ -76,6 +80,8 @@ fn say(text: &str) {
 struct Arguments {
     /// The only suite that is wanted; all when empty.
     suite: String,
+    /// Words that the wanted parts of the suite `editors` have in their names; all when empty.
+    part: String,
     form: Form,
     rounds: Option<usize>,
     /// How long each suite goes on that has no rounds; its own time when nothing is said.
@@ -87,12 +93,13 @@ struct Arguments {
     hook: Option<PathBuf>,
 }
 
-const SUITES: [&str; 7] = ["crash", "concurrency", "fuzz", "secrets", "http", "tests", "soak"];
+const SUITES: [&str; 8] = ["crash", "concurrency", "editors", "fuzz", "secrets", "http", "tests", "soak"];
 
 impl Arguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut arguments = Self {
             suite: String::new(),
+            part: String::new(),
             form: Form::Long,
             rounds: None,
             minutes: None,
@@ -107,6 +114,7 @@ impl Arguments {
             match name.as_str() {
                 "--suite" if SUITES.contains(&value.as_str()) => arguments.suite = value,
                 "--suite" => return Err(format!("there is no suite {value:?}; there is {}", SUITES.join(", "))),
+                "--part" => arguments.part = value,
                 "--form" if value == "long" => arguments.form = Form::Long,
                 "--form" if value == "short" => arguments.form = Form::Short,
                 "--rounds" => arguments.rounds = Some(usize::try_from(number()?).map_err(|error| error.to_string())?),
@@ -164,6 +172,13 @@ fn all_but_soak(binaries: &Binaries, arguments: &Arguments) -> Vec<Tally> {
     if arguments.wants("concurrency") {
         add(concurrency::run(binaries, arguments.time(600, 60), arguments.seed));
         add(concurrency::opening(binaries, arguments.time(180, 20), arguments.seed));
+    }
+    if arguments.wants("editors") {
+        let rounds = |editor| match arguments.form {
+            Form::Long => arguments.rounds.unwrap_or(Form::Long.rounds()),
+            Form::Short => arguments.rounds.unwrap_or(editors::short(editor)),
+        };
+        editors::run_all(binaries, &arguments.part, rounds, arguments.seed).into_iter().for_each(&mut add);
     }
     if arguments.wants("fuzz") {
         let time = arguments.time(60, 10);

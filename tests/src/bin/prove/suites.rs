@@ -44,14 +44,14 @@ pub(super) fn run(name: &'static str, form: Form) -> Tally {
             return tally;
         }
     };
-    let said = Said::read(&String::from_utf8_lossy(&output.stdout));
+    let (text, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let said = Said::read(&text, &complaint);
     tally.rounds = said.passed + said.failed;
     tally.measured = said.measured(form);
     tally.findings = said.findings;
     // Elsewhere a suite may be empty: some test what only Linux or Unix has.
     let is_missing = tally.rounds == 0 && cfg!(target_os = "linux");
     if tally.findings.is_empty() && (is_missing || !output.status.success()) {
-        let complaint = String::from_utf8_lossy(&output.stderr);
         let last: String = complaint.chars().skip(complaint.chars().count().saturating_sub(SHORTENED)).collect();
         tally.findings.push(format!("{} tests, and cargo ended with {}: {last}", tally.rounds, output.status));
     }
@@ -71,7 +71,7 @@ struct Said {
 }
 
 impl Said {
-    fn read(text: &str) -> Self {
+    fn read(text: &str, complaint: &str) -> Self {
         let result = text.lines().rev().find_map(|line| line.strip_prefix("test result: ")).unwrap_or_default();
         let count = |word: &str| -> usize {
             let number = result.split_once(word).and_then(|(before, _)| before.rsplit(' ').next());
@@ -81,7 +81,7 @@ impl Said {
         Self {
             passed: count(" passed;"),
             failed: count(" failed;"),
-            skipped: text.lines().filter(|line| line.starts_with("skipped")).count(),
+            skipped: complaint.lines().filter(|line| line.starts_with("skipped")).count(),
             time: result.rsplit(' ').next().unwrap_or_default().trim_end_matches('s').to_owned(),
             findings: failures.map(|name| format!("{name}: {}", cause(text, name))).collect(),
         }
@@ -112,11 +112,11 @@ mod tests {
     #[test]
     fn a_suite_is_told_with_what_failed_and_what_was_skipped() {
         let text = "\nrunning 4 tests\ntest a ... FAILED\ntest b::case_1 ... FAILED\ntest c ... ok\ntest d ... ok\n\n\
-                    successes:\n\n---- c stdout ----\nskipped: there is no C compiler here\n\n\nsuccesses:\n    c\n    d\n\n\
+                    successes:\n\nsuccesses:\n    c\n    d\n\n\
                     failures:\n\n---- a stdout ----\nbefore\n\nthread 'a' (7) panicked at tests/x.rs:1:2:\none\ntwo\n\n\
                     ---- b::case_1 stdout ----\nError: \"three\"\n\n\nfailures:\n    a\n    b::case_1\n\n\
                     test result: FAILED. 2 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 34.05s\n\n";
-        let said = Said::read(text);
+        let said = Said::read(text, "   Compiling x\nskipped: there is no C compiler here\n");
         let findings = vec!["a: panicked at tests/x.rs:1:2:\none\ntwo".into(), "b::case_1: Error: \"three\"".into()];
         assert_eq!(said, Said { passed: 2, failed: 2, skipped: 1, time: "34.05".into(), findings });
         assert_eq!(said.measured(Form::Long), "4 tests, in their long form, in 34.05 s; 1 skipped");
@@ -124,6 +124,6 @@ mod tests {
 
     #[test]
     fn a_suite_that_says_nothing_has_no_tests() {
-        assert_eq!(Said::read("").measured(Form::Short), "0 tests");
+        assert_eq!(Said::read("", "").measured(Form::Short), "0 tests");
     }
 }

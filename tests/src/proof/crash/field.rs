@@ -83,6 +83,13 @@ impl Field {
         }
     }
 
+    /// Whether a hook ends at a point.
+    pub(super) fn is_killed_at(&mut self, point: &'static str) -> bool {
+        let event = prompt(&self.sandbox, "a prompt");
+        self.hook("memory-prompt-save", &event, Some(&Blow::At { point, time: 1 }));
+        self.hits > 0
+    }
+
     /// Opens the store once more, as whoever comes next does, and gives everything that is wrong then.
     pub(super) fn findings(mut self) -> Vec<String> {
         let store = self.sandbox.store();

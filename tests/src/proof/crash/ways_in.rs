@@ -22,7 +22,7 @@ const SEEN: Duration = Duration::from_secs(30);
 
 /// A hook is killed that writes by itself; the turn goes on.
 pub(super) fn direct(field: &mut Field, blow: &Blow, random: &mut Random) {
-    let is_cold = matches!(blow, Blow::At { point: "store.created" | "log.rewritten" | "log.replaced", .. });
+    let is_cold = matches!(blow, Blow::At { point: "store.created", .. });
     for _ in 0..if is_cold || random.once_in(3) { 0 } else { 2 } {
         let text = field.text();
         field.prompt(&text, None);
@@ -137,13 +137,15 @@ pub(super) fn save(field: &mut Field, blow: &Blow, random: &mut Random) {
             field.ledger.keep(text);
         }
     };
-    let (kind, long_term) = (random.one(&kinds), random.once_in(4));
-    let is_append = matches!(blow, Blow::At { point: "log.half" | "log.appended", .. });
+    let kind = random.one(&kinds);
+    let long_term = match blow {
+        Blow::At { point: "log.half" | "log.appended", .. } => false,
+        Blow::At { point: "log.rewritten" | "log.replaced", .. } => true,
+        _ => random.once_in(4),
+    };
     for _ in 0..2 {
         let text = field.text();
-        // An entry goes to the end where its own kind was last, and into the middle elsewhere.
-        let before = if is_append { kind } else { random.one(&kinds) };
-        save(field, before, &text, long_term, None);
+        save(field, random.one(&kinds), &text, long_term, None);
     }
     let text = field.text();
     if random.once_in(2) {

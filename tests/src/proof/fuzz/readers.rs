@@ -1,12 +1,12 @@
 //! Who reads the input that needs no engine, and what has to be so afterwards. `tests/fuzz` takes this file as it is, without what the rest
 //! of the harness needs, which takes half an hour to build there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::path::Path;
 
 use schema::capture::{Destination, Draft, prepare};
-use schema::daily_log::{LogKind, insertion, parse, removal};
+use schema::daily_log::{Ending, LogKind, Tail, insertion, parse, without};
 use schema::extract::extract;
 use schema::hook::{Event, Occurrence, Payload};
 use schema::layout::Layout;
@@ -123,7 +123,10 @@ pub fn log(input: &[u8]) -> Result<(), String> {
         for memory_kind in [MemoryType::UserPrompt, MemoryType::Decision] {
             let memory = memory(memory_kind, at);
             let bytes = text.as_bytes();
-            let after = insertion(bytes, &memory, kind).apply(bytes);
+            let after = match kind {
+                LogKind::Daily(day) => [bytes, &Ending::of(Tail::Whole(bytes)).add(&memory, day)].concat(),
+                LogKind::LongTerm => insertion(bytes, &memory),
+            };
             let mut after = contents(&String::from_utf8_lossy(&after), kind);
             match after.get_mut(&memory.content) {
                 Some(1) => drop(after.remove(&memory.content)),
@@ -135,8 +138,8 @@ pub fn log(input: &[u8]) -> Result<(), String> {
                 return Err(format!("an entry that was put into a log changed others: {before:?} to {after:?}"));
             }
         }
-        if let Some(entry) = parsed.entries.first() {
-            let after = removal(text.as_bytes(), entry).apply(text.as_bytes());
+        if !parsed.entries.is_empty() {
+            let after = without(text.as_bytes(), &parsed, &HashSet::from([0]));
             let after: usize = contents(&String::from_utf8_lossy(&after), kind).values().sum();
             let before: usize = before.values().sum();
             if after + 1 != before {

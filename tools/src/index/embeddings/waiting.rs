@@ -97,7 +97,7 @@ impl Index {
             Document::Memory(seq) => match rows.by_seq(seq)? {
                 Some(row) => {
                     let question = question(rows, &row.memory)?;
-                    Some((of_memory(&row.memory, question.as_deref(), place), row.place.path))
+                    Some((of_memory(&row.memory, question.as_deref(), place), row.path))
                 }
                 None => None,
             },

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 use schema::memory::{Attributes, Memory, MemoryId, MemoryType};
-use schema::store::{Place, Row};
+use schema::store::{Row, Waiting};
 
 use super::*;
 use crate::search::fusion::Reasons;
@@ -21,8 +21,9 @@ fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevan
         at,
         attributes: Attributes::default(),
     };
-    let place = Place { path: format!("{}.md", at.date()), start_line: 1, end_line: 1 };
-    let row = Row { seq: 1, memory, place, superseded_by: None, access_count: 0 };
+    let path = format!("{}.md", at.date());
+    let row =
+        Row { seq: 1, memory, path, superseded_by: None, access_count: 0, written_at: None, waiting: Waiting::No };
     let mut tokens = Vec::new();
     let mut stems = Stems::of_thread();
     text::visit(content, |piece| tokens.push(stems.token(piece)));

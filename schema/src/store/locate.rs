@@ -1,0 +1,53 @@
+//! Finds the lines of memories in their files. Rows store no line numbers, so nothing has to be updated when a file changes.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use super::Row;
+use crate::daily_log::{LogKind, lines, parse};
+use crate::layout::Layout;
+use crate::log_file;
+
+/// Entries of one file that are looked for one by one. For more, all of it is read at once.
+const ONE_BY_ONE: usize = 4;
+
+/// Finds entries in their files. Reads each file once.
+#[derive(Debug)]
+pub struct Locator {
+    layout: Layout,
+    files: HashMap<String, File>,
+}
+
+#[derive(Debug, Default)]
+struct File {
+    bytes: Vec<u8>,
+    asked: usize,
+    /// The lines of its entries by the ids that they carry.
+    entries: Option<HashMap<String, RangeInclusive<usize>>>,
+}
+
+impl Locator {
+    pub(super) fn new(layout: &Layout) -> Self {
+        Self { layout: layout.clone(), files: HashMap::new() }
+    }
+
+    /// The first and last line of a memory in its file, from 1; both are 0 if the file does not have it.
+    pub fn lines(&mut self, row: &Row) -> (usize, usize) {
+        let Some(kind) = LogKind::of(&row.path) else { return (0, 0) };
+        let layout = &self.layout;
+        let read = || File { bytes: log_file::read(&layout.file(&row.path)).unwrap_or_default(), ..File::default() };
+        let file = self.files.entry(row.path.clone()).or_insert_with(read);
+        file.asked += 1;
+        let found = if file.asked <= ONE_BY_ONE {
+            lines(&file.bytes, &row.memory, &row.path, kind)
+        } else {
+            let entries = file.entries.get_or_insert_with(|| {
+                let entries = parse(&String::from_utf8_lossy(&file.bytes), kind).entries.into_iter();
+                entries.map(|entry| (entry.memory.id.to_string(), entry.start_line..=entry.end_line)).collect()
+            });
+            let id = &row.memory.id;
+            entries.get(id.as_str()).or_else(|| entries.get(id.claim().as_str())).cloned()
+        };
+        found.map_or((0, 0), RangeInclusive::into_inner)
+    }
+}

@@ -1,0 +1,121 @@
+//! The end of a loop: waits until everything is in the store, and says what is not.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::shared::{Said, Shared, read};
+use crate::canaries::files_below;
+use crate::proof::{age_temporary_files, at_rest, texts_in_rows};
+
+/// How long after the last change everything may take. The store waits for two seconds of quiet, and the machine may be busy.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The time between two runs of the indexer, which saves what is in the spool once files are quiet.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Runs the indexer until all is there, or until it is too late. A server may run meanwhile.
+pub(super) fn wait_until_all_is_there(shared: &Shared) {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        let is_late = Instant::now() >= end;
+        let _ = shared.sandbox.run_cli(["index"]);
+        if is_late || (spooled(shared) == 0 && misplaced(shared).is_ok_and(|wrong| wrong.is_empty())) {
+            return;
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Finds what is wrong with a store that nobody uses any more.
+pub(super) fn judge(shared: &Shared) {
+    age_temporary_files(&shared.sandbox.store());
+    let indexed = shared.sandbox.run_cli(["index"]);
+    if !indexed.status.success() {
+        shared.find("the indexer failed", format!("the indexer ended with {}: {}", indexed.status, indexed.stderr));
+    }
+    shared.check_written("at the end");
+    match misplaced(shared) {
+        Ok(wrong) => wrong.into_iter().for_each(|finding| shared.find("texts are lost or double", finding)),
+        Err(error) => shared.find("the store at rest", format!("the rows cannot be read: {error}")),
+    }
+    at_rest(&shared.sandbox.store()).into_iter().for_each(|finding| shared.find("the store at rest", finding));
+}
+
+/// The texts that are not once among the rows and once in the Markdown.
+fn misplaced(shared: &Shared) -> rusqlite::Result<Vec<String>> {
+    let rows = texts_in_rows(&shared.sandbox.store())?;
+    let markdown = texts_in_markdown(&shared.sandbox.store());
+    let mut findings = Vec::new();
+    for (Said { text, sent, acknowledged, .. }, is_due) in shared.said() {
+        let (rows, entries) = (count(&rows, &text), count(&markdown, &text));
+        let is_right = if is_due { (rows, entries) == (1, 1) } else { rows == entries && rows <= 1 };
+        if !is_right {
+            let acknowledged =
+                acknowledged.map_or("never acknowledged".to_owned(), |round| format!("acknowledged in round {round}"));
+            findings
+                .push(format!("{text:?}, sent in round {sent}, {acknowledged}, has {rows} rows and {entries} entries"));
+        }
+    }
+    Ok(findings)
+}
+
+fn count(there: &BTreeMap<String, usize>, text: &str) -> usize {
+    there.get(text).copied().unwrap_or_default()
+}
+
+/// How often each text is in the Markdown of the store, in whatever file.
+fn texts_in_markdown(store: &Path) -> BTreeMap<String, usize> {
+    let mut there = BTreeMap::new();
+    let files = files_below(store).into_iter();
+    for path in files.filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
+        let text = read(&path);
+        for from in text.match_indices("text ").map(|(from, _)| from) {
+            if let Some((said, _)) = text[from..].split_once('.') {
+                *there.entry(format!("{said}.")).or_default() += 1;
+            }
+        }
+    }
+    there
+}
+
+fn spooled(shared: &Shared) -> usize {
+    files_below(&shared.sandbox.store().join("spool")).into_iter().filter(|path| path.is_file()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use rusqlite::Connection;
+
+    use super::super::shared::Place;
+    use super::*;
+    use crate::sandbox::{Binaries, Sandbox};
+
+    #[test]
+    fn lost_and_double_texts_are_found() {
+        let none = Binaries { memory: PathBuf::new(), hook: PathBuf::new() };
+        let shared = Shared::new(Sandbox::new(none));
+        let [lost, once, double, unheard] = ["a hook"; 4].map(|sender| shared.begin(sender, Place::Log));
+        [&lost, &once, &double].into_iter().for_each(|said| shared.acknowledge(said));
+        let log = format!("- {}\n- {}\n- {}\n", once.text, double.text, double.text);
+        let log = shared.sandbox.write(".jikime/memory/2026-01-28.md", log);
+        let db = Connection::open(shared.sandbox.store().join("memory.db")).expect("a database");
+        db.execute("CREATE TABLE memories (content TEXT)", []).expect("a table");
+        for text in [&once.text, &double.text, &unheard.text] {
+            db.execute("INSERT INTO memories VALUES (?)", [text]).expect("a row");
+        }
+        let wrong = misplaced(&shared).expect("rows");
+        let ends = ["has 0 rows and 0 entries", "has 1 rows and 2 entries", "has 1 rows and 0 entries"];
+        assert!(wrong.len() == 3 && wrong.iter().zip(ends).all(|(wrong, end)| wrong.ends_with(end)), "{wrong:#?}");
+
+        shared.wrote(&log, "One line.\nAnother line.\n");
+        fs::write(&log, "Another line.\n").expect("a file");
+        shared.check_written("then");
+        let found = shared.into_findings().join("\n");
+        assert!(found.contains("1 of the 2 lines written to 2026-01-28.md are gone: \"One line.\""), "{found}");
+    }
+}
