@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::{Row, Rows, Store, StoreError};
 use crate::daily_log::LogKind;
-use crate::log_file::{self, Look};
+use crate::log_file::{self, Look, now};
 use crate::memory::Memory;
 use crate::moment::Moment;
 use crate::stamp::Stamp;
@@ -149,8 +149,10 @@ impl Rows<'_> {
 
     /// Forgets that entries of a log were appended lately, so that none of them comes again when it is gone.
     fn forget_when_written(&self, name: &str) -> rusqlite::Result<()> {
-        let sql = "UPDATE memories SET written_at = NULL WHERE path = ?1 AND written_at IS NOT NULL";
-        self.0.prepare_cached(sql)?.execute([name]).map(drop)
+        // Earlier ones count as deleted anyway.
+        let from = now() - 2 * OVERWRITTEN;
+        let sql = "UPDATE memories SET written_at = NULL WHERE path = ?1 AND written_at >= ?2";
+        self.0.prepare_cached(sql)?.execute(params![name, from]).map(drop)
     }
 
     /// Notes that we rewrote a log, or deleted it.

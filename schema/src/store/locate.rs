@@ -8,8 +8,8 @@ use crate::daily_log::{LogKind, lines, parse};
 use crate::layout::Layout;
 use crate::log_file;
 
-/// Entries of one file that are looked for one by one. For more, all of it is read at once.
-const ONE_BY_ONE: usize = 4;
+/// The number of entries of one file that are searched for one by one. For more, parsing all of it costs less.
+const ONE_BY_ONE: usize = 64;
 
 /// Finds entries in their files. Reads each file once.
 #[derive(Debug)]
