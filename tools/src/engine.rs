@@ -357,9 +357,9 @@ impl Engine {
         self.mending(|engine| Ok(engine.store.rows().list(filter, limit)?))
     }
 
-    /// The text of a file of the store, all of it unless it is very long.
-    pub fn text(&self, path: &str) -> Result<String, ToolError> {
-        logs::text(self.store.layout(), path)
+    /// The text of long-term memory or of a day, all of it unless it is very long.
+    pub fn text(&self, log: LogKind) -> Result<String, ToolError> {
+        logs::text(self.store.layout(), log)
     }
 
     /// The logs there are, long-term memory first, then the newest day first.

@@ -60,8 +60,8 @@ impl Uri {
             }
             Self::Stats => (json!(call::stats(dispatcher, None).await?).to_string(), JSON),
             Self::LongTerm | Self::Today | Self::Daily(_) => {
-                let log = self.log().unwrap_or(LogKind::LongTerm).file_name();
-                (dispatcher.read(Need::Store, None, move |engine, _| engine.text(&log)).await?, MARKDOWN)
+                let log = self.log().unwrap_or(LogKind::LongTerm);
+                (dispatcher.read(Need::Store, None, move |engine, _| engine.text(log)).await?, MARKDOWN)
             }
         };
         Ok(ResourceContents::text(sanitize(&text), self.to_string()).with_mime_type(mime_type))
@@ -80,7 +80,7 @@ impl Uri {
     /// Whether a change may have changed it. A memory may stand in any file, and statistics count all of them.
     pub(super) fn may_be_changed_by(&self, change: &Change) -> bool {
         match (self.log(), change) {
-            (Some(log), Change::Files { changed, .. }) => changed.contains(&log.file_name()),
+            (Some(log), Change::Files { changed, .. }) => log.file_names().iter().any(|name| changed.contains(name)),
             _ => true,
         }
     }

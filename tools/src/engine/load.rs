@@ -22,20 +22,23 @@ pub(super) fn load(layout: &Layout, input: &LoadInput, now: &Moment) -> Result<L
     let budget = (tokens as usize).saturating_mul(4);
     let mut output = LoadOutput { content: String::new(), files: Vec::new(), truncated: false, notice: None };
     let mut notices = Vec::new();
-    let log = match input.source {
-        LoadSource::Startup => None,
-        LoadSource::Full => text(layout, &LogKind::Daily(now.date()).file_name(), &mut notices)?,
-    };
-    let reserved = log.as_ref().map_or(0, |(_, text)| text.len().min(budget / LOG_SHARE));
+    let mut logs = Vec::new();
+    if input.source == LoadSource::Full {
+        for name in LogKind::Daily(now.date()).file_names() {
+            logs.extend(text(layout, &name, &mut notices)?);
+        }
+    }
+    let reserved = logs.iter().map(|(_, text)| text.len()).sum::<usize>().min(budget / LOG_SHARE);
     match text(layout, LONG_TERM_FILE, &mut notices)? {
         Some((name, text)) => add(&mut output, &name, &text, budget - reserved, Keep::Start, &mut notices),
         None => notices.push("there is no long-term memory yet; memory_save with longTerm begins it".to_owned()),
     }
-    if let Some((name, text)) = log {
-        let left = budget.saturating_sub(output.content.len());
-        add(&mut output, &name, &text, left, Keep::End, &mut notices);
-    } else if input.source == LoadSource::Full {
+    if input.source == LoadSource::Full && logs.is_empty() {
         notices.push("nothing was logged today yet".to_owned());
+    }
+    for (number, (name, text)) in logs.iter().enumerate() {
+        let left = budget.saturating_sub(output.content.len()) / (logs.len() - number);
+        add(&mut output, name, text, left, Keep::End, &mut notices);
     }
     output.notice = (!notices.is_empty()).then(|| notices.join("; "));
     Ok(output)

@@ -11,7 +11,18 @@ use crate::error::ToolError;
 /// Bytes of a text: hosts drop messages of 16 MiB, and escaped as JSON a text may be twice as long.
 const LIMIT: usize = 4 * 1024 * 1024;
 
-pub(super) fn text(layout: &Layout, path: &str) -> Result<String, ToolError> {
+/// The text of long-term memory, or of all files of a day.
+pub(super) fn text(layout: &Layout, log: LogKind) -> Result<String, ToolError> {
+    let names = log.file_names();
+    let mut text = file(layout, &names[0])?;
+    for name in names[1..].iter().filter(|name| layout.file(name).exists()) {
+        text.push('\n');
+        text.push_str(&file(layout, name)?);
+    }
+    Ok(text)
+}
+
+fn file(layout: &Layout, path: &str) -> Result<String, ToolError> {
     let inside = confine(layout, path)?;
     let mut text = read(layout, &inside)?.text;
     if text.len() > LIMIT {
@@ -31,12 +42,34 @@ pub(super) fn logs(layout: &Layout) -> Result<Vec<LogKind>, ToolError> {
         LogKind::LongTerm => (0, Reverse(None)),
         LogKind::Daily(date) => (1, Reverse(Some(*date))),
     });
+    // A day may have several files.
+    logs.dedup();
     Ok(logs)
 }
 
 #[cfg(test)]
 mod tests {
+    use schema::moment::Moment;
+    use schema::tool::{LoadInput, LoadSource};
+
+    use super::super::load::load;
     use super::*;
+
+    #[test]
+    fn day_with_two_files_is_one_log() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        layout.create().unwrap();
+        for (name, text) in [("2026-01-28.md", "one\n"), ("2026-01-28.2.md", "two\n")] {
+            std::fs::write(layout.file(name), text).unwrap();
+        }
+        let day = LogKind::of("2026-01-28.md").unwrap();
+        assert_eq!((logs(&layout).unwrap(), text(&layout, day).unwrap()), (vec![day], "one\n\ntwo\n".to_owned()));
+        let now = Moment::parse_rfc3339("2026-01-28T10:00:00+00:00").unwrap();
+        let input = LoadInput { source: LoadSource::Full, max_tokens: None };
+        let loaded = load(&layout, &input, &now).unwrap();
+        assert!(loaded.content.contains("one") && loaded.content.contains("two"), "{}", loaded.content);
+    }
 
     #[test]
     fn a_very_long_text_is_cut_after_a_line_and_says_where_it_goes_on() {
@@ -45,7 +78,7 @@ mod tests {
         layout.create().unwrap();
         let line = "매우 긴 기억\n";
         std::fs::write(layout.file("MEMORY.md"), line.repeat(LIMIT / line.len() + 1)).unwrap();
-        let text = text(&layout, "MEMORY.md").unwrap();
+        let text = text(&layout, LogKind::LongTerm).unwrap();
         let kept = LIMIT / line.len();
         let end = format!("\n[cut here; memory_get with path \"MEMORY.md\" and from {} goes on]\n", kept + 1);
         assert_eq!(text, line.repeat(kept) + &end);
