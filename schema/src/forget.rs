@@ -13,25 +13,11 @@ use crate::store::{Claims, Row, Store, StoreError};
 /// Rows changed in one transaction, so that none holds up a hook for long.
 const BATCH: usize = 200;
 
-/// What is left of memories that go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trace {
-    /// Their hashes, so that neither a replay or an import nor the log as it was brings them back.
-    Hash,
-    /// Nothing: they may come again.
-    Nothing,
-}
-
 /// Deletes many memories, log by log, and answers how many. What it was stopped in is finished by doing it again, and a log and its
 /// rows are never apart for longer than until the next reading.
 ///
 /// `done` hears how many are gone so far. A log of a day of which nothing is left goes as well.
-pub fn forget_all(
-    store: &mut Store,
-    rows: &[Row],
-    trace: Trace,
-    done: &mut dyn FnMut(usize),
-) -> Result<usize, StoreError> {
+pub fn forget_all(store: &mut Store, rows: &[Row], done: &mut dyn FnMut(usize)) -> Result<usize, StoreError> {
     store.require_writable()?;
     let mut by_path: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
     for row in rows {
@@ -40,10 +26,8 @@ pub fn forget_all(
     let mut gone = 0;
     for (path, rows) in by_path {
         let _lock = store.lock()?;
-        if trace == Trace::Hash {
-            // First: a process that ends in between has forgotten rather than kept.
-            forgotten::add_memories(store.layout(), &rows, &store.rows().by_path(path)?)?;
-        }
+        // First: a process that ends in between has forgotten rather than kept.
+        forgotten::add_memories(store.layout(), &rows, &store.rows().by_path(path)?)?;
         crash::point("forget.hash");
         take_out(store, path, &rows)?;
         crash::point("forget.log");
@@ -121,7 +105,7 @@ mod tests {
         }
         let all = store.rows().after(0, 100).unwrap();
         let (gone, left): (Vec<Row>, Vec<Row>) = all.into_iter().partition(|row| row.seq % 3 != 0);
-        assert_eq!(forget_all(&mut store, &gone, Trace::Hash, &mut |_| {}).unwrap(), gone.len());
+        assert_eq!(forget_all(&mut store, &gone, &mut |_| {}).unwrap(), gone.len());
         for path in store.all_logs().unwrap() {
             let report = store.sync_log(&path).unwrap();
             assert_eq!((report.added, report.changed, report.removed), (0, 0, 0), "{path}");
@@ -129,8 +113,7 @@ mod tests {
         let ids = |rows: &[Row]| rows.iter().map(|row| row.memory.id.to_string()).collect::<Vec<_>>();
         assert_eq!(ids(&store.rows().after(0, 100).unwrap()), ids(&left));
         assert!(gone.iter().all(|row| forgotten::holds(store.layout(), &row.memory.content).unwrap()));
-        forget_all(&mut store, &left, Trace::Nothing, &mut |_| {}).unwrap();
-        assert!(!forgotten::holds(store.layout(), &left[0].memory.content).unwrap());
+        forget_all(&mut store, &left, &mut |_| {}).unwrap();
         assert_eq!(store.layout().markdown_files().unwrap(), Vec::<String>::new());
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::daily_log::{Ending, Tail, parse};
 use crate::database::Patience;
-use crate::forget::{Trace, forget_all};
+use crate::forget::forget_all;
 use crate::log_file::testing::save;
 use crate::spool;
 use crate::store::{Filter, SyncReport};
@@ -45,7 +45,7 @@ fn id(captured: Option<Captured>) -> MemoryId {
 
 fn forget(store: &mut Store, id: &MemoryId) {
     let row = store.rows().by_id(id).unwrap().unwrap();
-    forget_all(store, &[row], Trace::Hash, &mut |_| {}).unwrap();
+    forget_all(store, &[row], &mut |_| {}).unwrap();
 }
 
 /// Takes a row away, as if the process that wrote the entry had been killed before it wrote the row.

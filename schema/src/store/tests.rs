@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use super::*;
 use crate::capture::{Captured, Destination, Draft};
 use crate::daily_log::{LONG_TERM_FILE, LogKind, parse};
-use crate::forget::{Trace, forget_all};
+use crate::forget::forget_all;
 use crate::log_file::testing::{remove, save};
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::screen::Screen;
@@ -45,7 +45,7 @@ fn open(project: &Path) -> Store {
 
 fn forget(store: &mut Store, id: &MemoryId) -> bool {
     let row = store.rows().by_id(id).unwrap();
-    forget_all(store, row.as_slice(), Trace::Hash, &mut |_| {}).unwrap() == 1
+    forget_all(store, row.as_slice(), &mut |_| {}).unwrap() == 1
 }
 
 fn sync(store: &mut Store) -> SyncReport {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use schema::forget::{Trace, forget_all};
+use schema::forget::forget_all;
 use schema::forgotten;
 use schema::import::READ_BEFORE;
 use schema::own_file;
@@ -70,7 +70,7 @@ impl Engine {
             let _lock = self.store.lock().map_err(schema::store::StoreError::from)?;
             forgotten::add(self.store.layout(), [forgotten::of_session(session).as_str()])?;
         }
-        let memories = self.mending(|engine| Ok(forget_all(&mut engine.store, &selected.rows, Trace::Hash, done)?))?;
+        let memories = self.mending(|engine| Ok(forget_all(&mut engine.store, &selected.rows, done)?))?;
         if let Some(selection) = &selected.selection {
             self.forget_buffers(selection, selected)?;
             let texts: Vec<&str> = selected.rows.iter().map(|row| row.memory.content.as_str()).collect();

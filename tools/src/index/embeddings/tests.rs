@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use schema::capture::{Destination, Draft, capture};
 use schema::database::Patience;
-use schema::forget::{Trace, forget_all};
+use schema::forget::forget_all;
 use schema::memory::{Attributes, MemoryId, MemoryType};
 use schema::screen::Screen;
 use schema::store::Store;
@@ -100,7 +100,7 @@ impl Bench {
 
 fn forget(store: &mut Store, id: &MemoryId) {
     let row = store.rows().by_id(id).unwrap().unwrap();
-    forget_all(store, &[row], Trace::Hash, &mut |_| {}).unwrap();
+    forget_all(store, &[row], &mut |_| {}).unwrap();
 }
 
 #[test]
