@@ -15,14 +15,14 @@ use crate::crash;
 use crate::daily_log::{LONG_TERM_FILE, LogKind, find, insertion, may_hold};
 use crate::forgotten::{self, Forgotten};
 use crate::layout::Layout;
-use crate::log_file::{self, Look, now};
+use crate::log_file::{self, LastChange, Look, now};
 use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
 use crate::moment::Moment;
 use crate::private::strip_private;
 use crate::screen::Screen;
 use crate::spool;
 use crate::stamp::Stamp;
-use crate::store::{Row, Rows, Store, StoreError, Waiting, Written};
+use crate::store::{KnownLog, Row, Rows, Store, StoreError, Waiting, Written};
 
 /// The longest text that is kept of one event, in bytes. Of a longer one its start and end stay.
 pub const LIMIT: usize = 64 * 1024;
@@ -273,24 +273,25 @@ impl<'k> Keeper<'k> {
     fn insert(&self, memory: &Memory) -> Result<Result<String, String>, StoreError> {
         let (name, path) = (LONG_TERM_FILE.to_owned(), self.layout.file(LONG_TERM_FILE));
         let known = self.rows.known_log(&name)?;
-        if Look::at(&path).is_being_rewritten(known.as_ref().map(|known| known.stamp.size)) {
+        let look = Look::at(&path);
+        if look.is_being_rewritten(known.as_ref().map(|known| known.stamp.size)) {
             self.rows.note_disturbed(&name, now())?;
             return Ok(Err(name));
         }
-        let own = known.and_then(|known| known.own(Stamp::of(&path)));
+        let last = KnownLog::last_change(known.as_ref(), &look);
         let kind = LogKind::LongTerm;
         let is_there =
             |bytes: &[u8], memory: &Memory| may_hold(bytes, memory, kind) && find(bytes, memory, &name, kind).is_some();
-        let lost = match own {
-            Some(_) => Vec::new(),
-            None => {
+        let lost = match last {
+            LastChange::Ours(_) => Vec::new(),
+            LastChange::None | LastChange::Unknown => {
                 let bytes = log_file::read(&path)?;
                 self.rows.overwritten(&name, &path, |memory| may_hold(&bytes, memory, kind))?
             }
         };
         let forgotten = if lost.is_empty() { Forgotten::default() } else { Forgotten::read(self.layout)? };
         let lost: Vec<Row> = lost.into_iter().filter(|row| !forgotten.holds_entry(&name, &row.memory)).collect();
-        let inserted = log_file::rewrite(&path, own, Duration::ZERO, |bytes| {
+        let inserted = log_file::rewrite(&path, last, Duration::ZERO, |bytes| {
             let memories = lost.iter().map(|row| &row.memory).chain([memory]);
             let missing: Vec<&Memory> = memories.filter(|memory| !is_there(bytes, memory)).collect();
             let add = || missing.iter().fold(bytes.to_vec(), |file, memory| insertion(&file, memory));

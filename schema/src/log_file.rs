@@ -166,14 +166,35 @@ fn last_bytes(file: &mut File, length: u64, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The last change of a file that is about to be rewritten.
+#[derive(Debug, Clone, Copy)]
+pub enum LastChange {
+    /// Ours, which left it with this stamp.
+    Ours(Stamp),
+    /// There was never such a file.
+    None,
+    /// Perhaps that of another program.
+    Unknown,
+}
+
+impl LastChange {
+    fn holds(self, now: Option<Stamp>) -> bool {
+        match self {
+            Self::Ours(stamp) => now == Some(stamp),
+            Self::None => now.is_none(),
+            Self::Unknown => false,
+        }
+    }
+}
+
 /// Replaces a file by what `edit` makes of its bytes, in one step, and answers whether it did; `None` from `edit` leaves it alone.
 ///
-/// Only a file that is as it was after our last change, when its stamp was `known`, or that nobody wrote lately is replaced: what another
+/// Only a file that is as `last` says, or that nobody wrote lately, is replaced: what another
 /// program is still writing would be lost with the file that it has open. For that it waits as long as `patience`. `edit` runs again when the
 /// file changed meanwhile.
 pub fn rewrite(
     path: &Path,
-    known: Option<Stamp>,
+    last: LastChange,
     patience: Duration,
     mut edit: impl FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> Result<bool, LogFileError> {
@@ -182,7 +203,7 @@ pub fn rewrite(
         let stamp = Stamp::of(path);
         let before = whole(path)?;
         let Some(after) = edit(&before) else { return Ok(false) };
-        let is_settled = stamp == known || Look::at(path).is_quiet();
+        let is_settled = last.holds(stamp) || Look::at(path).is_quiet();
         if is_settled && replace(path, stamp, &before, &after)? {
             return Ok(true);
         }

@@ -16,6 +16,7 @@ mod sync;
 
 pub(crate) use claims::{Claims, rank};
 pub use files::InStep;
+pub(crate) use files::KnownLog;
 pub use history::{Recalls, Session};
 pub use locate::Locator;
 pub(crate) use rows::Written;

@@ -7,7 +7,7 @@ fn rewrite_starts_again_after_a_save_in_between() {
     let path = dir.path().join("log.md");
     save(&path, "old");
     let mut saved = false;
-    rewrite(&path, None, PATIENCE, |bytes| {
+    rewrite(&path, LastChange::Unknown, PATIENCE, |bytes| {
         if !saved {
             saved = true;
             save(&path, "edited");
@@ -24,12 +24,17 @@ fn recently_saved_file_is_not_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log.md");
     fs::write(&path, "half of").unwrap();
-    let refused = rewrite(&path, None, Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap_err();
+    let refused = rewrite(&path, LastChange::Unknown, Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap_err();
     assert!(refused.is_being_rewritten(), "{refused}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "half of");
     // After our own last change it is.
-    assert!(rewrite(&path, Stamp::of(&path), Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap());
-    assert!(!rewrite(&path, None, Duration::ZERO, |_| None).unwrap());
+    let ours = LastChange::Ours(Stamp::of(&path).unwrap());
+    assert!(rewrite(&path, ours, Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap());
+    assert!(!rewrite(&path, LastChange::Unknown, Duration::ZERO, |_| None).unwrap());
+    // Git removes a file before it creates the next one.
+    fs::remove_file(&path).unwrap();
+    assert!(rewrite(&path, LastChange::Unknown, Duration::ZERO, |_| Some(b"ours".to_vec())).is_err());
+    assert!(rewrite(&path, LastChange::None, Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension as _, params};
 
 use super::{Row, Rows, Store, StoreError};
 use crate::daily_log::LogKind;
-use crate::log_file::{self, Look, now};
+use crate::log_file::{self, LastChange, Look, now};
 use crate::memory::Memory;
 use crate::moment::Moment;
 use crate::stamp::Stamp;
@@ -36,6 +36,15 @@ impl KnownLog {
     /// When another program saved the log last, as far as it shows, in milliseconds since 1970.
     pub(crate) fn saved_at(&self, look: &Look) -> Option<i64> {
         if self.own(look.stamp).is_some() { self.saved_at } else { look.saved_at() }
+    }
+
+    /// The last change of a log of which this is known.
+    pub(crate) fn last_change(known: Option<&Self>, look: &Look) -> LastChange {
+        match known {
+            Some(known) => known.own(look.stamp).map_or(LastChange::Unknown, LastChange::Ours),
+            None if look.stamp.is_none() => LastChange::None,
+            None => LastChange::Unknown,
+        }
     }
 
     /// The stamp of the log if nobody has changed it since we did.
@@ -85,8 +94,8 @@ impl Store {
         let path = self.layout.file(name);
         // Entries that we remove ourselves are not overwritten ones.
         self.rows().forget_when_written(name)?;
-        let own = self.rows().known_log(name)?.and_then(|known| known.own(Stamp::of(&path)));
-        let is_changed = log_file::rewrite(&path, own, log_file::PATIENCE, edit)?;
+        let last = KnownLog::last_change(self.rows().known_log(name)?.as_ref(), &Look::at(&path));
+        let is_changed = log_file::rewrite(&path, last, log_file::PATIENCE, edit)?;
         if is_changed {
             self.rows().note_rewrite(name, Stamp::of(&path))?;
         }

@@ -16,7 +16,7 @@ use super::{Store, StoreError};
 use crate::crash;
 use crate::daily_log::{Ending, LogKind, Tail, adopt};
 use crate::database;
-use crate::log_file;
+use crate::log_file::{self, LastChange};
 use crate::memory::{Memory, MemoryId};
 use crate::settings;
 use places::{Found, Places};
@@ -130,7 +130,7 @@ fn write(
     for (path, changes) in logs {
         let log = places.log_at(&path);
         let Some(kind @ LogKind::Daily(day)) = LogKind::of(&path) else { continue };
-        let is_changed = log_file::rewrite(&store.layout.file(&path), None, log_file::PATIENCE, |bytes| {
+        let is_changed = log_file::rewrite(&store.layout.file(&path), LastChange::None, log_file::PATIENCE, |bytes| {
             if bytes != log.bytes {
                 is_current = false;
                 return None;
