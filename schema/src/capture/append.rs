@@ -119,7 +119,7 @@ impl Log {
         self.added.push(memory);
     }
 
-    /// Has the log read again although nobody else changes it.
+    /// Makes the next reader read the log, although no other program has changed it.
     pub(crate) fn must_be_read(&mut self) {
         self.is_in_step = false;
     }

@@ -38,7 +38,7 @@ impl KnownLog {
         if self.own(look.stamp).is_some() { self.saved_at } else { look.saved_at() }
     }
 
-    /// The last change of a log of which this is known.
+    /// Who changed a log last, according to `known` and to its metadata.
     pub(crate) fn last_change(known: Option<&Self>, look: &Look) -> LastChange {
         match known {
             Some(known) => known.own(look.stamp).map_or(LastChange::Unknown, LastChange::Ours),

@@ -86,7 +86,7 @@ fn any_file(shared: &Shared, random: &mut Random) -> Option<PathBuf> {
     }
 }
 
-/// What is read, with this round's line below the title.
+/// The text with this round's line below the title.
 fn marked(text: &str, round: usize) -> String {
     const MARK: &str = "Saved by an editor, for the last time in round ";
     let mark = format!("{MARK}{round}.");

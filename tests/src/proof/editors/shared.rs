@@ -1,4 +1,4 @@
-//! What the threads of one loop share: the store, every text with its fate, and what was found wrong.
+//! The data that the threads of one loop share: the store, every text with its fate, and what was found wrong.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
