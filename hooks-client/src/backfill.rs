@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use schema::layout::Layout;
-use schema::lock::FileLock;
-use schema::settings::{Provider, Settings};
+use schema::files::environment;
+use schema::files::layout::Layout;
+use schema::files::lock::FileLock;
+use schema::settings::{EmbeddingProvider, Settings};
 
 /// Turns it off, for people who want no process that outlives a session.
 const SWITCH: &str = "JIKIME_EMBED_BACKFILL";
@@ -14,9 +15,9 @@ const HOOK: &str = "jikime-hook";
 const MEMORY: &str = "jikime-memory";
 
 /// Starts it when nobody else does its work. It inherits nothing that the host waits for, and nobody waits for it.
-pub(crate) fn start(layout: &Layout, settings: &Settings) {
-    let is_off = std::env::var_os(SWITCH).is_some_and(|value| value == "0" || value == "off");
-    if is_off || settings.embedding_provider == Provider::None || !layout.memory_db().exists() {
+pub(crate) fn start_backfill(layout: &Layout, settings: &Settings) {
+    let is_off = environment::variable(SWITCH).is_some_and(|value| value == "0" || value == "off");
+    if is_off || settings.embedding_provider == EmbeddingProvider::None || !layout.memory_db().exists() {
         return;
     }
     // A server that answers hooks makes vectors as well.
@@ -24,11 +25,11 @@ pub(crate) fn start(layout: &Layout, settings: &Settings) {
         return;
     }
     // Where only the hooks client is installed there is nobody to start.
-    let _ = spawn(&program(), layout.project());
+    let _ = spawn(&memory_program(), layout.project());
 }
 
 /// The program beside this one, else the one that is found by its name.
-fn program() -> PathBuf {
+fn memory_program() -> PathBuf {
     let beside = std::env::current_exe().ok().and_then(|path| {
         let name = path.file_name()?.to_str()?.replace(HOOK, MEMORY);
         Some(path.with_file_name(name)).filter(|beside| *beside != path && beside.is_file())
@@ -58,7 +59,7 @@ fn spawn(program: &Path, project: &Path) -> Option<()> {
     let variable = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
         CString::new([name.into_vec(), value.into_vec()].join(&b'=')).ok()
     };
-    let environment: Vec<CString> = std::env::vars_os().filter_map(variable).collect();
+    let environment: Vec<CString> = environment::all().filter_map(variable).collect();
     let mut attributes = PosixSpawnAttr::init().ok()?;
     attributes.set_flags(PosixSpawnFlags::POSIX_SPAWN_SETPGROUP).ok()?;
     attributes.set_pgroup(Pid::from_raw(0)).ok()?;
@@ -73,7 +74,7 @@ fn spawn(program: &Path, project: &Path) -> Option<()> {
 fn spawn(program: &Path, project: &Path) -> Option<()> {
     use std::process::{Command, Stdio};
 
-    let mut command = Command::new(program);
+    let mut command = Command::new(memory_program);
     command.arg(COMMAND).arg(PROJECT).arg(project);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     #[cfg(windows)]

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 /// The longest that a hook may take.
-pub(crate) const LONGEST: Duration = Duration::from_secs(1);
+pub(crate) const MAX_RUN_TIME: Duration = Duration::from_secs(1);
 
 /// What the host's settings call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum HookCommand {
     /// SessionStart.
     Load,
     /// UserPromptSubmit.
@@ -26,7 +26,7 @@ pub(crate) enum Command {
     Save,
 }
 
-impl Command {
+impl HookCommand {
     const ALL: [(&'static str, Self, &'static [&'static str], &'static str); 8] = [
         ("memory-load", Self::Load, &["SessionStart"], "print the brief"),
         ("memory-prompt-save", Self::PromptSave, &["UserPromptSubmit"], "remember what was asked"),
@@ -43,7 +43,7 @@ impl Command {
     }
 
     /// The command that an event is for. Hosts of January 2026 leave out the arguments of a hook that has them apart.
-    pub(crate) fn of_event(event: &str) -> Option<Self> {
+    pub(crate) fn for_event(event: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, _, events, _)| events.contains(&event)).map(|(_, command, ..)| *command)
     }
 
@@ -55,12 +55,12 @@ impl Command {
     pub(crate) fn deadline(self) -> Duration {
         match self {
             Self::Save => Duration::from_millis(500),
-            _ => LONGEST,
+            _ => MAX_RUN_TIME,
         }
     }
 
     /// What `--help` prints.
-    pub(crate) fn help() -> String {
+    pub(crate) fn help_text() -> String {
         let mut text = String::from(
             "jikime-hook: hands one event of Claude Code to the project's memory\n\n\
              usage: jikime-hook [COMMAND] [--project DIR] < event.json\n\n\

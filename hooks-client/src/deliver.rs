@@ -2,79 +2,104 @@
 
 use std::path::Path;
 
-use schema::brief::{Occasion, Request, brief, recollection};
-use schema::capture::{Destination, Draft, Prepared, commit, prepare};
-use schema::database::Patience;
-use schema::extract::extract;
-use schema::hook::{Adds, Event, Occurrence, Payload, add_context, warn_at_start};
-use schema::hook_log;
-use schema::layout::Layout;
-use schema::memory::{Attributes, MemoryType};
-use schema::moment::Moment;
-use schema::queue;
-use schema::screen::Screen;
-use schema::settings::{self, Loaded};
-use schema::shown;
-use schema::spool;
+use schema::files::database::LockTimeout;
+use schema::files::environment;
+use schema::files::layout::Layout;
+use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
+use schema::host::conclusion::{self, SaidIn, Speaker};
+use schema::host::extract;
+use schema::host::given::{self, Given};
+use schema::host::hook::{ContextEvent, EventKind, HookPayload, HostEvent, Used, add_context, warn_at_start};
+use schema::host::session_record::{SessionPlace, closing_summary, missing_summaries};
+use schema::host::track_buffer::{self, ToolUses};
+use schema::host::transcript::{
+    ReadFrom, TranscriptThread, Utterance, last_answer, last_model, texts_of_turn, utterances,
+};
+use schema::intake::capture::{Destination, Draft, PreparedMemory, commit, prepare};
+use schema::intake::queue;
+use schema::intake::spool;
+use schema::model::failure::topics_of;
+use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+use schema::model::moment::Moment;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::prose::small_talk::is_empty_answer;
+use schema::settings::{self, LoadedSettings, Settings};
+use schema::store::hook_log;
 use schema::store::{Store, StoreError};
-use schema::tool_usage;
-use schema::track;
-use schema::transcript::{Since, Thread, last_answer, turns};
 
 use crate::backfill;
-use crate::command::Command;
+use crate::command::HookCommand;
 
 /// Waiting memories that one hook takes along, so that it stays quick after a long outage.
 const TAKEN_ALONG: usize = 4;
+
+/// Seconds after which a session that told nothing has ended. A person may come back to it after lunch.
+const UNHEARD_OF: i64 = 6 * 60 * 60;
 
 /// A failure is worth a second look: the importance of memories of it.
 const FAILURE_IMPORTANCE: u8 = 3;
 
 /// Remembers what a payload tells, if it tells anything that `command` is for, and answers what the host is to be told.
 pub(crate) fn deliver(
-    command: Command,
-    payload: &Payload,
+    command: HookCommand,
+    payload: &HookPayload,
     layout: &Layout,
-    loaded: &Loaded,
+    loaded: &LoadedSettings,
 ) -> Result<Option<String>, StoreError> {
-    let screen = &loaded.screen;
-    let Some(Occurrence { session_id, event }) = Occurrence::of(payload, layout.project(), screen) else {
+    let screen = &loaded.sanitizer;
+    let Some(HostEvent { session_id, kind: event }) = HostEvent::from_payload(payload, layout.project(), screen) else {
         return Ok(None);
     };
-    let mut ladder = Ladder { layout, session_id, now: Moment::now(), screen, store: None };
+    let session_id = if session_id.is_empty() { of_process(environment::text) } else { session_id };
+    let mut ladder = EventDelivery {
+        layout,
+        session_id,
+        now: Moment::now(),
+        sanitizer: screen,
+        settings: &loaded.settings,
+        store: None,
+    };
+    let transcript = payload.transcript_path.as_deref();
     match (command, event) {
-        (Command::Load, Event::SessionStart(occasion)) => return ladder.brief(occasion, loaded),
-        (Command::PromptSave, Event::Prompt(text)) if loaded.settings.recall => {
-            let kept = if loaded.settings.capture { ladder.end_turn(prompted(text.clone())) } else { Ok(()) };
-            let recalled = ladder.recall(&text);
+        (HookCommand::Load, EventKind::SessionStart(occasion)) => {
+            let told = ladder.start_context(occasion, loaded);
+            ladder.begin_session(payload, loaded.settings.capture);
+            return told;
+        }
+        (HookCommand::PromptSave, EventKind::Prompt(text)) if loaded.settings.recall => {
+            let kept = if loaded.settings.capture { ladder.begin_turn(Some(&text), transcript) } else { Ok(()) };
+            let recalled = ladder.prompt_context(&text);
             return kept.map(|()| recalled);
         }
         _ if !loaded.settings.capture => Ok(()),
-        (Command::PromptSave, Event::Prompt(text)) => ladder.end_turn(prompted(text)),
-        (Command::Track, Event::ToolUse(tool_use)) => ladder.track(&tool_use),
-        (Command::Track, Event::Failure(text)) => ladder.keep([ladder.draft(MemoryType::Error, text, ladder.now)]),
-        (Command::Complete, Event::TurnEnd(answer)) => {
-            let answer = answer.or_else(|| said_last(payload.transcript_path.as_deref(), Thread::Main));
-            ladder.end_turn(answer.map(|answer| (MemoryType::AssistantResponse, answer)))
+        (HookCommand::PromptSave, EventKind::Prompt(text)) => ladder.begin_turn(Some(&text), transcript),
+        (HookCommand::PromptSave, EventKind::Acknowledgement) => ladder.begin_turn(None, transcript),
+        (HookCommand::Track, EventKind::ToolUse(used)) => ladder.track_use(used),
+        (HookCommand::Track, EventKind::Failure(text)) => ladder.fail(text),
+        (HookCommand::Complete, EventKind::TurnEnd(answer)) => {
+            let answer = answer.or_else(|| last_answer_of(transcript, TranscriptThread::Main));
+            ladder.finish_turn(answer, transcript)
         }
-        (Command::Subagent, Event::Report { agent_type, text }) => {
-            let text = text.or_else(|| said_last(payload.agent_transcript_path.as_deref(), Thread::Subagent));
-            let report = text.map(|text| agent_type.map_or(text.clone(), |kind| format!("{kind}: {text}")));
-            ladder.keep(report.map(|report| ladder.draft(MemoryType::SubagentResult, report, ladder.now)))
+        (HookCommand::Subagent, EventKind::Report { agent_type, text }) => {
+            let text =
+                text.or_else(|| last_answer_of(payload.agent_transcript_path.as_deref(), TranscriptThread::Subagent));
+            text.map_or(Ok(()), |text| ladder.report(agent_type, text))
         }
-        (Command::Flush, Event::CompactionAhead) => {
-            let used = ladder.end_turn(None);
-            used.and(ladder.keep(ladder.extract(payload.transcript_path.as_deref())))
+        (HookCommand::Flush, EventKind::BeforeCompaction) => {
+            let interrupted = ladder.interrupt(None, None);
+            let kept = ladder.capture(ladder.concluded_since_compaction(transcript));
+            // The turn goes on after it.
+            interrupted.and_then(|prompt| ladder.begin(prompt)).and(kept)
         }
-        (Command::Compact, Event::Compacted(summary)) => {
-            ladder.keep([ladder.draft(MemoryType::SessionSummary, summary, ladder.now)])
+        (HookCommand::Compact, EventKind::AfterCompaction(summary)) => {
+            ladder.capture([ladder.new_draft(MemoryType::SessionSummary, summary, ladder.now)])
         }
-        (Command::Save, Event::SessionEnd) => {
-            track::tidy(layout);
-            let kept = ladder.end_turn(None);
+        (HookCommand::Save, EventKind::SessionEnd) => {
+            track_buffer::remove_old_files(layout);
+            let kept = ladder.interrupt(transcript, None).map(drop).and(ladder.close_session(payload));
             // Closed first: the last one to close a database tidies up, and that is not for a hook to wait for.
             drop(ladder);
-            backfill::start(layout, &loaded.settings);
+            backfill::start_backfill(layout, &loaded.settings);
             kept
         }
         _ => Ok(()),
@@ -82,75 +107,198 @@ pub(crate) fn deliver(
     .map(|()| None)
 }
 
-/// A prompt as the end of the turn before it: one that was interrupted has none of its own, and what it changed is remembered
-/// before the next one begins.
-fn prompted(text: String) -> Option<(MemoryType, String)> {
-    Some((MemoryType::UserPrompt, text))
+/// A name for the session of a host that tells neither its id nor its transcript: that of its process.
+fn of_process(variable: impl Fn(&str) -> Option<String>) -> String {
+    let named = |name| variable(name).filter(|value| !value.trim().is_empty());
+    named("CLAUDE_CODE_SESSION_ID").unwrap_or_else(|| {
+        let process = named("CLAUDE_PID").unwrap_or_else(parent);
+        format!("process-{process}")
+    })
+}
+
+fn parent() -> String {
+    #[cfg(unix)]
+    {
+        std::os::unix::process::parent_id().to_string()
+    }
+    #[cfg(not(unix))]
+    {
+        std::process::id().to_string()
+    }
 }
 
 /// The last thing that was said in a transcript. One that is missing or unreadable says nothing.
-fn said_last(transcript: Option<&str>, thread: Thread) -> Option<String> {
-    last_answer(Path::new(transcript?), thread).ok().flatten()
+fn last_answer_of(transcript: Option<&str>, thread: TranscriptThread) -> Option<String> {
+    last_answer(Path::new(transcript?), thread).ok().flatten().filter(|text| !is_empty_answer(text))
 }
 
-struct Ladder<'l> {
+struct EventDelivery<'l> {
     layout: &'l Layout,
     session_id: String,
     now: Moment,
-    screen: &'l Screen,
+    sanitizer: &'l Sanitizer,
+    settings: &'l Settings,
     /// Opened by the first memory that needs it.
     store: Option<Store>,
 }
 
-impl Ladder<'_> {
-    fn draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
+impl EventDelivery<'_> {
+    fn new_draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
         let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
         Draft {
             session_id: self.session_id.clone(),
             kind,
             content,
             at,
-            attributes: Attributes { importance, ..Attributes::default() },
+            attributes: MemoryAttributes { importance, ..MemoryAttributes::default() },
             destination: Destination::DailyLog,
         }
     }
 
-    fn track(&self, tool_use: &schema::hook::Use) -> Result<(), StoreError> {
-        self.create()?;
-        track::append(self.layout, &self.session_id, tool_use, &self.now, self.screen)
+    /// Notes what a tool changed, or that it succeeded after it had failed.
+    fn track_use(&self, mut used: Used) -> Result<(), StoreError> {
+        used.changed = used.changed.and_then(|changed| changed.within(self.settings.edits));
+        let is_success = track_buffer::has_failed(self.layout, &used.attempt.topics());
+        if used.changed.is_none() && !is_success {
+            return Ok(());
+        }
+        self.create_dirs()?;
+        track_buffer::append_use(self.layout, &self.session_id, &used, is_success, &self.now, self.sanitizer)
     }
 
-    /// Makes one memory of what the turn changed, and keeps it before what was said.
-    fn end_turn(&mut self, said: Option<(MemoryType, String)>) -> Result<(), StoreError> {
+    /// Keeps a failure, and notes what it is about for when that succeeds.
+    fn fail(&mut self, text: String) -> Result<(), StoreError> {
+        let topics = topics_of(&text);
+        self.capture([self.new_draft(MemoryType::Error, text, self.now)])?;
+        self.create_dirs()?;
+        let fault = |source| StoreError::Io { doing: "append to", path: self.layout.failed(), source };
+        track_buffer::note_failure(self.layout, &topics).map_err(fault)
+    }
+
+    /// Ends a turn that had no end of its own, then keeps a prompt and what it concludes.
+    fn begin_turn(&mut self, prompt: Option<&str>, transcript: Option<&str>) -> Result<(), StoreError> {
+        let ended = self.interrupt(transcript, prompt);
+        let prepared = prompt.map(|text| self.new_draft(MemoryType::UserPrompt, text.to_owned(), self.now));
+        let prepared = prepared.and_then(|draft| prepare(draft, self.sanitizer));
+        let id = prepared.as_ref().map(PreparedMemory::id);
+        let concluded = self.concluded(id.clone(), Speaker::Person, prompt);
+        let kept = self.keep_prepared(prepared.into_iter().chain(concluded).collect());
+        let begun = self.begin(Some(id));
+        // A buffer that cannot be taken is told; what was said does not depend on it.
+        kept.and(ended.map(drop)).and(begun)
+    }
+
+    /// Keeps what a turn changed, then its answer and what that and the texts before it conclude.
+    fn finish_turn(&mut self, answer: Option<String>, transcript: Option<&str>) -> Result<(), StoreError> {
         let (layout, session_id) = (self.layout, self.session_id.clone());
-        let mut said = said.map(|(kind, text)| self.draft(kind, text, self.now));
-        let taken = track::take(layout, &session_id, |taken| {
-            let used = tool_usage::describe(&taken.files, &taken.commands);
-            let used = used.map(|text| self.draft(MemoryType::ToolUsage, text, taken.at));
-            self.keep(used.into_iter().chain(said.take()))
+        let said = answer.clone().map(|text| self.new_draft(MemoryType::AssistantResponse, text, self.now));
+        let said = said.and_then(|draft| prepare(draft, self.sanitizer));
+        let mut texts = self.texts_of_turn(transcript, None);
+        texts.extend(answer);
+        let concluded =
+            self.concluded(said.as_ref().map(PreparedMemory::id), Speaker::Agent, texts.iter().map(String::as_str));
+        let mut rest: Vec<PreparedMemory> = said.into_iter().chain(concluded).collect();
+        let taken = track_buffer::take_uses(layout, &session_id, |taken| {
+            let used = self.used(taken);
+            self.keep_prepared(used.into_iter().chain(std::mem::take(&mut rest)).collect())
         });
         // A buffer that cannot be taken is told; what was said does not depend on it.
-        self.keep(said).and(taken)
+        self.keep_prepared(rest).and(taken)
     }
 
-    /// What was decided, learned and fixed since the last compaction, before its words leave the context.
-    fn extract(&self, transcript: Option<&str>) -> Vec<Draft> {
-        let said = transcript.and_then(|path| turns(Path::new(path), Since::LastCompaction).ok());
-        let found = said.map(|said| extract(said, self.screen)).unwrap_or_default().into_iter();
-        found.map(|found| self.draft(found.kind, found.content, found.at)).collect()
+    /// Notes that a turn begins, and the memory of its prompt if it has one.
+    fn begin(&self, prompt: Option<Option<MemoryId>>) -> Result<(), StoreError> {
+        let Some(prompt) = prompt else { return Ok(()) };
+        self.create_dirs()?;
+        track_buffer::begin(self.layout, &self.session_id, prompt.as_ref(), &self.now)
+    }
+
+    /// Keeps what a turn changed that may have no end, and what was said in it. `next` is the prompt that comes after it. Returns the
+    /// prompt of the turn, if there is a turn.
+    fn interrupt(
+        &mut self,
+        transcript: Option<&str>,
+        next: Option<&str>,
+    ) -> Result<Option<Option<MemoryId>>, StoreError> {
+        let (layout, session_id) = (self.layout, self.session_id.clone());
+        let mut prompt = None;
+        track_buffer::take_uses(layout, &session_id, |taken| {
+            prompt.clone_from(&taken.prompt);
+            let used = self.used(taken);
+            let texts = if prompt.is_some() { self.texts_of_turn(transcript, next) } else { Vec::new() };
+            let concluded = self.concluded(prompt.clone().flatten(), Speaker::Agent, texts.iter().map(String::as_str));
+            self.keep_prepared(used.into_iter().chain(concluded).collect())
+        })?;
+        Ok(prompt)
+    }
+
+    /// A memory of what a turn changed.
+    fn used(&self, taken: ToolUses) -> Option<PreparedMemory> {
+        let draft = self.new_draft(MemoryType::ToolUsage, taken.text()?, taken.at);
+        Some(prepare(draft, self.sanitizer)?.with_succeeded(taken.succeeded))
+    }
+
+    fn report(&mut self, agent_type: Option<String>, text: String) -> Result<(), StoreError> {
+        let report = agent_type.map_or(text.clone(), |kind| format!("{kind}: {text}"));
+        let prepared = prepare(self.new_draft(MemoryType::SubagentResult, report, self.now), self.sanitizer);
+        let concluded = self.concluded(prepared.as_ref().map(PreparedMemory::id), Speaker::Agent, [text.as_str()]);
+        self.keep_prepared(prepared.into_iter().chain(concluded).collect())
+    }
+
+    fn texts_of_turn(&self, transcript: Option<&str>, next: Option<&str>) -> Vec<String> {
+        let path = transcript.filter(|_| self.settings.conclusions);
+        path.and_then(|path| texts_of_turn(Path::new(path), next).ok()).unwrap_or_default()
+    }
+
+    /// What texts of an event conclude.
+    fn concluded<'t>(
+        &self,
+        source: Option<MemoryId>,
+        speaker: Speaker,
+        texts: impl IntoIterator<Item = &'t str>,
+    ) -> Vec<PreparedMemory> {
+        if !self.settings.conclusions {
+            return Vec::new();
+        }
+        let place = SaidIn { session_id: &self.session_id, source, speaker, at: self.now };
+        let drafts = conclusion::drafts(&place, texts, self.sanitizer);
+        drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect()
+    }
+
+    /// What was concluded since the last compaction, before its words leave the context. Most of it is known already.
+    fn concluded_since_compaction(&self, transcript: Option<&str>) -> Vec<Draft> {
+        let path = transcript.filter(|_| self.settings.conclusions);
+        let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
+        let said = said.into_iter().flatten().filter_map(|said| match said {
+            Utterance::Prompt { text, at } => Some((Speaker::Person, text, at)),
+            Utterance::Answer { text, at } => Some((Speaker::Agent, text, at)),
+            Utterance::Summary { .. } => None,
+        });
+        let concluded = said.flat_map(|(speaker, text, at)| {
+            let place = SaidIn { session_id: &self.session_id, source: None, speaker, at };
+            conclusion::drafts(&place, [text.as_str()], self.sanitizer)
+        });
+        let mut drafts: Vec<Draft> = concluded.collect();
+        // Of more, the last ones.
+        drafts.drain(..drafts.len().saturating_sub(extract::MAX_CONCLUSIONS));
+        drafts
     }
 
     /// What the host adds to the context of a session that begins, as it wants to be told.
-    fn brief(&mut self, occasion: Occasion, loaded: &Loaded) -> Result<Option<String>, StoreError> {
-        let Loaded { settings, problems, .. } = loaded;
-        if let Err(refused) = self.layout.verify() {
+    fn start_context(
+        &mut self,
+        occasion: SessionSource,
+        loaded: &LoadedSettings,
+    ) -> Result<Option<String>, StoreError> {
+        let LoadedSettings { settings, problems, .. } = loaded;
+        if let Err(refused) = self.layout.verify_dirs() {
             // A store that is not used has no log of faults either.
             return Ok(Some(warn_at_start(&format!("The project's memory is not used: {refused}"))));
         }
         let is_wanted = match settings.brief {
-            settings::Brief::Always => true,
-            settings::Brief::AfterCompaction => occasion == Occasion::Compact,
-            settings::Brief::Never => false,
+            settings::BriefMode::Always => true,
+            settings::BriefMode::AfterCompaction => occasion == SessionSource::Compact,
+            settings::BriefMode::Never => false,
         };
         if !is_wanted {
             return Ok(None);
@@ -161,75 +309,129 @@ impl Ladder<'_> {
         }
         let project = self.layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let session_id = self.session_id.clone();
-        let store = self.store()?;
+        let store = self.open_store()?;
         // A store that is only read has no rows yet; what it says of that is all there is.
         let mut problems = problems.clone();
         problems.extend(store.require_writable().err().iter().map(ToString::to_string));
-        let request = Request {
+        let request = BriefRequest {
             project: &project,
             session_id: &session_id,
-            occasion,
+            source: occasion,
             problems: &problems,
             size: settings.brief_size,
         };
-        let text = brief(store.rows(), &request)?;
-        Ok(text.map(|text| add_context(Adds::SessionStart, &text)))
+        let made = brief(store.rows(), store.layout(), &request)?;
+        Ok(made.map(|Brief { text, ids }| {
+            if occasion == SessionSource::Compact {
+                self.note_given(given::note_compaction(self.layout, &session_id));
+            }
+            self.note_given(given::note(self.layout, &session_id, Given::Brief, ids.iter().map(String::as_str)));
+            add_context(ContextEvent::SessionStart, &text)
+        }))
+    }
+
+    /// Notes where a session begins, and summarises sessions that ended without a word.
+    fn begin_session(&mut self, payload: &HookPayload, captures: bool) {
+        if !captures || !self.layout.memory_db().exists() || self.layout.verify_dirs().is_err() {
+            return;
+        }
+        let place = SessionPlace { model: payload.model.clone(), ..self.checked_out(payload) }.cleaned(self.sanitizer);
+        self.note_given(given::note_start(self.layout, &self.session_id, &place));
+        let before = Moment::from_unix(self.now.unix() - UNHEARD_OF, Some(self.now.offset_seconds()));
+        let session_id = self.session_id.clone();
+        let missing = self
+            .open_store()
+            .ok()
+            .zip(before)
+            .and_then(|(store, before)| missing_summaries(store.rows(), &session_id, before).ok());
+        let kept = self.capture(missing.unwrap_or_default());
+        self.note_given(kept);
+    }
+
+    /// Keeps the summary of a session that ends.
+    fn close_session(&mut self, payload: &HookPayload) -> Result<(), StoreError> {
+        if !self.layout.memory_db().exists() {
+            return Ok(());
+        }
+        let model = payload.transcript_path.as_deref().and_then(|path| last_model(Path::new(path)).ok().flatten());
+        let end = SessionPlace { model, end_reason: payload.reason.clone(), ..self.checked_out(payload) }
+            .cleaned(self.sanitizer);
+        let place = end.begun_at(given::start(self.layout, &self.session_id));
+        let (session_id, now) = (self.session_id.clone(), self.now);
+        let summary = closing_summary(self.open_store()?.rows(), &session_id, place, now)?;
+        self.capture(summary)
+    }
+
+    fn checked_out(&self, payload: &HookPayload) -> SessionPlace {
+        SessionPlace::checked_out(payload.cwd.as_deref().map_or(self.layout.project(), Path::new))
     }
 
     /// The memories that fit a prompt and that the session was not shown before, as the host wants to be told.
-    fn recall(&self, prompt: &str) -> Option<String> {
-        let found = queue::recall(self.layout, self.screen, prompt, &self.session_id)?;
-        let new = shown::not_yet(self.layout, &self.session_id, found).ok()?;
-        recollection(&new).map(|text| add_context(Adds::UserPromptSubmit, &text))
+    fn prompt_context(&self, prompt: &str) -> Option<String> {
+        let found = queue::recall(self.layout, self.sanitizer, prompt, &self.session_id)?;
+        let new = given::take_unshown(self.layout, &self.session_id, found).ok()?;
+        recall_context(&new).map(|text| add_context(ContextEvent::UserPromptSubmit, &text))
+    }
+
+    /// Reports a fault beside what a session is given, which changes nothing of that.
+    fn note_given(&self, noted: Result<(), StoreError>) {
+        if let Err(fault) = noted {
+            self.note_delay(&fault);
+        }
     }
 
     /// Keeps memories, by the first rung of the ladder that holds.
-    fn keep(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
-        let memories: Vec<Prepared> = drafts.into_iter().filter_map(|draft| prepare(draft, self.screen)).collect();
+    fn capture(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
+        self.keep_prepared(drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect())
+    }
+
+    fn keep_prepared(&mut self, memories: Vec<PreparedMemory>) -> Result<(), StoreError> {
         if memories.is_empty() || queue::capture(self.layout, &memories) {
             return Ok(());
         }
         let mut waiting = memories.as_slice();
         while let [memory, rest @ ..] = waiting {
-            if let Err(fault) = self.store().and_then(|store| commit(store, memory).map(drop)) {
-                return self.set_aside(waiting, &fault);
+            if let Err(fault) = self.open_store().and_then(|store| commit(store, memory).map(drop)) {
+                return self.spool(waiting, &fault);
             }
             waiting = rest;
         }
-        if let Err(fault) = self.store().and_then(|store| spool::drain(store, TAKEN_ALONG)) {
-            self.note(&fault);
+        if let Err(fault) = self.open_store().and_then(|store| spool::drain(store, TAKEN_ALONG)) {
+            self.note_delay(&fault);
         }
         Ok(())
     }
 
     /// Leaves memories to somebody with more time or more rights.
-    fn set_aside(&self, memories: &[Prepared], fault: &StoreError) -> Result<(), StoreError> {
+    fn spool(&self, memories: &[PreparedMemory], fault: &StoreError) -> Result<(), StoreError> {
         // The spool is made by itself when nothing else can be.
-        let _ = self.create();
+        let _ = self.create_dirs();
         for memory in memories {
-            spool::put(self.layout, memory)?;
+            spool::write_memory(self.layout, memory)?;
         }
-        self.note(fault);
+        self.note_delay(fault);
         Ok(())
     }
 
     /// Tells a fault that lost nothing, unless others were just faster.
-    fn note(&self, fault: &StoreError) {
+    fn note_delay(&self, fault: &StoreError) {
         if !fault.is_busy() {
-            hook_log::note_error(self.layout, fault);
+            hook_log::append_error(self.layout, fault);
         }
     }
 
-    fn create(&self) -> Result<(), StoreError> {
-        self.layout.create().map_err(|source| StoreError::Create { path: self.layout.dir().to_owned(), source })
+    fn create_dirs(&self) -> Result<(), StoreError> {
+        self.layout
+            .create_dirs_and_gitignore()
+            .map_err(|source| StoreError::Create { path: self.layout.store_dir().to_owned(), source })
     }
 
-    fn store(&mut self) -> Result<&mut Store, StoreError> {
+    fn open_store(&mut self) -> Result<&mut Store, StoreError> {
         match &mut self.store {
             Some(store) => Ok(store),
             none => {
-                let store = Store::open(self.layout.project(), Patience::Hook)?;
-                store.notes().iter().for_each(|note| hook_log::note(self.layout, note));
+                let store = Store::open(self.layout.project(), LockTimeout::Hook)?;
+                store.notes().iter().for_each(|note| hook_log::append_note(self.layout, note));
                 Ok(none.insert(store))
             }
         }

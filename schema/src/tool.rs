@@ -1,4 +1,4 @@
-//! The six tools as hosts see them: names, descriptions, arguments, results. One place for all wordings a model reads.
+//! The six tools as hosts see them: names, descriptions, arguments and results. All text that a model reads is here.
 
 mod catalogue;
 #[cfg(all(test, feature = "schemars"))]
@@ -6,11 +6,11 @@ mod document;
 mod input;
 mod output;
 
-#[cfg(feature = "schemars")]
-pub use catalogue::{Definition, definitions};
 pub use catalogue::{MEMORY_FIRST, Tool};
+#[cfg(feature = "schemars")]
+pub use catalogue::{ToolDefinition, definitions};
 pub use input::{GetInput, LoadInput, LoadSource, ReindexInput, SaveInput, SearchInput, SearchSource, StatsInput};
 pub use output::{
-    AboutMemory, Confidence, EmbeddingStats, GetOutput, Hit, HitSource, LoadOutput, LoadedFile, Mode, QueueServer,
-    ReindexOutput, SaveOutput, SearchOutput, StatsOutput, TypeCount,
+    Confidence, EmbeddingStats, GetOutput, Hit, HitSource, LoadOutput, LoadedFile, MemoryDetails, QueueOwner,
+    ReindexOutput, SaveOutput, SearchMode, SearchOutput, StatsOutput, TypeCount,
 };

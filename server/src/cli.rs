@@ -1,22 +1,22 @@
-//! The command line: what people and scripts call.
+//! The command line.
 
 mod arguments;
 mod backfill;
 mod browse;
 mod completions;
 mod config;
-mod consent;
+mod confirm;
 mod curate;
 mod demo;
 mod doctor;
 mod export;
+mod filter_arguments;
 mod forget;
 mod gc;
-mod hosted;
 mod import;
 mod init;
 mod list;
-mod narrow;
+mod opening;
 mod output;
 mod pager;
 mod preview;
@@ -24,40 +24,44 @@ mod preview;
 mod reference;
 mod run;
 mod scrub;
+mod serve_fast_path;
 mod sessions;
 mod shell;
 mod show;
 mod stats;
-pub(crate) mod text;
+mod tasks;
+pub(crate) mod terminal_text;
+mod time_argument;
 mod timeline;
 mod uninstall;
-mod when;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use schema::files::environment;
 
 use crate::{exit, log};
 
-/// Runs the program on the process's own arguments.
+/// Runs the program with the arguments of the process.
 pub fn main() -> ExitCode {
-    // A limit on the size of files is then an error of the write, not the end of the process.
+    // Ignores SIGXFSZ, so that a file size limit makes a write fail instead of ending the process.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let words: Vec<OsString> = std::env::args_os().collect();
-    let arguments = hosted::read(&words).unwrap_or_else(|| arguments::Arguments::parse_from(words));
-    log::begin(log_wish(&arguments).as_deref());
+    let arguments =
+        serve_fast_path::parse_serve_arguments(&words).unwrap_or_else(|| arguments::CliArguments::parse_from(words));
+    log::init_logging(log_level_override(&arguments).as_deref());
     match run::run(arguments) {
         Ok(status) => status,
-        Err(error) => exit::report(&error),
+        Err(error) => exit::report_error(&error),
     }
 }
 
-/// The user's wish. What fills the screen must not be written over.
-fn log_wish(arguments: &arguments::Arguments) -> Option<String> {
+/// The log filter. The browser fills the screen, so it logs nothing.
+fn log_level_override(arguments: &arguments::CliArguments) -> Option<String> {
     match arguments.command {
-        arguments::Command::Browse(_) => Some("off".to_owned()),
-        _ => std::env::var("JIKIME_LOG").ok(),
+        arguments::CliCommand::Browse(_) => Some("off".to_owned()),
+        _ => environment::text("JIKIME_LOG"),
     }
 }

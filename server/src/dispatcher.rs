@@ -1,4 +1,4 @@
-//! Where requests of hosts and hooks are handed in: readers get what reads, the worker what writes.
+//! Routes requests of hosts and hooks: reads go to a reader thread, writes to the worker.
 
 use std::io;
 use std::path::PathBuf;
@@ -12,73 +12,73 @@ use tokio::time::{Instant, timeout_at};
 use tools::engine::Engine;
 use tools::error::ToolError;
 
-use crate::changes::Changes;
-use crate::readers::{Alive, Readers};
-use crate::request::{QueueState, Read, Readiness, Reading, Reply, Signal, Steps, Work, Write};
+use crate::change_feed::ChangeFeed;
+use crate::readers::{LiveThreads, ReaderPool};
+use crate::request::{
+    ProgressSender, QueueState, ReadAvailability, ReadRequest, Readiness, ReplySender, Signal, Work, WriteRequest,
+};
 use crate::worker::{self, WorkerSetup};
 
-/// Requests that may wait for the worker; a host that sends more has to wait itself.
+/// Requests that can wait for the worker. When the queue is full, the host waits.
 const QUEUE: usize = 64;
 
-/// The longest time that a read waits for a store to be opened and synchronised. After it, the read uses what is indexed and says so.
+/// The longest time that a read waits until the store is open and synchronised. After that, the read uses the current index and adds a
+/// notice.
 const START: Duration = Duration::from_secs(10);
 
-/// Files that change between two sessions and are indexed before anybody notices. More of them are not waited for.
-const FEW: usize = 64;
+/// A read waits for this many changed files to be indexed. If there are more, the read does not wait.
+const FEW_CHANGES: usize = 64;
 
-/// Hands requests to the threads. The worker and the readers end with the last of these.
+/// Sends requests to the threads. The worker and the readers end when the last clone is dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct Dispatcher {
     worker: mpsc::Sender<Work>,
-    /// The thread of the worker, which opens the store when it is first needed.
+    /// The worker's thread, which opens the store on the first request.
     thread: Thread,
-    readers: Readers,
+    readers: ReaderPool,
     readiness: watch::Receiver<Readiness>,
     is_answering: Arc<AtomicBool>,
 }
 
-/// What a read needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Need {
-    /// The files of the store, and rows and index as they are.
+pub(crate) enum ReadNeed {
+    /// Only the files; rows and index may be outdated.
     Store,
-    /// Rows and index in sync with the files.
     Index,
 }
 
-/// The threads of the worker and the readers.
 #[derive(Debug)]
-pub(crate) struct Threads {
+pub(crate) struct ServiceThreads {
     worker: JoinHandle<()>,
-    readers: Alive,
+    readers: LiveThreads,
 }
 
-impl Threads {
-    /// The worker stops to wait for its first request.
-    pub(crate) fn end(&self) {
+impl ServiceThreads {
+    /// Wakes the worker if it still waits for its first request.
+    pub(crate) fn stop(&self) {
         self.worker.thread().unpark();
     }
 
     pub(crate) fn are_finished(&self) -> bool {
-        self.worker.is_finished() && !self.readers.is_any()
+        self.worker.is_finished() && !self.readers.is_any_left()
     }
 }
 
 impl Dispatcher {
-    /// Starts the threads. Changes in the store are reported to `changes`. Once the server is `ending`, indexing stops, and all other
-    /// requests are finished. `prepare` runs on the worker's thread before the store is opened.
+    /// Starts the threads. The worker reports changes of the store to `changes` and runs `prepare` before it opens the store. When the
+    /// server is `ending`, indexing stops, and all other requests are finished.
     pub(crate) fn start(
         project: PathBuf,
         session_id: Option<String>,
-        changes: Changes,
+        changes: ChangeFeed,
         ending: watch::Receiver<bool>,
         prepare: fn(),
-    ) -> io::Result<(Self, Threads, QueueState)> {
+    ) -> io::Result<(Self, ServiceThreads, QueueState)> {
         let (work, inbox) = mpsc::channel(QUEUE);
         let (can_save, saving) = watch::channel(false);
         let (tell_readiness, readiness) = watch::channel(Readiness::default());
         let (is_answering, is_owner) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
-        let readers = Readers::new(work.downgrade(), readiness.clone(), ending.clone());
+        let readers = ReaderPool::new(work.downgrade(), readiness.clone(), ending.clone());
         let setup = WorkerSetup {
             project,
             session_id,
@@ -89,76 +89,74 @@ impl Dispatcher {
             readiness: tell_readiness,
             work: work.downgrade(),
         };
-        let thread = worker::start(setup, inbox, prepare)?;
-        let threads = Threads { readers: readers.alive(), worker: thread };
+        let thread = worker::start_worker(setup, inbox, prepare)?;
+        let threads = ServiceThreads { readers: readers.live_threads(), worker: thread };
         let state = QueueState { can_save: saving, is_answering: Arc::clone(&is_answering), is_owner };
         let thread = threads.worker.thread().clone();
         Ok((Self { worker: work, thread, readers, readiness, is_answering }, threads, state))
     }
 
-    /// Runs a read. Progress towards what it needs is reported to `steps`.
+    /// Runs a read. `steps` gets the progress while the read waits.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
-        need: Need,
-        steps: Option<Steps>,
+        need: ReadNeed,
+        steps: Option<ProgressSender>,
         work: impl FnOnce(&mut Engine, &dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        let (read, result) = Read::new(work);
+        let (read, result) = ReadRequest::new(work);
         self.open_store();
-        let is_sent = match self.may_be_read(need, steps.as_ref()).await {
+        let is_sent = match self.wait_until_readable(need, steps.as_ref()).await {
             true => self.readers.send(read).await,
             false => self.worker.send(Work::Read(read)).await.is_ok(),
         };
         drop(steps);
-        arrived(is_sent, result).await
+        receive_result(is_sent, result).await
     }
 
-    /// Has the worker run a request that writes.
-    pub(crate) async fn write<T>(&self, request: impl FnOnce(Reply<T>) -> Write) -> Result<T, ToolError> {
+    pub(crate) async fn write<T>(&self, request: impl FnOnce(ReplySender<T>) -> WriteRequest) -> Result<T, ToolError> {
         let (reply, result) = oneshot::channel();
         self.open_store();
         let is_sent = self.worker.send(Work::Write(request(reply))).await.is_ok();
-        arrived(is_sent, result).await
+        receive_result(is_sent, result).await
     }
 
-    /// Signals the worker, which may have ended.
+    /// Signals the worker. A worker that has ended ignores it.
     pub(crate) async fn signal(&self, signal: Signal) {
         self.open_store();
         let _ = self.worker.send(Work::Signal(signal)).await;
     }
 
-    /// Whether this server answers the queue.
     pub(crate) fn is_answering(&self) -> bool {
         self.is_answering.load(Ordering::Relaxed)
     }
 
-    /// Why a search may have missed something, while changes from before the start are indexed.
+    /// A notice that search results may be incomplete while the server indexes changes.
     pub(crate) fn indexing_notice(&self) -> Option<String> {
         let now = self.readiness.borrow();
         let far = now.step.as_ref().map(|step| format!(" ({} of {} files)", step.done, step.total));
-        let notice = || format!("indexing is under way{}: more may be found later", far.unwrap_or_default());
+        let notice = || format!("indexing is in progress{}; more results may be found later", far.unwrap_or_default());
         now.is_catching_up.then(notice)
     }
 
     fn open_store(&self) {
-        if matches!(self.readiness.borrow().reading, Reading::NotYet) {
+        if matches!(self.readiness.borrow().reading, ReadAvailability::NotYet) {
             self.thread.unpark();
         }
     }
 
-    /// Waits for what a read needs, and returns whether readers can run it.
-    async fn may_be_read(&self, need: Need, steps: Option<&Steps>) -> bool {
+    /// Waits until the store is ready for a read. Returns whether a reader thread can run it.
+    async fn wait_until_readable(&self, need: ReadNeed, steps: Option<&ProgressSender>) -> bool {
         let mut readiness = self.readiness.clone();
         let deadline = Instant::now() + START;
         loop {
             let (can_be_read, is_enough, step) = {
                 let now = readiness.borrow_and_update();
                 match &now.reading {
-                    Reading::ByWorker => return false,
-                    Reading::NotYet => (false, false, None),
-                    Reading::Beside(_) => {
-                        let is_long = now.step.as_ref().is_some_and(|step| step.total - step.done > FEW);
-                        (true, need == Need::Store || !now.is_catching_up || is_long, now.step.clone())
+                    ReadAvailability::ByWorker => return false,
+                    ReadAvailability::NotYet => (false, false, None),
+                    ReadAvailability::ByReaders(_) => {
+                        let is_long = now.step.as_ref().is_some_and(|step| step.total - step.done > FEW_CHANGES);
+                        (true, need == ReadNeed::Store || !now.is_catching_up || is_long, now.step.clone())
                     }
                 }
             };
@@ -177,9 +175,9 @@ impl Dispatcher {
     }
 }
 
-/// The result of a request, unless the threads have ended.
-async fn arrived<T>(is_sent: bool, result: oneshot::Receiver<Result<T, ToolError>>) -> Result<T, ToolError> {
-    let is_ending = || ToolError::Unavailable("the server is ending".to_owned());
+/// The result of a request, or an error if the threads have ended.
+async fn receive_result<T>(is_sent: bool, result: oneshot::Receiver<Result<T, ToolError>>) -> Result<T, ToolError> {
+    let is_ending = || ToolError::Unavailable("the server is shutting down".to_owned());
     if !is_sent {
         return Err(is_ending());
     }

@@ -1,42 +1,42 @@
-//! How a command ends: what went wrong in words for a person, and the status for a script.
+//! How a command ends: an error message for people and an exit status for scripts.
 
 use std::process::ExitCode;
 
-use schema::project::ProjectError;
+use schema::files::project::ProjectError;
 use tools::error::ToolError;
 
-use crate::cli::text::printable;
+use crate::cli::terminal_text::printable_text;
 
-/// Status for what the caller can mend.
+/// Exit status for an error that the caller can fix.
 pub(crate) const USER: u8 = 1;
 
-/// Status for a fault of ours, as in BSD's sysexits.
+/// Exit status for an internal error, as in BSD's sysexits.
 const INTERNAL: u8 = 70;
 
-/// Prints an error with its causes to standard error and answers the status.
-pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+/// Prints an error with its causes to standard error, and returns the exit status.
+pub(crate) fn report_error(error: &anyhow::Error) -> ExitCode {
     use std::io::Write as _;
     let mut causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     causes.dedup();
     let style = anstyle::AnsiColor::Red.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {}", printable(&causes.join(": ")));
-    ExitCode::from(status(error))
+    let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {}", printable_text(&causes.join(": ")));
+    ExitCode::from(exit_status(error))
 }
 
-/// Prints to standard error what a person should know although the command goes on.
-pub(crate) fn warn(text: &str) {
+/// Prints a warning to standard error; the command goes on.
+pub(crate) fn print_warning(text: &str) {
     use std::io::Write as _;
     let style = anstyle::AnsiColor::Yellow.on_default().bold();
-    let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {}", printable(text));
+    let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {}", printable_text(text));
 }
 
-/// Prints to standard error what a person waits to hear from a program that goes on.
-pub(crate) fn tell(text: &str) {
+/// Prints progress of a long-running command to standard error.
+pub(crate) fn print_status(text: &str) {
     use std::io::Write as _;
-    let _ = writeln!(anstream::stderr(), "{}", printable(text));
+    let _ = writeln!(anstream::stderr(), "{}", printable_text(text));
 }
 
-fn status(error: &anyhow::Error) -> u8 {
+fn exit_status(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<ToolError>() {
         Some(ToolError::Damaged(_) | ToolError::Internal(_)) => INTERNAL,
         Some(ToolError::Invalid(_) | ToolError::NotFound(_) | ToolError::Unavailable(_) | ToolError::Interrupted) => {

@@ -1,8 +1,8 @@
-//! Streamable HTTP, only when it is asked for: the same server as on standard input, for those who have the token.
+//! Streamable HTTP, off by default: the same server as on standard input, for clients with the token.
 
-mod body;
+mod body_check;
 mod connection;
-mod sessions;
+mod session_limit;
 mod token;
 
 use std::io;
@@ -18,103 +18,101 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tools::error::ToolError;
 
-use crate::mcp::Memory;
-use connection::{Limited, Visitor};
-use sessions::Sessions;
-pub(crate) use token::Token;
+use crate::mcp::McpServer;
+use connection::{ConnectionState, LimitedListener};
+use session_limit::LimitedSessions;
+pub(crate) use token::BearerToken;
 
-/// Where the protocol is spoken.
 const PATH: &str = "/mcp";
 
-/// Where to listen, and to whom.
 #[derive(Debug, Clone)]
-pub(crate) struct Access {
+pub(crate) struct HttpAccess {
     pub(crate) address: SocketAddr,
-    /// `None` when whoever reaches the address may speak.
-    pub(crate) token: Option<Token>,
-    /// Names by which the server is called, beside those of this machine.
-    pub(crate) hosts: Vec<String>,
+    /// With `None`, any client that reaches the address may connect.
+    pub(crate) token: Option<BearerToken>,
+    /// Allowed values of the Host header, besides this machine's names.
+    pub(crate) allowed_hosts: Vec<String>,
 }
 
-impl Access {
-    /// Refuses what would let strangers in.
+impl HttpAccess {
+    /// Rejects settings that would let other machines in without a token, or without a check of the Host header.
     pub(crate) fn check(&self) -> Result<(), ToolError> {
         let ip = self.address.ip();
         if ip.is_loopback() {
             return Ok(());
         }
         if self.token.is_none() {
-            return Err(ToolError::Invalid(format!("{ip} is reached from other machines: a token is needed there")));
+            return Err(ToolError::Invalid(format!(
+                "{ip} is reachable from other machines, so a token is required; remove --no-token"
+            )));
         }
-        if ip.is_unspecified() && self.hosts.is_empty() {
-            let text = format!("{ip} is reached by many names: give those that clients use with --allow-host");
+        if ip.is_unspecified() && self.allowed_hosts.is_empty() {
+            let text = format!("{ip} accepts many host names; give those that clients use with --allow-host");
             return Err(ToolError::Invalid(text));
         }
         Ok(())
     }
 
-    fn hosts(&self) -> Vec<String> {
+    fn allowed_hosts(&self) -> Vec<String> {
         let mut hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned).to_vec();
         hosts.extend(Some(self.address.ip()).filter(|ip| !ip.is_unspecified()).as_ref().map(IpAddr::to_string));
-        hosts.extend_from_slice(&self.hosts);
+        hosts.extend_from_slice(&self.allowed_hosts);
         hosts
     }
 
-    /// Pages that may call from a browser: those of this machine.
-    fn origins() -> [&'static str; 3] {
+    /// Web pages that may call the server: only pages of this machine.
+    fn allowed_origins() -> [&'static str; 3] {
         ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"]
     }
 }
 
-/// Opens the socket.
-pub(crate) async fn bind(access: &Access) -> Result<TcpListener, ToolError> {
+pub(crate) async fn bind_listener(access: &HttpAccess) -> Result<TcpListener, ToolError> {
     let address = access.address;
     let bound = TcpListener::bind(address).await;
     bound.map_err(|error| ToolError::Unavailable(format!("cannot listen on {address}: {error}")))
 }
 
-/// The URL at which a socket is reached.
-pub(crate) fn url(listener: &TcpListener) -> io::Result<String> {
+pub(crate) fn listener_url(listener: &TcpListener) -> io::Result<String> {
     Ok(format!("http://{}{PATH}", listener.local_addr()?))
 }
 
-/// Answers until it is told to stop. Then nobody is let in any more, and what was asked is answered.
+/// Serves until `stop` is cancelled. Then it accepts no more connections and finishes open requests.
 pub(crate) async fn serve(
     listener: TcpListener,
-    access: &Access,
-    memory: impl Fn() -> Memory + Send + Sync + 'static,
+    access: &HttpAccess,
+    memory: impl Fn() -> McpServer + Send + Sync + 'static,
     stop: CancellationToken,
 ) -> io::Result<()> {
     let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(access.hosts())
-        .with_allowed_origins(Access::origins())
+        .with_allowed_hosts(access.allowed_hosts())
+        .with_allowed_origins(HttpAccess::allowed_origins())
         .enforce_origin_validation()
-        .with_max_request_body_bytes(body::BODY)
+        .with_max_request_body_bytes(body_check::BODY)
         .with_cancellation_token(stop.clone());
-    let service = StreamableHttpService::new(move || Ok(memory()), Sessions::new().into(), config);
+    let service = StreamableHttpService::new(move || Ok(memory()), LimitedSessions::new().into(), config);
     let router = Router::new()
         .route_service(PATH, service)
-        .layer(middleware::from_fn(body::answered))
-        .layer(middleware::from_fn_with_state(access.token.clone(), admit));
-    let served = router.into_make_service_with_connect_info::<Visitor>();
-    axum::serve(Limited::new(listener), served).with_graceful_shutdown(stop.cancelled_owned()).await
+        .layer(middleware::from_fn(body_check::check_body))
+        .layer(middleware::from_fn_with_state(access.token.clone(), require_token));
+    let served = router.into_make_service_with_connect_info::<ConnectionState>();
+    axum::serve(LimitedListener::new(listener), served).with_graceful_shutdown(stop.cancelled_owned()).await
 }
 
-/// Lets those pass who have the token, before anything else is looked at.
-async fn admit(
-    State(token): State<Option<Token>>,
-    ConnectInfo(visitor): ConnectInfo<Visitor>,
+/// Checks the token before anything else.
+async fn require_token(
+    State(token): State<Option<BearerToken>>,
+    ConnectInfo(visitor): ConnectInfo<ConnectionState>,
     request: Request,
     next: Next,
 ) -> Response {
     let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     match token {
-        Some(token) if !token.is_in(given.unwrap_or_default()) => {
+        Some(token) if !token.matches_header(given.unwrap_or_default()) => {
             let challenge = [(header::WWW_AUTHENTICATE, "Bearer realm=\"jikime-memory\"")];
-            (StatusCode::UNAUTHORIZED, challenge, "a bearer token is needed\n").into_response()
+            (StatusCode::UNAUTHORIZED, challenge, "a bearer token is required\n").into_response()
         }
         _ => {
-            visitor.begins();
+            visitor.begin_request();
             next.run(request).await
         }
     }
@@ -125,11 +123,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beyond_loopback_a_token_and_the_names_of_the_server_are_needed() {
-        let access = |address: &str, token: Option<&str>, hosts: &[&str]| Access {
+    fn public_addresses_need_a_token_and_host_names() {
+        let access = |address: &str, token: Option<&str>, hosts: &[&str]| HttpAccess {
             address: address.parse().unwrap(),
-            token: token.map(|token| Token::parse(token).unwrap()),
-            hosts: hosts.iter().map(ToString::to_string).collect(),
+            token: token.map(|token| BearerToken::parse(token).unwrap()),
+            allowed_hosts: hosts.iter().map(ToString::to_string).collect(),
         };
         let token = Some("0123456789abcdef");
         assert!(access("127.0.0.1:1", None, &[]).check().is_ok());

@@ -1,26 +1,25 @@
-//! Who serves: the MCP server and the command line. Start reading at `cli` for what people call, at `serve` for what hosts
-//! start.
+//! The MCP server and the command line. Start reading at `cli` for commands and at `serve` for the server.
 
-mod changes;
+mod change_feed;
 mod cli;
 mod dispatcher;
 mod doctor;
 mod exit;
-mod guard;
 mod http;
-mod input;
 mod log;
 mod mcp;
 mod message;
 mod network;
+mod panic_guard;
 mod queue;
 mod readers;
 mod request;
 mod serve;
 mod setup;
+mod stdin_reader;
 mod stdio;
 mod watcher;
 mod worker;
 
 pub use cli::main;
-pub use network::Http;
+pub use network::ReqwestNetwork;

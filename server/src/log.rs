@@ -1,6 +1,6 @@
-//! What the server says of itself: warnings on standard error, and what happened in a file a day beside what is remembered.
+//! Logging: warnings to standard error, and events to one file a day in the store.
 //!
-//! Ids, places and sizes, never content: whoever logs more than that does so at the level `trace`.
+//! Logs have ids, places and sizes, never content. Content may be logged only at the level `trace`.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,61 +8,60 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use chrono::{Days, NaiveDate};
-use schema::layout::Layout;
-use schema::moment::Moment;
-use schema::own_file::{private_file, verify};
+use schema::files::layout::Layout;
+use schema::files::store_file::{options_for_private, verify};
+use schema::model::moment::Moment;
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-/// Bytes of a day's file. What comes then is not written.
+/// Bytes of one day's file. Later lines are dropped.
 const LIMIT: u64 = 1024 * 1024;
 
-/// Days that are kept, today included.
-const KEPT: u64 = 7;
+/// Days of logs to keep, including today.
+const KEPT_DAYS: u64 = 7;
 
-/// The files of the server that this process is, once it is one.
-static FILES: OnceLock<Mutex<Files>> = OnceLock::new();
+/// Set only if this process is a server.
+static FILES: OnceLock<Mutex<DailyFiles>> = OnceLock::new();
 
-/// Begins to log. Standard output belongs to answers and to the protocol; what the program has to say of itself goes elsewhere.
-pub(crate) fn begin(wish: Option<&str>) {
+/// Starts logging. Standard output is reserved for results and the protocol.
+pub(crate) fn init_logging(wish: Option<&str>) {
     let on_standard_error = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
         .with_ansi(false)
-        // It would tell on standard error that standard error is closed, and panic over that.
+        // Such an error would panic if standard error is closed.
         .log_internal_errors(false)
-        .with_filter(filter(wish, "warn"));
+        .with_filter(log_filter(wish, "warn"));
     let in_files = tracing_subscriber::fmt::layer()
-        .with_writer(|| ToFiles)
+        .with_writer(|| FileMakeWriter)
         .with_ansi(false)
         .log_internal_errors(false)
-        .with_filter(filter(wish, "info"));
+        .with_filter(log_filter(wish, "info"));
     tracing_subscriber::registry().with(on_standard_error).with(in_files).init();
-    // What a panic says may quote the text that it was about.
+    // A panic message may quote memories.
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
-        tracing::error!("a fault in jikime-memory at {place}");
+        tracing::error!("internal error in jikime-memory at {place}");
         tracing::trace!("{panic}");
     }));
 }
 
-/// Logs into the files of a store from now on.
-pub(crate) fn into_files(layout: &Layout) {
-    let files = Files { directory: layout.server_logs(), today: None };
-    // A process serves one store.
+/// Also logs to files in the store from now on.
+pub(crate) fn log_to_files(layout: &Layout) {
+    let files = DailyFiles { directory: layout.server_log_dir(), today: None };
+    // A process serves only one store.
     let _ = FILES.set(Mutex::new(files));
 }
 
-/// What is logged. The library that speaks the protocol logs whole messages, which hold memories: only who names it hears it.
-fn filter(wish: Option<&str>, otherwise: &str) -> EnvFilter {
+/// The protocol library logs whole messages, which contain memories. Its logs are off unless the filter names it.
+fn log_filter(wish: Option<&str>, otherwise: &str) -> EnvFilter {
     let wish = wish.filter(|wish| EnvFilter::try_new(wish).is_ok()).unwrap_or(otherwise);
     EnvFilter::new(format!("rmcp=off,{wish}"))
 }
 
-/// Where events go that are for the files.
-struct ToFiles;
+struct FileMakeWriter;
 
-impl Write for ToFiles {
+impl Write for FileMakeWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if let Some(files) = FILES.get() {
             files.lock().unwrap_or_else(PoisonError::into_inner).write(line, Moment::now().date());
@@ -75,34 +74,34 @@ impl Write for ToFiles {
     }
 }
 
-/// One file a day, for a week.
+/// One file a day; files are deleted after a week.
 #[derive(Debug)]
-struct Files {
+struct DailyFiles {
     directory: PathBuf,
-    /// The day of the last line, and its file unless that cannot be written.
+    /// The day of the last line, and its file if it can be written.
     today: Option<(NaiveDate, Option<File>)>,
 }
 
-impl Files {
-    /// Writes a line. A log that cannot be written is given up in silence until the next day: there is nowhere left to tell it.
+impl DailyFiles {
+    /// Writes a line. If the file cannot be opened, logging stops until the next day, because there is nowhere to report the error.
     fn write(&mut self, line: &[u8], day: NaiveDate) {
         if self.today.as_ref().is_none_or(|(known, _)| *known != day) {
-            self.today = match open(&self.directory, day) {
-                // There is no store yet.
+            self.today = match open_log_file(&self.directory, day) {
+                // The store does not exist yet.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 opened => Some((day, opened.ok())),
             };
             remove_old(&self.directory, day);
         }
         let Some((_, Some(file))) = &mut self.today else { return };
-        // Several servers write to it, each a line at a time.
+        // Several servers append whole lines to the same file.
         if file.metadata().is_ok_and(|metadata| metadata.len() + line.len() as u64 <= LIMIT) {
             let _ = file.write_all(line);
         }
     }
 }
 
-fn open(directory: &Path, day: NaiveDate) -> io::Result<File> {
+fn open_log_file(directory: &Path, day: NaiveDate) -> io::Result<File> {
     let path = directory.join(format!("{day}.log"));
     verify(&path)?;
     let mut builder = fs::DirBuilder::new();
@@ -112,15 +111,15 @@ fn open(directory: &Path, day: NaiveDate) -> io::Result<File> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    private_file().append(true).create(true).open(path)
+    options_for_private().append(true).create(true).open(path)
 }
 
-/// Deletes the files of days that are over for a week. Files by other names are not ours.
+/// Deletes files older than [`KEPT_DAYS`] days. Files with other names are not ours.
 fn remove_old(directory: &Path, today: NaiveDate) {
     if verify(&directory.join("file")).is_err() {
         return;
     }
-    let oldest = today.checked_sub_days(Days::new(KEPT - 1)).unwrap_or(today);
+    let oldest = today.checked_sub_days(Days::new(KEPT_DAYS - 1)).unwrap_or(today);
     for path in fs::read_dir(directory).into_iter().flatten().filter_map(|item| Some(item.ok()?.path())) {
         let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".log"));
         let day = name.and_then(|name| name.parse::<NaiveDate>().ok());
@@ -138,14 +137,14 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn files() -> (tempfile::TempDir, Files) {
+    fn files() -> (tempfile::TempDir, DailyFiles) {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
-        layout.create().unwrap();
-        (project, Files { directory: layout.server_logs(), today: None })
+        layout.create_dirs_and_gitignore().unwrap();
+        (project, DailyFiles { directory: layout.server_log_dir(), today: None })
     }
 
-    fn names(files: &Files) -> Vec<String> {
+    fn names(files: &DailyFiles) -> Vec<String> {
         let items = fs::read_dir(&files.directory).unwrap();
         let mut names: Vec<String> = items.map(|item| item.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
@@ -153,19 +152,19 @@ mod tests {
     }
 
     #[test]
-    fn whole_messages_are_logged_only_for_who_names_the_library() {
+    fn library_logs_are_off_unless_named() {
         for (wish, expected) in [
             (None, "rmcp=off,warn"),
             (Some("debug"), "rmcp=off,debug"),
             (Some("no=such=filter"), "rmcp=off,warn"),
             (Some("info,rmcp=debug"), "rmcp=debug,info"),
         ] {
-            assert_eq!(filter(wish, "warn").to_string(), expected, "{wish:?}");
+            assert_eq!(log_filter(wish, "warn").to_string(), expected, "{wish:?}");
         }
     }
 
     #[test]
-    fn there_is_a_private_file_for_each_day_of_a_week() {
+    fn log_files_are_private_and_kept_for_a_week() {
         let (_project, mut files) = files();
         for date in 1..=9 {
             files.write(b"line\n", day(&format!("2026-01-{date:02}")));
@@ -186,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_stays_within_its_limit() {
+    fn log_file_stays_within_its_limit() {
         let (_project, mut files) = files();
         let line = [b'x'; 100_000];
         (0..20).for_each(|_| files.write(&line, day("2026-01-01")));
@@ -196,7 +195,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_is_written_or_deleted_through_a_link() {
+    fn logging_does_not_follow_links() {
         let (project, mut files) = files();
         let outside = project.path().join("outside");
         fs::create_dir(&outside).unwrap();

@@ -1,11 +1,11 @@
-//! The MCP side: tools, prompts and resources as hosts see them, and each call handed to the dispatcher. Keeps no state between requests
-//! but what a host of an earlier protocol subscribed to.
+//! The MCP server: tools, prompts and resources. Calls go to the dispatcher. The only state between requests is subscriptions of hosts with
+//! an earlier protocol.
 
-mod call;
 mod notices;
 mod prompts;
 mod resources;
-mod text;
+mod result_text;
+mod tool_call;
 
 use std::pin::pin;
 use std::sync::{Arc, LazyLock};
@@ -22,43 +22,43 @@ use rmcp::model::{
     Tool as McpTool, ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
-use schema::sanitize::sanitize;
+use schema::privacy::output_text::clean_text;
 use schema::tool::{MEMORY_FIRST, Tool};
 use serde_json::Value;
 use tokio::sync::watch;
-use tools::engine::Progress;
+use tools::engine::IndexProgress;
 use tools::error::ToolError;
 
-use crate::changes::Changes;
-use crate::dispatcher::{Dispatcher, Need};
+use crate::change_feed::ChangeFeed;
+use crate::dispatcher::{Dispatcher, ReadNeed};
 use crate::message;
-use call::{Answer, Call};
 use notices::Subscriptions;
-use resources::Uri;
+use resources::ResourceUri;
+use tool_call::{ToolCall, ToolOutput};
 
-/// Characters up to which a host should show a long answer itself, rather than lay it aside in a file.
+/// Maximum number of characters that a host should show directly instead of writing them to a file.
 const LONG_ANSWER: u32 = 200_000;
 
-/// The list of tools. Their schemas are read once, and looked at with every call.
-static TOOLS: LazyLock<Vec<McpTool>> = LazyLock::new(|| Tool::ALL.map(listed).to_vec());
+/// Schemas are parsed once, because every call needs them.
+static TOOLS: LazyLock<Vec<McpTool>> = LazyLock::new(|| Tool::ALL.map(tool_entry).to_vec());
 
-/// Makes what the first questions of a host need. Best done beside its greeting, by a thread that has nothing else to do.
-pub(crate) fn prepare() {
+/// Parses the schemas. An idle thread does this during the handshake.
+pub(crate) fn prepare_tool_list() {
     LazyLock::force(&TOOLS);
 }
 
-/// The server as one host sees it.
+/// The server for one connection.
 #[derive(Debug)]
-pub(crate) struct Memory {
+pub(crate) struct McpServer {
     dispatcher: Dispatcher,
-    changes: Changes,
-    /// Whether the connection or the server ends, so that nobody goes on listening.
+    changes: ChangeFeed,
+    /// Becomes true when the connection or the server ends, which stops listeners.
     ending: watch::Receiver<bool>,
     subscriptions: Subscriptions,
 }
 
-impl Memory {
-    pub(crate) fn new(dispatcher: Dispatcher, changes: Changes, ending: watch::Receiver<bool>) -> Self {
+impl McpServer {
+    pub(crate) fn new(dispatcher: Dispatcher, changes: ChangeFeed, ending: watch::Receiver<bool>) -> Self {
         Self { dispatcher, changes, ending, subscriptions: Subscriptions::default() }
     }
 
@@ -67,19 +67,19 @@ impl Memory {
         tool: Tool,
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
-    ) -> Result<Answer, ToolError> {
-        let call = Call::parse(tool, request.arguments.unwrap_or_default())?;
+    ) -> Result<ToolOutput, ToolError> {
+        let call = ToolCall::parse(tool, request.arguments.unwrap_or_default())?;
         let (progress, steps) = watch::channel(None);
         let token = context.meta.get_progress_token();
         let answered = async {
             let called = call.run(&self.dispatcher, progress);
-            // What has to wait for its turn tells how far that is.
+            // While the call waits, the host gets progress.
             let told = async {
                 if let Some(token) = token {
                     tokio::select! {
-                        () = tell(steps, token, &context.peer) => {}
-                        // From then on nobody may be there to take a step.
-                        () = self.ended() => {}
+                        () = report_progress(steps, token, &context.peer) => {}
+                        // After the end nobody may read the progress.
+                        () = self.wait_for_end() => {}
                     }
                 }
             };
@@ -88,7 +88,7 @@ impl Memory {
         self.unless_cancelled(context, answered).await
     }
 
-    /// Does something until the host takes its request back. What is under way when the server ends is finished.
+    /// Runs `work` until the host cancels the request. If the server is ending, `work` is finished.
     async fn unless_cancelled<T>(
         &self,
         context: &RequestContext<RoleServer>,
@@ -101,13 +101,13 @@ impl Memory {
         }
     }
 
-    async fn ended(&self) {
-        // Whoever would tell is gone: that is the end as well.
+    async fn wait_for_end(&self) {
+        // If the sender is gone, the server has ended too.
         let _ = self.ending.clone().wait_for(|ending| *ending).await.is_err();
     }
 }
 
-impl ServerHandler for Memory {
+impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let implementation =
             Implementation::new("jikime-memory", env!("CARGO_PKG_VERSION")).with_title("jikime-memory");
@@ -139,15 +139,20 @@ impl ServerHandler for Memory {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let Some(tool) = Tool::by_name(&request.name) else {
+        let Some(tool) = Tool::from_name(&request.name) else {
             let known = Tool::ALL.map(Tool::name).join(", ");
             let message = format!("unknown tool {:?}: known tools are {known}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
         let started = Instant::now();
         let outcome = self.call(tool, request, &context).await;
-        tracing::debug!("{} took {} ms: {}", tool.name(), started.elapsed().as_millis(), text::for_log(&outcome));
-        Ok(result(tool, outcome).into())
+        tracing::debug!(
+            "{} took {} ms: {}",
+            tool.name(),
+            started.elapsed().as_millis(),
+            result_text::outcome_for_log(&outcome)
+        );
+        Ok(tool_result(tool, outcome).into())
     }
 
     async fn list_prompts(
@@ -155,7 +160,7 @@ impl ServerHandler for Memory {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(prompts::list()))
+        Ok(ListPromptsResult::with_all_items(prompts::list_prompts()))
     }
 
     async fn get_prompt(
@@ -163,7 +168,7 @@ impl ServerHandler for Memory {
         request: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get(&request).map(GetPromptResponse::from)
+        prompts::get_prompt(&request).map(GetPromptResponse::from)
     }
 
     async fn list_resources(
@@ -171,9 +176,9 @@ impl ServerHandler for Memory {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let logs = self.dispatcher.read(Need::Store, None, |engine, _| engine.logs()).await;
-        let logs = logs.map_err(|error| unlisted(&error))?;
-        Ok(ListResourcesResult::with_all_items(resources::list(&logs)))
+        let logs = self.dispatcher.read(ReadNeed::Store, None, |engine, _| engine.logs()).await;
+        let logs = logs.map_err(|error| list_error(&error))?;
+        Ok(ListResourcesResult::with_all_items(resources::list_resources(&logs)))
     }
 
     async fn list_resource_templates(
@@ -181,7 +186,7 @@ impl ServerHandler for Memory {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+        Ok(ListResourceTemplatesResult::with_all_items(resources::resource_templates()))
     }
 
     async fn read_resource(
@@ -190,8 +195,8 @@ impl ServerHandler for Memory {
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri;
-        let parsed = Uri::parse(&uri).ok_or_else(|| resources::unknown(&uri))?;
-        let contents = parsed.contents(&self.dispatcher).await.map_err(|error| resources::fault(&uri, &error))?;
+        let parsed = ResourceUri::parse(&uri).ok_or_else(|| resources::not_found(&uri))?;
+        let contents = parsed.read(&self.dispatcher).await.map_err(|error| resources::resource_error(&uri, &error))?;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
@@ -201,53 +206,53 @@ impl ServerHandler for Memory {
         _context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let found = match &request.r#ref {
-            Reference::Resource(resource) if resources::is_known(&resource.uri) => {
+            Reference::Resource(resource) if resources::is_known_uri(&resource.uri) => {
                 let limit = CompletionInfo::MAX_VALUES + 1;
                 resources::complete(&resource.uri, &request.argument, limit, &self.dispatcher).await
             }
-            Reference::Prompt(prompt) if prompts::is_known(&prompt.name) => Ok(Vec::new()),
+            Reference::Prompt(prompt) if prompts::is_known_prompt(&prompt.name) => Ok(Vec::new()),
             other => {
                 let name = other.as_prompt_name().or(other.as_resource_uri()).unwrap_or_default();
                 return Err(ErrorData::invalid_params(format!("nothing to complete of {name:?}"), None));
             }
         };
-        let mut values = found.map_err(|error| unlisted(&error))?;
+        let mut values = found.map_err(|error| list_error(&error))?;
         let has_more = values.len() > CompletionInfo::MAX_VALUES;
         values.truncate(CompletionInfo::MAX_VALUES);
         let info = CompletionInfo::with_pagination(values, None, has_more);
         Ok(CompleteResult::new(info.map_err(|error| ErrorData::internal_error(error, None))?))
     }
 
-    /// What the library could not read as a request that it knows.
+    /// Requests that the library does not know or cannot parse.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(message::unknown(&request, context.protocol_version().as_ref()))
+        Err(message::unknown_request_error(&request, context.protocol_version().as_ref()))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(notices::accepted(requested))
+        Some(notices::accepted_filter(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        notices::listen(context, &self.changes, self.ending.clone()).await;
+        notices::notify_listener(context, &self.changes, self.ending.clone()).await;
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.subscriptions.begin(context.peer, &self.changes);
+        self.subscriptions.start_notifying(context.peer, &self.changes);
     }
 
-    // Hosts of the protocols before 2026-07-28 subscribe in this way.
+    // Hosts with a protocol before 2026-07-28 subscribe like this.
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if Uri::parse(&request.uri).is_none() {
-            return Err(resources::unknown(&request.uri));
+        if ResourceUri::parse(&request.uri).is_none() {
+            return Err(resources::not_found(&request.uri));
         }
         self.subscriptions.add(request.uri);
         Ok(())
@@ -263,24 +268,23 @@ impl ServerHandler for Memory {
     }
 }
 
-/// Why there is no list.
-fn unlisted(error: &ToolError) -> ErrorData {
-    ErrorData::internal_error(format!("cannot look into the store now: {error}"), None)
+fn list_error(error: &ToolError) -> ErrorData {
+    ErrorData::internal_error(format!("cannot read the store: {error}"), None)
 }
 
-/// A tool as the list shows it.
-fn listed(tool: Tool) -> McpTool {
+/// A tool as listed to hosts.
+fn tool_entry(tool: Tool) -> McpTool {
     let (arguments, result) = tool.schemas();
     let annotations =
         ToolAnnotations::new().read_only(tool.is_read_only()).destructive(false).idempotent(true).open_world(false);
-    let listed = McpTool::new(tool.name(), tool.description(), schema(arguments))
+    let listed = McpTool::new(tool.name(), tool.description(), parse_schema(arguments))
         .with_title(tool.title())
-        .with_raw_output_schema(schema(result))
+        .with_raw_output_schema(parse_schema(result))
         .with_annotations(annotations);
     let hint = match tool {
-        // These two are needed at any moment; hosts that load tools on demand keep them at hand.
+        // Hosts that load tools on demand should always load these two.
         Tool::Search | Tool::Save => ("anthropic/alwaysLoad", Value::Bool(true)),
-        // A long answer is what was asked for here, and has a budget of its own.
+        // These results may be long and have their own token limit.
         Tool::Get | Tool::Load => ("anthropic/maxResultSizeChars", Value::from(LONG_ANSWER)),
         Tool::Stats | Tool::Reindex => return listed,
     };
@@ -289,44 +293,43 @@ fn listed(tool: Tool) -> McpTool {
     listed.with_meta(meta)
 }
 
-fn schema(text: &str) -> Arc<JsonObject> {
-    Arc::new(serde_json::from_str(text).expect("what was made of a type is an object"))
+fn parse_schema(text: &str) -> Arc<JsonObject> {
+    Arc::new(serde_json::from_str(text).expect("the schema of a struct is an object"))
 }
 
-/// The one place where an outcome becomes an answer of the protocol. All errors are answers that a model can read: a protocol
-/// error would reach only the host.
-fn result(tool: Tool, outcome: Result<Answer, ToolError>) -> CallToolResult {
+/// Converts an outcome to an MCP result. All errors are tool results, because models do not see protocol errors.
+fn tool_result(tool: Tool, outcome: Result<ToolOutput, ToolError>) -> CallToolResult {
     match outcome {
         Ok(answer) => {
-            let answer = text::outgoing(answer);
-            let mut result = CallToolResult::structured(structured(&answer));
-            result.content = content(&answer);
+            let answer = result_text::clean_output(answer);
+            let mut result = CallToolResult::structured(structured_content(&answer));
+            result.content = content_blocks(&answer);
             result
         }
         Err(error) => {
             let message = match &error {
                 ToolError::Invalid(text) | ToolError::NotFound(text) => format!("{}: {text}", tool.name()),
-                ToolError::Unavailable(text) => format!("{} cannot be done now: {text}", tool.name()),
+                ToolError::Unavailable(text) => format!("{} is unavailable: {text}", tool.name()),
                 ToolError::Interrupted => format!("{}: {error}", tool.name()),
                 ToolError::Damaged(text) | ToolError::Internal(text) => {
                     tracing::error!("{} failed", tool.name());
-                    // It may quote what was asked.
+                    // The text may quote the request.
                     tracing::trace!("{text}");
                     format!("{} failed: {text}", tool.name())
                 }
             };
-            CallToolResult::error(vec![ContentBlock::text(sanitize(&message))])
+            CallToolResult::error(vec![ContentBlock::text(clean_text(&message))])
         }
     }
 }
 
-/// The text of an answer, and of a search links to its hits, as far as they cost no more than the structure, which some hosts show in
-/// their place.
-fn content(answer: &Answer) -> Vec<ContentBlock> {
-    let text = text::of(answer);
-    let Answer::Search(output) = answer else { return vec![ContentBlock::text(text)] };
-    let mut left = structured(answer).to_string().len().saturating_sub(text.len());
-    let links = output.results.iter().map(resources::link).map(ContentBlock::resource_link).take_while(|link| {
+/// The text of a result. A search also gets links to its hits, as long as text and links are no longer than the structured result, which
+/// some hosts show instead.
+fn content_blocks(answer: &ToolOutput) -> Vec<ContentBlock> {
+    let text = result_text::tool_output_text(answer);
+    let ToolOutput::Search(output) = answer else { return vec![ContentBlock::text(text)] };
+    let mut left = structured_content(answer).to_string().len().saturating_sub(text.len());
+    let links = output.results.iter().map(resources::hit_link).map(ContentBlock::resource_link).take_while(|link| {
         let cost = serde_json::to_string(link).map_or(usize::MAX, |link| link.len());
         let fits = cost <= left;
         left = left.saturating_sub(cost);
@@ -336,31 +339,36 @@ fn content(answer: &Answer) -> Vec<ContentBlock> {
     std::iter::once(ContentBlock::text(text)).chain(links).collect()
 }
 
-fn structured(answer: &Answer) -> Value {
+fn structured_content(answer: &ToolOutput) -> Value {
     let value = match answer {
-        Answer::Search(output) => serde_json::to_value(output),
-        Answer::Get(output) => serde_json::to_value(output),
-        Answer::Load(output) => serde_json::to_value(output),
-        Answer::Save(output) => serde_json::to_value(output),
-        Answer::Stats(output) => serde_json::to_value(output),
-        Answer::Reindex(output) => serde_json::to_value(output),
+        ToolOutput::Search(output) => serde_json::to_value(output),
+        ToolOutput::Get(output) => serde_json::to_value(output),
+        ToolOutput::Load(output) => serde_json::to_value(output),
+        ToolOutput::Save(output) => serde_json::to_value(output),
+        ToolOutput::Stats(output) => serde_json::to_value(output),
+        ToolOutput::Reindex(output) => serde_json::to_value(output),
     };
     value.expect("results are plain structs with string keys")
 }
 
-/// Passes on how far a call has come, until it is done. Steps that come faster than they are taken are left out.
-async fn tell(mut steps: watch::Receiver<Option<Progress>>, token: ProgressToken, peer: &Peer<RoleServer>) {
+/// Sends progress to the host until the call ends. If progress is faster than the connection, some steps are dropped.
+async fn report_progress(
+    mut steps: watch::Receiver<Option<IndexProgress>>,
+    token: ProgressToken,
+    peer: &Peer<RoleServer>,
+) {
     let mut told = 0;
     while steps.changed().await.is_ok() {
-        // What was damaged and has been mended is done once more, which is no progress.
-        let Some(Progress { done, total, path }) = steps.borrow_and_update().clone().filter(|step| step.done > told)
+        // A repair restarts the work. The host sees progress again when the work passes the last reported step.
+        let Some(IndexProgress { done, total, path }) =
+            steps.borrow_and_update().clone().filter(|step| step.done > told)
         else {
             continue;
         };
         told = done;
         let step = ProgressNotificationParam::new(token.clone(), done as f64)
             .with_total(total as f64)
-            .with_message(sanitize(&path));
+            .with_message(clean_text(&path));
         if peer.notify_progress(step).await.is_err() {
             return;
         }

@@ -1,5 +1,5 @@
-//! Messages as they come in, whatever the transport: those that can be read are passed on, all others get the error that the
-//! specification names, with the id of the request wherever that can be told, so that nobody waits for an answer in vain.
+//! Parses incoming messages for all transports. Every invalid request gets the error that the specification names, with its id if possible,
+//! so that no client waits in vain.
 
 use std::fmt::Display;
 
@@ -13,139 +13,138 @@ use rmcp::model::{
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
-/// Methods that ended with the version 2026-07-28.
-const OF_THE_PAST: [&str; 4] = ["initialize", "ping", "resources/subscribe", "resources/unsubscribe"];
+/// Methods that version 2026-07-28 removed.
+const LEGACY_METHODS: [&str; 4] = ["initialize", "ping", "resources/subscribe", "resources/unsubscribe"];
 
-/// What came in.
 #[derive(Debug)]
-pub(crate) enum Incoming {
+pub(crate) enum IncomingMessage {
     Message(Box<ClientJsonRpcMessage>),
-    /// Nothing, or what no answer is due to: notifications and answers that cannot be read.
+    /// An empty line, or an invalid notification or response. These get no answer.
     Ignored,
-    /// What cannot be read, and the answer to it.
+    /// An invalid request, and its error.
     Refused(Box<ServerJsonRpcMessage>),
 }
 
-/// Reads one message.
-pub(crate) fn read(bytes: &[u8]) -> Incoming {
-    // Some programs begin their output with a byte order mark.
+pub(crate) fn parse_message(bytes: &[u8]) -> IncomingMessage {
+    // Some programs write a byte order mark first.
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes).trim_ascii();
     if bytes.is_empty() {
-        return Incoming::Ignored;
+        return IncomingMessage::Ignored;
     }
     match serde_json::from_slice(bytes) {
-        Ok(message) => Incoming::Message(Box::new(message)),
-        Err(_) => why_unread(bytes),
+        Ok(message) => IncomingMessage::Message(Box::new(message)),
+        Err(_) => reject_unreadable(bytes),
     }
 }
 
-/// The answer to a message that is longer than `most` bytes. Nothing of it is kept but its id.
-pub(crate) fn too_long(bytes: &[u8], length: usize, most: usize) -> Incoming {
+/// The error for a message that is longer than `most` bytes.
+pub(crate) fn reject_too_long(bytes: &[u8], length: usize, most: usize) -> IncomingMessage {
     #[derive(serde::Deserialize)]
-    struct Envelope {
+    struct MessageEnvelope {
         id: Option<Value>,
         method: Option<IgnoredAny>,
     }
-    let envelope: Option<Envelope> = serde_json::from_slice(bytes).ok();
-    let (id, is_request) =
-        envelope.map_or((None, true), |envelope| (envelope.id.as_ref().and_then(id), envelope.method.is_some()));
+    let envelope: Option<MessageEnvelope> = serde_json::from_slice(bytes).ok();
+    let (id, is_request) = envelope
+        .map_or((None, true), |envelope| (envelope.id.as_ref().and_then(request_id), envelope.method.is_some()));
     if !is_request {
-        return Incoming::Ignored;
+        return IncomingMessage::Ignored;
     }
-    let text = format!("a message has at most {most} bytes, this one has {length}");
-    refused(ErrorData::invalid_request(text, None), id)
+    let text = format!("the message has {length} bytes; the limit is {most}");
+    reject(ErrorData::invalid_request(text, None), id)
 }
 
-/// An error as the answer to the request of this id, or to one whose id cannot be told.
-pub(crate) fn refused(error: ErrorData, id: Option<RequestId>) -> Incoming {
-    Incoming::Refused(Box::new(ServerJsonRpcMessage::error(error, id)))
+/// An error for the request with this id, if the id is known.
+pub(crate) fn reject(error: ErrorData, id: Option<RequestId>) -> IncomingMessage {
+    IncomingMessage::Refused(Box::new(ServerJsonRpcMessage::error(error, id)))
 }
 
-/// Why a request is none of those that are known: there is no such method in the version that it names, or its parameters are not what
-/// the method takes.
-pub(crate) fn unknown(request: &CustomRequest, version: Option<&ProtocolVersion>) -> ErrorData {
+/// The error for a request that the library cannot parse: either the method does not exist in this version of the protocol, or its
+/// parameters are invalid.
+pub(crate) fn unknown_request_error(request: &CustomRequest, version: Option<&ProtocolVersion>) -> ErrorData {
     let method = request.method.as_str();
     let is_modern = version.is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
-    if is_modern && OF_THE_PAST.contains(&method) {
-        return no_method(method);
+    if is_modern && LEGACY_METHODS.contains(&method) {
+        return method_not_found(method);
     }
     let params = request.params.clone().unwrap_or(Value::Object(Map::new()));
     let fault = match method {
-        "initialize" => fault::<InitializeRequestParams>(params),
-        "tools/call" => fault::<CallToolRequestParams>(params),
-        "prompts/get" => fault::<GetPromptRequestParams>(params),
-        "resources/read" => fault::<ReadResourceRequestParams>(params),
-        "resources/subscribe" => fault::<SubscribeRequestParams>(params),
-        "resources/unsubscribe" => fault::<UnsubscribeRequestParams>(params),
-        "completion/complete" => fault::<CompleteRequestParams>(params),
-        "subscriptions/listen" => fault::<SubscriptionsListenRequestParams>(params),
+        "initialize" => params_error::<InitializeRequestParams>(params),
+        "tools/call" => params_error::<CallToolRequestParams>(params),
+        "prompts/get" => params_error::<GetPromptRequestParams>(params),
+        "resources/read" => params_error::<ReadResourceRequestParams>(params),
+        "resources/subscribe" => params_error::<SubscribeRequestParams>(params),
+        "resources/unsubscribe" => params_error::<UnsubscribeRequestParams>(params),
+        "completion/complete" => params_error::<CompleteRequestParams>(params),
+        "subscriptions/listen" => params_error::<SubscriptionsListenRequestParams>(params),
         "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
-            fault::<PaginatedRequestParams>(params)
+            params_error::<PaginatedRequestParams>(params)
         }
-        "ping" | "server/discover" => fault::<Map<String, Value>>(params),
-        _ => return no_method(method),
+        "ping" | "server/discover" => params_error::<Map<String, Value>>(params),
+        _ => return method_not_found(method),
     };
-    // What is right for the method itself is wrong around it, in `_meta`.
+    // The parameters are valid, so the error is in `_meta`.
     let fault = fault.unwrap_or_else(|| "_meta is not an object".to_owned());
     ErrorData::invalid_params(format!("params of {method}: {fault}"), None)
 }
 
-fn no_method(method: &str) -> ErrorData {
+fn method_not_found(method: &str) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("unknown method {method:?}"), None)
 }
 
-fn fault<P: DeserializeOwned>(params: Value) -> Option<String> {
+fn params_error<P: DeserializeOwned>(params: Value) -> Option<String> {
     if !params.is_object() {
         return Some("not an object".to_owned());
     }
     serde_json::from_value::<P>(params).err().map(|error| error.to_string())
 }
 
-/// What to say of bytes that are no message.
-fn why_unread(bytes: &[u8]) -> Incoming {
+/// The error for bytes that are not a message.
+fn reject_unreadable(bytes: &[u8]) -> IncomingMessage {
     let value = match serde_json::from_slice(bytes) {
         Ok(value) => value,
-        Err(error) => return not_json(bytes, &error),
+        Err(error) => return reject_not_json(bytes, &error),
     };
     let message: Map<String, Value> = match value {
         Value::Object(message) => message,
-        Value::Array(_) => return invalid("batches are not served: send one message at a time", None),
-        _ => return invalid("a message is a JSON object", None),
+        Value::Array(_) => return reject_invalid("batches are not supported; send one message at a time", None),
+        _ => return reject_invalid("a message must be a JSON object", None),
     };
     let id = message.get("id");
-    if id.is_none() || !message.contains_key("method") && is_answer(&message) {
-        return Incoming::Ignored;
+    if id.is_none() || !message.contains_key("method") && is_response(&message) {
+        return IncomingMessage::Ignored;
     }
-    let id = id.and_then(self::id);
+    let id = id.and_then(self::request_id);
     if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return invalid("a message has \"jsonrpc\": \"2.0\"", id);
+        return reject_invalid("a message must have \"jsonrpc\": \"2.0\"", id);
     }
-    let Some(id) = id else { return invalid("the id of a request is a string or an integer", None) };
+    let Some(id) = id else { return reject_invalid("the id of a request must be a string or an integer", None) };
     let Some(method) = message.get("method").and_then(Value::as_str) else {
-        return invalid("the method of a request is a string", Some(id));
+        return reject_invalid("the method of a request must be a string", Some(id));
     };
-    if is_answer(&message) {
-        return invalid("a request has neither result nor error", Some(id));
+    if is_response(&message) {
+        return reject_invalid("a request must not have a result or an error", Some(id));
     }
-    refused(unknown(&CustomRequest::new(method, message.get("params").cloned()), None), Some(id))
+    reject(unknown_request_error(&CustomRequest::new(method, message.get("params").cloned()), None), Some(id))
 }
 
-fn is_answer(message: &Map<String, Value>) -> bool {
+fn is_response(message: &Map<String, Value>) -> bool {
     message.contains_key("result") || message.contains_key("error")
 }
 
-/// Bytes that are no JSON only because some of them are no UTF-8 may still tell their id.
-fn not_json(bytes: &[u8], error: &dyn Display) -> Incoming {
+/// If bytes are only invalid UTF-8, the id can still be read.
+fn reject_not_json(bytes: &[u8], error: &dyn Display) -> IncomingMessage {
     let mended = String::from_utf8_lossy(bytes);
-    let id = serde_json::from_str::<Map<String, Value>>(&mended).ok().and_then(|message| id(message.get("id")?));
-    refused(ErrorData::parse_error(format!("not JSON: {error}"), None), id)
+    let id =
+        serde_json::from_str::<Map<String, Value>>(&mended).ok().and_then(|message| request_id(message.get("id")?));
+    reject(ErrorData::parse_error(format!("not JSON: {error}"), None), id)
 }
 
-fn invalid(what: &'static str, id: Option<RequestId>) -> Incoming {
-    refused(ErrorData::invalid_request(what, None), id)
+fn reject_invalid(what: &'static str, id: Option<RequestId>) -> IncomingMessage {
+    reject(ErrorData::invalid_request(what, None), id)
 }
 
-fn id(value: &Value) -> Option<RequestId> {
+fn request_id(value: &Value) -> Option<RequestId> {
     serde_json::from_value(value.clone()).ok()
 }
 
@@ -155,19 +154,19 @@ mod tests {
 
     use super::*;
 
-    fn answer(incoming: Incoming) -> Value {
+    fn answer(incoming: IncomingMessage) -> Value {
         match incoming {
-            Incoming::Refused(answer) => {
+            IncomingMessage::Refused(answer) => {
                 let answer = serde_json::to_value(answer).unwrap();
                 json!([answer["error"]["code"], answer["id"]])
             }
-            Incoming::Ignored => json!("ignored"),
-            Incoming::Message(_) => json!("read"),
+            IncomingMessage::Ignored => json!("ignored"),
+            IncomingMessage::Message(_) => json!("read"),
         }
     }
 
     #[test]
-    fn what_cannot_be_read_gets_the_error_that_the_specification_names() {
+    fn invalid_messages_get_the_specified_error() {
         let none = Value::Null;
         let cases: [(&[u8], Value); 22] = [
             (b"garbage", json!([-32700, none])),
@@ -194,13 +193,13 @@ mod tests {
             (b"\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"no/such/method\"}\r", json!("read")),
         ];
         for (bytes, expected) in cases {
-            assert_eq!(answer(read(bytes)), expected, "{}", String::from_utf8_lossy(bytes));
+            assert_eq!(answer(parse_message(bytes)), expected, "{}", String::from_utf8_lossy(bytes));
         }
     }
 
     #[test]
-    fn a_request_that_is_too_long_is_answered_by_its_id() {
-        let long = |bytes: &[u8]| answer(too_long(bytes, 9_000, 8_000));
+    fn too_long_request_gets_an_error_with_its_id() {
+        let long = |bytes: &[u8]| answer(reject_too_long(bytes, 9_000, 8_000));
         assert_eq!(
             long(br#"{"method":"tools/call","params":{"x":"long"},"jsonrpc":"2.0","id":7}"#),
             json!([-32600, 7])
@@ -210,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_method_that_is_known_has_wrong_parameters_and_any_other_is_not_there() {
+    fn known_methods_report_their_wrong_parameters() {
         let cases = [
             ("no/such/method", json!({}), -32601, "unknown method"),
             ("tools/call", json!({}), -32602, "missing field `name`"),
@@ -225,13 +224,17 @@ mod tests {
             ("ping", json!([]), -32602, "not an object"),
         ];
         for (method, params, code, says) in cases {
-            let error = unknown(&CustomRequest::new(method, Some(params.clone())), None);
+            let error = unknown_request_error(&CustomRequest::new(method, Some(params.clone())), None);
             assert_eq!(error.code.0, code, "{method} {params}");
             assert!(error.message.contains(says), "{method} {params}: {}", error.message);
         }
-        for method in OF_THE_PAST {
+        for method in LEGACY_METHODS {
             let request = CustomRequest::new(method, Some(json!({})));
-            assert_eq!(unknown(&request, Some(&ProtocolVersion::V_2026_07_28)).code.0, -32601, "{method}");
+            assert_eq!(
+                unknown_request_error(&request, Some(&ProtocolVersion::V_2026_07_28)).code.0,
+                -32601,
+                "{method}"
+            );
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The network as providers of embeddings need it: one request, one answer, over rustls. What is sent and what is made of the
-//! answer is decided in `tools::embed::remote`.
+//! HTTP for embedding providers: one request, one response, over rustls. `tools::embed::remote` builds requests and reads responses.
 
 use std::error::Error as _;
 use std::io::Read as _;
@@ -9,44 +8,44 @@ use std::time::Duration;
 use reqwest::blocking::{Client, Response};
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::Policy;
-use tools::embed::remote::{Network, Outage, Reply, Request};
+use tools::embed::remote::{HttpRequest, HttpResponse, Network, NetworkError};
 
-/// A host that does not even take a connection is not there.
+/// Connecting takes milliseconds if the host is up.
 const CONNECT: Duration = Duration::from_secs(5);
 
 const USER_AGENT: &str = concat!("jikime-memory/", env!("CARGO_PKG_VERSION"));
 
-/// The network by way of reqwest, with the proxies of the environment. To be used on threads without a runtime.
+/// HTTP through reqwest, with the proxies of the environment. Must not be used in an async runtime.
 #[derive(Debug, Default)]
-pub struct Http {
-    /// Made when they are needed: certificates take a while to load, and most servers send nothing anywhere.
-    outside: OnceLock<Result<Client, String>>,
+pub struct ReqwestNetwork {
+    /// Created on first use, because loading certificates is slow and most servers need no network.
+    external: OnceLock<Result<Client, String>>,
     loopback: OnceLock<Result<Client, String>>,
 }
 
-impl Http {
-    fn client(&self, is_loopback: bool) -> Result<&Client, Outage> {
+impl ReqwestNetwork {
+    fn client(&self, is_loopback: bool) -> Result<&Client, NetworkError> {
         let client = match is_loopback {
-            // What stays on this machine passes no proxy, whatever the environment forgot to exempt.
-            true => self.loopback.get_or_init(|| client(true)),
-            false => self.outside.get_or_init(|| client(false)),
+            // Requests to this machine never use a proxy.
+            true => self.loopback.get_or_init(|| build_client(true)),
+            false => self.external.get_or_init(|| build_client(false)),
         };
-        client.as_ref().map_err(|fault| Outage::Unreachable(fault.clone()))
+        client.as_ref().map_err(|fault| NetworkError::Unreachable(fault.clone()))
     }
 }
 
-fn client(is_loopback: bool) -> Result<Client, String> {
-    // Another part of the program may have chosen before, which is as good.
+fn build_client(is_loopback: bool) -> Result<Client, String> {
+    // Fails if a default is installed already, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder().user_agent(USER_AGENT).connect_timeout(CONNECT);
-    // A redirect could lead texts and keys to where nobody meant them to go.
+    // A redirect could send texts and keys to another host.
     let builder = builder.redirect(Policy::none()).referer(false);
     let builder = if is_loopback { builder.no_proxy() } else { builder };
-    builder.build().map_err(causes)
+    builder.build().map_err(first_cause)
 }
 
-impl Network for Http {
-    fn post(&self, request: &Request, within: Duration) -> Result<Reply, Outage> {
+impl Network for ReqwestNetwork {
+    fn post(&self, request: &HttpRequest, within: Duration) -> Result<HttpResponse, NetworkError> {
         let mut builder = self
             .client(request.is_loopback)?
             .post(&request.url)
@@ -55,44 +54,44 @@ impl Network for Http {
             .body(request.body.clone());
         if let Some((name, before, key)) = &request.key {
             let value = HeaderValue::from_str(&format!("{before}{}", key.expose()));
-            let mut value = value.map_err(|error| Outage::Unreachable(error.to_string()))?;
+            let mut value = value.map_err(|error| NetworkError::Unreachable(error.to_string()))?;
             value.set_sensitive(true);
             builder = builder.header(*name, value);
         }
-        read(builder.send().map_err(outage)?, request.most_bytes)
+        read_response(builder.send().map_err(network_error)?, request.max_bytes)
     }
 }
 
-fn read(response: Response, most: u64) -> Result<Reply, Outage> {
+fn read_response(response: Response, most: u64) -> Result<HttpResponse, NetworkError> {
     let status = response.status().as_u16();
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let headers = response.headers().iter().map(|(name, value)| (name.as_str().to_owned(), text(value))).collect();
     let mut body = Vec::new();
-    // One byte more, to know whether there is more.
+    // One byte more shows that the body is too long.
     let read = response.take(most + 1).read_to_end(&mut body);
     match read {
-        Ok(_) if body.len() as u64 > most => Err(Outage::TooMuch),
-        Ok(_) => Ok(Reply { status, headers, body }),
+        Ok(_) if body.len() as u64 > most => Err(NetworkError::TooLarge),
+        Ok(_) => Ok(HttpResponse { status, headers, body }),
         Err(error) => Err(match error.downcast::<reqwest::Error>() {
-            Ok(error) => outage(error),
-            Err(error) if error.kind() == std::io::ErrorKind::TimedOut => Outage::Slow,
-            Err(error) => Outage::Broken(error.to_string()),
+            Ok(error) => network_error(error),
+            Err(error) if error.kind() == std::io::ErrorKind::TimedOut => NetworkError::TimedOut,
+            Err(error) => NetworkError::Broken(error.to_string()),
         }),
     }
 }
 
-fn outage(error: reqwest::Error) -> Outage {
+fn network_error(error: reqwest::Error) -> NetworkError {
     if error.is_timeout() {
-        Outage::Slow
+        NetworkError::TimedOut
     } else if error.is_connect() || error.is_builder() {
-        Outage::Unreachable(causes(error))
+        NetworkError::Unreachable(first_cause(error))
     } else {
-        Outage::Broken(causes(error))
+        NetworkError::Broken(first_cause(error))
     }
 }
 
-/// The first cause, which is what people understand, without the address, which is told anyway.
-fn causes(error: reqwest::Error) -> String {
+/// The root cause without the URL. The caller reports the URL.
+fn first_cause(error: reqwest::Error) -> String {
     let error = error.without_url();
     let first = std::iter::successors(error.source(), |cause| (*cause).source()).last();
     first.map_or_else(|| error.to_string(), ToString::to_string)

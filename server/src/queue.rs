@@ -1,4 +1,4 @@
-//! The queue's listening side: one server of a store answers its hooks, and another takes over when it ends.
+//! The listening side of the queue. One server of a store receives events from hooks; when it ends, another one takes over.
 
 #[cfg_attr(unix, path = "queue/unix.rs")]
 #[cfg_attr(windows, path = "queue/windows.rs")]
@@ -10,82 +10,80 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use schema::layout::Layout;
-use schema::lock::FileLock;
-use schema::queue::{LINE_LIMIT, Places, Reply, Request};
+use schema::files::layout::Layout;
+use schema::files::lock::FileLock;
+use schema::intake::queue::{LINE_LIMIT, QueueReply, QueueRequest, SocketDirs};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tools::engine::Engine;
 
-use crate::changes::Changes;
-use crate::dispatcher::{Dispatcher, Need};
-use crate::request::{QueueState, Save, Signal, Write};
-use crate::watcher::Glance;
-use platform::Listener;
+use crate::change_feed::ChangeFeed;
+use crate::dispatcher::{Dispatcher, ReadNeed};
+use crate::request::{QueueState, SaveRequest, Signal, WriteRequest};
+use crate::watcher::ChangePoll;
+use platform::QueueListener;
 
-/// How soon a server that does not answer the queue tries again, at first and at most.
-const FIRST_TRY: Duration = Duration::from_millis(20);
-const RETRY: Duration = Duration::from_secs(1);
+/// Delays before a server tries again to take over, first and maximum.
+const FIRST_ATTEMPT_AFTER: Duration = Duration::from_millis(20);
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// Connections that are served at once; more wait to be accepted.
+/// Connections served at once. More wait to be accepted.
 const CONNECTIONS: usize = 64;
 
-/// How long a connection may say nothing.
-const SILENCE: Duration = Duration::from_secs(2);
+/// Idle limit of a connection.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long what was sent may take to be read once the server ends. It is there already.
-const LAST_WORD: Duration = Duration::from_millis(20);
+/// Time to read a request that was sent before the server stopped. Its bytes have arrived already.
+const DRAIN_TIME: Duration = Duration::from_millis(20);
 
-/// Answers the queue of a store whenever no other server does, until it is told to stop. Then nobody is let in any more, and
-/// what was asked before is answered.
-pub(crate) async fn serve(
+/// Serves the queue whenever no other server does, until `stop` is set. Then it accepts no more connections and finishes open requests.
+pub(crate) async fn serve_queue(
     layout: Layout,
     dispatcher: Dispatcher,
-    changes: Changes,
+    changes: ChangeFeed,
     state: QueueState,
     mut stop: watch::Receiver<bool>,
 ) {
     let mut open = JoinSet::new();
-    let mut post = Post { layout, dispatcher, changes, state, stop: stop.clone(), open: &mut open };
+    let mut post = QueueServer { layout, dispatcher, changes, state, stop_signal: stop.clone(), open: &mut open };
     tokio::select! {
-        // Whoever has connected is let in before the end is looked at.
+        // Accepts a waiting connection before it checks for the end.
         biased;
-        () = post.hold() => {}
-        () = stopped(&mut stop) => {}
+        () = post.run() => {}
+        () = wait_for_stop(&mut stop) => {}
     }
     drop(post);
     while open.join_next().await.is_some() {}
 }
 
-/// Waits until the server ends.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    // Whoever would tell is gone: that is the end as well.
+async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
+    // If the sender is gone, the server has ended too.
     let _ = stop.wait_for(|stop| *stop).await.is_err();
 }
 
-struct Post<'o> {
+struct QueueServer<'o> {
     layout: Layout,
     dispatcher: Dispatcher,
-    changes: Changes,
+    changes: ChangeFeed,
     state: QueueState,
-    stop: watch::Receiver<bool>,
-    /// Connections. They outlive the socket.
+    stop_signal: watch::Receiver<bool>,
+    /// Connections outlive the socket.
     open: &'o mut JoinSet<()>,
 }
 
-impl Post<'_> {
-    /// Takes the post whenever it is free and the engine can do what is asked. Ends with the engine.
-    async fn hold(&mut self) {
-        let mut pause = FIRST_TRY;
+impl QueueServer<'_> {
+    /// Takes the queue lock whenever it is free and the worker can save. Returns when the worker ends.
+    async fn run(&mut self) {
+        let mut pause = FIRST_ATTEMPT_AFTER;
         let mut glance = None;
         let mut can_save = self.state.can_save.clone();
-        // A server that can only read leaves the post to one that can keep what is sent.
+        // A server that cannot save leaves the queue to one that can.
         while can_save.wait_for(|can_save| *can_save).await.is_ok() {
             if let Ok(lock) = FileLock::acquire(&self.layout.queue_lock(), Duration::ZERO) {
-                let owner = Told::new(&self.state.is_owner);
-                tracing::info!("this server answers hooks and indexes what changes");
+                let owner = FlagGuard::new(&self.state.is_owner);
+                tracing::info!("this server receives events from hooks and indexes changes");
                 glance = None;
                 self.dispatcher.signal(Signal::TakeOver).await;
                 tokio::select! {
@@ -93,61 +91,61 @@ impl Post<'_> {
                     _ = can_save.wait_for(|can_save| !*can_save) => {}
                 }
                 drop((owner, lock));
-                pause = RETRY;
-            } else if self.changes.is_followed() {
-                glance = self.glance(glance).await;
+                pause = RETRY_AFTER;
+            } else if self.changes.has_subscribers() {
+                glance = self.poll_changes(glance).await;
             }
             sleep(pause).await;
-            pause = (pause * 2).min(RETRY);
+            pause = (pause * 2).min(RETRY_AFTER);
         }
     }
 
-    /// Tells what changed while another server has the post, and with it the watching.
-    async fn glance(&self, last: Option<Glance>) -> Option<Glance> {
+    /// Reports changes while another server owns the queue and watches the files.
+    async fn poll_changes(&self, last: Option<ChangePoll>) -> Option<ChangePoll> {
         let (layout, changes) = (self.layout.clone(), self.changes.clone());
         let look = move || {
-            let mut glance = last.unwrap_or_else(|| Glance::new(layout));
-            glance.look().into_iter().for_each(|change| changes.tell(change));
+            let mut glance = last.unwrap_or_else(|| ChangePoll::new(layout));
+            glance.poll().into_iter().for_each(|change| changes.publish(change));
             glance
         };
         tokio::task::spawn_blocking(look).await.ok()
     }
 
-    /// Listens, and again after a fault. The post is kept meanwhile: what keeps this server from the queue would keep others as well.
+    /// Listens, and again after an error. It keeps the lock meanwhile, because another server would get the same error.
     async fn keep_listening(&mut self) {
         let mut told = None;
         loop {
             let fault = self.listen().await.err().map(|error| format!("{error:#}"));
             if let Some(fault) = fault.as_ref().filter(|fault| told.as_ref() != Some(*fault)) {
-                tracing::warn!("cannot answer the queue: {fault}");
+                tracing::warn!("cannot listen for hooks: {fault}");
             }
             told = fault;
-            sleep(RETRY).await;
+            sleep(RETRY_AFTER).await;
         }
     }
 
-    /// Listens until the socket is lost, as it is when something tidies up the directory of temporary files.
+    /// Listens until the socket file is gone, for example after a clean-up of the temporary directory.
     async fn listen(&mut self) -> anyhow::Result<()> {
-        let address = Places::from_environment().to_listen(&self.layout)?;
-        let mut listener = Listener::bind(&address)?;
-        let _answering = Told::new(&self.state.is_answering);
-        tracing::debug!("answering the queue at {}", address.0.display());
+        let address = SocketDirs::from_environment().listen_address(&self.layout)?;
+        let mut listener = QueueListener::bind(&address)?;
+        let _answering = FlagGuard::new(&self.state.is_answering);
+        tracing::debug!("listening for hooks at {}", address.0.display());
         let free = Arc::new(Semaphore::new(CONNECTIONS));
         loop {
-            // Never closed, so there is always a permit to come.
+            // The semaphore is never closed.
             let Ok(permit) = Arc::clone(&free).acquire_owned().await else { return Ok(()) };
-            let stream = match timeout(RETRY, listener.accept()).await {
+            let stream = match timeout(RETRY_AFTER, listener.accept()).await {
                 Ok(stream) => stream?,
                 Err(_) if listener.is_in_place() => continue,
                 Err(_) => return Ok(()),
             };
             while self.open.try_join_next().is_some() {}
-            let (dispatcher, stop) = (self.dispatcher.clone(), self.stop.clone());
+            let (dispatcher, stop) = (self.dispatcher.clone(), self.stop_signal.clone());
             self.open.spawn(async move {
                 if let Some(stream) = stream
-                    && let Err(error) = answer(stream, &dispatcher, stop).await
+                    && let Err(error) = serve_connection(stream, &dispatcher, stop).await
                 {
-                    tracing::debug!("a connection of the queue ended: {error}");
+                    tracing::debug!("a connection from a hook failed: {error}");
                 }
                 drop(permit);
             });
@@ -155,24 +153,24 @@ impl Post<'_> {
     }
 }
 
-/// Tells something of this server for as long as it lives.
-struct Told(Arc<AtomicBool>);
+/// Sets a flag while it lives.
+struct FlagGuard(Arc<AtomicBool>);
 
-impl Told {
+impl FlagGuard {
     fn new(flag: &Arc<AtomicBool>) -> Self {
         flag.store(true, Ordering::Relaxed);
         Self(Arc::clone(flag))
     }
 }
 
-impl Drop for Told {
+impl Drop for FlagGuard {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Relaxed);
     }
 }
 
-/// Answers the requests of one connection, each before the next.
-async fn answer(
+/// Serves one connection, one request after the other.
+async fn serve_connection(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     dispatcher: &Dispatcher,
     mut stop: watch::Receiver<bool>,
@@ -185,37 +183,41 @@ async fn answer(
             let mut read = pin!(limited.read_until(b'\n', &mut line));
             tokio::select! {
                 biased;
-                read = timeout(SILENCE, &mut read) => read??,
-                () = stopped(&mut stop) => timeout(LAST_WORD, read).await??,
+                read = timeout(IDLE_TIMEOUT, &mut read) => read??,
+                () = wait_for_stop(&mut stop) => timeout(DRAIN_TIME, read).await??,
             }
         };
         if length == 0 {
             return Ok(());
         }
         let is_whole = line.last() == Some(&b'\n');
-        let reply = match Request::parse(&line) {
-            _ if !is_whole => Reply::Refused(format!("no line of at most {LINE_LIMIT} bytes")),
-            Ok(request) => reply(request, dispatcher).await,
-            Err(why) => Reply::Refused(why),
+        let reply = match QueueRequest::parse(&line) {
+            _ if !is_whole => QueueReply::Refused(format!("the request is not one line of at most {LINE_LIMIT} bytes")),
+            Ok(request) => handle_request(request, dispatcher).await,
+            Err(why) => QueueReply::Refused(why),
         };
         let reply = reply.to_line();
-        timeout(SILENCE, stream.write_all(reply.as_bytes())).await??;
+        timeout(IDLE_TIMEOUT, stream.write_all(reply.as_bytes())).await??;
         if !is_whole {
             return Ok(());
         }
     }
 }
 
-async fn reply(request: Request, dispatcher: &Dispatcher) -> Reply {
+async fn handle_request(request: QueueRequest, dispatcher: &Dispatcher) -> QueueReply {
     let reply = match request {
-        Request::Capture(memories) => {
-            let saved = dispatcher.write(|reply| Write::Save(Save::Hook { memories, reply })).await;
-            saved.map(|()| Reply::Captured)
+        QueueRequest::Capture(memories) => {
+            let saved = dispatcher.write(|reply| WriteRequest::Save(SaveRequest::Hook { memories, reply })).await;
+            saved.map(|()| QueueReply::Captured)
         }
-        Request::Recall { query, session_id } => {
+        QueueRequest::Note(notes) => {
+            let noted = dispatcher.write(|reply| WriteRequest::Note { notes, reply }).await;
+            noted.map(|()| QueueReply::Captured)
+        }
+        QueueRequest::Recall { query, session_id } => {
             let recall = move |engine: &mut Engine, _: &dyn Fn() -> bool| engine.recall(&query, &session_id);
-            dispatcher.read(Need::Index, None, recall).await.map(Reply::Recalled)
+            dispatcher.read(ReadNeed::Index, None, recall).await.map(QueueReply::Recalled)
         }
     };
-    reply.unwrap_or_else(|error| Reply::Refused(error.to_string()))
+    reply.unwrap_or_else(|error| QueueReply::Refused(error.to_string()))
 }

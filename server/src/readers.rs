@@ -1,5 +1,4 @@
-//! A few threads that answer what only reads, each with an engine of its own beside the worker's, so that no question waits for
-//! another or for indexing.
+//! Threads that run read requests, each with its own engine, so that no read waits for indexing or for another read.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,52 +6,51 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use tools::engine::{Common, Engine};
+use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
-use crate::guard::guarded;
-use crate::request::{EngineOwner, Read, Readiness, Reading, Work};
+use crate::panic_guard::catch_panic;
+use crate::request::{EngineOwner, ReadAvailability, ReadRequest, Readiness, Work};
 
-/// Threads at most. They are started when all others are at work.
+/// Maximum number of threads. A thread starts when all others are busy.
 const THREADS: usize = 4;
 
-/// A read that takes longer is logged.
-const SLOW: Duration = Duration::from_millis(500);
+const SLOW_READ: Duration = Duration::from_millis(500);
 
-/// Reads that may wait; a host that sends more has to wait itself.
+/// Reads that can wait. When the queue is full, the host waits.
 const QUEUE: usize = 64;
 
-/// The readers' handle. They end with the last of these.
+/// Sends reads to the threads, which end when the last clone is dropped.
 #[derive(Debug, Clone)]
-pub(crate) struct Readers {
-    reads: mpsc::Sender<Read>,
-    crew: Crew,
+pub(crate) struct ReaderPool {
+    reads: mpsc::Sender<ReadRequest>,
+    shared: PoolState,
 }
 
-/// What the threads share.
+/// State that the threads share.
 #[derive(Debug, Clone)]
-struct Crew {
-    inbox: Arc<Mutex<mpsc::Receiver<Read>>>,
-    /// Runs what readers cannot.
+struct PoolState {
+    inbox: Arc<Mutex<mpsc::Receiver<ReadRequest>>>,
+    /// Runs reads that readers cannot run.
     worker: mpsc::WeakSender<Work>,
     readiness: watch::Receiver<Readiness>,
     ending: watch::Receiver<bool>,
     threads: Arc<AtomicUsize>,
-    /// Reads that wait or run.
+    /// Waiting and running reads.
     load: Arc<AtomicUsize>,
 }
 
-/// Tells how many threads there are.
+/// Knows whether any thread is running.
 #[derive(Debug)]
-pub(crate) struct Alive(Arc<AtomicUsize>);
+pub(crate) struct LiveThreads(Arc<AtomicUsize>);
 
-impl Alive {
-    pub(crate) fn is_any(&self) -> bool {
+impl LiveThreads {
+    pub(crate) fn is_any_left(&self) -> bool {
         self.0.load(Ordering::SeqCst) > 0
     }
 }
 
-impl Readers {
+impl ReaderPool {
     pub(crate) fn new(
         worker: mpsc::WeakSender<Work>,
         readiness: watch::Receiver<Readiness>,
@@ -61,21 +59,21 @@ impl Readers {
         let (reads, inbox) = mpsc::channel(QUEUE);
         let inbox = Arc::new(Mutex::new(inbox));
         let (threads, load) = (Arc::default(), Arc::default());
-        Self { reads, crew: Crew { inbox, worker, readiness, ending, threads, load } }
+        Self { reads, shared: PoolState { inbox, worker, readiness, ending, threads, load } }
     }
 
-    pub(crate) fn alive(&self) -> Alive {
-        Alive(Arc::clone(&self.crew.threads))
+    pub(crate) fn live_threads(&self) -> LiveThreads {
+        LiveThreads(Arc::clone(&self.shared.threads))
     }
 
-    /// Hands in a read, waiting for room. Returns whether a reader will take it.
-    pub(crate) async fn send(&self, read: Read) -> bool {
-        // Room first: a caller that gives up waiting for it has handed in nothing.
+    /// Sends a read, waiting for room. Returns false if no reader can run it.
+    pub(crate) async fn send(&self, read: ReadRequest) -> bool {
+        // Reserves room first. If the caller stops waiting, nothing was sent.
         let Ok(room) = self.reads.reserve().await else { return false };
-        let load = self.crew.load.fetch_add(1, Ordering::SeqCst) + 1;
-        let threads = self.crew.threads.load(Ordering::SeqCst);
-        if load > threads && threads < THREADS && !self.crew.start() && threads == 0 {
-            self.crew.load.fetch_sub(1, Ordering::SeqCst);
+        let load = self.shared.load.fetch_add(1, Ordering::SeqCst) + 1;
+        let threads = self.shared.threads.load(Ordering::SeqCst);
+        if load > threads && threads < THREADS && !self.shared.start_thread() && threads == 0 {
+            self.shared.load.fetch_sub(1, Ordering::SeqCst);
             return false;
         }
         room.send(read);
@@ -83,87 +81,86 @@ impl Readers {
     }
 }
 
-impl Crew {
-    /// Starts a thread. Reads are handed in by one thread, so there are never more threads than wanted.
-    fn start(&self) -> bool {
+impl PoolState {
+    /// Starts a thread. Only one thread calls this, so there are never more threads than the maximum.
+    fn start_thread(&self) -> bool {
         self.threads.fetch_add(1, Ordering::SeqCst);
         let crew = self.clone();
         let started = thread::Builder::new().name("reader".to_owned()).spawn(move || {
-            let present = Present(Arc::clone(&crew.threads));
-            Reader { crew, open: None }.run();
+            let present = ThreadGuard(Arc::clone(&crew.threads));
+            ReaderThread { crew, open: None }.run();
             drop(present);
         });
         if let Err(error) = &started {
             self.threads.fetch_sub(1, Ordering::SeqCst);
-            tracing::warn!("cannot start a thread that answers: {error}");
+            tracing::warn!("cannot start a reader thread: {error}");
         }
         started.is_ok()
     }
 
-    fn next(&self) -> Option<Read> {
+    fn next_read(&self) -> Option<ReadRequest> {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv()
     }
 }
 
-/// Counts a thread for as long as it lives.
-struct Present(Arc<AtomicUsize>);
+/// Counts a thread while it lives.
+struct ThreadGuard(Arc<AtomicUsize>);
 
-impl Drop for Present {
+impl Drop for ThreadGuard {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-struct Reader {
-    crew: Crew,
-    open: Option<Open>,
+struct ReaderThread {
+    crew: PoolState,
+    open: Option<OpenReader>,
 }
 
-struct Open {
+struct OpenReader {
     engine: Engine,
-    /// What it was opened with. When the worker opens its engine anew, there is another.
-    common: Arc<Common>,
+    /// The worker creates another one when it reopens its engine.
+    shared: Arc<SharedEngine>,
 }
 
-impl Reader {
+impl ReaderThread {
     fn run(&mut self) {
-        while let Some(read) = self.crew.next() {
+        while let Some(read) = self.crew.next_read() {
             let started = Instant::now();
-            if self.is_open() {
+            if self.ensure_open() {
                 read.run(self);
             } else if let Some(worker) = self.crew.worker.upgrade() {
-                // The caller waits for the result, and keeps the worker alive.
+                // The caller waits for the result and keeps the worker alive.
                 let _ = worker.blocking_send(Work::Read(read));
             }
             self.crew.load.fetch_sub(1, Ordering::SeqCst);
-            if started.elapsed() > SLOW {
+            if started.elapsed() > SLOW_READ {
                 tracing::debug!("a read took {} ms", started.elapsed().as_millis());
             }
         }
     }
 
-    /// Whether there is an engine beside the worker's. One of before the worker opened its own anew, or whose files were replaced, is
-    /// opened again.
-    fn is_open(&mut self) -> bool {
+    /// Whether this reader has an engine. Opens it if needed, also when the worker reopened its own engine or files were replaced.
+    fn ensure_open(&mut self) -> bool {
         let common = match &self.crew.readiness.borrow().reading {
-            Reading::Beside(common) => Arc::clone(common),
-            Reading::NotYet | Reading::ByWorker => return false,
+            ReadAvailability::ByReaders(common) => Arc::clone(common),
+            ReadAvailability::NotYet | ReadAvailability::ByWorker => return false,
         };
-        let is_of_before = |open: &mut Open| !Arc::ptr_eq(&open.common, &common) || !open.engine.is_current();
+        let is_of_before = |open: &mut OpenReader| !Arc::ptr_eq(&open.shared, &common) || !open.engine.is_current();
         self.open.take_if(is_of_before);
         if self.open.is_none() {
-            match guarded(|| common.open()) {
-                // Whatever is wrong with the store, its deletion included, is found, mended and told by the worker.
-                Ok(engine) if engine.is_shared() => self.open = Some(Open { engine, common }),
+            match catch_panic(|| common.open_reader()) {
+                // The worker detects, repairs and reports problems of the store.
+                Ok(engine) if engine.is_shared() => self.open = Some(OpenReader { engine, shared: common }),
                 Ok(_) => {}
-                Err(error) => tracing::debug!("cannot read beside the worker: {error}"),
+                Err(error) => tracing::debug!("a reader cannot open the store: {error}"),
             }
         }
         self.open.is_some()
     }
 }
 
-impl EngineOwner for Reader {
+impl EngineOwner for ReaderThread {
     fn ending(&self) -> watch::Receiver<bool> {
         self.crew.ending.clone()
     }

@@ -1,83 +1,93 @@
-//! What the threads of the server are asked to do: requests that read, requests that write, and signals. Each kind is a type of its
-//! own, so that no thread can be given what it cannot do.
+//! Requests to the threads: reads, writes and signals. Each kind is its own type, so that no thread can get a request that it cannot run.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use schema::capture::Prepared;
+use schema::intake::capture::PreparedMemory;
+use schema::model::state_note::StateNote;
 use schema::tool::{ReindexInput, ReindexOutput, SaveInput, SaveOutput};
 use tokio::sync::{oneshot, watch};
-use tools::engine::{Common, Engine, Failed, Made, Progress};
+use tools::engine::{EmbeddedTexts, Engine, FailedJob, IndexProgress, SharedEngine};
 use tools::error::ToolError;
 
-use crate::guard::{guarded, is_fault};
+use crate::panic_guard::{catch_panic, is_internal_error};
 
-/// Takes the result of a request.
-pub(crate) type Reply<T> = oneshot::Sender<Result<T, ToolError>>;
+/// Receives the result of a request.
+pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, ToolError>>;
 
-/// Takes the progress of a request.
-pub(crate) type Steps = watch::Sender<Option<Progress>>;
+/// Receives the progress of a request.
+pub(crate) type ProgressSender = watch::Sender<Option<IndexProgress>>;
 
-/// What the worker does.
 pub(crate) enum Work {
-    Read(Read),
-    Write(Write),
+    Read(ReadRequest),
+    Write(WriteRequest),
     Signal(Signal),
 }
 
-/// A request that only reads. Readers run it; without one the worker does.
-pub(crate) struct Read(Box<RunRead>);
+/// A read request. A reader runs it, or the worker if there is no reader.
+pub(crate) struct ReadRequest(Box<RunRead>);
 
 type RunRead = dyn FnOnce(&mut dyn EngineOwner) + Send;
 
-/// A request that writes. Only the worker runs it.
-pub(crate) enum Write {
-    Save(Save),
-    Reindex { input: ReindexInput, steps: Steps, reply: Reply<ReindexOutput> },
+/// A write request. Only the worker runs it.
+pub(crate) enum WriteRequest {
+    Save(SaveRequest),
+    /// Changes of states that a hook sent through the queue.
+    Note {
+        notes: Vec<StateNote>,
+        reply: ReplySender<()>,
+    },
+    Reindex {
+        input: ReindexInput,
+        steps: ProgressSender,
+        reply: ReplySender<ReindexOutput>,
+    },
 }
 
-/// Memories to save. All that wait are saved together.
-pub(crate) enum Save {
-    /// `memory_save`.
-    Tool { input: SaveInput, reply: Reply<SaveOutput> },
-    /// What a hook sent through the queue.
-    Hook { memories: Vec<Prepared>, reply: Reply<()> },
+/// Memories to save. The worker saves all waiting ones in one turn.
+pub(crate) enum SaveRequest {
+    Tool {
+        input: SaveInput,
+        reply: ReplySender<SaveOutput>,
+    },
+    /// Memories that a hook sent through the queue.
+    Hook {
+        memories: Vec<PreparedMemory>,
+        reply: ReplySender<()>,
+    },
 }
 
-/// News for the worker, to which nobody waits for a reply.
+/// A message for the worker that gets no reply.
 pub(crate) enum Signal {
-    /// Files of the store changed.
     FilesChanged,
-    /// An embedding job returned.
-    Returned(Returned),
-    /// This server became the one of its store that watches files and indexes what changes.
+    /// An embedding job ended.
+    Returned(JobReturn),
+    /// This server now owns the queue: it watches files and indexes changes.
     TakeOver,
 }
 
-/// The outcome of an embedding job.
 #[derive(Debug)]
-pub(crate) enum Returned {
-    With(Made),
-    Without(Failed),
-    /// After a failure and a pause.
+pub(crate) enum JobReturn {
+    WithVectors(EmbeddedTexts),
+    WithoutVectors(FailedJob),
+    /// The pause after a failure is over.
     Rested,
 }
 
-/// A thread that has an engine.
 pub(crate) trait EngineOwner {
-    /// Whether the server ends.
+    /// Becomes true when the server ends.
     fn ending(&self) -> watch::Receiver<bool>;
 
-    /// The engine, after it was brought in sync with the files for as long as `may_go_on` allows.
+    /// Synchronises the engine with the files for as long as `may_go_on` allows, and returns it.
     fn engine_in_sync(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<&mut Engine, ToolError>;
 
-    /// Closes the engine, because a fault may have broken it.
+    /// Closes the engine after an error that may have left it invalid.
     fn close(&mut self);
 }
 
-impl Read {
-    /// A read, and where its result arrives. It is skipped if nobody waits for the result any more, and `work` is asked to stop early by
-    /// its second argument.
+impl ReadRequest {
+    /// A read and the receiver of its result. If the receiver is gone, the read is skipped, or `work` should stop early: its second
+    /// argument returns false.
     pub(crate) fn new<T: Send + 'static>(
         work: impl FnOnce(&mut Engine, &dyn Fn() -> bool) -> Result<T, ToolError> + Send + 'static,
     ) -> (Self, oneshot::Receiver<Result<T, ToolError>>) {
@@ -88,8 +98,8 @@ impl Read {
             }
             let ending = owner.ending();
             let may_go_on = || !*ending.borrow() && !reply.is_closed();
-            let outcome = guarded(|| work(owner.engine_in_sync(&may_go_on)?, &may_go_on));
-            if is_fault(&outcome) {
+            let outcome = catch_panic(|| work(owner.engine_in_sync(&may_go_on)?, &may_go_on));
+            if is_internal_error(&outcome) {
                 owner.close();
             }
             let _ = reply.send(outcome);
@@ -102,18 +112,18 @@ impl Read {
     }
 }
 
-/// What can be read at present.
+/// The state of the store, as far as reads depend on it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Readiness {
-    pub(crate) reading: Reading,
-    /// Whether changes from before the start of the server are still being indexed, and the progress of that.
+    pub(crate) reading: ReadAvailability,
+    /// Whether changes from before the server's start are still being indexed, and the progress.
     pub(crate) is_catching_up: bool,
-    pub(crate) step: Option<Progress>,
+    pub(crate) step: Option<IndexProgress>,
 }
 
 impl Readiness {
-    /// Notes the progress of indexing. Returns whether anybody may wait for it.
-    pub(crate) fn note(&mut self, step: Progress) -> bool {
+    /// Stores the progress of indexing. Returns whether reads may wait for it.
+    pub(crate) fn note_progress(&mut self, step: IndexProgress) -> bool {
         if self.is_catching_up {
             self.step = Some(step);
         }
@@ -121,25 +131,25 @@ impl Readiness {
     }
 }
 
-/// Who can run requests that read.
+/// The threads that can run reads.
 #[derive(Debug, Clone, Default)]
-pub(crate) enum Reading {
-    /// Nobody; the store is being opened.
+pub(crate) enum ReadAvailability {
+    /// No thread; the store is being opened.
     #[default]
     NotYet,
-    /// Readers, which open an engine of their own with this.
-    Beside(Arc<Common>),
-    /// Only the worker: the store is in its memory, cannot be opened, or must be checked for changes before every read.
+    /// Readers, which open their own engines from this.
+    ByReaders(Arc<SharedEngine>),
+    /// Only the worker: the store is in memory, cannot be opened, or must be checked for changes before every read.
     ByWorker,
 }
 
-/// What the queue and the worker have to know of each other.
+/// State that the queue and the worker share.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueState {
-    /// Whether the worker can save. `false` until it has opened the store.
+    /// Whether the worker can save. False until the store is open.
     pub(crate) can_save: watch::Receiver<bool>,
-    /// Whether this server answers the queue.
+    /// Whether this server receives events from hooks.
     pub(crate) is_answering: Arc<AtomicBool>,
-    /// Whether this server owns the queue, and so also indexes what changes in the store.
+    /// Whether this server owns the queue, and therefore indexes changes.
     pub(crate) is_owner: Arc<AtomicBool>,
 }

@@ -1,27 +1,26 @@
-//! Setting hosts up and taking that back: which files say that a host starts our server and calls our hooks, how they are changed
-//! without touching anything of anybody else's, and what is written down so that it can be undone byte for byte.
+//! Adds our server and hooks to the files of hosts and removes them again, without touching anything else. A record of the changes allows a
+//! byte-for-byte undo.
 //!
-//! Knows no command line: `cli` asks and shows, `doctor` looks through the same eyes.
+//! This module does not depend on `cli`.
 
 pub(crate) mod change;
-pub(crate) mod diff;
-pub(crate) mod file;
-pub(crate) mod found;
-pub(crate) mod hooks;
+pub(crate) mod detect;
+pub(crate) mod hook_entries;
 pub(crate) mod host;
+pub(crate) mod host_dirs;
 mod json;
-mod lines;
 mod markdown;
-pub(crate) mod part;
-pub(crate) mod places;
+pub(crate) mod owned_part;
 pub(crate) mod plan;
 pub(crate) mod probe;
 pub(crate) mod programs;
-mod record;
+pub(crate) mod project_dirs;
 pub(crate) mod server_entry;
-pub(crate) mod site;
+pub(crate) mod settings_file;
+mod settings_text;
+pub(crate) mod setup_diff;
+mod setup_record;
 mod toml;
-mod tracked;
 
 #[cfg(test)]
 mod tests;

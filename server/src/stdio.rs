@@ -1,7 +1,7 @@
-//! Standard input and output as a transport: a line is a message. What the protocol's library would pass over in silence is answered
-//! here, and what would end it is kept from it, so that the next good request is served whatever came before.
+//! Standard input and output as a transport: one line is one message. This module answers lines that the library ignores, and filters lines
+//! on which the library would end, so that bad input never stops the server.
 
-mod lines;
+mod line_reader;
 
 use std::collections::HashMap;
 use std::io;
@@ -20,125 +20,124 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::message::{self, Incoming};
-use lines::{Line, Lines};
+use crate::message::{self, IncomingMessage};
+use line_reader::{InputLine, LineReader};
 
 /// Bytes of a message. The longest memory is far shorter.
-const LONGEST: usize = 16 * 1024 * 1024;
+const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Requests that are not answered yet. While there are so many, no more are read: a client that never reads its answers stops at its
-/// own pipe rather than fill this process.
+/// Requests without an answer yet. At this number the server stops reading, so that a client that never reads its answers blocks on its own
+/// pipe and does not fill this process.
 const UNANSWERED: usize = 1024;
 
-/// How long the last refusals may take to be written.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Time to write the last errors.
+const DRAIN_TIME: Duration = Duration::from_secs(1);
 
-/// One connection.
 #[derive(Debug)]
-pub(crate) struct Stdio<R, W> {
-    lines: Lines<R>,
+pub(crate) struct StdioTransport<R, W> {
+    lines: LineReader<R>,
     output: Arc<tokio::sync::Mutex<W>>,
-    places: Arc<Semaphore>,
-    /// The place of the next request, taken before it is read.
-    place: Option<OwnedSemaphorePermit>,
-    unanswered: Unanswered,
+    request_slots: Arc<Semaphore>,
+    /// The permit for the next request, acquired before it is read.
+    slot: Option<OwnedSemaphorePermit>,
+    unanswered: PendingRequests,
     refusals: JoinSet<()>,
-    /// Whether a request came that opens a connection. Until then the library takes anything but a request for a fault.
+    /// Whether the connection is open. Until then the library fails on anything but a request.
     is_open: bool,
 }
 
-/// Requests that are not answered yet. One that may go on for as long as the connection, such as to listen, takes no place.
-type Unanswered = Arc<Mutex<HashMap<RequestId, Option<OwnedSemaphorePermit>>>>;
+/// Requests without an answer yet. A request that can last as long as the connection, such as listening, holds no permit.
+type PendingRequests = Arc<Mutex<HashMap<RequestId, Option<OwnedSemaphorePermit>>>>;
 
-impl<R, W> Stdio<R, W>
+impl<R, W> StdioTransport<R, W>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin + Send + 'static,
 {
     pub(crate) fn new(input: R, output: W) -> Self {
         Self {
-            lines: Lines::new(input),
+            lines: LineReader::new(input),
             output: Arc::new(tokio::sync::Mutex::new(output)),
-            places: Arc::new(Semaphore::new(UNANSWERED)),
-            place: None,
-            unanswered: Unanswered::default(),
+            request_slots: Arc::new(Semaphore::new(UNANSWERED)),
+            slot: None,
+            unanswered: PendingRequests::default(),
             refusals: JoinSet::new(),
             is_open: false,
         }
     }
 
-    /// What a line says to the server, if anything; else it is answered here.
-    fn judge(&mut self, line: &Line) -> Option<ClientJsonRpcMessage> {
-        let incoming = if line.length > LONGEST {
-            message::too_long(&line.bytes, line.length, LONGEST)
+    /// The message of a line for the library, or `None` if it was answered or ignored here.
+    fn handle_line(&mut self, line: &InputLine) -> Option<ClientJsonRpcMessage> {
+        let incoming = if line.length > MAX_MESSAGE_BYTES {
+            message::reject_too_long(&line.bytes, line.length, MAX_MESSAGE_BYTES)
         } else {
-            message::read(&line.bytes)
+            message::parse_message(&line.bytes)
         };
         let incoming = match incoming {
-            Incoming::Message(message) => self.admit(*message),
+            IncomingMessage::Message(message) => self.admit_message(*message),
             other => other,
         };
         match incoming {
-            Incoming::Message(message) => Some(*message),
-            Incoming::Ignored => {
-                tracing::debug!("a line of {} bytes is passed over", line.length);
+            IncomingMessage::Message(message) => Some(*message),
+            IncomingMessage::Ignored => {
+                tracing::debug!("ignored a line of {} bytes", line.length);
                 None
             }
-            Incoming::Refused(answer) => {
-                tracing::debug!("a line of {} bytes is refused", line.length);
-                self.refuse(*answer);
+            IncomingMessage::Refused(answer) => {
+                tracing::debug!("rejected a line of {} bytes", line.length);
+                self.send_refusal(*answer);
                 None
             }
         }
     }
 
-    /// Lets a message pass, unless nobody could tell its answer from another or the library has no answer to it.
-    fn admit(&mut self, message: ClientJsonRpcMessage) -> Incoming {
+    /// Accepts a message, unless its id is already in use or the library cannot answer it.
+    fn admit_message(&mut self, message: ClientJsonRpcMessage) -> IncomingMessage {
         match &message {
             JsonRpcMessage::Request(request) => {
                 let id = request.id.clone();
                 if let ClientRequest::CustomRequest(request) = &request.request {
                     let version = request.get_meta().protocol_version();
-                    return message::refused(message::unknown(request, version.as_ref()), Some(id));
+                    return message::reject(message::unknown_request_error(request, version.as_ref()), Some(id));
                 }
-                let mut unanswered = locked(&self.unanswered);
+                let mut unanswered = lock(&self.unanswered);
                 if unanswered.contains_key(&id) {
-                    let text = format!("the request of id {id} is not answered yet: give each an id of its own");
-                    return message::refused(ErrorData::invalid_request(text, None), Some(id));
+                    let text = format!("request id {id} is still in use; give each request its own id");
+                    return message::reject(ErrorData::invalid_request(text, None), Some(id));
                 }
                 let is_lasting = matches!(request.request, ClientRequest::SubscriptionsListenRequest(_));
-                let place = if is_lasting { None } else { self.place.take() };
+                let place = if is_lasting { None } else { self.slot.take() };
                 unanswered.insert(id, place);
-                self.is_open |= opens(&request.request);
+                self.is_open |= is_opening(&request.request);
             }
-            _ if !self.is_open => return Incoming::Ignored,
+            _ if !self.is_open => return IncomingMessage::Ignored,
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // It will not be answered.
-                    locked(&self.unanswered).remove(id);
+                    // A cancelled request gets no answer.
+                    lock(&self.unanswered).remove(id);
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
-        Incoming::Message(Box::new(message))
+        IncomingMessage::Message(Box::new(message))
     }
 
-    /// Answers without the library. The place is free again when it is written.
-    fn refuse(&mut self, answer: ServerJsonRpcMessage) {
-        let (output, place) = (Arc::clone(&self.output), self.place.take());
+    /// Answers without the library. The permit is released after the answer is written.
+    fn send_refusal(&mut self, answer: ServerJsonRpcMessage) {
+        let (output, place) = (Arc::clone(&self.output), self.slot.take());
         while self.refusals.try_join_next().is_some() {}
         self.refusals.spawn(async move {
-            if let Err(error) = write(&output, &answer).await {
-                tracing::debug!("nobody reads answers any more: {error}");
+            if let Err(error) = write_message(&output, &answer).await {
+                tracing::debug!("cannot write to standard output: {error}");
             }
             drop(place);
         });
     }
 }
 
-impl<R, W> Transport<RoleServer> for Stdio<R, W>
+impl<R, W> Transport<RoleServer> for StdioTransport<R, W>
 where
     R: AsyncRead + Unpin + Send,
     W: AsyncWrite + Unpin + Send + 'static,
@@ -153,28 +152,28 @@ where
                 JsonRpcMessage::Error(error) => error.id.as_ref(),
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
-            // The id is free as soon as the client can have read the answer, the place not before it is written.
-            let place = id.and_then(|id| locked(&unanswered).remove(id));
-            let written = write(&output, &item).await;
+            // The client can reuse the id as soon as it reads the answer. The permit is released after the answer is written.
+            let place = id.and_then(|id| lock(&unanswered).remove(id));
+            let written = write_message(&output, &item).await;
             drop(place);
             written
         }
     }
 
-    /// The next message. The library stops waiting for it whenever it has something else to do, and asks again.
+    /// The next message. Must be safe to cancel, because the library often stops waiting and calls it again.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            if self.place.is_none() {
-                self.place = Arc::clone(&self.places).acquire_owned().await.ok();
+            if self.slot.is_none() {
+                self.slot = Arc::clone(&self.request_slots).acquire_owned().await.ok();
             }
             let line = match self.lines.next().await {
                 Ok(line) => line?,
                 Err(error) => {
-                    tracing::debug!("standard input cannot be read: {error}");
+                    tracing::debug!("cannot read standard input: {error}");
                     return None;
                 }
             };
-            if let Some(message) = self.judge(&line) {
+            if let Some(message) = self.handle_line(&line) {
                 return Some(message);
             }
         }
@@ -182,14 +181,14 @@ where
 
     async fn close(&mut self) -> io::Result<()> {
         let written = async { while self.refusals.join_next().await.is_some() {} };
-        // Who does not read by now will not.
-        let _ = timeout(LAST_WORDS, written).await;
+        // A client that does not read by now will not read at all.
+        let _ = timeout(DRAIN_TIME, written).await;
         Ok(())
     }
 }
 
-/// Whether the library takes a request for the beginning of a connection: a handshake, or what comes with all that it needs.
-fn opens(request: &ClientRequest) -> bool {
+/// Whether the library accepts this request as the first one: a handshake, or a request with all metadata.
+fn is_opening(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
         ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
@@ -202,7 +201,7 @@ fn opens(request: &ClientRequest) -> bool {
     }
 }
 
-async fn write<W: AsyncWrite + Unpin>(
+async fn write_message<W: AsyncWrite + Unpin>(
     output: &tokio::sync::Mutex<W>,
     message: &ServerJsonRpcMessage,
 ) -> io::Result<()> {
@@ -213,7 +212,7 @@ async fn write<W: AsyncWrite + Unpin>(
     output.flush().await
 }
 
-/// A fault of another thread leaves a map of ids as good as it was.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// A map of ids stays valid if another thread panics.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,20 +1,18 @@
-//! What parts of a search and of a capture cost by themselves.
+//! Microbenchmarks of parts of a search and of a capture: `cargo bench -p jikime-memory-tests --bench parts`.
 //!
-//! `cargo bench -p jikime-memory-tests --bench parts`. Whole processes and the comparison of vectors are measured by the program `bench`.
+//! The program `bench` measures whole processes and the comparison of vectors.
 
 use std::hint::black_box;
 
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
-use harness::benchmark::numbers;
-use harness::corpus::Corpus;
+use harness::benchmark::pseudo_random_numbers;
+use harness::corpus::SyntheticCorpus;
 use tools::embed::LocalModel;
 use tools::index::Vectors;
 
-/// Vectors of which the nearest are found.
 const ROWS: usize = 100_000;
 
-/// Texts that are read.
 const TEXTS: usize = 1_000;
 
 fn main() {
@@ -22,7 +20,7 @@ fn main() {
 }
 
 fn texts() -> Vec<String> {
-    Corpus::new(1).take(TEXTS).map(|remembered| remembered.text).collect()
+    SyntheticCorpus::new(1).take(TEXTS).map(|remembered| remembered.text).collect()
 }
 
 fn length_of(texts: &[String]) -> BytesCount {
@@ -31,9 +29,9 @@ fn length_of(texts: &[String]) -> BytesCount {
 
 #[divan::bench]
 fn finding_the_hundred_greatest(bencher: Bencher<'_, '_>) {
-    let cosines: Vec<f32> = numbers().take(ROWS).collect();
+    let cosines: Vec<f32> = pseudo_random_numbers().take(ROWS).collect();
     let row = [1.0f32; 8];
-    let vectors = Vectors::of(row.len(), (0..ROWS as i64).map(|document| (document, &row[..])));
+    let vectors = Vectors::from_vectors(row.len(), (0..ROWS as i64).map(|document| (document, &row[..])));
     bencher.counter(ItemsCount::new(ROWS)).bench_local(|| vectors.greatest(100, |row| black_box(&cosines)[row]));
 }
 
@@ -56,7 +54,7 @@ fn embedding_texts(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn looking_for_secrets_in_texts(bencher: Bencher<'_, '_>) {
     let texts = texts();
-    bencher
-        .counter(length_of(&texts))
-        .bench_local(|| texts.iter().map(|text| schema::redaction::redact(black_box(text)).text.len()).sum::<usize>());
+    bencher.counter(length_of(&texts)).bench_local(|| {
+        texts.iter().map(|text| schema::privacy::redaction::redact(black_box(text)).text.len()).sum::<usize>()
+    });
 }

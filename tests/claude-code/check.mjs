@@ -108,11 +108,11 @@ function initialise() {
     writeFileSync(file, JSON.stringify(written));
 }
 
-/** The hooks that docs/hooks.md tells, with commands as lines for a shell or as programs with arguments. */
+/** The hooks that docs/setup.md tells, with commands as lines for a shell or as programs with arguments. */
 function settings(form = "shell") {
-    const blocks = [...readFileSync(join(root, "docs/hooks.md"), "utf8").matchAll(/^```json\n(.*?)^```/gms)];
+    const blocks = [...readFileSync(join(root, "docs/setup.md"), "utf8").matchAll(/^```json\n(.*?)^```/gms)];
     const told = blocks.map(([, json]) => JSON.parse(json)).find(({ hooks }) => hooks);
-    if (!told) throw new Error("docs/hooks.md has no block of JSON with hooks");
+    if (!told) throw new Error("docs/setup.md has no block of JSON with hooks");
     for (const [event, groups] of Object.entries(told.hooks)) {
         // A client skips a file of settings that names an event it does not know.
         if (january && event === "PostCompact") delete told.hooks[event];

@@ -1,4 +1,4 @@
-//! The readers of the proofs as targets need them.
+//! The readers of the proofs as fuzz targets.
 
 #[path = "../src/proof/fuzz/readers.rs"]
 pub mod readers;
@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use readers::Reader;
 
-/// Panics when an input is not read as it must be. The project in which it is read stays.
+/// Panics if an input is read incorrectly. The project is kept across inputs.
 pub fn must_bear(read: impl FnOnce(&Reader) -> Result<(), String>) {
     static READER: Mutex<Option<Reader>> = Mutex::new(None);
     let mut reader = READER.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What is measured and what it is compared with: programs as they are installed, and programs that do as little as one can.
+//! Programs to measure: installed builds, and minimal programs as a baseline.
 
 use std::error::Error;
 use std::fs;
@@ -7,20 +7,20 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+type BenchResult<T> = Result<T, Box<dyn Error>>;
 
-/// Programs that do as little as a process can, built like the hooks client: without shared libraries.
+/// Minimal programs, statically linked like the hooks client.
 #[derive(Debug)]
-pub struct Floors {
-    /// Starts and ends.
+pub struct BaselinePrograms {
+    /// Exits immediately.
     pub noop: PathBuf,
     append: PathBuf,
     _directory: tempfile::TempDir,
 }
 
-impl Floors {
-    /// Builds them in a directory that goes with this value.
-    pub fn build() -> Outcome<Self> {
+impl BaselinePrograms {
+    /// Builds them in a temporary directory.
+    pub fn build() -> BenchResult<Self> {
         const APPEND: &str = "use std::io::Write;
             fn main() {
                 let path = std::env::args().nth(1).unwrap();
@@ -28,19 +28,18 @@ impl Floors {
                 file.write_all(b\"a line\\n\").unwrap();
             }";
         let directory = tempfile::tempdir()?;
-        let build = |name: &str, text: &str| -> Outcome<PathBuf> {
+        let build = |name: &str, text: &str| -> BenchResult<PathBuf> {
             let source = directory.path().join(format!("{name}.rs"));
             fs::write(&source, text)?;
             let program = directory.path().join(name).with_extension(std::env::consts::EXE_EXTENSION);
             let mut rustc = Command::new("rustc");
             rustc.args(["-O", "-C", "target-feature=+crt-static", "-o"]).arg(&program).arg(&source);
-            if rustc.status()?.success() { Ok(program) } else { Err("rustc could not build a floor".into()) }
+            if rustc.status()?.success() { Ok(program) } else { Err("rustc cannot build a baseline program".into()) }
         };
         let (noop, append) = (build("noop", "fn main() {}")?, build("append", APPEND)?);
         Ok(Self { noop, append, _directory: directory })
     }
 
-    /// Appends a line to a file.
     pub fn append(&self, path: &Path) -> Command {
         let mut command = Command::new(&self.append);
         command.arg(path);
@@ -48,24 +47,24 @@ impl Floors {
     }
 }
 
-/// A program as README.md installs it, in a directory below the target directory of this build.
-pub fn installed(package: &str, options: &[&str]) -> Outcome<PathBuf> {
+/// Builds a program as README.md does, in its own target directory.
+pub fn install_program(package: &str, options: &[&str]) -> BenchResult<PathBuf> {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--release", "--locked", "--package", package]).args(options);
     cargo.args(["--message-format", "json-render-diagnostics"]).current_dir(project).stderr(Stdio::inherit());
     let output = cargo.output()?;
     if !output.status.success() {
-        return Err(format!("cargo could not build {package}").into());
+        return Err(format!("cargo cannot build {package}").into());
     }
     let messages = String::from_utf8(output.stdout)?;
     let path = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let path = path.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
-    path.ok_or_else(|| "cargo built no program".into())
+    path.ok_or_else(|| "cargo reported no program".into())
 }
 
-/// Numbers between -1 and 1, the same in every run.
-pub fn numbers() -> impl Iterator<Item = f32> {
+/// Reproducible numbers between -1 and 1.
+pub fn pseudo_random_numbers() -> impl Iterator<Item = f32> {
     let mut state = 0x9E37_79B9_u32;
     std::iter::repeat_with(move || {
         state ^= state << 13;

@@ -1,23 +1,22 @@
-//! Made-up secrets of every kind, to be planted where real ones could stand and looked for where none may be.
+//! Synthetic secrets of every kind. Tests plant them where real ones could be, and search for them where none may be.
 //!
-//! They are put together from pieces, so that no scanner of secrets mistakes this file for a leak.
+//! They are assembled from pieces, so that no secret scanner flags this file.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A made-up secret.
 #[derive(Debug, Clone)]
 pub struct Canary {
-    /// What is to stand in its place, without the brackets.
+    /// The expected placeholder, without brackets.
     pub label: &'static str,
-    /// The secret as somebody would write it, with its name or its surroundings.
+    /// The secret with its name or context.
     pub text: String,
-    /// Parts of the secret, in lower case. None of them may be found anywhere.
+    /// Lower-case parts of the secret that must not be found.
     traces: Vec<String>,
 }
 
-/// Templates: `~` keeps known beginnings apart, `{N}` stands for N letters and digits, `{hN}` for N hexadecimal digits, and
-/// `{word}` for a password that a person could have chosen.
+/// `~` splits known prefixes, `{N}` is N letters and digits, `{hN}` is N hexadecimal digits, and `{word}` is a typical
+/// password.
 const TEMPLATES: [(&str, &str); 74] = [
     ("private key", "-----BEGIN RSA ~PRIVATE KEY-----\n{64}\n{64}\n{24}==\n-----END RSA PRIVATE KEY-----"),
     ("private key", "-----BEGIN OPENSSH ~PRIVATE KEY-----\n{64}\n{64}\n{40}"),
@@ -95,7 +94,7 @@ const TEMPLATES: [(&str, &str); 74] = [
     ("session", "session = '{40}'"),
 ];
 
-/// More of them, as their providers document them: for measuring, as every one of the others is sent through all programs.
+/// More formats from providers' documentation, for measuring only, because the others are sent through all programs.
 const MORE: [&str; 96] = [
     "AS~IA{u16}",
     r#""SecretAccessKey": "{40}""#,
@@ -195,23 +194,23 @@ const MORE: [&str; 96] = [
     "-H 'Authorization: Bearer {40}'",
 ];
 
-/// Those that are measured: one of every kind, and more as their providers document them.
+/// All canaries to measure.
 pub fn measured_canaries() -> Vec<Canary> {
-    let mut random = Random(0x2545_F491_4F6C_DD1D);
+    let mut random = TokenGenerator(0x2545_F491_4F6C_DD1D);
     canaries().into_iter().chain(MORE.iter().map(|template| Canary::fill("", template, &mut random))).collect()
 }
 
 /// One canary of every kind, and one between private tags.
 pub fn canaries() -> Vec<Canary> {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = TokenGenerator(0x9E37_79B9_7F4A_7C15);
     let mut canaries: Vec<Canary> =
         TEMPLATES.iter().map(|(label, template)| Canary::fill(label, template, &mut random)).collect();
     canaries.push(Canary::fill("", "kept <private>the {40} diary</private> kept", &mut random));
     canaries
 }
 
-/// The canaries that left a trace in a text or in the bytes of a file, each with what stands around it.
-pub fn traces(canaries: &[Canary], bytes: &[u8]) -> Vec<String> {
+/// Traces of canaries in a text or in a file's bytes, with their surroundings.
+pub fn find_traces(canaries: &[Canary], bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let lower = text.to_ascii_lowercase();
     let found = canaries.iter().flat_map(|canary| canary.traces.iter().map(move |trace| (canary, trace)));
@@ -225,29 +224,29 @@ pub fn traces(canaries: &[Canary], bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Looks at every byte of every file below a folder, and at the names of the files.
+/// Searches all files below a folder and their names.
 ///
 /// # Panics
 ///
-/// When a canary left a trace.
+/// If a canary left a trace.
 #[track_caller]
 pub fn assert_no_traces(canaries: &[Canary], folder: &Path) {
     let mut found = Vec::new();
     for file in files_below(folder) {
         let name = file.to_string_lossy().into_owned();
-        found.extend(traces(canaries, name.as_bytes()));
-        // Some go away meanwhile.
+        found.extend(find_traces(canaries, name.as_bytes()));
+        // A file may vanish meanwhile.
         let bytes = fs::read(&file).unwrap_or_default();
-        found.extend(traces(canaries, &bytes).iter().map(|trace| format!("{name}: {trace}")));
+        found.extend(find_traces(canaries, &bytes).iter().map(|trace| format!("{name}: {trace}")));
     }
     assert!(found.is_empty(), "{} traces:\n{}", found.len(), found.join("\n"));
 }
 
-/// A test that plants nothing finds nothing: what was planted came as far as the logs, and its label stands there.
+/// Guards against a test that plants nothing: each label must be in the logs.
 ///
 /// # Panics
 ///
-/// When a label is not there.
+/// If a label is missing.
 #[track_caller]
 pub fn assert_labels(canaries: &[Canary], logs: &str) {
     for canary in canaries.iter().filter(|canary| !canary.label.is_empty()) {
@@ -255,7 +254,6 @@ pub fn assert_labels(canaries: &[Canary], logs: &str) {
     }
 }
 
-/// Every file below a folder.
 pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut pending = vec![folder.to_owned()];
@@ -269,7 +267,7 @@ pub fn files_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl Canary {
-    fn fill(label: &'static str, template: &str, random: &mut Random) -> Self {
+    fn fill(label: &'static str, template: &str, random: &mut TokenGenerator) -> Self {
         let template = template.replace('~', "");
         let (mut text, mut traces) = (String::new(), Vec::new());
         let mut rest = template.as_str();
@@ -281,23 +279,23 @@ impl Canary {
                 rest = after;
                 continue;
             };
-            // A part at either end, so that a secret that was cut is found as well.
+            // A part at each end, so that a truncated secret is found too.
             let part = drawn.len().min(10);
             traces.extend([&drawn[..part], &drawn[drawn.len() - part..]].map(str::to_ascii_lowercase));
             text.push_str(&drawn);
             rest = behind;
         }
         text.push_str(rest);
-        // Both ends of a short one are the whole of it.
+        // For a short secret both parts are equal.
         traces.dedup();
         Self { label, text, traces }
     }
 }
 
-/// A small generator, the same in every run.
-struct Random(u64);
+/// A reproducible generator.
+struct TokenGenerator(u64);
 
-impl Random {
+impl TokenGenerator {
     fn next(&mut self) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -305,7 +303,7 @@ impl Random {
         (self.0 >> 33) as usize
     }
 
-    /// What a hole of a template is filled with; `None` when it is none.
+    /// The value of a placeholder; `None` for anything else.
     fn draw(&mut self, hole: &str) -> Option<String> {
         let (alphabet, length): (&[u8], &str) = match hole.as_bytes().first()? {
             b'h' => (b"0123456789abcdef", &hole[1..]),
@@ -315,7 +313,7 @@ impl Random {
         };
         let length: usize = length.parse().ok()?;
         let drawn: String = (0..length).map(|_| char::from(alphabet[self.next() % alphabet.len()])).collect();
-        // A password has a digit, and so have all but a few tokens.
+        // Passwords and nearly all tokens have a digit.
         Some(format!("{}7{}", &drawn[..length / 2], &drawn[length / 2 + 1..]))
     }
 }

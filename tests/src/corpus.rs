@@ -1,21 +1,20 @@
-//! Made-up memories of a coding project in any number, 70 % English and 30 % Korean, the same ones for the same seed.
+//! Synthetic memories of a coding project, 70 % English and 30 % Korean, reproducible by seed.
 //!
-//! For what depends on how much is remembered, such as latency. What depends on what is said needs texts written by hand.
+//! For tests that depend on volume, such as latency. Tests of meaning need hand-written texts.
 
-/// What somebody remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remembered {
+pub struct SyntheticMemory {
     pub text: String,
     pub is_korean: bool,
 }
 
-/// An endless course of memories.
+/// An endless sequence of memories.
 #[derive(Debug, Clone)]
-pub struct Corpus {
+pub struct SyntheticCorpus {
     state: u64,
 }
 
-impl Corpus {
+impl SyntheticCorpus {
     pub fn new(seed: u64) -> Self {
         Self { state: seed ^ 0x9E37_79B9_7F4A_7C15 }
     }
@@ -29,14 +28,14 @@ impl Corpus {
         (mixed ^ (mixed >> 31)) as usize % below
     }
 
-    fn one<'t>(&mut self, of: &[&'t str]) -> &'t str {
+    fn pick<'t>(&mut self, of: &[&'t str]) -> &'t str {
         of[self.draw(of.len())]
     }
 
-    /// A question about what is remembered, of one to five words.
+    /// A question of one to five words about the memories.
     pub fn question(&mut self) -> String {
-        let (part, tool, trouble) = (self.one(&PARTS), self.one(&TOOLS), self.one(&TROUBLES));
-        let (part_ko, trouble_ko) = (self.one(&PARTS_KO), self.one(&TROUBLES_KO));
+        let (part, tool, trouble) = (self.pick(&PARTS), self.pick(&TOOLS), self.pick(&TROUBLES));
+        let (part_ko, trouble_ko) = (self.pick(&PARTS_KO), self.pick(&TROUBLES_KO));
         match self.draw(6) {
             0 => format!("why did we choose {tool} for the {part}?"),
             1 => format!("{part} {trouble}"),
@@ -47,15 +46,15 @@ impl Corpus {
         }
     }
 
-    /// The name of a file, of which there are some thousands.
+    /// A file name, one of some thousands.
     fn name(&mut self) -> String {
-        format!("{}_{}{}.rs", self.one(&STEMS), self.one(&STEMS), self.draw(40))
+        format!("{}_{}{}.rs", self.pick(&STEMS), self.pick(&STEMS), self.draw(40))
     }
 
     fn english(&mut self) -> String {
-        let (part, tool, other) = (self.one(&PARTS), self.one(&TOOLS), self.one(&TOOLS));
+        let (part, tool, other) = (self.pick(&PARTS), self.pick(&TOOLS), self.pick(&TOOLS));
         let (trouble, reason, name, number) =
-            (self.one(&TROUBLES), self.one(&REASONS), self.name(), self.draw(900) + 100);
+            (self.pick(&TROUBLES), self.pick(&REASONS), self.name(), self.draw(900) + 100);
         match self.draw(5) {
             0 => {
                 format!("The {part} goes with {tool} instead of {other} because {reason}. Ticket {number}, see {name}.")
@@ -70,9 +69,9 @@ impl Corpus {
     }
 
     fn korean(&mut self) -> String {
-        let (part, tool) = (self.one(&PARTS_KO), self.one(&TOOLS));
+        let (part, tool) = (self.pick(&PARTS_KO), self.pick(&TOOLS));
         let (trouble, reason, name, number) =
-            (self.one(&TROUBLES_KO), self.one(&REASONS_KO), self.name(), self.draw(900) + 100);
+            (self.pick(&TROUBLES_KO), self.pick(&REASONS_KO), self.name(), self.draw(900) + 100);
         match self.draw(4) {
             0 => format!("{part}는 {reason} 때문에 {tool}로 바꾸기로 했다. 티켓 {number}, {name} 참고."),
             1 => format!("{part}에서 {trouble} 문제가 있었다. 원인은 {reason}였고 {name}에서 고쳤다."),
@@ -82,13 +81,13 @@ impl Corpus {
     }
 }
 
-impl Iterator for Corpus {
-    type Item = Remembered;
+impl Iterator for SyntheticCorpus {
+    type Item = SyntheticMemory;
 
-    fn next(&mut self) -> Option<Remembered> {
+    fn next(&mut self) -> Option<SyntheticMemory> {
         let is_korean = self.draw(10) < 3;
         let text = if is_korean { self.korean() } else { self.english() };
-        Some(Remembered { text, is_korean })
+        Some(SyntheticMemory { text, is_korean })
     }
 }
 
@@ -233,7 +232,7 @@ mod tests {
 
     #[test]
     fn memories_are_the_same_for_a_seed_and_three_in_ten_are_korean() {
-        let taken = |seed| Corpus::new(seed).take(2_000).collect::<Vec<_>>();
+        let taken = |seed| SyntheticCorpus::new(seed).take(2_000).collect::<Vec<_>>();
         assert_eq!(taken(1), taken(1));
         assert_ne!(taken(1), taken(2));
         let korean = taken(1).iter().filter(|memory| memory.is_korean).count();

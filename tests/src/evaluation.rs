@@ -1,18 +1,18 @@
-//! Evaluation sets: stores filled the way that memories come in, and questions with the documents that answer them.
+//! Evaluation sets: stores filled like real ones, and questions with the documents that answer them.
 //!
-//! What `eval` measures and what tests hold are these. Knows the engine, and nothing of how it finds.
+//! Used by `eval` and by tests. Uses only the engine's public functions.
 
 mod pairs;
 mod set;
 mod stores;
 
-pub use pairs::{ENTRIES, Pair, Pairs, pairs};
-pub use set::{Document, Group, Question, Set, Shape};
-pub use stores::{Answer, Filled};
+pub use pairs::{ENTRIES, EvalPair, PairSet, pairs_as_set};
+pub use set::{DocumentShape, EvalDocument, EvalGroup, EvalQuestion, EvalSet};
+pub use stores::{EvalStore, RetrievedDocuments};
 
 use std::path::PathBuf;
 
-/// Where the sets lie that are part of the project.
+/// The project's own sets.
 pub fn own_sets() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "evaluation"].iter().collect()
 }

@@ -1,96 +1,73 @@
-//! A file system that lacks something, for the store of a sandbox. It takes no rights and no disk: the calls of the programs are refused
-//! as such a file system refuses them, by a library that is loaded before theirs. The same library sets their clock.
+//! Simulates a limited file system for a sandbox's store, without privileges or a real disk: a preloaded library makes
+//! system calls fail. The same library sets the clock.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::outcome::skipped;
+use crate::program_output::report_skip;
 use crate::sandbox::Sandbox;
 
-/// What a file system may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lack {
-    /// Locks, as many that go over a network.
+pub enum MissingFeature {
+    /// Locks, as on many network file systems.
     Locks,
-    /// Memory that programs share, which write-ahead logs need.
+    /// Shared memory, which write-ahead logs need.
     SharedMemory,
-    /// Space, from one moment to the next.
+    /// Space, suddenly.
     Space,
 }
 
 impl Sandbox {
-    /// From now on the store lies on a file system that lacks something. `false` where that cannot be had, which it prints: it takes a C
-    /// compiler, which the build of SQLite takes as well, the loader of Linux, and programs with shared libraries.
-    pub fn lack(&mut self, lack: Lack) -> bool {
-        if !self.stands_between() {
+    /// Limits the store's file system from now on. Returns `false`, with a message, if that is impossible: it needs a C
+    /// compiler, Linux's loader and dynamically linked programs.
+    pub fn remove_feature(&mut self, lack: MissingFeature) -> bool {
+        if !self.preload_library() {
             return false;
         }
         let name = match lack {
-            Lack::Locks => "locks",
-            Lack::SharedMemory => "shared memory",
-            Lack::Space => "space",
+            MissingFeature::Locks => "locks",
+            MissingFeature::SharedMemory => "shared memory",
+            MissingFeature::Space => "space",
         };
         let below = self.store();
         self.set_variable("JIKIME_LACKING_BELOW", below).set_variable("JIKIME_LACKING", name);
         true
     }
 
-    /// What is started from now on has a clock that is so many seconds behind that of this machine; none of them is the clock of the
-    /// machine again. `false` where that cannot be had, which it prints.
+    /// Programs started from now on have a clock this many seconds behind; 0 restores the clock. Returns `false`, with a
+    /// message, if that is impossible.
     pub fn set_clock_back(&mut self, seconds: i64) -> bool {
-        if !self.stands_between() {
+        if !self.preload_library() {
             return false;
         }
         self.set_variable("JIKIME_CLOCK_OFFSET", (-seconds).to_string());
         true
     }
 
-    /// Puts the library between programs and the C library.
-    fn stands_between(&mut self) -> bool {
+    /// Preloads the library.
+    fn preload_library(&mut self) -> bool {
         let library = self.root().join("lacking.so");
-        if let Some(program) = [&self.binaries.hook, &self.binaries.memory].into_iter().find(|path| is_static(path)) {
-            skipped(format_args!("no library can be loaded before {}, which is static", program.display()));
+        if cfg!(target_feature = "crt-static") {
+            report_skip("no library can be loaded before programs that are static");
             return false;
         }
-        let is_there = library.exists() || compiled(&library);
+        let is_there = library.exists() || compile_library(&library);
         match is_there {
             true => {
                 self.set_variable("LD_PRELOAD", library);
             }
-            false => skipped("there is no C compiler here"),
+            false => report_skip("no C compiler"),
         }
         is_there
     }
 
     /// And from now on it lacks nothing again.
-    pub fn lack_nothing(&mut self) {
+    pub fn restore_features(&mut self) {
         self.set_variable("JIKIME_LACKING", "");
     }
 }
 
-/// Whether a program has no loader, by the headers of its ELF file.
-fn is_static(program: &Path) -> bool {
-    /// The kind of header that names the loader.
-    const INTERPRETER: usize = 3;
-    let mut head = Vec::new();
-    let read = File::open(program).and_then(|file| file.take(4_096).read_to_end(&mut head));
-    let number = |at: usize, bytes: usize| {
-        let bytes = head.get(at..at + bytes)?;
-        bytes.iter().rev().try_fold(0_usize, |number, byte| Some(number << 8 | usize::from(*byte)))
-    };
-    // Of 64 bits, the lowest byte first.
-    if read.is_err() || !head.starts_with(b"\x7fELF\x02\x01") {
-        return false;
-    }
-    let (Some(first), Some(size), Some(count)) = (number(0x20, 8), number(0x36, 2), number(0x38, 2)) else {
-        return false;
-    };
-    (0..count).all(|n| number(first + n * size, 4) != Some(INTERPRETER))
-}
-
-fn compiled(library: &Path) -> bool {
+fn compile_library(library: &Path) -> bool {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("file-system/lacking.c");
     let mut compiler = Command::new("cc");
     compiler.args(["-shared", "-fPIC", "-O1", "-w", "-o"]).arg(library).arg(source).arg("-ldl");

@@ -1,16 +1,15 @@
-//! The events that the real host sent, recorded in `fixtures/`.
+//! Events recorded from the real host, in `fixtures/`.
 
 use std::fs;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-/// The folder of recorded data that belongs to these tests.
 pub fn fixtures_dir() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
-/// One recorded event as it was sent, by its file's name without the ending: `Stop`, `PostToolUse.Edit`, `2.1.20/Stop`.
+/// A recorded event by its file name without extension: `Stop`, `PostToolUse.Edit`, `2.1.20/Stop`.
 #[track_caller]
 pub fn recorded_event(name: &str) -> Value {
     let path = fixtures_dir().join("hooks").join(format!("{name}.json"));
@@ -18,7 +17,7 @@ pub fn recorded_event(name: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Replaces `from` by `to` in every text inside `value`.
+/// Replaces `from` by `to` in all texts of `value`.
 pub(crate) fn replace_texts(value: &mut Value, from: &str, to: &str) {
     match value {
         Value::String(text) => *text = text.replace(from, to),

@@ -1,4 +1,4 @@
-//! A server over HTTP, and requests to it as they go over the wire.
+//! An HTTP server under test, and raw requests to it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -7,30 +7,28 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::outcome::end;
+use crate::program_output::end;
 use crate::sandbox::Sandbox;
 
-/// How long an answer may take.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
-/// A server that listens on a free port, ended when it is dropped.
+/// A server on a free port, ended on drop.
 #[derive(Debug)]
 pub struct HttpServer {
     child: Child,
     authority: String,
 }
 
-/// What came back.
 #[derive(Debug, Clone)]
 pub struct HttpAnswer {
     pub status: u16,
-    /// The status line and the headers, in small letters.
+    /// Status line and headers, in lower case.
     pub head: String,
     pub body: String,
 }
 
 impl HttpServer {
-    /// Starts `jikime-memory serve --http` with these arguments, and waits until it listens.
+    /// Starts `jikime-memory serve --http` with these arguments and waits until it listens.
     #[track_caller]
     pub fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
         let mut command = sandbox.memory_command();
@@ -44,22 +42,20 @@ impl HttpServer {
         Self { child, authority: authority.to_owned() }
     }
 
-    /// Address and port.
     pub fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// The process id of the server.
     pub fn process_id(&self) -> u32 {
         self.child.id()
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it ended.
     pub fn try_wait(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child of this process can be waited for")
     }
 
-    /// Sends a request with these headers beside those that every client sends.
+    /// Sends a request with these additional headers.
     #[track_caller]
     pub fn post(&self, headers: &[(&str, &str)], body: &[u8]) -> HttpAnswer {
         let mut stream = self.send(headers, body);
@@ -71,7 +67,7 @@ impl HttpServer {
         HttpAnswer { status, head: head.to_lowercase(), body: body.to_owned() }
     }
 
-    /// Sends a request, and gives the connection on which its answer comes.
+    /// Sends a request and returns its connection.
     #[track_caller]
     pub fn send(&self, headers: &[(&str, &str)], body: &[u8]) -> TcpStream {
         let mut stream = TcpStream::connect(&self.authority).expect("the server listens");
@@ -87,30 +83,30 @@ impl HttpServer {
             request.push_str(&format!("{name}: {value}\r\n"));
         }
         request.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
-        // Who is refused before the end of a long body may find the connection closed.
+        // A server that rejects a request early may close the connection before the end of a long body.
         let _ = stream.write_all(request.as_bytes()).and_then(|()| stream.write_all(body));
         stream
     }
 
-    /// Asks in the manner of 2026-07-28.
+    /// Sends a request of the 2026-07-28 protocol.
     #[track_caller]
     pub fn ask(&self, token: &str, method: &str, params: Value) -> HttpAnswer {
-        let (headers, body) = modern(token, method, params);
+        let (headers, body) = modern_request(token, method, params);
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         self.post(&headers, body.as_bytes())
     }
 
-    /// The same without waiting for the answer.
+    /// The same without waiting for the response.
     #[track_caller]
     pub fn begin(&self, token: &str, method: &str, params: Value) -> TcpStream {
-        let (headers, body) = modern(token, method, params);
+        let (headers, body) = modern_request(token, method, params);
         let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         self.send(&headers, body.as_bytes())
     }
 }
 
-/// The headers and the body of a request of 2026-07-28.
-fn modern(token: &str, method: &str, mut params: Value) -> (Vec<(&'static str, String)>, String) {
+/// Headers and body of a 2026-07-28 request.
+fn modern_request(token: &str, method: &str, mut params: Value) -> (Vec<(&'static str, String)>, String) {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "tests", "version": "1" },
@@ -133,7 +129,7 @@ impl Drop for HttpServer {
 }
 
 impl HttpAnswer {
-    /// The message in it, whether it came alone or in a stream of events.
+    /// The message of a plain response or of an event stream.
     #[track_caller]
     pub fn message(&self) -> Value {
         let from = self.body.find("{\"jsonrpc\"").unwrap_or_else(|| panic!("no message: {}", self.body));

@@ -1,7 +1,6 @@
-//! A client of `jikime-memory serve`: newline-delimited JSON-RPC over the server's standard input and output.
+//! An MCP client of `jikime-memory serve` over standard input and output.
 //!
-//! It is stricter than a host: any line on standard output that is not a message makes it panic, and so does any answer that
-//! does not come in time.
+//! It is stricter than a host: it panics on any other line on standard output, and on a missing response.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,43 +12,42 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::mcp_wire::{Message, RpcError, ToolResult};
-use crate::outcome::end;
-use crate::poll::poll;
+use crate::mcp_wire::{RpcError, ServerMessage, ToolResult};
+use crate::polling::poll;
+use crate::program_output::end;
 
-/// How long an answer may take, unless the test sets its own time.
+/// Time limit of a response; a test may change it.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 
-/// How long the server may take to end after its input is closed.
+/// Time limit of a server's exit after the end of its input.
 const END_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How soon one of several servers must have the queue.
+/// How soon one of several servers must own the queue.
 const OWNER_DEADLINE: Duration = Duration::from_secs(30);
 
 const LEGACY_VERSION: &str = "2025-11-25";
 const MODERN_VERSION: &str = "2026-07-28";
 
-/// The two manners of speaking MCP that hosts have.
+/// Protocol eras of hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// `initialize` with 2025-11-25, then a session.
     Legacy,
-    /// `server/discover` with 2026-07-28; every request says its version, client and capabilities.
+    /// `server/discover` with 2026-07-28; each request has version, client and capabilities.
     Modern,
 }
 
-/// A request that was sent; see [`McpClient::answer`].
+/// A sent request; see [`McpClient::answer`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestId(u64);
 
-/// How a server ended.
 #[derive(Debug, Clone)]
-pub struct Closed {
+pub struct ServerExit {
     pub status: ExitStatus,
     pub stderr: String,
 }
 
-/// A running server and the connection to it. Dropping it closes the connection and sees the server end.
+/// A running server and its connection. Drop closes the connection and waits for the server's exit.
 #[derive(Debug)]
 pub struct McpClient {
     child: Child,
@@ -61,11 +59,11 @@ pub struct McpClient {
     next_id: u64,
     answers: HashMap<u64, Result<Value, RpcError>>,
     notifications: Vec<(String, Value)>,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl McpClient {
-    /// Starts a server and greets it in the manner of `era`.
+    /// Starts a server and initialises it.
     #[track_caller]
     pub fn start(command: Command, era: Era) -> Self {
         let mut client = Self::start_silently(command, era);
@@ -73,14 +71,14 @@ impl McpClient {
         client
     }
 
-    /// Starts a server and says nothing yet; for tests of what comes before a greeting.
+    /// Starts a server without initialising it.
     #[track_caller]
     pub fn start_silently(mut command: Command, era: Era) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let stdin = child.stdin.take();
         let lines = read_lines(child.stdout.take().expect("standard output was asked for as a pipe"));
-        let stderr = keep_text(child.stderr.take().expect("standard error was asked for as a pipe"));
+        let stderr = collect_text(child.stderr.take().expect("standard error was asked for as a pipe"));
         Self {
             child,
             stdin,
@@ -91,11 +89,11 @@ impl McpClient {
             next_id: 0,
             answers: HashMap::new(),
             notifications: Vec::new(),
-            patience: ANSWER_DEADLINE,
+            timeout: ANSWER_DEADLINE,
         }
     }
 
-    /// Greets the server in the manner of the era.
+    /// Initialises the server.
     #[track_caller]
     pub fn greet(&mut self) {
         self.greeting = match self.era {
@@ -123,43 +121,42 @@ impl McpClient {
         self.request(method, params).unwrap_or_else(|error| panic!("{method}: {error:?}"))
     }
 
-    /// What the server said of itself when it was greeted: name, version, capabilities, instructions.
+    /// The server's initial response: name, version, capabilities, instructions.
     pub fn greeting(&self) -> &Value {
         &self.greeting
     }
 
-    /// The process id of the server.
     pub fn process_id(&self) -> u32 {
         self.child.id()
     }
 
-    /// How long to wait for each answer from now on.
-    pub fn set_patience(&mut self, patience: Duration) {
-        self.patience = patience;
+    /// Sets the time limit of each response.
+    pub fn set_timeout(&mut self, patience: Duration) {
+        self.timeout = patience;
     }
 
-    /// Calls a tool and waits for its result. A progress token goes along, as Claude Code sends one with every call.
+    /// Calls a tool with a progress token, as Claude Code does, and waits for the result.
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: Value) -> Result<ToolResult, RpcError> {
         let id = self.send_call(tool, arguments);
         self.answer(id).map(ToolResult::read)
     }
 
-    /// Who answers hooks and watches the store, as this server knows it: `this_server`, `another_server` or `nobody`.
+    /// The queue's owner from this server's view: `this_server`, `another_server` or `nobody`.
     #[track_caller]
     pub fn queue_answered_by(&mut self) -> String {
         let stats = self.call("memory_stats", json!({})).expect("an answer");
         stats.expect_success()["queue_answered_by"].as_str().expect("a word").to_owned()
     }
 
-    /// Which of some servers answers hooks and watches the store, once one does.
+    /// The index of the server that owns the queue; waits until one does.
     #[track_caller]
     pub fn owner_of(servers: &mut [Self]) -> usize {
         let mut asked = || servers.iter_mut().position(|server| server.queue_answered_by() == "this_server");
         poll(OWNER_DEADLINE, &mut asked).unwrap_or_else(|| panic!("no server has the queue after {OWNER_DEADLINE:?}"))
     }
 
-    /// Calls a tool and does not wait; [`Self::answer`] gives the raw result.
+    /// Calls a tool without waiting; [`Self::answer`] returns the raw result.
     #[track_caller]
     pub fn send_call(&mut self, tool: &str, arguments: Value) -> RequestId {
         let token = self.next_id;
@@ -168,27 +165,25 @@ impl McpClient {
         self.send_request("tools/call", params)
     }
 
-    /// The tools that the server lists, as it describes them.
     #[track_caller]
     pub fn tools(&mut self) -> Vec<Value> {
         let list = self.expect_answer("tools/list", json!({}));
         list["tools"].as_array().unwrap_or_else(|| panic!("no list of tools: {list}")).clone()
     }
 
-    /// Sends a request and waits for its answer.
     #[track_caller]
     pub fn request(&mut self, method: &str, params: Value) -> Result<Value, RpcError> {
         let id = self.send_request(method, params);
         self.answer(id)
     }
 
-    /// Sends a request and does not wait, so that several can be under way at once.
+    /// Sends a request without waiting, so that several can run at once.
     #[track_caller]
     pub fn send_request(&mut self, method: &str, params: Value) -> RequestId {
         let id = self.next_id;
         self.next_id += 1;
         let mut message = json!({ "jsonrpc": "2.0", "id": id, "method": method });
-        let params = self.sign(params);
+        let params = self.add_metadata(params);
         if !params.is_null() {
             message["params"] = params;
         }
@@ -196,7 +191,6 @@ impl McpClient {
         RequestId(id)
     }
 
-    /// Sends a notification.
     #[track_caller]
     pub fn notify(&mut self, method: &str, params: Value) {
         let mut message = json!({ "jsonrpc": "2.0", "method": method });
@@ -206,14 +200,14 @@ impl McpClient {
         self.send_line(&message.to_string());
     }
 
-    /// Takes back a request, as a host does when its user interrupts.
+    /// Cancels a request, as a host does when its user interrupts.
     #[track_caller]
     pub fn cancel(&mut self, id: RequestId) {
-        self.notify("notifications/cancelled", json!({ "requestId": id.0, "reason": "the test takes it back" }));
+        self.notify("notifications/cancelled", json!({ "requestId": id.0, "reason": "the test cancels it" }));
     }
 
-    /// In the modern era every request says who asks, in which version, and what the client can do.
-    fn sign(&self, mut params: Value) -> Value {
+    /// Adds the client, version and capabilities that the modern era requires.
+    fn add_metadata(&self, mut params: Value) -> Value {
         if self.era == Era::Modern {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN_VERSION.into();
             params["_meta"]["io.modelcontextprotocol/clientInfo"] = client_info();
@@ -222,39 +216,40 @@ impl McpClient {
         params
     }
 
-    /// Sends one line as it is, message or not.
+    /// Sends a raw line.
     #[track_caller]
     pub fn send_line(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().expect("the connection is open until it is closed or dropped");
         if let Err(error) = writeln!(stdin, "{line}").and_then(|()| stdin.flush()) {
-            panic!("the server does not take {line}: {error}; standard error: {}", self.stderr());
+            panic!("the server does not read {line}: {error}; standard error: {}", self.stderr());
         }
     }
 
-    /// Sends bytes as they are, without a line end.
+    /// Sends raw bytes without a line end.
     #[track_caller]
     pub fn send_bytes(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().expect("the connection is open until it is closed or dropped");
         stdin.write_all(bytes).and_then(|()| stdin.flush()).unwrap_or_else(|error| {
-            panic!("the server does not take {} bytes: {error}", bytes.len());
+            panic!("the server does not read {} bytes: {error}", bytes.len());
         });
     }
 
-    /// Waits for the next answer, whatever it answers, and gives it as it came.
+    /// Waits for the next response and returns it unparsed.
     #[track_caller]
     pub fn next_answer(&mut self) -> Value {
-        let deadline = Instant::now() + self.patience;
+        let deadline = Instant::now() + self.timeout;
         loop {
             let line = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now()));
             let line = line.unwrap_or_else(|why| panic!("no answer: {why}; standard error: {}", self.stderr()));
-            match Message::parse(&line) {
-                Ok(Message::Answer { .. }) => return serde_json::from_str(&line).expect("it was parsed just now"),
-                _ => self.take(&line),
+            match ServerMessage::parse(&line) {
+                Ok(ServerMessage::Answer { .. }) => {
+                    return serde_json::from_str(&line).expect("it was parsed just now");
+                }
+                _ => self.handle_line(&line),
             }
         }
     }
 
-    /// Waits for the answer to a request.
     #[track_caller]
     pub fn answer(&mut self, id: RequestId) -> Result<Value, RpcError> {
         match self.answer_or_end(id) {
@@ -263,44 +258,44 @@ impl McpClient {
         }
     }
 
-    /// The same of a server that may end before it answers, which is `None`.
+    /// The same, or `None` if the server ends before it responds.
     #[track_caller]
     pub fn answer_or_end(&mut self, id: RequestId) -> Option<Result<Value, RpcError>> {
-        let deadline = Instant::now() + self.patience;
+        let deadline = Instant::now() + self.timeout;
         loop {
             if let Some(answer) = self.answers.remove(&id.0) {
                 return Some(answer);
             }
             match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) => self.take(&line),
+                Ok(line) => self.handle_line(&line),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    let patience = self.patience;
+                    let patience = self.timeout;
                     panic!("no answer within {patience:?} to request {}; standard error: {}", id.0, self.stderr());
                 }
             }
         }
     }
 
-    /// The parameters of the notifications of one method that have come so far.
+    /// Parameters of a method's notifications so far.
     #[track_caller]
     pub fn notifications(&mut self, method: &str) -> Vec<Value> {
         while let Ok(line) = self.lines.try_recv() {
-            self.take(&line);
+            self.handle_line(&line);
         }
         self.notifications.iter().filter(|(name, _)| name == method).map(|(_, params)| params.clone()).collect()
     }
 
     #[track_caller]
-    fn take(&mut self, line: &str) {
-        match Message::parse(line) {
-            Ok(Message::Answer { id, answer }) => match id.as_u64().filter(|id| *id < self.next_id) {
+    fn handle_line(&mut self, line: &str) {
+        match ServerMessage::parse(line) {
+            Ok(ServerMessage::Answer { id, answer }) => match id.as_u64().filter(|id| *id < self.next_id) {
                 Some(id) => drop(self.answers.insert(id, answer)),
-                // Allowed only as the answer to a line whose id could not be read.
-                None => assert!(id.is_null() && answer.is_err(), "an answer to nothing that was asked: {line}"),
+                // Only valid for a line whose id was unreadable.
+                None => assert!(id.is_null() && answer.is_err(), "a response without a request: {line}"),
             },
-            Ok(Message::Request { id, method }) => self.refuse(&id, &method),
-            Ok(Message::Notification { method, params }) => self.notifications.push((method, params)),
+            Ok(ServerMessage::Request { id, method }) => self.refuse(&id, &method),
+            Ok(ServerMessage::Notification { method, params }) => self.notifications.push((method, params)),
             Err(why) => panic!(
                 "standard output carries what is not a message ({why}): {line:?}; standard error: {}",
                 self.stderr()
@@ -308,7 +303,7 @@ impl McpClient {
         }
     }
 
-    /// Answers a server's own request: this client declares no capabilities, so there is only `ping` to grant.
+    /// Answers a request of the server. This client has no capabilities, so only `ping` succeeds.
     #[track_caller]
     fn refuse(&mut self, id: &Value, method: &str) {
         let answer = match method {
@@ -320,49 +315,48 @@ impl McpClient {
         self.send_line(&answer.to_string());
     }
 
-    /// What the server has written to standard error so far.
+    /// Standard error so far.
     pub fn stderr(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether the server still runs.
     pub fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("a child of this process can be waited for").is_none()
     }
 
-    /// Tells the server that nothing more comes; it still answers.
+    /// Closes the server's input; it may still respond.
     pub fn end_input(&mut self) {
         drop(self.stdin.take());
     }
 
-    /// Closes the connection and waits for the server to end by itself.
+    /// Closes the connection and waits for the server's exit.
     #[track_caller]
-    pub fn close(mut self) -> Closed {
+    pub fn close(mut self) -> ServerExit {
         self.end_input();
         let ended = self.wait(END_DEADLINE);
         let status = ended.unwrap_or_else(|| panic!("still running {END_DEADLINE:?} after its input was closed"));
-        Closed { status, stderr: self.stderr() }
+        ServerExit { status, stderr: self.stderr() }
     }
 
-    /// Ends the server at once, while what it answered before is still wanted.
+    /// Kills the server; earlier responses can still be read.
     pub fn kill_now(&mut self) {
         end(&mut self.child);
     }
 
-    /// Ends the server at once, as a host or a power cut does, without a chance to tidy up.
+    /// Kills the server without a chance to clean up, as in a power cut.
     pub fn kill(mut self) {
         end(&mut self.child);
-        // What a killed server wrote last may be half a line, and is not judged when the client is dropped.
+        // A killed server may leave half a line, which drop must not check.
         self.stdin = None;
     }
 
-    /// Waits for the server to end, and checks what it still wrote.
+    /// Waits for the server's exit, and checks the rest of its output.
     #[track_caller]
     fn wait(&mut self, deadline: Duration) -> Option<ExitStatus> {
         let status = poll(deadline, || self.child.try_wait().expect("a child of this process can be waited for"))?;
-        // The rest of its output is in the pipe by now; a child that it left behind may hold the pipe open.
+        // The rest of its output is in the pipe; a child process may keep the pipe open.
         while let Ok(line) = self.lines.recv_timeout(Duration::from_millis(200)) {
-            if let Err(why) = Message::parse(&line) {
+            if let Err(why) = ServerMessage::parse(&line) {
                 panic!("standard output carries what is not a message ({why}): {line:?}");
             }
         }
@@ -379,7 +373,7 @@ impl Drop for McpClient {
         let ended = self.wait(END_DEADLINE);
         if ended.is_none() {
             end(&mut self.child);
-            panic!("the server ran on for {END_DEADLINE:?} after its input was closed; {}", self.stderr());
+            panic!("still running {END_DEADLINE:?} after its input was closed; {}", self.stderr());
         }
     }
 }
@@ -388,7 +382,7 @@ fn client_info() -> Value {
     json!({ "name": "jikime-memory-tests", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// Passes each line on; what follows the last line end is a line too, and fails as one.
+/// Forwards lines. Text after the last line end counts as an invalid line.
 fn read_lines(stdout: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -396,7 +390,7 @@ fn read_lines(stdout: ChildStdout) -> Receiver<String> {
         let mut line = Vec::new();
         while stdout.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
             let text = String::from_utf8_lossy(&line);
-            // Only the line end itself is cut, so that an empty line is seen as one.
+            // Removes only the line end, so that empty lines are visible.
             let text = text.strip_suffix('\n').map_or_else(|| format!("{text} (cut off)"), str::to_owned);
             if sender.send(text).is_err() {
                 return;
@@ -407,7 +401,7 @@ fn read_lines(stdout: ChildStdout) -> Receiver<String> {
     receiver
 }
 
-fn keep_text(mut stderr: ChildStderr) -> Arc<Mutex<String>> {
+fn collect_text(mut stderr: ChildStderr) -> Arc<Mutex<String>> {
     let kept = Arc::new(Mutex::new(String::new()));
     let text = Arc::clone(&kept);
     thread::spawn(move || {

@@ -1,20 +1,27 @@
-//! The lines between client and server: JSON-RPC 2.0 messages, one a line, and what they carry.
+//! JSON-RPC 2.0 messages between client and server, one per line.
 
 use serde_json::Value;
 
-/// A message from the server.
 #[derive(Debug, Clone)]
-pub(crate) enum Message {
-    /// The answer to the request of this id.
-    Answer { id: Value, answer: Result<Value, RpcError> },
-    /// The server asks the client for something.
-    Request { id: Value, method: String },
-    /// The server tells, and expects no answer.
-    Notification { method: String, params: Value },
+pub(crate) enum ServerMessage {
+    /// A response.
+    Answer {
+        id: Value,
+        answer: Result<Value, RpcError>,
+    },
+    /// A request of the server.
+    Request {
+        id: Value,
+        method: String,
+    },
+    Notification {
+        method: String,
+        params: Value,
+    },
 }
 
-impl Message {
-    /// Reads one line, or says why it is not a JSON-RPC message.
+impl ServerMessage {
+    /// Parses a line, or explains why it is no JSON-RPC message.
     pub(crate) fn parse(line: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -28,7 +35,7 @@ impl Message {
                 Ok(Self::Notification { method, params: value.get("params").cloned().unwrap_or_default() })
             }
             (Some(id), None, Some(result), None) => Ok(Self::Answer { id, answer: Ok(result.clone()) }),
-            // Without an id it answers what could not be read.
+            // Without an id it responds to an unreadable message.
             (id, None, None, Some(error)) => {
                 Ok(Self::Answer { id: id.unwrap_or_default(), answer: Err(RpcError::read(error)?) })
             }
@@ -37,7 +44,7 @@ impl Message {
     }
 }
 
-/// An error of the protocol, as against a tool that ran and failed.
+/// A protocol error, as opposed to a failed tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RpcError {
     pub code: i64,
@@ -53,21 +60,19 @@ impl RpcError {
     }
 }
 
-/// What a tool answered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
-    /// `structuredContent`, the only part that Claude Code shows to the model when there is one.
+    /// `structuredContent`, which Claude Code shows to the model instead of the text.
     pub structured: Option<Value>,
     /// The text blocks of `content`, joined by line ends.
     pub text: String,
-    /// `isError`: the tool says that it failed, and how to do better.
+    /// `isError`: the tool failed and explains why.
     pub is_error: bool,
-    /// The whole result as it came.
     pub raw: Value,
 }
 
 impl ToolResult {
-    /// Reads the result of `tools/call`; panics when it is not one, because that breaks the protocol.
+    /// Parses the result of `tools/call`; panics if it violates the protocol.
     #[track_caller]
     pub(crate) fn read(raw: Value) -> Self {
         let blocks = raw.get("content").and_then(Value::as_array);
@@ -81,7 +86,7 @@ impl ToolResult {
         }
     }
 
-    /// Asserts that the tool succeeded, and gives its structured content.
+    /// Asserts success and returns the structured content.
     #[track_caller]
     pub fn expect_success(&self) -> &Value {
         assert!(!self.is_error, "the tool failed: {}", self.text);
@@ -91,7 +96,7 @@ impl ToolResult {
         }
     }
 
-    /// Asserts that the tool said that it failed, and gives its text.
+    /// Asserts failure and returns the text.
     #[track_caller]
     pub fn expect_failure(&self) -> &str {
         assert!(self.is_error, "the tool should have failed: {}", self.raw);

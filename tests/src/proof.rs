@@ -1,6 +1,7 @@
-//! Proofs that nothing is lost: faults put into real programs, round by round, and what was found wrong afterwards.
+//! Proofs that nothing is lost: rounds of faults in real programs, and checks afterwards.
 //!
-//! The tests run a short form of each, `prove` a long one. What a proof finds is told, not panicked about, so that a long run goes on.
+//! Tests run a short form of each, `prove` a long one. Findings are collected instead of panicking, so that a long run
+//! continues.
 
 pub mod concurrency;
 #[cfg(unix)]
@@ -10,15 +11,15 @@ pub mod flood;
 pub mod fuzz;
 mod ledger;
 pub mod libfuzzer;
-mod pace;
 mod random;
+mod run_length;
 pub mod secrets;
 pub mod soak;
 mod state;
 mod tally;
 
-pub use ledger::Ledger;
-pub use pace::Pace;
-pub use random::Random;
-pub use state::{age_temporary_files, at_rest, texts_in_rows};
-pub use tally::{Report, Tally};
+pub use ledger::ExpectedMemories;
+pub use random::SeededRandom;
+pub use run_length::RunLength;
+pub use state::{age_temporary_files, check_at_rest, texts_in_rows};
+pub use tally::{Durations, ProofReport, ProofResult};

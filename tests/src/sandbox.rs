@@ -1,4 +1,4 @@
-//! A place of its own for each test: a project, a home directory, and an environment in which nothing else is set.
+//! An isolated environment per test: a project, a home directory, and a minimal set of variables.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -9,41 +9,40 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::environment;
 use crate::fixtures::{recorded_event, replace_texts};
 use crate::mcp_client::{Era, McpClient};
-use crate::outcome::{Outcome, run_to_end};
+use crate::program_output::{ProgramOutput, run_to_end};
 
-/// How long a command may take. Generous, because a test is not a benchmark: what must be fast measures `elapsed`.
+/// Time limit of a command. Generous, because a test that checks speed measures `elapsed` instead.
 fn command_deadline() -> Duration {
-    // What the long tests do takes long in a debug build.
-    let seconds = if std::env::var_os("JIKIME_LONG_TESTS").is_some() { 600 } else { 60 };
+    // Long tests are slow in a debug build.
+    let seconds = if environment::is_long() { 600 } else { 60 };
     Duration::from_secs(seconds)
 }
 
-/// The time zone of every sandbox: far from UTC, on the other side of midnight from America, and without summer time.
+/// The time zone of sandboxes: far from UTC, on another day than America, and without daylight saving.
 const TIME_ZONE: &str = "Asia/Seoul";
 
-/// Variables without which programs do not start at all on some platform, and which point at nothing of the user's.
+/// Variables that programs need on some platform, and that reveal nothing of the user.
 const INHERITED: [&str; 4] = ["PATH", "SystemRoot", "SystemDrive", "PATHEXT"];
 
-/// Names a folder with `jikime-memory` and `jikime-hook`: the tests and proofs run these programs instead of the ones of their build, for
-/// example those that README.md installs.
+/// Names a folder with `jikime-memory` and `jikime-hook` to test instead of this build, for example programs that README.md
+/// installs.
 const PROGRAMS: &str = "JIKIME_TEST_PROGRAMS";
 
-/// The programs under test. [`binaries!`](crate::binaries) makes it, because Cargo names its programs to tests only.
+/// The programs under test. Use [`binaries!`](crate::binaries), because Cargo passes their paths to tests only.
 #[derive(Debug, Clone)]
 pub struct Binaries {
-    /// The server and command line, `jikime-memory`.
     pub memory: PathBuf,
-    /// The hooks client, `jikime-hook`.
     pub hook: PathBuf,
 }
 
 impl Binaries {
-    /// The programs in the folder that `JIKIME_TEST_PROGRAMS` names, if it is set.
+    /// The programs in `JIKIME_TEST_PROGRAMS`, if it is set.
     #[track_caller]
     pub fn named() -> Option<Self> {
-        let folder = PathBuf::from(std::env::var_os(PROGRAMS).filter(|folder| !folder.is_empty())?);
+        let folder = PathBuf::from(environment::variable(PROGRAMS).filter(|folder| !folder.is_empty())?);
         assert!(folder.is_absolute(), "{PROGRAMS}={} is not an absolute path", folder.display());
         let program = |name: &str| {
             let path = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
@@ -53,7 +52,7 @@ impl Binaries {
         Some(Self { memory: program("jikime-memory"), hook: program("jikime-hook") })
     }
 
-    /// Both under the names that people know, in a new folder.
+    /// Copies both to a new folder under their usual names.
     pub fn put_in(&self, bin: &Path) -> Self {
         fs::create_dir(bin).expect("the folder is new");
         let put = |program: &Path, name: &str| {
@@ -67,18 +66,26 @@ impl Binaries {
     }
 }
 
-/// The [`Binaries`] that `JIKIME_TEST_PROGRAMS` names, or those of this build.
+/// The [`Binaries`] in `JIKIME_TEST_PROGRAMS`, or those of this build.
 #[macro_export]
 macro_rules! binaries {
     () => {
-        $crate::Binaries::named().unwrap_or_else(|| $crate::Binaries {
-            memory: ::std::path::PathBuf::from(env!("CARGO_BIN_EXE_jikime-memory-under-test")),
-            hook: ::std::path::PathBuf::from(env!("CARGO_BIN_EXE_jikime-hook-under-test")),
-        })
+        $crate::Binaries::named().unwrap_or_else(|| $crate::built_binaries!())
     };
 }
 
-/// A [`Sandbox`] with a git project in it, ready to run the programs under test.
+/// The [`Binaries`] of this build, for tests of what other builds lack: crash points, and a hook that loads shared libraries.
+#[macro_export]
+macro_rules! built_binaries {
+    () => {
+        $crate::Binaries {
+            memory: ::std::path::PathBuf::from(env!("CARGO_BIN_EXE_jikime-memory-under-test")),
+            hook: ::std::path::PathBuf::from(env!("CARGO_BIN_EXE_jikime-hook-under-test")),
+        }
+    };
+}
+
+/// A [`Sandbox`] with a git project.
 #[macro_export]
 macro_rules! sandbox {
     () => {
@@ -86,18 +93,18 @@ macro_rules! sandbox {
     };
 }
 
-/// A temporary directory with `project/` and `home/`, removed when it is dropped.
+/// A temporary directory with `project/` and `home/`, removed on drop.
 #[derive(Debug)]
 pub struct Sandbox {
     root: TempDir,
     pub(crate) binaries: Binaries,
     environment: Vec<(OsString, OsString)>,
-    /// Whom the programs run as, when that is not who runs the tests.
+    /// The user that runs the programs, if not the user of the tests.
     pub(crate) user: Option<u32>,
 }
 
 impl Sandbox {
-    /// A sandbox whose project is the root of a git checkout, as most projects are.
+    /// A sandbox whose project is the root of a git checkout.
     pub fn new(binaries: Binaries) -> Self {
         let sandbox = Self::without_git(binaries);
         sandbox.write(".git/HEAD", "ref: refs/heads/main\n");
@@ -114,22 +121,21 @@ impl Sandbox {
         sandbox
     }
 
-    /// The directory that holds everything of this sandbox. Links are resolved, so that printed paths compare.
+    /// The root directory. Links are resolved, so that printed paths compare.
     pub fn root(&self) -> PathBuf {
         fs::canonicalize(self.root.path()).expect("the sandbox exists as long as its value")
     }
 
-    /// The project, and the working directory of every command.
+    /// The project, which is the working directory of commands.
     pub fn project(&self) -> PathBuf {
         self.root().join("project")
     }
 
-    /// The home directory.
     pub fn home(&self) -> PathBuf {
         self.root().join("home")
     }
 
-    /// The project's store, whether or not it exists yet.
+    /// The project's store, which may not exist yet.
     pub fn store(&self) -> PathBuf {
         self.project().join(".jikime").join("memory")
     }
@@ -138,29 +144,29 @@ impl Sandbox {
         self.root().join("tmp")
     }
 
-    /// From now on the programs are these: copies that lie where a test wants them.
+    /// Replaces the programs by copies elsewhere.
     pub fn set_binaries(&mut self, binaries: Binaries) -> &mut Self {
         self.binaries = binaries;
         self
     }
 
-    /// The same with both programs in a folder of its own that is first on `PATH`, under the names that people know.
+    /// The same with both programs in a folder of their own, first on `PATH`.
     pub fn installed(mut self) -> Self {
         let bin = self.root().join("bin");
         self.binaries.put_in(&bin);
-        let path = std::env::var_os("PATH").unwrap_or_default();
+        let path = environment::variable("PATH").unwrap_or_default();
         let path = std::env::join_paths(std::iter::once(bin).chain(std::env::split_paths(&path)));
         self.set_variable("PATH", path.expect("folders without the sign between folders"));
         self
     }
 
-    /// Sets a variable for every command built from now on.
+    /// Sets a variable for all later commands.
     pub fn set_variable(&mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &mut Self {
         self.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
-    /// Writes a file below the project, with the folders it needs, and gives its path.
+    /// Writes a file of the project, creates its folders, and returns its path.
     #[track_caller]
     pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) -> PathBuf {
         let path = self.project().join(path);
@@ -170,14 +176,13 @@ impl Sandbox {
         path
     }
 
-    /// Reads a file below the project.
     #[track_caller]
     pub fn read(&self, path: impl AsRef<Path>) -> String {
         let path = self.project().join(path);
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// The project's daily logs joined in order of their days; empty when there are none.
+    /// The daily logs joined by date; empty if there are none.
     pub fn logs(&self) -> String {
         let Ok(entries) = fs::read_dir(self.store()) else { return String::new() };
         let is_log =
@@ -191,7 +196,7 @@ impl Sandbox {
         names.iter().map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
     }
 
-    /// The socket of the store, wherever a server of this sandbox made it, and whether or not one still listens.
+    /// The path of the store's socket, even if no server listens any more.
     pub fn socket(&self) -> Option<PathBuf> {
         let directories = fs::read_dir(self.temporary()).expect("it was made with the sandbox").filter_map(Result::ok);
         let files = directories.filter_map(|directory| fs::read_dir(directory.path()).ok()).flatten();
@@ -199,17 +204,17 @@ impl Sandbox {
         paths.find(|path| path.extension().is_some_and(|ending| ending == "sock"))
     }
 
-    /// Makes the store one of another version of the program, and gives the version that it was of.
+    /// Sets the version of the database and returns the previous one.
     #[track_caller]
     pub fn set_version(&self, version: i64) -> i64 {
         let db = rusqlite::Connection::open(self.store().join("memory.db")).expect("a database");
         let before = db.pragma_query_value(None, "user_version", |row| row.get(0)).expect("a version");
         db.pragma_update(None, "user_version", version).expect("a database that can be written");
-        db.pragma_update(None, "wal_checkpoint", "TRUNCATE").expect("a log that can be taken in");
+        db.pragma_update(None, "wal_checkpoint", "TRUNCATE").expect("a log that can be checkpointed");
         before
     }
 
-    /// A recorded event as the host would have sent it from this sandbox; see [`recorded_event`].
+    /// A recorded event adapted to this sandbox; see [`recorded_event`].
     #[track_caller]
     pub fn event(&self, name: &str) -> Value {
         let mut event = recorded_event(name);
@@ -218,12 +223,10 @@ impl Sandbox {
         event
     }
 
-    /// `jikime-memory`, in the project, with the sandbox's environment.
     pub fn memory_command(&self) -> Command {
         self.command(&self.binaries.memory)
     }
 
-    /// `jikime-hook COMMAND` as the host starts it.
     pub fn hook_command(&self, command: &str) -> Command {
         let mut hook = self.command(&self.binaries.hook);
         hook.arg(command).env("CLAUDE_PROJECT_DIR", self.project()).env("CLAUDECODE", "1");
@@ -233,14 +236,14 @@ impl Sandbox {
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.project()).env_clear();
-        command.envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command.envs(INHERITED.iter().filter_map(|name| Some((name, environment::variable(name)?))));
         command.env("TZ", TIME_ZONE);
-        // Nothing goes on in a sandbox after its test, unless the test is about that.
+        // No background process, except in tests about it.
         command.env("JIKIME_EMBED_BACKFILL", "0");
         for name in ["HOME", "USERPROFILE"] {
             command.env(name, self.home());
         }
-        // What a program leaves in the directory for temporary files goes with the sandbox.
+        // Temporary files are removed with the sandbox.
         for name in ["TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"] {
             command.env(name, self.temporary());
         }
@@ -254,9 +257,8 @@ impl Sandbox {
         command
     }
 
-    /// Runs `jikime-memory` with `arguments` to its end.
     #[track_caller]
-    pub fn run_cli<I, S>(&self, arguments: I) -> Outcome
+    pub fn run_cli<I, S>(&self, arguments: I) -> ProgramOutput
     where
         I: IntoIterator<Item = S>,
         S: AsRef<OsStr>,
@@ -266,13 +268,13 @@ impl Sandbox {
         run_to_end(command, "", command_deadline())
     }
 
-    /// Runs `jikime-hook COMMAND` to its end with `payload` on its standard input.
+    /// Runs `jikime-hook COMMAND` with `payload` on standard input.
     #[track_caller]
-    pub fn run_hook(&self, command: &str, payload: &str) -> Outcome {
+    pub fn run_hook(&self, command: &str, payload: &str) -> ProgramOutput {
         run_to_end(self.hook_command(command), payload, command_deadline())
     }
 
-    /// Starts `jikime-memory serve` and greets it in the manner of `era`.
+    /// Starts `jikime-memory serve` and initialises it.
     #[track_caller]
     pub fn serve(&self, era: Era) -> McpClient {
         let mut command = self.memory_command();

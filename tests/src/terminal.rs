@@ -1,4 +1,4 @@
-//! A program on a terminal of its own: keys go in, and what people would see comes out.
+//! A program in a pseudo-terminal: sends keys and reads the screen.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,34 +13,34 @@ use std::time::Duration;
 use pty_process::blocking;
 use vt100::Parser;
 
-use crate::poll::{eventually, poll};
+use crate::polling::{eventually, poll};
 use crate::sandbox::Sandbox;
 
-/// How long something may take to appear.
+/// Time limit for something to appear.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A terminal with a program in it. The program is killed when this is dropped.
+/// Kills the program on drop.
 #[derive(Debug)]
 pub struct Terminal {
     child: Child,
     keys: File,
-    seen: Arc<Mutex<Seen>>,
+    output: Arc<Mutex<TerminalOutput>>,
     reader: Option<JoinHandle<()>>,
 }
 
-struct Seen {
+struct TerminalOutput {
     parser: Parser,
     bytes: Vec<u8>,
 }
 
-impl std::fmt::Debug for Seen {
+impl std::fmt::Debug for TerminalOutput {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.parser.screen().contents())
     }
 }
 
 impl Sandbox {
-    /// `jikime-memory` with `arguments` on a terminal of so many columns and rows.
+    /// `jikime-memory` with `arguments` in a terminal of this size.
     pub fn terminal<S: AsRef<OsStr>>(&self, size: (u16, u16), arguments: &[S]) -> Terminal {
         let mut command = self.memory_command();
         command.args(arguments);
@@ -49,7 +49,7 @@ impl Sandbox {
 }
 
 impl Terminal {
-    /// Starts a program with the arguments, the directory and the variables of `command`, and no other variables.
+    /// Starts a program with the arguments, directory and variables of `command` only.
     pub fn start(command: &Command, (columns, rows): (u16, u16)) -> Self {
         let (pty, inside) = blocking::open().expect("this system has terminals");
         pty.resize(pty_process::Size::new(rows, columns)).expect("a terminal has a size");
@@ -64,45 +64,42 @@ impl Terminal {
         let (mut screen, keys) = (file(), file());
         let size = |number| NonZeroU16::new(number).expect("a terminal has columns and rows");
         let parser = Parser::new(size(rows), size(columns), 1_000);
-        let seen = Arc::new(Mutex::new(Seen { parser, bytes: Vec::new() }));
+        let seen = Arc::new(Mutex::new(TerminalOutput { parser, bytes: Vec::new() }));
         let told = Arc::clone(&seen);
         let reader = thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // At the end of the program reading is an error on some systems, and nothing on others.
+            // At the program's end, reading fails on some systems and returns nothing on others.
             while let Ok(count @ 1..) = screen.read(&mut bytes) {
-                let mut seen = told.lock().expect("nobody panics while holding it");
+                let mut seen = told.lock().expect("no thread panics while holding it");
                 seen.parser.process(&bytes[..count]);
                 seen.bytes.extend_from_slice(&bytes[..count]);
             }
         });
-        Self { child, keys, seen, reader: Some(reader) }
+        Self { child, keys, output: seen, reader: Some(reader) }
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().expect("nobody panics while holding it")
+    fn lock_output(&self) -> MutexGuard<'_, TerminalOutput> {
+        self.output.lock().expect("no thread panics while holding it")
     }
 
-    /// What is on the screen.
     pub fn screen(&self) -> String {
-        self.seen().parser.screen().contents()
+        self.lock_output().parser.screen().contents()
     }
 
-    /// Looks at the screen with its colours.
-    pub fn look<T>(&self, at: impl FnOnce(&vt100::Screen) -> T) -> T {
-        at(self.seen().parser.screen())
+    /// Inspects the screen with its colours.
+    pub fn inspect_screen<T>(&self, at: impl FnOnce(&vt100::Screen) -> T) -> T {
+        at(self.lock_output().parser.screen())
     }
 
-    /// All that was written so far.
+    /// All output so far.
     pub fn written(&self) -> String {
-        String::from_utf8_lossy(&self.seen().bytes).into_owned()
+        String::from_utf8_lossy(&self.lock_output().bytes).into_owned()
     }
 
-    /// The number of the process.
-    pub fn id(&self) -> u32 {
+    pub fn process_id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Types keys as a terminal sends them.
     pub fn press(&mut self, keys: &str) -> &mut Self {
         self.keys.write_all(keys.as_bytes()).unwrap_or_else(|error| panic!("{error} on {}", self.screen()));
         self
@@ -114,7 +111,7 @@ impl Terminal {
         self.wait_until(text, |screen| screen.contains(text))
     }
 
-    /// Waits until the screen does not show a text any more.
+    /// Waits until the screen does not show a text.
     #[track_caller]
     pub fn wait_without(&mut self, text: &str) -> &mut Self {
         self.wait_until(text, |screen| !screen.contains(text))
@@ -127,7 +124,7 @@ impl Terminal {
         self
     }
 
-    /// Waits for the end of the program and of what it writes.
+    /// Waits for the program's exit and the rest of its output.
     #[track_caller]
     pub fn end(&mut self) -> ExitStatus {
         let mut status = None;

@@ -1,132 +1,146 @@
-//! The engine: one open store with its index, and the six tools as functions on it.
+//! The engine: an open store with its index, and the six tools as functions.
 //!
-//! Synchronous and for one thread; whoever serves gives it a thread of its own.
+//! Synchronous and single-threaded; the server gives it its own thread.
 
-mod beside;
-mod clear;
 mod curate;
 mod embedding;
-mod errand;
+mod embedding_job;
 mod file_access;
 mod forget;
 mod get;
 mod history;
 mod load;
 mod logs;
-mod mending;
 mod recall;
 mod reindex;
+mod repair;
+mod repair_notes;
+mod retention;
 mod save;
 mod selection;
+mod shared;
 mod stats;
+mod tasks;
 mod usage;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use schema::capture::{Captured, Prepared, commit, commit_all};
-use schema::daily_log::LogKind;
-use schema::database::Patience;
-use schema::hook_log;
-use schema::layout::{Layout, STORE_DIR};
-use schema::moment::Moment;
-use schema::queue::Recalled;
-use schema::residue;
-use schema::screen::Screen;
-use schema::settings::{self, Loaded, Settings, Weights};
-use schema::spool;
-use schema::store::{Access, Filter, Locator, Row, Store, has_less_space};
+use schema::files::database::LockTimeout;
+use schema::files::layout::{Layout, STORE_DIR};
+use schema::host::given::{self, Given};
+use schema::intake::capture::{CaptureOutcome, PreparedMemory, commit, commit_all, note};
+use schema::intake::queue::RecalledMemory;
+use schema::intake::spool;
+use schema::log::LogKind;
+use schema::model::moment::Moment;
+use schema::model::state_note::StateNote;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::settings::{self, LegWeights, LoadedSettings, Settings};
+use schema::store::hook_log;
+use schema::store::{Locator, MemoryFilter, MemoryRow, Store, StoreAccess, has_less_space_than};
 use schema::tool::{
-    GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
-    SearchOutput, StatsOutput,
+    GetInput, GetOutput, HitSource, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput,
+    SearchInput, SearchOutput, StatsOutput,
 };
 
+use crate::curation::residue;
 use crate::embed::remote::Network;
-use crate::embed::{self, Meaning, WorkPlace};
-use crate::error::{ToolError, chain};
+use crate::embed::{self, EmbeddingLocation, EmbeddingModel};
+use crate::error::{ToolError, join_causes};
 use crate::index::Index;
-use crate::search::{self, Means, Scoring};
+use crate::search::{self, Scoring, SearchOptions};
 
 #[cfg(test)]
 mod tests;
 
-pub use beside::Common;
-use beside::News;
-pub use clear::Clearing;
-pub use embedding::Step;
-pub use errand::{Errand, Failed, Made};
-pub use forget::{Extent, Forgot, OldDatabases};
-pub use history::{Day, Visit, Wanted};
-pub use reindex::Progress;
-pub use selection::{Selected, Selection};
-pub use usage::{Storage, Usage, UsageOfSome};
+pub use embedding::EmbeddingStep;
+pub use embedding_job::{EmbeddedTexts, EmbeddingJob, FailedJob};
+pub use forget::{ForgetExtent, ForgetOutcome, OldDatabases};
+pub use history::{DaySummary, HistoryFilter, SessionDay};
+use repair_notes::RepairNotes;
+pub use retention::RetentionPolicy;
+pub use selection::{SelectedMemories, Selection};
+pub use shared::SharedEngine;
+pub use tasks::{Task, TaskState};
+pub use usage::{DiskUsage, FilteredUsage, StoreUsage};
 
-/// Waiting memories that are taken from the spool at once.
-const SPOOLED: usize = 10_000;
+/// Events imported from the spool in one batch.
+const MAX_DRAINED: usize = 10_000;
 
-/// What is reported when the file of the index had to be reset.
-const INDEX_RESET: &str = "index.db was damaged and is rebuilt; vectors that could not be read are made again";
-/// The free space below which a command that deletes makes room first, in bytes: about a long log and what SQLite keeps beside
-/// `memory.db`.
-const ROOM_TO_DELETE: u64 = 4 * 1024 * 1024;
+/// Notice after the index file was reset.
+const INDEX_RESET: &str = "index.db was damaged and is rebuilt; unreadable vectors are computed again";
+/// Free bytes below which a deleting command makes room first: about a long log plus SQLite's files next to `memory.db`.
+const SPACE_TO_DELETE: u64 = 4 * 1024 * 1024;
 
-/// An open store and its index.
+/// Progress of indexing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexProgress {
+    /// Finished files, then passages that have a vector.
+    pub done: usize,
+    /// All files; while vectors are made, plus the passages that wait for one.
+    pub total: usize,
+    /// The last finished file, relative to the project, or what is being counted.
+    pub path: String,
+}
+
 #[derive(Debug)]
 pub struct Engine {
     store: Store,
     index: Index,
-    /// What search by meaning needs; `None` by choice.
-    meaning: Option<Meaning>,
-    weights: Option<Weights>,
-    /// What is taken out of texts before they are sent anywhere.
-    screen: Screen,
-    /// The host's session, when it told us.
+    /// `None` if the settings turn it off.
+    model: Option<EmbeddingModel>,
+    weights: Option<LegWeights>,
+    /// Patterns that are redacted before a text is sent.
+    sanitizer: Sanitizer,
+    /// The host's session, if known.
     session_id: String,
-    /// What it was opened with.
     settings: Settings,
-    /// What opening and later damage made us mend.
-    news: News,
-    counted: save::Counted,
+    /// Repairs since opening.
+    repair_notes: RepairNotes,
+    line_counter: save::LineCounter,
 }
 
 impl Engine {
-    /// Opens the store of a project. Nothing is indexed yet; [`Engine::refresh`] does that. Services that make vectors are asked
-    /// through `network`, if the settings say so.
+    /// Opens a project's store without indexing; [`Engine::refresh`] does that. Embedding services are called through
+    /// `network` if the settings name one.
     pub fn open(
         project: &Path,
         session_id: Option<String>,
         network: Option<Arc<dyn Network>>,
     ) -> Result<Self, ToolError> {
-        let Loaded { settings, screen, .. } = settings::load(&Layout::new(project));
+        let LoadedSettings { settings, sanitizer: screen, .. } = settings::load(&Layout::new(project));
         let mut engine =
-            Self::open_as(Store::open(project, Patience::Server)?, session_id, &settings, network, open_index)?;
-        engine.screen = screen;
+            Self::open_as(Store::open(project, LockTimeout::Server)?, session_id, &settings, network, open_index)?;
+        engine.sanitizer = screen;
         Ok(engine)
     }
 
-    /// The same for a command that deletes memories. On a full disk both databases go first: they are rebuilt later from Markdown, and
-    /// a log that changes needs space.
+    /// The same for a command that deletes memories. On a full disk it first deletes both databases, because changing a log
+    /// needs space. They are rebuilt from Markdown later.
     pub fn open_to_delete(project: &Path, network: Option<Arc<dyn Network>>) -> Result<Self, ToolError> {
         let layout = Layout::new(project);
-        if !has_less_space(layout.dir(), ROOM_TO_DELETE) || layout.verify().is_err() {
+        if !has_less_space_than(layout.store_dir(), SPACE_TO_DELETE) || layout.verify_dirs().is_err() {
             return Self::open(project, None, network);
         }
         Index::delete(&layout)?;
-        let mut store = Store::open(project, Patience::Server)?;
-        if *store.access() == Access::Full {
+        let mut store = Store::open(project, LockTimeout::Server)?;
+        if *store.access() == StoreAccess::Full {
             store = store.without_database()?;
         }
-        let Loaded { settings, screen, .. } = settings::load(&layout);
+        let LoadedSettings { settings, sanitizer: screen, .. } = settings::load(&layout);
         let mut engine = Self::open_as(store, None, &settings, network, |store, _| Index::in_memory(store))?;
-        engine.screen = screen;
-        engine.news.add("the disk is full: the databases were deleted to make room, and are rebuilt later".to_owned());
+        engine.sanitizer = screen;
+        engine
+            .repair_notes
+            .add("the disk is full: the databases were deleted to make room and are rebuilt later".to_owned());
         Ok(engine)
     }
 
-    /// The same with these settings, whatever files and the environment say, and without a network.
+    /// The same with exactly these settings and without a network.
     pub fn open_with(project: &Path, session_id: Option<String>, settings: &Settings) -> Result<Self, ToolError> {
-        Self::open_as(Store::open(project, Patience::Server)?, session_id, settings, None, open_index)
+        Self::open_as(Store::open(project, LockTimeout::Server)?, session_id, settings, None, open_index)
     }
 
     fn open_as(
@@ -134,178 +148,188 @@ impl Engine {
         session_id: Option<String>,
         settings: &Settings,
         network: Option<Arc<dyn Network>>,
-        open_index: impl FnOnce(&Store, &News) -> Result<Index, ToolError>,
+        open_index: impl FnOnce(&Store, &RepairNotes) -> Result<Index, ToolError>,
     ) -> Result<Self, ToolError> {
-        let news = News::of(&store.take_notes());
-        if *store.access() == Access::Full
-            && let Err(error) = residue::sweep(&store)
+        let news = RepairNotes::from_notes(&store.take_notes());
+        if *store.access() == StoreAccess::Full
+            && let Err(error) = residue::remove_partial_files(&store)
         {
-            news.add(format!("files of a killed process are still there: {}", chain(&error)));
+            news.add(format!("cannot delete files of a killed process: {}", join_causes(&error)));
         }
         let index = open_index(&store, &news)?;
         Ok(Self {
             store,
             index,
-            meaning: embed::open(settings, network),
+            model: embed::open_model(settings, network),
             weights: settings.search_weights,
-            screen: Screen::default(),
+            sanitizer: Sanitizer::default(),
             session_id: session_id.unwrap_or_default(),
             settings: settings.clone(),
-            news,
-            counted: save::Counted::default(),
+            repair_notes: news,
+            line_counter: save::LineCounter::default(),
         })
     }
 
-    /// Where the store lies and what is in it.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Brings rows and chunks in step with every file that changed, and keeps what waits in the spool.
+    /// Synchronises rows and chunks with changed files, and stores the events in the spool.
     pub fn refresh(&mut self) -> Result<ReindexOutput, ToolError> {
         self.refresh_while(&|| true)
     }
 
-    /// The same for as long as it may go on. What is left is found by the next time.
+    /// The same while `may_go_on` allows it. The next call does the rest.
     pub fn refresh_while(&mut self, may_go_on: &dyn Fn() -> bool) -> Result<ReindexOutput, ToolError> {
-        match self.refresh_telling(&mut |_| {}, may_go_on, may_go_on) {
+        match self.refresh_reporting(&mut |_| {}, may_go_on, may_go_on) {
             Err(ToolError::Interrupted) => Ok(ReindexOutput::default()),
             outcome => outcome,
         }
     }
 
-    /// The same; `progress` hears of every file, and the error is [`ToolError::Interrupted`] when something is left. While another process
-    /// indexes, nothing is gained by waiting for it when somebody else waits: that is what `may_wait` is asked.
-    pub fn refresh_telling(
+    /// The same with `progress` for each file. Returns [`ToolError::Interrupted`] if something is left. `may_wait` decides
+    /// whether it waits for another indexing process.
+    pub fn refresh_reporting(
         &mut self,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(IndexProgress),
         may_go_on: &dyn Fn() -> bool,
         may_wait: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
-        self.mending(|engine| engine.take_in(progress, may_go_on, may_wait))
+        self.with_repair(|engine| engine.index_changes(progress, may_go_on, may_wait))
     }
 
-    fn take_in(
+    fn index_changes(
         &mut self,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(IndexProgress),
         may_go_on: &dyn Fn() -> bool,
         may_wait: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
-        self.keep_waiting()?;
+        self.drain_spool()?;
         self.reindex_changed(progress, may_go_on, may_wait)
     }
 
-    fn keep_waiting(&mut self) -> Result<(), ToolError> {
-        if *self.store.access() == Access::Full {
-            match spool::drain(&mut self.store, SPOOLED) {
+    fn drain_spool(&mut self) -> Result<(), ToolError> {
+        if *self.store.access() == StoreAccess::Full {
+            match spool::drain(&mut self.store, MAX_DRAINED) {
                 Err(fault) if fault.is_damage() => return Err(fault.into()),
-                // What cannot be kept now waits on; it must not keep search from working.
-                Err(fault) if !fault.is_busy() => hook_log::note_error(self.store.layout(), &fault),
+                // Events that cannot be stored stay in the spool. This must not block search.
+                Err(fault) if !fault.is_busy() => hook_log::append_error(self.store.layout(), &fault),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    /// Whether something waits until another program has written a log.
-    pub fn must_look_again(&self) -> Result<bool, ToolError> {
-        Ok(spool::waiting(self.store.layout()) > 0 || self.store.is_any_log_being_rewritten()?)
+    /// Whether it waits for another program to finish a log.
+    pub fn has_postponed_logs(&self) -> Result<bool, ToolError> {
+        let store = &self.store;
+        Ok(spool::count(store.layout()) > 0 || store.rows().has_pending()? || store.is_any_log_being_rewritten()?)
     }
 
-    /// Copies what was written into the database itself, for whoever opens it next. Best done when nobody waits.
-    pub fn tidy(&self) -> Result<(), ToolError> {
-        self.store.tidy()?;
-        self.index.tidy()
+    /// Checkpoints the databases, so that the next process opens them faster. Call it when idle.
+    pub fn checkpoint(&self) -> Result<(), ToolError> {
+        self.store.checkpoint()?;
+        self.index.checkpoint()
     }
 
-    /// Keeps the write-ahead logs from growing without end where somebody asks at every moment. `false` when it is to be tried again.
-    pub fn bound(&self) -> Result<bool, ToolError> {
-        Ok(self.store.bound()? & self.index.bound()?)
+    /// Truncates the write-ahead logs, which constant readers would let grow. `false` means try again.
+    pub fn truncate_long_wals(&self) -> Result<bool, ToolError> {
+        Ok(self.store.truncate_long_wal()? & self.index.truncate_long_wal()?)
     }
 
-    /// Whether memories can be saved.
     pub fn is_writable(&self) -> bool {
-        *self.store.access() == Access::Full
+        *self.store.access() == StoreAccess::Full
     }
 
-    /// Whether the databases are still the files that were opened.
+    /// Whether the database files were not replaced since opening.
     pub fn is_current(&self) -> bool {
         self.store.is_current() && self.index.is_current()
     }
 
-    /// `memory_search`. Asks for the vector of the question by itself, which may take some seconds when it is made elsewhere.
+    /// Notes which memories the host's session was given. A search succeeds whether or not that can be written.
+    fn note_given(&self, output: &SearchOutput) {
+        let hits = output.results.iter().filter(|hit| hit.source == HitSource::Memory).map(|hit| hit.id.as_str());
+        if !self.session_id.is_empty() && *self.store.access() == StoreAccess::Full {
+            let _ = given::note(self.store.layout(), &self.session_id, Given::Search, hits);
+        }
+    }
+
+    /// `memory_search`. Requests the question's vector itself, which may take some seconds.
     pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
         self.search_while(input, &mut |_| {}, &|| true)
     }
 
-    /// The same; where many memories wait to be indexed, `progress` hears of them and it is asked whether it may go on.
+    /// The same with `progress` if many events wait to be indexed.
     pub fn search_while(
         &mut self,
         input: &SearchInput,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(IndexProgress),
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<SearchOutput, ToolError> {
-        let asked = self.question(input)?.map(|question| question.ask());
+        let asked = self.embedding_query(input)?.map(|question| question.embed());
         let now = Moment::now();
-        let meaning = self.meaning.as_ref().map(|meaning| match meaning.embedder.place() {
-            WorkPlace::Here => meaning.clone(),
-            WorkPlace::Elsewhere => meaning.with(asked.unwrap_or_else(|| meaning.unasked())),
+        let meaning = self.model.as_ref().map(|meaning| match meaning.embedder.location() {
+            EmbeddingLocation::InProcess => meaning.clone(),
+            EmbeddingLocation::Remote => meaning.with_query_vector(asked.unwrap_or_else(|| meaning.without_request())),
         });
         let mut go_on = |done: usize, total: usize| {
-            progress(Progress { done, total, path: "memories".to_owned() });
+            progress(IndexProgress { done, total, path: "memories".to_owned() });
             may_go_on()
         };
-        let mut output = self.mending(|engine| {
-            let means = Means { meaning: meaning.as_ref(), weights: engine.weights, scoring: Scoring::Full };
+        let mut output = self.with_repair(|engine| {
+            let means = SearchOptions { model: meaning.as_ref(), weights: engine.weights, scoring: Scoring::Full };
             search::search_while(&mut engine.store, &mut engine.index, means, input, &now, &mut go_on)
         })?;
-        self.tell_encodings(&mut output);
-        self.tell(&mut output.notice);
+        self.add_encoding_notice(&mut output);
+        self.add_notice(&mut output.notice);
+        self.note_given(&output);
         Ok(output)
     }
 
-    /// `memory_get`.
     pub fn get(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
-        self.mending(|engine| get::get(&mut engine.store, &engine.index, input))
+        self.with_repair(|engine| get::get(&mut engine.store, &engine.index, input))
     }
 
-    /// `memory_load`.
     pub fn load(&mut self, input: &LoadInput) -> Result<LoadOutput, ToolError> {
-        let mut output = load::load(self.store.layout(), input, &Moment::now())?;
-        self.tell(&mut output.notice);
+        let mut output = load::load_memory(self.store.layout(), input, &Moment::now())?;
+        self.add_notice(&mut output.notice);
         Ok(output)
     }
 
-    /// `memory_save`.
     pub fn save(&mut self, input: &SaveInput) -> Result<SaveOutput, ToolError> {
         let prepared = self.prepare(input)?;
-        self.mending(|engine| {
+        self.with_repair(|engine| {
             let saved = commit(&mut engine.store, &prepared)?;
-            engine.told(saved)
+            engine.save_output(saved)
         })
     }
 
-    /// Makes what is to be saved fit to be kept, by [`Engine::keep`].
-    pub fn prepare(&mut self, input: &SaveInput) -> Result<Prepared, ToolError> {
+    /// Validates and cleans a memory for [`Engine::commit`].
+    pub fn prepare(&mut self, input: &SaveInput) -> Result<PreparedMemory, ToolError> {
         let now = Moment::now();
-        self.mending(|engine| save::prepared(&engine.store, input, &engine.session_id, now))
+        self.with_repair(|engine| save::prepare_save(&engine.store, input, &engine.session_id, now))
     }
 
-    /// Keeps what was prepared, all of it at once where that can be done, and answers what became of each.
-    pub fn keep(&mut self, memories: &[Prepared]) -> Vec<Result<Captured, ToolError>> {
+    /// Stores prepared memories, in one batch if possible, and returns each one's result.
+    pub fn commit(&mut self, memories: &[PreparedMemory]) -> Vec<Result<CaptureOutcome, ToolError>> {
         let outcomes = commit_all(&mut self.store, memories);
         let pairs = memories.iter().zip(outcomes);
         let settled = pairs.map(|(memory, outcome)| match outcome {
-            // What was kept before the damage was met is found in its log and not kept twice.
-            Err(fault) if fault.is_damage() => self.mending(|engine| Ok(commit(&mut engine.store, memory)?)),
+            // Memories stored before the damage are in their log, so they are not stored twice.
+            Err(fault) if fault.is_damage() => self.with_repair(|engine| Ok(commit(&mut engine.store, memory)?)),
             outcome => Ok(outcome?),
         });
         settled.collect()
     }
 
-    /// What `memory_save` tells of a memory that was kept.
-    pub fn told(&mut self, saved: Captured) -> Result<SaveOutput, ToolError> {
-        save::output(&self.store, &mut self.counted, saved)
+    /// Notes changes of states.
+    pub fn note(&mut self, notes: &[StateNote]) -> Result<(), ToolError> {
+        self.with_repair(|engine| Ok(note(&mut engine.store, notes).map(drop)?))
+    }
+
+    /// Builds the result of `memory_save`.
+    pub fn save_output(&mut self, saved: CaptureOutcome) -> Result<SaveOutput, ToolError> {
+        save::save_output(&self.store, &mut self.line_counter, saved)
     }
 
     /// Finds the lines of memories in their files.
@@ -313,106 +337,104 @@ impl Engine {
         self.store.locator()
     }
 
-    /// The few memories that fit a prompt well.
-    pub fn recall(&mut self, prompt: &str, session_id: &str) -> Result<Vec<Recalled>, ToolError> {
-        self.mending(|engine| recall::recall(&mut engine.store, &mut engine.index, prompt, session_id))
+    /// The few memories that match a prompt well.
+    pub fn recall(&mut self, prompt: &str, session_id: &str) -> Result<Vec<RecalledMemory>, ToolError> {
+        self.with_repair(|engine| recall::recall_memories(&mut engine.store, &mut engine.index, prompt, session_id))
     }
 
-    /// `memory_stats`.
     pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {
-        self.mending(|engine| {
-            let mut output = stats::stats(&engine.store, &engine.index, &engine.news.all())?;
-            engine.tell_embedding(&mut output)?;
+        self.with_repair(|engine| {
+            let mut output = stats::collect_stats(&engine.store, &engine.index, &engine.repair_notes.all())?;
+            engine.add_embedding_stats(&mut output)?;
             Ok(output)
         })
     }
 
-    /// `memory_reindex`; `progress` hears of every file and then of batches of vectors, and before each of them it is asked whether it
-    /// may go on.
+    /// `memory_reindex`. `progress` reports each file and then each batch of vectors; `may_go_on` is checked before each.
     pub fn reindex(
         &mut self,
         input: &ReindexInput,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(IndexProgress),
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<ReindexOutput, ToolError> {
-        self.mending(|engine| {
-            engine.keep_waiting()?;
+        self.with_repair(|engine| {
+            engine.drain_spool()?;
             let mut files = 0;
-            let mut of_files = |step: Progress| {
+            let mut of_files = |step: IndexProgress| {
                 files = step.total;
                 progress(step);
             };
-            let mut output = engine.reindex_as_asked(input, &mut of_files, may_go_on)?;
+            let mut output = engine.reindex_requested(input, &mut of_files, may_go_on)?;
             let mut of_vectors = |done: usize, total: usize| {
-                progress(Progress { done: files + done, total: files + total, path: "vectors".to_owned() });
+                progress(IndexProgress { done: files + done, total: files + total, path: "vectors".to_owned() });
             };
-            output.embedded = engine.embed_here(&mut of_vectors, may_go_on)?;
-            engine.tend(may_go_on)?;
+            output.embedded = engine.embed_locally(&mut of_vectors, may_go_on)?;
+            engine.merge_while(may_go_on)?;
             Ok(output)
         })
     }
 
-    /// The newest memories that pass a filter.
-    pub fn list(&mut self, filter: &Filter, limit: usize) -> Result<Vec<Row>, ToolError> {
-        self.mending(|engine| Ok(engine.store.rows().list(filter, limit)?))
+    /// The newest memories that match a filter.
+    pub fn list(&mut self, filter: &MemoryFilter, limit: usize) -> Result<Vec<MemoryRow>, ToolError> {
+        self.with_repair(|engine| Ok(engine.store.rows().list(filter, limit)?))
     }
 
-    /// The text of long-term memory or of a day, all of it unless it is very long.
-    pub fn text(&self, log: LogKind) -> Result<String, ToolError> {
-        logs::text(self.store.layout(), log)
+    /// The text of long-term memory or of a day, up to a limit.
+    pub fn log_text(&self, log: LogKind) -> Result<String, ToolError> {
+        logs::log_text(self.store.layout(), log)
     }
 
-    /// The logs there are, long-term memory first, then the newest day first.
+    /// All logs: long-term memory first, then days from the newest.
     pub fn logs(&self) -> Result<Vec<LogKind>, ToolError> {
-        logs::logs(self.store.layout())
+        logs::list_logs(self.store.layout())
     }
 
-    /// The ids that begin so, of the newest memories first.
+    /// Newest ids with this prefix.
     pub fn newest_ids(&mut self, beginning: &str, limit: usize) -> Result<Vec<String>, ToolError> {
-        self.mending(|engine| Ok(engine.store.rows().newest_ids(beginning, limit)?))
+        self.with_repair(|engine| Ok(engine.store.rows().newest_ids(beginning, limit)?))
     }
 
-    /// The id that begins so, if only one does. What is no beginning of any is answered as it came.
-    pub fn whole_id(&mut self, beginning: &str) -> Result<String, ToolError> {
+    /// The only id with this prefix. A prefix of no id is returned unchanged.
+    pub fn resolve_id(&mut self, beginning: &str) -> Result<String, ToolError> {
         let beginning = beginning.trim();
-        match self.mending(|engine| Ok(engine.store.rows().ids_beginning_with(beginning)?))?.as_slice() {
+        match self.with_repair(|engine| Ok(engine.store.rows().ids_beginning_with(beginning)?))?.as_slice() {
             [only] => Ok(only.clone()),
             [first, second, ..] if first != beginning => Err(ToolError::Invalid(format!(
-                "{beginning:?} is the beginning of {first} and {second}: give more of it"
+                "{beginning:?} matches {first} and {second}: give more characters of the id"
             ))),
             _ => Ok(beginning.to_owned()),
         }
     }
 
-    /// What had to be mended; told once.
-    pub fn take_news(&mut self) -> Vec<String> {
-        self.news.take()
+    /// Repairs that were not reported yet.
+    pub fn take_repair_notes(&mut self) -> Vec<String> {
+        self.repair_notes.take()
     }
 
-    fn tell(&mut self, notice: &mut Option<String>) {
-        let news = self.take_news().join("; ");
+    fn add_notice(&mut self, notice: &mut Option<String>) {
+        let news = self.take_repair_notes().join("; ");
         if !news.is_empty() {
-            add(notice, &news);
+            append_notice(notice, &news);
         }
     }
 
-    /// Says which hits come from files that could be read only in part.
-    fn tell_encodings(&self, output: &mut SearchOutput) {
+    /// Adds a notice for hits from files that are not UTF-8.
+    fn add_encoding_notice(&self, output: &mut SearchOutput) {
         let is_doubtful = |text: &str| text.contains(char::REPLACEMENT_CHARACTER);
         let hits = output.results.iter();
         let doubtful = hits.filter(|hit| is_doubtful(&hit.snippet) || hit.heading.as_deref().is_some_and(is_doubtful));
         let files: BTreeSet<&str> = doubtful.filter_map(|hit| hit.path.strip_prefix(STORE_DIR)).collect();
-        let about = |path: &str| file_access::read(self.store.layout(), path.trim_start_matches('/')).ok()?.notice;
+        let about = |path: &str| file_access::read_file(self.store.layout(), path.trim_start_matches('/')).ok()?.notice;
         for text in files.into_iter().filter_map(about) {
-            add(&mut output.notice, &text);
+            append_notice(&mut output.notice, &text);
         }
     }
 }
 
-fn open_index(store: &Store, news: &News) -> Result<Index, ToolError> {
+fn open_index(store: &Store, news: &RepairNotes) -> Result<Index, ToolError> {
     match Index::open(store) {
         Err(ToolError::Unavailable(cause)) => {
-            news.add(format!("the index is kept in memory for now: {cause}"));
+            news.add(format!("the index is temporarily in memory: {cause}"));
             Index::in_memory(store)
         }
         Ok(index) if index.was_reset() => {
@@ -423,6 +445,6 @@ fn open_index(store: &Store, news: &News) -> Result<Index, ToolError> {
     }
 }
 
-fn add(notice: &mut Option<String>, text: &str) {
+fn append_notice(notice: &mut Option<String>, text: &str) {
     *notice = Some(notice.take().map_or(text.to_owned(), |notice| format!("{notice}; {text}")));
 }

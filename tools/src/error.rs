@@ -1,40 +1,38 @@
-//! What a tool answers when it cannot do what was asked, by who can mend it.
+//! Errors of tools, by who can fix them.
 
-use schema::database;
-use schema::lock::LockError;
+use schema::files::database;
+use schema::files::lock::LockError;
 use schema::store::StoreError;
 
-pub use schema::causes::chain;
+pub use schema::model::error_chain::join_causes;
 
 use crate::embed::EmbedError;
 
-/// Why a tool did not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The arguments; the message says how to mend them.
+    /// Invalid arguments; the message says how to fix them.
     #[error("{0}")]
     Invalid(String),
-    /// What was asked for is not there.
     #[error("{0}")]
     NotFound(String),
-    /// The store cannot be used now or not in this way.
+    /// The store cannot be used now, or not this way.
     #[error("{0}")]
     Unavailable(String),
-    /// It was stopped before its end, by whoever asked or because the process ends.
-    #[error("it was stopped before its end; what is left is done by the next indexing")]
+    /// Cancelled by the caller or because the process ends.
+    #[error("interrupted; the next indexing does the rest")]
     Interrupted,
-    /// A database is damaged, or a row has values that are none of ours. The engine repairs that and tries again; a caller sees this when
-    /// that failed.
+    /// A database is damaged or has invalid values. The engine repairs that and retries; a caller sees this only if that
+    /// failed.
     #[error("{0}")]
     Damaged(String),
-    /// A fault of ours.
+    /// A bug.
     #[error("{0}")]
     Internal(String),
 }
 
 impl From<StoreError> for ToolError {
     fn from(error: StoreError) -> Self {
-        let text = chain(&error);
+        let text = join_causes(&error);
         match error {
             _ if error.is_damage() => Self::Damaged(text),
             StoreError::Sqlite(source) => Self::from(source),
@@ -48,7 +46,7 @@ impl From<StoreError> for ToolError {
 
 impl From<EmbedError> for ToolError {
     fn from(error: EmbedError) -> Self {
-        Self::Unavailable(chain(&error))
+        Self::Unavailable(join_causes(&error))
     }
 }
 
@@ -56,10 +54,12 @@ impl From<rusqlite::Error> for ToolError {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{DatabaseBusy, DiskFull, ReadOnly, SystemIoFailure};
         match error.sqlite_error_code() {
-            _ if database::is_damage(&error) || database::is_conversion(&error) => Self::Damaged(chain(&error)),
+            _ if database::is_damage(&error) || database::is_conversion_error(&error) => {
+                Self::Damaged(join_causes(&error))
+            }
             Some(DatabaseBusy) => Self::Unavailable("another process is writing; try again".to_owned()),
-            Some(DiskFull | ReadOnly | SystemIoFailure) => Self::Unavailable(chain(&error)),
-            _ => Self::Internal(chain(&error)),
+            Some(DiskFull | ReadOnly | SystemIoFailure) => Self::Unavailable(join_causes(&error)),
+            _ => Self::Internal(join_causes(&error)),
         }
     }
 }

@@ -1,70 +1,77 @@
-//! The full-text index: which documents hold which terms, over text that is tokenised here and not by SQLite.
+//! The full-text index: maps terms to documents. Tokenising is done here and not by SQLite.
 //!
-//! Kept in plain tables of SQLite, which makes it as safe as they are, and read so that the best documents of a query are found
-//! without reading all that hold a common word.
+//! Stored in ordinary SQLite tables, so it is as crash-safe as they are. A query finds the best documents without reading
+//! all postings of a common word.
 
-mod best;
-mod list;
 mod merge;
-mod met;
+mod postings;
+mod postings_cache;
+mod top_documents;
 mod writer;
 
-pub use met::Met;
-pub use writer::Writer;
+pub use postings_cache::PostingsCache;
+pub use writer::SegmentWriter;
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, Result, params};
 
-use crate::search::query::{Query, Term};
-use best::{Best, Leg};
-use list::{Cursor, Posting};
 use merge::Segment;
-use met::List;
+use postings::{Posting, PostingCursor};
+use postings_cache::CachedPostings;
+use top_documents::{PostingLeg, TopDocuments};
 
-/// The full text of a database.
+/// A token of the index, or a prefix.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct QueryTerm {
+    pub text: String,
+    /// Whether it matches every token with this prefix.
+    pub prefix: bool,
+}
+
+/// The full-text tables of a database.
 #[derive(Debug, Clone, Copy)]
 pub struct FullText<'c> {
     connection: &'c Connection,
-    /// What was read of it before.
-    met: Option<&'c RefCell<Met>>,
+    /// Cached posting lists.
+    cache: Option<&'c RefCell<PostingsCache>>,
 }
 
-/// What the relevance of a document depends on besides the document and the query.
+/// Corpus statistics that a document's relevance depends on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Corpus {
+pub struct CorpusStats {
     pub documents: u64,
-    /// Mean number of tokens of a document, title and body together.
+    /// Average tokens of a document, title and body.
     pub average_length: f32,
-    /// In how many documents each of all the query's terms occurs, in their order.
+    /// Document frequency of each query term, in order.
     pub frequencies: Vec<u64>,
 }
 
-/// What an impact is worth per unit of idf.
+/// Scale of an impact per unit of idf.
 const UNIT: f32 = 1000.0;
 
 impl<'c> FullText<'c> {
     pub fn new(connection: &'c Connection) -> Self {
-        Self { connection, met: None }
+        Self { connection, cache: None }
     }
 
-    /// The same for whoever searches in it more than once, and keeps what was met.
-    pub fn met(connection: &'c Connection, met: &'c RefCell<Met>) -> Self {
-        Self { connection, met: Some(met) }
+    /// The same with a cache for repeated searches.
+    pub fn with_cache(connection: &'c Connection, met: &'c RefCell<PostingsCache>) -> Self {
+        Self { connection, cache: Some(met) }
     }
 
-    /// Makes the tables when they are not there.
+    /// Creates the tables if they are missing.
     pub fn create(&self) -> Result<()> {
         self.connection.execute_batch(include_str!("fulltext/fulltext.sql"))
     }
 
-    /// Adds documents; many together cost less than each by itself.
-    pub fn writer(&self) -> Writer<'c> {
-        Writer::new(self.connection)
+    /// Adds documents. Batches are cheaper than single documents.
+    pub fn writer(&self) -> SegmentWriter<'c> {
+        SegmentWriter::new(self.connection)
     }
 
-    /// Removes a document; one that is not there is no error.
+    /// Removes a document; an unknown one is no error.
     pub fn remove(&self, rowid: i64) -> Result<()> {
         let mut statement = self
             .connection
@@ -78,7 +85,6 @@ impl<'c> FullText<'c> {
             .map(drop)
     }
 
-    /// Removes every document.
     pub fn clear(&self) -> Result<()> {
         self.connection.execute_batch(
             "DELETE FROM fulltext_postings; DELETE FROM fulltext_segments; DELETE FROM fulltext_removed;
@@ -86,39 +92,52 @@ impl<'c> FullText<'c> {
         )
     }
 
-    /// Does some of the work that makes searching faster, for milliseconds; whether there is more.
-    pub fn tend(&self) -> Result<bool> {
-        merge::step(self.connection)
+    /// Does some milliseconds of maintenance and returns whether there is more.
+    pub fn merge_step(&self) -> Result<bool> {
+        merge::merge_step(self.connection)
     }
 
-    /// Leaves no word that only removed documents held.
+    /// Deletes all words that only removed documents had.
     pub fn purge(&self) -> Result<()> {
-        merge::purge(self.connection)
+        merge::purge_removed(self.connection)
     }
 
-    /// Row numbers of the documents that hold any of the query's terms, the more promising ones first: by the sum of the terms'
-    /// impacts, weighted by their idf in this corpus.
-    pub fn candidates(&self, query: &Query, corpus: &Corpus, limit: usize) -> Result<Vec<i64>> {
-        let ways: Vec<Vec<usize>> = (0..query.terms().len()).map(|term| vec![term]).collect();
-        self.at_one_time(|| self.best(query, corpus, &ways, limit))
+    /// Row numbers of documents with any of these terms, best first by the sum of impacts weighted by idf. `corpus` must
+    /// start with these terms.
+    pub fn candidates(&self, terms: &[QueryTerm], corpus: &CorpusStats, limit: usize) -> Result<Vec<i64>> {
+        let ways: Vec<[usize; 1]> = (0..terms.len()).map(|term| [term]).collect();
+        let ways: Vec<&[usize]> = ways.iter().map(|way| &way[..]).collect();
+        self.in_snapshot(|| self.best_documents(terms, corpus, &ways, limit))
     }
 
-    /// Row numbers of the documents that hold all terms of any other way to say a part of the query, the more promising ones first.
-    /// `corpus` is that of the query.
-    pub fn alternatives(&self, query: &Query, corpus: &Corpus, limit: usize) -> Result<Vec<i64>> {
+    /// Row numbers of documents with all terms of at least one alternative, best first. Alternatives refer to terms by
+    /// index. `corpus` is that of the terms.
+    pub fn alternatives<'w>(
+        &self,
+        terms: &[QueryTerm],
+        ways: impl Iterator<Item = &'w [usize]>,
+        corpus: &CorpusStats,
+        limit: usize,
+    ) -> Result<Vec<i64>> {
         let occurs = |term: &usize| corpus.frequencies.get(*term).is_some_and(|found| *found > 0);
-        let occurring = query.alternatives().filter(|terms| !terms.is_empty() && terms.iter().all(occurs));
-        let ways: Vec<Vec<usize>> = occurring.map(<[usize]>::to_vec).collect();
-        self.at_one_time(|| self.best(query, corpus, &ways, limit))
+        let ways: Vec<&[usize]> = ways.filter(|way| !way.is_empty() && way.iter().all(occurs)).collect();
+        self.in_snapshot(|| self.best_documents(terms, corpus, &ways, limit))
     }
 
-    /// The best documents of those that hold all terms of any of the ways.
-    fn best(&self, query: &Query, corpus: &Corpus, ways: &[Vec<usize>], limit: usize) -> Result<Vec<i64>> {
-        let mut best = Best::new(limit);
-        let removed = self.removed()?;
+    /// The best documents with all terms of any alternative.
+    fn best_documents(
+        &self,
+        terms: &[QueryTerm],
+        corpus: &CorpusStats,
+        ways: &[&[usize]],
+        limit: usize,
+    ) -> Result<Vec<i64>> {
+        let mut best = TopDocuments::new(limit);
+        let removed = self.removed_documents()?;
         for segment in merge::segments(self.connection)? {
-            let legs = ways.iter().map(|way| self.leg(&segment, query, corpus, way)).collect::<Result<Vec<_>>>()?;
-            best::search(legs.into_iter().flatten().collect(), &mut best, |number| {
+            let legs =
+                ways.iter().map(|way| self.posting_leg(&segment, terms, corpus, way)).collect::<Result<Vec<_>>>()?;
+            top_documents::search_segment(legs.into_iter().flatten().collect(), &mut best, |number| {
                 removed.binary_search(&number).is_ok()
             });
         }
@@ -128,72 +147,76 @@ impl<'c> FullText<'c> {
         rows.collect()
     }
 
-    /// The documents of a segment that hold all of these terms, `None` when it lacks one.
-    fn leg(&self, segment: &Segment, query: &Query, corpus: &Corpus, way: &[usize]) -> Result<Option<Leg>> {
+    /// The documents of a segment with all these terms; `None` if it lacks one.
+    fn posting_leg(
+        &self,
+        segment: &Segment,
+        terms: &[QueryTerm],
+        corpus: &CorpusStats,
+        way: &[usize],
+    ) -> Result<Option<PostingLeg>> {
         let mut cursors = Vec::with_capacity(way.len());
         for term in way {
-            let Some(cursor) = self.cursor(segment, &query.all_terms()[*term])? else { return Ok(None) };
-            cursors.push((cursor, weight(corpus.documents as f32, corpus.frequencies[*term] as f32)));
+            let Some(cursor) = self.cursor(segment, &terms[*term])? else { return Ok(None) };
+            cursors.push((cursor, idf_weight(corpus.documents as f32, corpus.frequencies[*term] as f32)));
         }
-        Ok(Leg::of_all(cursors))
+        Ok(PostingLeg::from_cursors(cursors))
     }
 
-    /// In how many documents each of these terms occurs. For a beginning of tokens it is an upper bound.
-    pub fn document_frequencies(&self, terms: &[Term]) -> Result<Vec<u64>> {
-        let removed = self.removed()?;
+    /// Document frequency of each term. For a prefix it is an upper bound.
+    pub fn document_frequencies(&self, terms: &[QueryTerm]) -> Result<Vec<u64>> {
+        let removed = self.removed_documents()?;
         let segments = merge::segments(self.connection)?;
         let frequency = |term| segments.iter().map(|segment| self.frequency_in(segment, term, &removed)).sum();
         terms.iter().map(frequency).collect()
     }
 
-    /// Number of documents.
     pub fn documents(&self) -> Result<u64> {
-        self.total("SELECT documents FROM fulltext_totals")
+        self.query_total("SELECT documents FROM fulltext_totals")
     }
 
-    /// Number of tokens of all documents.
     pub fn tokens(&self) -> Result<u64> {
-        self.total("SELECT tokens FROM fulltext_totals")
+        self.query_total("SELECT tokens FROM fulltext_totals")
     }
 
-    /// The figures that the relevance of documents for this query needs.
-    pub fn corpus(&self, query: &Query) -> Result<Corpus> {
-        self.at_one_time(|| {
+    /// Corpus statistics for these terms.
+    pub fn corpus(&self, terms: &[QueryTerm]) -> Result<CorpusStats> {
+        self.in_snapshot(|| {
             let documents = self.documents()?;
             let tokens = self.tokens()?;
-            let frequencies = self.document_frequencies(query.all_terms())?;
+            let frequencies = self.document_frequencies(terms)?;
             let frequencies = frequencies.into_iter().map(|found| found.min(documents)).collect();
-            Ok(Corpus { documents, average_length: tokens as f32 / documents.max(1) as f32, frequencies })
+            Ok(CorpusStats { documents, average_length: tokens as f32 / documents.max(1) as f32, frequencies })
         })
     }
 
-    /// Reads several tables as they were at one time, whatever another process writes meanwhile.
-    fn at_one_time<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Reads several tables in one snapshot.
+    fn in_snapshot<T>(&self, read: impl FnOnce() -> Result<T>) -> Result<T> {
         self.connection.execute_batch("SAVEPOINT fulltext")?;
         let outcome = read();
         let released = self.connection.execute_batch("RELEASE fulltext");
-        // A fault that ended the transaction leaves nothing to release, and is what is told.
+        // An error may have ended the transaction already; then report that error.
         outcome.and_then(|read| released.map(|()| read))
     }
 
-    fn total(&self, sql: &str) -> Result<u64> {
+    fn query_total(&self, sql: &str) -> Result<u64> {
         self.connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
     }
 
-    /// Documents that are gone but still in a segment, in rising order.
-    fn removed(&self) -> Result<Vec<u32>> {
+    /// Removed documents that are still in a segment, ascending.
+    fn removed_documents(&self) -> Result<Vec<u32>> {
         let mut statement = self.connection.prepare_cached("SELECT number FROM fulltext_removed ORDER BY number")?;
         statement.query_map([], |row| row.get(0))?.collect()
     }
 
-    fn frequency_in(&self, segment: &Segment, term: &Term, removed: &[u32]) -> Result<u64> {
+    fn frequency_in(&self, segment: &Segment, term: &QueryTerm, removed: &[u32]) -> Result<u64> {
         let count: i64 = if term.prefix {
             let mut statement = self.connection.prepare_cached(
                 "SELECT coalesce(sum(count), 0) FROM fulltext_postings WHERE segment = ?1 AND term >= ?2 AND term < ?3",
             )?;
-            statement.query_row(params![segment.id, term.text, behind(&term.text)], |row| row.get(0))?
+            statement.query_row(params![segment.id, term.text, prefix_end(&term.text)], |row| row.get(0))?
         } else {
-            self.list(segment, &term.text)?.count as i64
+            self.cached_postings(segment, &term.text)?.count as i64
         };
         let count = count.unsigned_abs();
         let gone = removed.iter().rev().filter(|number| (segment.first..=segment.last).contains(*number));
@@ -209,12 +232,12 @@ impl<'c> FullText<'c> {
         Ok(count.saturating_sub(holding.count() as u64))
     }
 
-    /// The postings of a term in a segment; of a beginning, those of all tokens that begin with it.
-    fn cursor(&self, segment: &Segment, term: &Term) -> Result<Option<Cursor>> {
+    /// Postings of a term in a segment; for a prefix, of all its tokens.
+    fn cursor(&self, segment: &Segment, term: &QueryTerm) -> Result<Option<PostingCursor>> {
         if term.prefix {
-            return self.postings_of_beginning(segment, &term.text);
+            return self.prefix_postings(segment, &term.text);
         }
-        let List { count, bytes } = self.list(segment, &term.text)?;
+        let CachedPostings { count, bytes } = self.cached_postings(segment, &term.text)?;
         if count == 0 {
             return Ok(None);
         }
@@ -225,12 +248,12 @@ impl<'c> FullText<'c> {
                 .prepare_cached("SELECT list FROM fulltext_postings WHERE segment = ?1 AND term = ?2")?
                 .query_row(params![segment.id, term.text], |row| Ok(Arc::from(row.get_ref(0)?.as_blob()?)))?,
         };
-        Ok(Some(Cursor::new(segment.last, count, bytes)))
+        Ok(Some(PostingCursor::new(segment.last, count, bytes)))
     }
 
-    /// How many postings a term has in a segment, and its list unless that is long.
-    fn list(&self, segment: &Segment, term: &str) -> Result<List> {
-        if let Some(list) = self.met.and_then(|met| met.borrow().get(segment.id, term)) {
+    /// Number of postings of a term in a segment, with the list unless it is long.
+    fn cached_postings(&self, segment: &Segment, term: &str) -> Result<CachedPostings> {
+        if let Some(list) = self.cache.and_then(|met| met.borrow().get(segment.id, term)) {
             return Ok(list);
         }
         let mut statement = self.connection.prepare_cached(
@@ -239,42 +262,46 @@ impl<'c> FullText<'c> {
         )?;
         let read = |row: &rusqlite::Row<'_>| {
             let count: i64 = row.get(0)?;
-            Ok(List { count: count.unsigned_abs() as usize, bytes: row.get_ref(1)?.as_blob_or_null()?.map(Arc::from) })
+            Ok(CachedPostings {
+                count: count.unsigned_abs() as usize,
+                bytes: row.get_ref(1)?.as_blob_or_null()?.map(Arc::from),
+            })
         };
-        let found = statement.query_row(params![segment.id, term, met::SHORT], read).optional()?;
-        let list = found.unwrap_or(List { count: 0, bytes: None });
-        if let Some(met) = self.met {
-            met.borrow_mut().keep(segment.id, term, list.clone());
+        let found =
+            statement.query_row(params![segment.id, term, postings_cache::MAX_CACHED_BYTES], read).optional()?;
+        let list = found.unwrap_or(CachedPostings { count: 0, bytes: None });
+        if let Some(met) = self.cache {
+            met.borrow_mut().insert(segment.id, term, list.clone());
         }
         Ok(list)
     }
 
-    fn postings_of_beginning(&self, segment: &Segment, beginning: &str) -> Result<Option<Cursor>> {
+    fn prefix_postings(&self, segment: &Segment, beginning: &str) -> Result<Option<PostingCursor>> {
         let mut statement = self.connection.prepare_cached(
             "SELECT count, list FROM fulltext_postings WHERE segment = ?1 AND term >= ?2 AND term < ?3",
         )?;
-        let mut rows = statement.query(params![segment.id, beginning, behind(beginning)])?;
+        let mut rows = statement.query(params![segment.id, beginning, prefix_end(beginning)])?;
         let mut postings: Vec<Posting> = Vec::new();
         while let Some(row) = rows.next()? {
             let count: i64 = row.get(0)?;
             let list = row.get_ref(1)?.as_blob()?.to_vec();
-            postings.extend(list::decode(segment.last, count.unsigned_abs() as usize, &list));
+            postings.extend(postings::decode(segment.last, count.unsigned_abs() as usize, &list));
         }
-        // A document that holds several of them counts by the strongest.
+        // A document with several of the tokens counts with the strongest.
         postings.sort_unstable_by(|a, b| b.cmp(a));
         postings.dedup_by_key(|(number, _)| *number);
-        let list = list::encode(segment.last, &postings);
-        Ok((!postings.is_empty()).then(|| Cursor::new(segment.last, postings.len(), list.into())))
+        let list = postings::encode(segment.last, &postings);
+        Ok((!postings.is_empty()).then(|| PostingCursor::new(segment.last, postings.len(), list.into())))
     }
 }
 
-/// What follows all tokens with this beginning: no token has a character above this one.
-fn behind(beginning: &str) -> String {
+/// Upper bound of all tokens with this prefix: no token has a greater character.
+fn prefix_end(beginning: &str) -> String {
     format!("{beginning}\u{10FFFF}")
 }
 
-/// Robertson's idf, positive for every term, as a whole number.
-fn weight(documents: f32, occurring: f32) -> u32 {
+/// Robertson's idf, positive for every term, as an integer.
+fn idf_weight(documents: f32, occurring: f32) -> u32 {
     let idf = ((documents - occurring + 0.5) / (occurring + 0.5)).ln_1p();
     (idf * UNIT).round().max(1.0) as u32
 }

@@ -1,207 +1,191 @@
-//! The index: chunks of Markdown and one full-text table over chunks and memories, in a database of its own.
+//! The index: chunks of Markdown and one full-text table over chunks and memories, in its own database.
 //!
-//! Everything here can be deleted and made again. One process at a time writes, under the index lock; all may read.
+//! Everything in it can be rebuilt. One process at a time writes, under the index lock; all may read.
 
-mod blocks;
 mod chunks;
+mod compact;
 mod documents;
 mod embeddings;
-mod file;
-mod residue;
-mod shelf;
+mod index_file;
+mod vector_blocks;
+mod vector_cache;
 mod vectors;
 
 pub use chunks::ChunkRow;
+pub use compact::CompactScope;
 use documents::MADE_IN_NO_TIME;
-pub use documents::{Document, title_of};
-pub use embeddings::{Coverage, Gathered, Loader, Worked};
-pub use residue::Gone;
-pub use shelf::Shelf;
+pub use documents::{Document, memory_title};
+pub use embeddings::{BatchOutcome, EmbeddingBatch, EmbeddingCoverage, VectorLoader};
+pub use index_file::IndexLockWait;
+pub use vector_cache::VectorCache;
 pub use vectors::Vectors;
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rusqlite::{Transaction, params};
-use schema::crash;
-use schema::database::{self, Database};
-use schema::layout::Layout;
-use schema::lock::{FileLock, LockError};
-use schema::store::{Access, Rows, Store};
+use schema::files::crash_point;
+use schema::files::database::{self, Database};
+use schema::files::layout::Layout;
+use schema::files::lock::{FileLock, LockError};
+use schema::store::{Rows, Store, StoreAccess};
 
 use crate::error::ToolError;
-use crate::fulltext::{FullText, Met};
+use crate::fulltext::{FullText, PostingsCache};
 
-/// Rows taken in by one transaction, and at once where the whole index is made in one: the more, the fewer segments are put together later.
+/// Rows per transaction, and per segment during a rebuild. Larger batches need fewer merges later.
 const BATCH: usize = 500;
 const BULK: usize = 4_000;
 
-/// The open index.
 #[derive(Debug)]
 pub struct Index {
     db: Database,
     layout: Layout,
-    /// Whether it is a file, which several processes share.
-    place: Place,
-    /// Whether opening it had to reset the file.
+    /// Whether it is a shared file.
+    storage: IndexStorage,
+    /// Whether opening reset the file.
     was_reset: bool,
-    /// The vectors as they were read last; `None` until a search needs them, and while they lie on the shelf.
+    /// The vectors of the last read; `None` until a search needs them, and while the cache holds them.
     vectors: Option<Arc<Vectors>>,
-    /// Where they lie for all who search in this process.
-    shelf: Shelf,
-    /// What was met of the full text.
-    met: RefCell<Met>,
+    /// Vectors shared by all searches of this process.
+    vector_cache: VectorCache,
+    /// Cached posting lists.
+    postings_cache: RefCell<PostingsCache>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum IndexStorage {
     File,
     Memory,
 }
 
-/// How long to wait for the right to write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Urgency {
-    /// Indexing that looks in between whether somebody waits for something else.
-    Glance,
-    /// A search: what is not indexed yet is scanned instead.
-    Now,
-    /// Indexing itself.
-    Patient,
-}
-
-impl Urgency {
-    pub(crate) fn limit(self) -> Duration {
-        match self {
-            Self::Glance => Duration::from_millis(4),
-            Self::Now => Duration::from_millis(20),
-            Self::Patient => Duration::from_secs(30),
-        }
-    }
-}
-
 impl Index {
-    /// Opens the index of a store, or one in memory for a store that may not be written. What cannot be used is rebuilt in place.
+    /// Opens a store's index, or one in memory if the store is read-only. An unusable index is rebuilt in place.
     pub fn open(store: &Store) -> Result<Self, ToolError> {
         match store.access() {
-            Access::Full => {
-                let (db, was_reset) = file::open(store.layout())?;
-                Ok(Self { was_reset, ..Self::over(store, db, Place::File) })
+            StoreAccess::Full => {
+                let (db, was_reset) = index_file::open_file(store.layout())?;
+                Ok(Self { was_reset, ..Self::from_database(store, db, IndexStorage::File) })
             }
-            Access::ReadOnly(_) => Self::in_memory(store),
+            StoreAccess::ReadOnly(_) => Self::in_memory(store),
         }
     }
 
-    /// An index that is no file, for a store in which none can be written.
+    /// An index in memory, for a store that cannot be written.
     pub fn in_memory(store: &Store) -> Result<Self, ToolError> {
         let db = database::open_in_memory(None)?;
-        file::create(&db)?;
-        Ok(Self::over(store, db, Place::Memory))
+        index_file::create_tables(&db)?;
+        Ok(Self::from_database(store, db, IndexStorage::Memory))
     }
 
-    fn over(store: &Store, db: Database, place: Place) -> Self {
+    fn from_database(store: &Store, db: Database, place: IndexStorage) -> Self {
         let layout = store.layout().clone();
-        Self { db, layout, place, was_reset: false, vectors: None, shelf: Shelf::default(), met: RefCell::default() }
+        Self {
+            db,
+            layout,
+            storage: place,
+            was_reset: false,
+            vectors: None,
+            vector_cache: VectorCache::default(),
+            postings_cache: RefCell::default(),
+        }
     }
 
-    /// Holds vectors together with the other indexes over the same file in this process.
-    pub fn share(&mut self, shelf: &Shelf) {
-        self.shelf = shelf.clone();
+    /// Shares vectors with the other indexes over the same file in this process.
+    pub fn share_vectors(&mut self, shelf: &VectorCache) {
+        self.vector_cache = shelf.clone();
     }
 
-    /// What [`Index::share`] takes.
-    pub fn shelf(&self) -> &Shelf {
-        &self.shelf
+    pub fn vector_cache(&self) -> &VectorCache {
+        &self.vector_cache
     }
 
-    /// Whether it is a file, which several may open.
+    /// Whether other processes can open it.
     pub fn is_shared(&self) -> bool {
-        self.place == Place::File
+        self.storage == IndexStorage::File
     }
 
-    /// Whether opening it had to reset a damaged or foreign file.
+    /// Whether opening reset a damaged or foreign file.
     pub fn was_reset(&self) -> bool {
         self.was_reset
     }
 
-    /// Rebuilds the index if SQLite finds damage in it; whether it did. It is empty then.
+    /// Rebuilds the index, empty, if SQLite finds damage. Returns whether it did.
     pub fn repair(&mut self) -> Result<bool, ToolError> {
-        if self.place == Place::Memory || !file::repair(&self.layout, &self.db)? {
+        if self.storage == IndexStorage::Memory || !index_file::repair_file(&self.layout, &self.db)? {
             return Ok(false);
         }
-        (self.db, _) = file::open(&self.layout)?;
-        self.forget_what_was_read();
+        (self.db, _) = index_file::open_file(&self.layout)?;
+        self.clear_caches();
         Ok(true)
     }
 
-    /// Copies the write-ahead log into the database, as far as nobody reads it.
-    pub fn tidy(&self) -> Result<(), ToolError> {
-        Ok(database::tidy(&self.db)?)
+    /// Checkpoints the write-ahead log as far as readers allow.
+    pub fn checkpoint(&self) -> Result<(), ToolError> {
+        Ok(database::checkpoint(&self.db)?)
     }
 
-    /// Truncates the write-ahead log when it has grown too long; see [`database::bound`].
-    pub fn bound(&self) -> Result<bool, ToolError> {
-        Ok(self.place == Place::Memory || database::bound(&self.db, &self.layout.index_db())?)
+    /// Truncates the write-ahead log if it is too long; see [`database::truncate_long_wal`].
+    pub fn truncate_long_wal(&self) -> Result<bool, ToolError> {
+        Ok(self.storage == IndexStorage::Memory || database::truncate_long_wal(&self.db, &self.layout.index_db())?)
     }
 
-    /// Deletes `index.db`, for a disk that is full.
+    /// Deletes `index.db` on a full disk.
     pub(crate) fn delete(layout: &Layout) -> Result<(), ToolError> {
-        file::delete(layout)
+        index_file::delete_file(layout)
     }
 
-    /// Whether `index.db` is still the database that was opened; see [`Database::is_current`].
+    /// Whether `index.db` is still the opened file; see [`Database::is_current`].
     pub fn is_current(&self) -> bool {
         self.db.is_current()
     }
 
-    /// What is read until this is dropped is read as it is now.
+    /// All reads see one state until this is dropped.
     pub fn snapshot(&self) -> Result<Transaction<'_>, ToolError> {
         Ok(self.db.unchecked_transaction()?)
     }
 
-    /// The full-text table.
     pub fn fulltext(&self) -> FullText<'_> {
-        FullText::met(&self.db, &self.met)
+        FullText::with_cache(&self.db, &self.postings_cache)
     }
 
-    /// Takes the right to write, or `None` when another process has it.
-    pub fn lock(&self, urgency: Urgency) -> Result<Option<IndexLock>, ToolError> {
-        if self.place == Place::Memory {
+    /// Takes the write lock, or `None` if another process has it.
+    pub fn lock(&self, urgency: IndexLockWait) -> Result<Option<IndexLock>, ToolError> {
+        if self.storage == IndexStorage::Memory {
             return Ok(Some(IndexLock { _file: None }));
         }
-        match FileLock::acquire(&self.layout.index_lock(), urgency.limit()) {
+        match FileLock::acquire(&self.layout.index_lock(), urgency.duration()) {
             Ok(_) if !self.is_current() => {
-                Err(ToolError::Unavailable("index.db was deleted or rebuilt meanwhile; try again".to_owned()))
+                Err(ToolError::Unavailable("index.db was deleted or rebuilt; try again".to_owned()))
             }
             Ok(lock) => Ok(Some(IndexLock { _file: Some(lock) })),
             Err(LockError::Busy(_)) => Ok(None),
-            Err(error) => Err(ToolError::Unavailable(crate::error::chain(&error))),
+            Err(error) => Err(ToolError::Unavailable(crate::error::join_causes(&error))),
         }
     }
 
-    /// Takes in what hooks and servers wrote to `memory.db` since the last time, and answers how many memories that were.
-    pub fn take_in_memories(&mut self, rows: Rows<'_>, lock: &IndexLock) -> Result<usize, ToolError> {
-        self.take_in_memories_while(rows, lock, &mut |_, _| true)
+    /// Indexes new memories of `memory.db` and returns their number.
+    pub fn index_memories(&mut self, rows: Rows<'_>, lock: &IndexLock) -> Result<usize, ToolError> {
+        self.index_memories_while(rows, lock, &mut |_, _| true)
     }
 
-    /// The same for as long as `go_on` says so, which after every batch is told how many are taken in and how many there were to take
-    /// in. What is taken in stays so.
-    pub fn take_in_memories_while(
+    /// The same while `go_on`, called after every batch with the done and total number, returns true. Finished batches
+    /// stay.
+    pub fn index_memories_while(
         &mut self,
         rows: Rows<'_>,
         _lock: &IndexLock,
         go_on: &mut dyn FnMut(usize, usize) -> bool,
     ) -> Result<usize, ToolError> {
         let instance = rows.meta("instance")?.unwrap_or_default();
-        if self.progress()?.instance != instance {
-            self.forget_memories(&instance)?;
+        if self.read_progress()?.instance != instance {
+            self.remove_memories(&instance)?;
         }
-        let removed = rows.removed_after(self.progress()?.last_removed)?;
+        let removed = rows.removed_after(self.read_progress()?.last_removed)?;
         if let Some((last, _)) = removed.last() {
             let transaction = self.db.savepoint()?;
             for (_, seq) in &removed {
-                documents::remove(&transaction, Document::Memory(*seq).rowid())?;
+                documents::remove_document(&transaction, Document::Memory(*seq).rowid())?;
             }
             transaction.execute("UPDATE progress SET last_removed = ?1", [last])?;
             transaction.commit()?;
@@ -209,21 +193,21 @@ impl Index {
         let (mut taken, mut total) = (0, None);
         let batch = if self.db.is_autocommit() { BATCH } else { BULK };
         loop {
-            let new = rows.after(self.progress()?.last_seq, batch)?;
+            let new = rows.inserted_after(self.read_progress()?.last_seq, batch)?;
             let Some(last) = new.last().map(|row| row.seq) else { return Ok(taken) };
             let is_last = new.len() < batch;
             if total.is_none() && !is_last {
-                total = Some(rows.count_after(self.progress()?.last_seq)? as usize);
+                total = Some(rows.count_after(self.read_progress()?.last_seq)? as usize);
             }
             let transaction = self.db.savepoint()?;
-            let mut writer = documents::Writer::new(&transaction);
+            let mut writer = documents::DocumentWriter::new(&transaction);
             for row in &new {
-                writer.insert(Document::Memory(row.seq), &title_of(&row.memory), &row.memory.content)?;
+                writer.insert(Document::Memory(row.seq), &memory_title(&row.memory), &row.memory.content)?;
             }
             writer.finish()?;
             transaction.execute("UPDATE progress SET last_seq = ?1", [last])?;
             transaction.commit()?;
-            crash::point("index.memories");
+            crash_point::crash_if_armed("index.memories");
             taken += new.len();
             if !is_last && !go_on(taken, total.unwrap_or(taken).max(taken)) {
                 return Err(ToolError::Interrupted);
@@ -231,26 +215,27 @@ impl Index {
         }
     }
 
-    /// Does some of the work that makes searching faster; whether there is more.
+    /// Does one step of index maintenance and returns whether there is more.
     ///
-    /// While a reader keeps the write-ahead log from being truncated, it only grows by this.
-    pub fn tend(&self, _lock: &IndexLock) -> Result<bool, ToolError> {
-        if database::is_log_long(&self.layout.index_db()) {
+    /// It stops while a reader blocks truncation of the write-ahead log, which would only grow.
+    pub fn merge_step(&self, _lock: &IndexLock) -> Result<bool, ToolError> {
+        if database::is_wal_long(&self.layout.index_db()) {
             return Ok(false);
         }
         let transaction = self.db.unchecked_transaction()?;
-        let is_more = FullText::new(&transaction).tend()? || self.fill_block()?;
+        let is_more = FullText::new(&transaction).merge_step()? || self.fill_block()?;
         transaction.commit()?;
         Ok(is_more)
     }
 
-    /// The sequence number up to which memories are indexed, or -1 when the index is over another database.
+    /// Sequence number up to which memories are indexed, or -1 if the index belongs to another database.
     pub fn watermark(&self, rows: Rows<'_>) -> Result<i64, ToolError> {
-        let progress = self.progress()?;
+        let progress = self.read_progress()?;
         Ok(if Some(progress.instance) == rows.meta("instance")? { progress.last_seq } else { -1 })
     }
 
-    /// Empties the index and fills it in one transaction: readers see it as it was until `fill` is done, and after an error.
+    /// Empties the index and fills it in one transaction. Readers see the old state until `fill` is done, or after an
+    /// error.
     pub fn refill<T>(
         &mut self,
         lock: &IndexLock,
@@ -258,32 +243,32 @@ impl Index {
     ) -> Result<T, ToolError> {
         self.db.execute_batch("BEGIN IMMEDIATE")?;
         let filled = self.clear(lock).and_then(|()| fill(self)).and_then(|filled| {
-            while self.fulltext().tend()? {}
+            while self.fulltext().merge_step()? {}
             Ok(filled)
         });
-        crash::point("rebuild.filled");
+        crash_point::crash_if_armed("rebuild.filled");
         let ended = match (&filled, self.db.is_autocommit()) {
             (Ok(_), _) => self.db.execute_batch("COMMIT"),
             (Err(_), false) => self.db.execute_batch("ROLLBACK"),
-            // SQLite has rolled it back by itself.
+            // SQLite has rolled it back already.
             (Err(_), true) => Ok(()),
         };
-        crash::point("rebuild.done");
-        self.forget_what_was_read();
+        crash_point::crash_if_armed("rebuild.done");
+        self.clear_caches();
         let filled = filled?;
         ended?;
-        // It holds the whole index. A reader that keeps it from being truncated now leaves that to `bound`.
-        database::truncate_log(&self.db)?;
+        // The log holds the whole index. If a reader blocks truncation, `bound` does it later.
+        database::truncate_wal(&self.db)?;
         Ok(filled)
     }
 
-    fn forget_what_was_read(&mut self) {
+    fn clear_caches(&mut self) {
         self.vectors = None;
-        self.met.get_mut().clear();
-        self.shelf.clear();
+        self.postings_cache.get_mut().clear();
+        self.vector_cache.clear();
     }
 
-    /// Empties the index, but for vectors that were paid for or took long. Refused texts are asked for again.
+    /// Empties the index except expensive vectors. Rejected texts will be sent again.
     fn clear(&mut self, _lock: &IndexLock) -> Result<(), ToolError> {
         let transaction = self.db.savepoint()?;
         FullText::new(&transaction).clear()?;
@@ -297,7 +282,7 @@ impl Index {
         Ok(())
     }
 
-    fn forget_memories(&mut self, instance: &str) -> Result<(), ToolError> {
+    fn remove_memories(&mut self, instance: &str) -> Result<(), ToolError> {
         let transaction = self.db.savepoint()?;
         let memories: Vec<i64> = {
             let mut statement =
@@ -305,28 +290,28 @@ impl Index {
             statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
         };
         for document in memories {
-            documents::remove(&transaction, document)?;
+            documents::remove_document(&transaction, document)?;
         }
         transaction.execute("UPDATE progress SET instance = ?1, last_seq = -1, last_removed = 0", params![instance])?;
         transaction.commit()?;
         Ok(())
     }
 
-    fn progress(&self) -> rusqlite::Result<Progress> {
+    fn read_progress(&self) -> rusqlite::Result<IndexWatermark> {
         let mut statement = self.db.prepare_cached("SELECT instance, last_seq, last_removed FROM progress")?;
         statement.query_row([], |row| {
-            Ok(Progress { instance: row.get(0)?, last_seq: row.get(1)?, last_removed: row.get(2)? })
+            Ok(IndexWatermark { instance: row.get(0)?, last_seq: row.get(1)?, last_removed: row.get(2)? })
         })
     }
 }
 
-/// The right to write to the index, held until dropped.
+/// The write lock of the index, held until dropped.
 #[derive(Debug)]
 pub struct IndexLock {
     _file: Option<FileLock>,
 }
 
-struct Progress {
+struct IndexWatermark {
     instance: String,
     last_seq: i64,
     last_removed: i64,

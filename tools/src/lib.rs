@@ -1,12 +1,16 @@
-//! What is derived from a store: its text in tokens, chunks of its Markdown, the index, search, and the six tools as plain
-//! functions on an engine. Synchronous; knows nothing of MCP, hosts or sockets.
+//! Everything derived from a store: tokens, chunks, the index, search, and the six tools as functions of an engine.
+//! Synchronous; knows nothing of MCP, hosts or sockets.
 
+pub mod bulk_import;
 pub mod chunk;
+pub mod curation;
 pub mod embed;
 pub mod engine;
 pub mod error;
+pub mod exchange;
 pub mod fulltext;
 mod glossary;
+pub mod import;
 pub mod index;
 pub mod search;
 pub mod text;

@@ -1,122 +1,102 @@
-//! Search: from what was asked to a ranked list with its reasons.
+//! Search: from a request to a ranked list with reasons.
 //!
-//! The flow: request → candidates by words and by vectors, and rows not indexed yet → relevance of words, kindred words and
+//! Pipeline: request → candidates by words and vectors, and unindexed rows → relevance of words, similar tokens and
 //! vectors, in context → fusion → rank → answer.
 
 mod answer;
 mod candidate;
 mod context;
 mod dates;
-mod function_words;
 mod fusion;
-mod kin;
-mod korean;
-mod manner;
-mod matches;
-mod near;
-mod part;
+mod korean_stem;
+mod leg_weights;
+mod passage_part;
 pub mod query;
 mod rank;
 pub mod relevance;
 mod request;
 pub mod snippet;
-mod weighing;
+mod stop_words;
+mod term_matcher;
+mod text_features;
+mod token_similarity;
+mod vector_leg;
 
 use std::thread;
 
-use schema::moment::Moment;
-use schema::settings::Weights;
+use schema::model::moment::Moment;
 use schema::store::Store;
 use schema::tool::{SearchInput, SearchOutput};
 
-use crate::embed::{Meaning, WorkPlace};
+use crate::embed::EmbeddingLocation;
 use crate::error::ToolError;
-use crate::index::{Index, IndexLock, Urgency};
-use candidate::{FEW_NEAR, MANY_NEAR};
-use near::Comparison;
-use relevance::Relevance;
-use request::Request;
+use crate::index::{Index, IndexLock, IndexLockWait};
+use candidate::{VECTOR_CANDIDATES, VECTOR_CANDIDATES_FILTERED};
+pub use leg_weights::{Scoring, SearchOptions};
+use relevance::RelevanceScorer;
+use request::SearchRequest;
+use vector_leg::VectorComparison;
 
-/// Documents that get a vector while a search waits, when vectors are made here: what was captured a moment ago.
+/// Documents that a search embeds itself if the embedder is local: recent captures.
 const EMBEDDED_AT_ONCE: usize = 200;
 
-/// Why a search goes by words although there is a model.
+/// Reason for a search by words although there is a model.
 const UNKNOWN: &str = "the model does not know the script of this query";
 
-/// What a search goes by.
-#[derive(Debug, Clone, Copy)]
-pub struct Means<'m> {
-    /// `None`: by words alone.
-    pub meaning: Option<&'m Meaning>,
-    /// `None`: what did best with the kind of model that is in use.
-    pub weights: Option<Weights>,
-    pub scoring: Scoring,
-}
-
-/// How relevance is told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scoring {
-    /// By everything that is known.
-    Full,
-    /// By the words of the passage and nothing around it.
-    Words,
-}
-
-/// Finds what is remembered about a query.
 pub fn search(
     store: &mut Store,
     index: &mut Index,
-    means: Means<'_>,
+    means: SearchOptions<'_>,
     input: &SearchInput,
     now: &Moment,
 ) -> Result<SearchOutput, ToolError> {
     search_while(store, index, means, input, now, &mut |_, _| true)
 }
 
-/// The same, and of many rows that are not indexed yet it tells `go_on` how many are and how many there are, and goes on if it may.
+/// The same with `go_on`, which is called with the done and total number of unindexed rows and decides whether to continue.
 pub fn search_while(
     store: &mut Store,
     index: &mut Index,
-    means: Means<'_>,
+    means: SearchOptions<'_>,
     input: &SearchInput,
     now: &Moment,
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<SearchOutput, ToolError> {
-    let request = Request::of(input)?;
-    // What was captured a moment ago is found: rows are taken in first, or scanned when another process indexes, or when nothing can
-    // be locked because the store may not be written any more.
-    if let Ok(Some(lock)) = index.lock(Urgency::Now) {
-        match take_in(store, index, means, &lock, go_on) {
-            // A full disk, for example; then they are scanned as well.
+    let request = SearchRequest::from_input(input)?;
+    // New captures are indexed first. If that is impossible, because another process has the lock or the store is
+    // read-only, they are scanned.
+    if let Ok(Some(lock)) = index.lock(IndexLockWait::Short) {
+        match index_pending(store, index, means, &lock, go_on) {
+            // On a full disk, for example, they are scanned too.
             Ok(()) | Err(ToolError::Unavailable(_)) => {}
             Err(error) => return Err(error),
         }
     }
-    // What is longer was pasted, and says what it is about at its beginning.
-    let question = query::beginning(&input.query);
-    let corpus = index.fulltext().corpus(&request.query)?;
-    let relevance = Relevance::new(&request.query, &corpus);
-    let here = means.meaning.filter(|meaning| meaning.embedder.place() == WorkPlace::Here);
-    let is_unknown = here.is_some_and(|meaning| !kin::knows(&meaning.words, question));
-    let means_of_query = if is_unknown { Means { meaning: None, ..means } } else { means };
-    let (comparison, mut fault) = match comparison(index, means_of_query, &request, question) {
+    // Longer text was pasted, and its start says what it is about.
+    let question = query::truncated_query(&input.query);
+    let corpus = index.fulltext().corpus(request.query.all_terms())?;
+    let relevance = RelevanceScorer::new(&request.query, &corpus);
+    let here = means.model.filter(|meaning| meaning.embedder.location() == EmbeddingLocation::InProcess);
+    let is_unknown = here.is_some_and(|meaning| !token_similarity::is_known_question(&meaning.local_model, question));
+    let means_of_query = if is_unknown { SearchOptions { model: None, ..means } } else { means };
+    let (comparison, mut fault) = match prepare_comparison(index, means_of_query, &request, question) {
         Ok(comparison) => (comparison, is_unknown.then(|| UNKNOWN.to_owned())),
         Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
         Err(error) => return Err(error),
     };
     let ranked = {
-        // Each statement by itself would take and leave the locks of its database, and might see another state of it.
-        let _rows = store.rows().0.unchecked_transaction()?;
+        // One transaction, so that all statements see one state and lock only once.
+        let _rows = store.snapshot()?;
         let _index = index.snapshot()?;
-        let near = if request.narrowing.is_any() { MANY_NEAR } else { FEW_NEAR };
-        let by_words = || candidate::by_words(store, index, &request, &corpus);
+        let near = if request.filter.excludes_something() { VECTOR_CANDIDATES_FILTERED } else { VECTOR_CANDIDATES };
+        let by_words = || candidate::gather_by_words(store, index, &request, &corpus);
         let (by_words, scanned) = match &comparison {
-            Some(comparison) if comparison.is_long() => at_once(by_words, || Some(comparison.scan(near))),
+            Some(comparison) if comparison.is_slow() => run_both(by_words, || Some(comparison.scan(near))),
             Some(comparison) => (by_words(), Some(comparison.scan(near))),
             None => (by_words(), None),
         };
         let nearness = match comparison.as_ref().zip(scanned) {
-            Some((comparison, Ok(scanned))) => Some(comparison.look_closely(scanned, index)?),
+            Some((comparison, Ok(scanned))) => Some(comparison.rescore_nearest(scanned, index)?),
             Some((_, Err(ToolError::Unavailable(cause)))) => {
                 fault = Some(cause);
                 None
@@ -124,35 +104,35 @@ pub fn search_while(
             Some((_, Err(error))) => return Err(error),
             None => None,
         };
-        let gathered = candidate::complete(store, index, &request, by_words?, nearness.as_ref())?;
-        let legs = fusion::Legs::new(means_of_query, question, &request.narrowing, &relevance, nearness.as_ref());
-        let candidates = fusion::fuse(store, index, gathered, &legs)?;
+        let gathered = candidate::add_remaining(store, index, &request, by_words?, nearness.as_ref())?;
+        let legs = fusion::SearchLegs::new(means_of_query, question, &request.filter, &relevance, nearness.as_ref());
+        let candidates = fusion::fuse_scores(store, index, gathered, &legs)?;
         rank::rank(candidates, now)
     };
-    let mut output = answer::answer(store, &request, ranked)?;
-    answer::tell_means(&mut output, index, means, fault)?;
+    let mut output = answer::build_output(store, &request, ranked)?;
+    answer::add_provider_notice(&mut output, index, means, fault)?;
     Ok(output)
 }
 
-fn take_in(
+fn index_pending(
     store: &Store,
     index: &mut Index,
-    means: Means<'_>,
+    means: SearchOptions<'_>,
     lock: &IndexLock,
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<(), ToolError> {
-    index.take_in_memories_while(store.rows(), lock, go_on)?;
-    if let Some(meaning) = means.meaning.filter(|meaning| meaning.embedder.place() == WorkPlace::Here) {
+    index.index_memories_while(store.rows(), lock, go_on)?;
+    if let Some(meaning) = means.model.filter(|meaning| meaning.embedder.location() == EmbeddingLocation::InProcess) {
         index.use_model(Some(meaning.embedder.identity()), lock)?;
-        if index.is_anything_waiting()? {
-            index.embed_waiting(store.rows(), &*meaning.embedder, &str::to_owned, EMBEDDED_AT_ONCE, lock)?;
+        if index.has_pending_vectors()? {
+            index.embed_pending(store.rows(), &*meaning.embedder, &str::to_owned, EMBEDDED_AT_ONCE, lock)?;
         }
     }
     Ok(())
 }
 
-/// Runs two things at once, the second on a thread of its own if there can be one.
-fn at_once<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
+/// Runs both in parallel if a second thread is available.
+fn run_both<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
     thread::scope(|scope| {
         let started = thread::Builder::new().name("vectors".to_owned()).spawn_scoped(scope, &second);
         let first = first();
@@ -164,13 +144,13 @@ fn at_once<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync)
     })
 }
 
-/// What the vector leg compares, unless there is none or nothing to ask.
-fn comparison(
+/// The comparison for the vector leg; `None` without vectors or question.
+fn prepare_comparison(
     index: &mut Index,
-    means: Means<'_>,
-    request: &Request,
+    means: SearchOptions<'_>,
+    request: &SearchRequest,
     question: &str,
-) -> Result<Option<Comparison>, ToolError> {
-    let Some(meaning) = means.meaning.filter(|_| !request.query.is_empty()) else { return Ok(None) };
-    near::prepare(index, meaning, question)
+) -> Result<Option<VectorComparison>, ToolError> {
+    let Some(meaning) = means.model.filter(|_| !request.query.is_empty()) else { return Ok(None) };
+    vector_leg::prepare_comparison(index, meaning, question)
 }

@@ -1,26 +1,23 @@
-//! Text analysis: what a text is made of, as the tokens that the full-text index and the search share.
+//! Text analysis: the tokens that the full-text index and the search share.
 //!
-//! Korean, Chinese, Japanese and the scripts written without spaces become overlapping pairs of characters, English is
-//! stemmed, identifiers and paths are also split into their parts. Knows nothing of SQLite or of ranking.
+//! Korean, Chinese, Japanese and scripts without spaces become overlapping pairs of characters. English is stemmed.
+//! Identifiers and paths are also split into parts. Knows nothing of SQLite or ranking.
 
+pub(crate) mod bigrams;
 pub(crate) mod compound;
 pub(crate) mod fold;
-pub(crate) mod grams;
-pub(crate) mod hashes;
 pub(crate) mod script;
 pub(crate) mod stem;
+pub(crate) mod token_hashes;
 pub(crate) mod units;
 
-use script::Class;
-use units::Unit;
-
-/// Longest token in characters; what is longer (encoded data, mostly) is cut, and compounds of that length are not joined.
-pub(crate) const LONGEST_TOKEN: usize = 64;
+use script::CharacterClass;
+use units::TextUnit;
 
 /// One token of a text.
 ///
-/// `start..end` are the bytes of the original text that it came from. `word` counts the written words: what is glued
-/// together without space or punctuation, such as `Rust로`, has one number, so that adjacency survives particles.
+/// `start..end` are its bytes in the original text. `word` is the ordinal of the written word. Text without space or
+/// punctuation between, such as `Rust로`, is one word, so that particles do not break adjacency.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     pub text: String,
@@ -29,7 +26,7 @@ pub struct Token {
     pub word: u32,
 }
 
-/// The tokens of a document, in the order of the text.
+/// The tokens of a document, in order.
 pub fn analyze(text: &str) -> Vec<Token> {
     let mut tokens = Vec::new();
     visit(text, |piece| {
@@ -38,8 +35,8 @@ pub fn analyze(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The tokens of a document joined by a space, as the full-text index stores them.
-pub fn indexed(text: &str) -> String {
+/// The tokens of a document joined by spaces.
+pub fn indexed_text(text: &str) -> String {
     let mut joined = String::with_capacity(text.len() + text.len() / 2);
     visit(text, |piece| {
         if !joined.is_empty() {
@@ -50,10 +47,10 @@ pub fn indexed(text: &str) -> String {
     joined
 }
 
-/// A token before stemming, so that a reader that looks for few words need not stem all the others.
+/// A token before stemming, because stemming is slow and seldom needed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece<'a> {
-    /// Folded text; needs stemming when `stem` says so.
+pub(crate) struct TokenPiece<'a> {
+    /// Folded, and to be stemmed if `stem` says so.
     pub(crate) text: &'a str,
     pub(crate) stem: bool,
     pub(crate) start: usize,
@@ -61,23 +58,23 @@ pub(crate) struct Piece<'a> {
     pub(crate) word: u32,
 }
 
-impl<'a> Piece<'a> {
-    /// The token that goes into the index.
+impl<'a> TokenPiece<'a> {
+    /// The token as indexed.
     pub(crate) fn token(&self) -> std::borrow::Cow<'a, str> {
-        if self.stem { stem::english(self.text) } else { self.text.into() }
+        if self.stem { stem::stem_english(self.text) } else { self.text.into() }
     }
 }
 
-/// Calls `sink` with every token of a document without keeping any of them.
-pub(crate) fn visit(text: &str, mut sink: impl FnMut(&Piece<'_>)) {
+/// Calls `sink` with each token of a document without storing them.
+pub(crate) fn visit(text: &str, mut sink: impl FnMut(&TokenPiece<'_>)) {
     let mut folded = String::new();
-    let mut counter: Option<Unit> = None;
-    for unit in units::units(text) {
+    let mut counter: Option<TextUnit> = None;
+    for unit in units::split_units(text) {
         let source = &text[unit.start..unit.end];
-        if unit.class == Class::Letter {
-            compound::visit(source, &mut folded, |piece, range, _| {
+        if unit.class == CharacterClass::Letter {
+            compound::visit_pieces(source, &mut folded, |piece, range, _| {
                 let (start, end) = (unit.start + range.start, unit.start + range.end);
-                sink(&Piece { text: piece, stem: stem::applies(piece), start, end, word: unit.word });
+                sink(&TokenPiece { text: piece, stem: stem::is_stemmable(piece), start, end, word: unit.word });
             });
             counter = source.bytes().all(|b| b.is_ascii_digit()).then_some(unit);
         } else {
@@ -85,13 +82,13 @@ pub(crate) fn visit(text: &str, mut sink: impl FnMut(&Piece<'_>)) {
             fold::fold_into(source, &mut folded);
             let number = counter.take().filter(|number| number.word == unit.word);
             let number = number.map(|number| (number.start, &text[number.start..number.end]));
-            if let Some((start, counted)) = number.and_then(|(at, n)| Some((at, grams::counted(n, &folded)?))) {
+            if let Some((start, counted)) = number.and_then(|(at, n)| Some((at, bigrams::counted_token(n, &folded)?))) {
                 let end = unit.start + source.chars().next().map_or(0, char::len_utf8);
-                sink(&Piece { text: &counted, stem: false, start, end, word: unit.word });
+                sink(&TokenPiece { text: &counted, stem: false, start, end, word: unit.word });
             }
             let bounds = unit.start..unit.end;
-            grams::visit(&folded, source, bounds, |gram, range| {
-                sink(&Piece { text: gram, stem: false, start: range.start, end: range.end, word: unit.word });
+            bigrams::visit_bigrams(&folded, source, bounds, |gram, range| {
+                sink(&TokenPiece { text: gram, stem: false, start: range.start, end: range.end, word: unit.word });
             });
         }
     }

@@ -2,9 +2,10 @@ use rstest::rstest;
 
 use std::fs;
 
+use super::load::combine;
 use super::*;
 
-fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Loaded {
+fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> LoadedSettings {
     let directory = tempfile::tempdir().unwrap();
     let files = [("user.toml", user), ("project.toml", project)].map(|(name, text)| {
         let path = directory.path().join(name);
@@ -24,7 +25,7 @@ fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> Loaded {
 
 #[test]
 fn without_any_setting_the_defaults_hold() {
-    let Loaded { settings, problems, .. } = loaded("", "", &[]);
+    let LoadedSettings { settings, problems, .. } = loaded("", "", &[]);
     assert_eq!((settings, problems), (Settings::default(), vec![]));
 }
 
@@ -32,10 +33,10 @@ fn without_any_setting_the_defaults_hold() {
 fn the_later_wins_and_lists_add_up() {
     let user = "brief = \"off\"\nbrief_size = 500\nexclude = [\"a\"]";
     let project = "brief = \"compact-only\"\nexclude = [\"b\"]\nredact = ['ACME-\\d+']";
-    let Loaded { settings, problems, .. } =
+    let LoadedSettings { settings, problems, .. } =
         loaded(user, project, &[("JIKIME_BRIEF_SIZE", "800"), ("JIKIME_RECALL", "on")]);
     let expected = Settings {
-        brief: Brief::AfterCompaction,
+        brief: BriefMode::AfterCompaction,
         brief_size: 800,
         recall: true,
         exclude: vec!["a".to_owned(), "b".to_owned()],
@@ -56,12 +57,12 @@ fn a_project_turns_capture_off_and_not_on() {
 
 #[rstest]
 #[case("measured", Some(None))]
-#[case("stated", Some(Some(Weights::STATED)))]
-#[case("40/30/30", Some(Some(Weights { words: 40, kin: 30, vector: 30 })))]
+#[case("stated", Some(Some(LegWeights::VECTOR_HEAVY)))]
+#[case("40/30/30", Some(Some(LegWeights { words: 40, tokens: 30, vector: 30 })))]
 #[case("0/0/0", None)]
 #[case("40/30", None)]
 #[case("40/30/300", None)]
-fn weights_are_named_or_given(#[case] text: &str, #[case] expected: Option<Option<Weights>>) {
+fn weights_are_named_or_given(#[case] text: &str, #[case] expected: Option<Option<LegWeights>>) {
     let found = loaded("", &format!("search_weights = \"{text}\""), &[]);
     assert_eq!(found.settings.search_weights, expected.flatten());
     assert_eq!(found.problems.is_empty(), expected.is_some(), "{:?}", found.problems);
@@ -74,7 +75,10 @@ fn a_project_does_not_say_who_makes_embeddings() {
     assert_eq!(of_the_project.settings, Settings::default());
     assert_eq!(of_the_project.problems.len(), 2, "{:?}", of_the_project.problems);
     let of_the_user = loaded(text, "", &[("JIKIME_EMBEDDING_PROVIDER", "local")]).settings;
-    assert_eq!((of_the_user.embedding_provider, of_the_user.embedding_model.as_deref()), (Provider::Local, Some("x")));
+    assert_eq!(
+        (of_the_user.embedding_provider, of_the_user.embedding_model.as_deref()),
+        (EmbeddingProvider::Local, Some("x"))
+    );
 }
 
 #[rstest]
@@ -148,13 +152,13 @@ const STOPPED: &str = "nothing is captured until this is mended";
 #[case::no_pattern("redact = ['(']", &["the pattern"], false)]
 #[case::capitals("Capture = true", &["project.toml: line 1: no setting Capture"], false)]
 #[case::in_a_table("[memory]\ncapture = true", &["project.toml: line 1: no setting memory"], false)]
-#[case::of_a_later_version("colour = \"red\"", &["project.toml: line 1: no setting colour; there is capture, brief, brief_size, recall, exclude, redact, embedding_provider, embedding_model, search_weights, embedding_base_url, embedding_dimensions"], true)]
+#[case::of_a_later_version("colour = \"red\"", &["project.toml: line 1: no setting colour; there is capture, brief, brief_size, recall, edits, conclusions, exclude, redact, embedding_provider, embedding_model, search_weights, embedding_base_url, embedding_dimensions"], true)]
 fn what_is_not_understood_is_told_and_never_captures_against_a_wish(
     #[case] text: &str,
     #[case] expected: &[&str],
     #[case] captures: bool,
 ) {
-    let Loaded { settings, problems, .. } = loaded("", text, &[("JIKIME_CAPTURE", "on")]);
+    let LoadedSettings { settings, problems, .. } = loaded("", text, &[("JIKIME_CAPTURE", "on")]);
     assert_eq!(settings.capture, captures, "{problems:?}");
     assert_eq!(problems.len(), expected.len() + usize::from(!captures), "{problems:?}");
     for (problem, expected) in problems.iter().zip(expected) {

@@ -1,22 +1,92 @@
 //! Values of settings, as they stand in files and, as text, in the environment.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use toml::de::DeValue as Value;
 
-use super::Weights;
-use crate::age::Age;
+use crate::model::age::Age;
+
+/// What each leg of a search weighs, in any unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LegWeights {
+    pub words: u16,
+    /// Words that mean much the same.
+    pub tokens: u16,
+    pub vector: u16,
+}
+
+impl LegWeights {
+    /// What did best on the development sets with the model inside the binary.
+    pub const LOCAL_MODEL_DEFAULT: Self = Self { words: 65, tokens: 35, vector: 5 };
+    /// The weights that other products state: 0.7 for vectors and 0.3 for words.
+    pub const VECTOR_HEAVY: Self = Self { words: 30, tokens: 0, vector: 70 };
+}
+
+/// Who makes the embeddings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmbeddingProvider {
+    /// A service whose key is set, else the model inside the binary.
+    Auto,
+    OpenAi,
+    Gemini,
+    /// The model inside the binary, or one in a file.
+    Local,
+    /// Nobody: search goes by words alone.
+    None,
+}
+
+impl EmbeddingProvider {
+    pub(super) const ALL: [Self; 5] = [Self::Auto, Self::OpenAi, Self::Gemini, Self::Local, Self::None];
+
+    /// The name in settings.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::OpenAi => "openai",
+            Self::Gemini => "gemini",
+            Self::Local => "local",
+            Self::None => "none",
+        }
+    }
+}
+
+impl Display for EmbeddingProvider {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// When a session begins with a brief.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BriefMode {
+    Always,
+    /// Only after a compaction.
+    AfterCompaction,
+    Never,
+}
+
+/// What is recorded of edits. The order is that of how much it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Edits {
+    /// Nothing.
+    Off,
+    /// Which files were changed.
+    Names,
+    /// What was changed in them, too.
+    Full,
+}
 
 /// The most patterns or globs of one file, and the longest of them in bytes.
-const MOST_TEXTS: usize = 100;
-const LONGEST_TEXT: usize = 1_000;
+const MAX_TEXTS: usize = 100;
+const MAX_TEXT_LENGTH: usize = 1_000;
 
-pub(super) fn word<'v>(value: &'v Value<'_>) -> Option<&'v str> {
+pub(super) fn parse_word<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     value.as_str()
 }
 
-pub(super) fn switch(value: &Value<'_>) -> Option<bool> {
-    match (value, word(value)) {
+pub(super) fn parse_switch(value: &Value<'_>) -> Option<bool> {
+    match (value, parse_word(value)) {
         (Value::Boolean(on), _) => Some(*on),
         (_, Some("on" | "true" | "yes" | "1")) => Some(true),
         (_, Some("off" | "false" | "no" | "0")) => Some(false),
@@ -24,56 +94,56 @@ pub(super) fn switch(value: &Value<'_>) -> Option<bool> {
     }
 }
 
-pub(super) fn number(value: &Value<'_>, range: RangeInclusive<usize>) -> Option<usize> {
+pub(super) fn parse_number(value: &Value<'_>, range: RangeInclusive<usize>) -> Option<usize> {
     let number = match value {
         Value::Integer(number) => usize::from_str_radix(number.as_str(), number.radix()).ok(),
-        _ => word(value)?.parse().ok(),
+        _ => parse_word(value)?.parse().ok(),
     };
     number.filter(|number| range.contains(number))
 }
 
-pub(super) fn texts(value: &Value<'_>) -> Option<Vec<String>> {
-    let list = value.as_array().filter(|list| list.len() <= MOST_TEXTS)?;
-    let is_fit = |text: &&str| !text.is_empty() && text.len() <= LONGEST_TEXT;
-    list.iter().map(|item| word(item.as_ref()).filter(is_fit).map(str::to_owned)).collect()
+pub(super) fn parse_texts(value: &Value<'_>) -> Option<Vec<String>> {
+    let list = value.as_array().filter(|list| list.len() <= MAX_TEXTS)?;
+    let is_fit = |text: &&str| !text.is_empty() && text.len() <= MAX_TEXT_LENGTH;
+    list.iter().map(|item| parse_word(item.as_ref()).filter(is_fit).map(str::to_owned)).collect()
 }
 
 /// What a text says, or nothing where it is `never`.
-pub(super) fn unless_never<T>(value: &Value<'_>, read: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
-    match word(value)? {
+pub(super) fn parse_unless_never<T>(value: &Value<'_>, read: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
+    match parse_word(value)? {
         "never" => Some(None),
         text => read(text).map(Some),
     }
 }
 
 /// An age such as `180d`, `26w`, `6mo` or `1y`, in days. What was set before there was one grammar of ages may say `6m` for months.
-pub fn days(text: &str) -> Option<u32> {
+pub fn parse_days(text: &str) -> Option<u32> {
     let months = text.trim().strip_suffix(['m', 'M']).map(|number| format!("{number}mo"));
-    Age::parse(months.as_deref().unwrap_or(text))?.days().filter(|days| *days > 0)
+    Age::parse(months.as_deref().unwrap_or(text))?.to_days().filter(|days| *days > 0)
 }
 
 /// A size such as `500KB`, `50MB` or `1GB`, in bytes.
-pub fn bytes(text: &str) -> Option<u64> {
-    let (number, bytes) = with_unit(text, &[("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000), ("b", 1)])?;
+pub fn parse_bytes(text: &str) -> Option<u64> {
+    let (number, bytes) = parse_with_unit(text, &[("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000), ("b", 1)])?;
     number.checked_mul(bytes)
 }
 
-fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<(u64, u64)> {
+fn parse_with_unit(text: &str, units: &[(&str, u64)]) -> Option<(u64, u64)> {
     let text = text.trim().to_ascii_lowercase();
     let (number, unit) = units.iter().find_map(|(unit, worth)| Some((text.strip_suffix(unit)?, *worth)))?;
     Some((number.trim().parse().ok()?, unit))
 }
 
 /// A named preset, or three numbers such as `65/35/5`; `Some(None)` are those that were measured.
-pub(super) fn weights(value: &Value<'_>) -> Option<Option<Weights>> {
-    match word(value)? {
+pub(super) fn parse_weights(value: &Value<'_>) -> Option<Option<LegWeights>> {
+    match parse_word(value)? {
         "measured" => Some(None),
-        "stated" => Some(Some(Weights::STATED)),
+        "stated" => Some(Some(LegWeights::VECTOR_HEAVY)),
         text => {
             let numbers: Vec<u16> = text.split('/').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
             let [words, kin, vector] = numbers[..] else { return None };
             let is_possible = numbers.iter().all(|number| *number <= 100) && numbers.iter().any(|number| *number > 0);
-            is_possible.then_some(Some(Weights { words, kin, vector }))
+            is_possible.then_some(Some(LegWeights { words, tokens: kin, vector }))
         }
     }
 }

@@ -1,13 +1,14 @@
 //! Statements about what was worked on and what is read: sessions, months, and the memories that are opened most.
 
 use rusqlite::{OptionalExtension as _, Row as SqlRow, params};
+use serde_json::{Map, Value};
 
-use super::rows::{COLUMNS, Row, Rows, read, unreadable};
-use crate::moment::Moment;
+use super::rows::{COLUMNS, MemoryRow, Rows, conversion_error, read_row};
+use crate::model::moment::Moment;
 
 /// What happened in one session, as its row tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
+pub struct SessionRow {
     pub id: String,
     pub started: Moment,
     pub ended: Moment,
@@ -17,13 +18,15 @@ pub struct Session {
     /// The files that it changed, relative to the project, in the order of their first change.
     pub files: Vec<String>,
     /// Changes and commands.
-    pub tools: u64,
+    pub tool_count: u64,
     pub errors: u64,
     pub memories: u64,
     pub summary: Option<String>,
+    /// The metadata of the summary: branch, commit, model and end reason, as far as they are known.
+    pub details: Map<String, Value>,
 }
 
-impl Session {
+impl SessionRow {
     /// Seconds from its first memory to its last.
     pub fn duration(&self) -> u64 {
         (self.ended.unix() - self.started.unix()).max(0).unsigned_abs()
@@ -32,8 +35,8 @@ impl Session {
 
 /// How often a memory was opened, and when last in UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recalls {
-    pub row: Row,
+pub struct RecallCount {
+    pub row: MemoryRow,
     pub last: Option<String>,
 }
 
@@ -41,12 +44,14 @@ pub struct Recalls {
 const SESSION: &str = "SELECT id, started_at, ended_at, title, prompts, files, tools, errors, summary,
      (SELECT count(*) FROM memories INDEXED BY memories_by_session WHERE session_id = sessions.id),
      (SELECT utc_offset FROM memories INDEXED BY memories_by_session WHERE session_id = sessions.id
-      ORDER BY created_at LIMIT 1)
+      ORDER BY created_at LIMIT 1),
+     (SELECT metadata FROM memories INDEXED BY memories_by_session WHERE session_id = sessions.id
+      AND type = 'session_summary' ORDER BY created_at DESC, seq DESC LIMIT 1)
      FROM sessions";
 
 impl Rows<'_> {
     /// The sessions that went on between two moments, RFC 3339 in UTC, the one that ended last first.
-    pub fn sessions(&self, since: Option<&str>, until: Option<&str>) -> rusqlite::Result<Vec<Session>> {
+    pub fn sessions(&self, since: Option<&str>, until: Option<&str>) -> rusqlite::Result<Vec<SessionRow>> {
         let sql = format!(
             "{SESSION} WHERE (?1 IS NULL OR ended_at >= ?1) AND (?2 IS NULL OR started_at <= ?2)
              ORDER BY ended_at DESC, started_at DESC, id"
@@ -54,7 +59,13 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_map(params![since, until], read_session)?.collect()
     }
 
-    pub fn session(&self, id: &str) -> rusqlite::Result<Option<Session>> {
+    /// The ids of the sessions other than this one that ended last, the last first.
+    pub fn last_sessions(&self, other_than: &str, limit: usize) -> rusqlite::Result<Vec<String>> {
+        let sql = "SELECT id FROM sessions WHERE id <> ?1 ORDER BY ended_at DESC, started_at DESC LIMIT ?2";
+        self.0.prepare_cached(sql)?.query_map(params![other_than, limit as i64], |row| row.get(0))?.collect()
+    }
+
+    pub fn session(&self, id: &str) -> rusqlite::Result<Option<SessionRow>> {
         self.0.prepare_cached(&format!("{SESSION} WHERE id = ?1"))?.query_row([id], read_session).optional()
     }
 
@@ -80,33 +91,35 @@ impl Rows<'_> {
     }
 
     /// The memories that were opened most, most often first.
-    pub fn most_recalled(&self, limit: usize) -> rusqlite::Result<Vec<Recalls>> {
+    pub fn most_recalled(&self, limit: usize) -> rusqlite::Result<Vec<RecallCount>> {
         let sql = format!(
             "SELECT {COLUMNS}, accessed_at FROM memories WHERE access_count > 0
              ORDER BY access_count DESC, accessed_at DESC, seq DESC LIMIT ?1"
         );
-        let read_recalls = |row: &SqlRow<'_>| Ok(Recalls { row: read(row)?, last: row.get("accessed_at")? });
+        let read_recalls = |row: &SqlRow<'_>| Ok(RecallCount { row: read_row(row)?, last: row.get("accessed_at")? });
         self.0.prepare_cached(&sql)?.query_map([limit as i64], read_recalls)?.collect()
     }
 }
 
-fn read_session(row: &SqlRow<'_>) -> rusqlite::Result<Session> {
+fn read_session(row: &SqlRow<'_>) -> rusqlite::Result<SessionRow> {
     let offset: Option<i32> = row.get(10)?;
+    let details: Option<String> = row.get(11)?;
     let at = |column: usize| -> rusqlite::Result<Moment> {
         let moment = Moment::parse_rfc3339(row.get_ref(column)?.as_str()?);
-        moment.and_then(|at| Moment::from_unix(at.unix(), offset)).ok_or_else(|| unreadable(column, "no time"))
+        moment.and_then(|at| Moment::from_unix(at.unix(), offset)).ok_or_else(|| conversion_error(column, "no time"))
     };
     let number = |column: usize| row.get::<_, i64>(column).map(|number| number.max(0).unsigned_abs());
-    Ok(Session {
+    Ok(SessionRow {
         id: row.get(0)?,
         started: at(1)?,
         ended: at(2)?,
         title: row.get(3)?,
         prompts: number(4)?,
         files: serde_json::from_str(row.get_ref(5)?.as_str()?).unwrap_or_default(),
-        tools: number(6)?,
+        tool_count: number(6)?,
         errors: number(7)?,
         memories: number(9)?,
         summary: row.get(8)?,
+        details: details.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default(),
     })
 }

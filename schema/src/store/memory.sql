@@ -3,7 +3,8 @@
 -- project_dir is empty: a store is of one project, which may be moved. content_hash has the first 32 digits of SHA-256, or, in rows that
 -- were written before, all 64. written_at is when capture appended the entry, in milliseconds since 1970; it has none when the entry was
 -- read from the log. waiting is 1 while the entry is in the spool because another program is writing the log, and 2 while it is there
--- because another program wrote over it.
+-- because another program wrote over it. phase, settled_by, settled_at, repeats and repeated_at are derived from the notes about the memory;
+-- a memory that asks for something has no phase.
 CREATE TABLE memories (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -17,6 +18,8 @@ CREATE TABLE memories (
     pinned INTEGER NOT NULL DEFAULT 0,
     done INTEGER NOT NULL DEFAULT 0,
     origin TEXT,
+    auto INTEGER NOT NULL DEFAULT 0,
+    source TEXT,
     supersedes TEXT,
     path TEXT NOT NULL,
     created_at TEXT NOT NULL,
@@ -24,7 +27,12 @@ CREATE TABLE memories (
     accessed_at TEXT,
     access_count INTEGER NOT NULL DEFAULT 0,
     written_at INTEGER,
-    waiting INTEGER NOT NULL DEFAULT 0
+    waiting INTEGER NOT NULL DEFAULT 0,
+    phase TEXT,
+    settled_by TEXT,
+    settled_at TEXT,
+    repeats INTEGER NOT NULL DEFAULT 0,
+    repeated_at TEXT
 );
 
 CREATE INDEX memories_by_content ON memories (content_hash, created_at);
@@ -33,7 +41,22 @@ CREATE INDEX memories_by_time ON memories (created_at);
 CREATE INDEX memories_by_type ON memories (type, created_at);
 CREATE INDEX memories_by_path ON memories (path, written_at);
 CREATE INDEX memories_waiting ON memories (waiting) WHERE waiting > 0;
+CREATE INDEX memories_pinned ON memories (type, created_at) WHERE pinned > 0;
 CREATE INDEX memories_by_supersedes ON memories (supersedes) WHERE supersedes IS NOT NULL;
+
+-- The notes of the logs: changes of the states of memories. path is the log with the note, which may be another one than that of the memory.
+-- value is JSON.
+CREATE TABLE notes (
+    about TEXT NOT NULL,
+    at TEXT NOT NULL,
+    change TEXT NOT NULL,
+    value TEXT NOT NULL,
+    path TEXT NOT NULL,
+    utc_offset INTEGER NOT NULL,
+    PRIMARY KEY (about, at, change, value, path)
+) WITHOUT ROWID;
+
+CREATE INDEX notes_by_path ON notes (path);
 
 -- What the full-text index has still to forget.
 CREATE TABLE removed (

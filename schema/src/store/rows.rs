@@ -2,13 +2,14 @@
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params, params_from_iter};
 
-use crate::daily_log::LONG_TERM_FILE;
-use crate::memory::{Attributes, Memory, MemoryId, MemoryType, content_hash};
-use crate::moment::Moment;
+use crate::log::LONG_TERM_FILE;
+use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType, content_hash};
+use crate::model::moment::Moment;
+use crate::model::state_note::{MemoryState, Phase};
 
 /// A memory as the database holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct MemoryRow {
     /// Grows with every insertion and never comes again: the watermark of the index.
     pub seq: i64,
     pub memory: Memory,
@@ -19,29 +20,44 @@ pub struct Row {
     pub access_count: i64,
     /// When capture appended its entry, in milliseconds since 1970; `None` when the entry was read from its file.
     pub written_at: Option<i64>,
-    pub waiting: Waiting,
+    pub pending_write: PendingWrite,
+    /// What the notes about it say.
+    pub state: MemoryState,
 }
 
-impl Row {
-    /// Whether its entry is in the spool.
-    pub fn is_waiting(&self) -> bool {
-        self.waiting != Waiting::No
+impl MemoryRow {
+    /// When it was captured: seconds since 1970, and its sequence number where a second has several.
+    pub fn order(&self) -> (i64, i64) {
+        (self.memory.at.unix(), self.seq)
+    }
+
+    /// Whether it is a task that is left to do.
+    pub fn is_open_task(&self) -> bool {
+        self.memory.kind == MemoryType::Task
+            && !self.memory.attributes.done
+            && self.state.phase == Phase::Open
+            && self.superseded_by.is_none()
+    }
+
+    /// Whether its entry waits to be written.
+    pub fn is_pending(&self) -> bool {
+        self.pending_write != PendingWrite::No
     }
 }
 
-/// Whether an entry is in the spool, and why. The numbers are those of the column.
+/// Whether an entry waits to be written, and why. The numbers are those of the column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
+pub enum PendingWrite {
     No = 0,
-    /// Another program was writing its file.
-    First = 1,
-    /// Another program wrote over it.
-    Again = 2,
+    /// Another program was writing its file. It is in the spool.
+    New = 1,
+    /// Another program wrote over it. Only the row has it.
+    Overwritten = 2,
 }
 
 /// What a list of memories is narrowed to. Every field that is `None` admits all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct MemoryFilter {
     pub kind: Option<MemoryType>,
     pub session_id: Option<String>,
     /// The first moment that counts, RFC 3339 in UTC.
@@ -51,9 +67,9 @@ pub struct Filter {
     pub path: Option<String>,
 }
 
-impl Filter {
+impl MemoryFilter {
     /// What stands behind `WHERE 1`, and its values.
-    fn conditions(&self) -> (String, Vec<Box<dyn ToSql>>) {
+    fn sql_conditions(&self) -> (String, Vec<Box<dyn ToSql>>) {
         let (mut sql, mut values) = (String::new(), Vec::<Box<dyn ToSql>>::new());
         let mut narrow = |condition: &str, value: Option<String>| {
             if let Some(value) = value {
@@ -72,7 +88,7 @@ impl Filter {
 
 /// The statements, over a connection or the transaction that derefs to one.
 #[derive(Debug, Clone, Copy)]
-pub struct Rows<'c>(pub &'c Connection);
+pub struct Rows<'c>(pub(crate) &'c Connection);
 
 /// Digits of the hash of a text that are kept. Rows of before have all of them, so both are looked for.
 const HASH_DIGITS: usize = 32;
@@ -83,47 +99,48 @@ const HOLDS_TEXT: &str = "content_hash IN (?1, substr(?1, 1, 32))";
 pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
      done, written_at, created_at, utc_offset, access_count, \
      CASE WHEN EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id) THEN \
-     (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1) END, waiting";
+     (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1) END, waiting, \
+     phase, settled_by, settled_at, repeats, repeated_at, auto, source";
 
 /// How an entry came to be in its file, or is not there yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Written {
+pub(crate) enum EntryState {
     /// Capture appended it at this moment, in milliseconds since 1970.
     At(i64),
     /// It was found there.
     Found,
     /// It waits in the spool.
-    Waiting,
-    /// It waits there after another program wrote over it.
-    WaitingAgain,
+    Pending,
+    /// Another program wrote over it.
+    Overwritten,
 }
 
-impl Written {
-    fn at(self) -> Option<i64> {
+impl EntryState {
+    fn written_at(self) -> Option<i64> {
         if let Self::At(at) = self { Some(at) } else { None }
     }
 
-    fn waiting(self) -> Waiting {
+    fn pending_write(self) -> PendingWrite {
         match self {
-            Self::At(_) | Self::Found => Waiting::No,
-            Self::Waiting => Waiting::First,
-            Self::WaitingAgain => Waiting::Again,
+            Self::At(_) | Self::Found => PendingWrite::No,
+            Self::Pending => PendingWrite::New,
+            Self::Overwritten => PendingWrite::Overwritten,
         }
     }
 }
 
 impl Rows<'_> {
     /// Adds a memory and answers its sequence number.
-    pub(crate) fn insert(&self, memory: &Memory, path: &str, written: Written) -> rusqlite::Result<i64> {
+    pub(crate) fn insert(&self, memory: &Memory, path: &str, written: EntryState) -> rusqlite::Result<i64> {
         let attributes = &memory.attributes;
         let metadata = (!attributes.metadata.is_empty()).then(|| serde_json::Value::from(attributes.metadata.clone()));
         self.0
             .prepare_cached(
                 "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, metadata, importance,
-                     pinned, origin, supersedes, path, created_at, utc_offset, done, written_at, waiting)
-                 VALUES (?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                     pinned, origin, supersedes, path, created_at, utc_offset, done, written_at, waiting, auto, source)
+                 VALUES (?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
             )?
-            .insert(params![
+            .execute(params![
                 memory.id.as_str(),
                 memory.session_id,
                 memory.kind.as_str(),
@@ -138,15 +155,20 @@ impl Rows<'_> {
                 memory.at.utc(),
                 memory.at.offset_seconds(),
                 attributes.done,
-                written.at(),
-                written.waiting() as i64,
-            ])
+                written.written_at(),
+                written.pending_write() as i64,
+                attributes.auto,
+                attributes.source.as_ref().map(MemoryId::as_str),
+            ])?;
+        let seq = self.0.last_insert_rowid();
+        self.derive_first_state(&memory.id)?;
+        Ok(seq)
     }
 
     /// Notes where the entry of a memory stands, and how it came there.
-    pub(crate) fn settle(&self, seq: i64, path: &str, written: Written) -> rusqlite::Result<()> {
+    pub(crate) fn set_entry_state(&self, seq: i64, path: &str, written: EntryState) -> rusqlite::Result<()> {
         let sql = "UPDATE memories SET path = ?2, written_at = ?3, waiting = ?4 WHERE seq = ?1";
-        let values = params![seq, path, written.at(), written.waiting() as i64];
+        let values = params![seq, path, written.written_at(), written.pending_write() as i64];
         self.0.prepare_cached(sql)?.execute(values).map(drop)
     }
 
@@ -163,41 +185,40 @@ impl Rows<'_> {
     }
 
     /// Notes that a memory was read.
-    pub fn touch(&self, id: &MemoryId, now: &Moment) -> rusqlite::Result<()> {
+    pub fn record_access(&self, id: &MemoryId, now: &Moment) -> rusqlite::Result<()> {
         self.0
             .prepare_cached("UPDATE memories SET access_count = access_count + 1, accessed_at = ?2 WHERE id = ?1")?
             .execute(params![id.as_str(), now.utc()])
             .map(drop)
     }
 
-    pub fn by_id(&self, id: &MemoryId) -> rusqlite::Result<Option<Row>> {
+    pub fn by_id(&self, id: &MemoryId) -> rusqlite::Result<Option<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1");
-        self.0.prepare_cached(&sql)?.query_row([id.as_str()], read).optional()
+        self.0.prepare_cached(&sql)?.query_row([id.as_str()], read_row).optional()
     }
 
     /// The memories whose entries carry an id: the one that has it and, with ids of copies, those that stand elsewhere.
-    pub(crate) fn claimants(&self, claim: &MemoryId) -> rusqlite::Result<Vec<Row>> {
+    pub(crate) fn claimants(&self, claim: &MemoryId) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1 OR (id > ?2 AND id < ?3)");
-        let stem = claim.stem();
+        let stem = claim.copy_stem();
         // The character after the dot that begins what tells a copy.
         let bounds = params![claim.as_str(), format!("{stem}."), format!("{stem}/")];
         let mut statement = self.0.prepare_cached(&sql)?;
-        let found = statement.query_map(bounds, read)?.collect::<rusqlite::Result<Vec<Row>>>()?;
-        let claims = |row: &Row| row.memory.id == *claim || row.memory.id == claim.of_copy(&row.path);
+        let found = statement.query_map(bounds, read_row)?.collect::<rusqlite::Result<Vec<MemoryRow>>>()?;
+        let claims = |row: &MemoryRow| row.memory.id == *claim || row.memory.id == claim.for_copy(&row.path);
         Ok(found.into_iter().filter(claims).collect())
     }
 
     /// Gives a memory another id. Nothing else of it changes, so what was derived from it stays.
-    pub(crate) fn rename(&self, seq: i64, id: &MemoryId) -> rusqlite::Result<()> {
-        self.0
-            .prepare_cached("UPDATE memories SET id = ?2 WHERE seq = ?1")?
-            .execute(params![seq, id.as_str()])
-            .map(drop)
+    pub(crate) fn set_id(&self, seq: i64, id: &MemoryId) -> rusqlite::Result<()> {
+        self.0.prepare_cached("UPDATE memories SET id = ?2 WHERE seq = ?1")?.execute(params![seq, id.as_str()])?;
+        self.derive_state(id)
     }
 
     /// At most two ids that begin so, in their order.
     pub fn ids_beginning_with(&self, beginning: &str) -> rusqlite::Result<Vec<String>> {
-        let sql = "SELECT id FROM memories WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2";
+        // A range, which the index of the ids answers.
+        let sql = "SELECT id FROM memories WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT 2";
         self.0.prepare_cached(sql)?.query_map([beginning], |row| row.get(0))?.collect()
     }
 
@@ -209,41 +230,47 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.query_map(params![beginning, limit], |row| row.get(0))?.collect()
     }
 
-    pub fn by_seq(&self, seq: i64) -> rusqlite::Result<Option<Row>> {
+    pub fn by_seq(&self, seq: i64) -> rusqlite::Result<Option<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1");
-        self.0.prepare_cached(&sql)?.query_row([seq], read).optional()
+        self.0.prepare_cached(&sql)?.query_row([seq], read_row).optional()
     }
 
     /// The memories with these sequence numbers, each in its place of the list; `None` for one that is gone.
-    pub fn by_seqs(&self, seqs: &[i64]) -> rusqlite::Result<Vec<Option<Row>>> {
+    pub fn by_seqs(&self, seqs: &[i64]) -> rusqlite::Result<Vec<Option<MemoryRow>>> {
         let mut statement = self.0.prepare_cached(&format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1"))?;
         // As they lie in the file, so that a page is looked up once for all that it holds.
         let mut order: Vec<usize> = (0..seqs.len()).collect();
         order.sort_unstable_by_key(|place| seqs[*place]);
         let mut found = vec![None; seqs.len()];
         for place in order {
-            found[place] = statement.query_row([seqs[place]], read).optional()?;
+            found[place] = statement.query_row([seqs[place]], read_row).optional()?;
         }
         Ok(found)
     }
 
-    /// Whether an entry of a memory waits in the spool.
-    pub fn is_anything_waiting(&self) -> rusqlite::Result<bool> {
+    /// The memories whose entries wait to be written, oldest first.
+    pub(crate) fn pending_rows(&self) -> rusqlite::Result<Vec<MemoryRow>> {
+        let sql = format!("SELECT {COLUMNS} FROM memories WHERE waiting > 0 ORDER BY seq");
+        self.0.prepare_cached(&sql)?.query_map([], read_row)?.collect()
+    }
+
+    /// Whether an entry of a memory waits to be written.
+    pub fn has_pending(&self) -> rusqlite::Result<bool> {
         self.0
             .prepare_cached("SELECT EXISTS (SELECT 1 FROM memories WHERE waiting > 0)")?
             .query_row([], |row| row.get(0))
     }
 
     /// Every memory of one file, in the order in which they came in.
-    pub fn by_path(&self, path: &str) -> rusqlite::Result<Vec<Row>> {
+    pub fn by_path(&self, path: &str) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 ORDER BY seq");
-        self.0.prepare_cached(&sql)?.query_map([path], read)?.collect()
+        self.0.prepare_cached(&sql)?.query_map([path], read_row)?.collect()
     }
 
     /// The memories of a file whose entries capture appended from a moment on, in milliseconds since 1970, the last one first.
-    pub(crate) fn written_since(&self, path: &str, from: i64) -> rusqlite::Result<Vec<Row>> {
+    pub(crate) fn written_since(&self, path: &str, from: i64) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 AND written_at >= ?2 ORDER BY seq DESC");
-        self.0.prepare_cached(&sql)?.query_map(params![path, from], read)?.collect()
+        self.0.prepare_cached(&sql)?.query_map(params![path, from], read_row)?.collect()
     }
 
     /// The files that memories stand in.
@@ -252,9 +279,9 @@ impl Rows<'_> {
     }
 
     /// The memories inserted after a watermark, oldest first.
-    pub fn after(&self, seq: i64, limit: usize) -> rusqlite::Result<Vec<Row>> {
+    pub fn inserted_after(&self, seq: i64, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq > ?1 ORDER BY seq LIMIT ?2");
-        self.0.prepare_cached(&sql)?.query_map(params![seq, limit as i64], read)?.collect()
+        self.0.prepare_cached(&sql)?.query_map(params![seq, limit as i64], read_row)?.collect()
     }
 
     /// What was removed after a watermark: its own number and the sequence number that is gone.
@@ -264,26 +291,32 @@ impl Rows<'_> {
     }
 
     /// The newest memories that pass a filter.
-    pub fn list(&self, filter: &Filter, limit: usize) -> rusqlite::Result<Vec<Row>> {
+    pub fn list(&self, filter: &MemoryFilter, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
         // The sizes of a session and of a type are not known to SQLite, which would as soon read all prompts of a year.
         let index = if filter.session_id.is_some() { "INDEXED BY memories_by_session" } else { "" };
-        let (conditions, mut values) = filter.conditions();
+        let (conditions, mut values) = filter.sql_conditions();
         let sql = format!(
             "SELECT {COLUMNS} FROM memories {index} WHERE 1{conditions} ORDER BY created_at DESC, seq DESC LIMIT ?"
         );
         values.push(Box::new(limit as i64));
-        self.0.prepare(&sql)?.query_map(params_from_iter(values), read)?.collect()
+        self.0.prepare(&sql)?.query_map(params_from_iter(values), read_row)?.collect()
     }
 
     /// How many memories pass a filter.
-    pub fn count_listed(&self, filter: &Filter) -> rusqlite::Result<u64> {
-        let (conditions, values) = filter.conditions();
+    pub fn count_listed(&self, filter: &MemoryFilter) -> rusqlite::Result<u64> {
+        let (conditions, values) = filter.sql_conditions();
         let sql = format!("SELECT count(*) FROM memories WHERE 1{conditions}");
         self.0.query_row(&sql, params_from_iter(values), |row| row.get(0)).map(i64::unsigned_abs)
     }
 
     /// A memory with the same text, type and session in long-term memory or in the logs, captured between two moments in UTC.
-    pub fn duplicate(&self, memory: &Memory, long_term: bool, from: &str, to: &str) -> rusqlite::Result<Option<Row>> {
+    pub fn find_duplicate(
+        &self,
+        memory: &Memory,
+        long_term: bool,
+        from: &str,
+        to: &str,
+    ) -> rusqlite::Result<Option<MemoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
              WHERE {HOLDS_TEXT} AND session_id = ?2 AND type = ?3
@@ -292,40 +325,73 @@ impl Rows<'_> {
         );
         let hash = content_hash(&memory.content);
         let values = params![hash, memory.session_id, memory.kind.as_str(), LONG_TERM_FILE, long_term, from, to];
-        self.0.prepare_cached(&sql)?.query_row(values, read).optional()
+        self.0.prepare_cached(&sql)?.query_row(values, read_row).optional()
+    }
+
+    /// The newest memories of failures up to a moment.
+    pub(crate) fn failures(&self, until: &Moment, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_type
+             WHERE type = 'error' AND created_at <= ?1 ORDER BY created_at DESC, seq DESC LIMIT ?2"
+        );
+        self.0.prepare_cached(&sql)?.query_map(params![until.utc(), limit as i64], read_row)?.collect()
+    }
+
+    /// The newest memories of a type that are pinned.
+    pub fn pinned(&self, kind: MemoryType, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_pinned
+             WHERE pinned > 0 AND type = ?1 ORDER BY created_at DESC, seq DESC LIMIT ?2"
+        );
+        self.0.prepare_cached(&sql)?.query_map(params![kind.as_str(), limit as i64], read_row)?.collect()
+    }
+
+    /// The newest tasks up to a moment that are left to do.
+    pub(crate) fn open_tasks(&self, until: &Moment, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_type
+             WHERE type = 'task' AND created_at <= ?1 AND done = 0 AND phase IS NULL
+             ORDER BY created_at DESC, seq DESC LIMIT ?2"
+        );
+        let found: Vec<MemoryRow> = self
+            .0
+            .prepare_cached(&sql)?
+            .query_map(params![until.utc(), limit as i64], read_row)?
+            .collect::<Result<_, _>>()?;
+        Ok(found.into_iter().filter(MemoryRow::is_open_task).collect())
     }
 
     /// What was said last in a session, by a person or the agent.
-    pub fn last_said(&self, session_id: &str) -> rusqlite::Result<Option<Row>> {
+    pub fn last_utterance(&self, session_id: &str) -> rusqlite::Result<Option<MemoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_session
              WHERE session_id = ?1 AND type IN ('user_prompt', 'assistant_response')
              ORDER BY created_at DESC, seq DESC LIMIT 1"
         );
-        self.0.prepare_cached(&sql)?.query_row([session_id], read).optional()
+        self.0.prepare_cached(&sql)?.query_row([session_id], read_row).optional()
     }
 
     /// Whether a person said something in a session since a row came in.
-    pub(crate) fn is_prompted_since(&self, session_id: &str, seq: i64) -> rusqlite::Result<bool> {
+    pub(crate) fn has_prompt_since(&self, session_id: &str, seq: i64) -> rusqlite::Result<bool> {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_session
              WHERE session_id = ?1 AND seq > ?2 AND type = 'user_prompt')";
         self.0.prepare_cached(sql)?.query_row(params![session_id, seq], |row| row.get(0))
     }
 
     /// What was said last in a session up to a moment, by its type and the hash of its text.
-    pub(crate) fn said_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<(MemoryType, String)>> {
+    pub fn utterance_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<(MemoryType, String)>> {
         let sql = "SELECT type, content_hash FROM memories INDEXED BY memories_by_session
              WHERE session_id = ?1 AND created_at <= ?2 AND type IN ('user_prompt', 'assistant_response')
              ORDER BY created_at DESC, seq DESC LIMIT 1";
         let read = |row: &SqlRow<'_>| {
-            let kind = row.get_ref(0)?.as_str()?.parse().map_err(|error| unreadable(0, error))?;
+            let kind = row.get_ref(0)?.as_str()?.parse().map_err(|error| conversion_error(0, error))?;
             Ok((kind, row.get(1)?))
         };
         self.0.prepare_cached(sql)?.query_row(params![session_id, at.utc()], read).optional()
     }
 
     /// Whether any session holds the same text of the same type between two moments in UTC.
-    pub(crate) fn is_said_between(&self, memory: &Memory, from: &str, to: &str) -> rusqlite::Result<bool> {
+    pub fn has_text_between(&self, memory: &Memory, from: &str, to: &str) -> rusqlite::Result<bool> {
         let sql = format!(
             "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_content
              WHERE {HOLDS_TEXT} AND type = ?2 AND created_at BETWEEN ?3 AND ?4)"
@@ -342,7 +408,7 @@ impl Rows<'_> {
     }
 
     /// The sequence numbers of what was said before and after a memory in its session.
-    pub fn beside(&self, row: &Row) -> rusqlite::Result<(Option<i64>, Option<i64>)> {
+    pub fn neighbour_seqs(&self, row: &MemoryRow) -> rusqlite::Result<(Option<i64>, Option<i64>)> {
         let neighbour = |order: &str, direction: &str| {
             let sql = format!(
                 "SELECT seq FROM memories WHERE session_id = ?1 AND (created_at, seq) {order} (?2, ?3)
@@ -356,7 +422,7 @@ impl Rows<'_> {
     }
 
     /// The newest memory that says the same, in long-term memory or in the logs, and has not been replaced.
-    pub fn same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<Row>> {
+    pub fn find_same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<MemoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
              WHERE {HOLDS_TEXT} AND type = ?2 AND (path = ?3) = ?4
@@ -364,7 +430,7 @@ impl Rows<'_> {
              ORDER BY created_at DESC LIMIT 1"
         );
         let values = params![content_hash(&memory.content), memory.kind.as_str(), LONG_TERM_FILE, long_term];
-        self.0.prepare_cached(&sql)?.query_row(values, read).optional()
+        self.0.prepare_cached(&sql)?.query_row(values, read_row).optional()
     }
 
     pub fn count_by_type(&self) -> rusqlite::Result<Vec<(MemoryType, u64)>> {
@@ -401,40 +467,47 @@ impl Rows<'_> {
     }
 
     /// Forgets what `meta` holds under names that begin so.
-    pub fn drop_meta(&self, beginning: &str) -> rusqlite::Result<()> {
+    pub fn delete_meta(&self, beginning: &str) -> rusqlite::Result<()> {
         let sql = "DELETE FROM meta WHERE substr(key, 1, length(?1)) = ?1";
         self.0.prepare_cached(sql)?.execute([beginning]).map(drop)
     }
 
     /// Adds to a counter that `meta` keeps.
-    pub fn count(&self, key: &str, more: usize) -> rusqlite::Result<()> {
+    pub fn add_to_counter(&self, key: &str, more: usize) -> rusqlite::Result<()> {
         let so_far: usize = self.meta(key)?.and_then(|value| value.parse().ok()).unwrap_or_default();
         self.set_meta(key, &(so_far + more).to_string())
     }
 }
 
-pub(super) fn read(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
+pub(super) fn read_row(row: &SqlRow<'_>) -> rusqlite::Result<MemoryRow> {
     let id = |column: usize| -> rusqlite::Result<Option<MemoryId>> {
         Ok(row.get::<_, Option<String>>(column)?.as_deref().and_then(MemoryId::parse))
     };
-    let kind = row.get_ref(3)?.as_str()?.parse().map_err(|error| unreadable(3, error))?;
+    let kind = row.get_ref(3)?.as_str()?.parse().map_err(|error| conversion_error(3, error))?;
     let created = row.get_ref(13)?.as_str()?;
     let at = Moment::parse_rfc3339(created).and_then(|at| Moment::from_unix(at.unix(), row.get(14).ok()));
+    // At the offset of the memory itself, which is the one of this place most of the time.
+    let moment = |column: usize| -> rusqlite::Result<Option<Moment>> {
+        let at = row.get_ref(column)?.as_str_or_null()?.and_then(Moment::parse_rfc3339);
+        Ok(at.and_then(|at| Moment::from_unix(at.unix(), row.get(14).ok())))
+    };
     let metadata = row.get::<_, Option<String>>(5)?.and_then(|text| serde_json::from_str(&text).ok());
-    Ok(Row {
+    Ok(MemoryRow {
         seq: row.get(0)?,
         memory: Memory {
-            id: id(1)?.ok_or_else(|| unreadable(1, "no id"))?,
+            id: id(1)?.ok_or_else(|| conversion_error(1, "no id"))?,
             session_id: row.get(2)?,
             kind,
             content: row.get(4)?,
-            at: at.ok_or_else(|| unreadable(13, "no time"))?,
-            attributes: Attributes {
+            at: at.ok_or_else(|| conversion_error(13, "no time"))?,
+            attributes: MemoryAttributes {
                 importance: row.get(6)?,
                 pinned: row.get(7)?,
                 done: row.get(11)?,
                 supersedes: id(9)?,
                 origin: row.get(8)?,
+                auto: row.get(23)?,
+                source: id(24)?,
                 metadata: metadata.unwrap_or_default(),
             },
         },
@@ -442,14 +515,24 @@ pub(super) fn read(row: &SqlRow<'_>) -> rusqlite::Result<Row> {
         superseded_by: id(16)?,
         access_count: row.get(15)?,
         written_at: row.get(12)?,
-        waiting: match row.get(17)? {
-            1 => Waiting::First,
-            2 => Waiting::Again,
-            _ => Waiting::No,
+        pending_write: match row.get(17)? {
+            1 => PendingWrite::New,
+            2 => PendingWrite::Overwritten,
+            _ => PendingWrite::No,
+        },
+        state: MemoryState {
+            phase: Phase::of_name(row.get_ref(18)?.as_str_or_null()?),
+            settled_by: row.get(19)?,
+            settled_at: moment(20)?,
+            repeats: row.get(21)?,
+            repeated_at: moment(22)?,
         },
     })
 }
 
-pub(super) fn unreadable(column: usize, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> rusqlite::Error {
+pub(super) fn conversion_error(
+    column: usize,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error.into())
 }

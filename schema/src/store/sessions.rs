@@ -3,35 +3,46 @@
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use serde_json::{Map, Value};
 
-use crate::memory::{Memory, MemoryType};
-use crate::moment::Moment;
-use crate::tool_usage;
+use crate::model::memory::{Memory, MemoryType};
+use crate::model::moment::Moment;
+use crate::model::tool_usage;
+use crate::prose::small_talk::is_small_talk;
 
 /// Characters of a session's title.
 const TITLE: usize = 80;
 
+/// The first prompts of a session, one of which is its title.
+const FIRST_PROMPTS: usize = 5;
+
 /// Brings the row of a session up to a memory that was just inserted. What comes last and is no tool use or summary only adds
 /// to the row; anything else has it derived anew.
-pub(super) fn add(db: &Connection, memory: &Memory) -> rusqlite::Result<()> {
+pub(super) fn add_memory(db: &Connection, memory: &Memory) -> rusqlite::Result<()> {
     let adds = match memory.kind {
         MemoryType::UserPrompt => (1, 0),
         MemoryType::Error => (0, 1),
-        MemoryType::ToolUsage | MemoryType::SessionSummary => return refresh(db, &memory.session_id),
+        MemoryType::ToolUsage | MemoryType::SessionSummary => return refresh_session(db, &memory.session_id),
+        kind if !kind.is_event() && has_events(db, &memory.session_id)? => return Ok(()),
         _ => (0, 0),
     };
-    // Without a title yet, this prompt may be it.
+    // One of the first prompts is the title.
     let added = db
         .prepare_cached(
             "UPDATE sessions SET ended_at = ?2, duration = unixepoch(?2) - unixepoch(started_at),
                  prompts = prompts + ?3, errors = errors + ?4
-             WHERE id = ?1 AND ended_at <= ?2 AND (title IS NOT NULL OR ?3 = 0)",
+             WHERE id = ?1 AND ended_at <= ?2 AND (prompts >= ?5 OR ?3 = 0)",
         )?
-        .execute(params![memory.session_id, memory.at.utc(), adds.0, adds.1])?;
-    if added == 0 { refresh(db, &memory.session_id) } else { Ok(()) }
+        .execute(params![memory.session_id, memory.at.utc(), adds.0, adds.1, FIRST_PROMPTS as i64])?;
+    if added == 0 { refresh_session(db, &memory.session_id) } else { Ok(()) }
+}
+
+/// Whether the times of a session are told by what happened in it. What was concluded from it may be saved at any time.
+fn has_events(db: &Connection, session_id: &str) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND (prompts > 0 OR errors > 0 OR tools > 0))";
+    db.prepare_cached(sql)?.query_row([session_id], |row| row.get(0))
 }
 
 /// Derives the row of one session anew; without memories it has none.
-pub(super) fn refresh(db: &Connection, session_id: &str) -> rusqlite::Result<()> {
+pub(super) fn refresh_session(db: &Connection, session_id: &str) -> rusqlite::Result<()> {
     if session_id.is_empty() {
         return Ok(());
     }
@@ -63,9 +74,13 @@ pub(super) fn refresh(db: &Connection, session_id: &str) -> rusqlite::Result<()>
     db.prepare_cached(
         "INSERT INTO sessions (id, started_at, ended_at, duration, title, prompts, files, tools, errors, summary)
          SELECT ?1, first, last, unixepoch(last) - unixepoch(first), ?2, prompts, ?3, ?4, errors, ?5 FROM (
-             SELECT min(min(created_at), ifnull(?6, min(created_at))) AS first, max(created_at) AS last,
-                 total(type = 'user_prompt') AS prompts, total(type = 'error') AS errors
-             FROM memories INDEXED BY memories_by_session WHERE session_id = ?1 HAVING count(*) > 0)",
+             SELECT min(begun, ifnull(?6, begun)) AS first, last, prompts, errors FROM (
+                 SELECT ifnull(min(event), min(created_at)) AS begun, ifnull(max(event), max(created_at)) AS last,
+                     total(type = 'user_prompt') AS prompts, total(type = 'error') AS errors
+                 FROM (SELECT type, created_at, CASE WHEN type IN
+                     ('user_prompt', 'assistant_response', 'tool_usage', 'error', 'subagent_result', 'session_summary') THEN created_at END AS event
+                     FROM memories INDEXED BY memories_by_session WHERE session_id = ?1)
+                 HAVING count(*) > 0))",
     )?
     .execute(params![session_id, title, Value::from(files).to_string(), tools as i64, summary, started])
     .map(drop)
@@ -81,13 +96,24 @@ fn summary(db: &Connection, session_id: &str) -> rusqlite::Result<(Option<String
     Ok((content, metadata.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()))
 }
 
+/// The first line of the first prompt that asks for something; if none does, of the first one.
 fn first_prompt(db: &Connection, session_id: &str) -> rusqlite::Result<Option<String>> {
     let mut first = db.prepare_cached(
         "SELECT content FROM memories INDEXED BY memories_by_session
-         WHERE session_id = ?1 AND type = 'user_prompt' ORDER BY created_at, seq LIMIT 1",
+         WHERE session_id = ?1 AND type = 'user_prompt' ORDER BY created_at, seq LIMIT ?2",
     )?;
-    let mut rows = first.query([session_id])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let prompt = row.get_ref(0)?.as_str()?;
-    Ok(prompt.lines().find(|line| !line.trim().is_empty()).map(|line| line.trim().chars().take(TITLE).collect()))
+    let mut rows = first.query(params![session_id, FIRST_PROMPTS as i64])?;
+    let mut title = None;
+    while let Some(row) = rows.next()? {
+        let prompt = row.get_ref(0)?.as_str()?;
+        let asks = !is_small_talk(prompt);
+        if title.is_none() || asks {
+            let line = prompt.lines().find(|line| !line.trim().is_empty());
+            title = line.map(|line| line.trim().chars().take(TITLE).collect());
+        }
+        if asks {
+            break;
+        }
+    }
+    Ok(title)
 }

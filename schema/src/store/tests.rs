@@ -4,28 +4,33 @@ mod go_version;
 mod sessions;
 
 use std::fs;
+use std::path::Path;
 
 use proptest::prelude::*;
 use rstest::rstest;
 use rusqlite::Connection;
 
+use super::database_kind::{DatabaseKind, detect_kind};
 use super::*;
-use crate::capture::{Captured, Destination, Draft};
-use crate::daily_log::{LONG_TERM_FILE, LogKind, parse};
-use crate::forget::forget_all;
-use crate::log_file::testing::{remove, save};
-use crate::memory::{Attributes, Memory, MemoryId, MemoryType};
-use crate::screen::Screen;
-use crate::stamp::identity;
+use crate::files::database::{self, LockTimeout};
+use crate::files::file_stamp::file_identity;
+use crate::files::layout::Layout;
+use crate::intake::capture::{CaptureOutcome, Destination, Draft};
+use crate::intake::forget::forget_rows;
+use crate::log::log_file::testing::{remove_aged, save_aged};
+use crate::log::{LONG_TERM_FILE, LogKind, parse};
+use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
+use crate::model::moment::Moment;
+use crate::privacy::sanitizer::Sanitizer;
 
 const LOG: &str = "2026-01-28.md";
 
-fn at(time: &str) -> Moment {
+fn moment(time: &str) -> Moment {
     Moment::parse_rfc3339(&format!("2026-01-28T{time}+09:00")).unwrap()
 }
 
-fn capture(store: &mut Store, draft: Draft) -> Result<Option<Captured>, StoreError> {
-    crate::capture::capture(store, draft, &Screen::default())
+fn capture(store: &mut Store, draft: Draft) -> Result<Option<CaptureOutcome>, StoreError> {
+    crate::intake::capture::capture(store, draft, &Sanitizer::default())
 }
 
 fn draft(kind: MemoryType, time: &str, content: &str) -> Draft {
@@ -33,19 +38,19 @@ fn draft(kind: MemoryType, time: &str, content: &str) -> Draft {
         session_id: "s1".into(),
         kind,
         content: content.into(),
-        at: at(time),
-        attributes: Attributes::default(),
+        at: moment(time),
+        attributes: MemoryAttributes::default(),
         destination: Destination::DailyLog,
     }
 }
 
 fn open(project: &Path) -> Store {
-    Store::open(project, Patience::Server).unwrap()
+    Store::open(project, LockTimeout::Server).unwrap()
 }
 
 fn forget(store: &mut Store, id: &MemoryId) -> bool {
     let row = store.rows().by_id(id).unwrap();
-    forget_all(store, row.as_slice(), &mut |_| {}).unwrap() == 1
+    forget_rows(store, row.as_slice(), &mut |_| {}).unwrap() == 1
 }
 
 fn sync(store: &mut Store) -> SyncReport {
@@ -69,8 +74,8 @@ fn sync_logs(store: &mut Store, logs: impl IntoIterator<Item = String>) -> SyncR
     total
 }
 
-fn all(store: &Store) -> Vec<Memory> {
-    let rows = store.rows().list(&Filter::default(), 10_000).unwrap();
+fn all_memories(store: &Store) -> Vec<Memory> {
+    let rows = store.rows().list(&MemoryFilter::default(), 10_000).unwrap();
     let mut memories: Vec<Memory> = rows.into_iter().map(|row| row.memory).collect();
     memories.sort_by(|a, b| a.id.cmp(&b.id));
     memories
@@ -90,9 +95,9 @@ fn a_log_that_was_only_captured_to_is_missed_when_it_is_gone() {
     let mut store = open(project.path());
     capture(&mut store, draft(MemoryType::UserPrompt, "10:00:00", "one")).unwrap();
     assert_eq!(store.changed_logs().unwrap(), Vec::<String>::new());
-    remove(&store.layout().file(LOG));
+    remove_aged(&store.layout().store_path(LOG));
     assert_eq!(store.changed_logs().unwrap(), [LOG]);
-    assert_eq!((sync(&mut store).removed, all(&store).len()), (1, 0));
+    assert_eq!((sync(&mut store).removed, all_memories(&store).len()), (1, 0));
     assert_eq!(store.changed_logs().unwrap(), Vec::<String>::new());
 }
 
@@ -100,13 +105,13 @@ fn a_log_that_was_only_captured_to_is_missed_when_it_is_gone() {
 fn the_rows_come_back_from_markdown_alone() {
     let project = tempfile::tempdir().unwrap();
     let store = filled(project.path());
-    let before = all(&store);
+    let before = all_memories(&store);
     assert_eq!(before.len(), 14);
     drop(store);
     fs::remove_file(Layout::new(project.path()).memory_db()).unwrap();
     let mut store = open(project.path());
     assert_eq!(sync(&mut store).added, 14);
-    assert_eq!(all(&store), before);
+    assert_eq!(all_memories(&store), before);
 }
 
 #[test]
@@ -114,11 +119,11 @@ fn places_are_right_after_later_captures_moved_the_lines() {
     let project = tempfile::tempdir().unwrap();
     let mut store = filled(project.path());
     sync(&mut store);
-    let text = fs::read_to_string(store.layout().file(LOG)).unwrap();
+    let text = fs::read_to_string(store.layout().store_path(LOG)).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    for row in store.rows().list(&Filter::default(), 100).unwrap() {
+    for row in store.rows().list(&MemoryFilter::default(), 100).unwrap() {
         let first = row.memory.content.lines().next().unwrap();
-        let (start, end) = store.locator().lines(&row);
+        let (start, end) = store.locator().find_lines(&row);
         assert!(lines[start - 1].contains(first), "{row:?}");
         assert!(!lines[end - 1].is_empty(), "{row:?}");
     }
@@ -132,20 +137,20 @@ fn an_edit_by_hand_changes_the_memory_and_a_deleted_line_removes_it() {
     let decision = saved(capture(&mut store, draft(MemoryType::Decision, "10:00:00", "use redis")).unwrap());
     let prompt = saved(capture(&mut store, draft(MemoryType::UserPrompt, "10:00:01", "why?")).unwrap());
     sync(&mut store);
-    let path = store.layout().file(LOG);
+    let path = store.layout().store_path(LOG);
     let text = fs::read_to_string(&path).unwrap();
     let edited: Vec<&str> = text.lines().filter(|line| !line.contains("why?")).collect();
-    save(&path, edited.join("\n").replace("use redis", "use valkey"));
+    save_aged(&path, edited.join("\n").replace("use redis", "use valkey"));
     assert_eq!(sync(&mut store), SyncReport { added: 0, changed: 1, removed: 1 });
     assert_eq!(store.rows().by_id(&decision).unwrap().unwrap().memory.content, "use valkey");
     assert_eq!(store.rows().by_id(&prompt).unwrap(), None);
-    remove(&path);
+    remove_aged(&path);
     assert_eq!(sync(&mut store).removed, 1);
 }
 
-fn saved(captured: Option<Captured>) -> MemoryId {
+fn saved(captured: Option<CaptureOutcome>) -> MemoryId {
     match captured {
-        Some(Captured::Saved { id, .. }) => id,
+        Some(CaptureOutcome::Saved { id, .. }) => id,
         other => panic!("not saved: {other:?}"),
     }
 }
@@ -156,31 +161,31 @@ fn an_entry_moved_to_long_term_memory_keeps_its_id_and_a_copied_one_gets_its_own
     let mut store = open(project.path());
     let id = saved(capture(&mut store, draft(MemoryType::Decision, "10:00:00", "use redis")).unwrap());
     sync(&mut store);
-    let log = store.layout().file(LOG);
+    let log = store.layout().store_path(LOG);
     let text = fs::read_to_string(&log).unwrap();
     let line = text.lines().find(|line| line.contains("use redis")).unwrap();
-    save(&store.layout().file(LONG_TERM_FILE), format!("## Decision\n\n{line}\n"));
+    save_aged(&store.layout().store_path(LONG_TERM_FILE), format!("## Decision\n\n{line}\n"));
     assert_eq!(sync(&mut store).added, 1, "a copy is a second memory");
     assert_eq!(sync(&mut store), SyncReport::default());
-    save(&store.layout().file(LONG_TERM_FILE), "");
+    save_aged(&store.layout().store_path(LONG_TERM_FILE), "");
     assert_eq!(sync(&mut store).removed, 1);
-    save(&store.layout().file(LONG_TERM_FILE), format!("## Decision\n\n{line}\n"));
-    save(&log, text.replace(line, ""));
+    save_aged(&store.layout().store_path(LONG_TERM_FILE), format!("## Decision\n\n{line}\n"));
+    save_aged(&log, text.replace(line, ""));
     sync(&mut store);
     assert_eq!(store.rows().by_id(&id).unwrap().unwrap().path, LONG_TERM_FILE);
-    assert_eq!(all(&store).len(), 1);
+    assert_eq!(all_memories(&store).len(), 1);
 }
 
 #[test]
 fn a_forgotten_memory_is_out_of_log_and_rows() {
     let project = tempfile::tempdir().unwrap();
     let mut store = filled(project.path());
-    let gone = all(&store).remove(3);
+    let gone = all_memories(&store).remove(3);
     assert!(forget(&mut store, &gone.id));
     assert!(!forget(&mut store, &gone.id));
     sync(&mut store);
-    assert_eq!(all(&store).len(), 13);
-    assert!(crate::forgotten::holds(store.layout(), &gone.content).unwrap());
+    assert_eq!(all_memories(&store).len(), 13);
+    assert!(crate::store::forgotten::is_forgotten(store.layout(), &gone.content).unwrap());
 }
 
 #[rstest]
@@ -188,20 +193,20 @@ fn a_forgotten_memory_is_out_of_log_and_rows() {
 #[case::torn([b"SQLite format 3\0".to_vec(), vec![0xff; 5000]].concat())]
 fn a_damaged_database_is_copied_and_rebuilt_in_place(#[case] bytes: Vec<u8>) {
     let project = tempfile::tempdir().unwrap();
-    let before = all(&filled(project.path()));
+    let before = all_memories(&filled(project.path()));
     let layout = Layout::new(project.path());
     for ending in ["-wal", "-shm"] {
-        let _ = fs::remove_file(layout.file(&format!("memory.db{ending}")));
+        let _ = fs::remove_file(layout.store_path(&format!("memory.db{ending}")));
     }
     fs::write(layout.memory_db(), &bytes).unwrap();
-    let file = identity(&layout.memory_db());
-    assert!(Store::open(project.path(), Patience::Hook).unwrap_err().is_damage());
+    let file = file_identity(&layout.memory_db());
+    assert!(Store::open(project.path(), LockTimeout::Hook).unwrap_err().is_damage());
     let mut store = open(project.path());
     assert!(store.notes()[0].contains("a copy of it is memory.db.damaged-"), "{:?}", store.notes());
-    assert_eq!(identity(&layout.memory_db()), file);
+    assert_eq!(file_identity(&layout.memory_db()), file);
     sync(&mut store);
-    assert_eq!(all(&store), before);
-    let aside = fs::read_dir(layout.dir()).unwrap().filter_map(Result::ok).map(|item| item.path());
+    assert_eq!(all_memories(&store), before);
+    let aside = fs::read_dir(layout.store_dir()).unwrap().filter_map(Result::ok).map(|item| item.path());
     let aside: Vec<_> = aside.filter(|path| path.to_string_lossy().contains("damaged-")).collect();
     assert_eq!(fs::read(&aside[0]).unwrap(), bytes, "what was there is kept");
 }
@@ -209,14 +214,14 @@ fn a_damaged_database_is_copied_and_rebuilt_in_place(#[case] bytes: Vec<u8>) {
 #[test]
 fn a_store_of_a_newer_version_is_read_from_its_markdown_and_left_alone() {
     let project = tempfile::tempdir().unwrap();
-    let before = all(&filled(project.path()));
+    let before = all_memories(&filled(project.path()));
     let layout = Layout::new(project.path());
     let db = Connection::open(layout.memory_db()).unwrap();
     db.pragma_update(None, "user_version", 99).unwrap();
     db.pragma_update(None, "wal_checkpoint", "TRUNCATE").unwrap();
     drop(db);
     let listing = || {
-        let mut files: Vec<_> = fs::read_dir(layout.dir()).unwrap().map(|item| item.unwrap().path()).collect();
+        let mut files: Vec<_> = fs::read_dir(layout.store_dir()).unwrap().map(|item| item.unwrap().path()).collect();
         files.retain(|path| !path.to_string_lossy().ends_with("-shm") && !path.to_string_lossy().ends_with("-wal"));
         files.sort();
         files.into_iter().map(|path| (path.clone(), fs::read(path).ok())).collect::<Vec<_>>()
@@ -224,8 +229,8 @@ fn a_store_of_a_newer_version_is_read_from_its_markdown_and_left_alone() {
     let files = listing();
     let mut store = open(project.path());
     sync(&mut store);
-    assert_eq!(all(&store), before);
-    assert!(matches!(store.access(), Access::ReadOnly(ReadOnlyReason::Newer(99))));
+    assert_eq!(all_memories(&store), before);
+    assert!(matches!(store.access(), StoreAccess::ReadOnly(ReadOnlyReason::Newer(99))));
     let refused = capture(&mut store, draft(MemoryType::Decision, "11:00:00", "x")).unwrap_err();
     assert!(refused.to_string().contains("update jikime-memory"), "{refused}");
     drop(store);
@@ -240,10 +245,10 @@ fn an_upgrade_by_a_later_version_is_no_damage() {
     let db = Connection::open(store.layout().memory_db()).unwrap();
     db.execute_batch("DROP TRIGGER memory_removed; ALTER TABLE memories RENAME TO entries; PRAGMA user_version = 99;")
         .unwrap();
-    let fault = StoreError::from(store.rows().list(&Filter::default(), 1).unwrap_err());
+    let fault = StoreError::from(store.rows().list(&MemoryFilter::default(), 1).unwrap_err());
     assert!(!fault.is_damage() && !store.is_current(), "{fault}");
     let mut store = open(project.path());
-    assert_eq!(*store.access(), Access::ReadOnly(ReadOnlyReason::Newer(99)));
+    assert_eq!(*store.access(), StoreAccess::ReadOnly(ReadOnlyReason::Newer(99)));
     assert!(!store.repair().unwrap() && db.table_exists(None, "entries").unwrap());
 }
 
@@ -259,16 +264,16 @@ fn an_upgrade_by_a_later_version_is_no_damage() {
 #[case::version_of_other_tables("PRAGMA user_version = 4")]
 fn a_database_with_other_objects_than_ours_is_reset(#[case] planted: &str) {
     let project = tempfile::tempdir().unwrap();
-    let before = all(&filled(project.path()));
+    let before = all_memories(&filled(project.path()));
     let db = Connection::open(Layout::new(project.path()).memory_db()).unwrap();
     db.execute_batch(planted).unwrap();
     drop(db);
-    assert!(matches!(Store::open(project.path(), Patience::Hook), Err(StoreError::NeedsServer)));
+    assert!(matches!(Store::open(project.path(), LockTimeout::Hook), Err(StoreError::NeedsServer)));
     let mut store = open(project.path());
-    assert_eq!((store.access(), contents(&store.db)), (&Access::Full, Ok(Contents::Current)));
+    assert_eq!((store.access(), detect_kind(&store.db)), (&StoreAccess::Full, Ok(DatabaseKind::Current)));
     assert!(store.notes()[0].contains("is rebuilt from Markdown"), "{:?}", store.notes());
     sync(&mut store);
-    assert_eq!(all(&store), before);
+    assert_eq!(all_memories(&store), before);
 }
 
 #[test]
@@ -276,9 +281,9 @@ fn damage_in_the_middle_is_repaired_once() {
     use std::io::{Seek as _, SeekFrom, Write as _};
     let project = tempfile::tempdir().unwrap();
     let mut store = filled(project.path());
-    let before = all(&store);
+    let before = all_memories(&store);
     assert!(!store.repair().unwrap());
-    assert!(database::truncate_log(&store.db).unwrap());
+    assert!(database::truncate_wal(&store.db).unwrap());
     let mut file = fs::OpenOptions::new().write(true).open(store.layout().memory_db()).unwrap();
     file.seek(SeekFrom::Start(4_096)).unwrap();
     file.write_all(&[0x5a; 40_000]).unwrap();
@@ -288,21 +293,21 @@ fn damage_in_the_middle_is_repaired_once() {
     for store in &mut stores {
         sync(store);
     }
-    assert!(stores.iter().all(|store| all(store) == before));
+    assert!(stores.iter().all(|store| all_memories(store) == before));
 }
 
 #[test]
 fn rows_with_odd_values_come_back_from_markdown() {
     let project = tempfile::tempdir().unwrap();
     let mut store = filled(project.path());
-    let before = all(&store);
+    let before = all_memories(&store);
     let sql = "UPDATE memories SET type = 'odd' WHERE seq = 2; UPDATE memories SET created_at = 7 WHERE seq = 5;
                UPDATE memories SET content = x'ff' WHERE seq = 6";
     store.db.execute_batch(sql).unwrap();
-    let fault = StoreError::from(store.rows().list(&Filter::default(), 100).unwrap_err());
+    let fault = StoreError::from(store.rows().list(&MemoryFilter::default(), 100).unwrap_err());
     assert!(!fault.is_damage(), "{fault}");
     assert_eq!(store.delete_unreadable_rows().unwrap(), 3);
     sync(&mut store);
-    assert_eq!(all(&store), before);
+    assert_eq!(all_memories(&store), before);
     assert_eq!(store.delete_unreadable_rows().unwrap(), 0);
 }

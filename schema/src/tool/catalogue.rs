@@ -1,9 +1,8 @@
 //! The list of tools: what a model reads before it calls one, and what a host needs to know about each.
 
-/// When to look into memory: the server's instructions and the snippet for `CLAUDE.md` are this one text.
+/// The server's instructions and the snippet for `CLAUDE.md` both use this text.
 pub const MEMORY_FIRST: &str = include_str!("memory_first.md");
 
-/// The six tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tool {
     Search,
@@ -15,10 +14,9 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// In the order in which hosts list them.
+    /// The order in which hosts list the tools.
     pub const ALL: [Self; 6] = [Self::Search, Self::Get, Self::Load, Self::Save, Self::Stats, Self::Reindex];
 
-    /// The name by which it is called.
     pub fn name(self) -> &'static str {
         match self {
             Self::Search => "memory_search",
@@ -30,12 +28,11 @@ impl Tool {
         }
     }
 
-    /// The tool of this name.
-    pub fn by_name(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// The name that people see.
+    /// The name that a host shows to people.
     pub fn title(self) -> &'static str {
         match self {
             Self::Search => "Search memory",
@@ -47,7 +44,7 @@ impl Tool {
         }
     }
 
-    /// What it is for; the first sentence says when to use it.
+    /// The first sentence says when to use the tool.
     pub fn description(self) -> &'static str {
         match self {
             Self::Search => {
@@ -65,7 +62,7 @@ impl Tool {
         }
     }
 
-    /// The JSON Schemas of its arguments and of its result, as they were made of the types.
+    /// The JSON Schemas of the arguments and of the result, generated from the types.
     pub fn schemas(self) -> (&'static str, &'static str) {
         macro_rules! made {
             ($name:literal) => {
@@ -85,7 +82,7 @@ impl Tool {
         }
     }
 
-    /// Whether it leaves everything as it is.
+    /// A read-only tool changes neither files nor the index.
     pub fn is_read_only(self) -> bool {
         !matches!(self, Self::Save | Self::Reindex)
     }
@@ -94,15 +91,15 @@ impl Tool {
 /// A tool with its schemas.
 #[cfg(feature = "schemars")]
 #[derive(Debug, Clone)]
-pub struct Definition {
+pub struct ToolDefinition {
     pub tool: Tool,
     pub input_schema: serde_json::Map<String, serde_json::Value>,
     pub output_schema: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The six tools with the schemas of their arguments and results, made of the types: what [`Tool::schemas`] has to be.
+/// Generates the schemas from the types. [`Tool::schemas`] must return the same.
 #[cfg(feature = "schemars")]
-pub fn definitions() -> [Definition; 6] {
+pub fn definitions() -> [ToolDefinition; 6] {
     use super::{
         GetInput, GetOutput, LoadInput, LoadOutput, ReindexInput, ReindexOutput, SaveInput, SaveOutput, SearchInput,
         SearchOutput, StatsInput, StatsOutput,
@@ -116,12 +113,12 @@ pub fn definitions() -> [Definition; 6] {
             Tool::Stats => (schema_of::<StatsInput>(), schema_of::<StatsOutput>()),
             Tool::Reindex => (schema_of::<ReindexInput>(), schema_of::<ReindexOutput>()),
         };
-        Definition { tool, input_schema, output_schema }
+        ToolDefinition { tool, input_schema, output_schema }
     })
 }
 
-/// The JSON Schema of a type, without what only costs a model tokens or makes a validator complain: `$schema`, titles,
-/// number formats, `null` for fields that may simply be left out, and the doc comments of types.
+/// The JSON Schema of a type, without parts that only cost tokens or that validators reject: `$schema`, titles, number formats, `null` for
+/// optional fields, and the doc comments of types.
 #[cfg(feature = "schemars")]
 fn schema_of<T: schemars::JsonSchema>() -> serde_json::Map<String, serde_json::Value> {
     let settings = schemars::generate::SchemaSettings::draft2020_12().with(|settings| {
@@ -129,11 +126,11 @@ fn schema_of<T: schemars::JsonSchema>() -> serde_json::Map<String, serde_json::V
         settings.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    slim(&mut schema);
+    slim_schema(&mut schema);
     match schema {
         serde_json::Value::Object(mut fields) => {
             fields.remove("description");
-            // Some hosts refuse an object schema without it.
+            // Some hosts reject an object schema without `properties`.
             fields.entry("properties").or_insert_with(|| serde_json::Map::new().into());
             fields
         }
@@ -142,13 +139,13 @@ fn schema_of<T: schemars::JsonSchema>() -> serde_json::Map<String, serde_json::V
 }
 
 #[cfg(feature = "schemars")]
-fn slim(schema: &mut serde_json::Value) {
+fn slim_schema(schema: &mut serde_json::Value) {
     use serde_json::Value;
     match schema {
-        Value::Array(items) => items.iter_mut().for_each(slim),
+        Value::Array(items) => items.iter_mut().for_each(slim_schema),
         Value::Object(fields) => {
             fields.retain(|key, value| {
-                // A property may bear one of these names; then its value is a schema, not a text.
+                // A property can have one of these names. Then the value is a schema, not text.
                 let says_nothing = matches!(key.as_str(), "title" | "format" | "$schema") && value.is_string();
                 let is_obvious = key == "default" && matches!(value, Value::Null | Value::Bool(false));
                 !says_nothing && !is_obvious
@@ -163,17 +160,16 @@ fn slim(schema: &mut serde_json::Value) {
             if let Some(Value::Array(variants)) = fields.get_mut("enum") {
                 variants.retain(|variant| !variant.is_null());
             }
-            inline_optional(fields);
-            fields.values_mut().for_each(slim);
+            inline_optional_types(fields);
+            fields.values_mut().for_each(slim_schema);
         }
         _ => {}
     }
 }
 
-/// `anyOf: [X, null]`, which stands for a field that may be left out, becomes `X`; and a choice of documented constants
-/// becomes a plain `enum`.
+/// Rewrites `anyOf: [X, null]`, an optional field, as `X`, and a choice of documented constants as a plain `enum`.
 #[cfg(feature = "schemars")]
-fn inline_optional(fields: &mut serde_json::Map<String, serde_json::Value>) {
+fn inline_optional_types(fields: &mut serde_json::Map<String, serde_json::Value>) {
     use serde_json::Value;
     if let Some(Value::Array(choices)) = fields.get("anyOf") {
         let mut real = choices.iter().filter(|choice| choice.get("type") != Some(&"null".into()));
@@ -192,7 +188,7 @@ fn inline_optional(fields: &mut serde_json::Map<String, serde_json::Value>) {
             fields.insert("enum".to_owned(), constants.into());
         }
     }
-    // What a type says of itself is for the reader of the code.
+    // Doc comments of enums are for readers of the code.
     if fields.contains_key("enum") {
         fields.remove("description");
     }
@@ -203,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_six_tools_cost_a_model_at_most_a_thousand_tokens() {
+    fn tools_cost_a_model_at_most_a_thousand_tokens() {
         let mut characters = 0;
         for definition in definitions() {
             let schema = serde_json::to_string(&definition.input_schema).unwrap();
@@ -213,10 +209,9 @@ mod tests {
         assert!(characters <= 4_000, "{characters} characters are {} tokens", characters / 4);
     }
 
-    /// The schemas as files, for readers and for hosts that are set up by hand. They heal themselves: a changed type fails
-    /// this test once and leaves the new file.
+    /// A changed type fails this test once. The test writes the new file, and the next run passes.
     #[test]
-    fn the_generated_schemas_are_those_of_the_types() {
+    fn generated_schemas_match_the_types() {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("generated");
         let mut stale = Vec::new();
         for definition in definitions() {
@@ -230,11 +225,11 @@ mod tests {
                 }
             }
         }
-        assert!(stale.is_empty(), "written anew, run again and commit: {stale:?}");
+        assert!(stale.is_empty(), "rewritten, run again and commit: {stale:?}");
     }
 
     #[test]
-    fn each_tool_has_the_schemas_that_were_made_of_its_types() {
+    fn tools_embed_the_generated_schemas() {
         for definition in definitions() {
             let read = |text| serde_json::from_str::<serde_json::Map<_, _>>(text).unwrap();
             let (arguments, result) = definition.tool.schemas();
@@ -243,12 +238,12 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_fit_into_what_hosts_show() {
+    fn instructions_fit_the_limit_of_hosts() {
         assert!(MEMORY_FIRST.len() < 2_048, "{} bytes", MEMORY_FIRST.len());
     }
 
     #[test]
-    fn no_schema_uses_what_hosts_stumble_over() {
+    fn schemas_avoid_keywords_that_hosts_reject() {
         for definition in definitions() {
             for schema in [definition.input_schema, definition.output_schema] {
                 assert_eq!(schema["type"], "object");

@@ -1,4 +1,4 @@
-//! docs/tools.md, made of the types of the tools by the test that checks it.
+//! Generates docs/reference/tools.md from the tool types. The test that checks the file also writes it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,46 +6,47 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::definitions;
-use crate::memory::MemoryType;
+use crate::model::memory::MemoryType;
 
 #[test]
 fn the_document_is_generated_from_the_types() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/tools.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/tools.md");
     let current = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
-    let document = document();
+    let document = render_document();
     if current != document {
         std::fs::write(&path, &document).unwrap();
     }
-    assert_eq!(current, document, "docs/tools.md was out of date and has been written anew");
+    assert_eq!(current, document, "docs/reference/tools.md was out of date and has been rewritten");
 }
 
-fn document() -> String {
+fn render_document() -> String {
     let mut text = String::from(
-        "# The tools\n\n\
-         Arguments are read in camelCase and in snake_case; one that is not listed is refused. What a model can mend is answered with\n\
-         `isError` and how to mend it. The JSON Schemas are in [schema/generated](../schema/generated).\n",
+        "# Tools\n\n\
+         Argument names may be camelCase or snake_case. Unknown arguments are an error. If a call fails and the model can correct it, the\n\
+         result has `isError` and explains how. By default a result of `memory_search` has at most 1,000 tokens, other results at most\n\
+         8,000. `maxTokens` changes the limit. The JSON Schemas are in [schema/generated](../../schema/generated).\n",
     );
     let types = MemoryType::ALL.map(|kind| format!("`{kind}`")).join(", ");
-    let _ = write!(text, "\nThe types of memories: {types}.\n");
+    let _ = write!(text, "\nTypes of memories: {types}.\n");
     for definition in definitions() {
         let tool = definition.tool;
         let _ = write!(text, "\n## `{}`: {}\n\n{}\n", tool.name(), tool.title().to_lowercase(), tool.description());
-        arguments(&mut text, &definition.input_schema);
-        text.push_str("\n| result | is | meaning |\n| --- | --- | --- |\n");
-        fields(&mut text, &definition.output_schema, "");
+        add_arguments(&mut text, &definition.input_schema);
+        text.push_str("\n| result | value | meaning |\n| --- | --- | --- |\n");
+        add_fields(&mut text, &definition.output_schema, "");
     }
     text
 }
 
-fn arguments(text: &mut String, schema: &Map<String, Value>) {
+fn add_arguments(text: &mut String, schema: &Map<String, Value>) {
     let required: Vec<&str> =
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
     let properties = properties(schema);
     if properties.is_empty() {
-        text.push_str("\nIt takes no arguments.\n");
+        text.push_str("\nNo arguments.\n");
         return;
     }
-    text.push_str("\n| argument | is | default | meaning |\n| --- | --- | --- | --- |\n");
+    text.push_str("\n| argument | value | default | meaning |\n| --- | --- | --- | --- |\n");
     for (name, property) in properties {
         let default = match property.get("default") {
             Some(default) => format!("`{default}`"),
@@ -53,17 +54,17 @@ fn arguments(text: &mut String, schema: &Map<String, Value>) {
             None if property.get("type").is_some_and(|kind| kind == "boolean") => "`false`".to_owned(),
             None => "–".to_owned(),
         };
-        let _ = writeln!(text, "| `{name}` | {} | {default} | {} |", kind(property), meaning(property));
+        let _ = writeln!(text, "| `{name}` | {} | {default} | {} |", type_text(property), description_text(property));
     }
 }
 
-/// The fields of a result, with those of what it holds below.
-fn fields(text: &mut String, schema: &Map<String, Value>, prefix: &str) {
+/// Writes the fields of a result, including nested fields.
+fn add_fields(text: &mut String, schema: &Map<String, Value>, prefix: &str) {
     for (name, property) in properties(schema) {
-        let _ = writeln!(text, "| `{prefix}{name}` | {} | {} |", kind(property), meaning(property));
+        let _ = writeln!(text, "| `{prefix}{name}` | {} | {} |", type_text(property), description_text(property));
         match property.get("items").and_then(Value::as_object) {
-            Some(items) => fields(text, items, &format!("{prefix}{name}[].")),
-            None => fields(text, property, &format!("{prefix}{name}.")),
+            Some(items) => add_fields(text, items, &format!("{prefix}{name}[].")),
+            None => add_fields(text, property, &format!("{prefix}{name}.")),
         }
     }
 }
@@ -73,7 +74,7 @@ fn properties(schema: &Map<String, Value>) -> Vec<(&String, &Map<String, Value>)
     properties.filter_map(|(name, property)| Some((name, property.as_object()?))).collect()
 }
 
-fn kind(property: &Map<String, Value>) -> String {
+fn type_text(property: &Map<String, Value>) -> String {
     if let Some(Value::Array(values)) = property.get("enum") {
         if values.len() == MemoryType::ALL.len() {
             return "a type of memory".to_owned();
@@ -93,6 +94,6 @@ fn kind(property: &Map<String, Value>) -> String {
     }
 }
 
-fn meaning(property: &Map<String, Value>) -> String {
+fn description_text(property: &Map<String, Value>) -> String {
     property.get("description").and_then(Value::as_str).unwrap_or_default().replace('\n', " ")
 }

@@ -1,10 +1,10 @@
-//! The arguments of the tools. Written in camelCase, read in snake_case as well; a field that is not listed is refused.
+//! The arguments of the tools. They are written in camelCase and also read in snake_case. Unknown fields are an error.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Number, Value};
 
-use crate::memory::MemoryType;
+use crate::model::memory::MemoryType;
 
 /// Arguments of `memory_search`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,12 @@ use crate::memory::MemoryType;
 pub struct SearchInput {
     /// Words or a question, any language
     pub query: String,
-    #[serde(default, alias = "max_results", deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "max_results",
+        deserialize_with = "deserialize_whole_number",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[cfg_attr(feature = "schemars", schemars(range(min = 1, max = 50), extend("default" = 6)))]
     pub max_results: Option<i64>,
     #[serde(default, alias = "min_score", skip_serializing_if = "Option::is_none")]
@@ -33,15 +38,20 @@ pub struct SearchInput {
     /// File or folder
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    #[serde(default, alias = "max_tokens", deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "max_tokens",
+        deserialize_with = "deserialize_whole_number",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[cfg_attr(feature = "schemars", schemars(extend("default" = 1000)))]
     pub max_tokens: Option<i64>,
-    /// Say how scores came about
+    /// Explain the scores
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub explain: bool,
 }
 
-/// Which of the two sources a search is narrowed to.
+/// The source that a search is limited to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
@@ -58,14 +68,19 @@ pub struct GetInput {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// First line, from 1
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "deserialize_whole_number", skip_serializing_if = "Option::is_none")]
     pub from: Option<i64>,
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "deserialize_whole_number", skip_serializing_if = "Option::is_none")]
     pub lines: Option<i64>,
     /// Instead of path
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    #[serde(default, alias = "max_tokens", deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "max_tokens",
+        deserialize_with = "deserialize_whole_number",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[cfg_attr(feature = "schemars", schemars(extend("default" = 8000)))]
     pub max_tokens: Option<i64>,
 }
@@ -77,7 +92,12 @@ pub struct GetInput {
 pub struct LoadInput {
     #[serde(default)]
     pub source: LoadSource,
-    #[serde(default, alias = "max_tokens", deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        alias = "max_tokens",
+        deserialize_with = "deserialize_whole_number",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[cfg_attr(feature = "schemars", schemars(extend("default" = 8000)))]
     pub max_tokens: Option<i64>,
 }
@@ -102,7 +122,7 @@ pub struct SaveInput {
     #[serde(rename = "type")]
     pub kind: MemoryType,
     pub content: String,
-    /// An object, or the text of one.
+    /// An object, or an object as JSON text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schemars", schemars(with = "serde_json::Map<String, Value>"))]
     pub metadata: Option<Value>,
@@ -114,7 +134,7 @@ pub struct SaveInput {
     pub supersedes: Option<String>,
 }
 
-/// Arguments of `memory_stats`: none.
+/// `memory_stats` has no arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -133,13 +153,13 @@ pub struct ReindexInput {
     pub path: Option<String>,
 }
 
-/// A whole number. JSON makes no difference between 3 and 3.0, and some models write the latter.
-fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+/// A whole number. In JSON 3 and 3.0 are equal, and some models write 3.0.
+fn deserialize_whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     match Option::<Number>::deserialize(deserializer)? {
         None => Ok(None),
         Some(number) => {
             let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() < 9e15);
-            let number_in_words = || D::Error::custom(format!("{number} is no whole number"));
+            let number_in_words = || D::Error::custom(format!("{number} is not a whole number"));
             number.as_i64().or(whole.map(|number| number as i64)).map(Some).ok_or_else(number_in_words)
         }
     }

@@ -1,38 +1,37 @@
-//! The results of the tools. Compact, because some hosts show a model this and nothing else.
+//! The results of the tools. They are compact, because some hosts show only this to a model.
 
 use serde::{Deserialize, Serialize};
 
-use crate::memory::MemoryType;
+use crate::model::memory::MemoryType;
 
 /// Result of `memory_search`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct SearchOutput {
-    /// The hits, best first; empty when nothing is relevant.
+    /// Hits, best first. Empty if nothing is relevant.
     pub results: Vec<Hit>,
     pub count: usize,
-    pub mode: Mode,
-    /// Who makes the embeddings, `none` when nobody does.
+    pub mode: SearchMode,
+    /// Embedding provider, or `none`.
     pub provider: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What the reader should know about this answer.
+    /// A note about this result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
 }
 
-/// How a search was done.
+/// How a search was run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
-    /// By meaning and by words.
+pub enum SearchMode {
+    /// By vectors and words.
     Hybrid,
-    /// By words alone.
+    /// By words only.
     Text,
 }
 
-/// One hit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Hit {
@@ -56,17 +55,17 @@ pub struct Hit {
     pub snippet: String,
     /// Relevance from 0 to 1.
     pub score: f64,
-    /// `suggested` may be beside the point.
+    /// `suggested` may be off topic.
     pub confidence: Confidence,
     /// `superseded`, `long_term`, `pinned`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
-    /// How the score came about, when asked for.
+    /// How the score was computed, if `explain` is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
 }
 
-/// How sure it is that a hit answers what was asked. When nothing is even suggested, there are no hits.
+/// How likely a hit answers the query. A hit below `Suggested` is not returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
@@ -76,15 +75,14 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// From here on nine of ten first hits answer what the project's own evaluation set asks; docs/retrieval.md has the curve.
+    /// From this score on, nine of ten first hits answer the question in the project's own evaluation set. docs/dev/retrieval.md has the
+    /// curve.
     const HIGH: f64 = 0.6;
 
-    /// The confidence that a score stands for.
-    pub fn of(score: f64) -> Self {
+    pub fn from_score(score: f64) -> Self {
         if score >= Self::HIGH { Self::High } else { Self::Suggested }
     }
 
-    /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::High => "high",
@@ -93,7 +91,7 @@ impl Confidence {
     }
 }
 
-/// Which of the two sources a hit is from.
+/// The source of a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
@@ -111,18 +109,18 @@ pub struct GetOutput {
     pub end_line: usize,
     pub total_lines: usize,
     pub content: String,
-    /// When a memory was asked for by its id.
+    /// Set if the request has an id.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<AboutMemory>,
-    /// What was cut or missing, and how to get the rest.
+    pub memory: Option<MemoryDetails>,
+    /// Says if text was cut or is missing, and how to get it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
 }
 
-/// What is known of a memory beside its text.
+/// Everything about a memory except its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
-pub struct AboutMemory {
+pub struct MemoryDetails {
     #[serde(rename = "type")]
     pub kind: MemoryType,
     /// Local date and time.
@@ -135,6 +133,27 @@ pub struct AboutMemory {
     pub supersedes: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
+    /// Whether it was concluded from what was said, not saved on purpose.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub auto: bool,
+    /// The id of the memory in which that was said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// `resolved` or `closed` if a failure is over or a task done since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// What settled it: the id of a memory, or a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled_by: Option<String>,
+    /// How often it happened again, and when last.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeats: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeated_at: Option<String>,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// Result of `memory_load`.
@@ -144,12 +163,12 @@ pub struct LoadOutput {
     pub content: String,
     pub files: Vec<LoadedFile>,
     pub truncated: bool,
-    /// What was cut or missing, and how to get the rest.
+    /// Says if text was cut or is missing, and how to get it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
 }
 
-/// A file that was loaded, and which of its lines.
+/// A loaded file and the range of loaded lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 pub struct LoadedFile {
@@ -167,9 +186,9 @@ pub struct SaveOutput {
     pub path: String,
     pub start_line: usize,
     pub end_line: usize,
-    /// Whether it is new.
+    /// False if the memory existed already.
     pub saved: bool,
-    /// The memory that says the same already.
+    /// Id of an existing memory with the same text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate_of: Option<String>,
     pub message: String,
@@ -188,43 +207,41 @@ pub struct StatsOutput {
     /// Bytes of the store on disk.
     pub bytes: u64,
     pub embedding: EmbeddingStats,
-    /// Rows that the index has still to take in.
+    /// Rows that are not indexed yet.
     pub pending: u64,
     /// When the index last changed, RFC 3339 in UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_indexed: Option<String>,
-    /// Secrets taken out before anything was stored.
+    /// Secrets removed before storing.
     pub redactions: u64,
-    /// Captured events that wait in the spool.
+    /// Events queued on disk.
     pub queue: u64,
-    /// Who takes events of hooks over the socket. With nobody there hooks write by themselves.
-    pub queue_answered_by: QueueServer,
-    /// What is wrong or was mended, newest first.
+    /// Server that receives events from hooks. If there is no server, hooks write directly.
+    pub queue_answered_by: QueueOwner,
+    /// Errors and repairs, newest first.
     pub problems: Vec<String>,
 }
 
-/// Which server answers the queue.
+/// The server that receives events from hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
-pub enum QueueServer {
+pub enum QueueOwner {
     ThisServer,
     AnotherServer,
     Nobody,
 }
 
-impl QueueServer {
-    /// In words.
-    pub fn as_str(self) -> &'static str {
+impl QueueOwner {
+    pub fn describe(self) -> &'static str {
         match self {
             Self::ThisServer => "this server",
             Self::AnotherServer => "another server",
-            Self::Nobody => "nobody",
+            Self::Nobody => "no server",
         }
     }
 }
 
-/// How many memories there are of one type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 pub struct TypeCount {
@@ -233,19 +250,19 @@ pub struct TypeCount {
     pub count: u64,
 }
 
-/// How far embedding has come.
+/// Progress of embedding.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 pub struct EmbeddingStats {
-    /// `none` when search goes by words alone.
+    /// `none` if search uses words only.
     pub provider: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The share of passages that have a vector, from 0 to 1.
+    /// Share of passages that have a vector, from 0 to 1.
     pub coverage: f64,
-    /// Passages that wait for one.
+    /// Passages without a vector yet.
     pub pending: u64,
-    /// Passages of which the model makes none, or which a service refuses; they are found by their words.
+    /// Passages that the provider cannot embed. Search finds them by words.
     pub without: u64,
 }
 
@@ -253,15 +270,15 @@ pub struct EmbeddingStats {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct ReindexOutput {
-    /// Files that were read.
+    /// Files read.
     pub files: usize,
-    /// Chunks made of them.
+    /// Chunks created.
     pub chunks: usize,
-    /// Memories taken in.
+    /// Memories indexed.
     pub memories: usize,
-    /// Passages that got a vector.
+    /// Passages embedded.
     pub embedded: usize,
-    /// Memories and chunks that are gone.
+    /// Memories and chunks removed.
     pub removed: usize,
     pub milliseconds: u64,
 }

@@ -1,14 +1,15 @@
-//! `browse`: what is remembered on one screen, to search as you type, read, edit, delete, promote and replace.
+//! `browse`: a full-screen browser to search as you type, read, edit, delete, promote and replace.
 //!
-//! `model` is what is shown, `update` what an event makes of it, `view` how it looks; none of them touches a terminal. The engine
-//! works in a thread of its own (`worker`), so that typing never waits for a search.
+//! `model` is the state, `update` handles events, `view` draws. None of them uses the terminal. The engine runs in its own thread
+//! (`worker`), so typing never waits for a search.
 
 mod editor;
-#[cfg(unix)]
-mod hangup;
-mod input;
+mod line_editor;
+mod message;
 mod model;
-mod screen;
+mod terminal_screen;
+#[cfg(unix)]
+mod terminal_watch;
 mod update;
 mod view;
 mod worker;
@@ -27,86 +28,87 @@ use clap::Args;
 use crossterm::event::{self, Event as TerminalEvent};
 use tools::error::ToolError;
 
-use model::Model;
-use screen::Screen;
-use update::{Effect, Event, update};
-use worker::Worker;
+use message::BrowseEffect;
+use model::BrowseModel;
+use terminal_screen::TerminalScreen;
+use update::{BrowseEvent, update};
+use worker::BrowseWorker;
 
-/// How long the terminal is asked for a key before the worker and the signals are looked at.
-const GLANCE: Duration = Duration::from_millis(40);
+/// How long to wait for a key before the worker and signals are checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(40);
 
 #[derive(Debug, Args)]
 pub(crate) struct BrowseArguments {
-    /// What to look for at first
+    /// Words or a question at first
     #[arg(value_name = "QUERY")]
     query: Vec<String>,
 }
 
 pub(crate) fn browse(project: &Path, arguments: &BrowseArguments) -> anyhow::Result<()> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
-        let text = "browse needs a terminal; search, list and timeline answer without one";
+        let text = "browse needs a terminal; use search, list or timeline instead";
         return Err(ToolError::Invalid(text.to_owned()).into());
     }
-    let signals = Signals::listen()?;
-    let worker = Worker::start(project.to_owned())?;
-    let mut screen = Screen::enter()?;
-    let mut model = Model::new(&arguments.query.join(" "), screen.size()?);
-    let mut effects = vec![model.find()];
+    let signals = SignalFlags::listen()?;
+    let worker = BrowseWorker::start(project.to_owned())?;
+    let mut screen = TerminalScreen::enter()?;
+    let mut model = BrowseModel::new(&arguments.query.join(" "), screen.size()?);
+    let mut effects = vec![model.search_effect()];
     loop {
         for effect in effects {
             match effect {
-                Effect::Ask(request) => worker.ask(request),
-                Effect::Edit { path, line } => {
-                    let edited = edit(&mut screen, &project.join(path), line)?;
-                    // Ctrl-C was the editor's.
+                BrowseEffect::Ask(request) => worker.send(request),
+                BrowseEffect::Edit { path, line } => {
+                    let edited = edit_file(&mut screen, &project.join(path), line)?;
+                    // Ctrl-C was meant for the editor.
                     signals.interrupted.store(false, Ordering::Relaxed);
-                    worker.ask_all(update(&mut model, Event::Edited(edited)));
+                    worker.send_all(update(&mut model, BrowseEvent::Edited(edited)));
                 }
-                Effect::End(fault) => return fault.map_or(Ok(()), |fault| Err(fault.into())),
+                BrowseEffect::End(fault) => return fault.map_or(Ok(()), |fault| Err(fault.into())),
             }
         }
         screen.draw(&model)?;
-        effects = update(&mut model, next(&worker, &signals)?);
+        effects = update(&mut model, next_event(&worker, &signals)?);
     }
 }
 
-/// Leaves the screen to the editor for as long as it runs. What went wrong is answered in words.
-fn edit(screen: &mut Screen, path: &Path, line: usize) -> anyhow::Result<Result<(), String>> {
+/// Runs the editor in the terminal. An error is text for the status line.
+fn edit_file(screen: &mut TerminalScreen, path: &Path, line: usize) -> anyhow::Result<Result<(), String>> {
     screen.leave()?;
-    let edited = editor::edit(path, line);
-    screen.come_back()?;
+    let edited = editor::run_editor(path, line);
+    screen.resume()?;
     Ok(edited)
 }
 
-/// What happens next: a signal, an answer, or a key.
-fn next(worker: &Worker, signals: &Signals) -> anyhow::Result<Event> {
+/// Waits for a signal, a response of the worker, or a key.
+fn next_event(worker: &BrowseWorker, signals: &SignalFlags) -> anyhow::Result<BrowseEvent> {
     loop {
-        if signals.are_there() {
-            return Ok(Event::Ended);
+        if signals.is_any_set() {
+            return Ok(BrowseEvent::Ended);
         }
-        if let Some(answer) = worker.answer()? {
-            return Ok(Event::Answered(answer));
+        if let Some(answer) = worker.try_receive()? {
+            return Ok(BrowseEvent::Answered(answer));
         }
-        if !event::poll(GLANCE).context("cannot read the terminal")? {
+        if !event::poll(POLL_INTERVAL).context("cannot read the terminal")? {
             continue;
         }
         match event::read().context("cannot read the terminal")? {
-            TerminalEvent::Key(key) if !key.is_release() => return Ok(Event::Key(key)),
-            TerminalEvent::Paste(text) => return Ok(Event::Pasted(text)),
-            TerminalEvent::Resize(columns, rows) => return Ok(Event::Resized((columns, rows))),
+            TerminalEvent::Key(key) if !key.is_release() => return Ok(BrowseEvent::Key(key)),
+            TerminalEvent::Paste(text) => return Ok(BrowseEvent::Pasted(text)),
+            TerminalEvent::Resize(columns, rows) => return Ok(BrowseEvent::Resized((columns, rows))),
             _ => {}
         }
     }
 }
 
-/// What asks the process to end. Ctrl-C is a key while the terminal is ours.
+/// Signals that end the process. In raw mode Ctrl-C is a key.
 #[derive(Debug, Default)]
-struct Signals {
+struct SignalFlags {
     ended: Arc<AtomicBool>,
     interrupted: Arc<AtomicBool>,
 }
 
-impl Signals {
+impl SignalFlags {
     fn listen() -> anyhow::Result<Self> {
         let signals = Self::default();
         #[cfg(unix)]
@@ -116,12 +118,12 @@ impl Signals {
             {
                 signal_hook::flag::register(signal, Arc::clone(flag)).context("cannot listen to signals")?;
             }
-            hangup::watch(Arc::clone(&signals.ended));
+            terminal_watch::watch_terminal(Arc::clone(&signals.ended));
         }
         Ok(signals)
     }
 
-    fn are_there(&self) -> bool {
+    fn is_any_set(&self) -> bool {
         self.ended.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed)
     }
 }

@@ -1,4 +1,4 @@
-//! `export`: memories as Markdown or as JSON, from each of which the same store is made again.
+//! `export`: writes memories as Markdown or JSON. Importing either format restores the same store.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -6,99 +6,99 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use schema::exchange::{Exported, markdown};
-use schema::memory::MemoryType;
-use schema::moment::Moment;
-use schema::sanitize::escape_json;
-use schema::store::Row;
+use schema::model::memory::MemoryType;
+use schema::model::moment::Moment;
+use schema::privacy::output_text::escape_json_text;
+use schema::store::MemoryRow;
 use tools::engine::{Engine, Selection};
+use tools::exchange::{ExportedMemory, render_markdown};
 
-use super::narrow::memory_type;
-use super::preview::counted;
-use super::when;
+use super::filter_arguments::memory_type_parser;
+use super::preview::memory_count_text;
+use super::time_argument;
 use crate::exit;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// How it is written
-    #[arg(long, value_enum, default_value_t = Format::Jsonl)]
-    format: Format,
-    /// Only memories of a type; several are separated by commas
-    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type(), value_delimiter = ',')]
+    /// Output format
+    #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
+    format: ExportFormat,
+    /// Only these types, separated by commas
+    #[arg(long = "type", value_name = "TYPE", value_parser = memory_type_parser(), value_delimiter = ',')]
     kinds: Vec<MemoryType>,
-    /// Only those of a session
+    /// Only this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only those from this time on
-    #[arg(long, value_name = "WHEN", value_parser = when::since)]
+    /// Since this time: a date, a time, or an age such as 7d
+    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_since)]
     since: Option<Moment>,
-    /// Only those up to this time
-    #[arg(long, value_name = "WHEN", value_parser = when::until)]
+    /// Until this time
+    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_until)]
     until: Option<Moment>,
-    /// Into this file instead of standard output
+    /// Write to this file instead of standard output
     #[arg(long, short = 'o', value_name = "FILE")]
     out: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// To read, like the logs; `import md` takes it in again
+enum ExportFormat {
+    /// Markdown like the logs, for `import md`
     Md,
-    /// A memory a line; `import jsonl` does
+    /// One memory per line, for `import jsonl`
     Jsonl,
-    /// One document; `import json` does
+    /// One document, for `import json`
     Json,
 }
 
-/// Writes the memories that are meant.
-pub(crate) fn export(engine: &mut Engine, arguments: ExportArguments) -> anyhow::Result<()> {
+/// Writes the selected memories.
+pub(crate) fn run_export(engine: &mut Engine, arguments: ExportArguments) -> anyhow::Result<()> {
     let ExportArguments { format, kinds, session, since, until, out } = arguments;
     let (since, until) = (since.map(|at| at.unix()), until.map(|at| at.unix()));
     let rows = engine.select(&Selection { kinds, session, since, until, ..Selection::default() })?.rows;
     if rows.is_empty() {
-        exit::tell("nothing that is remembered is meant, so that the export is empty");
+        exit::print_status("No memories match; the export is empty");
     }
     match out {
-        None => match write(&mut io::stdout().lock(), format, &rows) {
+        None => match write_export(&mut io::stdout().lock(), format, &rows) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("cannot write the memories"),
             _ => Ok(()),
         },
         Some(path) => {
             let place = path.display().to_string();
-            // Whole or not at all: what was there before stays until then.
+            // Renames a temporary file, so that an old export stays until the new one is complete.
             let mut name = path.file_name().unwrap_or_default().to_owned();
             name.push(format!(".{}.tmp", std::process::id()));
             let temporary = path.with_file_name(name);
-            let written = private(&temporary).and_then(|mut file| write(&mut file, format, &rows));
+            let written = create_private_file(&temporary).and_then(|mut file| write_export(&mut file, format, &rows));
             let moved = written.and_then(|()| std::fs::rename(&temporary, &path));
             if moved.is_err() {
                 let _ = std::fs::remove_file(&temporary);
             }
             moved.with_context(|| format!("cannot write {place}"))?;
-            exit::tell(&format!("wrote {} to {place}", counted(rows.len())));
+            exit::print_status(&format!("wrote {} to {place}", memory_count_text(rows.len())));
             Ok(())
         }
     }
 }
 
-/// A file for its owner only, where the platform has modes.
-fn private(path: &std::path::Path) -> io::Result<File> {
-    schema::own_file::private_file().create(true).truncate(true).open(path)
+/// A file that only its owner can read.
+fn create_private_file(path: &std::path::Path) -> io::Result<File> {
+    schema::files::store_file::options_for_private().create(true).truncate(true).open(path)
 }
 
-fn write(out: &mut impl Write, format: Format, rows: &[Row]) -> io::Result<()> {
+fn write_export(out: &mut impl Write, format: ExportFormat, rows: &[MemoryRow]) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
     match format {
-        Format::Md => out.write_all(markdown(rows).as_bytes())?,
-        Format::Jsonl => {
+        ExportFormat::Md => out.write_all(render_markdown(rows).as_bytes())?,
+        ExportFormat::Jsonl => {
             for row in rows {
-                writeln!(out, "{}", escape_json(&serde_json::to_string(&Exported::of(row))?))?;
+                writeln!(out, "{}", escape_json_text(&serde_json::to_string(&ExportedMemory::from_row(row))?))?;
             }
         }
-        Format::Json => {
-            let memories: Vec<Exported> = rows.iter().map(Exported::of).collect();
+        ExportFormat::Json => {
+            let memories: Vec<ExportedMemory> = rows.iter().map(ExportedMemory::from_row).collect();
             let json = serde_json::to_string_pretty(&serde_json::json!({ "memories": memories }))?;
-            writeln!(out, "{}", escape_json(&json))?;
+            writeln!(out, "{}", escape_json_text(&json))?;
         }
     }
     out.flush()

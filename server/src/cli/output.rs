@@ -1,26 +1,28 @@
-//! What commands print: readable on a terminal, plain when piped, JSON when asked for.
+//! Output of commands: formatted for terminals, plain in pipes, or JSON.
 
 use std::io::Write as _;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
-use schema::memory::{MemoryId, MemoryType};
-use schema::sanitize::escape_json;
+use schema::model::memory::{MemoryId, MemoryType};
+use schema::privacy::output_text::escape_json_text;
 use schema::tool::{LoadOutput, ReindexOutput, SaveOutput, SearchOutput};
 use serde::Serialize;
 
 use super::pager;
-use super::text::{counted, fit, harmless, memories, padded, printable, width, wrapped};
+use super::terminal_text::{
+    clean_for_terminal, count_of_memories, count_with_unit, display_width, fit_columns, pad_columns, printable_text,
+    wrap,
+};
 
 pub(crate) const DIM: Style = AnsiColor::BrightBlack.on_default();
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const KIND: Style = AnsiColor::Cyan.on_default();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 
-/// By how much what belongs to a hit is set in.
+/// Indentation of the lines of a hit.
 const INDENT: &str = "      ";
 
-/// Prints the results of commands to standard output.
 #[derive(Debug)]
 pub(crate) struct Printer {
     json: bool,
@@ -32,56 +34,58 @@ impl Printer {
         Self { json, pages: false }
     }
 
-    /// The same with a pager for what is longer than the terminal, if that is wished.
-    pub(crate) fn paged(self, pages: bool) -> Self {
+    /// Uses a pager for long output, if `pages`.
+    pub(crate) fn with_pager(self, pages: bool) -> Self {
         Self { pages, ..self }
     }
 
-    pub(crate) fn found(&self, output: &SearchOutput) -> anyhow::Result<()> {
-        self.read(output, |columns| {
+    pub(crate) fn print_hits(&self, output: &SearchOutput) -> anyhow::Result<()> {
+        self.print_paged(output, |columns| {
             let mut text = String::new();
             for hit in &output.results {
                 let kind = hit.kind.map_or("note", MemoryType::as_str);
                 let room = columns.map_or(usize::MAX, |columns| columns.saturating_sub(INDENT.len()));
                 let mut details = String::new();
                 for detail in [&hit.date, &hit.heading].into_iter().flatten() {
-                    details.push_str(&format!("  {}", harmless(detail)));
+                    details.push_str(&format!("  {}", clean_for_terminal(detail)));
                 }
                 for flag in &hit.flags {
                     details.push_str(&format!("  [{flag}]"));
                 }
-                let details = fit(&details, room.saturating_sub(width(kind)));
+                let details = fit_columns(&details, room.saturating_sub(display_width(kind)));
                 text.push_str(&format!("{GOOD}{:.2}{GOOD:#}  {STRONG}{kind}{STRONG:#}{details}\n", hit.score));
-                for line in wrapped(&harmless(&hit.snippet), room) {
+                for line in wrap(&clean_for_terminal(&hit.snippet), room) {
                     text.push_str(&format!("{INDENT}{line}\n"));
                 }
-                let place = format!("{}:{}", harmless(&hit.path), hit.start_line);
-                let is_one_line = width(&place) + width(&hit.id) + 2 <= room;
+                let place = format!("{}:{}", clean_for_terminal(&hit.path), hit.start_line);
+                let is_one_line = display_width(&place) + display_width(&hit.id) + 2 <= room;
                 let gap = if is_one_line { "  ".to_owned() } else { format!("\n{INDENT}") };
                 text.push_str(&format!("{INDENT}{DIM}{place}{gap}{}{DIM:#}\n", hit.id));
                 if let Some(explanation) = &hit.explanation {
                     text.push_str(&format!("{INDENT}{DIM}{explanation}{DIM:#}\n"));
                 }
             }
-            text + &notice(output.notice.as_deref(), columns)
+            text + &notice_line(output.notice.as_deref(), columns)
         })
     }
 
-    pub(crate) fn saved(&self, output: &SaveOutput) -> anyhow::Result<()> {
-        self.print(output, || format!("{}  {DIM}{}{DIM:#}\n", output.message, output.id))
+    pub(crate) fn print_saved(&self, output: &SaveOutput) -> anyhow::Result<()> {
+        self.print_value(output, || format!("{}  {DIM}{}{DIM:#}\n", output.message, output.id))
     }
 
-    pub(crate) fn loaded(&self, output: &LoadOutput) -> anyhow::Result<()> {
-        self.read(output, |columns| harmless(&output.content) + &notice(output.notice.as_deref(), columns))
+    pub(crate) fn print_loaded(&self, output: &LoadOutput) -> anyhow::Result<()> {
+        self.print_paged(output, |columns| {
+            clean_for_terminal(&output.content) + &notice_line(output.notice.as_deref(), columns)
+        })
     }
 
-    pub(crate) fn indexed(&self, output: &ReindexOutput) -> anyhow::Result<()> {
-        self.print(output, || {
+    pub(crate) fn print_indexed(&self, output: &ReindexOutput) -> anyhow::Result<()> {
+        self.print_value(output, || {
             format!(
-                "Read {}: {} made, {} taken in, {} removed, in {} ms\n",
-                counted(output.files as u64, "file"),
-                counted(output.chunks as u64, "chunk"),
-                memories(output.memories as u64),
+                "Read {}: {} created, {} indexed, {} removed, in {} ms\n",
+                count_with_unit(output.files as u64, "file"),
+                count_with_unit(output.chunks as u64, "chunk"),
+                count_of_memories(output.memories as u64),
                 output.removed,
                 output.milliseconds
             )
@@ -92,92 +96,99 @@ impl Printer {
         self.json
     }
 
-    /// Prints a value in JSON, whatever was asked for.
-    pub(crate) fn json<T: Serialize + ?Sized>(&self, value: &T) -> anyhow::Result<()> {
+    /// Prints a value as JSON, even without `--json`.
+    pub(crate) fn print_json<T: Serialize + ?Sized>(&self, value: &T) -> anyhow::Result<()> {
         let json = serde_json::to_string_pretty(value).context("cannot write JSON")?;
-        write(&format!("{}\n", escape_json(&json)))
+        write_text(&format!("{}\n", escape_json_text(&json)))
     }
 
-    /// Prints text as it is.
-    pub(crate) fn text(&self, text: &str) -> anyhow::Result<()> {
-        write(text)
+    pub(crate) fn print_text(&self, text: &str) -> anyhow::Result<()> {
+        write_text(text)
     }
 
-    /// Prints columns under their names.
+    /// Prints a table.
     pub(crate) fn rows<const N: usize>(&self, head: [&str; N], rows: &[[String; N]]) -> anyhow::Result<()> {
         let widths: Vec<usize> = (0..N)
-            .map(|column| rows.iter().map(|row| width(&row[column])).chain([width(head[column])]).max().unwrap_or(0))
+            .map(|column| {
+                rows.iter()
+                    .map(|row| display_width(&row[column]))
+                    .chain([display_width(head[column])])
+                    .max()
+                    .unwrap_or(0)
+            })
             .collect();
         let line = |cells: &[&str]| {
-            let cells = cells.iter().zip(&widths).map(|(cell, columns)| padded(cell, *columns));
+            let cells = cells.iter().zip(&widths).map(|(cell, columns)| pad_columns(cell, *columns));
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };
-        let columns = pager::columns().unwrap_or(usize::MAX);
+        let columns = pager::terminal_columns().unwrap_or(usize::MAX);
         if widths.iter().sum::<usize>() + 2 * N.saturating_sub(1) > columns {
-            return write(&stacked(&head, rows, columns));
+            return write_text(&stacked(&head, rows, columns));
         }
         let mut text = format!("{STRONG}{}{STRONG:#}\n", line(&head));
         for row in rows {
             text.push_str(&line(&row.each_ref().map(String::as_str)));
             text.push('\n');
         }
-        write(&text)
+        write_text(&text)
     }
 
-    /// Prints plain text.
-    pub(crate) fn line(&self, text: &str) -> anyhow::Result<()> {
-        write(&format!("{text}\n"))
+    pub(crate) fn print_line(&self, text: &str) -> anyhow::Result<()> {
+        write_text(&format!("{text}\n"))
     }
 
-    /// Prints a sentence, broken between words where the terminal ends.
-    pub(crate) fn told(&self, text: &str) -> anyhow::Result<()> {
-        match pager::columns() {
-            Some(columns) => self.line(&wrapped(text, columns).join("\n")),
-            None => self.line(text),
+    /// Prints a sentence, wrapped to the terminal.
+    pub(crate) fn print_wrapped(&self, text: &str) -> anyhow::Result<()> {
+        match pager::terminal_columns() {
+            Some(columns) => self.print_line(&wrap(text, columns).join("\n")),
+            None => self.print_line(text),
         }
     }
 
-    /// Prints a value for scripts, and for people a sentence about it.
-    pub(crate) fn said<T: Serialize>(&self, value: &T, text: &str) -> anyhow::Result<()> {
-        if self.json { self.json(value) } else { self.told(text) }
+    /// Prints a value as JSON, or a sentence about it.
+    pub(crate) fn print_sentence<T: Serialize>(&self, value: &T, text: &str) -> anyhow::Result<()> {
+        if self.json { self.print_json(value) } else { self.print_wrapped(text) }
     }
 
-    /// Prints what is made for reading: as wide as the terminal, in a pager when it is longer than that. Where lines have no
-    /// end, no columns are told.
-    pub(crate) fn read<T: Serialize + ?Sized>(
+    /// Prints long output, wrapped to the terminal, in a pager if needed. `text` gets `None` if the output is not a terminal.
+    pub(crate) fn print_paged<T: Serialize + ?Sized>(
         &self,
         value: &T,
         text: impl FnOnce(Option<usize>) -> String,
     ) -> anyhow::Result<()> {
         if self.json {
-            return self.print(value, String::new);
+            return self.print_value(value, String::new);
         }
-        let text = printable(&text(pager::columns()));
-        if self.pages && pager::show(&text) {
+        let text = printable_text(&text(pager::terminal_columns()));
+        if self.pages && pager::show_paged(&text) {
             return Ok(());
         }
-        write(&text)
+        write_text(&text)
     }
 
-    /// Prints a short answer.
-    pub(crate) fn print<T: Serialize + ?Sized>(&self, value: &T, text: impl FnOnce() -> String) -> anyhow::Result<()> {
+    /// Prints a short result.
+    pub(crate) fn print_value<T: Serialize + ?Sized>(
+        &self,
+        value: &T,
+        text: impl FnOnce() -> String,
+    ) -> anyhow::Result<()> {
         if self.json {
-            return self.json(value);
+            return self.print_json(value);
         }
-        write(&text())
+        write_text(&text())
     }
 }
 
-/// Columns one below the other, for a terminal on which they do not fit side by side.
+/// A table with one cell per line, for narrow terminals.
 fn stacked<const N: usize>(head: &[&str; N], rows: &[[String; N]], columns: usize) -> String {
     let mut text = String::new();
     for row in rows {
         for (at, (name, cell)) in head.iter().zip(row).enumerate() {
             if at == 0 {
-                text.push_str(&format!("{STRONG}{}{STRONG:#}\n", fit(cell, columns)));
+                text.push_str(&format!("{STRONG}{}{STRONG:#}\n", fit_columns(cell, columns)));
                 continue;
             }
-            for line in wrapped(&format!("{name}: {cell}"), columns.saturating_sub(2)) {
+            for line in wrap(&format!("{name}: {cell}"), columns.saturating_sub(2)) {
                 text.push_str(&format!("  {line}\n"));
             }
         }
@@ -185,30 +196,35 @@ fn stacked<const N: usize>(head: &[&str; N], rows: &[[String; N]], columns: usiz
     text
 }
 
-/// Writes to standard output, without colour where it is no terminal. A reader that went away, such as `head`, is no error.
-fn write(text: &str) -> anyhow::Result<()> {
-    match anstream::stdout().write_all(printable(text).as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("cannot write the answer"),
+/// Writes to standard output, without colours if it is not a terminal. A closed pipe, such as `head`, is not an error.
+fn write_text(text: &str) -> anyhow::Result<()> {
+    match anstream::stdout().write_all(printable_text(text).as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write to standard output")
+        }
         _ => Ok(()),
     }
 }
 
-/// Writes what is no text for people as it is. A reader that went away is no error.
-pub(crate) fn write_plain(bytes: &[u8]) -> anyhow::Result<()> {
+/// Writes bytes unchanged. A closed pipe is not an error.
+pub(crate) fn write_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     match std::io::stdout().lock().write_all(bytes) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error).context("cannot write the answer"),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(error).context("cannot write to standard output")
+        }
         _ => Ok(()),
     }
 }
 
-/// The beginning of an id, which is as good as all of it; of a copy all, because it begins like the id of the first.
-pub(crate) fn short(id: &str) -> &str {
-    let is_copy = MemoryId::parse(id).is_some_and(|id| id.claim() != id);
+/// The beginning of an id, which commands accept. The id of a copy is not cut, because it begins with the id of the original.
+pub(crate) fn short_id(id: &str) -> &str {
+    let is_copy = MemoryId::parse(id).is_some_and(|id| id.original() != id);
     id.get(..8).filter(|_| !is_copy).unwrap_or(id)
 }
 
-pub(crate) fn notice(notice: Option<&str>, columns: Option<usize>) -> String {
-    let lines = notice.map(|notice| wrapped(&harmless(notice), columns.unwrap_or(usize::MAX))).unwrap_or_default();
+pub(crate) fn notice_line(notice: Option<&str>, columns: Option<usize>) -> String {
+    let lines =
+        notice.map(|notice| wrap(&clean_for_terminal(notice), columns.unwrap_or(usize::MAX))).unwrap_or_default();
     lines.iter().map(|line| format!("{DIM}{line}{DIM:#}\n")).collect()
 }
 
@@ -217,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_that_do_not_fit_stand_one_below_the_other() {
+    fn wide_table_is_printed_one_cell_per_line() {
         let rows = [["codex", "Codex", "~/.local/share/a/long/way/to/bin/codex"].map(str::to_owned)];
         let text = stacked(&["host", "is", "found here"], &rows, 24);
         insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string(), @r"

@@ -1,64 +1,62 @@
-//! What is about to go, in a few lines.
+//! A preview of memories before they are deleted.
 
 use std::collections::BTreeMap;
 
-use schema::memory::MemoryType;
-use schema::store::Row;
+use schema::model::memory::MemoryType;
+use schema::store::MemoryRow;
 use serde::Serialize;
 
-use super::list::Listed;
-use super::output::{Printer, short};
+use super::list::ListedMemory;
+use super::output::{Printer, short_id};
 use super::pager;
-use super::text::{fit, width};
+use super::terminal_text::{display_width, fit_columns};
 
-/// Memories that are named.
-const NAMED: usize = 20;
+/// Maximum number of listed memories.
+const MAX_NAMED: usize = 20;
 
-/// Columns of a line where lines have no end, and those below which the text of a memory has a line of its own.
-const LONGEST: usize = 120;
+/// Columns of a line if the output is not a terminal, and columns below which the text has its own line.
+const PIPED_COLUMNS: usize = 120;
 const NARROW: usize = 60;
 
-/// What became, or would become, of memories, for scripts.
+/// The result of a deletion or of its dry run, for JSON.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Gone {
+pub(crate) struct DeletionReport {
     pub(crate) memories: usize,
     pub(crate) types: BTreeMap<MemoryType, usize>,
     pub(crate) ids: Vec<String>,
     pub(crate) dry_run: bool,
-    /// It is everything, which goes only when that is said.
+    /// The selection is everything, which needs `--all`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub(crate) needs_all: bool,
-    /// Old databases that are gone, or would be.
+    /// Old databases that were deleted, or would be.
     pub(crate) old_databases: Vec<String>,
-    /// Where a copy may still lie.
+    /// Files that may still contain copies.
     pub(crate) left: Vec<String>,
 }
 
-impl Gone {
-    pub(crate) fn of(rows: &[Row]) -> Self {
+impl DeletionReport {
+    pub(crate) fn from_rows(rows: &[MemoryRow]) -> Self {
         let mut types = BTreeMap::new();
         rows.iter().for_each(|row| *types.entry(row.memory.kind).or_default() += 1);
         let ids = rows.iter().map(|row| row.memory.id.to_string()).collect();
         Self { memories: rows.len(), types, ids, ..Self::default() }
     }
 
-    /// Tells what was done.
-    pub(crate) fn tell(&self, printer: &Printer, done: &str) -> anyhow::Result<()> {
-        printer.print(self, || {
-            let mut text = format!("{done} {}.\n", counted(self.memories));
+    pub(crate) fn print(&self, printer: &Printer, done: &str) -> anyhow::Result<()> {
+        printer.print_value(self, || {
+            let mut text = format!("{done} {}.\n", memory_count_text(self.memories));
             if !self.old_databases.is_empty() {
-                text.push_str(&format!("Old databases deleted as well: {}\n", self.old_databases.join(", ")));
+                text.push_str(&format!("Old databases deleted too: {}\n", self.old_databases.join(", ")));
             }
             for left in &self.left {
-                text.push_str(&format!("May still hold a copy: {left}\n"));
+                text.push_str(&format!("May still contain a copy: {left}\n"));
             }
             text
         })
     }
 }
 
-/// A number of memories in words.
-pub(crate) fn counted(count: usize) -> String {
+pub(crate) fn memory_count_text(count: usize) -> String {
     match count {
         0 => "no memory".to_owned(),
         1 => "1 memory".to_owned(),
@@ -66,30 +64,30 @@ pub(crate) fn counted(count: usize) -> String {
     }
 }
 
-/// Lists memories for a person: the newest, and how many there are of each type.
-pub(crate) fn preview(printer: &Printer, rows: &[Row]) -> anyhow::Result<()> {
-    let columns = pager::columns().unwrap_or(LONGEST);
-    for row in rows.iter().rev().take(NAMED) {
-        printer.line(&named(&Listed::of(row), columns))?;
+/// Lists the newest memories, and the number of each type.
+pub(crate) fn print_preview(printer: &Printer, rows: &[MemoryRow]) -> anyhow::Result<()> {
+    let columns = pager::terminal_columns().unwrap_or(PIPED_COLUMNS);
+    for row in rows.iter().rev().take(MAX_NAMED) {
+        printer.print_line(&memory_line(&ListedMemory::from_row(row), columns))?;
     }
-    if rows.len() > NAMED {
-        printer.line(&format!("… and {} older", rows.len() - NAMED))?;
+    if rows.len() > MAX_NAMED {
+        printer.print_line(&format!("… and {} older", rows.len() - MAX_NAMED))?;
     }
-    let types = Gone::of(rows).types;
+    let types = DeletionReport::from_rows(rows).types;
     let types: Vec<String> = types.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-    printer.told(&types.join(", "))
+    printer.print_wrapped(&types.join(", "))
 }
 
-/// A memory on a line, or on two where one is too short.
-fn named(memory: &Listed, columns: usize) -> String {
-    let (id, kind) = (short(&memory.id), memory.kind.as_str());
+/// A memory on one line, or on two on a narrow terminal.
+fn memory_line(memory: &ListedMemory, columns: usize) -> String {
+    let (id, kind) = (short_id(&memory.id), memory.kind.as_str());
     let at = memory.date.get(..16).unwrap_or(&memory.date);
     if columns < NARROW {
-        let head = fit(&format!("{id} {} {kind}", at.get(..10).unwrap_or(at)), columns);
-        return format!("{head}\n  {}", fit(&memory.line(), columns.saturating_sub(2)));
+        let head = fit_columns(&format!("{id} {} {kind}", at.get(..10).unwrap_or(at)), columns);
+        return format!("{head}\n  {}", fit_columns(&memory.one_line(), columns.saturating_sub(2)));
     }
     let head = format!("{id}  {at}  {kind:<18}  ");
-    let text = fit(&memory.line(), columns.saturating_sub(width(&head)));
+    let text = fit_columns(&memory.one_line(), columns.saturating_sub(display_width(&head)));
     head + &text
 }
 
@@ -98,15 +96,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_go_fits_the_terminal() {
+    fn preview_fits_the_terminal() {
         let memory =
-            Listed::example("결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 그래야 두 번 오지 않는다 \u{1b}[31m");
+            ListedMemory::example("결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 그래야 두 번 오지 않는다 \u{1b}[31m");
         for columns in [40, 59, 60, 80, 120] {
-            let text = named(&memory, columns);
-            assert!(text.lines().all(|line| width(line) <= columns), "{columns}: {text}");
+            let text = memory_line(&memory, columns);
+            assert!(text.lines().all(|line| display_width(line) <= columns), "{columns}: {text}");
         }
-        insta::assert_snapshot!(named(&memory, 80), @"0af312aa  2026-01-28 10:30  decision            결제 웹훅은 커밋한 다음에 확인…");
-        insta::assert_snapshot!(named(&memory, 40), @r"
+        insta::assert_snapshot!(memory_line(&memory, 80), @"0af312aa  2026-01-28 10:30  decision            결제 웹훅은 커밋한 다음에 확인…");
+        insta::assert_snapshot!(memory_line(&memory, 40), @r"
         0af312aa 2026-01-28 decision
           결제 웹훅은 커밋한 다음에 확인 응답을…
         ");

@@ -1,34 +1,34 @@
-//! `sessions`: what each session was about, how long it took, and what it changed.
+//! `sessions`: the topic, duration and changed files of each session.
 
 use std::fmt::Write as _;
 
 use clap::Args;
-use schema::store::Session;
+use schema::store::SessionRow;
 use serde::Serialize;
-use tools::engine::{Engine, Wanted};
+use tools::engine::{Engine, HistoryFilter};
 
-use super::list::rest;
-use super::narrow::Narrow;
+use super::filter_arguments::FilterArguments;
+use super::list::remaining_note;
 use super::output::{DIM, Printer, STRONG};
-use super::text::{counted, duration, fit, one_line, width, wrapped};
+use super::terminal_text::{count_with_unit, display_width, fit_columns, format_duration, one_line, wrap};
 
-/// Columns of a title or of the names of files where lines have no end.
-const LONGEST: usize = 200;
+/// Columns of a line if the output is not a terminal.
+const PIPED_COLUMNS: usize = 200;
 
-/// Characters of a session's id that are shown; all of it is in JSON.
-const SHORT: usize = 8;
+/// Characters of a session id; JSON has the whole id.
+const SHORT_ID_LENGTH: usize = 8;
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionsArguments {
     #[command(flatten)]
-    narrow: Narrow,
-    /// At most so many
+    narrow: FilterArguments,
+    /// Maximum number
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
     limit: usize,
 }
 
 #[derive(Debug, Serialize)]
-struct Listed<'s> {
+struct ListedSession<'s> {
     id: &'s str,
     title: Option<&'s str>,
     started_at: String,
@@ -41,10 +41,33 @@ struct Listed<'s> {
     memories: u64,
     files: &'s [String],
     summary: Option<&'s str>,
+    #[serde(flatten)]
+    details: Details,
 }
 
-impl<'s> Listed<'s> {
-    fn of(session: &'s Session) -> Self {
+/// Details that only the end of a session tells.
+#[derive(Debug, Serialize)]
+struct Details {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commit: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_reason: Option<String>,
+}
+
+impl Details {
+    fn of(session: &SessionRow) -> Self {
+        let [branch, commit, model, end_reason] =
+            ["branch", "commit", "model", "end_reason"].map(|name| text_of(session, name));
+        Self { branch, commit, model, end_reason }
+    }
+}
+
+impl<'s> ListedSession<'s> {
+    fn from_session(session: &'s SessionRow) -> Self {
         Self {
             id: &session.id,
             title: session.title.as_deref(),
@@ -52,32 +75,34 @@ impl<'s> Listed<'s> {
             ended_at: session.ended.rfc3339(),
             duration: session.duration(),
             prompts: session.prompts,
-            tools: session.tools,
+            tools: session.tool_count,
             errors: session.errors,
             memories: session.memories,
             files: &session.files,
             summary: session.summary.as_deref(),
+            details: Details::of(session),
         }
     }
 }
 
-pub(crate) fn sessions(engine: &mut Engine, printer: &Printer, arguments: SessionsArguments) -> anyhow::Result<()> {
-    let wanted = arguments.narrow.wanted(engine)?;
+pub(crate) fn run_sessions(engine: &mut Engine, printer: &Printer, arguments: SessionsArguments) -> anyhow::Result<()> {
+    let wanted = arguments.narrow.into_filter(engine)?;
     let mut sessions = engine.sessions(&wanted, usize::MAX)?;
     let more = sessions.len().saturating_sub(arguments.limit);
     sessions.truncate(arguments.limit);
-    let listed: Vec<Listed<'_>> = sessions.iter().map(Listed::of).collect();
-    let is_narrowed = wanted != Wanted::default() || arguments.limit == 0;
-    printer.read(&listed, |columns| match sessions.is_empty() {
-        true if is_narrowed => "No session fits.\n".to_owned(),
-        true => "No session is remembered yet.\n".to_owned(),
+    let listed: Vec<ListedSession<'_>> = sessions.iter().map(ListedSession::from_session).collect();
+    let is_narrowed = wanted != HistoryFilter::default() || arguments.limit == 0;
+    printer.print_paged(&listed, |columns| match sessions.is_empty() {
+        true if is_narrowed => "No sessions match.\n".to_owned(),
+        true => "There are no sessions yet.\n".to_owned(),
         false => {
-            by_day(&sessions, columns.unwrap_or(LONGEST)) + &rest("sessions", more as u64, arguments.limit, columns)
+            render_by_day(&sessions, columns.unwrap_or(PIPED_COLUMNS))
+                + &remaining_note("sessions", more as u64, arguments.limit, columns)
         }
     })
 }
 
-fn by_day(sessions: &[Session], columns: usize) -> String {
+fn render_by_day(sessions: &[SessionRow], columns: usize) -> String {
     let mut text = String::new();
     let mut day = String::new();
     for session in sessions {
@@ -87,125 +112,151 @@ fn by_day(sessions: &[Session], columns: usize) -> String {
             let _ = writeln!(text, "{gap}{STRONG}{date}{STRONG:#}");
             day = date;
         }
-        one(&mut text, session, columns);
+        render_session(&mut text, session, columns);
     }
     text
 }
 
-fn one(text: &mut String, session: &Session, columns: usize) {
+fn render_session(text: &mut String, session: &SessionRow, columns: usize) {
     let room = columns.saturating_sub(2);
-    let title = fit(&title(session.title.as_deref()), room);
+    let title = fit_columns(&session_title(session.title.as_deref()), room);
     let _ = writeln!(text, "  {STRONG}{title}{STRONG:#}");
     let mut about = format!(
         "{} {}  {}  {}",
         &session.started.time()[..5],
-        duration(session.duration()),
-        short(&session.id),
-        counts(session.prompts, session.errors)
+        format_duration(session.duration()),
+        short_session_id(&session.id),
+        render_counts(session.prompts, session.errors)
     );
-    if width(&about) > room {
-        about = format!("{} {}  {}", &session.started.time()[..5], duration(session.duration()), short(&session.id));
+    let branch = text_of(session, "branch").map(|branch| format!("  {branch}")).unwrap_or_default();
+    if display_width(&about) + display_width(&branch) <= room {
+        about.push_str(&branch);
     }
-    let _ = writeln!(text, "  {DIM}{}{DIM:#}", fit(&about, room));
+    if display_width(&about) > room {
+        about = format!(
+            "{} {}  {}",
+            &session.started.time()[..5],
+            format_duration(session.duration()),
+            short_session_id(&session.id)
+        );
+    }
+    let _ = writeln!(text, "  {DIM}{}{DIM:#}", fit_columns(&about, room));
     if !session.files.is_empty() {
-        let _ = writeln!(text, "  {DIM}{}{DIM:#}", files(&session.files, room));
+        let _ = writeln!(text, "  {DIM}{}{DIM:#}", render_files(&session.files, room));
     }
     if let Some(summary) = &session.summary {
-        let lines = wrapped(&one_line(summary), room);
+        let lines = wrap(&one_line(without_title(summary, session.title.as_deref())), room);
         let more = if lines.len() > 2 { " …" } else { "" };
         for (at, line) in lines.iter().take(2).enumerate() {
-            let line = if at == 1 { fit(&format!("{line}{more}"), room) } else { line.clone() };
+            let line = if at == 1 { fit_columns(&format!("{line}{more}"), room) } else { line.clone() };
             let _ = writeln!(text, "  {line}");
         }
     }
 }
 
-pub(super) fn title(title: Option<&str>) -> String {
+/// A summary without the line that repeats the title.
+fn without_title<'s>(summary: &'s str, title: Option<&str>) -> &'s str {
+    let Some((first, rest)) = summary.split_once('\n') else { return summary };
+    let (first, title) = (one_line(first), one_line(title.unwrap_or_default()));
+    // Both are cut, at different lengths.
+    let is_title = !title.is_empty() && (first.starts_with(&title) || title.starts_with(first.trim_end_matches('…')));
+    if is_title { rest } else { summary }
+}
+
+/// A detail of a session, as a line of text.
+fn text_of(session: &SessionRow, name: &str) -> Option<String> {
+    session.details.get(name).and_then(serde_json::Value::as_str).map(one_line).filter(|text| !text.is_empty())
+}
+
+pub(super) fn session_title(title: Option<&str>) -> String {
     title.map_or_else(|| "(no prompt)".to_owned(), one_line)
 }
 
-pub(super) fn short(id: &str) -> String {
-    one_line(id).chars().take(SHORT).collect()
+pub(super) fn short_session_id(id: &str) -> String {
+    one_line(id).chars().take(SHORT_ID_LENGTH).collect()
 }
 
-pub(super) fn counts(prompts: u64, errors: u64) -> String {
-    let mut text = counted(prompts, "prompt");
+pub(super) fn render_counts(prompts: u64, errors: u64) -> String {
+    let mut text = count_with_unit(prompts, "prompt");
     if errors > 0 {
-        text.push_str(&format!(", {}", counted(errors, "error")));
+        text.push_str(&format!(", {}", count_with_unit(errors, "error")));
     }
     text
 }
 
-/// As many names as fit, and how many more there are.
-pub(super) fn files(files: &[String], columns: usize) -> String {
-    let count = counted(files.len() as u64, "file");
+/// As many names as fit, and the number of the others.
+pub(super) fn render_files(files: &[String], columns: usize) -> String {
+    let count = count_with_unit(files.len() as u64, "file");
     let mut line = format!("{count}: ");
     for (at, file) in files.iter().map(|file| one_line(file)).enumerate() {
         let left = files.len() - at;
         let separator = if at == 0 { "" } else { ", " };
         let more = if left > 1 { format!(" and {} more", left - 1) } else { String::new() };
-        let room = columns.saturating_sub(width(&line) + width(separator) + width(&more));
-        if at > 0 && width(&file) > room {
+        let room = columns.saturating_sub(display_width(&line) + display_width(separator) + display_width(&more));
+        if at > 0 && display_width(&file) > room {
             line.push_str(&format!(" and {left} more"));
             break;
         }
         line.push_str(separator);
-        line.push_str(&fit(&file, room));
+        line.push_str(&fit_columns(&file, room));
     }
-    fit(&line, columns)
+    fit_columns(&line, columns)
 }
 
 #[cfg(test)]
 mod tests {
-    use schema::moment::Moment;
+    use schema::model::moment::Moment;
 
     use super::*;
 
-    fn session() -> Session {
-        Session {
+    fn session() -> SessionRow {
+        SessionRow {
             id: "4f368b8b-0000".to_owned(),
             started: Moment::parse_rfc3339("2026-01-28T10:30:00+09:00").unwrap(),
             ended: Moment::parse_rfc3339("2026-01-28T11:35:00+09:00").unwrap(),
             title: Some("결제 웹훅이 두 번 처리되는 문제를 고쳐줘 \u{1b}[2J".to_owned()),
             prompts: 5,
             files: ["src/billing/webhook.rs", "src/billing/retry.rs", "README.md"].map(str::to_owned).to_vec(),
-            tools: 9,
+            tool_count: 9,
             errors: 1,
             memories: 20,
-            summary: Some("The handler acknowledged before the commit; it now does so behind it.".to_owned()),
+            summary: Some(
+                "결제 웹훅이 두 번 처리되는 문제를 고쳐줘\nOutcome: It acknowledged before the commit.".to_owned(),
+            ),
+            details: serde_json::Map::from_iter([("branch".to_owned(), "fix/webhook".into())]),
         }
     }
 
     #[test]
-    fn sessions_fit_terminals_of_eighty_and_of_forty_columns() {
+    fn sessions_fit_eighty_and_forty_columns() {
         for columns in [80, 40, 24] {
-            for line in plain(columns).lines() {
-                assert!(width(line) <= columns, "{} in {columns}: {line}", width(line));
+            for line in render_plain(columns).lines() {
+                assert!(display_width(line) <= columns, "{} in {columns}: {line}", display_width(line));
             }
         }
-        insta::assert_snapshot!(plain(80), @r"
+        insta::assert_snapshot!(render_plain(80), @r"
         2026-01-28
           결제 웹훅이 두 번 처리되는 문제를 고쳐줘 [2J
-          10:30 1 h 05 min  4f368b8b  5 prompts, 1 error
+          10:30 1 h 05 min  4f368b8b  5 prompts, 1 error  fix/webhook
           3 files: src/billing/webhook.rs, src/billing/retry.rs, README.md
-          The handler acknowledged before the commit; it now does so behind it.
+          Outcome: It acknowledged before the commit.
           (no prompt)
-          10:30 1 h 05 min  4f368b8b  0 prompts
+          10:30 1 h 05 min  4f368b8b  0 prompts  fix/webhook
         ");
-        insta::assert_snapshot!(plain(40), @r"
+        insta::assert_snapshot!(render_plain(40), @r"
         2026-01-28
           결제 웹훅이 두 번 처리되는 문제를 고…
           10:30 1 h 05 min  4f368b8b
           3 files: src/billing/webho… and 2 more
-          The handler acknowledged before the
-          commit; it now does so behind it.
+          Outcome: It acknowledged before the
+          commit.
           (no prompt)
           10:30 1 h 05 min  4f368b8b  0 prompts
         ");
     }
 
-    fn plain(columns: usize) -> String {
-        let quiet = Session { title: None, files: vec![], summary: None, errors: 0, prompts: 0, ..session() };
-        anstream::adapter::strip_str(&by_day(&[session(), quiet], columns)).to_string()
+    fn render_plain(columns: usize) -> String {
+        let quiet = SessionRow { title: None, files: vec![], summary: None, errors: 0, prompts: 0, ..session() };
+        anstream::adapter::strip_str(&render_by_day(&[session(), quiet], columns)).to_string()
     }
 }

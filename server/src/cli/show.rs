@@ -1,20 +1,20 @@
-//! `show`: one memory whole, a day, or a file of the store.
+//! `show`: a memory, a day, or a file of the store.
 
 use chrono::NaiveDate;
-use schema::daily_log::LogKind;
-use schema::exchange::markdown;
-use schema::store::Row;
-use schema::tool::{AboutMemory, GetInput, GetOutput};
+use schema::log::LogKind;
+use schema::store::MemoryRow;
+use schema::tool::{GetInput, GetOutput, MemoryDetails};
 use serde::Serialize;
 use tools::engine::Engine;
 use tools::error::ToolError;
+use tools::exchange::render_markdown;
 
-use super::output::{DIM, Printer, notice};
-use super::text::{harmless, wrapped};
+use super::output::{DIM, Printer, notice_line};
+use super::terminal_text::{clean_for_terminal, wrap};
 
-/// What `memory_get` answers, and what only people ask.
+/// The output of `memory_get` and more fields.
 #[derive(Debug, Serialize)]
-struct Shown {
+struct ShownMemory {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(flatten)]
@@ -25,25 +25,24 @@ struct Shown {
     importance: Option<u8>,
 }
 
-pub(crate) fn show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
+pub(crate) fn run_show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
     if let Ok(day) = what.parse::<NaiveDate>() {
         return show_day(engine, printer, day);
     }
     let is_path = what.ends_with(".md") || what.contains('/');
-    // People scroll; the budget is for models.
+    // The token limit is for models; people can scroll.
     let mut input = GetInput { max_tokens: Some(i64::from(u32::MAX)), ..GetInput::default() };
     if is_path {
         input.path = Some(what);
     } else {
-        input.id = Some(engine.whole_id(&what)?);
+        input.id = Some(engine.resolve_id(&what)?);
     }
     let output = engine.get(&input)?;
     let row = input.id.as_deref().map(|id| engine.peek(id)).transpose()?.flatten();
-    let shown = Shown::of(output, row.as_ref());
-    printer.read(&shown, |columns| shown.text(columns))
+    let shown = ShownMemory::from_output(output, row.as_ref());
+    printer.print_paged(&shown, |columns| shown.render(columns))
 }
 
-/// A day, its entries by type.
 #[derive(Debug, Serialize)]
 struct ShownDay {
     date: NaiveDate,
@@ -56,18 +55,18 @@ fn show_day(engine: &Engine, printer: &Printer, date: NaiveDate) -> anyhow::Resu
         rows.extend(engine.store().rows().by_path(&name)?);
     }
     if rows.is_empty() {
-        return Err(ToolError::NotFound(format!("nothing is remembered of {date}")).into());
+        return Err(ToolError::NotFound(format!("there are no memories of {date}")).into());
     }
     rows.sort_by(|a, b| a.memory.at.cmp(&b.memory.at).then(a.seq.cmp(&b.seq)));
-    let day = ShownDay { date, content: markdown(&rows) };
-    printer.read(&day, |columns| {
-        let content = harmless(&day.content);
-        columns.map_or(content.clone(), |columns| wrapped(&content, columns).join("\n"))
+    let day = ShownDay { date, content: render_markdown(&rows) };
+    printer.print_paged(&day, |columns| {
+        let content = clean_for_terminal(&day.content);
+        columns.map_or(content.clone(), |columns| wrap(&content, columns).join("\n"))
     })
 }
 
-impl Shown {
-    fn of(output: GetOutput, row: Option<&Row>) -> Self {
+impl ShownMemory {
+    fn from_output(output: GetOutput, row: Option<&MemoryRow>) -> Self {
         Self {
             id: row.map(|row| row.memory.id.to_string()),
             output,
@@ -76,40 +75,51 @@ impl Shown {
         }
     }
 
-    fn text(&self, columns: Option<usize>) -> String {
+    fn render(&self, columns: Option<usize>) -> String {
         let mut marks = String::new();
         if self.pinned == Some(true) {
             marks.push_str("\npinned");
         }
         marks.extend(self.importance.map(|importance| format!("\nimportance {importance}")));
-        shown(&self.output, &marks, columns)
+        render_output(&self.output, &marks, columns)
     }
 }
 
-fn shown(output: &GetOutput, marks: &str, columns: Option<usize>) -> String {
-    let mut place = format!("{}:{}", harmless(&output.path), output.start_line);
+fn render_output(output: &GetOutput, marks: &str, columns: Option<usize>) -> String {
+    let mut place = format!("{}:{}", clean_for_terminal(&output.path), output.start_line);
     if output.end_line > output.start_line {
         place.push_str(&format!("-{}", output.end_line));
     }
-    let about = output.memory.as_ref().map(about).unwrap_or_default();
-    let rest = notice(output.notice.as_deref(), columns);
-    let content = harmless(&output.content);
-    let content = columns.map_or(content.clone(), |columns| wrapped(&content, columns).join("\n"));
+    let about = output.memory.as_ref().map(render_details).unwrap_or_default();
+    let rest = notice_line(output.notice.as_deref(), columns);
+    let content = clean_for_terminal(&output.content);
+    let content = columns.map_or(content.clone(), |columns| wrap(&content, columns).join("\n"));
     format!("{DIM}{place}{about}{marks}{DIM:#}\n{content}\n{rest}")
 }
 
-/// What is known of a memory, on lines of its own.
-fn about(memory: &AboutMemory) -> String {
-    let AboutMemory { kind, date, session_id, metadata, supersedes, superseded_by } = memory;
+/// The properties of a memory, one per line.
+fn render_details(memory: &MemoryDetails) -> String {
+    let MemoryDetails { kind, date, session_id, metadata, supersedes, superseded_by, source, .. } = memory;
     let mut text = format!("\n{kind}, {date}");
     let metadata = (!metadata.is_empty()).then(|| serde_json::Value::Object(metadata.clone()).to_string());
+    let state = memory.state.as_ref().map(|state| match &memory.settled_by {
+        Some(by) => format!("{state} by {by}"),
+        None => state.clone(),
+    });
+    let repeated = (memory.repeats > 0).then(|| {
+        let last = memory.repeated_at.as_ref().map(|at| format!(", last {at}")).unwrap_or_default();
+        format!("{} times{last}", memory.repeats)
+    });
     for (name, value) in [
         ("session", Some(session_id).filter(|id| !id.is_empty())),
         ("metadata", metadata.as_ref()),
         ("supersedes", supersedes.as_ref()),
         ("superseded by", superseded_by.as_ref()),
+        ("concluded in", source.as_ref()),
+        ("state", state.as_ref()),
+        ("repeated", repeated.as_ref()),
     ] {
-        text.extend(value.map(|value| format!("\n{name} {}", harmless(value))));
+        text.extend(value.map(|value| format!("\n{name} {}", clean_for_terminal(value))));
     }
     text
 }

@@ -1,59 +1,61 @@
-//! `stats`: what is remembered, how it grows, what it weighs, what of it is read, and what is wrong.
+//! `stats`: number, growth, most opened memories, size and problems.
 
 use std::fmt::Write as _;
 
 use clap::Args;
-use schema::moment::Moment;
-use schema::store::{Locator, Recalls};
+use schema::model::moment::Moment;
+use schema::store::{Locator, RecallCount};
 use schema::tool::{StatsOutput, TypeCount};
 use serde::Serialize;
-use tools::engine::{Engine, Storage, Usage, UsageOfSome, Wanted};
+use tools::engine::{DiskUsage, Engine, FilteredUsage, HistoryFilter, StoreUsage};
 
-use super::list::Listed;
-use super::narrow::Narrow;
-use super::output::{DIM, KIND, Printer, STRONG, short};
-use super::text::{bytes, counted, fit, grouped, harmless, padded, width, wrapped};
+use super::filter_arguments::FilterArguments;
+use super::list::ListedMemory;
+use super::output::{DIM, KIND, Printer, STRONG, short_id};
+use super::terminal_text::{
+    clean_for_terminal, count_with_unit, display_width, fit_columns, format_bytes, group_thousands, pad_columns, wrap,
+};
 
-/// Memories that are told as those that are opened most.
+/// Number of most opened memories.
 const RECALLED: usize = 5;
 
-/// Months of growth that people are told; JSON has all.
+/// Months in the text output; JSON has all.
 const MONTHS: usize = 12;
 
 /// Columns of the longest bar.
 const BAR: u64 = 24;
 
-/// Columns of a line where lines have no end.
-const LONGEST: usize = 120;
+/// Columns of a line if the output is not a terminal.
+const PIPED_COLUMNS: usize = 120;
 
 #[derive(Debug, Args)]
 pub(crate) struct StatsArguments {
     #[command(flatten)]
-    narrow: Narrow,
+    narrow: FilterArguments,
 }
 
-/// What `memory_stats` answers, and what only people ask.
+/// The output of `memory_stats` and more fields.
 #[derive(Debug, Serialize)]
-struct Stats<'s> {
+struct StatsReport<'s> {
     #[serde(flatten)]
     store: &'s StatsOutput,
-    storage: Bytes,
+    storage: StorageBytes,
     growth: Growth,
-    recalled: Vec<Recalled>,
+    recalled: Vec<OpenedMemory>,
 }
 
-/// The same of some memories, which have no place on disk of their own.
+/// Statistics of a selection, without sizes on disk.
 #[derive(Debug, Serialize)]
-struct StatsOfSome {
+struct FilteredStatsReport {
     memories: u64,
     sessions: u64,
     types: Vec<TypeCount>,
     growth: Growth,
-    recalled: Vec<Recalled>,
+    recalled: Vec<OpenedMemory>,
 }
 
 #[derive(Debug, Serialize)]
-struct Bytes {
+struct StorageBytes {
     markdown: u64,
     rows: u64,
     index: u64,
@@ -65,201 +67,201 @@ struct Bytes {
 struct Growth {
     last_7_days: u64,
     last_30_days: u64,
-    months: Vec<Month>,
+    months: Vec<MonthCount>,
 }
 
 #[derive(Debug, Serialize)]
-struct Month {
+struct MonthCount {
     month: String,
     memories: u64,
 }
 
-/// A memory that was opened, and how often.
 #[derive(Debug, Serialize)]
-struct Recalled {
+struct OpenedMemory {
     times: u64,
     /// RFC 3339 in UTC.
     last: Option<String>,
-    memory: Listed,
+    memory: ListedMemory,
 }
 
-pub(crate) fn stats(engine: &mut Engine, printer: &Printer, arguments: StatsArguments) -> anyhow::Result<()> {
-    let wanted = arguments.narrow.wanted(engine)?;
-    if wanted != Wanted::default() {
-        let stats = StatsOfSome::of(&engine.usage_of(&wanted, RECALLED)?, &mut engine.locator());
-        return printer.read(&stats, |columns| told_of_some(&stats, columns.unwrap_or(LONGEST)));
+pub(crate) fn run_stats(engine: &mut Engine, printer: &Printer, arguments: StatsArguments) -> anyhow::Result<()> {
+    let wanted = arguments.narrow.into_filter(engine)?;
+    if wanted != HistoryFilter::default() {
+        let stats = FilteredStatsReport::from_usage(&engine.filtered_usage(&wanted, RECALLED)?, &mut engine.locator());
+        return printer.print_paged(&stats, |columns| render_filtered(&stats, columns.unwrap_or(PIPED_COLUMNS)));
     }
     let output = engine.stats()?;
-    let usage = engine.usage(RECALLED)?;
-    let stats = Stats::of(&output, &usage, &mut engine.locator());
-    printer.read(&stats, |columns| told(&stats, &usage.storage, columns.unwrap_or(LONGEST)))
+    let usage = engine.store_usage(RECALLED)?;
+    let stats = StatsReport::from_usage(&output, &usage, &mut engine.locator());
+    printer.print_paged(&stats, |columns| render_stats(&stats, &usage.storage, columns.unwrap_or(PIPED_COLUMNS)))
 }
 
-impl<'s> Stats<'s> {
-    fn of(store: &'s StatsOutput, usage: &Usage, locator: &mut Locator) -> Self {
-        let Storage { markdown, rows, index, waiting, other } = usage.storage;
+impl<'s> StatsReport<'s> {
+    fn from_usage(store: &'s StatsOutput, usage: &StoreUsage, locator: &mut Locator) -> Self {
+        let DiskUsage { markdown, rows, index, spooled: waiting, other } = usage.storage;
         Self {
             store,
-            storage: Bytes { markdown, rows, index, waiting, other },
-            growth: Growth::of(&usage.months, usage.last_7_days, usage.last_30_days),
-            recalled: usage.recalled.iter().map(|recalls| Recalled::of(recalls, locator)).collect(),
+            storage: StorageBytes { markdown, rows, index, waiting, other },
+            growth: Growth::from_counts(&usage.months, usage.last_7_days, usage.last_30_days),
+            recalled: usage.recalled.iter().map(|recalls| OpenedMemory::from_count(recalls, locator)).collect(),
         }
     }
 }
 
-impl StatsOfSome {
-    fn of(usage: &UsageOfSome, locator: &mut Locator) -> Self {
+impl FilteredStatsReport {
+    fn from_usage(usage: &FilteredUsage, locator: &mut Locator) -> Self {
         Self {
             memories: usage.memories,
             sessions: usage.sessions,
             types: usage.types.iter().map(|(kind, count)| TypeCount { kind: *kind, count: *count }).collect(),
-            growth: Growth::of(&usage.months, usage.last_7_days, usage.last_30_days),
-            recalled: usage.recalled.iter().map(|recalls| Recalled::of(recalls, locator)).collect(),
+            growth: Growth::from_counts(&usage.months, usage.last_7_days, usage.last_30_days),
+            recalled: usage.recalled.iter().map(|recalls| OpenedMemory::from_count(recalls, locator)).collect(),
         }
     }
 }
 
 impl Growth {
-    fn of(months: &[(String, u64)], last_7_days: u64, last_30_days: u64) -> Self {
-        let months = months.iter().map(|(month, memories)| Month { month: month.clone(), memories: *memories });
+    fn from_counts(months: &[(String, u64)], last_7_days: u64, last_30_days: u64) -> Self {
+        let months = months.iter().map(|(month, memories)| MonthCount { month: month.clone(), memories: *memories });
         Self { last_7_days, last_30_days, months: months.collect() }
     }
 }
 
-impl Recalled {
-    fn of(recalls: &Recalls, locator: &mut Locator) -> Self {
+impl OpenedMemory {
+    fn from_count(recalls: &RecallCount, locator: &mut Locator) -> Self {
         Self {
             times: recalls.row.access_count.max(0).unsigned_abs(),
             last: recalls.last.clone(),
-            memory: Listed::located(&recalls.row, locator),
+            memory: ListedMemory::with_lines(&recalls.row, locator),
         }
     }
 }
 
-fn told_of_some(stats: &StatsOfSome, columns: usize) -> String {
+fn render_filtered(stats: &FilteredStatsReport, columns: usize) -> String {
     if stats.memories == 0 {
-        return "Nothing remembered is of this kind.\n".to_owned();
+        return "No memories match.\n".to_owned();
     }
     let mut text = String::new();
-    memories(&mut text, (stats.memories, stats.sessions), &stats.types, columns);
-    growth(&mut text, &stats.growth, columns);
-    recalled(&mut text, &stats.recalled, columns);
+    add_memory_counts(&mut text, (stats.memories, stats.sessions), &stats.types, columns);
+    add_growth(&mut text, &stats.growth, columns);
+    add_opened_memories(&mut text, &stats.recalled, columns);
     text.trim_start().to_owned()
 }
 
-fn told(stats: &Stats<'_>, storage: &Storage, columns: usize) -> String {
+fn render_stats(stats: &StatsReport<'_>, storage: &DiskUsage, columns: usize) -> String {
     let mut text = String::new();
-    for line in wrapped(&harmless(&stats.store.project), columns) {
+    for line in wrap(&clean_for_terminal(&stats.store.project), columns) {
         let _ = writeln!(text, "{STRONG}{line}{STRONG:#}");
     }
-    memories(&mut text, (stats.store.memories, stats.store.sessions), &stats.store.types, columns);
+    add_memory_counts(&mut text, (stats.store.memories, stats.store.sessions), &stats.store.types, columns);
     if stats.store.redactions > 0 {
-        row(&mut text, "secrets taken out", &grouped(stats.store.redactions), columns);
+        add_row(&mut text, "secrets removed", &group_thousands(stats.store.redactions), columns);
     }
-    growth(&mut text, &stats.growth, columns);
-    recalled(&mut text, &stats.recalled, columns);
-    weight(&mut text, storage, columns);
-    index(&mut text, stats.store, columns);
+    add_growth(&mut text, &stats.growth, columns);
+    add_opened_memories(&mut text, &stats.recalled, columns);
+    add_storage(&mut text, storage, columns);
+    add_index(&mut text, stats.store, columns);
     for problem in &stats.store.problems {
-        for line in wrapped(&format!("problem: {}", harmless(problem)), columns) {
+        for line in wrap(&format!("problem: {}", clean_for_terminal(problem)), columns) {
             let _ = writeln!(text, "{line}");
         }
     }
     text
 }
 
-fn head(text: &mut String, name: &str, about: &str, columns: usize) {
-    let about = fit(about, columns.saturating_sub(width(name) + 2));
+fn add_heading(text: &mut String, name: &str, about: &str, columns: usize) {
+    let about = fit_columns(about, columns.saturating_sub(display_width(name) + 2));
     let _ = writeln!(text, "\n{STRONG}{name}{STRONG:#}  {about}");
 }
 
-fn memories(text: &mut String, (memories, sessions): (u64, u64), types: &[TypeCount], columns: usize) {
+fn add_memory_counts(text: &mut String, (memories, sessions): (u64, u64), types: &[TypeCount], columns: usize) {
     let about = match sessions {
-        0 => grouped(memories),
-        sessions => format!("{}, of {}", grouped(memories), counted(sessions, "session")),
+        0 => group_thousands(memories),
+        sessions => format!("{}, of {}", group_thousands(memories), count_with_unit(sessions, "session")),
     };
-    head(text, "Memories", &about, columns);
+    add_heading(text, "Memories", &about, columns);
     let most = types.iter().map(|counted| counted.count).max().unwrap_or_default();
     for counted in types {
-        bar(text, counted.kind.as_str(), counted.count, most, columns);
+        add_bar(text, counted.kind.as_str(), counted.count, most, columns);
     }
 }
 
-fn growth(text: &mut String, growth: &Growth, columns: usize) {
+fn add_growth(text: &mut String, growth: &Growth, columns: usize) {
     if growth.months.is_empty() {
         return;
     }
-    let about = format!("{} in 7 days, {} in 30", grouped(growth.last_7_days), grouped(growth.last_30_days));
-    head(text, "Growth", &about, columns);
+    let about =
+        format!("{} in 7 days, {} in 30", group_thousands(growth.last_7_days), group_thousands(growth.last_30_days));
+    add_heading(text, "Growth", &about, columns);
     let shown = &growth.months[growth.months.len().saturating_sub(MONTHS)..];
     let most = shown.iter().map(|month| month.memories).max().unwrap_or_default();
     for month in shown {
-        bar(text, &month.month, month.memories, most, columns);
+        add_bar(text, &month.month, month.memories, most, columns);
     }
 }
 
-fn recalled(text: &mut String, recalled: &[Recalled], columns: usize) {
+fn add_opened_memories(text: &mut String, recalled: &[OpenedMemory], columns: usize) {
     if recalled.is_empty() {
         return;
     }
-    head(text, "Opened most", "", columns);
-    for Recalled { times, memory, .. } in recalled {
+    add_heading(text, "Opened most", "", columns);
+    for OpenedMemory { times, memory, .. } in recalled {
         let times = format!("{times}×");
-        let id = short(&memory.id);
-        let before = "  ".len() + width(&times).max(4) + 2 + width(id) + 2;
-        let line = fit(&memory.line(), columns.saturating_sub(before));
-        let _ = writeln!(text, "  {}  {DIM}{id}{DIM:#}  {line}", padded(&times, width(&times).max(4)));
+        let id = short_id(&memory.id);
+        let before = "  ".len() + display_width(&times).max(4) + 2 + display_width(id) + 2;
+        let line = fit_columns(&memory.one_line(), columns.saturating_sub(before));
+        let _ = writeln!(text, "  {}  {DIM}{id}{DIM:#}  {line}", pad_columns(&times, display_width(&times).max(4)));
     }
 }
 
-fn weight(text: &mut String, storage: &Storage, columns: usize) {
-    head(text, "Storage", &bytes(storage.total()), columns);
+fn add_storage(text: &mut String, storage: &DiskUsage, columns: usize) {
+    add_heading(text, "Storage", &format_bytes(storage.total()), columns);
     for (name, amount) in [
         ("Markdown", storage.markdown),
         ("memory.db", storage.rows),
         ("index.db", storage.index),
-        ("waiting", storage.waiting),
+        ("waiting", storage.spooled),
         ("other", storage.other),
     ] {
         if amount > 0 {
-            row(text, name, &bytes(amount), columns);
+            add_row(text, name, &format_bytes(amount), columns);
         }
     }
 }
 
-fn index(text: &mut String, store: &StatsOutput, columns: usize) {
+fn add_index(text: &mut String, store: &StatsOutput, columns: usize) {
     let last = store.last_indexed.as_deref().and_then(Moment::parse_rfc3339);
     let local = last.and_then(|at| Moment::from_unix(at.unix(), None));
-    let about = local.map_or("never made".to_owned(), |at| format!("of {}", at.local_second().replace('T', " ")));
-    head(text, "Index", &about, columns);
-    row(text, "files", &grouped(store.files), columns);
-    row(text, "chunks", &grouped(store.chunks), columns);
+    let about =
+        local.map_or("never updated".to_owned(), |at| format!("updated {}", at.local_second().replace('T', " ")));
+    add_heading(text, "Index", &about, columns);
+    add_row(text, "files", &group_thousands(store.files), columns);
+    add_row(text, "chunks", &group_thousands(store.chunks), columns);
     if store.pending > 0 {
-        row(text, "not indexed yet", &grouped(store.pending), columns);
+        add_row(text, "not indexed yet", &group_thousands(store.pending), columns);
     }
     let embedding = &store.embedding;
-    let model = embedding.model.as_deref().map(|model| format!(" {}", harmless(model))).unwrap_or_default();
-    row(text, "vectors", &format!("{:.0}% by {}{model}", embedding.coverage * 100.0, embedding.provider), columns);
-    row(text, "hooks answered by", store.queue_answered_by.as_str(), columns);
+    let model = embedding.model.as_deref().map(|model| format!(" {}", clean_for_terminal(model))).unwrap_or_default();
+    add_row(text, "vectors", &format!("{:.0}% by {}{model}", embedding.coverage * 100.0, embedding.provider), columns);
+    add_row(text, "hook events go to", store.queue_answered_by.describe(), columns);
     if store.queue > 0 {
-        row(text, "in the spool", &grouped(store.queue), columns);
+        add_row(text, "queued on disk", &group_thousands(store.queue), columns);
     }
 }
 
-/// Columns of a name.
 const NAME: usize = 18;
 
-fn row(text: &mut String, name: &str, value: &str, columns: usize) {
+fn add_row(text: &mut String, name: &str, value: &str, columns: usize) {
     let room = columns.saturating_sub(NAME + 4);
-    let _ = writeln!(text, "  {KIND}{}{KIND:#}  {}", padded(name, NAME), fit(value, room));
+    let _ = writeln!(text, "  {KIND}{}{KIND:#}  {}", pad_columns(name, NAME), fit_columns(value, room));
 }
 
-fn bar(text: &mut String, name: &str, count: u64, most: u64, columns: usize) {
-    let number = grouped(count);
-    let number = format!("{}{number}", " ".repeat(7_usize.saturating_sub(width(&number))));
-    let room = (columns.saturating_sub(NAME + 4 + width(&number) + 2) as u64).min(BAR);
+fn add_bar(text: &mut String, name: &str, count: u64, most: u64, columns: usize) {
+    let number = group_thousands(count);
+    let number = format!("{}{number}", " ".repeat(7_usize.saturating_sub(display_width(&number))));
+    let room = (columns.saturating_sub(NAME + 4 + display_width(&number) + 2) as u64).min(BAR);
     let length = (count * room).checked_div(most).unwrap_or_default().max(count.min(1));
     let bar = "▇".repeat(usize::try_from(length).unwrap_or_default());
     let line = format!("{number}  {DIM}{bar}{DIM:#}");
-    let _ = writeln!(text, "  {KIND}{}{KIND:#}  {line}", padded(name, NAME));
+    let _ = writeln!(text, "  {KIND}{}{KIND:#}  {line}", pad_columns(name, NAME));
 }

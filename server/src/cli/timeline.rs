@@ -1,32 +1,32 @@
-//! `timeline`: what was worked on, day by day.
+//! `timeline`: the work of each day.
 
 use std::fmt::Write as _;
 
 use clap::Args;
 use schema::store::Locator;
 use serde::Serialize;
-use tools::engine::{Day, Engine, Visit, Wanted};
+use tools::engine::{DaySummary, Engine, HistoryFilter, SessionDay};
 
-use super::list::Listed;
-use super::narrow::Narrow;
-use super::output::{DIM, KIND, Printer, STRONG, short as short_id};
-use super::sessions::{counts, files, short, title};
-use super::text::{counted, fit, width};
+use super::filter_arguments::FilterArguments;
+use super::list::ListedMemory;
+use super::output::{DIM, KIND, Printer, STRONG, short_id};
+use super::sessions::{render_counts, render_files, session_title, short_session_id};
+use super::terminal_text::{count_with_unit, display_width, fit_columns};
 
-/// Columns of a line where lines have no end.
-const LONGEST: usize = 200;
+/// Columns of a line if the output is not a terminal.
+const PIPED_COLUMNS: usize = 200;
 
-/// Columns below which ids and types are left out or stand on lines of their own.
+/// Columns below which ids and types are omitted or have their own lines.
 const NARROW: usize = 60;
 
-/// Columns of a session's times with the space around them, by which what stands below is set in.
+/// Indentation: columns of a session's times with spaces.
 const INDENT: usize = 15;
 
 #[derive(Debug, Args)]
 pub(crate) struct TimelineArguments {
     #[command(flatten)]
-    narrow: Narrow,
-    /// At most so many days, of those on which there was something
+    narrow: FilterArguments,
+    /// Maximum number days, of those on which there was something
     #[arg(long, short = 'n', default_value_t = 7, value_name = "N")]
     days: usize,
 }
@@ -35,13 +35,13 @@ pub(crate) struct TimelineArguments {
 struct ListedDay {
     date: String,
     memories: usize,
-    sessions: Vec<ListedVisit>,
-    /// What was concluded.
-    noted: Vec<Listed>,
+    sessions: Vec<ListedSessionDay>,
+    /// Decisions, lessons and other conclusions.
+    noted: Vec<ListedMemory>,
 }
 
 #[derive(Debug, Serialize)]
-struct ListedVisit {
+struct ListedSessionDay {
     id: String,
     title: Option<String>,
     from: String,
@@ -53,18 +53,18 @@ struct ListedVisit {
 }
 
 impl ListedDay {
-    fn of(day: &Day, locator: &mut Locator) -> Self {
+    fn from_day(day: &DaySummary, locator: &mut Locator) -> Self {
         Self {
             date: day.date.to_string(),
             memories: day.memories,
-            sessions: day.visits.iter().map(ListedVisit::of).collect(),
-            noted: day.noted.iter().map(|row| Listed::located(row, locator)).collect(),
+            sessions: day.sessions.iter().map(ListedSessionDay::from_session_day).collect(),
+            noted: day.without_session.iter().map(|row| ListedMemory::with_lines(row, locator)).collect(),
         }
     }
 }
 
-impl ListedVisit {
-    fn of(visit: &Visit) -> Self {
+impl ListedSessionDay {
+    fn from_session_day(visit: &SessionDay) -> Self {
         Self {
             id: visit.session_id.clone(),
             title: visit.title.clone(),
@@ -78,80 +78,86 @@ impl ListedVisit {
     }
 }
 
-pub(crate) fn timeline(engine: &mut Engine, printer: &Printer, arguments: TimelineArguments) -> anyhow::Result<()> {
-    let wanted = arguments.narrow.wanted(engine)?;
+pub(crate) fn run_timeline(engine: &mut Engine, printer: &Printer, arguments: TimelineArguments) -> anyhow::Result<()> {
+    let wanted = arguments.narrow.into_filter(engine)?;
     let days = engine.timeline(&wanted, arguments.days)?;
     let mut locator = engine.locator();
-    let listed: Vec<ListedDay> = days.iter().map(|day| ListedDay::of(day, &mut locator)).collect();
-    let is_narrowed = wanted != Wanted::default() || arguments.days == 0;
-    printer.read(&listed, |columns| match days.is_empty() {
-        true if is_narrowed => "Nothing remembered is of this kind.\n".to_owned(),
-        true => "Nothing is remembered yet.\n".to_owned(),
-        false => days.iter().map(|day| told(day, columns.unwrap_or(LONGEST))).collect::<Vec<_>>().join("\n"),
+    let listed: Vec<ListedDay> = days.iter().map(|day| ListedDay::from_day(day, &mut locator)).collect();
+    let is_narrowed = wanted != HistoryFilter::default() || arguments.days == 0;
+    printer.print_paged(&listed, |columns| match days.is_empty() {
+        true if is_narrowed => "No memories match.\n".to_owned(),
+        true => "There are no memories yet.\n".to_owned(),
+        false => {
+            days.iter().map(|day| render_day(day, columns.unwrap_or(PIPED_COLUMNS))).collect::<Vec<_>>().join("\n")
+        }
     })
 }
 
-fn told(day: &Day, columns: usize) -> String {
+fn render_day(day: &DaySummary, columns: usize) -> String {
     let head = day.date.format("%A, %Y-%m-%d").to_string();
-    let about = [(day.visits.len(), "session"), (day.noted.len(), "conclusion")];
-    let about: Vec<String> =
-        about.into_iter().filter(|(count, _)| *count > 0).map(|(count, one)| counted(count as u64, one)).collect();
-    let about = fit(&format!("  {}", about.join(", ")), columns.saturating_sub(width(&head)));
+    let about = [(day.sessions.len(), "session"), (day.without_session.len(), "conclusion")];
+    let about: Vec<String> = about
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, one)| count_with_unit(count as u64, one))
+        .collect();
+    let about = fit_columns(&format!("  {}", about.join(", ")), columns.saturating_sub(display_width(&head)));
     let mut text = format!("{STRONG}{head}{STRONG:#}{DIM}{about}{DIM:#}\n");
-    for visit in &day.visits {
-        visited(&mut text, visit, columns);
+    for visit in &day.sessions {
+        add_session_day(&mut text, visit, columns);
     }
-    for row in &day.noted {
-        noted(&mut text, &Listed::of(row), columns);
+    for row in &day.without_session {
+        add_memory(&mut text, &ListedMemory::from_row(row), columns);
     }
     text
 }
 
-fn visited(text: &mut String, visit: &Visit, columns: usize) {
+fn add_session_day(text: &mut String, visit: &SessionDay, columns: usize) {
     let times = format!("{}–{}", &visit.from.time()[..5], &visit.to.time()[..5]);
-    let id = short(&visit.session_id);
-    let title = title(visit.title.as_deref());
-    let about = counts(visit.prompts as u64, visit.errors as u64);
+    let id = short_session_id(&visit.session_id);
+    let title = session_title(visit.title.as_deref());
+    let about = render_counts(visit.prompts as u64, visit.errors as u64);
     if columns < NARROW {
         let room = columns.saturating_sub(4);
         let _ = writeln!(text, "  {times} {DIM}{id}{DIM:#}");
-        let _ = writeln!(text, "    {}", fit(&title, room));
-        let _ = writeln!(text, "    {DIM}{}{DIM:#}", fit(&about, room));
+        let _ = writeln!(text, "    {}", fit_columns(&title, room));
+        let _ = writeln!(text, "    {DIM}{}{DIM:#}", fit_columns(&about, room));
         if !visit.files.is_empty() {
-            let _ = writeln!(text, "    {DIM}{}{DIM:#}", files(&visit.files, room));
+            let _ = writeln!(text, "    {DIM}{}{DIM:#}", render_files(&visit.files, room));
         }
         return;
     }
     let indent = " ".repeat(INDENT);
     let room = columns.saturating_sub(indent.len());
-    let title = fit(&title, room.saturating_sub(width(&id) + 2));
+    let title = fit_columns(&title, room.saturating_sub(display_width(&id) + 2));
     let _ = writeln!(text, "  {times}  {title}  {DIM}{id}{DIM:#}");
-    let left = room.saturating_sub(width(&about) + 2);
-    let changed = if visit.files.is_empty() { String::new() } else { format!("; {}", files(&visit.files, left)) };
-    let _ = writeln!(text, "{indent}{DIM}{}{DIM:#}", fit(&(about + &changed), room));
+    let left = room.saturating_sub(display_width(&about) + 2);
+    let changed =
+        if visit.files.is_empty() { String::new() } else { format!("; {}", render_files(&visit.files, left)) };
+    let _ = writeln!(text, "{indent}{DIM}{}{DIM:#}", fit_columns(&(about + &changed), room));
 }
 
-fn noted(text: &mut String, memory: &Listed, columns: usize) {
+fn add_memory(text: &mut String, memory: &ListedMemory, columns: usize) {
     let id = short_id(&memory.id);
     let kind = memory.kind;
     if columns < NARROW {
         let _ = writeln!(text, "  {KIND}{kind}{KIND:#} {DIM}{id}{DIM:#}");
-        let _ = writeln!(text, "    {}", fit(&memory.line(), columns.saturating_sub(4)));
+        let _ = writeln!(text, "    {}", fit_columns(&memory.one_line(), columns.saturating_sub(4)));
         return;
     }
-    let room = columns.saturating_sub(width(kind.as_str()) + width(id) + "      ".len());
-    let _ = writeln!(text, "  {KIND}{kind}{KIND:#}  {}  {DIM}{id}{DIM:#}", fit(&memory.line(), room));
+    let room = columns.saturating_sub(display_width(kind.as_str()) + display_width(id) + "      ".len());
+    let _ = writeln!(text, "  {KIND}{kind}{KIND:#}  {}  {DIM}{id}{DIM:#}", fit_columns(&memory.one_line(), room));
 }
 
 #[cfg(test)]
 mod tests {
-    use schema::moment::Moment;
+    use schema::model::moment::Moment;
 
     use super::*;
 
-    fn day() -> Day {
+    fn day() -> DaySummary {
         let at = |time: &str| Moment::parse_rfc3339(&format!("2026-01-28T{time}+09:00")).unwrap();
-        let visit = Visit {
+        let visit = SessionDay {
             session_id: "4f368b8b-0000".to_owned(),
             title: Some("결제 웹훅이 두 번 처리되는 문제를 고쳐줘, 재시도 큐도 함께 살펴봐 줘 🙏".to_owned()),
             from: at("10:30:00"),
@@ -161,23 +167,23 @@ mod tests {
             memories: 9,
             files: ["src/billing/webhook.rs", "src/billing/retry_queue.rs", "README.md"].map(str::to_owned).to_vec(),
         };
-        Day { date: at("10:30:00").date(), memories: 9, visits: vec![visit], noted: vec![] }
+        DaySummary { date: at("10:30:00").date(), memories: 9, sessions: vec![visit], without_session: vec![] }
     }
 
     #[test]
-    fn a_day_fits_terminals_of_eighty_and_of_forty_columns() {
+    fn day_fits_eighty_and_forty_columns() {
         for columns in [80, 40, 24] {
-            for line in plain(columns).lines() {
-                assert!(width(line) <= columns, "{} in {columns}: {line}", width(line));
+            for line in render_plain(columns).lines() {
+                assert!(display_width(line) <= columns, "{} in {columns}: {line}", display_width(line));
             }
         }
-        insta::assert_snapshot!(plain(80), @r"
+        insta::assert_snapshot!(render_plain(80), @r"
         Wednesday, 2026-01-28  1 session
           10:30–11:05  결제 웹훅이 두 번 처리되는 문제를 고쳐줘, 재시도 큐도…  4f368b8b
                        5 prompts, 2 errors; 3 files: src/billing/webhook.rs and 2 more
           decision  Acknowledge webhooks only after the database commit  0af312aa
         ");
-        insta::assert_snapshot!(plain(40), @r"
+        insta::assert_snapshot!(render_plain(40), @r"
         Wednesday, 2026-01-28  1 session
           10:30–11:05 4f368b8b
             결제 웹훅이 두 번 처리되는 문제를…
@@ -188,9 +194,9 @@ mod tests {
         ");
     }
 
-    fn plain(columns: usize) -> String {
-        let mut text = told(&day(), columns);
-        noted(&mut text, &Listed::example("Acknowledge webhooks only after the database commit"), columns);
+    fn render_plain(columns: usize) -> String {
+        let mut text = render_day(&day(), columns);
+        add_memory(&mut text, &ListedMemory::example("Acknowledge webhooks only after the database commit"), columns);
         anstream::adapter::strip_str(&text).to_string()
     }
 }

@@ -1,67 +1,67 @@
-//! `uninstall`: takes back what `init` wrote. Memories stay unless asked otherwise.
+//! `uninstall`: removes the setup from host files, and the memory only with `--purge`.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use schema::layout::Layout;
-use schema::lock::{FileLock, LockError};
-use schema::own_file;
-use schema::project::personal;
+use schema::files::layout::Layout;
+use schema::files::lock::{FileLock, LockError};
+use schema::files::project::personal_project;
+use schema::files::store_file;
 use serde::Serialize;
 use tools::error::ToolError;
 
-use super::consent::agreed;
+use super::confirm::confirm;
 use super::init::{FileReport, file_reports};
 use super::output::Printer;
 use crate::exit;
-use crate::setup::change::Change;
-use crate::setup::diff::unified;
-use crate::setup::found::{What, look};
-use crate::setup::host::{Commands, Host, Scope};
-use crate::setup::places::Places;
-use crate::setup::plan::{Ground, Left, Plan};
-use crate::setup::site::Site;
+use crate::setup::change::FileChange;
+use crate::setup::detect::{DetectedKind, detect_all};
+use crate::setup::host::{Host, ProgramCommands, SetupScope};
+use crate::setup::host_dirs::HostDirs;
+use crate::setup::plan::{SetupContext, SetupPlan, SkippedFile};
+use crate::setup::project_dirs::ProjectDirs;
+use crate::setup::setup_diff::unified_diff;
 
 #[derive(Debug, Args)]
 pub(crate) struct UninstallArguments {
-    /// The host to take us out of; may be given several times [default: all]
+    /// The host to remove the setup from; may be repeated [default: all]
     #[arg(long, value_name = "HOST")]
     host: Vec<Host>,
-    /// From this project's files, or from those for all projects of yours [default: project, or what a host named with --host has]
+    /// Remove the setup of this project, or of all your projects [default: project, or the usual scope of --host]
     #[arg(long)]
-    scope: Option<Scope>,
-    /// Delete the memory of this project as well
+    scope: Option<SetupScope>,
+    /// Delete the memory of this project too
     #[arg(long)]
     purge: bool,
-    /// Show what would change, and change nothing
+    /// Only show the changes
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Skip the confirmation prompt
     #[arg(long, short = 'y')]
     yes: bool,
 }
 
 impl UninstallArguments {
-    /// Whether no project is needed.
+    /// Removing a setup for all projects needs no current project.
     pub(crate) fn is_for_user(&self) -> bool {
-        let is_of_user = |host: &Host| host.usual_scope() == Scope::User;
+        let is_of_user = |host: &Host| host.default_scope() == SetupScope::User;
         let is_all_of_user = !self.host.is_empty() && self.host.iter().all(is_of_user);
-        !self.purge && self.scope.map_or(is_all_of_user, |scope| scope == Scope::User)
+        !self.purge && self.scope.map_or(is_all_of_user, |scope| scope == SetupScope::User)
     }
 
-    /// Whether files for all projects are among those that are taken back.
+    /// Whether files for all projects are included.
     fn concerns_user(&self) -> bool {
         match self.scope {
-            Some(scope) => scope == Scope::User,
-            None => self.host.iter().any(|host| host.usual_scope() == Scope::User),
+            Some(scope) => scope == SetupScope::User,
+            None => self.host.iter().any(|host| host.default_scope() == SetupScope::User),
         }
     }
 }
 
 #[derive(Debug, Serialize)]
-struct Report<'r> {
+struct UninstallReport<'r> {
     project: &'r Path,
     dry_run: bool,
     files: Vec<FileReport<'r>>,
@@ -69,17 +69,17 @@ struct Report<'r> {
     notes: &'r [String],
 }
 
-/// What becomes of the memory.
+/// The result for the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Memory {
+enum StoreFate {
     None,
     Kept,
-    /// There is nothing in it.
+    /// Deleted because it was empty.
     Emptied,
     Deleted,
 }
 
-/// What a store is made of when nothing was remembered.
+/// Files of a store without memories.
 const EMPTY: [&str; 8] = [
     ".gitignore",
     "setup.json",
@@ -91,36 +91,40 @@ const EMPTY: [&str; 8] = [
     "open.lock",
 ];
 
-/// Takes back what the arguments name in `project`.
-pub(crate) fn uninstall(site: &Site, printer: &Printer, arguments: &UninstallArguments) -> anyhow::Result<()> {
+/// Removes the setup from the selected host files.
+pub(crate) fn run_uninstall(
+    site: &ProjectDirs,
+    printer: &Printer,
+    arguments: &UninstallArguments,
+) -> anyhow::Result<()> {
     let project = site.project.as_path();
-    if arguments.purge && arguments.scope == Some(Scope::User) {
-        let text = "--purge deletes the memory of a project, which --scope user does not name: leave out one of them";
+    if arguments.purge && arguments.scope == Some(SetupScope::User) {
+        let text = "--purge deletes a project's memory, but --scope user selects no project; remove one of them";
         return Err(ToolError::Invalid(text.to_owned()).into());
     }
-    let places = Places::from_environment();
-    let plans = plans(site, &places, arguments)?;
-    let changes: Vec<Change> = plans.iter().flat_map(|plan| plan.changes.clone()).collect();
+    let places = HostDirs::from_environment();
+    let plans = plan_uninstall(site, &places, arguments)?;
+    let changes: Vec<FileChange> = plans.iter().flat_map(|plan| plan.changes.clone()).collect();
     let notes: Vec<String> = plans.iter().flat_map(|plan| plan.notes.clone()).collect();
-    let left: Vec<Left> = plans.iter().flat_map(|plan| plan.left.clone()).collect();
-    let memory = fate(project, arguments, plans.iter().any(Plan::leaves_some))?;
-    left.iter().for_each(|left| exit::warn(&format!("{}; it is left as it is", left.why)));
+    let left: Vec<SkippedFile> = plans.iter().flat_map(|plan| plan.skipped.clone()).collect();
+    let memory = store_fate(project, arguments, plans.iter().any(SetupPlan::leaves_parts))?;
+    left.iter().for_each(|left| exit::print_warning(&format!("{}; it was not changed", left.reason)));
     if !printer.is_json() {
-        notes.iter().for_each(|note| exit::warn(note));
-        changes.iter().try_for_each(|change| printer.text(&format!("{}\n", unified(change))))?;
-        if memory == Memory::Deleted {
+        notes.iter().for_each(|note| exit::print_warning(note));
+        changes.iter().try_for_each(|change| printer.print_text(&format!("{}\n", unified_diff(change))))?;
+        if memory == StoreFate::Deleted {
             printer
-                .told(&format!("Deletes everything that is remembered in {}", Layout::new(project).dir().display()))?;
+                .print_wrapped(&format!("Deletes all memories in {}", Layout::new(project).store_dir().display()))?;
         }
     }
-    let is_needed = !changes.is_empty() || memory == Memory::Deleted;
-    if is_needed && !arguments.dry_run && !agreed("Do this?", arguments.yes)? {
-        return printer.line("Nothing was changed.");
+    let is_needed = !changes.is_empty() || memory == StoreFate::Deleted;
+    if is_needed && !arguments.dry_run && !confirm("Do this?", arguments.yes)? {
+        return printer.print_line("Nothing was changed.");
     }
     if !arguments.dry_run {
-        plans.into_iter().try_for_each(Plan::carry_out)?;
-        if matches!(memory, Memory::Deleted | Memory::Emptied) {
-            delete(project)?;
+        plans.into_iter().try_for_each(SetupPlan::carry_out)?;
+        if matches!(memory, StoreFate::Deleted | StoreFate::Emptied) {
+            delete_store(project)?;
         }
         if arguments.concerns_user() {
             delete_unused_personal(&places)?;
@@ -128,27 +132,32 @@ pub(crate) fn uninstall(site: &Site, printer: &Printer, arguments: &UninstallArg
     }
     if printer.is_json() {
         let files = file_reports(&changes);
-        let report = Report { project, dry_run: arguments.dry_run, files, memory: memory.name(), notes: &notes };
-        printer.json(&report)?;
+        let report =
+            UninstallReport { project, dry_run: arguments.dry_run, files, memory: memory.name(), notes: &notes };
+        printer.print_json(&report)?;
     } else {
-        tell(project, &places, &changes, memory, arguments, printer)?;
+        print_report(project, &places, &changes, memory, arguments, printer)?;
     }
-    match left.iter().filter(|left| left.may_hold).count() {
+    match left.iter().filter(|left| left.may_hold_ours).count() {
         0 => Ok(()),
         _ => Err(ToolError::Invalid(
-            "something of ours may be left; mend what is named above and run this again".to_owned(),
+            "parts of the setup may remain; fix the files named above and run this again".to_owned(),
         )
         .into()),
     }
 }
 
-fn plans(site: &Site, places: &Places, arguments: &UninstallArguments) -> anyhow::Result<Vec<Plan>> {
+fn plan_uninstall(
+    site: &ProjectDirs,
+    places: &HostDirs,
+    arguments: &UninstallArguments,
+) -> anyhow::Result<Vec<SetupPlan>> {
     let hosts = if arguments.host.is_empty() { Host::all() } else { &arguments.host };
-    // What would be written does not matter here, only where.
-    let commands = Commands { memory: String::new(), hook: String::new() };
+    // Only the paths matter, not the commands.
+    let commands = ProgramCommands { memory: String::new(), hook: String::new() };
     let mut plans = Vec::new();
-    for scope in [Scope::Project, Scope::User] {
-        let usual = |host: &Host| if arguments.host.is_empty() { Scope::Project } else { host.usual_scope() };
+    for scope in [SetupScope::Project, SetupScope::User] {
+        let usual = |host: &Host| if arguments.host.is_empty() { SetupScope::Project } else { host.default_scope() };
         let mut targets = Vec::new();
         for host in hosts.iter().filter(|host| arguments.scope.unwrap_or(usual(host)) == scope) {
             match host.targets(scope, places, &site.files, &commands) {
@@ -158,68 +167,67 @@ fn plans(site: &Site, places: &Places, arguments: &UninstallArguments) -> anyhow
             }
         }
         if !targets.is_empty() {
-            plans.push(Ground::new(scope, places, site)?.to_take_back(targets)?);
+            plans.push(SetupContext::new(scope, places, site)?.plan_removal(targets)?);
         }
     }
     Ok(plans)
 }
 
-fn fate(project: &Path, arguments: &UninstallArguments, is_used: bool) -> anyhow::Result<Memory> {
+fn store_fate(project: &Path, arguments: &UninstallArguments, is_used: bool) -> anyhow::Result<StoreFate> {
     let layout = Layout::new(project);
-    if !layout.dir().exists() || arguments.is_for_user() {
-        return Ok(Memory::None);
+    if !layout.store_dir().exists() || arguments.is_for_user() {
+        return Ok(StoreFate::None);
     }
     if arguments.purge {
-        if is_served(&layout) {
-            let text = "a server is running in this project; end its host first, so that nothing is remembered anew";
+        if is_store_served(&layout) {
+            let text = "a server is running in this project; quit its host first, so that it saves nothing more";
             return Err(ToolError::Unavailable(text.to_owned()).into());
         }
-        return Ok(Memory::Deleted);
+        return Ok(StoreFate::Deleted);
     }
-    Ok(if arguments.host.is_empty() && !is_used && is_empty(&layout) && !is_served(&layout) {
-        Memory::Emptied
+    Ok(if arguments.host.is_empty() && !is_used && is_store_empty(&layout) && !is_store_served(&layout) {
+        StoreFate::Emptied
     } else {
-        Memory::Kept
+        StoreFate::Kept
     })
 }
 
-/// Deletes the memory of one's own, which trying a host out makes, when nothing was ever remembered in it and no host serves it any
-/// more, with the folders that were made for it.
-fn delete_unused_personal(places: &Places) -> anyhow::Result<()> {
-    let Ok(personal) = personal() else { return Ok(()) };
+/// Deletes an empty personal memory that no host serves, and its folders. Testing a host creates one.
+fn delete_unused_personal(places: &HostDirs) -> anyhow::Result<()> {
+    let Ok(personal) = personal_project() else { return Ok(()) };
     let layout = Layout::new(&personal.root);
-    let serves = |what: &What| matches!(what, What::Server(server) if server.is_personal());
-    if look(places, None).iter().any(|found| serves(&found.what)) {
+    let serves = |what: &DetectedKind| matches!(what, DetectedKind::Server(server) if server.is_personal());
+    if detect_all(places, None).iter().any(|found| serves(&found.kind)) {
         return Ok(());
     }
-    if layout.dir().exists() && is_empty(&layout) && !is_served(&layout) {
-        delete(&personal.root)?;
+    if layout.store_dir().exists() && is_store_empty(&layout) && !is_store_served(&layout) {
+        delete_store(&personal.root)?;
     }
-    // A folder in which something lies stays.
+    // Non-empty folders stay.
     for folder in personal.root.ancestors().take(2) {
         let _ = fs::remove_dir(folder);
     }
     Ok(())
 }
 
-fn is_served(layout: &Layout) -> bool {
+fn is_store_served(layout: &Layout) -> bool {
     layout.queue_lock().exists()
         && matches!(FileLock::acquire(&layout.queue_lock(), Duration::ZERO), Err(LockError::Busy(_)))
 }
 
-/// Whether nothing was remembered, nothing waits to be, and nothing lies there that is not ours.
-fn is_empty(layout: &Layout) -> bool {
+/// Whether the store has no memories, no queued events and no files of others.
+fn is_store_empty(layout: &Layout) -> bool {
     let is_ours = |name: &str| {
         EMPTY.contains(&name) || name == "hook.log" || name.starts_with("memory.db") || name.starts_with("index.db")
     };
     let is_empty_folder = |path: &Path| fs::read_dir(path).is_ok_and(|mut items| items.next().is_none());
-    let Ok(items) = fs::read_dir(layout.dir()) else { return false };
+    let Ok(items) = fs::read_dir(layout.store_dir()) else { return false };
     items.into_iter().all(|item| {
         let Ok(item) = item else { return false };
         let path = item.path();
-        let is_folder = path == layout.track() || path == layout.spool();
-        // What servers say of themselves holds nothing that was remembered.
-        if path == layout.server_logs() {
+        let is_folder = path == layout.track_dir() || path == layout.spool_dir();
+        // Logs of servers contain no memories.
+        if path == layout.server_log_dir() {
             true
         } else if is_folder {
             is_empty_folder(&path)
@@ -229,54 +237,56 @@ fn is_empty(layout: &Layout) -> bool {
     })
 }
 
-/// Deletes the store, and what it lies in when that is empty then.
-fn delete(project: &Path) -> anyhow::Result<()> {
+/// Deletes the store, and its parent folder if that is empty.
+fn delete_store(project: &Path) -> anyhow::Result<()> {
     let layout = Layout::new(project);
-    own_file::verify(layout.dir())
-        .and_then(|()| fs::remove_dir_all(layout.dir()))
-        .map_err(|cause| ToolError::Unavailable(format!("cannot delete {}: {cause}", layout.dir().display())))?;
-    if let Some(folder) = layout.dir().parent() {
-        // Settings of the project lie there as well.
+    store_file::verify(layout.store_dir())
+        .and_then(|()| fs::remove_dir_all(layout.store_dir()))
+        .map_err(|cause| ToolError::Unavailable(format!("cannot delete {}: {cause}", layout.store_dir().display())))?;
+    if let Some(folder) = layout.store_dir().parent() {
+        // The folder may contain settings of the project.
         let _ = fs::remove_dir(folder);
     }
     Ok(())
 }
 
-fn tell(
+fn print_report(
     project: &Path,
-    places: &Places,
-    changes: &[Change],
-    memory: Memory,
+    places: &HostDirs,
+    changes: &[FileChange],
+    memory: StoreFate,
     arguments: &UninstallArguments,
     printer: &Printer,
 ) -> anyhow::Result<()> {
-    let what = match (changes.is_empty() && memory != Memory::Deleted, arguments.dry_run) {
-        (true, _) => "No file of a host holds anything of ours here.",
+    let what = match (changes.is_empty() && memory != StoreFate::Deleted, arguments.dry_run) {
+        (true, _) => "No host file has a setup for this project.",
         (_, true) => "Nothing was changed.",
-        _ => "Done. Hosts that run now keep the server until they end.",
+        _ => "Done. Running hosts keep the server until they end.",
     };
-    printer.told(what)?;
-    if memory == Memory::Kept {
-        let dir = Layout::new(project).dir().display().to_string();
-        printer.told(&format!("What was remembered stays in {dir}; jikime-memory uninstall --purge deletes it."))?;
+    printer.print_wrapped(what)?;
+    if memory == StoreFate::Kept {
+        let dir = Layout::new(project).store_dir().display().to_string();
+        printer.print_wrapped(&format!("The memories stay in {dir}; jikime-memory uninstall --purge deletes them."))?;
     }
-    let rest = look(places, None);
+    let rest = detect_all(places, None);
     let mut files: Vec<String> = rest
         .iter()
-        .filter(|found| matches!(found.what, What::Server(_) | What::Hooks(_) | What::Plugin(_)))
-        .map(|found| places.shown(&found.path))
+        .filter(|found| {
+            matches!(found.kind, DetectedKind::Server(_) | DetectedKind::Hooks(_) | DetectedKind::Plugin(_))
+        })
+        .map(|found| places.display_path(&found.path))
         .collect();
     files.dedup();
     if !files.is_empty() && !arguments.dry_run && arguments.scope.is_none() && arguments.host.is_empty() {
-        exit::tell(&format!(
-            "Still set up for all your projects in {}; jikime-memory uninstall --scope user takes that back.",
+        exit::print_status(&format!(
+            "Still set up for all your projects in {}; jikime-memory uninstall --scope user removes that.",
             files.join(", ")
         ));
     }
     Ok(())
 }
 
-impl Memory {
+impl StoreFate {
     fn name(self) -> &'static str {
         match self {
             Self::None => "none",

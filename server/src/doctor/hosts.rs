@@ -1,39 +1,44 @@
-//! What hosts were told: whether the server and the hooks are there, once each, and start what they name.
+//! Checks the entries in host files: the server and the hooks must be set up once each, and their programs must exist.
 
 use std::path::Path;
 
-use schema::layout::Layout;
+use schema::files::layout::Layout;
 
-use super::{Check, shown};
-use crate::setup::found::{Found, What};
-use crate::setup::hooks::HOOKS;
-use crate::setup::host::{Host, Scope, WORKSPACE};
-use crate::setup::places::Places;
-use crate::setup::probe::{Answered, probe, probe_apart};
-use crate::setup::programs::{Programs, resolve};
-use crate::setup::server_entry::{Entry, Listed, PERSONAL};
-use crate::setup::site::Site;
+use super::check::{DoctorCheck, display_path};
+use crate::setup::detect::{DetectedKind, DetectedPart};
+use crate::setup::hook_entries::HOOKS;
+use crate::setup::host::{Host, SetupScope};
+use crate::setup::host_dirs::HostDirs;
+use crate::setup::probe::{ProbeResult, probe_in_temporary, probe_server};
+use crate::setup::programs::{Programs, resolve_command};
+use crate::setup::project_dirs::ProjectDirs;
+use crate::setup::server_entry::{ListedServer, PERSONAL, ServerEntry, WORKSPACE};
 
 const INIT: &str = "jikime-memory init";
 
-pub(super) fn set_up(found: &[Found], places: &Places, root: Option<&Path>, is_personal: bool) -> Vec<Check> {
-    let place = |found: &Found| shown(&found.path, root, places);
-    let mut checks: Vec<Check> = Vec::new();
+pub(super) fn check_setup(
+    found: &[DetectedPart],
+    places: &HostDirs,
+    root: Option<&Path>,
+    is_personal: bool,
+) -> Vec<DoctorCheck> {
+    let place = |found: &DetectedPart| display_path(&found.path, root, places);
+    let mut checks: Vec<DoctorCheck> = Vec::new();
     for found in found {
-        match &found.what {
-            What::Broken(error) => {
-                checks.push(Check::finding(
+        match &found.kind {
+            DetectedKind::Broken(error) => {
+                checks.push(DoctorCheck::finding(
                     "hosts",
                     format!("{}: {error}", place(found)),
-                    "mend the file; its host cannot read it",
+                    "repair the file; its host cannot read it",
                 ));
             }
-            What::Server(Listed { command: Some(command), .. })
-                if resolve(command, places.path.as_deref()).is_none() =>
+            DetectedKind::Server(ListedServer { command: Some(command), .. })
+                if resolve_command(command, places.path.as_deref()).is_none() =>
             {
-                let text = format!("{} starts {command}, which is not there", place(found));
+                let text = format!("{} starts {command}, which does not exist", place(found));
                 let fix = format!("{INIT} --host {} --scope {}", found.host.name(), scope_name(found.scope));
-                checks.push(Check::finding("hosts", text, fix));
+                checks.push(DoctorCheck::finding("hosts", text, fix));
             }
             _ => {}
         }
@@ -42,52 +47,59 @@ pub(super) fn set_up(found: &[Found], places: &Places, root: Option<&Path>, is_p
         .iter()
         .copied()
         .filter(|host| {
-            found.iter().any(|found| found.host == *host && matches!(found.what, What::Server(_) | What::Plugin(_)))
+            found.iter().any(|found| {
+                found.host == *host && matches!(found.kind, DetectedKind::Server(_) | DetectedKind::Plugin(_))
+            })
         })
         .collect();
     if hosts.is_empty() {
-        checks.push(Check::finding(
+        checks.push(DoctorCheck::finding(
             "hosts",
-            "no host starts the server here",
+            "no host is set up to start the server here",
             if is_personal {
-                format!("{INIT} --list-hosts, and {INIT} --host with one of them")
+                format!("{INIT} --host with one of the hosts that {INIT} --list-hosts lists")
             } else {
                 format!("{INIT}, or {INIT} --list-hosts")
             },
         ));
     }
-    checks.extend(hosts.iter().map(|host| servers(*host, found, &place)));
+    checks.extend(hosts.iter().map(|host| check_servers(*host, found, &place)));
     if !is_personal {
-        checks.push(hooks(found, places, &place));
+        checks.push(check_hooks(found, places, &place));
     }
     checks
 }
 
-/// Whether every entry of hosts names the program by where it is, so that it need not be on `PATH`.
-pub(super) fn is_named_by_path(found: &[Found]) -> bool {
-    let commands = found.iter().filter_map(|found| match &found.what {
-        What::Server(server) => Some(server.command.as_deref().is_some_and(|command| Path::new(command).is_absolute())),
+/// Whether every host entry names the program by its absolute path. Then the program does not need to be on `PATH`.
+pub(super) fn is_named_by_path(found: &[DetectedPart]) -> bool {
+    let commands = found.iter().filter_map(|found| match &found.kind {
+        DetectedKind::Server(server) => {
+            Some(server.command.as_deref().is_some_and(|command| Path::new(command).is_absolute()))
+        }
         _ => None,
     });
     let mut commands = commands.peekable();
     commands.peek().is_some() && commands.all(|is_absolute| is_absolute)
 }
 
-/// A host with the same memory twice shows every tool twice.
-fn servers(host: Host, found: &[Found], place: &dyn Fn(&Found) -> String) -> Check {
-    let of_host: Vec<&Found> = found.iter().filter(|found| found.host == host).collect();
-    // The last tells whether it is personal; of a plugin's server, which the host leaves out beside another one, it is unknown.
+/// A host that has the same memory twice shows every tool twice.
+fn check_servers(host: Host, found: &[DetectedPart], place: &dyn Fn(&DetectedPart) -> String) -> DoctorCheck {
+    let of_host: Vec<&DetectedPart> = found.iter().filter(|found| found.host == host).collect();
+    // The last field says whether the server is personal. It is unknown for the server of a plugin, which the host skips if there is
+    // another server.
     let mut servers: Vec<(String, String, Option<bool>)> = Vec::new();
     for found in &of_host {
-        match &found.what {
-            What::Server(server) => servers.push((server.name.clone(), place(found), Some(server.is_personal()))),
-            What::Plugin(name) => servers.push((format!("the plugin {name}"), place(found), None)),
+        match &found.kind {
+            DetectedKind::Server(server) => {
+                servers.push((server.name.clone(), place(found), Some(server.is_personal())))
+            }
+            DetectedKind::Plugin(name) => servers.push((format!("the plugin {name}"), place(found), None)),
             _ => {}
         }
     }
     let list = servers.iter().map(|(name, place, _)| format!("{name} in {place}")).collect::<Vec<_>>().join(", ");
     let text = format!("{}: {list}", host.title());
-    // The same name in two places is one server to the host: the nearer one.
+    // For the host, the same name in two places is one server.
     let differs = |personal: bool| {
         let mut names: Vec<&str> =
             servers.iter().filter(|(.., is)| *is == Some(personal)).map(|(name, ..)| name.as_str()).collect();
@@ -95,53 +107,54 @@ fn servers(host: Host, found: &[Found], place: &dyn Fn(&Found) -> String) -> Che
         names.len() > 1
     };
     if differs(false) || differs(true) {
-        Check::finding("hosts", format!("{text}: the same memory under more than one name"), "keep one of them")
+        DoctorCheck::finding("hosts", format!("{text}: the same memory has more than one name"), "keep one of them")
     } else {
-        Check::fine("hosts", text)
+        DoctorCheck::fine("hosts", text)
     }
 }
 
-/// Where hooks come from; those of a plugin are as it brings them.
-struct Source<'f> {
+/// Where hooks are set up. A plugin brings its own hooks, which are not checked.
+struct HookSource<'f> {
     place: String,
     hooks: Option<&'f [(String, String)]>,
 }
 
-/// Hooks that are called from two places remember everything twice.
-fn hooks(found: &[Found], places: &Places, place: &dyn Fn(&Found) -> String) -> Check {
-    let mut sources: Vec<Source<'_>> = Vec::new();
+/// Hooks in two places store everything twice.
+fn check_hooks(found: &[DetectedPart], places: &HostDirs, place: &dyn Fn(&DetectedPart) -> String) -> DoctorCheck {
+    let mut sources: Vec<HookSource<'_>> = Vec::new();
     for found in found {
-        match &found.what {
-            What::Hooks(hooks) => sources.push(Source { place: place(found), hooks: Some(hooks) }),
-            What::Plugin(name) => {
-                sources.push(Source { place: format!("the plugin {name} in {}", place(found)), hooks: None });
+        match &found.kind {
+            DetectedKind::Hooks(hooks) => sources.push(HookSource { place: place(found), hooks: Some(hooks) }),
+            DetectedKind::Plugin(name) => {
+                sources.push(HookSource { place: format!("the plugin {name} in {}", place(found)), hooks: None });
             }
             _ => {}
         }
     }
-    let is_server = |found: &&Found| matches!(found.what, What::Server(_));
+    let is_server = |found: &&DetectedPart| matches!(found.kind, DetectedKind::Server(_));
     let is_without = found.iter().any(|found| is_server(&found))
         && !found.iter().filter(is_server).any(|found| found.host == Host::ClaudeCode);
     match &sources[..] {
-        [] if is_without => {
-            Check::fine("hooks", "none, for no host with hooks is set up; models save what they are to remember")
-        }
-        [] => Check::finding("hooks", "no hooks are set up, so sessions are not captured", INIT),
-        [Source { place, hooks: None }] => Check::fine("hooks", format!("by {place}")),
-        [Source { place, hooks: Some(hooks) }] => of_one_file(place, hooks, places),
+        [] if is_without => DoctorCheck::fine(
+            "hooks",
+            "not needed, because no host with hooks is set up; models save memories themselves",
+        ),
+        [] => DoctorCheck::finding("hooks", "no hooks are set up, so sessions are not recorded", INIT),
+        [HookSource { place, hooks: None }] => DoctorCheck::fine("hooks", format!("set up by {place}")),
+        [HookSource { place, hooks: Some(hooks) }] => check_hook_file(place, hooks, places),
         several => {
             let list = several.iter().map(|source| source.place.as_str()).collect::<Vec<_>>().join(" and ");
-            let mut fix = "keep one: jikime-memory uninstall takes them out of this project, with --scope user of your own settings".to_owned();
-            // That one is its user's, and nothing of ours writes it.
+            let mut fix = "keep one: jikime-memory uninstall removes them from this project, with --scope user from your own settings".to_owned();
+            // No command of ours edits this file.
             if let Some(source) = several.iter().find(|source| source.place.ends_with("settings.local.json")) {
-                fix = format!("take the hooks that call jikime-hook out of {} by hand", source.place);
+                fix = format!("delete the hooks that call jikime-hook from {} by hand", source.place);
             }
-            Check::finding("hooks", format!("set up in {list}, so events are kept twice or cost twice"), fix)
+            DoctorCheck::finding("hooks", format!("set up in {list}, so every event is processed twice"), fix)
         }
     }
 }
 
-fn of_one_file(place: &str, hooks: &[(String, String)], places: &Places) -> Check {
+fn check_hook_file(place: &str, hooks: &[(String, String)], places: &HostDirs) -> DoctorCheck {
     let missing: Vec<&str> =
         HOOKS.iter().map(|hook| hook.event).filter(|event| !hooks.iter().any(|(found, _)| found == event)).collect();
     let twice: Vec<&str> = HOOKS
@@ -149,44 +162,50 @@ fn of_one_file(place: &str, hooks: &[(String, String)], places: &Places) -> Chec
         .map(|hook| hook.event)
         .filter(|event| hooks.iter().filter(|(found, _)| found == event).count() > 1)
         .collect();
-    let gone =
-        hooks.iter().map(|(_, program)| program).find(|program| resolve(program, places.path.as_deref()).is_none());
+    let gone = hooks
+        .iter()
+        .map(|(_, program)| program)
+        .find(|program| resolve_command(program, places.path.as_deref()).is_none());
     let (text, fix) = if let Some(program) = gone {
         (
-            format!("{place} calls {program}, which is not there"),
-            "install jikime-hook, or jikime-memory init to write its path",
+            format!("{place} calls {program}, which does not exist"),
+            "install jikime-hook, or run jikime-memory init to write its path",
         )
     } else if !twice.is_empty() {
-        (format!("{place} calls the hooks client more than once for {}", twice.join(", ")), INIT)
+        (format!("{place} calls jikime-hook more than once for {}", twice.join(", ")), INIT)
     } else if !missing.is_empty() {
-        let fix = "jikime-memory init; a client of January 2026 wants no PostCompact, and then this is as it should be";
+        let fix = "jikime-memory init; ignore this if you deleted PostCompact for an old version of Claude Code";
         (format!("{place} has no hook for {}", missing.join(", ")), fix)
     } else {
-        return Check::fine("hooks", format!("all {} in {place}", HOOKS.len()));
+        return DoctorCheck::fine("hooks", format!("all {} in {place}", HOOKS.len()));
     };
-    Check::finding("hooks", text, fix)
+    DoctorCheck::finding("hooks", text, fix)
 }
 
-/// Entries that name the folder which is open: a worktree that shares a memory would get one of its own by them.
-pub(super) fn splitting(found: &[Found], site: &Site) -> Vec<Check> {
-    let splits = |found: &&Found| match &found.what {
-        What::Server(server) => found.scope == Scope::Project && server.args.iter().any(|arg| arg == WORKSPACE),
+/// Entries that name the open folder. With them, a linked worktree would get its own memory.
+pub(super) fn check_worktree_entries(found: &[DetectedPart], site: &ProjectDirs) -> Vec<DoctorCheck> {
+    let splits = |found: &&DetectedPart| match &found.kind {
+        DetectedKind::Server(server) => {
+            found.scope == SetupScope::Project && server.args.iter().any(|arg| arg == WORKSPACE)
+        }
         _ => false,
     };
-    let check = |found: &Found| {
+    let check = |found: &DetectedPart| {
         let place = found.path.strip_prefix(&site.files).unwrap_or(&found.path).display();
-        let text = format!("{place} names the folder that is open, which gives this worktree a memory of its own");
+        let text = format!("{place} names the open folder, so this worktree gets its own memory");
         let fix = format!("{INIT} --host {}, which names the main worktree", found.host.name());
-        Check::finding("hosts", text, fix)
+        DoctorCheck::finding("hosts", text, fix)
     };
-    if site.is_linked() { found.iter().filter(splits).map(check).collect() } else { Vec::new() }
+    if site.is_linked_worktree() { found.iter().filter(splits).map(check).collect() } else { Vec::new() }
 }
 
-/// Starts the server as a host of the project would, or as this program can where none does.
-pub(super) fn server(found: &[Found], programs: &Programs, site: &Site) -> Option<Check> {
-    let entry = found.iter().find_map(|found| match &found.what {
-        What::Server(Listed { command: Some(command), args, .. }) if found.scope == Scope::Project => {
-            Some(Entry { command: command.clone(), args: args.clone() })
+/// Starts the server as the project's host would, or this program if no host is set up.
+pub(super) fn check_server(found: &[DetectedPart], programs: &Programs, site: &ProjectDirs) -> Option<DoctorCheck> {
+    let entry = found.iter().find_map(|found| match &found.kind {
+        DetectedKind::Server(ListedServer { command: Some(command), args, .. })
+            if found.scope == SetupScope::Project =>
+        {
+            Some(ServerEntry { command: command.clone(), args: args.clone() })
         }
         _ => None,
     });
@@ -195,58 +214,60 @@ pub(super) fn server(found: &[Found], programs: &Programs, site: &Site) -> Optio
             .memory
             .beside
             .as_ref()
-            .map(|path| Entry { command: path.to_string_lossy().into_owned(), args: vec!["serve".to_owned()] })
+            .map(|path| ServerEntry { command: path.to_string_lossy().into_owned(), args: vec!["serve".to_owned()] })
     };
     let entry = entry.or_else(own)?;
-    // Looking makes no store where there is none.
-    let has_store = Layout::new(&site.project).dir().is_dir();
-    // An entry that names the folder which is open would make one in a worktree that shares another's.
-    let makes_one = site.is_linked() && entry.args.iter().any(|arg| arg == WORKSPACE);
-    Some(answers(&entry, |entry| if has_store && !makes_one { probe(entry, &site.files) } else { probe_apart(entry) }))
+    // This check must not create a store.
+    let has_store = Layout::new(&site.project).store_dir().is_dir();
+    // An entry that names the open folder would create a store in a linked worktree.
+    let makes_one = site.is_linked_worktree() && entry.args.iter().any(|arg| arg == WORKSPACE);
+    Some(check_answers(&entry, |entry| {
+        if has_store && !makes_one { probe_server(entry, &site.files) } else { probe_in_temporary(entry) }
+    }))
 }
 
-/// Starts the server of the user's own memory, as a host of it would.
-pub(super) fn server_of_ones_own(found: &[Found], programs: &Programs) -> Option<Check> {
+/// Starts the server of the personal memory.
+pub(super) fn check_personal_server(found: &[DetectedPart], programs: &Programs) -> Option<DoctorCheck> {
     let own = || {
         let command = programs.memory.beside.as_ref()?.to_string_lossy().into_owned();
-        Some(Entry { command, args: vec!["serve".to_owned(), PERSONAL.to_owned()] })
+        Some(ServerEntry { command, args: vec!["serve".to_owned(), PERSONAL.to_owned()] })
     };
-    let entry = entries(found).find(Entry::is_personal).or_else(own)?;
-    Some(answers(&entry, probe_apart))
+    let entry = user_entries(found).find(ServerEntry::is_personal).or_else(own)?;
+    Some(check_answers(&entry, probe_in_temporary))
 }
 
-/// Starts a server that is set up for all projects, where there is none.
-pub(super) fn server_of_user(found: &[Found]) -> Option<Check> {
-    let entry = entries(found).find(|entry| !entry.is_personal())?;
-    Some(answers(&entry, probe_apart))
+/// Without a project, starts the server that is set up for all projects.
+pub(super) fn check_user_server(found: &[DetectedPart]) -> Option<DoctorCheck> {
+    let entry = user_entries(found).find(|entry| !entry.is_personal())?;
+    Some(check_answers(&entry, probe_in_temporary))
 }
 
-/// What hosts start for all projects.
-fn entries(found: &[Found]) -> impl Iterator<Item = Entry> {
-    found.iter().filter(|found| found.scope == Scope::User).filter_map(|found| match &found.what {
-        What::Server(Listed { command: Some(command), args, .. }) => {
-            Some(Entry { command: command.clone(), args: args.clone() })
+/// The server entries for all projects.
+fn user_entries(found: &[DetectedPart]) -> impl Iterator<Item = ServerEntry> {
+    found.iter().filter(|found| found.scope == SetupScope::User).filter_map(|found| match &found.kind {
+        DetectedKind::Server(ListedServer { command: Some(command), args, .. }) => {
+            Some(ServerEntry { command: command.clone(), args: args.clone() })
         }
         _ => None,
     })
 }
 
-fn answers(entry: &Entry, probe: impl FnOnce(&Entry) -> Result<Answered, String>) -> Check {
+fn check_answers(entry: &ServerEntry, probe: impl FnOnce(&ServerEntry) -> Result<ProbeResult, String>) -> DoctorCheck {
     let command = format!("{} {}", entry.command, entry.args.join(" "));
     match probe(entry) {
-        Ok(answered) => Check::fine(
+        Ok(answered) => DoctorCheck::fine(
             "server",
             format!("`{command}` lists {} tools in {} ms", answered.tools.len(), answered.milliseconds),
         ),
         Err(error) => {
-            Check::finding("server", format!("`{command}`: {error}"), "run the command in a terminal to see more")
+            DoctorCheck::finding("server", format!("`{command}`: {error}"), "run the command in a terminal for details")
         }
     }
 }
 
-fn scope_name(scope: Scope) -> &'static str {
+fn scope_name(scope: SetupScope) -> &'static str {
     match scope {
-        Scope::Project => "project",
-        Scope::User => "user",
+        SetupScope::Project => "project",
+        SetupScope::User => "user",
     }
 }

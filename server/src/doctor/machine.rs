@@ -1,64 +1,70 @@
-//! The programs, and the disk.
+//! Checks the programs and the disk.
 
 use std::path::Path;
 
-use super::Check;
-use crate::setup::programs::{Program, Programs, version_of};
+use super::check::DoctorCheck;
+use crate::setup::programs::{Program, Programs, program_version};
 
-/// What this program is, which the other one must be as well.
+/// Both programs must have this version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-const INSTALL: &str = "install both programs from the same version, as README.md tells";
+const INSTALL: &str = "install both programs in the same version; README.md says how";
 
-/// Bytes below which a disk counts as full: an index that is rebuilt needs its own size once more.
-const LITTLE: u64 = 100 * 1024 * 1024;
+/// Free space below which a disk counts as full. A rebuilt index needs its own size again.
+const MIN_FREE_BYTES: u64 = 100 * 1024 * 1024;
 
-pub(super) fn programs(programs: &Programs, is_named_by_path: bool) -> Vec<Check> {
+pub(super) fn check_programs(programs: &Programs, is_named_by_path: bool) -> Vec<DoctorCheck> {
     let running = programs.memory.beside.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut checks = vec![match &programs.memory.on_path {
-        Some(path) => match version_of(path) {
+        Some(path) => match program_version(path) {
             Some(version) if version == VERSION => {
-                Check::fine("jikime-memory", format!("{VERSION} at {}", path.display()))
+                DoctorCheck::fine("jikime-memory", format!("{VERSION} at {}", path.display()))
             }
             other => {
-                let other = other.unwrap_or_else(|| "no version that it tells".to_owned());
-                let text = format!("this is {VERSION} at {running}, and PATH starts {other} at {}", path.display());
-                Check::finding("jikime-memory", text, INSTALL)
+                let other = other.unwrap_or_else(|| "an unknown version".to_owned());
+                let text = format!("this is {VERSION} at {running}, but PATH has {other} at {}", path.display());
+                DoctorCheck::finding("jikime-memory", text, INSTALL)
             }
         },
         None if is_named_by_path => {
-            Check::fine("jikime-memory", format!("{VERSION} at {running}, which hosts start by its path"))
+            DoctorCheck::fine("jikime-memory", format!("{VERSION} at {running}; hosts start it by its path"))
         }
         None => {
-            let text = format!("{VERSION} at {running} is not on PATH, so hosts do not find it by its name");
-            Check::finding("jikime-memory", text, "add its folder to PATH, or run jikime-memory init to write its path")
+            let text = format!("{VERSION} at {running} is not on PATH, so hosts cannot find it by name");
+            DoctorCheck::finding(
+                "jikime-memory",
+                text,
+                "add its folder to PATH, or run jikime-memory init to write its path",
+            )
         }
     }];
-    checks.push(hook(&programs.hook));
+    checks.push(check_hook_program(&programs.hook));
     checks
 }
 
-fn hook(program: &Program) -> Check {
+fn check_hook_program(program: &Program) -> DoctorCheck {
     let Some(path) = program.path() else {
-        return Check::finding("jikime-hook", "it is neither on PATH nor beside jikime-memory", INSTALL);
+        return DoctorCheck::finding("jikime-hook", "it is neither on PATH nor next to jikime-memory", INSTALL);
     };
-    match version_of(path) {
-        Some(version) if version == VERSION => Check::fine("jikime-hook", format!("{VERSION} at {}", path.display())),
-        Some(version) => {
-            let text = format!("{version} at {}, and jikime-memory is {VERSION}", path.display());
-            Check::finding("jikime-hook", text, INSTALL)
+    match program_version(path) {
+        Some(version) if version == VERSION => {
+            DoctorCheck::fine("jikime-hook", format!("{VERSION} at {}", path.display()))
         }
-        None => Check::finding("jikime-hook", format!("{} does not start", path.display()), INSTALL),
+        Some(version) => {
+            let text = format!("{version} at {}, but jikime-memory is {VERSION}", path.display());
+            DoctorCheck::finding("jikime-hook", text, INSTALL)
+        }
+        None => DoctorCheck::finding("jikime-hook", format!("{} does not start", path.display()), INSTALL),
     }
 }
 
-pub(super) fn disk(root: &Path) -> Option<Check> {
+pub(super) fn check_disk(root: &Path) -> Option<DoctorCheck> {
     let free = free_bytes(root)?;
     let text = format!("{} MiB free", free / 1024 / 1024);
-    Some(if free < LITTLE {
-        Check::finding("disk", text, "make room: what cannot be written is not remembered")
+    Some(if free < MIN_FREE_BYTES {
+        DoctorCheck::finding("disk", text, "free some space; otherwise new memories cannot be written")
     } else {
-        Check::fine("disk", text)
+        DoctorCheck::fine("disk", text)
     })
 }
 
@@ -68,7 +74,7 @@ fn free_bytes(path: &Path) -> Option<u64> {
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
 
-/// Not asked here.
+/// Not checked on this platform.
 #[cfg(not(unix))]
 fn free_bytes(_: &Path) -> Option<u64> {
     None

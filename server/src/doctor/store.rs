@@ -1,105 +1,106 @@
-//! The store: its directories, its databases, whether rows and logs say the same, and what waits.
+//! Checks the store: directories, databases, whether rows match the logs, and queued events.
 
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use schema::daily_log::{LogKind, odd_fields, parse};
-use schema::database::{self, Patience};
-use schema::forgotten::Forgotten;
-use schema::layout::Layout;
-use schema::memory::MemoryId;
-use schema::own_file;
-use schema::regular_file;
+use schema::files::database::{self, LockTimeout};
+use schema::files::layout::Layout;
+use schema::files::regular_file;
+use schema::files::store_file;
+use schema::log::{LogKind, parse, unusable_fields};
+use schema::model::memory::MemoryId;
 use schema::settings;
-use schema::store::Row;
-use schema::tool::{EmbeddingStats, QueueServer, StatsOutput};
+use schema::store::MemoryRow;
+use schema::store::forgotten::ForgottenHashes;
+use schema::tool::{EmbeddingStats, QueueOwner, StatsOutput};
 use tools::engine::Engine;
 
-use super::Check;
-use crate::cli::text::{self, counted};
-use crate::network::Http;
+use super::check::DoctorCheck;
+use crate::cli::terminal_text::{self, count_with_unit};
+use crate::network::ReqwestNetwork;
 
-/// What brings rows and index in step again.
+/// Synchronises rows and index with the files.
 const REBUILD: &str = "jikime-memory index --full";
 
-/// How faults of hooks, and those of who makes vectors, begin among the problems.
+/// Prefixes of problems from hooks and from embedding.
 const HOOK: &str = "hook: ";
 const EMBEDDING: &str = "embedding: ";
 
-const MEND_EMBEDDING: &str = "mend what it says, or set embedding_provider = \"local\" in your own settings; jikime-memory config path \
+const EMBEDDING_FIX: &str = "fix the cause, or set embedding_provider = \"local\" in your own settings; jikime-memory config path \
                               names the file";
 
-/// What to do about what another user may have put there.
-const PLANTED: &str = "find out who put it there, and run the command only if you know";
+/// For files that another user may have put there.
+const FOREIGN_FILE_FIX: &str = "find out who put it there; run the command only if you trust them";
 
-/// Whether there is nothing at all where a store would be.
+/// Whether there is nothing at the place of the store.
 pub(super) fn is_missing(root: &Path) -> bool {
     let layout = Layout::new(root);
-    layout.verify().is_ok() && closed(&layout).is_none() && !layout.dir().is_dir()
+    layout.verify_dirs().is_ok() && check_closed_dir(&layout).is_none() && !layout.store_dir().is_dir()
 }
 
-pub(super) fn store(root: &Path) -> Vec<Check> {
+pub(super) fn check_store(root: &Path) -> Vec<DoctorCheck> {
     let layout = Layout::new(root);
-    if let Err(refused) = layout.verify() {
+    if let Err(refused) = layout.verify_dirs() {
         let text = refused.to_string();
-        let fix = if text.contains("trust it") { PLANTED } else { "put a directory in its place" };
-        return vec![Check::finding("store", text, fix)];
+        let fix = if text.contains("trust it") { FOREIGN_FILE_FIX } else { "replace it with a directory" };
+        return vec![DoctorCheck::finding("store", text, fix)];
     }
-    if let Some(closed) = closed(&layout) {
+    if let Some(closed) = check_closed_dir(&layout) {
         return vec![closed];
     }
-    if !layout.dir().is_dir() {
-        return vec![Check::finding("store", "this project has no memory yet", "jikime-memory init")];
+    if !layout.store_dir().is_dir() {
+        return vec![DoctorCheck::finding("store", "this project has no memory yet", "jikime-memory init")];
     }
-    let mut checks = vec![permissions(&layout)];
-    checks.extend(settings(&layout));
-    // Before the store is opened, which mends what it finds.
-    checks.extend([layout.memory_db(), layout.index_db()].iter().filter_map(|path| damage(path)));
-    match Engine::open(root, None, Some(Arc::new(Http::default()))) {
-        Ok(engine) => checks.extend(opened(engine, &layout)),
+    let mut checks = vec![check_permissions(&layout)];
+    checks.extend(check_settings(&layout));
+    // First, because opening the store repairs the databases.
+    checks.extend([layout.memory_db(), layout.index_db()].iter().filter_map(|path| check_damage(path)));
+    match Engine::open(root, None, Some(Arc::new(ReqwestNetwork::default()))) {
+        Ok(engine) => checks.extend(check_opened(engine, &layout)),
         Err(error) => {
             let text = error.to_string();
-            let fix = mend(&text, &layout);
-            checks.push(Check::finding("store", text, fix));
+            let fix = suggest_fix(&text, &layout);
+            checks.push(DoctorCheck::finding("store", text, fix));
         }
     }
     checks
 }
 
-/// A folder on the way to the store that its owner may not look into, so that nobody can tell what is in it.
-fn closed(layout: &Layout) -> Option<Check> {
-    let folders = [layout.dir().parent(), Some(layout.dir())];
+/// A directory on the way to the store that cannot be read, so that its contents are unknown.
+fn check_closed_dir(layout: &Layout) -> Option<DoctorCheck> {
+    let folders = [layout.store_dir().parent(), Some(layout.store_dir())];
     let folder = folders.into_iter().flatten().find(|folder| {
         std::fs::read_dir(folder).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
     })?;
-    let text = format!("{} cannot be looked into", folder.display());
-    Some(Check::finding("permissions", text, format!("chmod u+rwx {}", folder.display())))
+    let text = format!("cannot read {}", folder.display());
+    Some(DoctorCheck::finding("permissions", text, format!("chmod u+rwx {}", folder.display())))
 }
 
 #[cfg(unix)]
-fn permissions(layout: &Layout) -> Check {
+fn check_permissions(layout: &Layout) -> DoctorCheck {
     use std::os::unix::fs::MetadataExt as _;
-    let dir = layout.dir();
+    let dir = layout.store_dir();
     match std::fs::metadata(dir) {
         Ok(found) if found.mode() & 0o077 != 0 => {
-            let text = format!("others may look into {} (mode {:o})", dir.display(), found.mode() & 0o777);
-            Check::finding("permissions", text, format!("chmod 700 {}", dir.display()))
+            let text = format!("other users can read {} (mode {:o})", dir.display(), found.mode() & 0o777);
+            DoctorCheck::finding("permissions", text, format!("chmod 700 {}", dir.display()))
         }
         Ok(found) if found.mode() & 0o700 != 0o700 => {
-            let text = format!("{} cannot be written or read (mode {:03o})", dir.display(), found.mode() & 0o777);
-            Check::finding("permissions", text, format!("chmod 700 {}", dir.display()))
+            let text = format!("you cannot read or write {} (mode {:03o})", dir.display(), found.mode() & 0o777);
+            DoctorCheck::finding("permissions", text, format!("chmod 700 {}", dir.display()))
         }
-        Ok(_) => files_permissions(layout),
-        Err(error) => Check::finding("permissions", error.to_string(), "see the cause"),
+        Ok(_) => check_file_permissions(layout),
+        Err(error) => DoctorCheck::finding("permissions", error.to_string(), "fix the cause"),
     }
 }
 
-/// Files that their owner may not read and write. Whoever may do everything is told as well: others of his programs may not.
+/// Files that their owner cannot read and write. Root could, but the check looks at the mode, because the owner's other programs may not
+/// run as root.
 #[cfg(unix)]
-fn files_permissions(layout: &Layout) -> Check {
+fn check_file_permissions(layout: &Layout) -> DoctorCheck {
     use std::os::unix::fs::MetadataExt as _;
-    let items = std::fs::read_dir(layout.dir()).into_iter().flatten().filter_map(Result::ok);
+    let items = std::fs::read_dir(layout.store_dir()).into_iter().flatten().filter_map(Result::ok);
     let mut closed: Vec<(String, u32)> = items
         .filter_map(|item| {
             let found = std::fs::symlink_metadata(item.path()).ok().filter(std::fs::Metadata::is_file)?;
@@ -109,241 +110,249 @@ fn files_permissions(layout: &Layout) -> Check {
         .collect();
     closed.sort_unstable();
     if closed.is_empty() {
-        return refused(layout).unwrap_or_else(|| Check::fine("permissions", "the store is for you alone"));
+        return check_refused_files(layout)
+            .unwrap_or_else(|| DoctorCheck::fine("permissions", "only you can read the store"));
     }
     let named: Vec<String> = closed.iter().map(|(path, mode)| format!("{path} (mode {mode:03o})")).collect();
     let paths: Vec<&str> = closed.iter().map(|(path, _)| path.as_str()).collect();
-    let text = format!("what cannot be written or read: {}", named.join(", "));
-    Check::finding("permissions", text, format!("chmod 600 {}", paths.join(" ")))
+    let text = format!("you cannot read or write {}", named.join(", "));
+    DoctorCheck::finding("permissions", text, format!("chmod 600 {}", paths.join(" ")))
 }
 
-/// Files that are not used: links, pipes, and what another user owns or may change. Also Markdown that is too large to be read.
+/// Files that are ignored: links, pipes, and files that another user owns or can change. Also Markdown that is too large.
 #[cfg(unix)]
-fn refused(layout: &Layout) -> Option<Check> {
-    let folders = [layout.dir().to_owned(), layout.spool(), layout.track()];
+fn check_refused_files(layout: &Layout) -> Option<DoctorCheck> {
+    let folders = [layout.store_dir().to_owned(), layout.spool_dir(), layout.track_dir()];
     let items = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().filter_map(Result::ok);
     let is_large = |path: &Path| {
         path.extension().is_some_and(|ending| ending == "md")
-            && std::fs::metadata(path).is_ok_and(|found| found.len() > regular_file::LARGEST)
+            && std::fs::metadata(path).is_ok_and(|found| found.len() > regular_file::MAX_BYTES)
     };
     let mut refused: Vec<String> = items
-        .filter_map(|item| match own_file::verify(&item.path()) {
+        .filter_map(|item| match store_file::verify(&item.path()) {
             Ok(()) if is_large(&item.path()) => {
-                Some(format!("{}: it is too large and not read", item.path().display()))
+                Some(format!("{}: it is too large and is ignored", item.path().display()))
             }
             verified => verified.err().map(|why| format!("{}: {why}", item.path().display())),
         })
         .collect();
     refused.sort_unstable();
-    (!refused.is_empty()).then(|| Check::finding("permissions", refused.join("; "), PLANTED))
+    (!refused.is_empty()).then(|| DoctorCheck::finding("permissions", refused.join("; "), FOREIGN_FILE_FIX))
 }
 
-/// What is wrong with files of settings, and with variables.
-fn settings(layout: &Layout) -> Option<Check> {
+/// Problems of setting files and environment variables.
+fn check_settings(layout: &Layout) -> Option<DoctorCheck> {
     let problems = settings::load(layout).problems;
     if problems.is_empty() {
         return None;
     }
     let is_torn = problems.iter().any(|problem| problem.contains(", column "));
     let fix = if is_torn {
-        "mend the line that is named, or take it out; jikime-memory config check looks again, and docs/config.md has every setting"
+        "fix or delete the line, then run jikime-memory config check; docs/reference/config.md lists all settings"
     } else {
-        "change what is named; jikime-memory config check looks again, and docs/config.md has every setting"
+        "fix the setting, then run jikime-memory config check; docs/reference/config.md lists all settings"
     };
-    Some(Check::finding("settings", problems.join("; "), fix))
+    Some(DoctorCheck::finding("settings", problems.join("; "), fix))
 }
 
-/// A folder of the user's is for the user alone unless somebody shared it.
+/// On this platform a user's folders are private by default.
 #[cfg(not(unix))]
-fn permissions(layout: &Layout) -> Check {
-    Check::fine("permissions", format!("those of {}", layout.dir().display()))
+fn check_permissions(layout: &Layout) -> DoctorCheck {
+    DoctorCheck::fine("permissions", format!("as set on {}", layout.dir().display()))
 }
 
-fn damage(path: &Path) -> Option<Check> {
+fn check_damage(path: &Path) -> Option<DoctorCheck> {
     if !path.exists() {
         return None;
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let faults = match database::open(path, Patience::Server) {
-        Ok(db) => database::faults(&db).unwrap_or_else(|error| vec![error.to_string()]),
+    let faults = match database::open(path, LockTimeout::Server) {
+        Ok(db) => database::integrity_errors(&db).unwrap_or_else(|error| vec![error.to_string()]),
         Err(error) if error.is_damage() => vec!["it is damaged".to_owned()],
-        // Another version, or no right to write: the store tells.
+        // Another version, or missing permission: opening the store reports it.
         Err(_) => return None,
     };
     Some(match &faults[..] {
-        [] if database::is_log_long(path) => {
-            let text = format!("{name}-wal is long, because another program reads {name} for a long time");
-            Check::finding("database", text, "close the program that has it open, such as a database viewer")
+        [] if database::is_wal_long(path) => {
+            let text = format!("{name}-wal is large, because another program keeps {name} open");
+            DoctorCheck::finding("database", text, "close that program, for example a database viewer")
         }
-        [] => Check::fine("database", format!("{name} passes its integrity check")),
+        [] => DoctorCheck::fine("database", format!("{name} passes its integrity check")),
         faults => {
-            let text = format!("{name}: {}; nothing is lost, for it is made of Markdown", faults.join("; "));
-            Check::finding("database", text, REBUILD)
+            let text = format!("{name}: {}; nothing is lost, because it is derived from Markdown", faults.join("; "));
+            DoctorCheck::finding("database", text, REBUILD)
         }
     })
 }
 
-fn opened(mut engine: Engine, layout: &Layout) -> Vec<Check> {
+fn check_opened(mut engine: Engine, layout: &Layout) -> Vec<DoctorCheck> {
     let refreshed = engine.refresh();
     let mut checks = vec![match refreshed {
-        Ok(_) => in_step(&engine, layout),
-        Err(error) => Check::finding("index", error.to_string(), REBUILD),
+        Ok(_) => check_sync(&engine, layout),
+        Err(error) => DoctorCheck::finding("index", error.to_string(), REBUILD),
     }];
     match engine.stats() {
         Ok(stats) => {
-            let news = engine.take_news();
-            checks.push(counts(&stats));
-            checks.push(queue(&stats));
-            let reached = engine.reach_embedding();
+            let news = engine.take_repair_notes();
+            checks.push(check_counts(&stats));
+            checks.push(check_queue(&stats));
+            let reached = engine.probe_embedder();
             let is_told = matches!(reached, Some(Err(_)));
-            checks.push(embedding(&stats, reached));
+            checks.push(check_embedding(&stats, reached));
             let (faults, mut problems): (Vec<_>, Vec<_>) =
                 stats.problems.into_iter().partition(|problem| problem.starts_with(HOOK));
             problems.retain(|problem| !is_told || !problem.starts_with(EMBEDDING));
-            checks.push(hooks(&faults, layout));
+            checks.push(check_hook_faults(&faults, layout));
             let of_settings = settings::load(layout).problems;
             let mut told: Vec<String> = problems.into_iter().chain(news).collect();
             told.retain(|problem| !of_settings.contains(problem));
             told.sort_unstable();
             told.dedup();
             checks.extend(told.into_iter().map(|problem| {
-                let fix = mend(&problem, layout);
-                Check::finding("problem", problem, fix)
+                let fix = suggest_fix(&problem, layout);
+                DoctorCheck::finding("problem", problem, fix)
             }));
         }
-        Err(error) => checks.push(Check::finding("store", error.to_string(), REBUILD)),
+        Err(error) => checks.push(DoctorCheck::finding("store", error.to_string(), REBUILD)),
     }
-    checks.extend(fields(layout));
+    checks.extend(check_fields(layout));
     checks
 }
 
-/// Comments that are named at once.
-const NAMED: usize = 20;
+/// Maximum number of comments in one report.
+const MAX_NAMED: usize = 20;
 
-/// Fields of comments that cannot be used as they are.
-fn fields(layout: &Layout) -> Option<Check> {
+/// Invalid fields in comments of logs.
+fn check_fields(layout: &Layout) -> Option<DoctorCheck> {
     let mut odd = Vec::new();
     for path in layout.markdown_files().unwrap_or_default() {
-        let Ok(bytes) = own_file::read(&layout.file(&path)) else { continue };
-        if LogKind::of(&path).is_some() {
-            let found = odd_fields(&String::from_utf8_lossy(&bytes));
+        let Ok(bytes) = store_file::read(&layout.store_path(&path)) else { continue };
+        if LogKind::from_path(&path).is_some() {
+            let found = unusable_fields(&String::from_utf8_lossy(&bytes));
             odd.extend(found.into_iter().map(|(line, names)| format!("{path}:{line} {}", names.join(", "))));
         }
     }
-    odd.truncate(NAMED);
-    let fix = "correct or delete these fields; until then they are ignored, and a time out of range is clamped";
-    (!odd.is_empty()).then(|| Check::finding("fields", format!("not valid: {}", odd.join("; ")), fix))
+    odd.truncate(MAX_NAMED);
+    let fix = "correct or delete these fields; until then they are ignored, and times out of range are clamped";
+    (!odd.is_empty()).then(|| DoctorCheck::finding("fields", format!("not valid: {}", odd.join("; ")), fix))
 }
 
-/// How to mend what the store noted.
-fn mend(problem: &str, layout: &Layout) -> String {
+/// A fix for a problem that the store reported.
+fn suggest_fix(problem: &str, layout: &Layout) -> String {
     let said = problem.to_lowercase();
     let is_about = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
     if is_about(&["permission denied", "readonly database"]) {
-        return format!("chmod -R u+rwX {}", layout.dir().display());
+        return format!("chmod -R u+rwX {}", layout.store_dir().display());
     }
     if is_about(&["read-only file system"]) {
-        return "have the disk mounted for writing; until then what is remembered is only read".to_owned();
+        return "mount the disk for writing; until then the memory is read-only".to_owned();
     }
     if let Some((_, name)) = problem.split_once("a copy of it is ") {
-        return format!("nothing to do; delete {} when nothing is missed", layout.dir().join(name).display());
+        return format!("nothing to do; delete {} if you miss nothing", layout.store_dir().join(name).display());
     }
     if is_about(&["is rebuilt", "come back from markdown"]) {
-        return "nothing to do: it is rebuilt from the Markdown".to_owned();
+        return "nothing to do; it is rebuilt from Markdown".to_owned();
     }
     if is_about(&["no space", "disk is full"]) {
-        return "make room on the disk; what could not be written waits in the spool".to_owned();
+        return "free some space; events that could not be written are queued on disk".to_owned();
     }
     if is_about(&["utf-8"]) {
         return "save the file as UTF-8".to_owned();
     }
-    "see the cause; the Markdown is not touched".to_owned()
+    "fix the cause; the Markdown files are unchanged".to_owned()
 }
 
-/// Whether every log has as many rows as entries, and whether any came back that were forgotten.
-fn in_step(engine: &Engine, layout: &Layout) -> Check {
+/// Checks that every log has as many rows as entries, and that no deleted memory has returned.
+fn check_sync(engine: &Engine, layout: &Layout) -> DoctorCheck {
     let rows = engine.store().rows();
-    let forgotten = Forgotten::read(layout).unwrap_or_default();
+    let forgotten = ForgottenHashes::read(layout).unwrap_or_default();
     let (mut differing, mut back) = (Vec::new(), Vec::new());
     for path in layout.markdown_files().unwrap_or_default() {
-        let Some(kind) = LogKind::of(&path) else { continue };
-        let (Ok(bytes), Ok(rows)) = (own_file::read(&layout.file(&path)), rows.by_path(&path)) else { continue };
+        let Some(kind) = LogKind::from_path(&path) else { continue };
+        let (Ok(bytes), Ok(rows)) = (store_file::read(&layout.store_path(&path)), rows.by_path(&path)) else {
+            continue;
+        };
         let parsed = parse(&String::from_utf8_lossy(&bytes), kind);
-        let rows: Vec<&Row> = rows.iter().filter(|row| !row.is_waiting()).collect();
+        let rows: Vec<&MemoryRow> = rows.iter().filter(|row| !row.is_pending()).collect();
         let is_kept: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
         let (gone, entries): (Vec<_>, Vec<_>) = parsed
             .entries
             .iter()
-            .partition(|entry| !is_kept.contains(&entry.memory.id) && forgotten.holds_entry(&path, &entry.memory));
+            .partition(|entry| !is_kept.contains(&entry.memory.id) && forgotten.contains_entry(&path, &entry.memory));
         back.extend(gone.iter().map(|entry| format!("{path}:{}", entry.start_line)));
         if entries.len() != rows.len() {
             differing.push(format!("{path} has {} entries and {} rows", entries.len(), rows.len()));
         }
     }
     if !differing.is_empty() {
-        return Check::finding("index", differing.join("; "), REBUILD);
+        return DoctorCheck::finding("index", differing.join("; "), REBUILD);
     }
     if !back.is_empty() {
-        let text = format!("what was forgotten stands in logs again, and is left out: {}", back.join(", "));
-        return Check::finding("index", text, "take these entries out of the files");
+        let text = format!("logs contain deleted memories again, which are ignored: {}", back.join(", "));
+        return DoctorCheck::finding("index", text, "delete these entries from the files");
     }
-    Check::fine("index", "logs, rows and index say the same")
+    DoctorCheck::fine("index", "logs, rows and index are in sync")
 }
 
-fn counts(stats: &StatsOutput) -> Check {
+fn check_counts(stats: &StatsOutput) -> DoctorCheck {
     let StatsOutput { memories, sessions, files, chunks, .. } = stats;
-    let parts =
-        [text::memories(*memories), counted(*sessions, "session"), counted(*files, "file"), counted(*chunks, "chunk")];
+    let parts = [
+        terminal_text::count_of_memories(*memories),
+        count_with_unit(*sessions, "session"),
+        count_with_unit(*files, "file"),
+        count_with_unit(*chunks, "chunk"),
+    ];
     let [memories, sessions, files, chunks] = parts;
-    Check::fine("memory", format!("{memories} of {sessions}, {files} in {chunks}"))
+    DoctorCheck::fine("memory", format!("{memories} of {sessions}, {files} in {chunks}"))
 }
 
-fn queue(stats: &StatsOutput) -> Check {
+fn check_queue(stats: &StatsOutput) -> DoctorCheck {
     let by = match stats.queue_answered_by {
-        QueueServer::Nobody => "no server runs; hooks write by themselves",
-        _ => "a server answers",
+        QueueOwner::Nobody => "no server runs, so hooks write directly",
+        _ => "a server receives events",
     };
     match stats.queue {
-        0 => Check::fine("queue", format!("{by}, and nothing waits")),
+        0 => DoctorCheck::fine("queue", format!("{by}; no events are waiting")),
         waiting => {
-            let what = text::memories(waiting);
+            let what = terminal_text::count_of_memories(waiting);
             let waits = if waiting == 1 { "waits" } else { "wait" };
-            Check::finding("queue", format!("{what} {waits} in the spool; {by}"), "jikime-memory index")
+            DoctorCheck::finding("queue", format!("{what} {waits} in the queue on disk; {by}"), "jikime-memory index")
         }
     }
 }
 
-/// Who makes vectors, and whether they come: a service, or a model in a file, is asked for one.
-fn embedding(stats: &StatsOutput, reached: Option<Result<(), String>>) -> Check {
+/// The embedding provider, and whether it works: a service, or a model in a file, is asked for one vector.
+fn check_embedding(stats: &StatsOutput, reached: Option<Result<(), String>>) -> DoctorCheck {
     let EmbeddingStats { provider, model, coverage, pending, .. } = &stats.embedding;
     if provider == "none" {
-        return Check::fine("embeddings", "none, so search goes by words");
+        return DoctorCheck::fine("embeddings", "off, so search uses words only");
     }
     let who = match model.as_deref().filter(|model| !model.is_empty()) {
         Some(model) => format!("{provider}, {model}"),
         None => provider.clone(),
     };
     let answers = match reached {
-        Some(Err(fault)) => return Check::finding("embeddings", format!("{who}: {fault}"), MEND_EMBEDDING),
-        Some(Ok(())) => ", which answers",
+        Some(Err(fault)) => return DoctorCheck::finding("embeddings", format!("{who}: {fault}"), EMBEDDING_FIX),
+        Some(Ok(())) => ", which works",
         None => "",
     };
     if stats.memories == 0 && stats.chunks == 0 {
-        return Check::fine("embeddings", format!("{who}{answers}; there is nothing to make vectors of yet"));
+        return DoctorCheck::fine("embeddings", format!("{who}{answers}; there is no text to embed yet"));
     }
     let share = (coverage * 100.0).round();
-    let text = format!("{who}{answers}: {share} % of the passages, {pending} wait for a running server");
-    Check::fine("embeddings", text)
+    let text = format!("{who}{answers}: {share} % of passages embedded, {pending} wait for a running server");
+    DoctorCheck::fine("embeddings", text)
 }
 
-/// Hooks have nobody to tell but this.
-fn hooks(faults: &[String], layout: &Layout) -> Check {
+/// Errors of hooks are only reported here, because hooks must print nothing.
+fn check_hook_faults(faults: &[String], layout: &Layout) -> DoctorCheck {
     let Some(newest) = faults.first().and_then(|fault| fault.strip_prefix(HOOK)) else {
-        return Check::fine("hooks", "no fault in the last seven days");
+        return DoctorCheck::fine("hooks", "no errors in the last seven days");
     };
-    let text = format!("{} in the last seven days, the newest: {newest}", counted(faults.len() as u64, "fault"));
-    let fix = format!("mend what it says; they are in {}, which may be deleted then", layout.hook_log().display());
-    Check::finding("hooks", text, fix)
+    let text =
+        format!("{} in the last seven days; the newest is: {newest}", count_with_unit(faults.len() as u64, "error"));
+    let fix = format!("fix the cause; then delete {}, which lists them", layout.hook_log_file().display());
+    DoctorCheck::finding("hooks", text, fix)
 }
 
 #[cfg(test)]
@@ -351,17 +360,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_noted_is_told_with_what_to_do() {
+    fn noted_problem_gets_a_fix() {
         let layout = Layout::new(Path::new("/p"));
         let aside =
             "memory.db could not be used and is rebuilt from Markdown; a copy of it is memory.db.damaged-20260128T10";
         for (problem, fix) in [
-            (aside, "memory.db.damaged-20260128T10 when nothing is missed"),
-            ("index.db was damaged and is rebuilt", "nothing to do: it is rebuilt"),
+            (aside, "memory.db.damaged-20260128T10 if you miss nothing"),
+            ("index.db was damaged and is rebuilt", "nothing to do; it is rebuilt"),
             ("cannot open /p: Permission denied (os error 13)", "chmod -R u+rwX "),
-            ("something else", "see the cause"),
+            ("something else", "fix the cause"),
         ] {
-            let told = mend(problem, &layout);
+            let told = suggest_fix(problem, &layout);
             assert!(told.contains(fix), "{problem}: {told}");
         }
     }

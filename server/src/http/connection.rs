@@ -1,5 +1,6 @@
-//! Connections, so many at once. One is let in while it has sent a whole request that has the token. Before that, and while it sends the
-//! next one, it makes way for others, so that no half-sent request keeps anybody out. One that was let in ends after a long silence.
+//! Limits connections. A connection is admitted once it has sent a whole request with the token. Until then, and while it sends the next
+//! request, it can be closed in favour of a new connection, so half-sent requests block nobody. An admitted connection ends after a long
+//! silence.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,85 +17,88 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-/// Connections that are served at once; more wait to be accepted.
+/// Connections served at once. More wait to be accepted.
 const CONNECTIONS: usize = 64;
 
-/// How long a connection that was let in may say nothing. Streams of events are kept alive by the server itself.
-const SILENCE: Duration = Duration::from_secs(60);
+/// Idle limit of an admitted connection. The server itself keeps event streams alive.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a connection may take until it is let in first, however much it says.
-const ENTRY: Duration = Duration::from_secs(10);
+/// Time until a new connection must be admitted.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long it has at least, however many others wait. A client that has a token sends it at once.
-const GRACE: Duration = Duration::from_millis(250);
+/// Time that a new connection has at least, however many others wait. A real client sends its token at once.
+const MIN_SENDING_TIME: Duration = Duration::from_millis(250);
 
-/// The pause after the system refused a connection, for want of files for example.
+/// Pause after the system refused a connection, for example because there are too many open files.
 const REFUSED: Duration = Duration::from_millis(100);
 
-/// Who is at the other end of a connection.
+/// The state of a connection, shared between the listener and the middleware.
 #[derive(Debug, Clone)]
-pub(super) struct Visitor(Arc<Visit>);
+pub(super) struct ConnectionState(Arc<ConnectionPhase>);
 
 #[derive(Debug)]
-struct Visit {
-    /// Since when it has been sending a request; `None` while it is let in.
+struct ConnectionPhase {
+    /// Start of the request that is being sent. `None` while the connection is admitted.
     sending: Mutex<Option<Instant>>,
-    /// Cancelled when the connection has to make way.
-    leave: CancellationToken,
+    /// Cancelled to close the connection in favour of another one.
+    cancellation: CancellationToken,
 }
 
-impl Visitor {
+impl ConnectionState {
     fn new() -> Self {
-        Self(Arc::new(Visit { sending: Mutex::new(Some(Instant::now())), leave: CancellationToken::new() }))
+        Self(Arc::new(ConnectionPhase {
+            sending: Mutex::new(Some(Instant::now())),
+            cancellation: CancellationToken::new(),
+        }))
     }
 
-    /// A request with the token has begun. Its body may be half-sent.
-    pub(super) fn begins(&self) {
-        self.sending().get_or_insert_with(Instant::now);
+    /// A request with the token has begun; its body may be incomplete.
+    pub(super) fn begin_request(&self) {
+        self.lock_sending().get_or_insert_with(Instant::now);
     }
 
-    /// The whole request is here: the connection makes way for nobody until the next one.
-    pub(super) fn let_in(&self) {
-        *self.sending() = None;
+    /// The whole request has arrived. The connection cannot be closed in favour of others until its next request.
+    pub(super) fn admit(&self) {
+        *self.lock_sending() = None;
     }
 
-    fn is_let_in(&self) -> bool {
-        self.sending().is_none()
+    fn is_admitted(&self) -> bool {
+        self.lock_sending().is_none()
     }
 
-    fn sending(&self) -> MutexGuard<'_, Option<Instant>> {
+    fn lock_sending(&self) -> MutexGuard<'_, Option<Instant>> {
         self.0.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether its connection is over: nobody else knows of it then.
-    fn is_gone(&self) -> bool {
+    /// If only the listener holds this value, the connection is closed.
+    fn is_closed(&self) -> bool {
         Arc::strong_count(&self.0) == 1
     }
 }
 
-impl Connected<IncomingStream<'_, Limited>> for Visitor {
-    fn connect_info(stream: IncomingStream<'_, Limited>) -> Self {
-        stream.io().visitor.clone()
+impl Connected<IncomingStream<'_, LimitedListener>> for ConnectionState {
+    fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> Self {
+        stream.io().state.clone()
     }
 }
 
-/// A socket that accepts no more connections than can be served.
+/// A listener that accepts at most [`CONNECTIONS`] connections.
 #[derive(Debug)]
-pub(super) struct Limited {
+pub(super) struct LimitedListener {
     listener: TcpListener,
-    free: Arc<Semaphore>,
-    /// Those that were accepted and may still be there.
-    visitors: Vec<Visitor>,
+    free_places: Arc<Semaphore>,
+    /// Accepted connections; some may be closed.
+    connections: Vec<ConnectionState>,
 }
 
-impl Limited {
+impl LimitedListener {
     pub(super) fn new(listener: TcpListener) -> Self {
-        Self { listener, free: Arc::new(Semaphore::new(CONNECTIONS)), visitors: Vec::new() }
+        Self { listener, free_places: Arc::new(Semaphore::new(CONNECTIONS)), connections: Vec::new() }
     }
 
-    /// A place for one more connection, for which one that was not let in makes way when there is none.
-    async fn place(&mut self) -> OwnedSemaphorePermit {
-        let free = Arc::clone(&self.free);
+    /// Waits for a free place. If there is no free place, closes a connection that is not admitted.
+    async fn reserve_place(&mut self) -> OwnedSemaphorePermit {
+        let free = Arc::clone(&self.free_places);
         loop {
             tokio::select! {
                 biased;
@@ -104,35 +108,36 @@ impl Limited {
         }
     }
 
-    /// Ends the connection that has been sending its request for longest, once it has had its time.
+    /// Closes the connection that has been sending its request for longest, once [`MIN_SENDING_TIME`] is over.
     async fn make_room(&mut self) {
-        self.visitors.retain(|visitor| !visitor.is_gone());
-        let sending = self.visitors.iter().filter_map(|visitor| Some(((*visitor.sending())?, visitor)));
-        let oldest = sending.filter(|(_, visitor)| !visitor.0.leave.is_cancelled()).min_by_key(|(since, _)| *since);
-        // If all are let in, the next one to begin a request has its time from then on.
-        let due = oldest.map_or_else(Instant::now, |(since, _)| since) + GRACE;
+        self.connections.retain(|visitor| !visitor.is_closed());
+        let sending = self.connections.iter().filter_map(|visitor| Some(((*visitor.lock_sending())?, visitor)));
+        let oldest =
+            sending.filter(|(_, visitor)| !visitor.0.cancellation.is_cancelled()).min_by_key(|(since, _)| *since);
+        // If all connections are admitted, a new request has its grace time from now on.
+        let due = oldest.map_or_else(Instant::now, |(since, _)| since) + MIN_SENDING_TIME;
         if let Some((_, oldest)) = oldest.filter(|_| Instant::now() >= due) {
-            oldest.0.leave.cancel();
-            // Until its place is free, or the next one's time is up.
+            oldest.0.cancellation.cancel();
+            // Gives the closed connection time to free its place.
             return sleep(REFUSED).await;
         }
         sleep_until(due).await;
     }
 }
 
-impl Listener for Limited {
-    type Io = Connection;
+impl Listener for LimitedListener {
+    type Io = LimitedConnection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
-        let place = self.place().await;
+    async fn accept(&mut self) -> (LimitedConnection, SocketAddr) {
+        let place = self.reserve_place().await;
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    let visitor = Visitor::new();
-                    self.visitors.retain(|visitor| !visitor.is_gone());
-                    self.visitors.push(visitor.clone());
-                    return (Connection::new(stream, visitor, place), address);
+                    let visitor = ConnectionState::new();
+                    self.connections.retain(|visitor| !visitor.is_closed());
+                    self.connections.push(visitor.clone());
+                    return (LimitedConnection::new(stream, visitor, place), address);
                 }
                 Err(error) => {
                     tracing::debug!("a connection was not accepted: {error}");
@@ -147,31 +152,31 @@ impl Listener for Limited {
     }
 }
 
-/// A connection that ends when its time is up.
+/// A connection with a deadline.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(super) struct LimitedConnection {
     stream: TcpStream,
-    visitor: Visitor,
-    leave: Pin<Box<WaitForCancellationFutureOwned>>,
-    /// When it ends, unless something goes before.
+    state: ConnectionState,
+    cancellation: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// Deadline; traffic of an admitted connection moves it.
     end: Pin<Box<Sleep>>,
     _place: OwnedSemaphorePermit,
 }
 
-impl Connection {
-    fn new(stream: TcpStream, visitor: Visitor, place: OwnedSemaphorePermit) -> Self {
-        let leave = Box::pin(visitor.0.leave.clone().cancelled_owned());
-        Self { stream, visitor, leave, end: Box::pin(sleep(ENTRY)), _place: place }
+impl LimitedConnection {
+    fn new(stream: TcpStream, visitor: ConnectionState, place: OwnedSemaphorePermit) -> Self {
+        let leave = Box::pin(visitor.0.cancellation.clone().cancelled_owned());
+        Self { stream, state: visitor, cancellation: leave, end: Box::pin(sleep(REQUEST_TIMEOUT)), _place: place }
     }
 
-    /// Ends the connection when its time is up, which starts anew when something went, but only for who was let in.
-    fn heard<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if self.visitor.is_let_in() {
+    /// Closes the connection at its deadline. Traffic moves the deadline only if the connection is admitted.
+    fn reset_deadline<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if self.state.is_admitted() {
             if outcome.is_ready() {
-                self.end.as_mut().reset(Instant::now() + SILENCE);
+                self.end.as_mut().reset(Instant::now() + IDLE_TIMEOUT);
                 return outcome;
             }
-        } else if self.leave.as_mut().poll(context).is_ready() {
+        } else if self.cancellation.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
         }
         match self.end.as_mut().poll(context) {
@@ -181,21 +186,21 @@ impl Connection {
     }
 }
 
-impl AsyncRead for Connection {
+impl AsyncRead for LimitedConnection {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let outcome = Pin::new(&mut self.stream).poll_read(context, buffer);
-        self.heard(context, outcome)
+        self.reset_deadline(context, outcome)
     }
 }
 
-impl AsyncWrite for Connection {
+impl AsyncWrite for LimitedConnection {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.heard(context, outcome)
+        self.reset_deadline(context, outcome)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -1,4 +1,5 @@
-//! Tells hosts that resources changed: those of today on the stream that they listen to, those of the time before on the connection.
+//! Notifies hosts of changed resources. Hosts of the current protocol listen on a stream; hosts of earlier protocols subscribe on their
+//! connection.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,18 +9,22 @@ use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::resources::Uri;
-use crate::changes::{Change, Changes, Following};
+use super::resources::ResourceUri;
+use crate::change_feed::{ChangeFeed, ChangeSubscription, StoreChange};
 
-/// What of a requested filter can be promised.
-pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
-    let uris = requested.resource_subscriptions.iter().flatten().filter(|uri| Uri::parse(uri).is_some());
+/// The part of a requested filter that the server supports.
+pub(super) fn accepted_filter(requested: &SubscriptionFilter) -> SubscriptionFilter {
+    let uris = requested.resource_subscriptions.iter().flatten().filter(|uri| ResourceUri::parse(uri).is_some());
     SubscriptionFilter::builder().resources_list_changed().resource_subscriptions(uris).build()
 }
 
-/// Tells a listening host of changes until it stops to listen or the server ends.
-pub(super) async fn listen(context: SubscriptionContext, changes: &Changes, mut ending: watch::Receiver<bool>) {
-    let mut following = changes.follow();
+/// Notifies a listening host until it cancels or the server ends.
+pub(super) async fn notify_listener(
+    context: SubscriptionContext,
+    changes: &ChangeFeed,
+    mut ending: watch::Receiver<bool>,
+) {
+    let mut following = changes.subscribe();
     let accepted = context.accepted().clone();
     let uris = accepted.resource_subscriptions.unwrap_or_default();
     let told = async {
@@ -28,7 +33,7 @@ pub(super) async fn listen(context: SubscriptionContext, changes: &Changes, mut 
             if lists && context.sink().notify_resource_list_changed().await.is_err() {
                 return;
             }
-            for uri in concerned(&uris, &change) {
+            for uri in concerned_uris(&uris, &change) {
                 if context.sink().notify_resource_updated(uri).await.is_err() {
                     return;
                 }
@@ -42,26 +47,26 @@ pub(super) async fn listen(context: SubscriptionContext, changes: &Changes, mut 
     }
 }
 
-/// The resources that a host of an earlier protocol subscribed to, on its one connection.
+/// The subscriptions of a host with an earlier protocol.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     uris: Arc<Mutex<BTreeSet<String>>>,
-    telling: Mutex<Option<JoinHandle<()>>>,
+    is_notifying: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Subscriptions {
     pub(super) fn add(&self, uri: String) {
-        locked(&self.uris).insert(uri);
+        lock(&self.uris).insert(uri);
     }
 
     pub(super) fn remove(&self, uri: &str) {
-        locked(&self.uris).remove(uri);
+        lock(&self.uris).remove(uri);
     }
 
-    /// Tells the host of changes from now on, for as long as its connection lives.
-    pub(super) fn begin(&self, peer: Peer<RoleServer>, changes: &Changes) {
-        let telling = tokio::spawn(tell(peer, Arc::clone(&self.uris), changes.follow()));
-        if let Some(earlier) = locked(&self.telling).replace(telling) {
+    /// Notifies the host of changes from now on, until the connection ends.
+    pub(super) fn start_notifying(&self, peer: Peer<RoleServer>, changes: &ChangeFeed) {
+        let telling = tokio::spawn(notify_host(peer, Arc::clone(&self.uris), changes.subscribe()));
+        if let Some(earlier) = lock(&self.is_notifying).replace(telling) {
             earlier.abort();
         }
     }
@@ -69,19 +74,19 @@ impl Subscriptions {
 
 impl Drop for Subscriptions {
     fn drop(&mut self) {
-        if let Some(telling) = locked(&self.telling).take() {
+        if let Some(telling) = lock(&self.is_notifying).take() {
             telling.abort();
         }
     }
 }
 
-async fn tell(peer: Peer<RoleServer>, uris: Arc<Mutex<BTreeSet<String>>>, mut following: Following) {
+async fn notify_host(peer: Peer<RoleServer>, uris: Arc<Mutex<BTreeSet<String>>>, mut following: ChangeSubscription) {
     while let Some(change) = following.next().await {
         if logs_may_differ(&change) && peer.notify_resource_list_changed().await.is_err() {
             return;
         }
-        let uris: Vec<String> = locked(&uris).iter().cloned().collect();
-        for uri in concerned(&uris, &change) {
+        let uris: Vec<String> = lock(&uris).iter().cloned().collect();
+        for uri in concerned_uris(&uris, &change) {
             if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_err() {
                 return;
             }
@@ -89,16 +94,16 @@ async fn tell(peer: Peer<RoleServer>, uris: Arc<Mutex<BTreeSet<String>>>, mut fo
     }
 }
 
-fn logs_may_differ(change: &Change) -> bool {
-    !matches!(change, Change::Files { logs_differ: false, .. })
+fn logs_may_differ(change: &StoreChange) -> bool {
+    !matches!(change, StoreChange::Files { logs_differ: false, .. })
 }
 
-fn concerned<'u>(uris: &'u [String], change: &Change) -> impl Iterator<Item = &'u str> {
-    let is_concerned = |uri: &&String| Uri::parse(uri).is_some_and(|uri| uri.may_be_changed_by(change));
+fn concerned_uris<'u>(uris: &'u [String], change: &StoreChange) -> impl Iterator<Item = &'u str> {
+    let is_concerned = |uri: &&String| ResourceUri::parse(uri).is_some_and(|uri| uri.may_be_changed_by(change));
     uris.iter().filter(is_concerned).map(String::as_str).collect::<Vec<_>>().into_iter()
 }
 
-/// A fault of another thread leaves a set of texts as good as it was.
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+/// A set of texts stays valid if another thread panics.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

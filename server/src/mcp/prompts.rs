@@ -1,123 +1,128 @@
-//! The prompts, which hosts offer to people as slash commands: what they are called, what they ask for, what they say.
+//! The prompts, which hosts offer as slash commands.
 
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role};
-use schema::sanitize::sanitize;
+use schema::privacy::output_text::clean_text;
 use serde_json::Value;
 
-/// The list of prompts.
-pub(super) fn list() -> Vec<Prompt> {
-    TEMPLATES.iter().map(Template::listed).collect()
+pub(super) fn list_prompts() -> Vec<Prompt> {
+    TEMPLATES.iter().map(PromptTemplate::list_entry).collect()
 }
 
-/// The text of one prompt with its argument put in.
-pub(super) fn get(request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+/// The text of a prompt, with its argument filled in.
+pub(super) fn get_prompt(request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
     let Some(template) = TEMPLATES.iter().find(|template| template.name == request.name) else {
         let known = TEMPLATES.each_ref().map(|template| template.name).join(", ");
-        return Err(invalid(format!("unknown prompt {:?}: known prompts are {known}", request.name)));
+        return Err(invalid_params(format!("unknown prompt {:?}: known prompts are {known}", request.name)));
     };
-    let text = template.filled(request)?;
+    let text = template.fill(request)?;
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).with_description(template.description))
 }
 
-/// Whether there is a prompt of this name.
-pub(super) fn is_known(name: &str) -> bool {
+pub(super) fn is_known_prompt(name: &str) -> bool {
     TEMPLATES.iter().any(|template| template.name == name)
 }
 
-struct Template {
+struct PromptTemplate {
     name: &'static str,
     title: &'static str,
     description: &'static str,
-    argument: Option<Argument>,
+    argument: Option<TemplateArgument>,
     text: &'static str,
 }
 
-/// The argument of a prompt. Hosts that take words from a command line fill one better than several.
-struct Argument {
+/// Each prompt has at most one argument, because hosts that split a command line into words cannot fill several.
+struct TemplateArgument {
     name: &'static str,
     description: &'static str,
-    need: Need,
+    need: ArgumentNeed,
 }
 
-enum Need {
+enum ArgumentNeed {
     Required,
-    /// What stands before the argument in the text when there is one.
+    /// The text before the argument; omitted without an argument.
     Optional(&'static str),
 }
 
-const TEMPLATES: [Template; 4] = [
-    Template {
+const TEMPLATES: [PromptTemplate; 4] = [
+    PromptTemplate {
         name: "recall",
         title: "Recall a topic",
-        description: "What is remembered about a topic, with dates and reasons",
-        argument: Some(Argument {
+        description: "Recall what memory knows about a topic, with dates and reasons",
+        argument: Some(TemplateArgument {
             name: "topic",
             description: "Words or a question, in any language",
-            need: Need::Required,
+            need: ArgumentNeed::Required,
         }),
         text: include_str!("prompts/recall.md"),
     },
-    Template {
+    PromptTemplate {
         name: "remember",
         title: "Remember this",
-        description: "Keep a fact, in words that are understood later, unless it is known already",
-        argument: Some(Argument { name: "text", description: "What to remember", need: Need::Required }),
+        description: "Save a fact so that later sessions understand it, unless memory has it already",
+        argument: Some(TemplateArgument {
+            name: "text",
+            description: "The fact to remember",
+            need: ArgumentNeed::Required,
+        }),
         text: include_str!("prompts/remember.md"),
     },
-    Template {
+    PromptTemplate {
         name: "summarize-session",
         title: "Summarize this session",
-        description: "Keep what this session did, decided and learned, and what is open",
+        description: "Save results, decisions, lessons and open points of this session",
         argument: None,
         text: include_str!("prompts/summarize-session.md"),
     },
-    Template {
+    PromptTemplate {
         name: "review-memory",
         title: "Review memory",
         description: "Find stale, contradictory and duplicate memories, and propose what to supersede",
-        argument: Some(Argument {
+        argument: Some(TemplateArgument {
             name: "topic",
-            description: "Only memories about this",
-            need: Need::Optional(" Only what is about this: "),
+            description: "Review only this topic",
+            need: ArgumentNeed::Optional(" Review only this topic: "),
         }),
         text: include_str!("prompts/review-memory.md"),
     },
 ];
 
-impl Template {
-    fn listed(&self) -> Prompt {
+impl PromptTemplate {
+    fn list_entry(&self) -> Prompt {
         let arguments = self.argument.as_ref().map(|argument| {
-            let is_required = matches!(argument.need, Need::Required);
+            let is_required = matches!(argument.need, ArgumentNeed::Required);
             let listed = PromptArgument::new(argument.name).with_description(argument.description);
             vec![listed.with_required(is_required)]
         });
         Prompt::new(self.name, Some(self.description), arguments).with_title(self.title)
     }
 
-    fn filled(&self, request: &GetPromptRequestParams) -> Result<String, ErrorData> {
+    fn fill(&self, request: &GetPromptRequestParams) -> Result<String, ErrorData> {
         let Some(argument) = &self.argument else { return Ok(self.text.to_owned()) };
         let given = match request.arguments.as_ref().and_then(|arguments| arguments.get(argument.name)) {
             None | Some(Value::Null) => "",
             Some(Value::String(text)) => text.trim(),
             Some(other) => {
-                return Err(invalid(format!("prompt {}: {} is {other}, not a text", self.name, argument.name)));
+                return Err(invalid_params(format!(
+                    "prompt {}: {} is {other}, but must be text",
+                    self.name, argument.name
+                )));
             }
         };
         let put_in = match argument.need {
-            Need::Required if given.is_empty() => {
-                let Argument { name, description, .. } = argument;
-                return Err(invalid(format!("prompt {} needs the argument {name}: {description}", self.name)));
+            ArgumentNeed::Required if given.is_empty() => {
+                let TemplateArgument { name, description, .. } = argument;
+                return Err(invalid_params(format!("prompt {} needs the argument {name}: {description}", self.name)));
             }
-            Need::Optional(_) if given.is_empty() => String::new(),
-            Need::Required => given.to_owned(),
-            Need::Optional(before) => format!("{before}{given}"),
+            ArgumentNeed::Optional(_) if given.is_empty() => String::new(),
+            ArgumentNeed::Required => given.to_owned(),
+            ArgumentNeed::Optional(before) => format!("{before}{given}"),
         };
-        Ok(self.text.replacen(&format!("{{{}}}", argument.name), &sanitize(&put_in), 1))
+        Ok(self.text.replacen(&format!("{{{}}}", argument.name), &clean_text(&put_in), 1))
     }
 }
 
-fn invalid(message: String) -> ErrorData {
+fn invalid_params(message: String) -> ErrorData {
     ErrorData::invalid_params(message, None)
 }
 
@@ -128,12 +133,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_text_has_a_place_for_its_argument_and_names_tools_that_exist() {
+    fn prompts_have_one_placeholder_and_name_real_tools() {
         for template in &TEMPLATES {
             let places = template.text.matches('{').count();
             assert_eq!(places, usize::from(template.argument.is_some()), "{}", template.name);
             for word in template.text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
-                assert!(!word.starts_with("memory_") || Tool::by_name(word).is_some(), "{}: {word}", template.name);
+                assert!(!word.starts_with("memory_") || Tool::from_name(word).is_some(), "{}: {word}", template.name);
             }
         }
     }

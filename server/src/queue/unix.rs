@@ -1,27 +1,27 @@
-//! A Unix domain socket, in a directory that only its user can enter.
+//! A Unix domain socket in a directory that only its user can enter.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 
-use schema::queue::{Address, connect, is_own_user};
+use schema::intake::queue::{QueueAddress, connect, is_own_user};
 use tokio::net::{UnixListener, UnixStream};
 
 #[derive(Debug)]
-pub(super) struct Listener {
+pub(super) struct QueueListener {
     socket: UnixListener,
     path: PathBuf,
-    /// Which file the socket is, so that no other is taken for it.
+    /// Identifies the socket file, so that the file of another server is not removed.
     inode: u64,
 }
 
-impl Listener {
-    /// Opens the socket. One that a killed server left behind is removed, which shows by nobody answering there.
-    pub(super) fn bind(address: &Address) -> io::Result<Self> {
+impl QueueListener {
+    /// Opens the socket. If connecting to an existing socket is refused, a killed server left it behind, and it is removed.
+    pub(super) fn bind(address: &QueueAddress) -> io::Result<Self> {
         let path = address.0.clone();
         match connect(address) {
-            Ok(_) => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another server answers there")),
+            Ok(_) => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another server listens there")),
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(&path)?,
             Err(_) => {}
         }
@@ -30,23 +30,23 @@ impl Listener {
         Ok(Self { socket, path, inode })
     }
 
-    /// The next connection, or `None` for one of another user.
+    /// The next connection, or `None` if it comes from another user.
     pub(super) async fn accept(&mut self) -> io::Result<Option<UnixStream>> {
         let (stream, _) = self.socket.accept().await?;
         let is_own = stream.peer_cred().is_ok_and(|peer| is_own_user(peer.uid()));
         Ok(is_own.then_some(stream))
     }
 
-    /// Whether clients still find it.
+    /// Whether clients can still find the socket.
     pub(super) fn is_in_place(&self) -> bool {
         fs::symlink_metadata(&self.path).is_ok_and(|metadata| metadata.ino() == self.inode)
     }
 }
 
-impl Drop for Listener {
+impl Drop for QueueListener {
     fn drop(&mut self) {
         if self.is_in_place() {
-            // A socket that stays is found to be stale by the next server.
+            // If this fails, the next server detects a stale socket.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -62,20 +62,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_socket_whose_owner_has_stopped_to_accept_is_left_to_it_without_waiting_for_ever() {
+    fn bind_does_not_wait_for_an_owner_that_stopped_accepting() {
         let directory = tempfile::tempdir().unwrap();
-        let address = Address(directory.path().join("x.sock"));
+        let address = QueueAddress(directory.path().join("x.sock"));
         let _owner = UnixListener::bind(&address.0).unwrap();
-        // More than can wait to be accepted.
+        // More connections than the backlog holds.
         let waiting: Vec<_> = std::iter::from_fn(|| connect(&address).ok()).collect();
         assert!(!waiting.is_empty());
         let (done, bound) = mpsc::channel();
         let probed = address.clone();
         thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async { done.send(Listener::bind(&probed).map(drop).map_err(|error| error.kind())) })
+            runtime.block_on(async { done.send(QueueListener::bind(&probed).map(drop).map_err(|error| error.kind())) })
         });
-        let bound = bound.recv_timeout(Duration::from_secs(20)).expect("an end of the waiting");
+        let bound = bound.recv_timeout(Duration::from_secs(20)).expect("bind returns");
         assert_eq!(bound, Err(io::ErrorKind::AddrInUse));
         assert!(address.0.exists());
     }

@@ -1,4 +1,4 @@
-//! Starts a server as an entry says and asks for its tools, as a host would.
+//! Starts a server as a host would, and lists its tools.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
@@ -9,47 +9,47 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::host::WORKSPACE;
-use super::server_entry::Entry;
+use super::server_entry::ServerEntry;
+use super::server_entry::WORKSPACE;
 
-/// How long all answers together may take. Hosts give up after ten seconds at the earliest.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time for all responses together. Hosts wait at least ten seconds.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long the server may take to end after that.
+/// Time for the server to end.
 const END: Duration = Duration::from_secs(6);
 
-/// Of what it says on standard error, so many characters are told.
-const SAID: usize = 300;
+/// Characters of standard error to report.
+const MAX_STDERR_CHARS: usize = 300;
 
-/// A server that answered.
+/// The result of a successful start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answered {
+pub(crate) struct ProbeResult {
     pub(crate) tools: Vec<String>,
     pub(crate) version: String,
     pub(crate) milliseconds: u128,
 }
 
-/// Starts the server of `entry` in a project and lists its tools. An error says what a host would have met.
-pub(crate) fn probe(entry: &Entry, project: &Path) -> Result<Answered, String> {
-    run(entry, project, Command::new(&entry.command))
+/// Starts the server of `entry` in a project and lists its tools. An error describes the host's view.
+pub(crate) fn probe_server(entry: &ServerEntry, project: &Path) -> Result<ProbeResult, String> {
+    run_probe(entry, project, Command::new(&entry.command))
 }
 
-/// The same where there is no project, or none that should get a store from this: in a folder that is removed at the end.
-pub(crate) fn probe_apart(entry: &Entry) -> Result<Answered, String> {
+/// Starts the server in a temporary folder, so that no project gets a store from the check.
+pub(crate) fn probe_in_temporary(entry: &ServerEntry) -> Result<ProbeResult, String> {
     let folder = std::env::temp_dir().join(format!("jikime-memory-check-{}", std::process::id()));
-    std::fs::create_dir(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    std::fs::create_dir(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     let mut command = Command::new(&entry.command);
     command.env("JIKIME_PROJECT_DIR", &folder);
-    let answered = run(entry, &folder, command);
+    let answered = run_probe(entry, &folder, command);
     let _ = std::fs::remove_dir_all(&folder);
     answered
 }
 
-fn run(entry: &Entry, folder: &Path, mut command: Command) -> Result<Answered, String> {
+fn run_probe(entry: &ServerEntry, folder: &Path, mut command: Command) -> Result<ProbeResult, String> {
     let start = Instant::now();
     command.args(entry.args.iter().map(|arg| arg.replace(WORKSPACE, &folder.to_string_lossy())));
     command.current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| format!("{} cannot be started: {error}", entry.command))?;
+    let mut child = command.spawn().map_err(|error| format!("cannot start {}: {error}", entry.command))?;
     let said = child.stderr.take().map(|mut pipe| {
         let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
@@ -59,16 +59,17 @@ fn run(entry: &Entry, folder: &Path, mut command: Command) -> Result<Answered, S
         });
         receiver
     });
-    let talked = talk(&mut child, start + PATIENCE);
-    end(&mut child);
-    talked.map(|answered| Answered { milliseconds: start.elapsed().as_millis(), ..answered }).map_err(|error| {
+    let talked = exchange_messages(&mut child, start + TIMEOUT);
+    end_child(&mut child);
+    talked.map(|answered| ProbeResult { milliseconds: start.elapsed().as_millis(), ..answered }).map_err(|error| {
         let said = said.and_then(|said| said.recv_timeout(END).ok()).unwrap_or_default();
-        let said: String = said.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(SAID).collect();
-        if said.is_empty() { error } else { format!("{error}; it said: {said}") }
+        let said: String =
+            said.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_STDERR_CHARS).collect();
+        if said.is_empty() { error } else { format!("{error}; its standard error: {said}") }
     })
 }
 
-fn talk(child: &mut Child, deadline: Instant) -> Result<Answered, String> {
+fn exchange_messages(child: &mut Child, deadline: Instant) -> Result<ProbeResult, String> {
     let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err("it has no standard input and output".to_owned());
     };
@@ -84,33 +85,33 @@ fn talk(child: &mut Child, deadline: Instant) -> Result<Answered, String> {
     ];
     let mut answers = Vec::new();
     for message in messages {
-        // A server that is gone says why on standard error.
+        // If the server has ended, its standard error says why.
         let _ = writeln!(input, "{message}").and_then(|()| input.flush());
         if message.get("id").is_some() {
-            answers.push(answer(&lines, deadline)?);
+            answers.push(read_response(&lines, deadline)?);
         }
     }
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let tools = answers[1]["tools"].as_array().ok_or("it answers, and lists no tools")?;
-    Ok(Answered {
+    let tools = answers[1]["tools"].as_array().ok_or("it responded without a list of tools")?;
+    Ok(ProbeResult {
         tools: tools.iter().map(|tool| text(&tool["name"])).collect(),
         version: text(&answers[0]["serverInfo"]["version"]),
         milliseconds: 0,
     })
 }
 
-/// The next answer; notifications in between are not waited for.
-fn answer(lines: &Receiver<String>, deadline: Instant) -> Result<Value, String> {
+/// The next response; notifications are skipped.
+fn read_response(lines: &Receiver<String>, deadline: Instant) -> Result<Value, String> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let line = lines.recv_timeout(left).map_err(|error| match error {
-            mpsc::RecvTimeoutError::Timeout => format!("it did not answer within {} s", PATIENCE.as_secs()),
-            mpsc::RecvTimeoutError::Disconnected => "it ended without an answer".to_owned(),
+            mpsc::RecvTimeoutError::Timeout => format!("it did not respond within {} s", TIMEOUT.as_secs()),
+            mpsc::RecvTimeoutError::Disconnected => "it ended without a response".to_owned(),
         })?;
         let message: Value = serde_json::from_str(&line)
-            .map_err(|_| "it writes to standard output what is no message of the protocol")?;
+            .map_err(|_| "it writes text to standard output that is not a protocol message")?;
         if let Some(error) = message.get("error") {
-            return Err(format!("it answered with an error: {}", error["message"]));
+            return Err(format!("it returned an error: {}", error["message"]));
         }
         if let Some(result) = message.get("result") {
             return Ok(result.clone());
@@ -130,8 +131,8 @@ fn read_lines(output: ChildStdout) -> Receiver<String> {
     receiver
 }
 
-/// Its input is closed by now. It finishes what it does, or is killed.
-fn end(child: &mut Child) {
+/// Waits for the server, whose input is closed, and kills it if it does not end.
+fn end_child(child: &mut Child) {
     let deadline = Instant::now() + END;
     while Instant::now() < deadline {
         match child.try_wait() {

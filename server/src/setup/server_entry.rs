@@ -1,74 +1,73 @@
-//! The entry by which a host starts our server: what it says, and how one of ours is told from those of others.
+//! The server entry in a settings file, and how to recognise ours.
 
 use std::path::Path;
 
-use super::host::WORKSPACE;
+/// These hosts replace it with the open folder, because they start servers in their own folder.
+pub(crate) const WORKSPACE: &str = "${workspaceFolder}";
 
-/// The name under which hosts know the server.
 pub(crate) const NAME: &str = "jikime-memory";
 
-/// The program that is started, without the ending of a platform.
+/// The program name without a file extension.
 const PROGRAM: &str = "jikime-memory";
 
-/// What starts the user's own memory instead of a project's.
+/// The flag for the personal memory.
 pub(crate) const PERSONAL: &str = "--personal";
 
-/// How the server is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ServerEntry {
     pub(crate) command: String,
     pub(crate) args: Vec<String>,
 }
 
-/// An entry for a server as it stands in a file of settings.
+/// A server entry in a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Listed {
+pub(crate) struct ListedServer {
     pub(crate) name: String,
-    /// `None` when the host reaches the server by a URL.
+    /// `None` if the server is reached by URL.
     pub(crate) command: Option<String>,
     pub(crate) args: Vec<String>,
 }
 
-impl Listed {
-    /// Whether it starts our server, under whatever name, or bears our name.
+impl ListedServer {
+    /// Whether the entry has our name or starts our program.
     pub(crate) fn is_ours(&self) -> bool {
         self.name == NAME || self.command.as_deref().is_some_and(|command| program_name(command) == PROGRAM)
     }
 
-    /// Whether it is about the user's own memory: both may stand side by side.
+    /// Whether it serves the personal memory. A host may have this and a project's server.
     pub(crate) fn is_personal(&self) -> bool {
         self.args.iter().any(|arg| arg == PERSONAL)
     }
 
-    /// Whether it is the one that `entry` would be: ours, and about the same memory.
-    pub(super) fn stands_for(&self, entry: &Entry) -> bool {
+    /// Whether it is our entry for the same memory.
+    pub(super) fn is_same_server(&self, entry: &ServerEntry) -> bool {
         self.is_ours() && self.is_personal() == entry.is_personal()
     }
 
-    /// What it should say, where that is something else. A URL is left as it is, and so are arguments that serve in another way.
-    pub(super) fn updated(&self, entry: &Entry) -> Option<Entry> {
+    /// The new content of an outdated entry, or `None`. URLs and other arguments of `serve` stay as they are.
+    pub(super) fn updated(&self, entry: &ServerEntry) -> Option<ServerEntry> {
         let command = self.command.as_deref()?;
         let serves = matches!(
             self.args.iter().map(String::as_str).collect::<Vec<_>>()[..],
             ["serve", ..] | ["mcp", "serve", ..]
         );
-        // The folder that is open gave way to the project that its memory is shared with.
+        // In a linked worktree, the open folder was replaced by the main worktree.
         let is_renamed = self.args.iter().any(|arg| arg == WORKSPACE)
             && entry.args.iter().any(|arg| arg == "--project")
             && !entry.args.iter().any(|arg| arg == WORKSPACE);
         let args = if serves && !is_renamed { &self.args } else { &entry.args };
-        let updated = Entry { command: entry.command.clone(), args: args.clone() };
+        let updated = ServerEntry { command: entry.command.clone(), args: args.clone() };
         (command != updated.command || self.args != updated.args).then_some(updated)
     }
 }
 
-impl Entry {
+impl ServerEntry {
     pub(crate) fn is_personal(&self) -> bool {
         self.args.iter().any(|arg| arg == PERSONAL)
     }
 
-    /// A name that none of the others bears.
-    pub(super) fn free_name(&self, others: &[Listed]) -> String {
+    /// A name that no other entry has.
+    pub(super) fn unused_name(&self, others: &[ListedServer]) -> String {
         let taken = |name: &str| others.iter().any(|other| other.name == name);
         if !taken(NAME) {
             return NAME.to_owned();
@@ -79,8 +78,7 @@ impl Entry {
     }
 }
 
-/// The name of the program that a command starts, without its folder and without `.exe`. Settings travel, so both kinds of slashes
-/// count.
+/// The name of a command's program without folder and `.exe`. Settings are shared between systems, so both slashes are separators.
 pub(crate) fn program_name(command: &str) -> &str {
     let name = command.rsplit(['/', '\\']).next().unwrap_or(command);
     let is_program = Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("exe"));
@@ -91,8 +89,8 @@ pub(crate) fn program_name(command: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn listed(name: &str, command: &str, args: &[&str]) -> Listed {
-        Listed {
+    fn listed(name: &str, command: &str, args: &[&str]) -> ListedServer {
+        ListedServer {
             name: name.to_owned(),
             command: Some(command.to_owned()),
             args: args.iter().map(|arg| (*arg).to_owned()).collect(),
@@ -100,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_is_told_by_its_program_or_its_name() {
+    fn our_entry_is_recognised_by_program_or_name() {
         for (name, command, expected) in [
             ("memory", "jikime-memory", true),
             ("memory", "/opt/bin/jikime-memory", true),
@@ -114,8 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_keeps_the_arguments_that_somebody_chose() {
-        let entry = Entry { command: "jikime-memory".to_owned(), args: vec!["serve".to_owned()] };
+    fn entry_keeps_custom_arguments() {
+        let entry = ServerEntry { command: "jikime-memory".to_owned(), args: vec!["serve".to_owned()] };
         assert_eq!(listed("m", "jikime-memory", &["serve", "--project", "x"]).updated(&entry), None);
         assert_eq!(listed("m", "jikime-memory", &["mcp", "serve"]).updated(&entry), None);
         assert_eq!(listed("m", "jikime-memory", &["start"]).updated(&entry), Some(entry.clone()));

@@ -1,4 +1,4 @@
-//! Settings files as people have them: set up, set up again, taken back, for each host and in every form that editors leave them in.
+//! Setup, repeated setup and removal for each host, in settings files as different editors write them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use rstest::rstest;
 
-use super::host::{Commands, Host, Scope, Target};
-use super::part::{Format, Part, Shape};
-use super::places::Places;
-use super::plan::Ground;
-use super::server_entry::Entry;
-use super::site::Site;
+use super::host::{Host, ProgramCommands, SetupScope, SetupTarget};
+use super::host_dirs::HostDirs;
+use super::json::JsonServerList;
+use super::owned_part::{OwnedPart, ServerListFormat};
+use super::plan::SetupContext;
+use super::project_dirs::ProjectDirs;
+use super::server_entry::ServerEntry;
 
 const MCP: &str = include_str!("tests/files/mcp.json");
 const CODEX: &str = include_str!("tests/files/codex.toml");
@@ -19,19 +20,21 @@ const VSCODE: &str = include_str!("tests/files/vscode.json");
 const SETTINGS: &str = include_str!("tests/files/claude-settings.json");
 const INSTRUCTIONS: &str = include_str!("tests/files/instructions.md");
 
-/// A project with files, and what was in it.
-struct Project {
+/// A project with files.
+struct SetupFixture {
     root: tempfile::TempDir,
-    ground: Ground,
+    ground: SetupContext,
 }
 
-impl Project {
+impl SetupFixture {
     fn new(files: &[(&str, &str)]) -> Self {
         let root = tempfile::tempdir().unwrap();
         for (path, text) in files {
             write(&root.path().join(path), text);
         }
-        let ground = Ground::new(Scope::Project, &Places::default(), &Site::at(root.path())).unwrap();
+        let ground =
+            SetupContext::new(SetupScope::Project, &HostDirs::default(), &ProjectDirs::for_project(root.path()))
+                .unwrap();
         Self { root, ground }
     }
 
@@ -39,28 +42,28 @@ impl Project {
         self.root.path().join(path)
     }
 
-    fn targets(&self, hosts: &[Host]) -> Vec<(Host, Target)> {
-        let commands = Commands { memory: "jikime-memory".to_owned(), hook: "jikime-hook".to_owned() };
+    fn targets(&self, hosts: &[Host]) -> Vec<(Host, SetupTarget)> {
+        let commands = ProgramCommands { memory: "jikime-memory".to_owned(), hook: "jikime-hook".to_owned() };
         let of = |host: &Host| {
-            let targets = host.targets(Scope::Project, &Places::default(), self.root.path(), &commands).unwrap();
+            let targets = host.targets(SetupScope::Project, &HostDirs::default(), self.root.path(), &commands).unwrap();
             targets.into_iter().map(|target| (*host, target)).collect::<Vec<_>>()
         };
         hosts.iter().flat_map(of).collect()
     }
 
-    /// Answers whether anything changed.
+    /// Returns whether anything changed.
     fn set_up(&self, hosts: &[Host]) -> bool {
-        let plan = self.ground.to_set_up(self.targets(hosts)).unwrap();
+        let plan = self.ground.plan_setup(self.targets(hosts)).unwrap();
         let changes = !plan.is_empty();
         plan.carry_out().unwrap();
         changes
     }
 
     fn take_back(&self, hosts: &[Host]) {
-        self.ground.to_take_back(self.targets(hosts)).unwrap().carry_out().unwrap();
+        self.ground.plan_removal(self.targets(hosts)).unwrap().carry_out().unwrap();
     }
 
-    /// Every file but those of the store.
+    /// All files outside the store.
     fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let (mut found, mut pending) = (BTreeMap::new(), vec![self.root.path().to_owned()]);
         while let Some(folder) = pending.pop() {
@@ -83,8 +86,8 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// A text as different editors would have left it.
-fn forms(text: &str) -> Vec<String> {
+/// A text as different editors would save it.
+fn encoding_variants(text: &str) -> Vec<String> {
     let tabs: String = text
         .split_inclusive('\n')
         .map(|line| {
@@ -118,22 +121,22 @@ fn forms(text: &str) -> Vec<String> {
 #[case::zed(Host::Zed, &[(".zed/settings.json", include_str!("tests/files/zed.json"))])]
 #[case::nothing(Host::Zed, &[])]
 #[case::empty_files(Host::ClaudeCode, &[(".mcp.json", ""), (".claude/settings.json", "  \n")])]
-fn what_was_set_up_is_taken_back_without_a_trace(#[case] host: Host, #[case] files: &[(&str, &str)]) {
-    for form in 0..forms("").len() {
+fn setup_is_removed_without_a_trace(#[case] host: Host, #[case] files: &[(&str, &str)]) {
+    for form in 0..encoding_variants("").len() {
         let formed: Vec<(&str, String)> =
-            files.iter().map(|(path, text)| (*path, forms(text).swap_remove(form))).collect();
+            files.iter().map(|(path, text)| (*path, encoding_variants(text).swap_remove(form))).collect();
         let formed: Vec<(&str, &str)> = formed.iter().map(|(path, text)| (*path, text.as_str())).collect();
-        let project = Project::new(&formed);
+        let project = SetupFixture::new(&formed);
         let before = project.files();
         assert!(project.set_up(&[host]), "form {form}");
         let after = project.files();
         for (path, text) in &formed {
             let now = String::from_utf8(after[*path].clone()).unwrap();
-            assert_kept(text, &now);
+            assert_lines_kept(text, &now);
         }
         assert!(!project.set_up(&[host]), "form {form}: set up twice is set up once");
         assert_eq!(project.files(), after);
-        // Without what was written down, ours is told by what it says.
+        // Without the record, our entries are recognised by their text.
         let (same, hidden) = (project.files(), project.path(".jikime/memory/setup.json"));
         fs::rename(&hidden, project.path(".jikime/hidden")).unwrap();
         project.take_back(&[host]);
@@ -152,8 +155,8 @@ fn what_was_set_up_is_taken_back_without_a_trace(#[case] host: Host, #[case] fil
     }
 }
 
-/// Every line of `before` is in `after`, in its order; a comma may have come behind it, and a bracket may have been opened.
-fn assert_kept(before: &str, after: &str) {
+/// Checks that every line of `before` is in `after` in the same order. A comma or an opening bracket may follow it.
+fn assert_lines_kept(before: &str, after: &str) {
     let mut lines = after.split_inclusive('\n');
     for line in before.split_inclusive('\n').filter(|line| !line.trim().is_empty()) {
         let bare = |line: &str| line.trim_end().trim_end_matches(['}', ']', ',', ' ', '{']).to_owned();
@@ -166,8 +169,9 @@ fn assert_kept(before: &str, after: &str) {
 }
 
 #[test]
-fn what_others_wrote_meanwhile_stays() {
-    let project = Project::new(&[(".mcp.json", MCP), (".claude/settings.json", SETTINGS), ("CLAUDE.md", INSTRUCTIONS)]);
+fn edits_by_others_stay() {
+    let project =
+        SetupFixture::new(&[(".mcp.json", MCP), (".claude/settings.json", SETTINGS), ("CLAUDE.md", INSTRUCTIONS)]);
     project.set_up(&[Host::ClaudeCode]);
     let edit = |path: &str, from: &str, to: &str| {
         let text = fs::read_to_string(project.path(path)).unwrap();
@@ -186,12 +190,12 @@ fn what_others_wrote_meanwhile_stays() {
 }
 
 #[test]
-fn a_set_up_that_was_stopped_half_way_is_taken_back_or_completed() {
+fn interrupted_setup_is_removed_or_completed() {
     for completes in [false, true] {
-        let project = Project::new(&[(".mcp.json", MCP), (".claude/settings.json", SETTINGS)]);
+        let project = SetupFixture::new(&[(".mcp.json", MCP), (".claude/settings.json", SETTINGS)]);
         let before = project.files();
         project.set_up(&[Host::ClaudeCode]);
-        // As if it had been ended when the first of three files was written: what is needed to take it back is there by then.
+        // Simulates a kill after the first of three files; the record is already written.
         fs::write(project.path(".claude/settings.json"), SETTINGS).unwrap();
         fs::write(project.path(".claude/.settings.json.jikime-new"), "{").unwrap();
         fs::remove_file(project.path("CLAUDE.md")).unwrap();
@@ -208,18 +212,23 @@ fn a_set_up_that_was_stopped_half_way_is_taken_back_or_completed() {
 }
 
 #[test]
-fn a_file_that_we_made_goes_unless_others_wrote_into_it() {
-    let project = Project::new(&[]);
+fn created_file_is_deleted_unless_edited_by_others() {
+    let project = SetupFixture::new(&[]);
     project.set_up(&[Host::ClaudeCode, Host::Codex]);
     let text = fs::read_to_string(project.path(".mcp.json")).unwrap();
     let other = "\"other\": { \"command\": \"x\" },\n    \"jikime-memory\"";
     fs::write(project.path(".mcp.json"), text.replacen("\"jikime-memory\"", other, 1)).unwrap();
-    // Also when we wrote once more after that.
+    // Even if a later setup wrote the file again.
     fs::write(project.path("AGENTS.md"), "<!-- jikime-memory:begin -->\nold\n<!-- jikime-memory:end -->\n# Theirs\n")
         .unwrap();
     assert!(project.set_up(&[Host::ClaudeCode, Host::Codex]));
     project.take_back(
-        Host::all().iter().copied().filter(|host| host.usual_scope() == Scope::Project).collect::<Vec<_>>().as_slice(),
+        Host::all()
+            .iter()
+            .copied()
+            .filter(|host| host.default_scope() == SetupScope::Project)
+            .collect::<Vec<_>>()
+            .as_slice(),
     );
     let files = project.files();
     assert_eq!(files.keys().collect::<Vec<_>>(), [".mcp.json", "AGENTS.md"]);
@@ -229,8 +238,8 @@ fn a_file_that_we_made_goes_unless_others_wrote_into_it() {
 }
 
 #[test]
-fn instructions_stay_as_long_as_a_host_reads_them() {
-    let project = Project::new(&[("AGENTS.md", INSTRUCTIONS)]);
+fn instructions_stay_while_a_host_reads_them() {
+    let project = SetupFixture::new(&[("AGENTS.md", INSTRUCTIONS)]);
     project.set_up(&[Host::Codex]);
     project.set_up(&[Host::Cursor]);
     project.take_back(&[Host::Codex]);
@@ -242,7 +251,7 @@ fn instructions_stay_as_long_as_a_host_reads_them() {
 }
 
 #[test]
-fn older_entries_of_ours_are_taken_over() {
+fn older_entries_are_updated() {
     let old = r#"{ "mcpServers": {
   "memory": { "command": "/old/bin/jikime-memory", "args": ["mcp", "serve"], "env": { "JIKIME_LOG": "info" } },
   "double": { "command": "jikime-memory", "args": ["serve"] },
@@ -254,7 +263,7 @@ fn older_entries_of_ours_are_taken_over() {
   ],
   "Notification": [ { "hooks": [ { "type": "command", "command": "\"/old/jikime-hook\" memory-save" } ] } ]
 } }"#;
-    let project = Project::new(&[(".mcp.json", old), (".claude/settings.json", hooks)]);
+    let project = SetupFixture::new(&[(".mcp.json", old), (".claude/settings.json", hooks)]);
     assert!(project.set_up(&[Host::ClaudeCode]));
     assert!(!project.set_up(&[Host::ClaudeCode]));
     let json = |path: &str| -> serde_json::Value { serde_json::from_slice(&project.files()[path]).unwrap() };
@@ -267,7 +276,7 @@ fn older_entries_of_ours_are_taken_over() {
     assert_eq!(hooks["Stop"].as_array().unwrap().len(), 2, "{hooks}");
     assert_eq!(hooks["Stop"][0]["hooks"], serde_json::json!([{ "type": "command", "command": "say done" }]));
     assert_eq!(hooks["Stop"][1]["hooks"][0]["args"], serde_json::json!(["memory-complete"]));
-    // What was ours before is ours to take away.
+    // Older entries are removed too.
     project.take_back(&[Host::ClaudeCode]);
     let rest = json(".claude/settings.json");
     let said = serde_json::json!({ "Stop": [{ "hooks": [{ "type": "command", "command": "say done" }] }], "Notification": [] });
@@ -285,27 +294,23 @@ fn older_entries_of_ours_are_taken_over() {
 #[case::twice(
     ".mcp.json",
     "{\n \"mcpServers\": {},\n /* or */ \"mcpServers\": {}\n}",
-    "line 3, column 11: \"mcpServers\" stands there twice"
+    "line 3, column 11: \"mcpServers\" is there twice"
 )]
 #[case::server_twice(
     ".mcp.json",
     "{\"mcpServers\": {\"a\": {},\n\"b\": {}, \"\\u0061\": {}}}",
-    "line 2, column 10: \"a\" stands there twice"
+    "line 2, column 10: \"a\" is there twice"
 )]
 #[case::event_twice(
     ".claude/settings.json",
     "{\"hooks\": {\"Stop\": [],\n  \"Stop\": []}}",
-    "line 2, column 3: \"Stop\" stands there twice"
+    "line 2, column 3: \"Stop\" is there twice"
 )]
 #[case::marker("CLAUDE.md", "\n<!-- jikime-memory:begin -->\n", "line 2: the markers")]
-fn a_broken_file_is_told_with_its_place_and_nothing_is_written(
-    #[case] path: &str,
-    #[case] text: &str,
-    #[case] place: &str,
-) {
-    let project = Project::new(&[(path, text)]);
+fn broken_file_is_reported_and_nothing_is_written(#[case] path: &str, #[case] text: &str, #[case] place: &str) {
+    let project = SetupFixture::new(&[(path, text)]);
     let before = project.files();
-    let error = project.ground.to_set_up(project.targets(&[Host::ClaudeCode])).unwrap_err().to_string();
+    let error = project.ground.plan_setup(project.targets(&[Host::ClaudeCode])).unwrap_err().to_string();
     assert!(error.starts_with(&format!("{path}: {place}")) && error.ends_with("nothing was written"), "{error}");
     assert_eq!(project.files(), before);
     assert!(!project.path(".jikime").exists());
@@ -314,22 +319,22 @@ fn a_broken_file_is_told_with_its_place_and_nothing_is_written(
 #[rstest]
 #[case("model = 'x'\n[mcp_servers\n", "line 2, column 13")]
 #[case("mcp_servers = 3\n", "line 1: mcp_servers should be a table")]
-fn broken_toml_is_told_with_its_place(#[case] text: &str, #[case] place: &str) {
-    let project = Project::new(&[(".codex/config.toml", text)]);
-    let error = project.ground.to_set_up(project.targets(&[Host::Codex])).unwrap_err().to_string();
+fn broken_toml_is_reported_with_its_place(#[case] text: &str, #[case] place: &str) {
+    let project = SetupFixture::new(&[(".codex/config.toml", text)]);
+    let error = project.ground.plan_setup(project.targets(&[Host::Codex])).unwrap_err().to_string();
     assert!(error.contains(place), "{error}");
 }
 
 #[test]
-fn a_personal_server_stands_beside_the_one_of_the_project() {
-    let shape = Shape { key: "mcpServers", kind: None };
-    let entry = |args: &[&str]| Entry {
+fn personal_and_project_servers_coexist() {
+    let shape = JsonServerList { key: "mcpServers", kind: None };
+    let entry = |args: &[&str]| ServerEntry {
         command: "jikime-memory".to_owned(),
         args: args.iter().map(|arg| (*arg).to_owned()).collect(),
     };
-    let [project, personal] =
-        [entry(&["serve"]), entry(&["serve", "--personal"])].map(|entry| Part::Server(Format::Json(shape), entry));
-    let both = personal.set(&project.set("{}").unwrap()).unwrap();
+    let [project, personal] = [entry(&["serve"]), entry(&["serve", "--personal"])]
+        .map(|entry| OwnedPart::Server(ServerListFormat::Json(shape), entry));
+    let both = personal.add_to(&project.add_to("{}").unwrap()).unwrap();
     insta::assert_snapshot!(both, @r#"
     {
       "mcpServers": {
@@ -344,5 +349,5 @@ fn a_personal_server_stands_beside_the_one_of_the_project() {
       }
     }
     "#);
-    assert_eq!(personal.remove(&both).unwrap().matches("jikime-memory\": {").count(), 1);
+    assert_eq!(personal.remove_from(&both).unwrap().matches("jikime-memory\": {").count(), 1);
 }

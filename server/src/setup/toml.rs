@@ -1,49 +1,48 @@
-//! Edits of TOML, as Codex has it. A new entry is put behind everything else, and one that goes takes only its own lines along.
+//! Edits TOML for Codex. A new entry is appended; removing an entry deletes only its own lines.
 
 use toml_edit::{Document, DocumentMut, Item, Table, TableLike, Value};
 
-use super::part::EditError;
-use super::server_entry::{Entry, Listed, NAME};
+use super::server_entry::{ListedServer, NAME, ServerEntry};
+use super::settings_text::EditError;
 
-/// Where Codex lists servers.
 const KEY: &str = "mcp_servers";
 
-pub(super) fn set_server(text: &str, entry: &Entry) -> Result<String, EditError> {
-    let listed = servers(text)?;
-    let ours: Vec<&Listed> = listed.iter().filter(|server| server.stands_for(entry)).collect();
+pub(super) fn set_server(text: &str, entry: &ServerEntry) -> Result<String, EditError> {
+    let listed = list_servers(text)?;
+    let ours: Vec<&ListedServer> = listed.iter().filter(|server| server.is_same_server(entry)).collect();
     let Some(kept) = ours.iter().find(|server| server.name == NAME).or(ours.first()) else {
-        return append(text, &entry.free_name(&listed), entry);
+        return append_table(text, &entry.unused_name(&listed), entry);
     };
     let mut text = text.to_owned();
     for double in ours.iter().filter(|server| server.name != kept.name) {
-        text = without(&text, &double.name)?;
+        text = remove_table(&text, &double.name)?;
     }
     let Some(updated) = kept.updated(entry) else { return Ok(text) };
-    let mut document = parse(&text)?.into_mut();
+    let mut document = parse_toml(&text)?.into_mut();
     if let Some(server) = server_mut(&mut document, &kept.name) {
-        set(server, "command", updated.command.into());
+        set_value(server, "command", updated.command.into());
         if kept.args != updated.args {
-            set(server, "args", updated.args.into_iter().collect());
+            set_value(server, "args", updated.args.into_iter().collect());
         }
     }
     Ok(document.to_string())
 }
 
-pub(super) fn remove_server(text: &str, entry: &Entry) -> Result<String, EditError> {
+pub(super) fn remove_server(text: &str, entry: &ServerEntry) -> Result<String, EditError> {
     let mut text = text.to_owned();
-    for server in servers(&text)?.iter().filter(|server| server.stands_for(entry)) {
-        text = without(&text, &server.name)?;
+    for server in list_servers(&text)?.iter().filter(|server| server.is_same_server(entry)) {
+        text = remove_table(&text, &server.name)?;
     }
     Ok(text)
 }
 
-pub(super) fn servers(text: &str) -> Result<Vec<Listed>, EditError> {
-    let document = parse(text)?;
+pub(super) fn list_servers(text: &str) -> Result<Vec<ListedServer>, EditError> {
+    let document = parse_toml(text)?;
     let Some(listed) = document.get(KEY) else { return Ok(Vec::new()) };
-    let listed = listed.as_table_like().ok_or_else(|| misshapen(text))?;
+    let listed = listed.as_table_like().ok_or_else(|| shape_error(text))?;
     let read = |(name, server): (&str, &Item)| {
         let args = server.get("args").and_then(Item::as_array);
-        Listed {
+        ListedServer {
             name: name.to_owned(),
             command: server.get("command").and_then(Item::as_str).map(str::to_owned),
             args: args.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
@@ -52,7 +51,7 @@ pub(super) fn servers(text: &str) -> Result<Vec<Listed>, EditError> {
     Ok(listed.iter().map(read).collect())
 }
 
-fn parse(text: &str) -> Result<Document<&str>, EditError> {
+fn parse_toml(text: &str) -> Result<Document<&str>, EditError> {
     Document::parse(text).map_err(|error| {
         let before = &text[..error.span().map_or(0, |span| span.start).min(text.len())];
         EditError::Syntax {
@@ -63,17 +62,17 @@ fn parse(text: &str) -> Result<Document<&str>, EditError> {
     })
 }
 
-fn misshapen(text: &str) -> EditError {
+fn shape_error(text: &str) -> EditError {
     let line = text.lines().position(|line| line.contains(KEY)).map_or(1, |line| line + 1);
     EditError::Shape { line, what: format!("{KEY} should be a table") }
 }
 
-/// Puts a table at the end. Where the servers stand in braces there is no room for one, and the entry goes between them.
-fn append(text: &str, name: &str, entry: &Entry) -> Result<String, EditError> {
-    let mut document = parse(text)?.into_mut();
+/// Appends a table. If the servers are an inline table, adds the entry to it.
+fn append_table(text: &str, name: &str, entry: &ServerEntry) -> Result<String, EditError> {
+    let mut document = parse_toml(text)?.into_mut();
     let (command, args) = (Value::from(entry.command.as_str()), entry.args.iter().collect::<Value>());
     if let Some(servers) = document.get_mut(KEY).filter(|servers| servers.as_table().is_none_or(Table::is_dotted)) {
-        let servers = servers.as_table_like_mut().ok_or_else(|| misshapen(text))?;
+        let servers = servers.as_table_like_mut().ok_or_else(|| shape_error(text))?;
         let server = [("command", command), ("args", args)].into_iter().collect();
         servers.insert(name, toml_edit::value(Value::InlineTable(server)));
         return Ok(document.to_string());
@@ -87,14 +86,14 @@ fn append(text: &str, name: &str, entry: &Entry) -> Result<String, EditError> {
     Ok(format!("{text}{gap}[{KEY}.{name}]\ncommand = {command}\nargs = {args}\n"))
 }
 
-/// The text without a server: without the lines of its tables, and the empty one before each.
-fn without(text: &str, name: &str) -> Result<String, EditError> {
-    let document = parse(text)?;
+/// Removes the tables of a server, and the empty line before each.
+fn remove_table(text: &str, name: &str) -> Result<String, EditError> {
+    let document = parse_toml(text)?;
     let Some(server) = document.get(KEY).and_then(|servers| servers.get(name)) else { return Ok(text.to_owned()) };
     let mut spans = Vec::new();
     server.as_table().into_iter().for_each(|table| collect_spans(table, &mut spans));
     if spans.is_empty() {
-        let mut document = parse(text)?.into_mut();
+        let mut document = parse_toml(text)?.into_mut();
         document.get_mut(KEY).and_then(Item::as_table_like_mut).and_then(|servers| servers.remove(name));
         return Ok(document.to_string());
     }
@@ -109,7 +108,7 @@ fn without(text: &str, name: &str) -> Result<String, EditError> {
     Ok(rest)
 }
 
-/// From the header of a table to the end of its last value, and the same of the tables in it.
+/// The ranges of a table and its subtables, from the header to the end of the last value.
 fn collect_spans(table: &Table, spans: &mut Vec<(usize, usize)>) {
     let Some(header) = table.span().filter(|_| !table.is_implicit() && !table.is_dotted()) else {
         table.iter().filter_map(|(_, item)| item.as_table()).for_each(|table| collect_spans(table, spans));
@@ -129,8 +128,8 @@ fn server_mut<'d>(document: &'d mut DocumentMut, name: &str) -> Option<&'d mut d
     document.get_mut(KEY)?.as_table_like_mut()?.get_mut(name)?.as_table_like_mut()
 }
 
-/// Sets a value and keeps the space and the comment around the old one.
-fn set(table: &mut dyn TableLike, key: &str, mut value: Value) {
+/// Sets a value, and keeps the whitespace and comments around the old one.
+fn set_value(table: &mut dyn TableLike, key: &str, mut value: Value) {
     if let Some(old) = table.get(key).and_then(Item::as_value) {
         *value.decor_mut() = old.decor().clone();
     }

@@ -1,4 +1,4 @@
-//! What the worker has: its engine, opened when it is needed and again after a fault, and whom it reports to.
+//! The state of the worker. It opens the engine on demand and again after an error.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,21 +11,20 @@ use tools::embed::remote::Network;
 use tools::engine::Engine;
 use tools::error::ToolError;
 
-use super::embedding::EmbeddingJobs;
-use crate::changes::{Change, Changes};
-use crate::guard::{guarded, is_fault};
-use crate::network::Http;
-use crate::request::{EngineOwner, Readiness, Reading, Work};
-use crate::watcher::Watcher;
+use super::embedding_jobs::EmbeddingJobs;
+use crate::change_feed::{ChangeFeed, StoreChange};
+use crate::network::ReqwestNetwork;
+use crate::panic_guard::{catch_panic, is_internal_error};
+use crate::request::{EngineOwner, ReadAvailability, Readiness, Work};
+use crate::watcher::StoreWatcher;
 
-/// What the worker is started with.
 pub(crate) struct WorkerSetup {
     pub(crate) project: PathBuf,
     pub(crate) session_id: Option<String>,
-    pub(crate) changes: Changes,
+    pub(crate) changes: ChangeFeed,
     pub(crate) ending: watch::Receiver<bool>,
     pub(crate) can_save: watch::Sender<bool>,
-    /// Whether this server indexes what changes.
+    /// Whether this server indexes changes.
     pub(crate) is_owner: Arc<AtomicBool>,
     pub(crate) readiness: watch::Sender<Readiness>,
     /// The worker's own inbox, for the watcher and embedding jobs.
@@ -36,35 +35,35 @@ pub(super) struct WorkerState {
     pub(super) setup: WorkerSetup,
     network: Arc<dyn Network>,
     pub(super) jobs: EmbeddingJobs,
-    /// Whether files may have changed that are not indexed yet.
+    /// Whether files may have changed since the last indexing.
     pub(super) must_refresh: bool,
-    pub(super) open: Option<Open>,
-    /// The day on which old memories were last cleared.
-    pub(super) cleared: Option<NaiveDate>,
-    /// When the length of the write-ahead logs was last checked.
+    pub(super) open: Option<OpenEngine>,
+    /// The day on which old memories were last deleted.
+    pub(super) last_cleared: Option<NaiveDate>,
+    /// Time of the last check of the write-ahead logs.
     pub(super) checked_logs: Instant,
-    /// Whether it will look again what waits until another program has written a log.
-    pub(super) is_looking_again: Arc<AtomicBool>,
+    /// Whether another refresh is scheduled.
+    pub(super) is_refresh_scheduled: Arc<AtomicBool>,
 }
 
-pub(super) struct Open {
+pub(super) struct OpenEngine {
     pub(super) engine: Engine,
-    /// Reports changed files for as long as it lives. Only the server that owns the queue has one. If that server cannot watch, it
-    /// checks for changes at every request.
-    watcher: Option<Watcher>,
+    /// Reports changed files. Only the server that owns the queue has a watcher. If that server cannot watch, it checks for changes at
+    /// every request.
+    watcher: Option<StoreWatcher>,
 }
 
 impl WorkerState {
     pub(super) fn new(setup: WorkerSetup) -> Self {
         Self {
-            network: Arc::new(Http::default()),
+            network: Arc::new(ReqwestNetwork::default()),
             jobs: EmbeddingJobs::new(setup.work.clone()),
             setup,
             must_refresh: false,
             open: None,
-            cleared: None,
+            last_cleared: None,
             checked_logs: Instant::now(),
-            is_looking_again: Arc::default(),
+            is_refresh_scheduled: Arc::default(),
         }
     }
 
@@ -76,7 +75,7 @@ impl WorkerState {
         self.setup.is_owner.load(Ordering::Relaxed)
     }
 
-    /// The open engine. It is opened again if that failed before, if a fault closed it, or if its files were deleted.
+    /// The open engine. Opens it if it is closed, or if its files were deleted.
     pub(super) fn engine(&mut self) -> Result<&mut Engine, ToolError> {
         self.open.take_if(|open| !open.engine.is_current());
         match &mut self.open {
@@ -85,44 +84,45 @@ impl WorkerState {
                 let setup = &self.setup;
                 let opened = Engine::open(&setup.project, setup.session_id.clone(), Some(Arc::clone(&self.network)));
                 let mut engine = opened.inspect_err(|_| setup.report_not_open())?;
-                let common = engine.common();
-                // A store in the memory of this process is watched by it, whoever owns the queue.
+                let common = engine.share();
+                // Other processes cannot watch a store in memory.
                 let is_mine = common.is_none() || setup.is_owner.load(Ordering::Relaxed);
                 let watcher = is_mine.then(|| setup.watch(&engine)).flatten();
                 let common = common.filter(|_| watcher.is_some() || !is_mine);
                 self.must_refresh = common.is_some();
                 if common.is_none() {
                     if let Err(error) = engine.refresh_while(&|| !*setup.ending.borrow()) {
-                        tracing::warn!("cannot index what changed: {error}");
+                        tracing::warn!("cannot index changes: {error}");
                     }
                     setup.can_save.send_replace(engine.is_writable());
                 }
                 setup.readiness.send_replace(Readiness {
                     is_catching_up: common.is_some(),
-                    reading: common.map_or(Reading::ByWorker, |common| Reading::Beside(Arc::new(common))),
+                    reading: common
+                        .map_or(ReadAvailability::ByWorker, |common| ReadAvailability::ByReaders(Arc::new(common))),
                     step: None,
                 });
-                Ok(&mut none.insert(Open { engine, watcher }).engine)
+                Ok(&mut none.insert(OpenEngine { engine, watcher }).engine)
             }
         }
     }
 
-    /// Watches and indexes from now on, as the server that owns the queue.
+    /// Starts watching and indexing, as the server that owns the queue.
     pub(super) fn take_over(&mut self) {
-        // Changes from the time without a watcher were reported to nobody.
+        // Nobody reported changes made before the watcher started.
         self.must_refresh = true;
-        if let Some(Open { engine, watcher: watcher @ None }) = &mut self.open {
+        if let Some(OpenEngine { engine, watcher: watcher @ None }) = &mut self.open {
             *watcher = self.setup.watch(engine);
             if watcher.is_none() {
-                self.setup.readiness.send_modify(|now| now.reading = Reading::ByWorker);
+                self.setup.readiness.send_modify(|now| now.reading = ReadAvailability::ByWorker);
             }
         }
     }
 
-    /// Runs `work` so that the worker survives a panic and a fault of a database.
+    /// Runs `work`. After a panic or a database error, it closes the engine.
     pub(super) fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T, ToolError>) -> Result<T, ToolError> {
-        let outcome = guarded(|| work(self));
-        if is_fault(&outcome) {
+        let outcome = catch_panic(|| work(self));
+        if is_internal_error(&outcome) {
             self.close();
         }
         outcome
@@ -151,16 +151,16 @@ impl EngineOwner for WorkerState {
 }
 
 impl WorkerSetup {
-    /// Reports that the store could not be opened, so that requests come to the worker, which tries again.
+    /// Reports that the store could not be opened. Reads then go to the worker, which tries again.
     pub(super) fn report_not_open(&self) {
         self.can_save.send_if_modified(std::mem::take);
-        self.readiness.send_replace(Readiness { reading: Reading::ByWorker, ..Readiness::default() });
+        self.readiness.send_replace(Readiness { reading: ReadAvailability::ByWorker, ..Readiness::default() });
     }
 
-    fn watch(&self, engine: &Engine) -> Option<Watcher> {
-        let watcher = Watcher::start(engine.store().layout(), self.work.clone(), self.changes.clone());
-        // Changes from the time without a watcher were reported to nobody.
-        self.changes.tell(Change::Anything);
+    fn watch(&self, engine: &Engine) -> Option<StoreWatcher> {
+        let watcher = StoreWatcher::start(engine.store().layout(), self.work.clone(), self.changes.clone());
+        // Nobody reported changes made before the watcher started.
+        self.changes.publish(StoreChange::Anything);
         watcher.inspect_err(|error| tracing::warn!("cannot watch the store: {error}")).ok()
     }
 }

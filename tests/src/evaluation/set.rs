@@ -2,114 +2,113 @@
 
 use std::path::Path;
 
-use schema::memory::MemoryType;
+use schema::model::memory::MemoryType;
 use serde_json::Value;
 
-/// Characters of an average document from which on documents are notes, which are found by their passages.
+/// Average characters from which documents are notes, which are found by passages.
 const LONG: usize = 1_500;
 
 #[derive(Debug)]
-pub struct Set {
+pub struct EvalSet {
     pub name: String,
-    pub groups: Vec<Group>,
-    pub shape: Shape,
+    pub groups: Vec<EvalGroup>,
+    pub shape: DocumentShape,
 }
 
-/// What documents are when they are remembered.
+/// How documents are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
-    /// Each says what it is.
+pub enum DocumentShape {
+    /// Each has a type.
     Typed,
-    /// Turns of dated sessions: prompts and answers.
+    /// Prompts and answers of dated sessions.
     Turns,
     /// Markdown files.
     Notes,
-    /// What was concluded, without a session.
+    /// Conclusions without a session.
     Conclusions,
 }
 
-/// A store and what is asked of it.
+/// A store and its questions.
 #[derive(Debug, Clone)]
-pub struct Group {
-    pub documents: Vec<Document>,
-    pub questions: Vec<Question>,
+pub struct EvalGroup {
+    pub documents: Vec<EvalDocument>,
+    pub questions: Vec<EvalQuestion>,
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Document {
+pub struct EvalDocument {
     pub id: String,
     pub text: String,
     pub session: Option<String>,
-    /// As the set has it.
+    /// As in the set.
     pub date: Option<String>,
     /// RFC 3339.
     pub at: Option<String>,
     pub kind: Option<MemoryType>,
-    /// The document that it replaces.
     pub supersedes: Option<String>,
-    /// The file of the store that it is a section of, and the section's heading.
+    /// The file and heading, if the document is a section of a file.
     pub section: Option<(String, String)>,
 }
 
 #[derive(Debug, Clone)]
-pub struct Question {
+pub struct EvalQuestion {
     pub text: String,
-    /// Ids of documents; none when nothing answers it.
+    /// Ids of documents; empty if the question is unanswerable.
     pub relevant: Vec<String>,
     pub class: String,
 }
 
-impl Set {
+impl EvalSet {
     pub fn read(path: &Path) -> Result<Self, String> {
         let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
         let json: Value = serde_json::from_str(&text).map_err(|error| fault(&error))?;
         let groups = json["groups"].as_array().ok_or_else(|| fault(&"it has no groups"))?;
-        let groups: Vec<Group> = groups.iter().map(group).collect();
-        let shape = shape(&groups);
-        Ok(Self { name: string(&json["name"]).unwrap_or_default(), groups, shape })
+        let groups: Vec<EvalGroup> = groups.iter().map(parse_group).collect();
+        let shape = detect_shape(&groups);
+        Ok(Self { name: to_string(&json["name"]).unwrap_or_default(), groups, shape })
     }
 }
 
-fn shape(groups: &[Group]) -> Shape {
+fn detect_shape(groups: &[EvalGroup]) -> DocumentShape {
     let documents = || groups.iter().flat_map(|group| &group.documents);
     if documents().all(|document| document.kind.is_some() || document.section.is_some()) {
-        return Shape::Typed;
+        return DocumentShape::Typed;
     }
     let average = documents().map(|document| document.text.chars().count()).sum::<usize>() / documents().count().max(1);
     let has_sessions = documents().all(|document| document.session.is_some());
     let has_dates = documents().all(|document| document.date.is_some());
     match (has_sessions, has_dates) {
-        (true, true) if average < LONG => Shape::Turns,
-        (false, _) => Shape::Conclusions,
-        _ => Shape::Notes,
+        (true, true) if average < LONG => DocumentShape::Turns,
+        (false, _) => DocumentShape::Conclusions,
+        _ => DocumentShape::Notes,
     }
 }
 
-fn group(json: &Value) -> Group {
+fn parse_group(json: &Value) -> EvalGroup {
     let list = |name: &str| json[name].as_array().map_or(&[][..], Vec::as_slice).iter();
-    let questions = list("queries").map(|question| Question {
-        text: string(&question["text"]).unwrap_or_default(),
-        relevant: question["rel"].as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(string).collect(),
-        class: string(&question["cat"]).unwrap_or_default(),
+    let questions = list("queries").map(|question| EvalQuestion {
+        text: to_string(&question["text"]).unwrap_or_default(),
+        relevant: question["rel"].as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(to_string).collect(),
+        class: to_string(&question["cat"]).unwrap_or_default(),
     });
-    Group { documents: list("docs").map(document).collect(), questions: questions.collect() }
+    EvalGroup { documents: list("docs").map(parse_document).collect(), questions: questions.collect() }
 }
 
-fn document(json: &Value) -> Document {
-    Document {
-        id: string(&json["id"]).unwrap_or_default(),
-        text: string(&json["text"]).unwrap_or_default(),
-        session: string(&json["session"]),
-        date: string(&json["date"]),
-        at: string(&json["at"]),
+fn parse_document(json: &Value) -> EvalDocument {
+    EvalDocument {
+        id: to_string(&json["id"]).unwrap_or_default(),
+        text: to_string(&json["text"]).unwrap_or_default(),
+        session: to_string(&json["session"]),
+        date: to_string(&json["date"]),
+        at: to_string(&json["at"]),
         kind: json["type"].as_str().and_then(|name| name.parse().ok()),
-        supersedes: string(&json["supersedes"]),
-        section: string(&json["path"]).map(|path| (path, string(&json["heading"]).unwrap_or_default())),
+        supersedes: to_string(&json["supersedes"]),
+        section: to_string(&json["path"]).map(|path| (path, to_string(&json["heading"]).unwrap_or_default())),
     }
 }
 
-fn string(value: &Value) -> Option<String> {
+fn to_string(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty() && text != "None"),

@@ -1,77 +1,76 @@
-//! A group of an evaluation set as a store on disk, filled the way that memories come in.
+//! A group of an evaluation set as a store on disk, filled like a real one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
 
-use schema::capture::{Captured, Destination, Draft, capture};
-use schema::database::Patience;
-use schema::memory::{Attributes, MemoryId, MemoryType};
-use schema::moment::Moment;
-use schema::screen::Screen;
+use schema::files::database::LockTimeout;
+use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture};
+use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+use schema::model::moment::Moment;
+use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
 use schema::store::Store;
 use schema::tool::{Hit, HitSource, SearchInput, SearchOutput};
 use tempfile::TempDir;
 use tools::engine::Engine;
 
-use super::set::{Document, Group, Shape};
+use super::set::{DocumentShape, EvalDocument, EvalGroup};
 
-/// Hits that are looked at.
+/// Hits considered.
 const DEPTH: i64 = 50;
 
 /// Seconds between two turns of a session.
 const TURN: i64 = 20;
 
-/// A filled store.
 #[derive(Debug)]
-pub struct Filled {
+pub struct EvalStore {
     project: TempDir,
-    /// The document of each memory's id and of each note's path.
+    /// Documents by memory id or path of a note.
     documents: HashMap<String, String>,
-    sections: Vec<Section>,
+    sections: Vec<NoteSection>,
 }
 
-/// A document that is a section of a file, and the line of its heading.
+/// A section of a file, and the line of its heading.
 #[derive(Debug)]
-struct Section {
+struct NoteSection {
     path: String,
     line: usize,
     document: String,
 }
 
-/// What a question found: documents, best first, each once, whatever its score.
+/// Distinct documents, best first, regardless of score.
 #[derive(Debug, Clone)]
-pub struct Answer {
-    /// The score of the first hit, whatever it is of; 0 without one.
+pub struct RetrievedDocuments {
+    /// The score of the first hit; 0 without one.
     pub first: f64,
     pub found: Vec<(String, f64)>,
 }
 
-impl Filled {
-    pub fn new(group: &Group, shape: Shape) -> Result<Self, String> {
+impl EvalStore {
+    pub fn new(group: &EvalGroup, shape: DocumentShape) -> Result<Self, String> {
         let project = tempfile::tempdir().map_err(|error| error.to_string())?;
         let mut filled = Self { project, documents: HashMap::new(), sections: Vec::new() };
         match shape {
-            Shape::Notes => filled.write_notes(&group.documents)?,
-            Shape::Typed => {
+            DocumentShape::Notes => filled.write_notes(&group.documents)?,
+            DocumentShape::Typed => {
                 filled.write_sections(&group.documents)?;
                 filled.capture_all(&group.documents, shape)?;
             }
-            Shape::Turns | Shape::Conclusions => filled.capture_all(&group.documents, shape)?,
+            DocumentShape::Turns | DocumentShape::Conclusions => filled.capture_all(&group.documents, shape)?,
         }
         Ok(filled)
     }
 
-    /// The engine on the store, with everything indexed that it would index by itself.
+    /// The engine on the store, fully indexed.
     pub fn engine(&self, settings: &Settings) -> Result<Engine, String> {
         let mut engine = Engine::open_with(self.project.path(), None, settings).map_err(|error| error.to_string())?;
         engine.refresh().map_err(|error| error.to_string())?;
-        while engine.embed_some().map_err(|error| error.to_string())?.is_more {}
+        while engine.embed_batch_anywhere().map_err(|error| error.to_string())?.has_more {}
         Ok(engine)
     }
 
-    fn write_notes(&mut self, documents: &[Document]) -> Result<(), String> {
+    fn write_notes(&mut self, documents: &[EvalDocument]) -> Result<(), String> {
         for (i, document) in documents.iter().enumerate() {
             let name = format!("notes/{i}.md");
             let heading = document.date.as_ref().map(|date| format!("# {date}\n\n")).unwrap_or_default();
@@ -81,27 +80,27 @@ impl Filled {
         Ok(())
     }
 
-    fn write_sections(&mut self, documents: &[Document]) -> Result<(), String> {
+    fn write_sections(&mut self, documents: &[EvalDocument]) -> Result<(), String> {
         let mut files: BTreeMap<&str, String> = BTreeMap::new();
         for document in documents {
             let Some((file, heading)) = &document.section else { continue };
             let text = files.entry(file).or_default();
             let (path, line) = (format!(".jikime/memory/{file}"), text.lines().count() + 1);
-            self.sections.push(Section { path, line, document: document.id.clone() });
+            self.sections.push(NoteSection { path, line, document: document.id.clone() });
             write!(text, "## {heading}\n\n{}\n\n", document.text).map_err(|error| error.to_string())?;
         }
         files.into_iter().try_for_each(|(name, text)| self.write(name, &text))
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), String> {
-        let store = Store::open(self.project.path(), Patience::Server).map_err(|error| error.to_string())?;
-        let path = store.layout().file(name);
+        let store = Store::open(self.project.path(), LockTimeout::Server).map_err(|error| error.to_string())?;
+        let path = store.layout().store_path(name);
         let parent = path.parent().ok_or("a note lies in a folder")?;
         fs::create_dir_all(parent).and_then(|()| fs::write(&path, text)).map_err(|error| error.to_string())
     }
 
-    fn capture_all(&mut self, documents: &[Document], shape: Shape) -> Result<(), String> {
-        let mut store = Store::open(self.project.path(), Patience::Server).map_err(|error| error.to_string())?;
+    fn capture_all(&mut self, documents: &[EvalDocument], shape: DocumentShape) -> Result<(), String> {
+        let mut store = Store::open(self.project.path(), LockTimeout::Server).map_err(|error| error.to_string())?;
         let first_speaker = documents.first().map(|document| speaker(&document.text).to_owned());
         let mut ids: HashMap<&str, MemoryId> = HashMap::new();
         let mut session = None;
@@ -110,8 +109,10 @@ impl Filled {
             turn = if document.session == session { turn + 1 } else { 0 };
             session.clone_from(&document.session);
             let kind = document.kind.unwrap_or(match shape {
-                Shape::Turns if Some(speaker(&document.text)) == first_speaker.as_deref() => MemoryType::UserPrompt,
-                Shape::Turns => MemoryType::AssistantResponse,
+                DocumentShape::Turns if Some(speaker(&document.text)) == first_speaker.as_deref() => {
+                    MemoryType::UserPrompt
+                }
+                DocumentShape::Turns => MemoryType::AssistantResponse,
                 _ => MemoryType::Learning,
             });
             let supersedes = document.supersedes.as_deref().and_then(|old| ids.get(old).cloned());
@@ -119,24 +120,24 @@ impl Filled {
                 session_id: document.session.as_ref().map(|session| format!("session-{session}")).unwrap_or_default(),
                 kind,
                 content: document.text.clone(),
-                at: time_of(document, i, turn).ok_or("a moment")?,
-                attributes: Attributes { supersedes, ..Attributes::default() },
+                at: document_time(document, i, turn).ok_or("a moment")?,
+                attributes: MemoryAttributes { supersedes, ..MemoryAttributes::default() },
                 destination: Destination::DailyLog,
             };
-            match capture(&mut store, draft, &Screen::default()).map_err(|error| error.to_string())? {
-                Some(Captured::Saved { id, .. } | Captured::Waiting { id, .. }) => {
+            match capture(&mut store, draft, &Sanitizer::default()).map_err(|error| error.to_string())? {
+                Some(CaptureOutcome::Saved { id, .. } | CaptureOutcome::Waiting { id, .. }) => {
                     self.documents.insert(id.to_string(), document.id.clone());
                     ids.insert(&document.id, id);
                 }
-                // The first of two equal documents stands for both.
-                Some(Captured::Duplicate(_) | Captured::Forgotten) | None => {}
+                // The first of two equal documents represents both.
+                Some(CaptureOutcome::Duplicate(_) | CaptureOutcome::Forgotten) | None => {}
             }
         }
         Ok(())
     }
 
-    /// Asks whatever the score of what is found.
-    pub fn ask(&self, engine: &mut Engine, question: &str) -> Result<Answer, String> {
+    /// Asks without a score threshold.
+    pub fn ask(&self, engine: &mut Engine, question: &str) -> Result<RetrievedDocuments, String> {
         let input = SearchInput {
             query: question.to_owned(),
             max_results: Some(DEPTH),
@@ -154,37 +155,38 @@ impl Filled {
                 }
             }
         }
-        Ok(Answer { first, found })
+        Ok(RetrievedDocuments { first, found })
     }
 
-    /// The documents that a hit holds: one, or the sections that its passage shows.
+    /// The documents of a hit: one, or the sections in its passage.
     fn documents(&self, hit: &Hit) -> Vec<&str> {
         let key = if hit.source == HitSource::Memory { &hit.id } else { &hit.path };
-        let shown =
-            |section: &&Section| section.path == hit.path && (hit.start_line..=hit.end_line).contains(&section.line);
+        let shown = |section: &&NoteSection| {
+            section.path == hit.path && (hit.start_line..=hit.end_line).contains(&section.line)
+        };
         let sections = self.sections.iter().filter(shown).map(|section| &section.document);
         self.documents.get(key).into_iter().chain(sections).map(String::as_str).collect()
     }
 }
 
-/// When documents without a date were remembered.
+/// The time of documents without a date.
 const YESTERDAY: i64 = 1_767_225_600;
 
-fn time_of(document: &Document, place: usize, turn: i64) -> Option<Moment> {
+fn document_time(document: &EvalDocument, place: usize, turn: i64) -> Option<Moment> {
     if let Some(at) = &document.at {
         return Moment::parse_rfc3339(at);
     }
-    let start = document.date.as_deref().and_then(moment).unwrap_or(YESTERDAY + place as i64 * 61);
+    let start = document.date.as_deref().and_then(parse_date).unwrap_or(YESTERDAY + place as i64 * 61);
     Moment::from_unix(start + turn * TURN, Some(0))
 }
 
-/// Who says a turn that begins with a name.
+/// The speaker of a turn that begins with a name.
 fn speaker(text: &str) -> &str {
     text.split_once(": ").map_or("", |(name, _)| name)
 }
 
-/// A date such as `1:56 pm on 8 May, 2023` in seconds since 1970.
-fn moment(text: &str) -> Option<i64> {
+/// Parses `1:56 pm on 8 May, 2023` to seconds since 1970.
+fn parse_date(text: &str) -> Option<i64> {
     let (time, date) = text.split_once(" on ")?;
     let (clock, half) = time.trim().split_once(' ')?;
     let (hour, minute) = clock.split_once(':')?;

@@ -1,4 +1,4 @@
-//! Everybody at once on one store: hooks, servers, command lines, a person who edits Markdown, and one who rebuilds the index.
+//! Concurrent use of one store: hooks, servers, commands, a person who edits Markdown, and index rebuilds.
 
 use std::fs;
 use std::path::Path;
@@ -10,34 +10,39 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::mcp_client::{Era, McpClient};
-use crate::outcome::{Outcome, run_to_end};
-use crate::proof::{Ledger, Pace, Random, Tally, age_temporary_files, at_rest, texts_in_rows};
+use crate::program_output::{ProgramOutput, run_to_end};
+use crate::proof::{
+    Durations, ExpectedMemories, ProofResult, RunLength, SeededRandom, age_temporary_files, check_at_rest,
+    texts_in_rows,
+};
 use crate::sandbox::{Binaries, Sandbox};
 
-/// Who is at work at once, and how long they rest in between.
+/// The concurrent actors and their pauses.
 #[derive(Debug, Clone, Copy)]
-struct Crowd {
+struct CrowdSize {
     servers: usize,
     hooks: usize,
     commands: usize,
-    /// Whether somebody edits Markdown.
     edits: bool,
-    /// The longest rest of a command line, and the rest after a rebuild, in milliseconds.
+    /// Longest pause of a command, and the pause after a rebuild, in milliseconds.
     rests: (usize, u64),
 }
 
-const EVERYBODY: Crowd = Crowd { servers: 3, hooks: 2, commands: 1, edits: true, rests: (100, 200) };
+const EVERYBODY: CrowdSize = CrowdSize { servers: 3, hooks: 2, commands: 1, edits: true, rests: (100, 200) };
 
-/// Programs that open and close an index that is replaced all the time.
-const OPENING: Crowd = Crowd { servers: 1, hooks: 0, commands: 3, edits: false, rests: (1, 0) };
+/// Programs that open and close an index while it is constantly replaced.
+const OPENING: CrowdSize = CrowdSize { servers: 1, hooks: 0, commands: 3, edits: false, rests: (1, 0) };
 
-/// How long a command may take beside all the others. More is a hang.
+/// A command that takes longer hangs.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// What says that somebody was shown the trouble of others.
+/// Findings after which a run ends: a crowd that fails again and again never does all its rounds.
+const ENOUGH: usize = 20;
+
+/// Messages that show an error caused by another process.
 const TROUBLE: [&str; 8] = [
     "disk I/O error",
-    "kept in memory",
+    "temporarily in memory",
     "database is locked",
     "database is busy",
     "held by another process",
@@ -46,40 +51,42 @@ const TROUBLE: [&str; 8] = [
     "panicked",
 ];
 
-/// What those at work share.
-struct Field<'f> {
+/// Shared state of the actors.
+struct ConcurrencyRun<'f> {
     sandbox: &'f Sandbox,
-    crowd: Crowd,
-    until: Instant,
-    ledger: Mutex<Ledger>,
+    crowd: CrowdSize,
+    start: Instant,
+    length: RunLength,
+    ledger: Mutex<ExpectedMemories>,
     findings: Mutex<Vec<String>>,
-    hooks: Mutex<Pace>,
+    hooks: Mutex<Durations>,
     rebuilds: AtomicUsize,
     texts: AtomicUsize,
     done: AtomicUsize,
 }
 
-/// Everybody at work for so long.
-pub fn run(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
-    with(EVERYBODY, format!("{} s", time.as_secs()), binaries, time, seed)
+/// Everybody at work.
+pub fn run(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
+    run_crowd(EVERYBODY, "everybody", binaries, length, seed)
 }
 
-/// Programs that open and close databases for so long, while an index takes the place of another all the time.
-pub fn opening(binaries: &Binaries, time: Duration, seed: u64) -> Tally {
-    with(OPENING, format!("{} s of opening", time.as_secs()), binaries, time, seed)
+/// Programs that open and close databases, while an index takes the place of another all the time.
+pub fn run_opening(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
+    run_crowd(OPENING, "opening", binaries, length, seed)
 }
 
-fn with(crowd: Crowd, part: String, binaries: &Binaries, time: Duration, seed: u64) -> Tally {
-    let mut tally = Tally::new("concurrency", part);
+fn run_crowd(crowd: CrowdSize, part: &str, binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
+    let mut tally = ProofResult::new("concurrency", part);
     let mut sandbox = Sandbox::new(binaries.clone());
     sandbox.set_variable("JIKIME_EMBEDDING_PROVIDER", "none");
-    // A command line that reads makes no store, and rightly says that there is none.
+    // Commands that read do not create a store, so the first one must save.
     const FIRST: &str = "the first of all texts";
-    sandbox.run_cli(["save", "decision", FIRST]).success();
-    let field = Field {
+    sandbox.run_cli(["save", "decision", FIRST]).assert_success();
+    let field = ConcurrencyRun {
         sandbox: &sandbox,
         crowd,
-        until: Instant::now() + time,
+        start: Instant::now(),
+        length,
         ledger: Mutex::default(),
         findings: Mutex::default(),
         hooks: Mutex::default(),
@@ -89,151 +96,155 @@ fn with(crowd: Crowd, part: String, binaries: &Binaries, time: Duration, seed: u
     };
     let edited = thread::scope(|scope| {
         let field = &field;
-        let random = |n: usize| Random::new(seed + n as u64);
-        let servers = (0..crowd.servers).map(|n| scope.spawn(move || field.serve(random(n))));
-        let hooks = (0..crowd.hooks).map(|n| scope.spawn(move || field.hook(random(10 + n))));
-        let commands = (0..crowd.commands).map(|n| scope.spawn(move || field.command(random(20 + n))));
-        let others: Vec<_> = servers.chain(hooks).chain(commands).chain([scope.spawn(|| field.rebuild())]).collect();
-        let editor = crowd.edits.then(|| scope.spawn(move || field.edit(random(30))));
+        let random = |n: usize| SeededRandom::new(seed + n as u64);
+        let servers = (0..crowd.servers).map(|n| scope.spawn(move || field.run_server(random(n))));
+        let hooks = (0..crowd.hooks).map(|n| scope.spawn(move || field.run_hooks(random(10 + n))));
+        let commands = (0..crowd.commands).map(|n| scope.spawn(move || field.run_commands(random(20 + n))));
+        let others: Vec<_> =
+            servers.chain(hooks).chain(commands).chain([scope.spawn(|| field.run_rebuilds())]).collect();
+        let editor = crowd.edits.then(|| scope.spawn(move || field.run_edits(random(30))));
         let fell: usize = others.into_iter().map(|other| usize::from(other.join().is_err())).sum();
         if fell > 0 {
-            field.find(format!("{fell} of those at work fell over; see above"));
+            field.add_finding(format!("{fell} threads panicked; see above"));
         }
         editor.and_then(|editor| editor.join().ok()).unwrap_or_default()
     });
-    let Field { ledger, findings, hooks, rebuilds, done, .. } = field;
-    let (mut ledger, hooks) = (ledger.into_inner().expect("nobody fell over"), hooks.into_inner().expect("nobody"));
-    tally.findings = findings.into_inner().expect("nobody fell over");
-    edited.iter().map(String::as_str).chain([FIRST]).for_each(|text| ledger.keep(text));
+    let ConcurrencyRun { ledger, findings, hooks, rebuilds, done, start, .. } = field;
+    let (mut ledger, hooks) = (ledger.into_inner().expect("no thread panicked"), hooks.into_inner().expect("nobody"));
+    tally.findings = findings.into_inner().expect("no thread panicked");
+    edited.iter().map(String::as_str).chain([FIRST]).for_each(|text| ledger.expect(text));
     age_temporary_files(&sandbox.store());
-    tally.findings.extend(trouble(&sandbox.run_cli(["index"])));
+    tally.findings.extend(find_trouble(&sandbox.run_cli(["index"])));
     match texts_in_rows(&sandbox.store()) {
         Ok(there) => tally.findings.extend(ledger.findings(&there)),
         Err(error) => tally.findings.push(format!("the rows cannot be read: {error}")),
     }
-    tally.findings.extend(at_rest(&sandbox.store()));
+    tally.findings.extend(check_at_rest(&sandbox.store()));
     tally.rounds = done.into_inner();
-    tally.measured = measured(crowd, ledger.kept().count(), rebuilds.into_inner(), &hooks);
+    tally.measured =
+        describe_measurement(crowd, start.elapsed(), ledger.expected().count(), rebuilds.into_inner(), &hooks);
     tally
 }
 
-fn measured(crowd: Crowd, kept: usize, rebuilds: usize, hooks: &Pace) -> String {
-    let Crowd { servers, hooks: at_once, commands, .. } = crowd;
+fn describe_measurement(crowd: CrowdSize, time: Duration, kept: usize, rebuilds: usize, hooks: &Durations) -> String {
+    let seconds = time.as_secs();
+    let CrowdSize { servers, hooks: at_once, commands, .. } = crowd;
     if at_once == 0 {
         return format!(
-            "{servers} server, {commands} command lines; {kept} memories kept; {rebuilds} indexes replaced"
+            "{seconds} s; {servers} server, {commands} command lines; {kept} memories kept; {rebuilds} indexes replaced"
         );
     }
     format!(
-        "{servers} servers, {at_once} hooks at once, a command line, an editor, a rebuild; {kept} memories kept; {} hooks, one took {}",
+        "{seconds} s; {servers} servers, {at_once} hooks at once, a command line, an editor, a rebuild; {kept} memories kept; {} hooks, one took {}",
         hooks.count(),
-        hooks.in_words()
+        hooks.summary()
     )
 }
 
-/// What an outcome shows of the trouble of others.
-fn trouble(outcome: &Outcome) -> Option<String> {
+/// The part of an outcome that shows an error caused by others.
+fn find_trouble(outcome: &ProgramOutput) -> Option<String> {
     let said = format!("{}{}", outcome.stdout, outcome.stderr);
     let shown = TROUBLE.iter().any(|trouble| said.contains(trouble));
     (shown || !outcome.status.success()).then(|| format!("{} ended with {}: {said}", outcome.command, outcome.status))
 }
 
-impl Field<'_> {
+impl ConcurrencyRun<'_> {
     fn is_over(&self) -> bool {
-        Instant::now() >= self.until
+        self.length.is_over(self.start, self.done.load(Ordering::Relaxed))
+            || self.findings.lock().expect("no thread panics while holding it").len() >= ENOUGH
     }
 
-    fn find(&self, finding: String) {
-        self.findings.lock().expect("nobody falls over while holding it").push(finding);
+    fn add_finding(&self, finding: String) {
+        self.findings.lock().expect("no thread panics while holding it").push(finding);
     }
 
-    /// A text that nobody said before, which somebody is about to say.
-    fn text(&self, who: &str) -> String {
+    /// A unique text that is about to be saved.
+    fn new_text(&self, who: &str) -> String {
         let text = format!("text {} of {who}", self.texts.fetch_add(1, Ordering::Relaxed));
-        self.ledger.lock().expect("nobody falls over while holding it").try_to_keep(&text);
+        self.ledger.lock().expect("no thread panics while holding it").allow(&text);
         text
     }
 
-    fn keep(&self, text: &str) {
-        self.ledger.lock().expect("nobody falls over while holding it").keep(text);
+    fn record_kept(&self, text: &str) {
+        self.ledger.lock().expect("no thread panics while holding it").expect(text);
         self.done.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn hook(&self, mut random: Random) {
-        let mut pace = Pace::default();
+    fn run_hooks(&self, mut random: SeededRandom) {
+        let mut pace = Durations::default();
         while !self.is_over() {
-            let text = self.text("a hook");
+            let text = self.new_text("a hook");
             let mut event = self.sandbox.event("UserPromptSubmit");
             event["prompt"] = text.clone().into();
             let command = self.sandbox.hook_command("memory-prompt-save");
             let outcome = run_to_end(command, &event.to_string(), DEADLINE);
-            match trouble(&outcome) {
-                None if outcome.stderr.is_empty() => self.keep(&text),
-                None => self.find(format!("a hook complained: {}", outcome.stderr)),
-                Some(trouble) => self.find(trouble),
+            match find_trouble(&outcome) {
+                None if outcome.stderr.is_empty() => self.record_kept(&text),
+                None => self.add_finding(format!("a hook complained: {}", outcome.stderr)),
+                Some(trouble) => self.add_finding(trouble),
             }
             pace.add(outcome.elapsed);
-            // A person does not prompt without a pause, nor an agent act.
+            // People and agents pause between events.
             thread::sleep(Duration::from_millis(random.below(60) as u64));
         }
-        self.hooks.lock().expect("nobody falls over while holding it").append(pace);
+        self.hooks.lock().expect("no thread panics while holding it").append(pace);
     }
 
-    fn serve(&self, mut random: Random) {
-        let mut client = self.sandbox.serve(random.one(&[Era::Modern, Era::Legacy]));
-        client.set_patience(DEADLINE);
+    fn run_server(&self, mut random: SeededRandom) {
+        let mut client = self.sandbox.serve(random.pick(&[Era::Modern, Era::Legacy]));
+        client.set_timeout(DEADLINE);
         while !self.is_over() {
             let (tool, arguments, text) = match random.below(6) {
                 0 => {
-                    let text = self.text("a server");
-                    let kind = random.one(&["decision", "learning", "error_fix"]);
+                    let text = self.new_text("a server");
+                    let kind = random.pick(&["decision", "learning", "error_fix"]);
                     ("memory_save", json!({ "type": kind, "content": text }), Some(text))
                 }
                 1 => ("memory_load", json!({ "source": "full" }), None),
                 2 => ("memory_stats", json!({}), None),
                 _ => ("memory_search", json!({ "query": format!("what is text {}", random.below(500)) }), None),
             };
-            self.called(&mut client, tool, arguments, text.as_deref());
+            self.call(&mut client, tool, arguments, text.as_deref());
             thread::sleep(Duration::from_millis(random.below(40) as u64));
         }
         let closed = client.close();
         if !closed.status.success() || TROUBLE.iter().any(|trouble| closed.stderr.contains(trouble)) {
-            self.find(format!("a server ended with {}: {}", closed.status, closed.stderr));
+            self.add_finding(format!("a server ended with {}: {}", closed.status, closed.stderr));
         }
     }
 
-    fn called(&self, client: &mut McpClient, tool: &str, arguments: serde_json::Value, text: Option<&str>) {
+    fn call(&self, client: &mut McpClient, tool: &str, arguments: serde_json::Value, text: Option<&str>) {
         match client.call(tool, arguments) {
             Ok(answer) if !answer.is_error && !TROUBLE.iter().any(|trouble| answer.text.contains(trouble)) => {
                 self.done.fetch_add(1, Ordering::Relaxed);
-                text.into_iter().for_each(|text| self.keep(text));
+                text.into_iter().for_each(|text| self.record_kept(text));
             }
-            answer => self.find(format!("{tool}: {answer:?}")),
+            answer => self.add_finding(format!("{tool}: {answer:?}")),
         }
     }
 
-    fn command(&self, mut random: Random) {
+    fn run_commands(&self, mut random: SeededRandom) {
         while !self.is_over() {
-            let text = self.text("a command line");
+            let text = self.new_text("a command line");
             let arguments: &[&str] = match random.below(5) {
                 0 | 1 => &["save", "convention", &text],
                 2 => &["search", "text of a hook"],
                 3 => &["stats"],
                 _ => &["list", "--json"],
             };
-            match trouble(&self.sandbox.run_cli(arguments)) {
-                Some(trouble) => self.find(trouble),
-                None if arguments[0] == "save" => self.keep(&text),
+            match find_trouble(&self.sandbox.run_cli(arguments)) {
+                Some(trouble) => self.add_finding(trouble),
+                None if arguments[0] == "save" => self.record_kept(&text),
                 None => drop(self.done.fetch_add(1, Ordering::Relaxed)),
             }
             thread::sleep(Duration::from_millis(random.below(self.crowd.rests.0) as u64));
         }
     }
 
-    fn rebuild(&self) {
+    fn run_rebuilds(&self) {
         while !self.is_over() {
-            match trouble(&self.sandbox.run_cli(["index", "--full"])) {
-                Some(trouble) => self.find(trouble),
+            match find_trouble(&self.sandbox.run_cli(["index", "--full"])) {
+                Some(trouble) => self.add_finding(trouble),
                 None => drop(self.done.fetch_add(1, Ordering::Relaxed)),
             }
             self.rebuilds.fetch_add(1, Ordering::Relaxed);
@@ -241,9 +252,9 @@ impl Field<'_> {
         }
     }
 
-    /// A person rewrites notes, long-term memory and the log of a day that is over, in the ways in which editors save. Gives what the
-    /// log holds in the end.
-    fn edit(&self, mut random: Random) -> Vec<String> {
+    /// Rewrites notes, long-term memory and the log of a past day, in the ways of different editors. Returns the final
+    /// contents of the log.
+    fn run_edits(&self, mut random: SeededRandom) -> Vec<String> {
         let mut log: Vec<String> = Vec::new();
         for round in 0.. {
             match random.below(3) {
@@ -255,9 +266,9 @@ impl Field<'_> {
                 _ => {
                     if log.len() > 20 {
                         let gone = log.remove(random.below(log.len()));
-                        self.ledger.lock().expect("nobody falls over while holding it").forget(&gone);
+                        self.ledger.lock().expect("no thread panics while holding it").expect_gone(&gone);
                     }
-                    log.push(self.text("an editor"));
+                    log.push(self.new_text("an editor"));
                     let lines = log.iter().map(|text| format!("- [10:30:15] **User Prompt**: {text}\n"));
                     let whole = format!("# 2026-01-28\n\n{}", lines.collect::<String>());
                     self.save_as_editors_do("2026-01-28.md", &whole, &mut random);
@@ -271,17 +282,17 @@ impl Field<'_> {
         log
     }
 
-    fn save_as_editors_do(&self, name: &str, text: &str, random: &mut Random) {
+    fn save_as_editors_do(&self, name: &str, text: &str, random: &mut SeededRandom) {
         let path = self.sandbox.store().join(name);
         let saved = fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).and_then(|()| match random.below(3) {
             // In place.
             0 => fs::write(&path, text),
-            // Under another name, which then takes the place.
+            // Write to a temporary name, then rename.
             1 => {
                 let other = path.with_extension("md.new");
                 fs::write(&other, text).and_then(|()| fs::rename(&other, &path))
             }
-            // With a swap file, and the old text kept as a backup until the new one is there.
+            // With a swap file and a backup of the old text.
             _ => {
                 let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let (swap, backup) = (path.with_file_name(format!(".{file}.swp")), path.with_file_name(file + "~"));
@@ -295,7 +306,7 @@ impl Field<'_> {
         });
         match saved {
             Ok(()) => drop(self.done.fetch_add(1, Ordering::Relaxed)),
-            Err(error) => self.find(format!("an editor cannot save {name}: {error}")),
+            Err(error) => self.add_finding(format!("an editor cannot save {name}: {error}")),
         }
     }
 }

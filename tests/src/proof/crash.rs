@@ -1,45 +1,45 @@
-//! Crashes: programs are killed at named points and at random moments, round by round, and the store is looked at after the next
-//! opening. What somebody was told to be kept is there once, and all is in step.
+//! Crashes: kills programs at named points and at random moments, then checks the store after the next opening. Confirmed
+//! memories must exist once, and everything must be in sync.
 
-mod attempt;
-mod changes;
-mod field;
-mod ways_in;
+mod capture_crashes;
+mod crash_run;
+mod index_crashes;
+mod kill;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::proof::{Random, Tally};
+use crate::proof::{ProofResult, SeededRandom};
 use crate::sandbox::Binaries;
-use field::Field;
+use crash_run::CrashRun;
 
-pub use attempt::Blow;
+pub use kill::KillTime;
 
-/// What goes on when something is killed.
+/// The work during which a program is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
-    /// A hook that writes by itself.
+pub enum CrashScenario {
+    /// A hook that writes directly.
     Direct,
-    /// A hook that finds the store taken, and whoever keeps later what it laid aside.
+    /// A hook that queues events on disk, and the process that saves them later.
     Spool,
-    /// A server that keeps what hooks send.
+    /// A server that saves events from hooks.
     Socket,
-    /// A save on the command line, and one by a server.
+    /// A save by a command, and one by a server.
     Save,
-    /// Rows and chunks brought in step with Markdown that changed.
+    /// Synchronisation of rows and chunks with changed Markdown.
     Index,
-    /// The index made anew and put in the place of the old one.
+    /// A rebuild of the index.
     Rebuild,
-    /// Memories forgotten.
     Forget,
-    /// A database of the Go version taken over.
+    /// Upgrade of a database of the Go version.
     Upgrade,
-    /// A database of an earlier version taken over.
+    /// Upgrade of a database of an earlier version.
     Earlier,
-    /// Transcripts taken in.
+    /// Import of transcripts.
     Import,
 }
 
-impl Work {
+impl CrashScenario {
     pub const ALL: [Self; 10] = [
         Self::Direct,
         Self::Spool,
@@ -68,7 +68,7 @@ impl Work {
         }
     }
 
-    /// The points that it comes by.
+    /// The named points that this work reaches.
     pub fn points(self) -> &'static [&'static str] {
         match self {
             Self::Direct => {
@@ -104,13 +104,13 @@ impl Work {
         }
     }
 
-    /// Whether it comes by its points more than once.
-    fn comes_by_often(self) -> bool {
+    /// Whether it reaches its points more than once.
+    fn passes_points_often(self) -> bool {
         matches!(self, Self::Socket | Self::Index | Self::Import)
     }
 
-    /// How long the program that is killed may take, in microseconds: what random moments begin with.
-    fn span(self) -> usize {
+    /// Initial range of random moments in microseconds.
+    fn max_duration_micros(self) -> usize {
         match self {
             Self::Direct | Self::Socket => 20_000,
             Self::Save => 50_000,
@@ -120,72 +120,102 @@ impl Work {
         }
     }
 
-    fn round(self, field: &mut Field, blow: &Blow, random: &mut Random) {
+    fn run_round(self, field: &mut CrashRun, blow: &KillTime, random: &mut SeededRandom) {
         match self {
-            Self::Direct => ways_in::direct(field, blow, random),
-            Self::Spool => ways_in::spool(field, blow, random),
-            Self::Socket => ways_in::socket(field, blow, random),
-            Self::Save => ways_in::save(field, blow, random),
-            Self::Index => changes::index(field, blow, random),
-            Self::Rebuild => changes::rebuild(field, blow, random),
-            Self::Forget => changes::forget(field, blow, random),
-            Self::Upgrade => changes::upgrade(field, blow, random),
-            Self::Earlier => changes::upgrade_of_earlier_version(field, blow, random),
-            Self::Import => changes::import(field, blow, random),
+            Self::Direct => capture_crashes::crash_direct(field, blow, random),
+            Self::Spool => capture_crashes::crash_spool(field, blow, random),
+            Self::Socket => capture_crashes::crash_socket(field, blow, random),
+            Self::Save => capture_crashes::crash_save(field, blow, random),
+            Self::Index => index_crashes::crash_index(field, blow, random),
+            Self::Rebuild => index_crashes::crash_rebuild(field, blow, random),
+            Self::Forget => index_crashes::crash_forget(field, blow, random),
+            Self::Upgrade => index_crashes::crash_go_upgrade(field, blow, random),
+            Self::Earlier => index_crashes::crash_schema_upgrade(field, blow, random),
+            Self::Import => index_crashes::crash_import(field, blow, random),
         }
     }
 }
 
-/// Whether programs have points to be killed at, as the hook shows: those of a release build have none.
+/// Whether the programs have named points; release builds have none.
 pub fn has_points(binaries: &Binaries) -> bool {
-    Field::new(binaries.clone()).is_killed_at("capture.done")
+    CrashRun::new(binaries.clone()).is_killed_at("capture.done")
 }
 
-/// Does so many rounds of one kind of work, the points in turn with random moments.
-pub fn run(binaries: &Binaries, work: Work, rounds: usize, seed: u64) -> Tally {
-    let mut tally = Tally::new("crash", work.name());
-    let has_points = has_points(binaries);
-    let mut missed = Vec::new();
-    let mut span = work.span();
-    for round in 0..rounds {
-        let mut random = Random::new(seed ^ (round as u64) << 8 ^ (work as u64) << 32);
-        let blow = blow(work, has_points, round, span, &mut random);
-        let mut field = Field::new(binaries.clone());
-        work.round(&mut field, &blow, &mut random);
+/// When programs are killed, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KillPlan {
+    /// At each point in turn.
+    AtPoints { rounds: usize },
+    /// At random moments, until so many programs were killed at work.
+    AtMoments { kills: usize },
+}
+
+/// Rounds at random moments for each wanted kill, at most. Two of three moments meet a program at work once the span is right.
+const ROUNDS_FOR_A_KILL: usize = 12;
+
+impl KillPlan {
+    fn name(self) -> &'static str {
+        match self {
+            Self::AtPoints { .. } => "at points",
+            Self::AtMoments { .. } => "at random moments",
+        }
+    }
+
+    fn is_over(self, tally: &ProofResult) -> bool {
+        match self {
+            Self::AtPoints { rounds } => tally.rounds >= rounds,
+            Self::AtMoments { kills } => tally.faults >= kills || tally.rounds >= kills * ROUNDS_FOR_A_KILL,
+        }
+    }
+
+    fn blow(self, work: CrashScenario, round: usize, span: usize, random: &mut SeededRandom) -> KillTime {
+        let Self::AtPoints { .. } = self else {
+            return KillTime::After(Duration::from_micros(random.below(span) as u64));
+        };
+        let points = work.points();
+        // First the first occurrence of each point, then later ones.
+        let time = if round < points.len() || !work.passes_points_often() { 1 } else { 1 + random.below(3) };
+        KillTime::AtPoint { point: points[round % points.len()], time }
+    }
+}
+
+/// Kills the programs of one kind of work as planned. A point at which nobody was killed is a finding, and so are too few kills.
+pub fn run(binaries: &Binaries, work: CrashScenario, plan: KillPlan, seed: u64) -> ProofResult {
+    let mut tally = ProofResult::new("crash", format!("{}, {}", work.name(), plan.name()));
+    let (mut tried, mut met) = (BTreeSet::new(), BTreeSet::new());
+    let mut misses = 0;
+    let mut span = work.max_duration_micros();
+    while !plan.is_over(&tally) {
+        let round = tally.rounds;
+        let mut random = SeededRandom::new(seed ^ (round as u64) << 8 ^ (work as u64) << 32);
+        let blow = plan.blow(work, round, span, &mut random);
+        let mut field = CrashRun::new(binaries.clone());
+        work.run_round(&mut field, &blow, &mut random);
         let hits = field.hits();
         tally.rounds += 1;
         tally.faults += hits;
-        match (hits, &blow) {
-            (0, Blow::At { point, .. }) => missed.push(*point),
-            // How long it takes depends on the machine: two of three moments are to meet it at work.
-            (0, Blow::After(_)) => span = (span - span / 10).max(SHORTEST_SPAN),
-            (_, Blow::After(_)) => span = (span + span / 20).min(4 * work.span()),
-            _ => {}
+        misses += usize::from(hits == 0);
+        match blow {
+            KillTime::AtPoint { point, .. } => {
+                tried.insert(point);
+                met.extend((hits > 0).then_some(point));
+            }
+            // The duration depends on the machine. About two of three moments should hit the work.
+            KillTime::After(_) if hits == 0 => span = (span - span / 10).max(SHORTEST_SPAN),
+            KillTime::After(_) => span = (span + span / 20).min(4 * work.max_duration_micros()),
         }
         let told = |finding| format!("round {round} of seed {seed}, {blow:?}: {finding}");
         tally.findings.extend(field.findings().into_iter().map(told));
     }
-    tally.measured = match has_points {
-        true => {
-            let at_points = rounds.div_ceil(2);
-            format!("{at_points} rounds at points, of which {} were not come by", missed.len())
-        }
-        false => "points skipped, as these programs have none; random moments only".to_owned(),
-    };
+    tally.findings.extend(tried.difference(&met).map(|point| format!("nobody was killed at {point}")));
+    if let KillPlan::AtMoments { kills } = plan
+        && tally.faults < kills
+    {
+        tally.findings.push(format!("{} of {kills} kills in {} rounds", tally.faults, tally.rounds));
+    }
+    tally.measured = format!("in {misses} of the rounds nobody was killed");
     tally
 }
 
-/// Below that a program has hardly begun, in microseconds.
+/// Microseconds below which a program has hardly started.
 const SHORTEST_SPAN: usize = 2_000;
-
-/// Points in even rounds, random moments of a span in odd ones.
-fn blow(work: Work, has_points: bool, round: usize, span: usize, random: &mut Random) -> Blow {
-    let points = work.points();
-    if round.is_multiple_of(2) && has_points {
-        let point = points[round / 2 % points.len()];
-        // The first time that it is come by, and later ones once all were tried.
-        let time = if round / 2 < points.len() || !work.comes_by_often() { 1 } else { 1 + random.below(3) };
-        return Blow::At { point, time };
-    }
-    Blow::After(Duration::from_micros(random.below(span) as u64))
-}

@@ -1,4 +1,4 @@
-//! Crowds of connections to a server over HTTP that are silent, slow or without the token: who has the token is answered all the while.
+//! Floods an HTTP server with silent, slow or unauthorised connections. A client with the token must always be answered.
 
 use std::io::Write as _;
 use std::net::TcpStream;
@@ -7,33 +7,33 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::http_server::HttpServer;
-use crate::proof::{Pace, Tally};
+use crate::proof::{Durations, ProofResult};
 use crate::sandbox::{Binaries, Sandbox};
 
 const TOKEN: &str = "a-token-of-the-proofs-only";
 
-/// Connections of the crowd that are open at once: this process may open a thousand files.
+/// Open connections at once; this process may open a thousand files.
 const AT_ONCE: usize = 500;
 
-/// Makes so many connections, and asks in between.
-pub fn run(binaries: &Binaries, connections: usize) -> Tally {
-    let mut tally = Tally::new("http", "crowds without the token");
+/// Opens connections and sends valid requests in between.
+pub fn run(binaries: &Binaries, connections: usize) -> ProofResult {
+    let mut tally = ProofResult::new("http", "crowds without the token");
     let mut sandbox = Sandbox::new(binaries.clone());
     sandbox.set_variable("JIKIME_HTTP_TOKEN", TOKEN).set_variable("JIKIME_EMBEDDING_PROVIDER", "none");
     let mut server = HttpServer::start(&sandbox, &[]);
     let mut crowd: Vec<TcpStream> = Vec::new();
-    let mut pace = Pace::default();
+    let mut pace = Durations::default();
     for n in 0..connections {
-        match join(&server, n) {
+        match open_connection(&server, n) {
             Ok(stream) => crowd.push(stream),
-            Err(error) => tally.findings.push(format!("connection {n} is not taken: {error}")),
+            Err(error) => tally.findings.push(format!("connection {n} failed: {error}")),
         }
         tally.faults += 1;
         if crowd.len() > AT_ONCE {
             drop(crowd.drain(..AT_ONCE / 2));
         }
         if n % 50 == 49 {
-            drip(&mut crowd);
+            send_byte_each(&mut crowd);
             let start = Instant::now();
             let answer = server.ask(TOKEN, "tools/call", json!({ "name": "memory_stats", "arguments": {} }));
             pace.add(start.elapsed());
@@ -47,12 +47,12 @@ pub fn run(binaries: &Binaries, connections: usize) -> Tally {
             break;
         }
     }
-    tally.measured = format!("{connections} connections, {AT_ONCE} at once; an answer took {}", pace.in_words());
+    tally.measured = format!("{connections} connections, {AT_ONCE} at once; an answer took {}", pace.summary());
     tally
 }
 
-/// One more of the crowd: silent, with half a head, with a wrong token, or with the head of a body that never comes.
-fn join(server: &HttpServer, n: usize) -> std::io::Result<TcpStream> {
+/// Adds a connection: silent, with half a head, with a wrong token, or with a head whose body never comes.
+fn open_connection(server: &HttpServer, n: usize) -> std::io::Result<TcpStream> {
     let mut stream = TcpStream::connect(server.authority())?;
     stream.set_write_timeout(Some(Duration::from_secs(5)))?;
     let host = server.authority();
@@ -64,12 +64,12 @@ fn join(server: &HttpServer, n: usize) -> std::io::Result<TcpStream> {
         ),
         _ => format!("POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Length: 4000000\r\n\r\n{{"),
     };
-    // Who made way already is told by the next write.
+    // The next write notices a closed connection.
     let _ = stream.write_all(said.as_bytes());
     Ok(stream)
 }
 
-/// A byte of each, so that none is silent.
-fn drip(crowd: &mut [TcpStream]) {
+/// Sends one byte on each, so that none is silent.
+fn send_byte_each(crowd: &mut [TcpStream]) {
     crowd.iter_mut().for_each(|stream| drop(stream.write_all(b"x")));
 }

@@ -1,95 +1,43 @@
-//! Input that nobody would send: what is in `tests/fuzz-corpus`, and what becomes of it when it is mangled. Nothing may panic, hang, or
-//! say something that is not so.
+//! Invalid input: the files in `tests/fuzz-corpus` and mutations of them. No reader may panic, hang or return a wrong
+//! result.
 
 mod mangle;
 pub mod readers;
 mod targets;
 
 use std::any::Any;
-use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::proof::{Pace, Random, Tally};
-use mangle::mangled;
-use targets::Subject;
+use crate::proof::{Durations, ProofResult, RunLength, SeededRandom};
+use mangle::mangled_input;
+use targets::FuzzSubject;
+pub use targets::FuzzTarget;
 
-/// How long one input may take. A debug build on a machine that does much else is slow, and still no hang.
+/// Time limit of one input. A debug build on a busy machine is slow, which is no hang.
 const HANG: Duration = Duration::from_secs(10);
 
-/// Findings after which there is no need of more.
+/// Stops after this many findings.
 const ENOUGH: usize = 5;
 
-/// What is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Target {
-    HookJson,
-    Transcript,
-    DailyLog,
-    QueueFrame,
-    ToolArguments,
-    Query,
-    Settings,
-}
-
-impl Target {
-    pub const ALL: [Self; 7] = [
-        Self::HookJson,
-        Self::Transcript,
-        Self::DailyLog,
-        Self::QueueFrame,
-        Self::ToolArguments,
-        Self::Query,
-        Self::Settings,
-    ];
-
-    /// Its name, and that of its folder.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::HookJson => "hook-json",
-            Self::Transcript => "transcript",
-            Self::DailyLog => "daily-log",
-            Self::QueueFrame => "queue-frame",
-            Self::ToolArguments => "tool-arguments",
-            Self::Query => "query",
-            Self::Settings => "settings",
-        }
-    }
-
-    /// Whether it takes more than readers of text.
-    pub(super) fn needs_engine(self) -> bool {
-        matches!(self, Self::Query | Self::ToolArguments)
-    }
-
-    /// What is kept of it, in order of the names.
-    pub fn corpus(self) -> Vec<Vec<u8>> {
-        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz-corpus").join(self.name());
-        let listing = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-        let mut paths: Vec<PathBuf> = listing.filter_map(|item| Some(item.ok()?.path())).collect();
-        paths.sort();
-        paths.iter().map(|path| fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))).collect()
-    }
-}
-
-/// Reads what is kept, and then mangled input for so long.
-pub fn run(target: Target, time: Duration, seed: u64) -> Tally {
-    let mut tally = Tally::new("fuzz", target.name());
+/// Reads the corpus, then mutated input.
+pub fn run(target: FuzzTarget, length: RunLength, seed: u64) -> ProofResult {
+    let mut tally = ProofResult::new("fuzz", target.name());
     let corpus = target.corpus();
-    let mut subject = Subject::new(target);
-    let mut pace = Pace::default();
-    let mut random = Random::new(seed ^ (target as u64) << 32);
-    let end = Instant::now() + time;
+    let mut subject = FuzzSubject::new(target);
+    let mut pace = Durations::default();
+    let mut random = SeededRandom::new(seed ^ (target as u64) << 32);
+    let started = Instant::now();
     let mut kept = corpus.iter();
     while tally.findings.len() < ENOUGH {
         let input = match kept.next() {
             Some(input) => input.clone(),
-            None if Instant::now() >= end => break,
-            None => mangled(&corpus, &mut random),
+            None if length.is_over(started, tally.rounds) => break,
+            None => mangled_input(&corpus, &mut random),
         };
         let start = Instant::now();
-        let outcome = catch_unwind(AssertUnwindSafe(|| subject.take(&input)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| subject.read_input(&input)));
         let took = start.elapsed();
         pace.add(took);
         tally.rounds += 1;
@@ -98,26 +46,27 @@ pub fn run(target: Target, time: Duration, seed: u64) -> Tally {
             Ok(Ok(())) => format!("took {} ms", took.as_millis()),
             Ok(Err(finding)) => finding,
             Err(panic) => {
-                subject = Subject::new(target);
-                format!("a panic: {}", said(&*panic))
+                subject = FuzzSubject::new(target);
+                format!("a panic: {}", panic_message(&*panic))
             }
         };
         let shown: String = String::from_utf8_lossy(&input).chars().take(600).collect();
         tally.findings.push(format!("input {} of seed {seed}: {finding}: {shown:?}", tally.rounds));
     }
-    tally.measured = format!("{} kept inputs; an input took {}", corpus.len(), pace.in_words());
+    tally.measured = format!("{} kept inputs; an input took {}", corpus.len(), pace.summary());
     tally
 }
 
-/// Panics when an input is not read as it must be; for the targets of cargo-fuzz in `tests/fuzz`, which call it in one process over and over.
-pub fn must_bear(target: Target, input: &[u8]) {
-    static SUBJECT: Mutex<Option<Subject>> = Mutex::new(None);
+/// Panics if an input is read incorrectly. For the cargo-fuzz targets in `tests/fuzz`, which call it repeatedly in one
+/// process.
+pub fn assert_reads(target: FuzzTarget, input: &[u8]) {
+    static SUBJECT: Mutex<Option<FuzzSubject>> = Mutex::new(None);
     let mut subject = SUBJECT.lock().unwrap_or_else(PoisonError::into_inner);
-    let outcome = subject.get_or_insert_with(|| Subject::new(target)).take(input);
+    let outcome = subject.get_or_insert_with(|| FuzzSubject::new(target)).read_input(input);
     assert!(outcome.is_ok(), "{}: {}", target.name(), outcome.err().unwrap_or_default());
 }
 
-fn said(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
 }

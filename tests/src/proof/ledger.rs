@@ -1,75 +1,74 @@
-//! What has to be in a store, what may be, and what must not.
+//! Texts that must, may and must not be in a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The texts of memories by what is known of them.
 #[derive(Debug, Clone, Default)]
-pub struct Ledger {
-    /// Somebody was told that they are kept.
-    kept: BTreeSet<String>,
-    /// Somebody tried to keep them, and was told nothing.
-    tried: BTreeSet<String>,
-    /// Somebody was told that they are forgotten.
+pub struct ExpectedMemories {
+    /// Saves that were confirmed.
+    expected: BTreeSet<String>,
+    /// Saves without a confirmation.
+    allowed: BTreeSet<String>,
+    /// Deletions that were confirmed.
     gone: BTreeSet<String>,
 }
 
-impl Ledger {
-    pub fn try_to_keep(&mut self, text: &str) {
-        self.tried.insert(text.to_owned());
+impl ExpectedMemories {
+    pub fn allow(&mut self, text: &str) {
+        self.allowed.insert(text.to_owned());
     }
 
-    pub fn keep(&mut self, text: &str) {
-        self.tried.insert(text.to_owned());
-        self.kept.insert(text.to_owned());
+    pub fn expect(&mut self, text: &str) {
+        self.allowed.insert(text.to_owned());
+        self.expected.insert(text.to_owned());
     }
 
-    /// From now on it may be there or not.
-    pub fn try_to_forget(&mut self, text: &str) {
-        self.kept.remove(text);
-        self.tried.insert(text.to_owned());
+    /// From now on it may exist or not.
+    pub fn allow_gone(&mut self, text: &str) {
+        self.expected.remove(text);
+        self.allowed.insert(text.to_owned());
     }
 
-    pub fn forget(&mut self, text: &str) {
-        self.kept.remove(text);
-        self.tried.remove(text);
+    pub fn expect_gone(&mut self, text: &str) {
+        self.expected.remove(text);
+        self.allowed.remove(text);
         self.gone.insert(text.to_owned());
     }
 
-    pub fn kept(&self) -> impl Iterator<Item = &str> {
-        self.kept.iter().map(String::as_str)
+    pub fn expected(&self) -> impl Iterator<Item = &str> {
+        self.expected.iter().map(String::as_str)
     }
 
-    /// What is wrong with the texts of a store, each with how often it is there.
+    /// Findings about the texts of a store, given how often each exists.
     pub fn findings(&self, there: &BTreeMap<String, usize>) -> Vec<String> {
         let mut findings = Vec::new();
-        for text in &self.kept {
+        for text in &self.expected {
             match there.get(text) {
-                None => findings.push(format!("lost: {}", short(text))),
+                None => findings.push(format!("lost: {}", shorten(text))),
                 Some(1) => {}
-                Some(times) => findings.push(format!("there {times} times: {}", short(text))),
+                Some(times) => findings.push(format!("exists {times} times: {}", shorten(text))),
             }
         }
-        for (text, times) in there.iter().filter(|(text, _)| !self.kept.contains(*text)) {
+        for (text, times) in there.iter().filter(|(text, _)| !self.expected.contains(*text)) {
             if self.gone.contains(text) {
-                findings.push(format!("forgotten and there: {}", short(text)));
+                findings.push(format!("forgotten but exists: {}", shorten(text)));
             } else if *times > 1 {
-                findings.push(format!("there {times} times: {}", short(text)));
-            } else if !self.tried.contains(text) && !self.is_half(text) {
-                findings.push(format!("there and never said: {}", short(text)));
+                findings.push(format!("exists {times} times: {}", shorten(text)));
+            } else if !self.allowed.contains(text) && !self.is_partial(text) {
+                findings.push(format!("exists but was never sent: {}", shorten(text)));
             }
         }
         findings
     }
 
-    /// Whether it is the beginning of what was to be kept. Half of an entry is left when the process that writes it is killed in the
-    /// middle of that, and somebody else writes below before it is done again: docs/reliability.md promises no more.
-    fn is_half(&self, text: &str) -> bool {
+    /// Whether it is the start of a text. A writer killed inside an entry leaves half of it if another process appends
+    /// before the repair; docs/dev/reliability.md allows that.
+    fn is_partial(&self, text: &str) -> bool {
         let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
-        // What follows the text of an entry is a comment, of which there may be a part.
+        // A comment follows an entry's text, and may be incomplete.
         let is_beginning = |tried: &String| {
             text != tried && (tried.starts_with(text) || text.strip_prefix(tried.as_str()).is_some_and(is_of_a_comment))
         };
-        self.tried.iter().any(is_beginning)
+        self.allowed.iter().any(is_beginning)
     }
 }
 
@@ -78,8 +77,8 @@ fn is_of_a_comment(text: &str) -> bool {
     text.starts_with("<!--") || "<!--".starts_with(text)
 }
 
-/// As much of a text as tells it apart.
-pub(super) fn short(text: &str) -> String {
+/// A short form that still identifies the text.
+pub(super) fn shorten(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{:?}… of {} bytes", &text[..end], text.len()),
         None => format!("{text:?}"),
@@ -91,13 +90,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lost_doubled_or_back_is_found() {
-        let mut ledger = Ledger::default();
-        ["kept", "lost", "doubled"].iter().for_each(|text| ledger.keep(text));
-        ledger.try_to_keep("tried and half there");
-        ledger.try_to_keep("tried with a comment");
-        ledger.try_to_keep("tried and not there");
-        ledger.forget("forgotten");
+    fn ledger_finds_lost_duplicate_and_returned_memories() {
+        let mut ledger = ExpectedMemories::default();
+        ["kept", "lost", "doubled"].iter().for_each(|text| ledger.expect(text));
+        ledger.allow("tried and half there");
+        ledger.allow("tried with a comment");
+        ledger.allow("tried and not there");
+        ledger.expect_gone("forgotten");
         let there = [
             ("kept", 1),
             ("doubled", 2),
@@ -110,10 +109,10 @@ mod tests {
         let mut findings = ledger.findings(&there);
         findings.sort();
         let expected = [
-            "forgotten and there: \"forgotten\"",
+            "exists 2 times: \"doubled\"",
+            "exists but was never sent: \"unheard of\"",
+            "forgotten but exists: \"forgotten\"",
             "lost: \"lost\"",
-            "there 2 times: \"doubled\"",
-            "there and never said: \"unheard of\"",
         ];
         assert_eq!(findings, expected);
     }

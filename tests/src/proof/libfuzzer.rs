@@ -1,31 +1,30 @@
-//! The targets of `tests/fuzz` under cargo-fuzz, which finds its way by what code an input reaches. It takes a nightly toolchain and a
-//! compiler of C++; where they are not, the mangled input of `fuzz` stands in its place.
+//! Runs the targets of `tests/fuzz` with cargo-fuzz, which is guided by code coverage. It needs a nightly toolchain and a
+//! C++ compiler; otherwise `fuzz` mutates input itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::proof::Tally;
-use crate::proof::fuzz::Target;
+use crate::proof::ProofResult;
+use crate::proof::fuzz::FuzzTarget;
 
-/// How long one input may take, in seconds, and how much memory all may take, in MiB.
+/// Limits of one input in seconds, and of memory in MiB.
 const HANG: u64 = 10;
 const MEMORY: u64 = 2_048;
 
-/// The toolchain that has what cargo-fuzz needs of the compiler.
+/// The toolchain with the compiler features that cargo-fuzz needs.
 const TOOLCHAIN: &str = "+nightly";
 
-/// Whether it can be run here.
-pub fn is_there() -> bool {
+pub fn is_available() -> bool {
     let answers = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
     answers(Command::new("cargo").args([TOOLCHAIN, "--version"]))
         && answers(Command::new("cargo").args(["fuzz", "--version"]))
 }
 
-/// Goes on for so long with what is kept and what is found on the way, which is not kept. Building comes before, once for all targets.
-pub fn run(target: Target, time: Duration, seed: u64) -> Tally {
-    let mut tally = Tally::new("fuzz", format!("{} under cargo-fuzz", target.name()));
+/// Fuzzes for `time`, starting with the corpus. New inputs are discarded. Building happens once before, for all targets.
+pub fn run(target: FuzzTarget, time: Duration, seed: u64) -> ProofResult {
+    let mut tally = ProofResult::new("fuzz", format!("{} under cargo-fuzz", target.name()));
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let found = match tempfile::tempdir() {
         Ok(found) => found,
@@ -35,7 +34,7 @@ pub fn run(target: Target, time: Duration, seed: u64) -> Tally {
         }
     };
     let mut fuzz = Command::new("cargo");
-    // Of the parent's own toolchain nothing is taken over.
+    // Does not inherit the parent's toolchain.
     fuzz.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO").env_remove("RUSTC").current_dir(tests);
     fuzz.args([TOOLCHAIN, "fuzz", "run", "--fuzz-dir", "fuzz", "--sanitizer", "none"]);
     if !target.needs_engine() {
@@ -71,13 +70,13 @@ pub fn run(target: Target, time: Duration, seed: u64) -> Tally {
     if !output.status.success() {
         let from = said.find("panicked at").or_else(|| said.find("ERROR")).unwrap_or(said.len().saturating_sub(2_000));
         let cause: String = said.get(from..).unwrap_or(&said).chars().take(1_000).collect();
-        tally.findings.push(format!("seed {seed}: {cause}; the input: {:?}", input(found.path())));
+        tally.findings.push(format!("seed {seed}: {cause}; the input: {:?}", failing_input(found.path())));
     }
     tally
 }
 
-/// What did it, as libFuzzer leaves it.
-fn input(folder: &Path) -> Option<String> {
+/// The input that failed, as libFuzzer saved it.
+fn failing_input(folder: &Path) -> Option<String> {
     let left: Vec<PathBuf> = fs::read_dir(folder).ok()?.filter_map(|item| Some(item.ok()?.path())).collect();
     let is_artifact = |path: &&PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,15 +1,13 @@
-//! A small generator of random numbers: the same ones for the same seed, so that a round can be done again.
+//! A generator of random numbers that is reproducible by seed, so that a round can be repeated.
 
-/// Numbers from a seed.
 #[derive(Debug, Clone)]
-pub struct Random(u64);
+pub struct SeededRandom(u64);
 
-impl Random {
+impl SeededRandom {
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// A number below another one.
     pub fn below(&mut self, bound: usize) -> usize {
         // SplitMix64 by Steele, Lea and Flood.
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -19,12 +17,11 @@ impl Random {
         ((mixed ^ (mixed >> 31)) % bound.max(1) as u64) as usize
     }
 
-    /// One of several.
-    pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }
 
-    /// Whether something happens that happens once in so many times.
+    /// True once in `times` on average.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

@@ -1,29 +1,29 @@
-//! How many secrets are taken out, and how much that is none: made-up ones in the forms that their providers document, against the
-//! sources, documents and lock file of this project, which are full of hashes and of talk about tokens.
+//! Recall and precision of redaction: synthetic secrets in their providers' formats, and this project's sources, documents
+//! and lock file, which are full of hashes and mentions of tokens.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use schema::screen::Screen;
+use schema::privacy::sanitizer::Sanitizer;
 
-use crate::canaries::{files_below, measured_canaries, traces};
+use crate::canaries::{files_below, find_traces, measured_canaries};
 use crate::fixtures::fixtures_dir;
-use crate::proof::Tally;
+use crate::proof::ProofResult;
 
-/// Measures, and finds what becomes longer without a bound or is cleaned again.
-pub fn run() -> Tally {
-    let mut tally = Tally::new("secrets", "canaries and this project's own files");
-    let screen = Screen::default();
+/// Also reports texts that grow without bound or change on a second pass.
+pub fn run() -> ProofResult {
+    let mut tally = ProofResult::new("secrets", "canaries and this project's own files");
+    let screen = Sanitizer::default();
     let canaries = measured_canaries();
     let mut taken_out = 0;
     for canary in &canaries {
         let cleaned = screen.clean(&canary.text).text.into_owned();
-        let left = traces(std::slice::from_ref(canary), cleaned.as_bytes());
+        let left = find_traces(std::slice::from_ref(canary), cleaned.as_bytes());
         taken_out += usize::from(left.is_empty());
         if !left.is_empty() {
             tally.findings.push(format!("left as it is: {:?}", canary.text));
         }
-        tally.findings.extend(unsteady(&screen, &canary.text));
+        tally.findings.extend(find_instability(&screen, &canary.text));
     }
     let harmless: Vec<(PathBuf, String)> = harmless_lines();
     let mut changed = 0;
@@ -33,7 +33,7 @@ pub fn run() -> Tally {
             changed += 1;
             tally.findings.push(format!("no secret in {}: {line:?} becomes {:?}", path.display(), cleaned.text));
         }
-        tally.findings.extend(unsteady(&screen, line));
+        tally.findings.extend(find_instability(&screen, line));
     }
     tally.rounds = canaries.len() + harmless.len();
     let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
@@ -47,8 +47,8 @@ pub fn run() -> Tally {
     tally
 }
 
-/// What is cleaned twice differently, or grows by more than its labels.
-fn unsteady(screen: &Screen, text: &str) -> Option<String> {
+/// Reports a text that a second pass changes, or that grows by more than its labels.
+fn find_instability(screen: &Sanitizer, text: &str) -> Option<String> {
     let once = screen.clean(text);
     let twice = screen.clean(&once.text);
     if twice.text != once.text {
@@ -58,7 +58,7 @@ fn unsteady(screen: &Screen, text: &str) -> Option<String> {
     (once.text.len() > longest).then(|| format!("{text:?} grows to {} bytes", once.text.len()))
 }
 
-/// Lines of files in which there is no secret. Left out is what is about secrets itself.
+/// Lines of files without secrets. Skips files about secrets.
 fn harmless_lines() -> Vec<(PathBuf, String)> {
     let root = fs::canonicalize(fixtures_dir().join("../..")).expect("the project is there");
     let folders = ["docs", "schema/src", "tools/src", "server/src", "hooks-client/src"];

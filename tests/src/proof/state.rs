@@ -1,4 +1,5 @@
-//! A store at rest: whether its databases are sound, its rows and its index in step with its Markdown, and nothing left behind.
+//! Checks a store at rest: its databases are sound, rows and index are in sync with the Markdown, and no files are left
+//! over.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -6,29 +7,29 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, OpenFlags};
-use schema::daily_log::{LogKind, parse};
+use schema::log::{LogKind, parse};
 
-use super::ledger::short;
+use super::ledger::shorten;
 use crate::canaries::files_below;
 
-/// What is wrong with a store that nobody works on, in words.
-pub fn at_rest(store: &Path) -> Vec<String> {
-    let mut findings = left_behind(store);
-    match databases(store) {
+/// Findings about a store that no process uses.
+pub fn check_at_rest(store: &Path) -> Vec<String> {
+    let mut findings = find_leftovers(store);
+    match check_databases(store) {
         Ok(found) => findings.extend(found),
         Err(error) => findings.push(format!("a database cannot be read: {error}")),
     }
     findings
 }
 
-/// How often each text is among the rows of a store.
+/// How often each text is in the rows of a store.
 pub fn texts_in_rows(store: &Path) -> rusqlite::Result<BTreeMap<String, usize>> {
-    let db = open(&store.join("memory.db"))?;
+    let db = open_database(&store.join("memory.db"))?;
     let mut statement = db.prepare("SELECT content, count(*) FROM memories GROUP BY content")?;
     statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))?.collect()
 }
 
-/// Makes temporary files of the spool a few minutes old: nobody writes to them any more.
+/// Makes temporary spool files old enough to count as abandoned.
 pub fn age_temporary_files(store: &Path) {
     let then = SystemTime::now() - Duration::from_secs(300);
     let listing = fs::read_dir(store.join("spool")).into_iter().flatten().filter_map(Result::ok);
@@ -38,14 +39,14 @@ pub fn age_temporary_files(store: &Path) {
     }
 }
 
-fn open(path: &Path) -> rusqlite::Result<Connection> {
+fn open_database(path: &Path) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     db.busy_timeout(Duration::from_secs(10))?;
     Ok(db)
 }
 
-/// Files that no store has, and memories that still wait.
-fn left_behind(store: &Path) -> Vec<String> {
+/// Unknown files, and queued memories.
+fn find_leftovers(store: &Path) -> Vec<String> {
     let names = files_below(store).into_iter().filter_map(|path| Some(path.strip_prefix(store).ok()?.to_owned()));
     let names = names.map(|name| name.to_string_lossy().replace('\\', "/"));
     names.filter(|name| !is_of_a_store(name)).map(|name| format!("left behind: {name}")).collect()
@@ -62,8 +63,8 @@ fn is_of_a_store(name: &str) -> bool {
     is_database || is_lock || is_note || is_known || is_record
 }
 
-fn databases(store: &Path) -> rusqlite::Result<Vec<String>> {
-    let (memory, index) = (open(&store.join("memory.db"))?, open(&store.join("index.db"))?);
+fn check_databases(store: &Path) -> rusqlite::Result<Vec<String>> {
+    let (memory, index) = (open_database(&store.join("memory.db"))?, open_database(&store.join("index.db"))?);
     let mut findings = Vec::new();
     for (db, name) in [(&memory, "memory.db"), (&index, "index.db")] {
         let said: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
@@ -71,13 +72,13 @@ fn databases(store: &Path) -> rusqlite::Result<Vec<String>> {
             findings.push(format!("integrity_check of {name}: {said}"));
         }
     }
-    findings.extend(rows_and_logs(store, &memory)?);
-    findings.extend(rows_and_index(&memory, &index)?);
+    findings.extend(compare_rows_and_logs(store, &memory)?);
+    findings.extend(compare_rows_and_index(&memory, &index)?);
     Ok(findings)
 }
 
-/// What is in a log and not among its rows, or the other way round.
-fn rows_and_logs(store: &Path, memory: &Connection) -> rusqlite::Result<Vec<String>> {
+/// Differences between logs and rows.
+fn compare_rows_and_logs(store: &Path, memory: &Connection) -> rusqlite::Result<Vec<String>> {
     type Found = BTreeMap<(String, String), i64>;
     let mut differences = Found::new();
     let mut statement = memory.prepare("SELECT path, content FROM memories WHERE waiting = 0")?;
@@ -87,7 +88,7 @@ fn rows_and_logs(store: &Path, memory: &Connection) -> rusqlite::Result<Vec<Stri
     }
     for path in files_below(store) {
         let name = path.strip_prefix(store).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let Some(kind) = LogKind::of(&name) else { continue };
+        let Some(kind) = LogKind::from_path(&name) else { continue };
         let text = String::from_utf8_lossy(&fs::read(&path).unwrap_or_default()).into_owned();
         for entry in parse(&text, kind).entries {
             *differences.entry((name.clone(), entry.memory.content)).or_default() += 1;
@@ -95,14 +96,14 @@ fn rows_and_logs(store: &Path, memory: &Connection) -> rusqlite::Result<Vec<Stri
     }
     let told = |((path, text), count): ((String, String), i64)| match count {
         0 => None,
-        1.. => Some(format!("in {path} and in no row: {}", short(&text))),
-        _ => Some(format!("in a row and not in {path}: {}", short(&text))),
+        1.. => Some(format!("in {path} but in no row: {}", shorten(&text))),
+        _ => Some(format!("in a row but not in {path}: {}", shorten(&text))),
     };
     Ok(differences.into_iter().filter_map(told).collect())
 }
 
-/// Memories and chunks that are not in the full-text table, or the other way round.
-fn rows_and_index(memory: &Connection, index: &Connection) -> rusqlite::Result<Vec<String>> {
+/// Differences between the full-text table and memories or chunks.
+fn compare_rows_and_index(memory: &Connection, index: &Connection) -> rusqlite::Result<Vec<String>> {
     let numbers = |db: &Connection, sql: &str| -> rusqlite::Result<Vec<i64>> {
         db.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
     };
@@ -113,7 +114,7 @@ fn rows_and_index(memory: &Connection, index: &Connection) -> rusqlite::Result<V
     found.sort_unstable();
     let mut findings = Vec::new();
     if expected != found {
-        findings.push(format!("{} documents are to be indexed, and {} are", expected.len(), found.len()));
+        findings.push(format!("{} documents should be indexed, but {} are", expected.len(), found.len()));
     }
     for (what, sql) in FULL_TEXT {
         let wrong: i64 = index.query_row(sql, [], |row| row.get(0))?;
@@ -124,10 +125,10 @@ fn rows_and_index(memory: &Connection, index: &Connection) -> rusqlite::Result<V
     Ok(findings)
 }
 
-/// What the tables of the full text must not have, and how it is counted.
+/// Invalid states of the full-text tables, with the query that counts them.
 const FULL_TEXT: [(&str, &str); 3] = [
     (
-        "totals that are none",
+        "wrong totals",
         "SELECT count(*) FROM fulltext_totals WHERE documents <> (SELECT count(*) FROM fulltext_documents)
              OR tokens <> (SELECT coalesce(sum(length), 0) FROM fulltext_documents)",
     ),

@@ -1,31 +1,31 @@
-//! What proofs came to, as a table.
+//! Results of proofs as a table, and how long things took in them.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
-/// What one proof came to.
+/// Result of one proof.
 #[derive(Debug, Clone, Default)]
-pub struct Tally {
-    /// The suite and the part of it.
+pub struct ProofResult {
+    /// The suite and its part.
     pub suite: &'static str,
     pub part: String,
-    /// Rounds that were done.
     pub rounds: usize,
-    /// Faults that were met: processes killed, disks filled, connections refused.
+    /// Injected faults: killed processes, full disks, refused connections.
     pub faults: usize,
-    /// What was measured beside, in words.
+    /// Additional measurements, in words.
     pub measured: String,
-    /// What was looked at again and again, as a table of its own; empty for most.
+    /// A table of repeated measurements; mostly empty.
     pub table: String,
-    /// What was wrong, each with what it takes to see it again.
+    /// Findings, each with what is needed to reproduce it.
     pub findings: Vec<String>,
 }
 
-impl Tally {
+impl ProofResult {
     pub fn new(suite: &'static str, part: impl Into<String>) -> Self {
         Self { suite, part: part.into(), ..Self::default() }
     }
 
-    /// Panics with what was found, if anything was; for tests.
+    /// Panics with the findings, if any.
     #[track_caller]
     pub fn assert_clean(&self) {
         assert!(
@@ -40,21 +40,20 @@ impl Tally {
     }
 }
 
-/// What several proofs came to.
 #[derive(Debug, Clone, Default)]
-pub struct Report(pub Vec<Tally>);
+pub struct ProofReport(pub Vec<ProofResult>);
 
-impl Report {
+impl ProofReport {
     pub fn is_clean(&self) -> bool {
         self.0.iter().all(|tally| tally.findings.is_empty())
     }
 
-    /// The table in Markdown, and the findings below it.
+    /// The table in Markdown, followed by the findings.
     pub fn markdown(&self) -> String {
         let mut text = String::from(
             "| suite | part | rounds | faults | findings | measured |\n| --- | --- | ---: | ---: | ---: | --- |\n",
         );
-        for Tally { suite, part, rounds, faults, measured, findings, .. } in &self.0 {
+        for ProofResult { suite, part, rounds, faults, measured, findings, .. } in &self.0 {
             let _ = writeln!(text, "| {suite} | {part} | {rounds} | {faults} | {} | {measured} |", findings.len());
         }
         for tally in self.0.iter().filter(|tally| !tally.table.is_empty()) {
@@ -67,5 +66,37 @@ impl Report {
             }
         }
         text
+    }
+}
+
+/// Durations of one kind of thing: the middle, and what all but one in a hundred stay below.
+#[derive(Debug, Clone, Default)]
+pub struct Durations(Vec<Duration>);
+
+impl Durations {
+    pub fn add(&mut self, took: Duration) {
+        self.0.push(took);
+    }
+
+    pub fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The duration at a quantile from 0 to 1.
+    pub fn quantile(&self, share: f64) -> Duration {
+        let mut sorted = self.0.clone();
+        sorted.sort_unstable();
+        let at = ((sorted.len() as f64 * share) as usize).min(sorted.len().saturating_sub(1));
+        sorted.get(at).copied().unwrap_or_default()
+    }
+
+    /// `12 ms at the median, 40 ms at p99, 55 ms at most`.
+    pub fn summary(&self) -> String {
+        let milliseconds = |share| format!("{:.1} ms", self.quantile(share).as_secs_f64() * 1_000.0);
+        format!("{} at the median, {} at p99, {} at most", milliseconds(0.5), milliseconds(0.99), milliseconds(1.0))
     }
 }

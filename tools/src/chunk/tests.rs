@@ -1,13 +1,11 @@
-//! Chunking: exact lines, nothing lost, nothing much too large.
-
 use proptest::prelude::*;
 use rstest::rstest;
 
-use super::size::tokens;
+use super::packing::{BUDGET, MAX_WHOLE, MIN_SIZE, OVERLAP, tokens};
 use super::*;
 
 fn outline(text: &str) -> Vec<(usize, usize, String)> {
-    chunks(text).into_iter().map(|chunk| (chunk.start_line, chunk.end_line, chunk.heading)).collect()
+    chunk_text(text).into_iter().map(|chunk| (chunk.start_line, chunk.end_line, chunk.heading)).collect()
 }
 
 fn prose(words: usize) -> String {
@@ -33,22 +31,22 @@ fn short_files_are_one_chunk(#[case] text: &str, #[case] expected: &[(usize, usi
 }
 
 #[test]
-fn a_heading_begins_a_chunk_when_the_current_one_is_large_enough() {
+fn heading_ends_a_large_chunk() {
     let text = format!("# A\n{}## B\n{}# C\n{}", prose(240), prose(240), prose(60));
-    let headings: Vec<String> = chunks(&text).into_iter().map(|chunk| chunk.heading).collect();
+    let headings: Vec<String> = chunk_text(&text).into_iter().map(|chunk| chunk.heading).collect();
     assert_eq!(headings, ["A", "A > B", "C"]);
 }
 
 #[test]
 fn small_sections_of_different_parents_stay_apart() {
     let text = format!("# A\n{}## B\n{}# C\n{}", prose(240), prose(60), prose(60));
-    let headings: Vec<String> = chunks(&text).into_iter().map(|chunk| chunk.heading).collect();
+    let headings: Vec<String> = chunk_text(&text).into_iter().map(|chunk| chunk.heading).collect();
     assert_eq!(headings, ["A", "A > B", "C"], "B lies within A, C does not");
 }
 
 #[test]
 fn pieces_of_a_long_section_overlap() {
-    let found = chunks(&format!("# Long\n{}", prose(2400)));
+    let found = chunk_text(&format!("# Long\n{}", prose(2400)));
     assert!(found.len() > 5);
     for pair in found.windows(2) {
         assert!(pair[1].start_line <= pair[0].end_line && pair[1].start_line > pair[0].start_line);
@@ -62,12 +60,12 @@ fn code_and_tables_are_kept_whole_where_they_fit() {
     let table: String = (0..60).map(|i| format!("| {i} | some cell with text |\n")).collect();
     let text = format!("# A\n{}{code}{}{table}{}", prose(204), prose(204), prose(204));
     for (from, to) in [("```rust", "```"), ("| 0 |", "| 59 |")] {
-        let whole = chunks(&text).iter().any(|chunk| {
+        let whole = chunk_text(&text).iter().any(|chunk| {
             chunk.text.lines().any(|line| line.starts_with(from)) && chunk.text.lines().any(|line| line.starts_with(to))
         });
         assert!(whole, "{from}");
     }
-    assert!(chunks(&format!("```\n{}```\n", prose(4000))).len() > 5, "code over twice the budget is cut");
+    assert!(chunk_text(&format!("```\n{}```\n", prose(4000))).len() > 5, "code over twice the budget is cut");
 }
 
 #[test]
@@ -79,7 +77,7 @@ fn a_gap_between_lines_is_never_spanned() {
         (9, "## Decision"),
         (12, "Another note by hand, below the decisions, and long enough to stand alone."),
     ];
-    let found = chunks_of_lines(&lines);
+    let found = chunk_lines(&lines);
     let outline: Vec<_> = found.iter().map(|c| (c.start_line, c.end_line, c.heading.as_str())).collect();
     assert_eq!(outline, [(5, 5, "2026-01-28"), (12, 12, "2026-01-28 > Decision")]);
 }
@@ -92,12 +90,12 @@ fn a_gap_between_lines_is_never_spanned() {
 #[case::fences("```\n".repeat(500_000))]
 #[case::korean("가나다라 ".repeat(500_000))]
 fn large_files_are_cut_into_pieces_of_the_budget(#[case] text: String) {
-    // Quadratic time would be hours here, and be seen without a clock.
-    let found = chunks(&text);
+    // No clock needed: quadratic time would take hours here.
+    let found = chunk_text(&text);
     assert!(found.iter().all(|chunk| tokens(&chunk.text) <= BUDGET + OVERLAP + 2));
 }
 
-/// Lines as they occur in Markdown, some of them long.
+/// Typical Markdown lines, some of them long.
 fn line() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => "[a-z가-힣 ]{0,60}",
@@ -118,25 +116,25 @@ proptest! {
     fn every_line_is_covered_exactly_and_nothing_is_much_too_large(lines in prop::collection::vec(line(), 0..120)) {
         let text = lines.join("\n");
         let lines: Vec<&str> = text.split('\n').collect();
-        let found = chunks(&text);
+        let found = chunk_text(&text);
         let mut covered = vec![false; lines.len()];
         for chunk in &found {
             let exact = lines[chunk.start_line - 1..chunk.end_line].join("\n");
             prop_assert_eq!(&chunk.text, &exact);
             covered[chunk.start_line - 1..chunk.end_line].fill(true);
-            prop_assert!(tokens(&chunk.text) <= LARGEST_WHOLE + SMALLEST);
+            prop_assert!(tokens(&chunk.text) <= MAX_WHOLE + MIN_SIZE);
         }
         for (i, line) in lines.iter().enumerate() {
             prop_assert!(covered[i] || line.trim().is_empty(), "line {} is in no chunk", i + 1);
         }
-        prop_assert!(found.len() < 2 || found.iter().all(|chunk| chunk.text.len() >= SMALLEST));
+        prop_assert!(found.len() < 2 || found.iter().all(|chunk| chunk.text.len() >= MIN_SIZE));
         prop_assert!(found.windows(2).all(|pair| pair[0].start_line < pair[1].start_line));
     }
 
     #[test]
     fn the_parts_of_an_enormous_line_cover_it(words in prop::collection::vec("[a-z가-힣]{1,30}", 600..900)) {
         let line = words.join(" ");
-        let found = chunks(&line);
+        let found = chunk_text(&line);
         prop_assert!(found.len() > 1);
         let mut reached = 0;
         for chunk in found {

@@ -1,99 +1,96 @@
-//! Embeddings made by a service: OpenAI, Gemini, or whatever speaks like OpenAI. What is sent, in which portions, what is
-//! expected back, and how long a fault is borne with.
+//! Embeddings from a service: OpenAI, Gemini, or a server that is compatible with OpenAI. Handles batches, retries and
+//! errors.
 //!
-//! Knows nothing of sockets: whoever serves brings a [`Network`].
+//! Knows nothing of sockets: the server provides a [`Network`].
 
 mod address;
-mod choice;
-mod complaint;
-mod error;
+mod api_key;
+mod choose_service;
+mod error_body;
 mod gemini;
-mod key;
-mod model;
+mod known_models;
 mod network;
 mod openai;
-mod parts;
-mod patience;
-mod reading;
+mod remote_error;
+mod response;
+mod retry;
 mod service;
+mod split;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use schema::screen::Screen;
+use schema::privacy::sanitizer::Sanitizer;
 
-use super::{EmbedError, Embedded, Embedder, Identity, Vector, WorkPlace};
-use parts::{Part, Sum, batches, split};
-use reading::Fault;
+use super::{EmbedError, Embedder, EmbeddingLocation, EmbeddingResult, ModelIdentity, Vector};
+use response::ServiceFault;
+use split::{DirectionSum, TextPart, batch_parts, split_text};
 
-pub use choice::choose;
-pub use error::RemoteError;
-pub use key::Key;
-pub use network::{Network, Outage, Reply, Request};
-pub use patience::Patience;
+pub use api_key::ApiKey;
+pub use choose_service::choose_service;
+pub use known_models::EmbeddingPurpose;
+pub use network::{HttpRequest, HttpResponse, Network, NetworkError};
+pub use remote_error::RemoteError;
+pub use retry::RetryPolicy;
 pub use service::Service;
 
-/// What is sent to tell a text that a service refuses from a request that it refuses whatever the text. Nobody has anything against it.
-const HARMLESS: &str = "memory";
+/// A text that no service should refuse. It shows whether a refusal concerns one text or every request.
+const PROBE_TEXT: &str = "memory";
 
-/// What a vector is for: many models make another one of a question than of a text that may answer it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    Document,
-    Query,
-}
-
-/// A service that makes vectors, and what was learned of it.
+/// An embedding service, and the limits learned from its answers.
 #[derive(Debug)]
-pub struct Remote {
+pub struct RemoteEmbedder {
     service: Service,
-    identity: Identity,
+    identity: ModelIdentity,
     network: Arc<dyn Network>,
-    documents: Patience,
-    query: Patience,
-    /// The last door: nothing goes out that was not cleaned.
-    screen: Screen,
-    learned: Mutex<Learned>,
+    documents: RetryPolicy,
+    query: RetryPolicy,
+    /// Last check: nothing leaves unredacted.
+    sanitizer: Sanitizer,
+    learned: Mutex<LearnedLimits>,
 }
 
 #[derive(Debug)]
-struct Learned {
-    /// Tokens of a text at most, as we count them.
-    most_tokens: usize,
-    rest: Option<Rest>,
+struct LearnedLimits {
+    /// Greatest size of a text in our estimated tokens.
+    max_tokens: usize,
+    cooldown: Option<Cooldown>,
 }
 
-/// A time in which a service that failed is left alone.
+/// A pause after a failure.
 #[derive(Debug)]
-struct Rest {
-    since: SystemTime,
+struct Cooldown {
+    started: SystemTime,
     length: Duration,
     error: RemoteError,
 }
 
-impl Remote {
-    /// Takes up a service. Nothing is sent, unless only an answer can tell how many dimensions the model has.
+impl RemoteEmbedder {
+    /// Opens a service. It sends a request only if the model's dimensions are unknown.
     pub fn open(service: Service, network: Arc<dyn Network>) -> Result<Self, RemoteError> {
-        Self::open_with(service, network, Patience::DOCUMENTS, Patience::QUERY)
+        Self::open_with(service, network, RetryPolicy::FOR_DOCUMENTS, RetryPolicy::FOR_QUERY)
     }
 
-    /// The same with other limits on how long is waited.
+    /// The same with other time limits.
     pub fn open_with(
         service: Service,
         network: Arc<dyn Network>,
-        documents: Patience,
-        query: Patience,
+        documents: RetryPolicy,
+        query: RetryPolicy,
     ) -> Result<Self, RemoteError> {
-        let identity = Identity {
+        let identity = ModelIdentity {
             provider: service.provider().to_owned(),
             model: service.model().to_owned(),
             dims: service.dims().unwrap_or_default(),
         };
-        let learned = Mutex::new(Learned { most_tokens: service.most_tokens(), rest: None });
-        let mut remote = Self { service, identity, network, documents, query, screen: Screen::default(), learned };
+        let learned = Mutex::new(LearnedLimits { max_tokens: service.max_tokens(), cooldown: None });
+        let mut remote =
+            Self { service, identity, network, documents, query, sanitizer: Sanitizer::default(), learned };
         if remote.service.dims().is_none() {
-            let vectors = remote.send(&["dimensions"], Purpose::Query).map_err(|fault| remote.error(fault))?;
+            let vectors = remote
+                .send_with_retries(&["dimensions"], EmbeddingPurpose::Query)
+                .map_err(|fault| remote.remote_error(fault))?;
             let dims = vectors.first().map_or(0, Vec::len);
             remote.service.set_dims(dims);
             remote.identity.dims = dims;
@@ -101,38 +98,41 @@ impl Remote {
         Ok(remote)
     }
 
-    /// Vectors of texts in their order, each of length 1, and none of a text without words. A text that is longer than the model
-    /// reads is sent in parts, and its vector is their mean, weighted by their lengths. One that the service refuses holds up no
-    /// other.
+    /// Embeds texts in order. A text without words gets no vector. A text too long for the model is sent in parts, and its
+    /// vector is their mean, weighted by length. A refused text does not block the others.
     ///
-    /// Secrets and private parts are taken out of whatever is given. What else a project wants to be taken out is not known here.
+    /// Always redacts secrets and private parts, but does not know a project's own patterns.
     ///
-    /// After a failure the service is left alone for [`RemoteError::rest`], and the same error is given without asking.
-    pub fn embed(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedded>, RemoteError> {
-        if let Some(error) = self.resting() {
+    /// After a failure it returns the same error without a request until [`RemoteError::cooldown`] has passed.
+    pub fn embed(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Vec<EmbeddingResult>, RemoteError> {
+        if let Some(error) = self.cooldown_error() {
             return Err(error);
         }
         self.embed_in_batches(texts, purpose).map_err(|fault| {
-            let error = self.error(fault);
-            let rest = Rest { since: self.network.now(), length: error.rest(), error: error.clone() };
-            self.learned().rest = Some(rest);
+            let error = self.remote_error(fault);
+            let rest = Cooldown { started: self.network.now(), length: error.cooldown(), error: error.clone() };
+            self.lock_learned().cooldown = Some(rest);
             error
         })
     }
 
-    fn embed_in_batches(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Embedded>, Fault> {
-        let texts: Vec<String> = texts.iter().map(|text| self.screen.clean(text).text.into_owned()).collect();
+    fn embed_in_batches(
+        &self,
+        texts: &[&str],
+        purpose: EmbeddingPurpose,
+    ) -> Result<Vec<EmbeddingResult>, ServiceFault> {
+        let texts: Vec<String> = texts.iter().map(|text| self.sanitizer.clean(text).text.into_owned()).collect();
         let limits = self.service.limits();
-        let most_tokens = self.learned().most_tokens;
-        let parts: Vec<Part<'_>> = texts
+        let most_tokens = self.lock_learned().max_tokens;
+        let parts: Vec<TextPart<'_>> = texts
             .iter()
             .enumerate()
-            .flat_map(|(text, words)| split(words, most_tokens).map(move |words| Part { text, words }))
+            .flat_map(|(text, words)| split_text(words, most_tokens).map(move |words| TextPart { text, words }))
             .collect();
-        let mut waiting: VecDeque<_> = batches(&parts, limits.texts, limits.tokens).map(<[_]>::to_vec).collect();
-        let mut sums: Vec<Sum> = texts.iter().map(|_| Sum::default()).collect();
+        let mut waiting: VecDeque<_> = batch_parts(&parts, limits.texts, limits.tokens).map(<[_]>::to_vec).collect();
+        let mut sums: Vec<DirectionSum> = texts.iter().map(|_| DirectionSum::default()).collect();
         let mut refused: HashSet<usize> = HashSet::new();
-        // Whether the service takes texts at all.
+        // Whether the service accepted any text.
         let mut takes_some = false;
         while let Some(mut batch) = waiting.pop_front() {
             batch.retain(|part| !refused.contains(&part.text));
@@ -140,7 +140,7 @@ impl Remote {
                 continue;
             }
             let words: Vec<&str> = batch.iter().map(|part| part.words).collect();
-            let fault = match self.send(&words, purpose) {
+            let fault = match self.send_with_retries(&words, purpose) {
                 Ok(vectors) => {
                     takes_some = true;
                     batch.iter().zip(&vectors).for_each(|(part, vector)| sums[part.text].add(part, vector));
@@ -148,46 +148,46 @@ impl Remote {
                 }
                 Err(fault) => fault,
             };
-            let smaller = match self.smaller(&fault, &batch) {
+            let smaller = match self.split_batch(&fault, &batch) {
                 Some(smaller) => smaller,
-                None if !fault.may_be_of_a_text() => return Err(fault),
-                None if !takes_some && self.send(&[HARMLESS], purpose).is_err() => return Err(fault),
+                None if !fault.may_be_text_specific() => return Err(fault),
+                None if !takes_some && self.send_with_retries(&[PROBE_TEXT], purpose).is_err() => return Err(fault),
                 None => {
                     takes_some = true;
                     refused.extend(batch.iter().map(|part| part.text).filter(|_| batch.len() == 1));
-                    halves(&batch)
+                    split_in_halves(&batch)
                 }
             };
             smaller.into_iter().rev().for_each(|batch| waiting.push_front(batch));
         }
-        let of_text = |(text, sum): (usize, Sum)| match refused.contains(&text) {
-            true => Embedded::Refused,
-            false => sum.direction().into(),
+        let of_text = |(text, sum): (usize, DirectionSum)| match refused.contains(&text) {
+            true => EmbeddingResult::Refused,
+            false => sum.into_vector().into(),
         };
         Ok(sums.into_iter().enumerate().map(of_text).collect())
     }
 
-    /// What a service finds too long, in smaller batches: first fewer texts, then a text in more parts. Later texts are split
-    /// so that it does not happen again. `None` when it cannot be the length.
-    fn smaller<'t>(&self, fault: &Fault, batch: &[Part<'t>]) -> Option<Vec<Vec<Part<'t>>>> {
-        if !matches!(fault, Fault::TooLong(_)) {
+    /// Splits an oversized batch: first into fewer texts, then a text into more parts. Learns the limit for later texts.
+    /// `None` if the error cannot be about length.
+    fn split_batch<'t>(&self, fault: &ServiceFault, batch: &[TextPart<'t>]) -> Option<Vec<Vec<TextPart<'t>>>> {
+        if !matches!(fault, ServiceFault::TooLong(_)) {
             return None;
         }
-        let [part] = *batch else { return Some(halves(batch)) };
-        let half = parts::tokens(part.words).div_ceil(2);
-        if half < parts::FEWEST_TOKENS {
+        let [part] = *batch else { return Some(split_in_halves(batch)) };
+        let half = split::estimate_tokens(part.words).div_ceil(2);
+        if half < split::MIN_TOKENS {
             return None;
         }
-        let mut learned = self.learned();
-        learned.most_tokens = learned.most_tokens.min(half);
-        Some(split(part.words, half).map(|words| vec![Part { words, ..part }]).collect())
+        let mut learned = self.lock_learned();
+        learned.max_tokens = learned.max_tokens.min(half);
+        Some(split_text(part.words, half).map(|words| vec![TextPart { words, ..part }]).collect())
     }
 
-    /// One request, again and again for as long as that makes sense.
-    fn send(&self, texts: &[&str], purpose: Purpose) -> Result<Vec<Vec<f32>>, Fault> {
+    /// Sends one request, with retries.
+    fn send_with_retries(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Vec<Vec<f32>>, ServiceFault> {
         let patience = match purpose {
-            Purpose::Document => &self.documents,
-            Purpose::Query => &self.query,
+            EmbeddingPurpose::Document => &self.documents,
+            EmbeddingPurpose::Query => &self.query,
         };
         let request = self.service.request(texts, purpose);
         let start = self.network.now();
@@ -195,60 +195,64 @@ impl Remote {
         loop {
             attempt += 1;
             let spent = self.network.now().duration_since(start).unwrap_or_default();
-            let within = patience.answer.min(patience.total.saturating_sub(spent));
-            let outcome = self.network.post(&request, within).map_err(Fault::from);
-            let fault = match outcome.and_then(|reply| self.service.read(&reply, texts.len(), self.network.now())) {
-                Ok(vectors) => return Ok(vectors),
-                Err(fault) => fault,
-            };
+            let within = patience.request_timeout.min(patience.total_timeout.saturating_sub(spent));
+            let outcome = self.network.post(&request, within).map_err(ServiceFault::from);
+            let fault =
+                match outcome.and_then(|reply| self.service.parse_response(&reply, texts.len(), self.network.now())) {
+                    Ok(vectors) => return Ok(vectors),
+                    Err(fault) => fault,
+                };
             let spent = self.network.now().duration_since(start).unwrap_or_default();
-            match fault.passes().then(|| patience.pause(attempt, fault.asked_pause(), spent, self.network.chance())) {
+            match fault
+                .is_transient()
+                .then(|| patience.next_pause(attempt, fault.requested_pause(), spent, self.network.random()))
+            {
                 Some(Some(pause)) => self.network.pause(pause),
                 _ => return Err(fault),
             }
         }
     }
 
-    fn resting(&self) -> Option<RemoteError> {
+    fn cooldown_error(&self) -> Option<RemoteError> {
         let now = self.network.now();
-        let mut learned = self.learned();
-        // A clock that was set back must not make a rest longer.
-        learned.rest.take_if(|rest| now.duration_since(rest.since).map_or(true, |passed| passed >= rest.length));
-        learned.rest.as_ref().map(|rest| rest.error.clone())
+        let mut learned = self.lock_learned();
+        // A clock that was set back must not extend the pause.
+        learned.cooldown.take_if(|rest| now.duration_since(rest.started).map_or(true, |passed| passed >= rest.length));
+        learned.cooldown.as_ref().map(|rest| rest.error.clone())
     }
 
-    fn error(&self, fault: Fault) -> RemoteError {
-        self.service.error(fault)
+    fn remote_error(&self, fault: ServiceFault) -> RemoteError {
+        RemoteError::new(&self.service, fault)
     }
 
-    fn learned(&self) -> std::sync::MutexGuard<'_, Learned> {
-        // What was learned is whole whoever panicked.
+    fn lock_learned(&self) -> std::sync::MutexGuard<'_, LearnedLimits> {
+        // A panic elsewhere leaves the data valid.
         self.learned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn halves<'t>(batch: &[Part<'t>]) -> Vec<Vec<Part<'t>>> {
+fn split_in_halves<'t>(batch: &[TextPart<'t>]) -> Vec<Vec<TextPart<'t>>> {
     let (left, right) = batch.split_at(batch.len() / 2);
     vec![left.to_vec(), right.to_vec()]
 }
 
-impl Embedder for Remote {
-    fn identity(&self) -> &Identity {
+impl Embedder for RemoteEmbedder {
+    fn identity(&self) -> &ModelIdentity {
         &self.identity
     }
 
-    fn place(&self) -> WorkPlace {
-        WorkPlace::Elsewhere
+    fn location(&self) -> EmbeddingLocation {
+        EmbeddingLocation::Remote
     }
 
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Embedded>, EmbedError> {
-        Ok(self.embed(texts, Purpose::Document)?)
+    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<EmbeddingResult>, EmbedError> {
+        Ok(self.embed(texts, EmbeddingPurpose::Document)?)
     }
 
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
-        match self.embed(&[text], Purpose::Query)?.pop() {
-            Some(Embedded::Refused) => Err(EmbedError::Refused(self.service.provider())),
-            embedded => Ok(embedded.and_then(Embedded::vector)),
+        match self.embed(&[text], EmbeddingPurpose::Query)?.pop() {
+            Some(EmbeddingResult::Refused) => Err(EmbedError::Refused(self.service.provider())),
+            embedded => Ok(embedded.and_then(EmbeddingResult::into_vector)),
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Embeddings: the reference vectors exactly, and clear words about files that are no models.
+//! Embeddings: exact reference vectors, and clear errors for invalid model files.
 
 use std::borrow::Cow;
 use std::path::Path;
 
 use rstest::rstest;
-use schema::settings::{Provider, Settings};
+use schema::settings::{EmbeddingProvider, Settings};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -27,7 +27,7 @@ fn every_reference_text_has_its_tokens_and_its_vector() {
         let text = reference["text"].as_str().unwrap();
         let tokens: Vec<u32> = serde_json::from_value(reference["tokens"].clone()).unwrap();
         let vector: Vec<f32> = serde_json::from_value(reference["vector"].clone()).unwrap();
-        assert_eq!(model.tokens(text), tokens, "{text}");
+        assert_eq!(model.piece_ids(text), tokens, "{text}");
         match model.embed(text) {
             Some(found) => assert!(cosine(&found, &vector) >= 0.9999, "{text}"),
             None => assert!(tokens.is_empty() && vector.iter().all(|value| *value == 0.0), "{text}"),
@@ -37,7 +37,7 @@ fn every_reference_text_has_its_tokens_and_its_vector() {
 
 #[test]
 fn every_weight_of_the_model_inside_the_binary_is_a_number() {
-    assert!(LocalModel::of(BUILT_IN.into(), "a copy").is_ok());
+    assert!(LocalModel::from_bytes(BUILT_IN.into(), "a copy").is_ok());
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_text_without_pieces_has_no_vector(#[case] text: &str) {
 }
 
 #[test]
-fn a_megabyte_of_one_word_and_mixed_scripts_have_vectors_of_length_1() {
+fn huge_and_mixed_texts_have_unit_vectors() {
     let model = LocalModel::built_in();
     for text in ["x".repeat(1 << 20), "검색".repeat(1 << 17), "日本語とEnglishと한국어".repeat(1000)] {
         let vector = model.embed(&text).unwrap();
@@ -67,7 +67,7 @@ fn a_megabyte_of_one_word_and_mixed_scripts_have_vectors_of_length_1() {
 }
 
 #[test]
-fn what_means_the_same_in_two_languages_is_near() {
+fn translations_have_near_vectors() {
     let model = LocalModel::built_in();
     let vector = |text: &str| model.embed(text).unwrap();
     let decision = vector("로그인은 OAuth 디바이스 플로우로 하기로 결정");
@@ -76,99 +76,103 @@ fn what_means_the_same_in_two_languages_is_near() {
     assert!(near > far + 0.2, "{near} {far}");
 }
 
-/// A whole model of two pieces.
-fn small() -> Vec<u8> {
+/// A complete model with two pieces.
+fn small_model() -> Vec<u8> {
     let text = b"token\nexpiry";
     let header = [2, 32, text.len() as u32].map(u32::to_le_bytes).concat();
     let scales = [0x3C00u16, 0x4000].map(u16::to_le_bytes).concat();
     [header, text.to_vec(), scales, vec![0x9A; 32]].concat()
 }
 
-fn read(bytes: Vec<u8>) -> Result<LocalModel, ModelFault> {
-    LocalModel::of(Cow::Owned(bytes), "test")
+fn open_bytes(bytes: Vec<u8>) -> Result<LocalModel, ModelFileError> {
+    LocalModel::from_bytes(Cow::Owned(bytes), "test")
 }
 
 #[test]
 fn a_small_model_is_read() {
-    let model = read(small()).unwrap();
-    assert_eq!(model.tokens("TokenExpiry tokens"), [0, 1, 0]);
+    let model = open_bytes(small_model()).unwrap();
+    assert_eq!(model.piece_ids("TokenExpiry tokens"), [0, 1, 0]);
     let vector = model.embed("token").unwrap();
-    // The nibbles 10 and 9 stand for 2 and 1 times the scale.
+    // The nibbles 10 and 9 mean 2 and 1 times the scale.
     assert!((vector[0] / vector[1] - 2.0).abs() < 1e-6 && vector.len() == 32);
 }
 
 #[test]
-fn bytes_that_are_no_model_are_told_apart() {
-    let fault = |bytes: Vec<u8>| read(bytes).unwrap_err();
-    assert!(matches!(fault(Vec::new()), ModelFault::Foreign(_)));
-    assert!(matches!(fault(vec![0; 4096]), ModelFault::Foreign(_)));
-    assert!(matches!(fault(b"\x80\x04\x95 a pickle of somebody else's".repeat(100)), ModelFault::Foreign(_)));
-    let whole = small();
+fn invalid_model_bytes_have_distinct_errors() {
+    let fault = |bytes: Vec<u8>| open_bytes(bytes).unwrap_err();
+    assert!(matches!(fault(Vec::new()), ModelFileError::UnknownFormat(_)));
+    assert!(matches!(fault(vec![0; 4096]), ModelFileError::UnknownFormat(_)));
+    assert!(matches!(fault(b"\x80\x04\x95 a pickle of somebody else's".repeat(100)), ModelFileError::UnknownFormat(_)));
+    let whole = small_model();
     assert_eq!(
         fault(whole[..whole.len() - 1].to_vec()),
-        ModelFault::WrongSize { found: whole.len() - 1, promised: whole.len() }
+        ModelFileError::WrongSize { found: whole.len() - 1, promised: whole.len() }
     );
-    assert!(matches!(fault([whole.clone(), vec![0]].concat()), ModelFault::WrongSize { .. }));
+    assert!(matches!(fault([whole.clone(), vec![0]].concat()), ModelFileError::WrongSize { .. }));
     let mut not_a_number = whole.clone();
     not_a_number[12 + 12 + 2..][..2].copy_from_slice(&0x7E00u16.to_le_bytes());
-    assert_eq!(fault(not_a_number), ModelFault::NotANumber(1));
+    assert_eq!(fault(not_a_number), ModelFileError::NotANumber(1));
     let mut one_piece = whole;
     one_piece[12 + 5] = b' ';
-    assert!(matches!(fault(one_piece), ModelFault::Foreign(_)));
+    assert!(matches!(fault(one_piece), ModelFileError::UnknownFormat(_)));
 }
 
 #[test]
-fn a_file_goes_by_its_name_and_its_bytes_and_a_missing_one_is_told_with_its_path() {
+fn model_identity_has_file_name_and_checksum() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mine.bin");
     let text = open_path(&path).unwrap_err();
     assert!(text.contains("mine.bin"), "{text}");
-    std::fs::write(&path, small()).unwrap();
+    std::fs::write(&path, small_model()).unwrap();
     let first = open_path(&path).unwrap();
-    std::fs::write(&path, [&small()[..small().len() - 1], &[0]].concat()).unwrap();
+    std::fs::write(&path, [&small_model()[..small_model().len() - 1], &[0]].concat()).unwrap();
     let second = open_path(&path).unwrap();
     assert!(first.starts_with("local/mine-") && first.ends_with("/32") && first != second, "{first} {second}");
 }
 
 fn open_path(path: &Path) -> Result<String, String> {
     let settings = Settings {
-        embedding_provider: Provider::Local,
+        embedding_provider: EmbeddingProvider::Local,
         embedding_model: Some(path.to_string_lossy().into_owned()),
         ..Settings::default()
     };
-    let meaning = super::open(&settings, None).expect("there is one");
-    match meaning.trouble.message() {
+    let meaning = super::open_model(&settings, None).expect("there is one");
+    match meaning.health.message() {
         None => Ok(meaning.embedder.identity().to_string()),
         Some(fault) => Err(fault),
     }
 }
 
 #[test]
-fn a_model_that_comes_later_is_taken_up() {
+fn model_file_may_appear_later() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("mine.bin");
     let settings = Settings {
-        embedding_provider: Provider::Local,
+        embedding_provider: EmbeddingProvider::Local,
         embedding_model: Some(path.to_string_lossy().into_owned()),
         ..Settings::default()
     };
-    let embedder = super::open(&settings, None).unwrap().embedder;
+    let embedder = super::open_model(&settings, None).unwrap().embedder;
     assert!(embedder.prepare().is_err() && embedder.readiness().is_err() && embedder.embed_query("a").is_err());
     assert_eq!(
-        (embedder.place(), embedder.identity().to_string()),
-        (WorkPlace::Elsewhere, "local/mine.bin/0".to_owned())
+        (embedder.location(), embedder.identity().to_string()),
+        (EmbeddingLocation::Remote, "local/mine.bin/0".to_owned())
     );
-    std::fs::write(&path, small()).unwrap();
+    std::fs::write(&path, small_model()).unwrap();
     embedder.prepare().unwrap();
-    assert!(embedder.readiness().is_ok() && embedder.identity().dims == 32 && embedder.place() == WorkPlace::Here);
+    assert!(
+        embedder.readiness().is_ok()
+            && embedder.identity().dims == 32
+            && embedder.location() == EmbeddingLocation::InProcess
+    );
 }
 
 #[test]
-fn without_a_network_no_service_is_asked() {
-    let with = |embedding_provider| super::open(&Settings { embedding_provider, ..Settings::default() }, None);
-    assert!(with(Provider::None).is_none());
-    assert_eq!(with(Provider::Auto).unwrap().embedder.identity().provider, "local");
-    assert!(with(Provider::OpenAi).unwrap().embedder.readiness().is_err());
+fn no_request_without_a_network() {
+    let with = |embedding_provider| super::open_model(&Settings { embedding_provider, ..Settings::default() }, None);
+    assert!(with(EmbeddingProvider::None).is_none());
+    assert_eq!(with(EmbeddingProvider::Auto).unwrap().embedder.identity().provider, "local");
+    assert!(with(EmbeddingProvider::OpenAi).unwrap().embedder.readiness().is_err());
 }
 
 #[test]
@@ -183,5 +187,5 @@ fn model_directory_is_refused_with_what_to_do() {
 #[test]
 fn special_file_is_refused_as_model() {
     let fault = open_path(Path::new("/dev/null")).unwrap_err();
-    assert!(fault.contains("it is no regular file"), "{fault}");
+    assert!(fault.contains("it is not a regular file"), "{fault}");
 }

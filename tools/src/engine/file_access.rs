@@ -1,14 +1,14 @@
-//! Files of the store by the paths that callers give: confined to the store, Markdown only, text only.
+//! Resolves paths given by callers: only Markdown text inside the store.
 
 use std::io;
 
-use schema::layout::{Layout, STORE_DIR, is_note};
-use schema::own_file;
+use schema::files::layout::{Layout, STORE_DIR, is_visible_markdown};
+use schema::files::store_file;
 
 use crate::error::ToolError;
 
-/// A path relative to the store, checked: no `..`, not absolute, Markdown, and no link that leads out.
-pub(super) fn confine(layout: &Layout, path: &str) -> Result<String, ToolError> {
+/// Checks a path and makes it relative to the store: no `..`, not absolute, Markdown, and no link out of the store.
+pub(super) fn confine_path(layout: &Layout, path: &str) -> Result<String, ToolError> {
     let slashed = path.trim().replace('\\', "/");
     let is_absolute = slashed.starts_with('/') || slashed.as_bytes().get(1) == Some(&b':');
     if is_absolute || slashed.split('/').any(|part| part == "..") || slashed.contains('\0') {
@@ -18,56 +18,58 @@ pub(super) fn confine(layout: &Layout, path: &str) -> Result<String, ToolError> 
     }
     let plain = slashed.trim_start_matches("./");
     let inside = plain.strip_prefix(STORE_DIR).map_or(plain, |rest| rest.trim_start_matches('/'));
-    if inside.is_empty() || layout.file(inside).is_dir() {
+    if inside.is_empty() || layout.store_path(inside).is_dir() {
         return Err(ToolError::Invalid(format!("path is {path:?}: that is a directory; name a Markdown file in it")));
     }
-    if !is_note(inside) {
-        return Err(ToolError::Invalid(format!("path is {path:?}: only Markdown files (.md) of the store are opened")));
+    if !is_visible_markdown(inside) {
+        return Err(ToolError::Invalid(format!(
+            "path is {path:?}: only Markdown files (.md) of the store can be opened"
+        )));
     }
-    // Links of the whole store, such as a temporary directory behind one, are none of a path's business.
-    if let (Ok(store), Ok(file)) = (layout.dir().canonicalize(), layout.file(inside).canonicalize())
+    // Links above the store, such as a linked temporary directory, are allowed.
+    if let (Ok(store), Ok(file)) = (layout.store_dir().canonicalize(), layout.store_path(inside).canonicalize())
         && !file.starts_with(store)
     {
-        return Err(ToolError::Invalid(format!("path is {path:?}: it leads out of the store through a link")));
+        return Err(ToolError::Invalid(format!("path is {path:?}: a link on it leads out of the store")));
     }
     Ok(inside.to_owned())
 }
 
-/// The text of a file, and what its reader should know about it.
-pub(super) struct Text {
+/// A file's text, with a notice for the reader.
+pub(super) struct FileText {
     pub(super) text: String,
     pub(super) notice: Option<String>,
 }
 
-/// The text of a confined file. One that is not UTF-8 is read as far as it is, here as in search, and that is said.
-pub(super) fn read(layout: &Layout, inside: &str) -> Result<Text, ToolError> {
-    match own_file::read(&layout.file(inside)) {
+/// Reads a confined file. Invalid UTF-8 is replaced, as in search, and the notice says so.
+pub(super) fn read_file(layout: &Layout, inside: &str) -> Result<FileText, ToolError> {
+    match store_file::read(&layout.store_path(inside)) {
         Ok(bytes) => Ok(match String::from_utf8(bytes) {
-            Ok(text) => Text { text, notice: None },
-            Err(error) => Text {
+            Ok(text) => FileText { text, notice: None },
+            Err(error) => FileText {
                 text: String::from_utf8_lossy(error.as_bytes()).into_owned(),
                 notice: Some(format!(
-                    "{} is not UTF-8 text: what could not be read shows as \u{FFFD}; save it as UTF-8",
-                    shown(inside)
+                    "{} is not UTF-8 text: unreadable bytes show as \u{FFFD}; save it as UTF-8",
+                    display_path(inside)
                 )),
             },
         }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(ToolError::NotFound(format!("there is no file {}", shown(inside))))
+            Err(ToolError::NotFound(format!("there is no file {}", display_path(inside))))
         }
-        Err(error) if own_file::is_refused(&error) => {
-            Err(ToolError::Invalid(format!("cannot open {}: {error}", shown(inside))))
+        Err(error) if store_file::is_refused(&error) => {
+            Err(ToolError::Invalid(format!("cannot open {}: {error}", display_path(inside))))
         }
-        Err(error) => Err(ToolError::Unavailable(format!("cannot read {}: {error}", shown(inside)))),
+        Err(error) => Err(ToolError::Unavailable(format!("cannot read {}: {error}", display_path(inside)))),
     }
 }
 
-/// Whether a file can be read, but not as UTF-8.
-pub(super) fn is_of_another_encoding(layout: &Layout, inside: &str) -> bool {
-    own_file::read(&layout.file(inside)).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err())
+/// Whether the file is readable but not UTF-8.
+pub(super) fn has_other_encoding(layout: &Layout, inside: &str) -> bool {
+    store_file::read(&layout.store_path(inside)).is_ok_and(|bytes| std::str::from_utf8(&bytes).is_err())
 }
 
-/// The path of a file as answers show it.
-pub(super) fn shown(inside: &str) -> String {
+/// The path of a file as output shows it.
+pub(super) fn display_path(inside: &str) -> String {
     format!("{STORE_DIR}/{inside}")
 }

@@ -1,44 +1,44 @@
-//! What was worked on: memories in their order, sessions, and days.
+//! History: memories in order, sessions and days.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::NaiveDate;
-use schema::layout::STORE_DIR;
-use schema::memory::{MemoryId, MemoryType};
-use schema::moment::Moment;
-use schema::store::{Filter, Row, Session};
-use schema::tool_usage;
+use schema::files::layout::STORE_DIR;
+use schema::model::memory::{MemoryId, MemoryType};
+use schema::model::moment::Moment;
+use schema::model::tool_usage;
+use schema::store::{MemoryFilter, MemoryRow, SessionRow};
 
 use super::Engine;
 use crate::error::ToolError;
 
-/// Memories that are read at once on the way back through the days.
+/// Memories per read while going back through the days.
 const PAGE: usize = 2_000;
 
-/// What is looked at. What is not said admits all.
+/// A filter; an empty field matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
-    pub filter: Filter,
+pub struct HistoryFilter {
+    pub filter: MemoryFilter,
     /// Any of these types.
     pub kinds: Vec<MemoryType>,
-    /// A file or folder of the project: what changed or names it.
+    /// A file or folder of the project: memories that changed or name it.
     pub file: Option<String>,
 }
 
-impl Wanted {
-    fn admits(&self, row: &Row) -> bool {
+impl HistoryFilter {
+    fn admits(&self, row: &MemoryRow) -> bool {
         self.file.as_ref().is_none_or(|file| row.memory.content.contains(file.as_str()))
             && (self.kinds.is_empty() || self.kinds.contains(&row.memory.kind))
     }
 
-    /// Whether of a session some memories are wanted, and others not.
-    fn is_of_some(&self) -> bool {
+    /// Whether the filter may match only a part of a session's memories.
+    fn narrows_memories(&self) -> bool {
         !self.kinds.is_empty() || self.file.is_some() || self.filter.path.is_some() || self.filter.kind.is_some()
     }
 
-    /// What the store is asked for: a filter for each type.
-    fn filters(&self) -> Vec<Filter> {
-        let of = |kind: &MemoryType| Filter { kind: Some(*kind), ..self.filter.clone() };
+    /// One store filter per type.
+    fn store_filters(&self) -> Vec<MemoryFilter> {
+        let of = |kind: &MemoryType| MemoryFilter { kind: Some(*kind), ..self.filter.clone() };
         let mut kinds = self.kinds.clone();
         kinds.sort_unstable();
         kinds.dedup();
@@ -46,34 +46,34 @@ impl Wanted {
     }
 }
 
-/// A day on which something was remembered, by the calendar of where it was.
+/// A day with memories, in the local calendar of each memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Day {
+pub struct DaySummary {
     pub date: NaiveDate,
     pub memories: usize,
-    /// In the order of their beginnings.
-    pub visits: Vec<Visit>,
-    /// What was concluded, in its order.
-    pub noted: Vec<Row>,
+    /// In order of their start.
+    pub sessions: Vec<SessionDay>,
+    /// Conclusions, in order.
+    pub without_session: Vec<MemoryRow>,
 }
 
-/// What one session did on a day.
+/// A session's work on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Visit {
+pub struct SessionDay {
     pub session_id: String,
     pub title: Option<String>,
     pub from: Moment,
     pub to: Moment,
     pub prompts: usize,
     pub errors: usize,
-    /// Those that are wanted; everything else is of all that it did.
+    /// Only these are filtered; the other fields count all of the session's work.
     pub memories: usize,
     pub files: Vec<String>,
 }
 
 impl Engine {
-    /// Narrows to a path: a file of the store, where its memories stand, or else one of the project.
-    pub fn narrow_to_path(&self, wanted: &mut Wanted, path: &str) -> Result<(), ToolError> {
+    /// Limits the filter to a path: a file of the store, or else one of the project.
+    pub fn narrow_to_path(&self, wanted: &mut HistoryFilter, path: &str) -> Result<(), ToolError> {
         let given = path.trim().replace('\\', "/");
         let plain = given.trim_start_matches("./").trim_end_matches('/');
         if plain.is_empty() {
@@ -81,7 +81,7 @@ impl Engine {
         }
         match plain.strip_prefix(STORE_DIR) {
             Some(inside) => wanted.filter.path = Some(inside.trim_start_matches('/').to_owned()),
-            None if plain.ends_with(".md") && self.store.layout().file(plain).exists() => {
+            None if plain.ends_with(".md") && self.store.layout().store_path(plain).exists() => {
                 wanted.filter.path = Some(plain.to_owned());
             }
             None => wanted.file = Some(plain.to_owned()),
@@ -89,92 +89,95 @@ impl Engine {
         Ok(())
     }
 
-    /// The newest memories that are wanted.
-    pub fn history(&mut self, wanted: &Wanted, limit: usize) -> Result<Vec<Row>, ToolError> {
+    /// The newest matching memories.
+    pub fn list_history(&mut self, wanted: &HistoryFilter, limit: usize) -> Result<Vec<MemoryRow>, ToolError> {
         let reach = if wanted.file.is_none() { limit } else { usize::MAX };
         let mut rows = Vec::new();
-        for filter in wanted.filters() {
+        for filter in wanted.store_filters() {
             rows.extend(self.list(&filter, reach)?);
         }
         rows.sort_by_key(|row| std::cmp::Reverse((row.memory.at.unix(), row.seq)));
         Ok(rows.into_iter().filter(|row| wanted.admits(row)).take(limit).collect())
     }
 
-    /// How many memories are wanted.
-    pub fn count(&mut self, wanted: &Wanted) -> Result<u64, ToolError> {
+    /// Number of matching memories.
+    pub fn count_history(&mut self, wanted: &HistoryFilter) -> Result<u64, ToolError> {
         if wanted.file.is_some() {
-            return Ok(self.history(wanted, usize::MAX)?.len() as u64);
+            return Ok(self.list_history(wanted, usize::MAX)?.len() as u64);
         }
-        let filters = wanted.filters();
-        self.mending(|engine| {
+        let filters = wanted.store_filters();
+        self.with_repair(|engine| {
             let rows = engine.store.rows();
             let counts: Result<Vec<u64>, _> = filters.iter().map(|filter| rows.count_listed(filter)).collect();
             Ok(counts?.iter().sum())
         })
     }
 
-    /// A memory as it is, without counting that it was read.
-    pub fn peek(&mut self, id: &str) -> Result<Option<Row>, ToolError> {
+    /// A memory, without counting it as read.
+    pub fn peek(&mut self, id: &str) -> Result<Option<MemoryRow>, ToolError> {
         let Some(id) = MemoryId::parse(id) else { return Ok(None) };
-        self.mending(|engine| Ok(engine.store.rows().by_id(&id)?))
+        self.with_repair(|engine| Ok(engine.store.rows().by_id(&id)?))
     }
 
-    /// The sessions that went on in a time, the last first; with a file, those that changed it; with types or a log, those of which it
-    /// holds some.
-    pub fn sessions(&mut self, wanted: &Wanted, limit: usize) -> Result<Vec<Session>, ToolError> {
-        let with_some = self.sessions_with_some(wanted)?;
-        let Filter { session_id, since, until, .. } = &wanted.filter;
+    /// Sessions in a time range, the last first. A file selects the sessions that changed it; types or a log select those
+    /// with such memories.
+    pub fn sessions(&mut self, wanted: &HistoryFilter, limit: usize) -> Result<Vec<SessionRow>, ToolError> {
+        let with_some = self.session_ids_matching(wanted)?;
+        let MemoryFilter { session_id, since, until, .. } = &wanted.filter;
         let sessions =
-            self.mending(|engine| Ok(engine.store.rows().sessions(since.as_deref(), until.as_deref())?))?;
-        let is_wanted = |session: &Session| {
+            self.with_repair(|engine| Ok(engine.store.rows().sessions(since.as_deref(), until.as_deref())?))?;
+        let is_wanted = |session: &SessionRow| {
             session_id.as_ref().is_none_or(|id| *id == session.id)
                 && with_some.as_ref().is_none_or(|ids| ids.contains(&session.id))
-                && wanted.file.as_ref().is_none_or(|file| session.files.iter().any(|changed| is_in(changed, file)))
+                && wanted
+                    .file
+                    .as_ref()
+                    .is_none_or(|file| session.files.iter().any(|changed| is_in_folder(changed, file)))
         };
         Ok(sessions.into_iter().filter(is_wanted).take(limit).collect())
     }
 
-    /// Those with a memory of the types or the log that are wanted; `None` where neither is said.
-    fn sessions_with_some(&mut self, wanted: &Wanted) -> Result<Option<BTreeSet<String>>, ToolError> {
+    /// Sessions with a memory of the filter's types or log; `None` if the filter has neither.
+    fn session_ids_matching(&mut self, wanted: &HistoryFilter) -> Result<Option<BTreeSet<String>>, ToolError> {
         if wanted.kinds.is_empty() && wanted.filter.path.is_none() {
             return Ok(None);
         }
-        let rows = self.history(&Wanted { file: None, ..wanted.clone() }, usize::MAX)?;
+        let rows = self.list_history(&HistoryFilter { file: None, ..wanted.clone() }, usize::MAX)?;
         Ok(Some(rows.into_iter().map(|row| row.memory.session_id).collect()))
     }
 
-    /// The id of the session that begins so, if only one does. What is no beginning of any is answered as it came.
-    pub fn whole_session_id(&mut self, beginning: &str) -> Result<String, ToolError> {
+    /// The only session id with this prefix. A prefix of no session is returned unchanged.
+    pub fn resolve_session_id(&mut self, beginning: &str) -> Result<String, ToolError> {
         let beginning = beginning.trim();
-        match self.mending(|engine| Ok(engine.store.rows().sessions_beginning_with(beginning)?))?.as_slice() {
+        match self.with_repair(|engine| Ok(engine.store.rows().sessions_beginning_with(beginning)?))?.as_slice() {
             [only] => Ok(only.clone()),
             [first, second, ..] if first != beginning => Err(ToolError::Invalid(format!(
-                "{beginning:?} is the beginning of the sessions {first} and {second}: give more of it"
+                "{beginning:?} matches the sessions {first} and {second}: give more characters of the id"
             ))),
             _ => Ok(beginning.to_owned()),
         }
     }
 
-    /// The newest days on which something that is wanted was remembered, the last first.
-    pub fn timeline(&mut self, wanted: &Wanted, days: usize) -> Result<Vec<Day>, ToolError> {
+    /// The newest days with a matching memory, the last first.
+    pub fn timeline(&mut self, wanted: &HistoryFilter, days: usize) -> Result<Vec<DaySummary>, ToolError> {
         let rows = self.newest_days(wanted, days)?;
-        let mut by_day: BTreeMap<NaiveDate, Vec<Row>> = BTreeMap::new();
+        let mut by_day: BTreeMap<NaiveDate, Vec<MemoryRow>> = BTreeMap::new();
         for row in rows {
             by_day.entry(row.memory.at.date()).or_default().push(row);
         }
-        by_day.into_iter().rev().take(days).map(|(date, rows)| self.day(date, rows, wanted)).collect()
+        by_day.into_iter().rev().take(days).map(|(date, rows)| self.summarize_day(date, rows, wanted)).collect()
     }
 
-    /// The memories of at least so many days, the newest first: the last day may be there in part only where it is one too many.
-    fn newest_days(&mut self, wanted: &Wanted, days: usize) -> Result<Vec<Row>, ToolError> {
+    /// Memories of at least this many days, the newest first. Only a surplus day may be incomplete.
+    fn newest_days(&mut self, wanted: &HistoryFilter, days: usize) -> Result<Vec<MemoryRow>, ToolError> {
         let mut limit = PAGE;
-        let filters = wanted.filters();
+        let filters = wanted.store_filters();
         let filter = if let [only] = &filters[..] { only } else { &wanted.filter };
         loop {
             let rows = self.list(filter, limit)?;
             let is_all = rows.len() < limit;
-            let rows: Vec<Row> = rows.into_iter().filter(|row| wanted.admits(row)).collect();
-            // Days of two places may be mixed at their ends; a day more than needed is whole either way.
+            let rows: Vec<MemoryRow> = rows.into_iter().filter(|row| wanted.admits(row)).collect();
+            // Days of two time zones may interleave, so one day more than needed is read.
             let mut dates: Vec<NaiveDate> = rows.iter().map(|row| row.memory.at.date()).collect();
             dates.sort_unstable();
             dates.dedup();
@@ -185,50 +188,61 @@ impl Engine {
         }
     }
 
-    fn day(&mut self, date: NaiveDate, rows: Vec<Row>, wanted: &Wanted) -> Result<Day, ToolError> {
-        let mut day = Day { date, memories: rows.len(), visits: Vec::new(), noted: Vec::new() };
+    fn summarize_day(
+        &mut self,
+        date: NaiveDate,
+        rows: Vec<MemoryRow>,
+        wanted: &HistoryFilter,
+    ) -> Result<DaySummary, ToolError> {
+        let mut day = DaySummary { date, memories: rows.len(), sessions: Vec::new(), without_session: Vec::new() };
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        // They come newest first.
+        // Rows come newest first.
         for row in rows.into_iter().rev() {
             if !row.memory.session_id.is_empty() {
                 let place = *places.entry(row.memory.session_id.clone()).or_insert_with(|| {
-                    day.visits.push(Visit::begun_by(&row));
-                    day.visits.len() - 1
+                    day.sessions.push(SessionDay::from_row(&row));
+                    day.sessions.len() - 1
                 });
-                day.visits[place].take_in(&row);
+                day.sessions[place].add_row(&row);
             }
-            if !row.memory.kind.is_session_data() {
-                day.noted.push(row);
+            if !row.memory.kind.is_event() {
+                day.without_session.push(row);
             }
         }
-        for visit in &mut day.visits {
-            let session = self.mending(|engine| Ok(engine.store.rows().session(&visit.session_id)?))?;
+        for visit in &mut day.sessions {
+            let session = self.with_repair(|engine| Ok(engine.store.rows().session(&visit.session_id)?))?;
             visit.title = session.and_then(|session| session.title);
-            if wanted.is_of_some() {
-                self.widen(visit, date, wanted)?;
+            if wanted.narrows_memories() {
+                self.add_session_totals(visit, date, wanted)?;
             }
         }
         Ok(day)
     }
 
-    /// Counts what a session did on a day in all: of the memories that are wanted alone, its prompts and files would be told wrong.
-    fn widen(&mut self, visit: &mut Visit, date: NaiveDate, wanted: &Wanted) -> Result<(), ToolError> {
-        let Filter { since, until, .. } = wanted.filter.clone();
-        let filter = Filter { session_id: Some(visit.session_id.clone()), since, until, ..Filter::default() };
+    /// Counts all of a session's work on a day, because matching memories alone would give wrong prompts and files.
+    fn add_session_totals(
+        &mut self,
+        visit: &mut SessionDay,
+        date: NaiveDate,
+        wanted: &HistoryFilter,
+    ) -> Result<(), ToolError> {
+        let MemoryFilter { since, until, .. } = wanted.filter.clone();
+        let filter =
+            MemoryFilter { session_id: Some(visit.session_id.clone()), since, until, ..MemoryFilter::default() };
         let rows = self.list(&filter, usize::MAX)?;
-        let mut whole: Option<Visit> = None;
+        let mut whole: Option<SessionDay> = None;
         for row in rows.iter().rev().filter(|row| row.memory.at.date() == date) {
-            whole.get_or_insert_with(|| Visit::begun_by(row)).take_in(row);
+            whole.get_or_insert_with(|| SessionDay::from_row(row)).add_row(row);
         }
         if let Some(whole) = whole {
-            *visit = Visit { title: visit.title.take(), memories: visit.memories, ..whole };
+            *visit = SessionDay { title: visit.title.take(), memories: visit.memories, ..whole };
         }
         Ok(())
     }
 }
 
-impl Visit {
-    fn begun_by(row: &Row) -> Self {
+impl SessionDay {
+    fn from_row(row: &MemoryRow) -> Self {
         Self {
             session_id: row.memory.session_id.clone(),
             title: None,
@@ -241,7 +255,7 @@ impl Visit {
         }
     }
 
-    fn take_in(&mut self, row: &Row) {
+    fn add_row(&mut self, row: &MemoryRow) {
         self.to = self.to.max(row.memory.at);
         self.memories += 1;
         self.prompts += usize::from(row.memory.kind == MemoryType::UserPrompt);
@@ -256,8 +270,8 @@ impl Visit {
     }
 }
 
-/// Whether a file is the wanted one or lies in the wanted folder.
-fn is_in(file: &str, wanted: &str) -> bool {
+/// Whether a file is the wanted one, or is in the wanted folder.
+fn is_in_folder(file: &str, wanted: &str) -> bool {
     file.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

@@ -1,43 +1,43 @@
-//! Logs as documents: which there are, and their text.
+//! Logs as documents: their list and their text.
 
 use std::cmp::Reverse;
 
-use schema::daily_log::LogKind;
-use schema::layout::Layout;
+use schema::files::layout::Layout;
+use schema::log::LogKind;
 
-use super::file_access::{confine, read};
+use super::file_access::{confine_path, read_file};
 use crate::error::ToolError;
 
-/// Bytes of a text: hosts drop messages of 16 MiB, and escaped as JSON a text may be twice as long.
+/// Byte limit of a text: hosts drop messages of 16 MiB, and JSON escaping may double a text.
 const LIMIT: usize = 4 * 1024 * 1024;
 
 /// The text of long-term memory, or of all files of a day.
-pub(super) fn text(layout: &Layout, log: LogKind) -> Result<String, ToolError> {
+pub(super) fn log_text(layout: &Layout, log: LogKind) -> Result<String, ToolError> {
     let names = log.file_names();
-    let mut text = file(layout, &names[0])?;
-    for name in names[1..].iter().filter(|name| layout.file(name).exists()) {
+    let mut text = file_text(layout, &names[0])?;
+    for name in names[1..].iter().filter(|name| layout.store_path(name).exists()) {
         text.push('\n');
-        text.push_str(&file(layout, name)?);
+        text.push_str(&file_text(layout, name)?);
     }
     Ok(text)
 }
 
-fn file(layout: &Layout, path: &str) -> Result<String, ToolError> {
-    let inside = confine(layout, path)?;
-    let mut text = read(layout, &inside)?.text;
+fn file_text(layout: &Layout, path: &str) -> Result<String, ToolError> {
+    let inside = confine_path(layout, path)?;
+    let mut text = read_file(layout, &inside)?.text;
     if text.len() > LIMIT {
         let end = text[..text.floor_char_boundary(LIMIT)].rfind('\n').map_or(LIMIT, |end| end + 1);
         text.truncate(text.floor_char_boundary(end));
         let next = text.lines().count() + 1;
-        text.push_str(&format!("\n[cut here; memory_get with path {inside:?} and from {next} goes on]\n"));
+        text.push_str(&format!("\n[cut here; memory_get with path {inside:?} and from {next} continues]\n"));
     }
     Ok(text)
 }
 
-pub(super) fn logs(layout: &Layout) -> Result<Vec<LogKind>, ToolError> {
+pub(super) fn list_logs(layout: &Layout) -> Result<Vec<LogKind>, ToolError> {
     let listing = layout.markdown_files();
     let files = listing.map_err(|error| ToolError::Unavailable(format!("cannot list the store: {error}")))?;
-    let mut logs: Vec<LogKind> = files.iter().filter_map(|path| LogKind::of(path)).collect();
+    let mut logs: Vec<LogKind> = files.iter().filter_map(|path| LogKind::from_path(path)).collect();
     logs.sort_by_key(|log| match log {
         LogKind::LongTerm => (0, Reverse(None)),
         LogKind::Daily(date) => (1, Reverse(Some(*date))),
@@ -49,38 +49,41 @@ pub(super) fn logs(layout: &Layout) -> Result<Vec<LogKind>, ToolError> {
 
 #[cfg(test)]
 mod tests {
-    use schema::moment::Moment;
+    use schema::model::moment::Moment;
     use schema::tool::{LoadInput, LoadSource};
 
-    use super::super::load::load;
+    use super::super::load::load_memory;
     use super::*;
 
     #[test]
     fn day_with_two_files_is_one_log() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
-        layout.create().unwrap();
+        layout.create_dirs_and_gitignore().unwrap();
         for (name, text) in [("2026-01-28.md", "one\n"), ("2026-01-28.2.md", "two\n")] {
-            std::fs::write(layout.file(name), text).unwrap();
+            std::fs::write(layout.store_path(name), text).unwrap();
         }
-        let day = LogKind::of("2026-01-28.md").unwrap();
-        assert_eq!((logs(&layout).unwrap(), text(&layout, day).unwrap()), (vec![day], "one\n\ntwo\n".to_owned()));
+        let day = LogKind::from_path("2026-01-28.md").unwrap();
+        assert_eq!(
+            (list_logs(&layout).unwrap(), log_text(&layout, day).unwrap()),
+            (vec![day], "one\n\ntwo\n".to_owned())
+        );
         let now = Moment::parse_rfc3339("2026-01-28T10:00:00+00:00").unwrap();
         let input = LoadInput { source: LoadSource::Full, max_tokens: None };
-        let loaded = load(&layout, &input, &now).unwrap();
+        let loaded = load_memory(&layout, &input, &now).unwrap();
         assert!(loaded.content.contains("one") && loaded.content.contains("two"), "{}", loaded.content);
     }
 
     #[test]
-    fn a_very_long_text_is_cut_after_a_line_and_says_where_it_goes_on() {
+    fn long_text_is_cut_after_a_line_and_says_where() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
-        layout.create().unwrap();
+        layout.create_dirs_and_gitignore().unwrap();
         let line = "매우 긴 기억\n";
-        std::fs::write(layout.file("MEMORY.md"), line.repeat(LIMIT / line.len() + 1)).unwrap();
-        let text = text(&layout, LogKind::LongTerm).unwrap();
+        std::fs::write(layout.store_path("MEMORY.md"), line.repeat(LIMIT / line.len() + 1)).unwrap();
+        let text = log_text(&layout, LogKind::LongTerm).unwrap();
         let kept = LIMIT / line.len();
-        let end = format!("\n[cut here; memory_get with path \"MEMORY.md\" and from {} goes on]\n", kept + 1);
+        let end = format!("\n[cut here; memory_get with path \"MEMORY.md\" and from {} continues]\n", kept + 1);
         assert_eq!(text, line.repeat(kept) + &end);
     }
 }

@@ -1,37 +1,37 @@
-//! Recall: what fits a prompt so well that it is worth showing unasked. Rather nothing than what says nothing.
+//! Recall: memories that match a prompt so well that they are shown unasked. Precision matters more than recall.
 
-use schema::memory::{MemoryId, MemoryType};
-use schema::moment::Moment;
-use schema::queue::Recalled;
+use schema::intake::queue::RecalledMemory;
+use schema::model::memory::{MemoryId, MemoryType};
+use schema::model::moment::Moment;
 use schema::store::Store;
 use schema::tool::{Hit, SearchInput};
 
 use crate::error::ToolError;
 use crate::index::Index;
 use crate::search::query::{self, Query};
-use crate::search::{self, Means, Scoring};
+use crate::search::{self, Scoring, SearchOptions};
 use crate::text::fold::fold;
 
-/// Memories at most.
-const MOST: usize = 3;
+/// Most memories per prompt.
+const MAX_RECALLED: usize = 3;
 
-/// The score from which a memory is shown unasked, which is high confidence. Of the 25 prompts of the tests' table with which
-/// something remembered helps, 20 bring it along, in another language as well, and none of the other 33 brings anything.
-const CONFIDENT: f64 = 0.62;
+/// The score from which a memory is shown, which is high confidence. In the test table it finds a memory for 20 of the 25
+/// prompts that need one, also across languages, and none for the other 33.
+const MIN_SCORE: f64 = 0.62;
 
-/// Words of its own that a prompt has to be about; with fewer, too much fits it.
+/// Fewest content words of a prompt; shorter prompts match too much.
 const WORDS: usize = 2;
 
-/// Hits looked at, because most may be left out.
-const LOOKED_AT: i64 = 50;
-const LOOKED_AT_TOKENS: i64 = 20_000;
+/// Hits considered, because most may be filtered out.
+const MAX_CANDIDATES: i64 = 50;
+const MAX_CANDIDATE_TOKENS: i64 = 20_000;
 
-/// By words alone, and what the glossary lists for them: [`CONFIDENT`] was found for their score, what is shown unasked should say
-/// what the prompt says, and nothing has to be waited for.
-const BY_WORDS: Means<'static> = Means { meaning: None, weights: None, scoring: Scoring::Words };
+/// Words and glossary only: [`MIN_SCORE`] was measured for their score, the match should be literal, and nothing blocks.
+const WORDS_ONLY_WEIGHTS: SearchOptions<'static> =
+    SearchOptions { model: None, weights: None, scoring: Scoring::Words };
 
-/// Words of a conversation that say how to go on and not what about, folded.
-const TALK: &str = "
+/// Words that steer a conversation without a topic, folded.
+const SMALL_TALK: &str = "
     ahead again agree agreed alright carry continue correct done exactly fine go good great hello hey hi keep looks lgtm next nice
     no nope ok okay perfect proceed resume right sounds stop sure thank thanks try wait well work works yeah yep yes
     감사 감사합니다 계속 계속해 계속해서 계속해줘 계속해주세요 고마워 그래 그래요 그렇게 그만 네 넵 다시 다음 맞아 맞아요 부탁해
@@ -39,7 +39,7 @@ const TALK: &str = "
     진행해주세요 확인 확인했어
 ";
 
-/// Words of everyday work, folded: every prompt has some, and a memory fits it in no way because it has them too.
+/// Words of everyday work, folded. They are in every prompt, so sharing them is no match.
 const WORK: &str = "
     add build change changes check clean code commit create debug delete edit file files fix implement improve make merge move open
     push refactor remove rename replace review run see show start test tests update upgrade use write
@@ -47,38 +47,38 @@ const WORK: &str = "
     작성 작성해줘 추가 추가하고 추가해줘 커밋 커밋하고 커밋해줘 코드 코드를 테스트 테스트를 테스트해줘 파일 파일을 확인하고 확인해줘
 ";
 
-/// The memories of other sessions that fit a prompt well: first what was concluded and noted, then what was said, each best first.
-pub(super) fn recall(
+/// Memories of other sessions that match a prompt: conclusions and notes first, then quotes, each best first.
+pub(super) fn recall_memories(
     store: &mut Store,
     index: &mut Index,
     prompt: &str,
     session_id: &str,
-) -> Result<Vec<Recalled>, ToolError> {
-    let subject = without(query::beginning(prompt), &[TALK]);
-    if Query::literal(&without(&subject, &[WORK])).content_words() < WORDS {
+) -> Result<Vec<RecalledMemory>, ToolError> {
+    let subject = strip_words(query::truncated_query(prompt), &[SMALL_TALK]);
+    if Query::parse_literal(&strip_words(&subject, &[WORK])).content_words() < WORDS {
         return Ok(Vec::new());
     }
     let input = SearchInput {
         query: subject,
-        max_results: Some(LOOKED_AT),
-        min_score: Some(CONFIDENT),
-        max_tokens: Some(LOOKED_AT_TOKENS),
+        max_results: Some(MAX_CANDIDATES),
+        min_score: Some(MIN_SCORE),
+        max_tokens: Some(MAX_CANDIDATE_TOKENS),
         ..SearchInput::default()
     };
-    let asked = letters(prompt);
+    let asked = comparable_letters(prompt);
     let mut found = Vec::new();
-    for hit in search::search(store, index, BY_WORDS, &input, &Moment::now())?.results {
-        if may_be_shown(&hit, session_id) && says_more(&letters(&text(store, &hit)?), &asked) {
+    for hit in search::search(store, index, WORDS_ONLY_WEIGHTS, &input, &Moment::now())?.results {
+        if may_be_shown(&hit, session_id) && adds_to_prompt(&comparable_letters(&recalled_text(store, &hit)?), &asked) {
             found.push(hit);
         }
     }
-    found.sort_by_key(|hit| hit.kind.is_some_and(MemoryType::is_session_data));
-    let recalled = found.into_iter().take(MOST);
-    Ok(recalled.map(|hit| Recalled { id: hit.id, path: hit.path, date: hit.date, text: hit.snippet }).collect())
+    found.sort_by_key(|hit| hit.kind.is_some_and(MemoryType::is_event));
+    let recalled = found.into_iter().take(MAX_RECALLED);
+    Ok(recalled.map(|hit| RecalledMemory { id: hit.id, path: hit.path, date: hit.date, text: hit.snippet }).collect())
 }
 
-/// A text without the words of some tables.
-fn without(text: &str, tables: &[&str]) -> String {
+/// Removes the words of some tables from a text.
+fn strip_words(text: &str, tables: &[&str]) -> String {
     let is_listed = |word: &str| {
         let word = fold(word.trim_matches(|c: char| !c.is_alphanumeric()));
         tables.iter().any(|table| table.split_whitespace().any(|listed| listed == word))
@@ -86,26 +86,26 @@ fn without(text: &str, tables: &[&str]) -> String {
     text.split_whitespace().filter(|word| !is_listed(word)).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a memory is of another session and still holds. A question says little without its answer.
+/// Whether a memory is of another session and still valid. A question without its answer is useless.
 fn may_be_shown(hit: &Hit, session_id: &str) -> bool {
     hit.session_id.as_deref().is_none_or(|session| session != session_id)
         && hit.kind != Some(MemoryType::UserPrompt)
         && !hit.flags.iter().any(|flag| flag == "superseded")
 }
 
-/// The whole text of a memory, or the passage of a note that is shown.
-fn text(store: &Store, hit: &Hit) -> Result<String, ToolError> {
+/// The full text of a memory, or the passage of a note.
+fn recalled_text(store: &Store, hit: &Hit) -> Result<String, ToolError> {
     let row = MemoryId::parse(&hit.id).map(|id| store.rows().by_id(&id)).transpose()?.flatten();
     Ok(row.map_or_else(|| hit.snippet.clone(), |row| row.memory.content))
 }
 
-/// Whether a memory tells what the prompt does not: it is no part of the prompt, nor the prompt with a few words around it.
-fn says_more(memory: &str, prompt: &str) -> bool {
+/// Whether a memory adds to the prompt: it neither is a part of it nor repeats it with a few more words.
+fn adds_to_prompt(memory: &str, prompt: &str) -> bool {
     !prompt.contains(memory) && (!memory.contains(prompt) || memory.len() > prompt.len() * 3 / 2)
 }
 
-/// What two texts have in common when they differ in case, space and punctuation alone.
-fn letters(text: &str) -> String {
+/// Letters and digits of a text, lower-cased, for a comparison that ignores case, space and punctuation.
+fn comparable_letters(text: &str) -> String {
     fold(text).chars().filter(|c| c.is_alphanumeric()).collect()
 }
 

@@ -1,8 +1,8 @@
-//! No value in a comment of a log makes a tool fail.
+//! No comment in a log makes a tool fail.
 
 use proptest::prelude::*;
-use schema::layout::Layout;
-use schema::settings::{Provider, Settings};
+use schema::files::layout::Layout;
+use schema::settings::{EmbeddingProvider, Settings};
 use schema::tool::{LoadInput, LoadSource};
 
 use super::*;
@@ -10,7 +10,7 @@ use super::*;
 const FIELDS: [&str; 11] =
     ["id", "type", "at", "session", "importance", "pinned", "supersedes", "origin", "metadata", "context", "later"];
 
-/// Values as JSON, most of them of no field.
+/// JSON values, most of them invalid for every field.
 const VALUES: [&str; 27] = [
     "null",
     "true",
@@ -74,27 +74,27 @@ proptest! {
     fn no_value_of_a_comment_makes_a_tool_fail(logs in proptest::collection::vec(proptest::collection::vec(line(), 1..12), 4)) {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
-        layout.create().unwrap();
+        layout.create_dirs_and_gitignore().unwrap();
         for (name, lines) in ["2026-01-28.md", "MEMORY.md", "0000-01-01.md", "+10000-01-01.md"].iter().zip(logs) {
             let text = format!("# {}\n\n- cache a1 <!-- {{\"id\":\"a1\"}} -->\n", &name[..name.len() - 3]);
-            std::fs::write(layout.file(name), text + &lines.join("\n")).unwrap();
+            std::fs::write(layout.store_path(name), text + &lines.join("\n")).unwrap();
         }
-        let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
+        let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
         let mut engine = Engine::open_with(project.path(), None, &settings).unwrap();
         for _ in 0..2 {
             engine.refresh().unwrap();
-            let rows = engine.list(&Filter::default(), 1000).unwrap();
+            let rows = engine.list(&MemoryFilter::default(), 1000).unwrap();
             let input = SearchInput { query: "cache entry".to_owned(), min_score: Some(0.0), ..SearchInput::default() };
             prop_assert_eq!(engine.search(&input).unwrap().results.is_empty(), rows.is_empty());
             engine.load(&LoadInput { source: LoadSource::Full, ..LoadInput::default() }).unwrap();
             engine.stats().unwrap();
-            engine.sessions(&Wanted::default(), 100).unwrap();
+            engine.sessions(&HistoryFilter::default(), 100).unwrap();
             for row in rows {
                 let input = GetInput { id: Some(row.memory.id.to_string()), ..GetInput::default() };
                 prop_assert!(engine.get(&input).unwrap().memory.is_some());
             }
             engine.reindex(&ReindexInput { full: true, ..ReindexInput::default() }, &mut |_| {}, &|| true).unwrap();
         }
-        prop_assert_eq!(engine.take_news(), Vec::<String>::new());
+        prop_assert_eq!(engine.take_repair_notes(), Vec::<String>::new());
     }
 }

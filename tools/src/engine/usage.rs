@@ -1,65 +1,65 @@
-//! What a store weighs, how it grows, and what of it is read.
+//! Size, growth and use of a store.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use chrono::TimeDelta;
-use schema::memory::MemoryType;
-use schema::moment::Moment;
-use schema::store::Recalls;
+use schema::model::memory::MemoryType;
+use schema::model::moment::Moment;
+use schema::store::RecallCount;
 
-use super::{Engine, Wanted};
+use super::{Engine, HistoryFilter};
 use crate::error::ToolError;
 
-/// What a store weighs, how it grows, and what of it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Usage {
-    pub storage: Storage,
-    /// Memories of each month such as `2026-01`, the oldest first; months without any are left out.
+pub struct StoreUsage {
+    pub storage: DiskUsage,
+    /// Memories per month such as `2026-01`, oldest first, without empty months.
     pub months: Vec<(String, u64)>,
     pub last_7_days: u64,
     pub last_30_days: u64,
-    /// The memories that were opened most.
-    pub recalled: Vec<Recalls>,
+    /// The most opened memories.
+    pub recalled: Vec<RecallCount>,
 }
 
-/// The same of some memories, which have no place on disk of their own.
+/// The same for a subset, which has no disk size of its own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UsageOfSome {
+pub struct FilteredUsage {
     pub memories: u64,
-    /// Of so many sessions.
+    /// Number of their sessions.
     pub sessions: u64,
     pub types: BTreeMap<MemoryType, u64>,
     pub months: Vec<(String, u64)>,
     pub last_7_days: u64,
     pub last_30_days: u64,
-    pub recalled: Vec<Recalls>,
+    pub recalled: Vec<RecallCount>,
 }
 
-/// Bytes on disk by what they are for.
+/// Bytes on disk by purpose.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Storage {
-    /// Logs, long-term memory and notes: what cannot be made again.
+pub struct DiskUsage {
+    /// Logs, long-term memory and notes: the part that cannot be rebuilt.
     pub markdown: u64,
-    /// `memory.db` with what SQLite keeps beside it.
+    /// `memory.db` and SQLite's files next to it.
     pub rows: u64,
-    /// `index.db` likewise.
+    /// `index.db` and SQLite's files next to it.
     pub index: u64,
-    /// Buffers of turns and memories in the spool.
-    pub waiting: u64,
-    /// Backups, faults of hooks, locks.
+    /// Turn buffers and the spool.
+    pub spooled: u64,
+    /// Backups, hook errors, locks.
     pub other: u64,
 }
 
 impl Engine {
-    /// What the store weighs, how it grows, and the memories that are opened most.
-    pub fn usage(&mut self, recalled: usize) -> Result<Usage, ToolError> {
-        let back = |days: i64| Moment::from_unix(days_ago(days), Some(0)).map(|then| then.utc()).unwrap_or_default();
-        let storage = storage(self.store.layout().dir());
-        self.mending(|engine| {
+    /// Size and growth of the store, and the most opened memories.
+    pub fn store_usage(&mut self, recalled: usize) -> Result<StoreUsage, ToolError> {
+        let back =
+            |days: i64| Moment::from_unix(seconds_days_ago(days), Some(0)).map(|then| then.utc()).unwrap_or_default();
+        let storage = disk_usage(self.store.layout().store_dir());
+        self.with_repair(|engine| {
             let rows = engine.store.rows();
-            Ok(Usage {
+            Ok(StoreUsage {
                 storage,
                 months: rows.count_by_month()?,
                 last_7_days: rows.count_since(&back(7))?,
@@ -69,18 +69,18 @@ impl Engine {
         })
     }
 
-    /// How the memories that are wanted grow, and which of them are opened most.
-    pub fn usage_of(&mut self, wanted: &Wanted, recalled: usize) -> Result<UsageOfSome, ToolError> {
-        let rows = self.history(wanted, usize::MAX)?;
-        let (week, month) = (days_ago(7), days_ago(30));
+    /// Growth of the matching memories, and the most opened of them.
+    pub fn filtered_usage(&mut self, wanted: &HistoryFilter, recalled: usize) -> Result<FilteredUsage, ToolError> {
+        let rows = self.list_history(wanted, usize::MAX)?;
+        let (week, month) = (seconds_days_ago(7), seconds_days_ago(30));
         let since = |then: i64| rows.iter().filter(|row| row.memory.at.unix() >= then).count() as u64;
         let sessions: BTreeSet<&str> = rows.iter().map(|row| row.memory.session_id.as_str()).collect();
-        let mut usage = UsageOfSome {
+        let mut usage = FilteredUsage {
             memories: rows.len() as u64,
             sessions: sessions.iter().filter(|id| !id.is_empty()).count() as u64,
             last_7_days: since(week),
             last_30_days: since(month),
-            ..UsageOfSome::default()
+            ..FilteredUsage::default()
         };
         let mut months: BTreeMap<String, u64> = BTreeMap::new();
         for row in &rows {
@@ -90,7 +90,7 @@ impl Engine {
         usage.months = months.into_iter().collect();
         let opened: BTreeSet<i64> = rows.iter().filter(|row| row.access_count > 0).map(|row| row.seq).collect();
         if !opened.is_empty() {
-            usage.recalled = self.mending(|engine| Ok(engine.store.rows().most_recalled(usize::MAX)?))?;
+            usage.recalled = self.with_repair(|engine| Ok(engine.store.rows().most_recalled(usize::MAX)?))?;
             usage.recalled.retain(|recalls| opened.contains(&recalls.row.seq));
             usage.recalled.truncate(recalled);
         }
@@ -98,13 +98,13 @@ impl Engine {
     }
 }
 
-/// Seconds since 1970.
-fn days_ago(days: i64) -> i64 {
+/// In seconds since 1970.
+fn seconds_days_ago(days: i64) -> i64 {
     Moment::now().unix() - TimeDelta::days(days).num_seconds()
 }
 
-fn storage(dir: &Path) -> Storage {
-    let mut storage = Storage::default();
+fn disk_usage(dir: &Path) -> DiskUsage {
+    let mut storage = DiskUsage::default();
     let mut pending = vec![dir.to_owned()];
     while let Some(folder) = pending.pop() {
         for item in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
@@ -113,7 +113,7 @@ fn storage(dir: &Path) -> Storage {
                 Ok(kind) if kind.is_dir() => pending.push(path),
                 Ok(kind) if kind.is_file() => {
                     let inside = path.strip_prefix(dir).unwrap_or(&path);
-                    *storage.part(inside) += item.metadata().map_or(0, |metadata| metadata.len());
+                    *storage.category_of(inside) += item.metadata().map_or(0, |metadata| metadata.len());
                 }
                 _ => {}
             }
@@ -122,15 +122,15 @@ fn storage(dir: &Path) -> Storage {
     storage
 }
 
-impl Storage {
-    fn part(&mut self, inside: &Path) -> &mut u64 {
+impl DiskUsage {
+    fn category_of(&mut self, inside: &Path) -> &mut u64 {
         let first = inside.components().next().map(|part| part.as_os_str().to_string_lossy().into_owned());
         let is_database = |name: &str| {
             let rest = first.as_deref().and_then(|first| first.strip_prefix(name));
             rest.is_some_and(|rest| matches!(rest, "" | "-wal" | "-shm"))
         };
         match first.as_deref() {
-            Some("track" | "spool") => &mut self.waiting,
+            Some("track" | "spool") => &mut self.spooled,
             _ if is_database("memory.db") => &mut self.rows,
             _ if is_database("index.db") => &mut self.index,
             _ if inside.extension().is_some_and(|ending| ending == "md") => &mut self.markdown,
@@ -138,8 +138,7 @@ impl Storage {
         }
     }
 
-    /// Bytes of all parts.
     pub fn total(&self) -> u64 {
-        self.markdown + self.rows + self.index + self.waiting + self.other
+        self.markdown + self.rows + self.index + self.spooled + self.other
     }
 }

@@ -1,6 +1,6 @@
--- The full text: which documents hold which terms, in segments that are written once and merged into larger ones.
+-- The full-text index: terms of documents, in segments that are written once and merged into larger ones.
 
--- The documents by a number of their own, which only grows: no two segments overlap.
+-- Documents by an ascending number, so that segments never overlap.
 CREATE TABLE IF NOT EXISTS fulltext_documents (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     document INTEGER NOT NULL UNIQUE,
@@ -26,8 +26,7 @@ CREATE TABLE IF NOT EXISTS fulltext_segments (
     state INTEGER NOT NULL
 );
 
--- How strongly a term occurs in the documents of a segment (list.rs has the form). Ordered by segment, so that a new one is
--- written in one place.
+-- Posting lists of a segment's terms; list.rs has the format. Clustered by segment, so that a new one is written in one place.
 CREATE TABLE IF NOT EXISTS fulltext_postings (
     segment INTEGER NOT NULL,
     term TEXT NOT NULL,
@@ -36,7 +35,7 @@ CREATE TABLE IF NOT EXISTS fulltext_postings (
     PRIMARY KEY (segment, term)
 ) WITHOUT ROWID;
 
--- Documents that are gone but still in their segment. Those a merge leaves out are marked with its segment.
+-- Removed documents that are still in their segment. A merge marks those that it drops with its segment.
 CREATE TABLE IF NOT EXISTS fulltext_removed (
     number INTEGER PRIMARY KEY,
     merge INTEGER

@@ -8,8 +8,8 @@ CREATE TABLE models (
     UNIQUE (provider, model, dims)
 );
 
--- Vectors by what they are of, so that nothing is embedded twice. NULL: the model has no vector for the
--- text; no bytes: whoever makes the vectors refuses it.
+-- Vectors by text hash, so that no text is embedded twice. NULL: the model has no vector for the text; empty: the provider
+-- rejects the text.
 CREATE TABLE embedding_cache (
     id INTEGER PRIMARY KEY,
     hash BLOB NOT NULL,

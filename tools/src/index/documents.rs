@@ -1,12 +1,11 @@
-//! Memories and chunks as documents of the one full-text table.
+//! Memories and chunks as documents of the full-text table.
 
 use rusqlite::{Connection, OptionalExtension as _, Result};
-use schema::memory::Memory;
+use schema::model::memory::Memory;
 use serde_json::Value;
 
 use crate::fulltext::{self, FullText};
 
-/// A document by its source and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Document {
     /// The sequence number of a memory.
@@ -24,19 +23,18 @@ impl Document {
         }
     }
 
-    /// The document of a row number.
-    pub fn of_rowid(rowid: i64) -> Self {
+    pub fn from_rowid(rowid: i64) -> Self {
         if rowid % 2 == 0 { Self::Memory(rowid / 2) } else { Self::Chunk(rowid / 2) }
     }
 }
 
-/// Adds documents, each of which from now on waits for a vector.
-pub(super) struct Writer<'c> {
+/// Adds documents and queues them for a vector.
+pub(super) struct DocumentWriter<'c> {
     db: &'c Connection,
-    fulltext: fulltext::Writer<'c>,
+    fulltext: fulltext::SegmentWriter<'c>,
 }
 
-impl<'c> Writer<'c> {
+impl<'c> DocumentWriter<'c> {
     pub(super) fn new(db: &'c Connection) -> Self {
         Self { db, fulltext: FullText::new(db).writer() }
     }
@@ -49,19 +47,18 @@ impl<'c> Writer<'c> {
             .map(drop)
     }
 
-    /// Writes what is still in memory.
     pub(super) fn finish(self) -> Result<()> {
         self.fulltext.finish()
     }
 }
 
-/// The condition that a vector is of a model that makes it again in less time than reading it takes, so that nobody misses one that
-/// no document has: the one of a note that is edited a thousand times would be kept a thousand times.
+/// SQL condition for models that compute a vector faster than it can be read. Their unused vectors are deleted, or a note
+/// edited a thousand times would leave a thousand.
 pub(super) const MADE_IN_NO_TIME: &str =
     "model IN (SELECT id FROM models WHERE provider = 'local' AND model NOT LIKE 'bert:%')";
 
-/// Removes a document with its vector; one that is not there is no error.
-pub(super) fn remove(db: &Connection, rowid: i64) -> Result<()> {
+/// Removes a document and its vector; an unknown one is no error.
+pub(super) fn remove_document(db: &Connection, rowid: i64) -> Result<()> {
     FullText::new(db).remove(rowid)?;
     db.prepare_cached("DELETE FROM unembedded WHERE document = ?1")?.execute([rowid])?;
     let sql = "DELETE FROM embeddings WHERE document = ?1 RETURNING embedding";
@@ -76,10 +73,10 @@ pub(super) fn remove(db: &Connection, rowid: i64) -> Result<()> {
     db.prepare_cached(&sql)?.execute([embedding]).map(drop)
 }
 
-/// What is searched beside the text of a memory: its type, where that says something, and the words of its metadata.
-pub fn title_of(memory: &Memory) -> String {
+/// The searchable title of a memory: its type, if informative, and its metadata.
+pub fn memory_title(memory: &Memory) -> String {
     let mut title = String::new();
-    if !memory.kind.is_session_data() {
+    if !memory.kind.is_event() {
         title.push_str(memory.kind.label());
     }
     for value in memory.attributes.metadata.values() {

@@ -23,7 +23,7 @@ CREATE TABLE chunks (
 CREATE INDEX chunks_by_path ON chunks (path);
 CREATE INDEX chunks_by_uid ON chunks (uid);
 
--- How far the rows of memory.db have been taken in.
+-- The last indexed row of memory.db.
 CREATE TABLE progress (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     instance TEXT NOT NULL,
@@ -33,7 +33,7 @@ CREATE TABLE progress (
     model INTEGER NOT NULL
 );
 
--- Which document of the full-text table has which vector. Numbers never come again, so that readers see what is new.
+-- Vectors of documents. Numbers are never reused, so that readers can find new ones.
 CREATE TABLE embeddings (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     document INTEGER NOT NULL UNIQUE,
@@ -44,17 +44,17 @@ CREATE TABLE embeddings (
 
 CREATE INDEX embeddings_by_embedding ON embeddings (embedding);
 
--- Documents that wait for a vector.
+-- Documents queued for a vector.
 CREATE TABLE unembedded (document INTEGER PRIMARY KEY);
 
--- Documents that lost their vector; NULL stands for all of them.
+-- Documents that lost their vector; NULL means all.
 CREATE TABLE unvectored (
     n INTEGER PRIMARY KEY AUTOINCREMENT,
     document INTEGER
 );
 
--- Vectors as they are compared, many in a row. They are those of `embeddings` up to `last_seq`, less what `unvectored` has of them
--- after `last_removed`. Numbers are stored with their lowest byte first.
+-- Vectors in blocks, ready to compare: those of `embeddings` up to `last_seq`, minus those in `unvectored` after `last_removed`.
+-- Little-endian.
 CREATE TABLE vector_blocks (
     id INTEGER PRIMARY KEY,
     last_seq INTEGER NOT NULL,

@@ -1,68 +1,66 @@
-//! The vectors in memory: one byte a dimension, scanned whole for every search. No part of it knows what a document says.
+//! The vectors in memory: one byte per dimension, all scanned by every search. Knows no texts.
 
-mod bytes;
+mod quantized;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::f32::consts::PI;
 
-use crate::text::hashes::Hashes;
 use crate::text::script::Script;
-use bytes::{Asked, quantised};
+use crate::text::token_hashes::TokenHasher;
+use quantized::{QuantizedQuery, quantize};
 
-/// Long vectors of many documents are compared by their signs first, one bit a dimension, and the best of them by their bytes.
+/// Long vectors of many documents are compared by their signs first, and the best of them by their bytes.
 const SIGNS_FROM_DIMS: usize = 1_024;
 const SIGNS_FROM_ROWS: usize = 4_000;
 
-/// Rows whose cosine is computed from their bytes after a look at signs: the best, and a sample that tells what signs are worth.
+/// Rows computed exactly after a comparison of signs: the best, and a sample to judge the estimate.
 const REFINED: usize = 500;
 const SAMPLED: usize = 256;
 
-/// The vectors of all documents.
 #[derive(Debug, Clone, Default)]
 pub struct Vectors {
     dims: usize,
-    /// The document of each row, and the row of each document.
+    /// Row to document, and document to row.
     documents: Vec<i64>,
-    rows: HashMap<i64, usize, Hashes>,
-    /// Row by row, each number a share of the row's largest: signed, but kept as they are read from files.
+    rows: HashMap<i64, usize, TokenHasher>,
+    /// Rows of values relative to the row's largest, signed, but stored as unsigned bytes as in files.
     bytes: Vec<u8>,
-    /// What a byte of a row is worth.
+    /// Scale of each row.
     scales: Vec<f32>,
-    /// Row by row, which numbers are above 0; none for vectors that are short.
+    /// Sign bits of each row; empty for short vectors.
     signs: Vec<u64>,
     /// The script of each row's text.
     scripts: Vec<Script>,
-    /// Documents whose vectors in the tables cannot be used.
-    pub(super) spoiled: Vec<i64>,
-    /// Up to where changes were taken in.
-    pub(super) mark: Mark,
+    /// Documents with an invalid stored vector.
+    pub(super) invalid: Vec<i64>,
+    /// The last change included.
+    pub(super) watermark: VectorWatermark,
 }
 
-/// Vectors as bytes, for a file. All lists are as long as there are rows.
+/// Vectors in the format of a file. All lists have one element per row.
 #[derive(Debug)]
-pub(super) struct Packed<'p> {
+pub(super) struct PackedVectors<'p> {
     pub(super) documents: Cow<'p, [u8]>,
     pub(super) scripts: Cow<'p, [u8]>,
     pub(super) scales: Cow<'p, [u8]>,
 }
 
-/// How far the tables were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Mark {
+pub(super) struct VectorWatermark {
     pub(super) model: i64,
     pub(super) last_seq: i64,
     pub(super) last_removed: i64,
 }
 
 impl Vectors {
-    pub(super) fn new(dims: usize, mark: Mark) -> Self {
-        Self { dims, mark, ..Self::default() }
+    pub(super) fn new(dims: usize, mark: VectorWatermark) -> Self {
+        Self { dims, watermark: mark, ..Self::default() }
     }
 
-    /// Vectors of a length, each of a document whose script is not known.
-    pub fn of<'v>(dims: usize, vectors: impl IntoIterator<Item = (i64, &'v [f32])>) -> Self {
-        let mut all = Self::new(dims, Mark::default());
+    /// Vectors of documents with unknown script.
+    pub fn from_vectors<'v>(dims: usize, vectors: impl IntoIterator<Item = (i64, &'v [f32])>) -> Self {
+        let mut all = Self::new(dims, VectorWatermark::default());
         vectors.into_iter().for_each(|(document, vector)| all.set(document, vector, Script::default()));
         all
     }
@@ -75,13 +73,12 @@ impl Vectors {
         self.documents.is_empty()
     }
 
-    /// Sets the vector of a document.
     pub(super) fn set(&mut self, document: i64, vector: &[f32], script: Script) {
         assert_eq!(vector.len(), self.dims, "a vector of another length");
-        self.spoiled.retain(|spoiled| *spoiled != document);
-        let (scale, bytes) = quantised(vector);
-        let words = self.words();
-        let signs = signs(&bytes).take(words);
+        self.invalid.retain(|spoiled| *spoiled != document);
+        let (scale, bytes) = quantize(vector);
+        let words = self.sign_words();
+        let signs = sign_bits(&bytes).take(words);
         match self.rows.get(&document) {
             Some(&row) => {
                 self.signs[row * words..][..words].iter_mut().zip(signs).for_each(|(word, sign)| *word = sign);
@@ -100,19 +97,18 @@ impl Vectors {
         }
     }
 
-    /// Makes room for so many vectors.
     pub(super) fn reserve(&mut self, count: usize) {
         self.rows.reserve(count);
         self.documents.reserve_exact(count);
         self.scales.reserve_exact(count);
         self.scripts.reserve_exact(count);
         self.bytes.reserve_exact(count * self.dims);
-        self.signs.reserve_exact(count * self.words());
+        self.signs.reserve_exact(count * self.sign_words());
     }
 
-    /// All vectors as bytes, and beside that the numbers in them.
-    pub(super) fn pack(&self) -> (Packed<'static>, &[u8]) {
-        let packed = Packed {
+    /// All vectors in packed form, and the numbers in them.
+    pub(super) fn pack(&self) -> (PackedVectors<'static>, &[u8]) {
+        let packed = PackedVectors {
             documents: self.documents.iter().flat_map(|document| document.to_le_bytes()).collect(),
             scripts: self.scripts.iter().map(|script| *script as u8).collect(),
             scales: self.scales.iter().flat_map(|scale| scale.to_le_bytes()).collect(),
@@ -120,10 +116,10 @@ impl Vectors {
         (packed, &self.bytes)
     }
 
-    /// Adds vectors that were packed, whose numbers `read` puts into what it is handed; `false` when they are none of this length.
+    /// Adds packed vectors, whose numbers `read` writes into the given buffer; `false` if the length is wrong.
     pub(super) fn unpack<E>(
         &mut self,
-        packed: &Packed<'_>,
+        packed: &PackedVectors<'_>,
         read: impl FnOnce(&mut [u8]) -> Result<bool, E>,
     ) -> Result<bool, E> {
         let count = packed.scripts.len();
@@ -131,7 +127,7 @@ impl Vectors {
             return Ok(false);
         }
         let documents = || packed.documents.as_chunks().0.iter().map(|document| i64::from_le_bytes(*document));
-        // A later vector of a document takes the place of an earlier one.
+        // A later vector of a document replaces an earlier one.
         if !self.is_empty() {
             documents().for_each(|document| self.remove(document));
         }
@@ -149,20 +145,20 @@ impl Vectors {
         if !read(&mut self.bytes[first * self.dims..])? {
             return Ok(false);
         }
-        if self.words() > 0 {
-            self.signs.extend(self.bytes[first * self.dims..].chunks_exact(self.dims).flat_map(signs));
+        if self.sign_words() > 0 {
+            self.signs.extend(self.bytes[first * self.dims..].chunks_exact(self.dims).flat_map(sign_bits));
         }
         Ok(true)
     }
 
-    /// Forgets the vector of a document: the last one takes its row.
+    /// Removes a document's vector; the last row moves into its place.
     pub(super) fn remove(&mut self, document: i64) {
         let Some(row) = self.rows.remove(&document) else { return };
         let last = self.documents.len() - 1;
         self.documents.swap_remove(row);
         self.scales.swap_remove(row);
         self.scripts.swap_remove(row);
-        let words = self.words();
+        let words = self.sign_words();
         if let Some(&moved) = self.documents.get(row) {
             self.rows.insert(moved, row);
             self.bytes.copy_within(last * self.dims..(last + 1) * self.dims, row * self.dims);
@@ -172,53 +168,51 @@ impl Vectors {
         self.signs.truncate(last * words);
     }
 
-    /// Notes that what the tables have for a document is no vector.
-    pub(super) fn spoil(&mut self, document: i64) {
+    /// Marks a document's stored vector as invalid.
+    pub(super) fn mark_invalid(&mut self, document: i64) {
         self.remove(document);
-        self.spoiled.push(document);
+        self.invalid.push(document);
     }
 
-    /// The cosine of every row with a vector of length 1. Of many long rows most are estimated; the greatest are not.
+    /// Cosine of each row with a vector of length 1. For many long rows most are estimates, but the greatest are exact.
     pub fn scan(&self, vector: &[f32]) -> Vec<f32> {
         if vector.len() != self.dims || self.dims == 0 {
             return Vec::new();
         }
-        let asked = Asked::of(vector);
-        match self.words() > 0 && self.len() >= SIGNS_FROM_ROWS {
+        let asked = QuantizedQuery::from_vector(vector);
+        match self.sign_words() > 0 && self.len() >= SIGNS_FROM_ROWS {
             false => asked.cosines(&self.bytes, &self.scales),
             true => self
                 .scan_signs(vector, |row| asked.cosine(&self.bytes[row * self.dims..][..self.dims], self.scales[row])),
         }
     }
 
-    /// Estimates cosines by how many signs two vectors share, which are as many as the angle between them is small (Charikar, 2002),
-    /// and computes those of the best and of a sample. Real vectors do not point everywhere alike, so the sample says how far an
-    /// estimate is to be trusted.
+    /// Estimates cosines by the number of equal signs, which depends on the angle (Charikar, 2002), and computes the best
+    /// and a sample exactly. Real vectors are not uniformly distributed, so the sample calibrates the estimate.
     fn scan_signs(&self, vector: &[f32], cosine: impl Fn(usize) -> f32) -> Vec<f32> {
-        let asked: Vec<u64> = signs(&quantised(vector).1).collect();
+        let asked: Vec<u64> = sign_bits(&quantize(vector).1).collect();
         let by_difference: Vec<f32> =
             (0..=self.dims).map(|difference| (PI * difference as f32 / self.dims as f32).cos()).collect();
         let rows = self.signs.chunks_exact(asked.len());
-        let mut cosines: Vec<f32> = rows.map(|row| by_difference[difference(row, &asked)]).collect();
+        let mut cosines: Vec<f32> = rows.map(|row| by_difference[sign_difference(row, &asked)]).collect();
         let sample: Vec<(usize, f32)> =
             (0..self.len()).step_by((self.len() / SAMPLED).max(1)).map(|row| (row, cosine(row))).collect();
-        let line = Line::through(sample.iter().map(|(row, exact)| (cosines[*row], *exact)));
+        let line = LinearFit::through(sample.iter().map(|(row, exact)| (cosines[*row], *exact)));
         let mut order: Vec<usize> = (0..self.len()).collect();
         order.select_nth_unstable_by(REFINED, |a, b| cosines[*b].total_cmp(&cosines[*a]));
-        cosines.iter_mut().for_each(|estimate| *estimate = line.at(*estimate));
+        cosines.iter_mut().for_each(|estimate| *estimate = line.value_at(*estimate));
         sample.into_iter().for_each(|(row, exact)| cosines[row] = exact);
         order[..REFINED].iter().for_each(|row| cosines[*row] = cosine(*row));
         cosines
     }
 
-    /// Words of signs in a row.
-    fn words(&self) -> usize {
+    fn sign_words(&self) -> usize {
         if self.dims >= SIGNS_FROM_DIMS { self.dims.div_ceil(64) } else { 0 }
     }
 
-    /// The documents whose rows have the greatest values, the greatest first.
+    /// Documents with the greatest values, descending.
     pub fn greatest(&self, count: usize, value: impl Fn(usize) -> f32) -> Vec<i64> {
-        // The number of the document last, so that rows may lie in any order.
+        // Ties are broken by document number, so that the order of rows does not matter.
         let by_value = |a: &(f32, i64), b: &(f32, i64)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         let mut best: Vec<(f32, i64)> = Vec::with_capacity(count * 2);
         let mut least = f32::NEG_INFINITY;
@@ -228,7 +222,7 @@ impl Vectors {
                 continue;
             }
             best.push((value, *document));
-            // Looked through seldom: most rows are below the worst of the best by then.
+            // Pruned rarely, because most rows are below the worst kept one by then.
             if count > 0 && best.len() == count * 2 {
                 best.select_nth_unstable_by(count - 1, by_value);
                 best.truncate(count);
@@ -240,36 +234,33 @@ impl Vectors {
         best.into_iter().map(|(_, document)| document).collect()
     }
 
-    /// The scripts of the rows.
     pub fn scripts(&self) -> &[Script] {
         &self.scripts
     }
 
-    /// The row of a document, when it has a vector.
     pub fn row(&self, document: i64) -> Option<usize> {
         self.rows.get(&document).copied()
     }
 }
 
-/// Which numbers of a vector are above 0.
-fn signs(vector: &[u8]) -> impl Iterator<Item = u64> {
+/// Sign bits of a vector.
+fn sign_bits(vector: &[u8]) -> impl Iterator<Item = u64> {
     let word =
         |values: &[u8]| values.iter().rev().fold(0, |word, value| word << 1 | u64::from(value.cast_signed() > 0));
     vector.chunks(64).map(word)
 }
 
-/// How many signs differ.
-fn difference(a: &[u64], b: &[u64]) -> usize {
+fn sign_difference(a: &[u64], b: &[u64]) -> usize {
     a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>() as usize
 }
 
-/// The straight line that lies nearest to some points.
-struct Line {
-    start: f32,
-    rise: f32,
+/// A regression line.
+struct LinearFit {
+    intercept: f32,
+    slope: f32,
 }
 
-impl Line {
+impl LinearFit {
     fn through(points: impl Iterator<Item = (f32, f32)> + Clone) -> Self {
         let count = points.clone().count().max(1) as f32;
         let mean = points.clone().fold((0.0, 0.0), |mean, (x, y)| (mean.0 + x / count, mean.1 + y / count));
@@ -277,11 +268,11 @@ impl Line {
             (with + (x - mean.0) * (y - mean.1), without + (x - mean.0).powi(2))
         });
         let rise = if without > 0.0 { (with / without).max(0.0) } else { 0.0 };
-        Self { start: mean.1 - rise * mean.0, rise }
+        Self { intercept: mean.1 - rise * mean.0, slope: rise }
     }
 
-    fn at(&self, x: f32) -> f32 {
-        self.start + self.rise * x
+    fn value_at(&self, x: f32) -> f32 {
+        self.intercept + self.slope * x
     }
 }
 
@@ -289,7 +280,7 @@ impl Line {
 mod tests {
     use super::*;
 
-    fn unit(seed: u32, dims: usize) -> Vec<f32> {
+    fn unit_vector(seed: u32, dims: usize) -> Vec<f32> {
         let mut state = seed.wrapping_mul(2_654_435_761) | 1;
         let mut draw = || {
             state ^= state << 13;
@@ -304,10 +295,10 @@ mod tests {
 
     #[test]
     fn the_nearest_are_those_of_an_exact_scan() {
-        let mut vectors = Vectors::new(64, Mark::default());
-        (0..2000).for_each(|i| vectors.set(i, &unit(i as u32 + 1, 64), Script::Other));
-        let query = unit(77_777, 64);
-        let exact = |i: i64| unit(i as u32 + 1, 64).iter().zip(&query).map(|(a, b)| a * b).sum::<f32>();
+        let mut vectors = Vectors::new(64, VectorWatermark::default());
+        (0..2000).for_each(|i| vectors.set(i, &unit_vector(i as u32 + 1, 64), Script::Other));
+        let query = unit_vector(77_777, 64);
+        let exact = |i: i64| unit_vector(i as u32 + 1, 64).iter().zip(&query).map(|(a, b)| a * b).sum::<f32>();
         let mut order: Vec<i64> = (0..2000).collect();
         order.sort_by(|a, b| exact(*b).total_cmp(&exact(*a)));
         let cosines = vectors.scan(&query);
@@ -317,31 +308,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_or_set_again_leaves_the_others_as_they_are() {
-        let mut vectors = Vectors::new(32, Mark::default());
-        (0..5).for_each(|i| vectors.set(i, &unit(i as u32 + 1, 32), Script::Other));
+    fn changing_one_vector_keeps_the_others() {
+        let mut vectors = Vectors::new(32, VectorWatermark::default());
+        (0..5).for_each(|i| vectors.set(i, &unit_vector(i as u32 + 1, 32), Script::Other));
         vectors.remove(1);
         vectors.remove(4);
         vectors.remove(9);
-        vectors.set(2, &unit(100, 32), Script::Other);
-        let cosines = vectors.scan(&unit(100, 32));
+        vectors.set(2, &unit_vector(100, 32), Script::Other);
+        let cosines = vectors.scan(&unit_vector(100, 32));
         assert_eq!((vectors.len(), vectors.greatest(1, |row| cosines[row])), (3, vec![2]));
         assert!(vectors.row(1).is_none() && vectors.row(4).is_none());
-        let own = vectors.scan(&unit(4, 32));
+        let own = vectors.scan(&unit_vector(4, 32));
         assert!((own[vectors.row(3).unwrap()] - 1.0).abs() < 0.01);
     }
 
     #[test]
     fn a_query_of_another_length_is_near_to_nothing() {
-        let mut vectors = Vectors::new(32, Mark::default());
-        vectors.set(0, &unit(1, 32), Script::Other);
-        assert!(vectors.scan(&unit(1, 64)).is_empty());
+        let mut vectors = Vectors::new(32, VectorWatermark::default());
+        vectors.set(0, &unit_vector(1, 32), Script::Other);
+        assert!(vectors.scan(&unit_vector(1, 64)).is_empty());
     }
 
-    /// Long vectors as models make them: a few directions matter, in all texts some of the same.
-    fn long(seed: u32, dims: usize, directions: &[Vec<f32>]) -> Vec<f32> {
-        let shares = unit(seed, directions.len());
-        let noise = unit(seed + 500_000, dims);
+    /// Long vectors like those of real models: a few shared directions dominate.
+    fn long_vector(seed: u32, dims: usize, directions: &[Vec<f32>]) -> Vec<f32> {
+        let shares = unit_vector(seed, directions.len());
+        let noise = unit_vector(seed + 500_000, dims);
         let mut vector: Vec<f32> = noise.iter().map(|value| value * 0.5).collect();
         for (share, direction) in shares.iter().zip(directions) {
             vector.iter_mut().zip(direction).for_each(|(value, part)| *value += share * part);
@@ -352,18 +343,18 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_of_many_long_vectors_are_found_by_signs_and_estimates_are_near() {
+    fn sign_comparison_finds_the_nearest_vectors() {
         const DIMS: usize = 1_056;
         const ROWS: u32 = 4_200;
-        let directions: Vec<Vec<f32>> = (0..24).map(|i| unit(1_000_000 + i, DIMS)).collect();
-        let mut vectors = Vectors::new(DIMS, Mark::default());
-        let all: Vec<Vec<f32>> = (0..ROWS).map(|seed| long(seed + 1, DIMS, &directions)).collect();
-        // One more that goes again, so that rows move.
+        let directions: Vec<Vec<f32>> = (0..24).map(|i| unit_vector(1_000_000 + i, DIMS)).collect();
+        let mut vectors = Vectors::new(DIMS, VectorWatermark::default());
+        let all: Vec<Vec<f32>> = (0..ROWS).map(|seed| long_vector(seed + 1, DIMS, &directions)).collect();
+        // One more that is removed again, so that rows move.
         vectors.set(-1, &all[7], Script::Other);
         all.iter().enumerate().for_each(|(i, vector)| vectors.set(i as i64, vector, Script::Other));
         vectors.remove(-1);
         let (mut found, mut off) = (0, 0.0f32);
-        for query in (0..20).map(|seed| long(900_000 + seed, DIMS, &directions)) {
+        for query in (0..20).map(|seed| long_vector(900_000 + seed, DIMS, &directions)) {
             let exact: Vec<f32> =
                 all.iter().map(|vector| vector.iter().zip(&query).map(|(a, b)| a * b).sum()).collect();
             let mut order: Vec<usize> = (0..all.len()).collect();

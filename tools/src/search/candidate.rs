@@ -1,61 +1,58 @@
-//! Candidates: passages that share a term with the query or are near to it, read from where they are kept.
+//! Reads candidates: passages that share a term with the query or have a near vector.
 
 use std::collections::HashSet;
 
-use schema::daily_log::LogKind;
-use schema::memory::{Memory, MemoryId};
-use schema::moment::Moment;
-use schema::store::{Locator, Row, Store};
+use schema::log::LogKind;
+use schema::model::memory::{Memory, MemoryId};
+use schema::model::moment::Moment;
+use schema::store::{Locator, MemoryRow, Store};
 use schema::tool::SearchSource;
 
-use super::fusion::Reasons;
-use super::near::Nearness;
-use super::request::{Narrowing, Request};
+use super::request::{SearchFilter, SearchRequest};
+use super::vector_leg::VectorScores;
 use crate::error::ToolError;
-use crate::fulltext::Corpus;
-use crate::index::{ChunkRow, Document, Index, title_of};
+use crate::fulltext::CorpusStats;
+use crate::index::{ChunkRow, Document, Index, memory_title};
 
-/// Candidates that are read for a query without narrowing. Those behind them share fewer and commoner terms.
-const FEW: usize = 300;
+/// Candidates read for an unfiltered query. Later ones share fewer and commoner terms.
+const FULLTEXT_CANDIDATES: usize = 300;
 
-/// Candidates that say a part of the query in other words.
-const FEW_OTHERWISE: usize = 150;
+/// Candidates that match through synonyms.
+const SYNONYM_CANDIDATES: usize = 150;
 
-/// Candidates that are read at most when a narrowing may leave out most of them.
-const MANY: usize = 20_000;
+/// Most candidates read if a filter may exclude most of them.
+const FULLTEXT_CANDIDATES_FILTERED: usize = 20_000;
 
-/// Passages that are near by their vectors, and how many when a narrowing may leave out most of them.
-pub(super) const FEW_NEAR: usize = 100;
-pub(super) const MANY_NEAR: usize = 4_000;
+/// Near passages by vector, and their number if a filter may exclude most of them.
+pub(super) const VECTOR_CANDIDATES: usize = 100;
+pub(super) const VECTOR_CANDIDATES_FILTERED: usize = 4_000;
 
-/// Rows that are scanned when another process holds the index.
-const SCANNED: usize = 1_000;
+/// Rows scanned if another process has the index lock.
+const MAX_UNINDEXED: usize = 1_000;
 
-/// A passage that may answer, and how well it does.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) passage: Passage,
-    /// The tokens of its text, by their hashes.
+    /// Tokens of its text, hashed.
     pub(super) tokens: Vec<u64>,
     /// From 0 to 1.
     pub(super) relevance: f32,
-    pub(super) reasons: Reasons,
+    pub(super) reasons: ScoreReasons,
 }
 
-/// A passage before it is scored.
+/// A passage before scoring.
 #[derive(Debug, Clone)]
-pub(super) struct Gathered {
+pub(super) struct UnscoredPassage {
     pub(super) passage: Passage,
-    /// Its number in the full-text table; `None` when it is not indexed yet.
+    /// `None` if it is not indexed yet.
     pub(super) document: Option<Document>,
-    /// Whether it may be answered, or is only there for what stands beside it.
+    /// `false` for a passage that is only context of others.
     pub(super) is_answer: bool,
 }
 
-/// What was found.
 #[derive(Debug, Clone)]
 pub(super) enum Passage {
-    Memory(Box<Row>),
+    Memory(Box<MemoryRow>),
     Chunk(ChunkRow),
 }
 
@@ -67,7 +64,7 @@ impl Passage {
         }
     }
 
-    /// The name by which it is opened.
+    /// The id that `memory_get` accepts.
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Memory(row) => row.memory.id.as_str(),
@@ -75,10 +72,10 @@ impl Passage {
         }
     }
 
-    /// Its first and last line.
+    /// First and last line.
     pub(super) fn lines(&self, locator: &mut Locator) -> (usize, usize) {
         match self {
-            Self::Memory(row) => locator.lines(row),
+            Self::Memory(row) => locator.find_lines(row),
             Self::Chunk(chunk) => (chunk.start_line, chunk.end_line),
         }
     }
@@ -104,11 +101,11 @@ impl Passage {
         }
     }
 
-    /// When it was captured, or the day of the log that it stands in.
+    /// The time of capture, or the day of its log.
     pub(super) fn at(&self) -> Option<Moment> {
         match self {
             Self::Memory(row) => Some(row.memory.at),
-            Self::Chunk(chunk) => match LogKind::of(&chunk.path)? {
+            Self::Chunk(chunk) => match LogKind::from_path(&chunk.path)? {
                 LogKind::Daily(day) => Some(Moment::from_local_unknown(day, chrono::NaiveTime::MIN)),
                 LogKind::LongTerm => None,
             },
@@ -117,69 +114,78 @@ impl Passage {
 
     pub(super) fn title(&self) -> String {
         match self {
-            Self::Memory(row) => title_of(&row.memory),
+            Self::Memory(row) => memory_title(&row.memory),
             Self::Chunk(chunk) => chunk.title(),
         }
     }
 }
 
-/// Adds to what was found by words what is near, and what is not indexed yet.
-pub(super) fn complete(
+/// Adds near passages and unindexed rows to the candidates by words.
+pub(super) fn add_remaining(
     store: &Store,
     index: &Index,
-    request: &Request,
-    mut found: Vec<Gathered>,
-    nearness: Option<&Nearness>,
-) -> Result<Vec<Gathered>, ToolError> {
+    request: &SearchRequest,
+    mut found: Vec<UnscoredPassage>,
+    nearness: Option<&VectorScores>,
+) -> Result<Vec<UnscoredPassage>, ToolError> {
     let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
-    let near = nearness.map_or(&[][..], |nearness| &nearness.nearest).iter().map(|rowid| Document::of_rowid(*rowid));
+    let near = nearness.map_or(&[][..], |nearness| &nearness.nearest).iter().map(|rowid| Document::from_rowid(*rowid));
     let near = near.filter(|document| !known.contains(document)).collect();
-    // A vector may outlive its document by a moment.
-    found.extend(admitted(request, read_all(store, index, near)?));
-    found.extend(unindexed(store, index, &request.narrowing)?);
+    // A vector may briefly outlive its document.
+    found.extend(filter_passages(request, read_passages(store, index, near)?));
+    found.extend(gather_unindexed(store, index, &request.filter)?);
     Ok(found)
 }
 
-/// Reads the candidates that share words with a request, or say a part of it in other words, and pass its narrowing.
-pub(super) fn by_words(
+/// Reads candidates that share words or synonyms with the request and pass its filter.
+pub(super) fn gather_by_words(
     store: &Store,
     index: &Index,
-    request: &Request,
-    corpus: &Corpus,
-) -> Result<Vec<Gathered>, ToolError> {
-    let mut found = literally(store, index, request, corpus)?;
+    request: &SearchRequest,
+    corpus: &CorpusStats,
+) -> Result<Vec<UnscoredPassage>, ToolError> {
+    let mut found = gather_literal(store, index, request, corpus)?;
     let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
-    let limit = if request.narrowing.is_any() { MANY } else { FEW_OTHERWISE };
-    let otherwise = index.fulltext().alternatives(&request.query, corpus, limit)?;
-    let otherwise = otherwise.into_iter().map(Document::of_rowid).filter(|document| !known.contains(document));
-    found.extend(admitted(request, read_all(store, index, otherwise.collect())?));
+    let limit = if request.filter.excludes_something() { FULLTEXT_CANDIDATES_FILTERED } else { SYNONYM_CANDIDATES };
+    let query = &request.query;
+    let otherwise = index.fulltext().alternatives(query.all_terms(), query.alternatives(), corpus, limit)?;
+    let otherwise = otherwise.into_iter().map(Document::from_rowid).filter(|document| !known.contains(document));
+    found.extend(filter_passages(request, read_passages(store, index, otherwise.collect())?));
     Ok(found)
 }
 
-fn literally(store: &Store, index: &Index, request: &Request, corpus: &Corpus) -> Result<Vec<Gathered>, ToolError> {
-    let mut limit = FEW;
+fn gather_literal(
+    store: &Store,
+    index: &Index,
+    request: &SearchRequest,
+    corpus: &CorpusStats,
+) -> Result<Vec<UnscoredPassage>, ToolError> {
+    let mut limit = FULLTEXT_CANDIDATES;
     loop {
-        let documents = index.fulltext().candidates(&request.query, corpus, limit)?;
+        let documents = index.fulltext().candidates(request.query.terms(), corpus, limit)?;
         let exhausted = documents.len() < limit;
-        let read = read_all(store, index, documents.into_iter().map(Document::of_rowid).collect())?;
-        let found: Vec<Gathered> = admitted(request, read).collect();
-        let enough = found.len() >= request.limit * 4 || !request.narrowing.is_any();
-        if exhausted || enough || limit >= MANY {
+        let read = read_passages(store, index, documents.into_iter().map(Document::from_rowid).collect())?;
+        let found: Vec<UnscoredPassage> = filter_passages(request, read).collect();
+        let enough = found.len() >= request.limit * 4 || !request.filter.excludes_something();
+        if exhausted || enough || limit >= FULLTEXT_CANDIDATES_FILTERED {
             return Ok(found);
         }
         limit *= 8;
     }
 }
 
-/// Those of the passages that are there and pass the narrowing of a request.
-fn admitted(request: &Request, read: Vec<(Document, Option<Passage>)>) -> impl Iterator<Item = Gathered> {
+/// Existing passages that pass the filter.
+fn filter_passages(
+    request: &SearchRequest,
+    read: Vec<(Document, Option<Passage>)>,
+) -> impl Iterator<Item = UnscoredPassage> {
     let there = read.into_iter().filter_map(|(document, passage)| Some((document, passage?)));
-    let admitted = there.filter(|(_, passage)| admits(&request.narrowing, passage));
-    admitted.map(|(document, passage)| Gathered { passage, document: Some(document), is_answer: true })
+    let admitted = there.filter(|(_, passage)| passes_filter(&request.filter, passage));
+    admitted.map(|(document, passage)| UnscoredPassage { passage, document: Some(document), is_answer: true })
 }
 
-/// Reads documents; `None` for those that are gone.
-fn read_all(
+/// Reads documents; `None` for deleted ones.
+fn read_passages(
     store: &Store,
     index: &Index,
     documents: Vec<Document>,
@@ -197,22 +203,22 @@ fn read_all(
     Ok(documents.into_iter().zip(passages).collect())
 }
 
-pub(super) fn read(store: &Store, index: &Index, document: Document) -> Result<Option<Passage>, ToolError> {
+pub(super) fn read_passage(store: &Store, index: &Index, document: Document) -> Result<Option<Passage>, ToolError> {
     Ok(match document {
         Document::Memory(seq) => store.rows().by_seq(seq)?.map(|row| Passage::Memory(Box::new(row))),
         Document::Chunk(id) => index.chunk(id)?.map(Passage::Chunk),
     })
 }
 
-/// The rows that the index does not hold yet.
-fn unindexed(store: &Store, index: &Index, narrowing: &Narrowing) -> Result<Vec<Gathered>, ToolError> {
-    let rows = store.rows().after(index.watermark(store.rows())?, SCANNED)?;
+/// Rows that are not indexed yet.
+fn gather_unindexed(store: &Store, index: &Index, narrowing: &SearchFilter) -> Result<Vec<UnscoredPassage>, ToolError> {
+    let rows = store.rows().inserted_after(index.watermark(store.rows())?, MAX_UNINDEXED)?;
     let passages = rows.into_iter().map(|row| Passage::Memory(Box::new(row)));
-    let admitted = passages.filter(|passage| admits(narrowing, passage));
-    Ok(admitted.map(|passage| Gathered { passage, document: None, is_answer: true }).collect())
+    let admitted = passages.filter(|passage| passes_filter(narrowing, passage));
+    Ok(admitted.map(|passage| UnscoredPassage { passage, document: None, is_answer: true }).collect())
 }
 
-pub(super) fn admits(narrowing: &Narrowing, passage: &Passage) -> bool {
+pub(super) fn passes_filter(narrowing: &SearchFilter, passage: &Passage) -> bool {
     let memory = passage.memory();
     let source = match passage {
         Passage::Memory(_) => SearchSource::Memory,
@@ -231,4 +237,20 @@ pub(super) fn admits(narrowing: &Narrowing, passage: &Passage) -> bool {
         && narrowing.since.is_none_or(|since| at.is_some_and(|at| at >= since))
         && narrowing.until.is_none_or(|until| at.is_some_and(|at| at <= until))
         && narrowing.path.as_ref().is_none_or(in_path)
+}
+
+/// How a relevance was computed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct ScoreReasons {
+    /// Score of the passage itself, per leg.
+    pub(super) words: f32,
+    /// The part of `words` that comes from the glossary.
+    pub(super) synonyms: f32,
+    pub(super) token_similarity: Option<f32>,
+    pub(super) vector: Option<f32>,
+    /// For another script: how many standard deviations nearer than usual it is.
+    pub(super) cross_script: Option<f32>,
+    /// Contribution of the context, and of features such as dates.
+    pub(super) context: f32,
+    pub(super) features: f32,
 }

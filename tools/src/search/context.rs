@@ -1,31 +1,31 @@
-//! Context: what a passage leaves unsaid because it was said around it.
+//! Context: the words that a passage omits because they were said around it.
 //!
-//! An answer seldom repeats the words of its question, and a turn those of its session. So a passage counts as saying, in part,
-//! what was said in its session or file, in the question right before it, and right beside it. In part, and only what it does not
-//! say itself: a passage that says everything gains nothing, and what is next to it stays behind it.
+//! An answer seldom repeats its question, and a turn seldom repeats its session. So a passage partly gets the score of its
+//! session or file, of the question before it, and of its neighbours. It gains only for words that it lacks, so a complete
+//! passage stays ahead of its neighbours.
 
 use std::collections::HashMap;
 
-/// The share that a passage has of what is said anywhere in its session or file.
-const AROUND: f32 = 0.3;
-/// The share of the question right before it.
-const ANSWERS: f32 = 0.6;
-/// The share of what was said right before and right after it.
-const BESIDE: f32 = 0.15;
+/// Share of words anywhere in its session or file.
+const ORIGIN_SHARE: f32 = 0.3;
+/// Share of the question directly before it.
+const QUESTION_SHARE: f32 = 0.6;
+/// Share of the passages directly before and after it.
+const NEIGHBOUR_SHARE: f32 = 0.15;
 
-/// Where a passage stands among the others.
+/// A passage's position among the others.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Place {
+pub(super) struct ContextPosition {
     /// The session or file.
     pub(super) origin: Option<String>,
-    /// The passages right before and right after it, by their place in the list.
+    /// Indices of the passages directly before and after it.
     pub(super) before: Option<usize>,
     pub(super) after: Option<usize>,
     pub(super) is_question: bool,
 }
 
-/// The strengths of passages, one list for each, with what their context adds.
-pub(super) fn in_context(strengths: &[Vec<f32>], places: &[Place]) -> Vec<Vec<f32>> {
+/// Adds the context to the strengths of passages, one list per passage.
+pub(super) fn add_context(strengths: &[Vec<f32>], places: &[ContextPosition]) -> Vec<Vec<f32>> {
     let mut around: HashMap<&str, Vec<f32>> = HashMap::new();
     for (own, place) in strengths.iter().zip(places) {
         if let Some(origin) = &place.origin {
@@ -33,11 +33,16 @@ pub(super) fn in_context(strengths: &[Vec<f32>], places: &[Place]) -> Vec<Vec<f3
             most.iter_mut().zip(own).for_each(|(most, own)| *most = most.max(*own));
         }
     }
-    let lent = |own: f32, word: usize, place: &Place| {
+    let lent = |own: f32, word: usize, place: &ContextPosition| {
         let of = |other: Option<usize>| other.map_or(0.0, |other| strengths[other][word]);
         let origin = place.origin.as_deref().and_then(|origin| around.get(origin)).map_or(0.0, |most| most[word]);
         let question = place.before.filter(|before| places[*before].is_question);
-        let shares = [(AROUND, origin), (ANSWERS, of(question)), (BESIDE, of(place.before)), (BESIDE, of(place.after))];
+        let shares = [
+            (ORIGIN_SHARE, origin),
+            (QUESTION_SHARE, of(question)),
+            (NEIGHBOUR_SHARE, of(place.before)),
+            (NEIGHBOUR_SHARE, of(place.after)),
+        ];
         let unsaid: f32 = shares.iter().map(|(share, strength)| 1.0 - share * strength).product();
         own + (1.0 - own) * (1.0 - unsaid)
     };
@@ -54,14 +59,15 @@ mod tests {
 
     use super::*;
 
-    fn place(origin: &str, before: Option<usize>, after: Option<usize>, is_question: bool) -> Place {
-        Place { origin: (!origin.is_empty()).then(|| origin.to_owned()), before, after, is_question }
+    fn position(origin: &str, before: Option<usize>, after: Option<usize>, is_question: bool) -> ContextPosition {
+        ContextPosition { origin: (!origin.is_empty()).then(|| origin.to_owned()), before, after, is_question }
     }
 
     #[test]
     fn an_answer_counts_as_saying_what_its_question_says() {
-        let places = [place("s", None, Some(1), true), place("s", Some(0), None, false), place("t", None, None, false)];
-        let found = in_context(&[vec![0.8, 0.0], vec![0.0, 0.5], vec![0.0, 0.5]], &places);
+        let places =
+            [position("s", None, Some(1), true), position("s", Some(0), None, false), position("t", None, None, false)];
+        let found = add_context(&[vec![0.8, 0.0], vec![0.0, 0.5], vec![0.0, 0.5]], &places);
         assert!(found[1][0] > 0.4 && found[1][0] < found[0][0], "{found:?}");
         assert_eq!(found[2][0], 0.0, "another session gains nothing");
     }
@@ -72,11 +78,11 @@ mod tests {
             own in prop::collection::vec(0.0f32..1.0, 3), more in 0.0f32..1.0, which in 0usize..3,
         ) {
             let places =
-                [place("s", None, Some(1), true), place("s", Some(0), Some(2), false), place("s", Some(1), None, false)];
+                [position("s", None, Some(1), true), position("s", Some(0), Some(2), false), position("s", Some(1), None, false)];
             let before: Vec<Vec<f32>> = own.iter().map(|own| vec![*own]).collect();
             let mut after = before.clone();
             after[which][0] = after[which][0].max(more);
-            let (before, after) = (in_context(&before, &places), in_context(&after, &places));
+            let (before, after) = (add_context(&before, &places), add_context(&after, &places));
             for (before, after) in before.iter().zip(&after) {
                 prop_assert!(after[0] >= before[0] - 1e-6 && (0.0..=1.0).contains(&after[0]));
             }

@@ -1,27 +1,27 @@
-//! Dates in questions: the days and months that are asked about, and how well a passage's day fits them.
+//! Finds dates in questions and scores how well a passage's day fits.
 
 use chrono::{Datelike, NaiveDate};
 
-/// Days after a day during which it is still talked about.
-const TALKED_ABOUT: i64 = 10;
+/// Days after an event during which people still talk about it.
+const DAYS_AROUND: i64 = 10;
 
-/// A day, a month or a year that a question names.
+/// A day, month or year in a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct QueryDate {
     year: Option<i32>,
     month: u32,
     day: Option<u32>,
 }
 
-/// The dates of a question.
-pub(super) fn dates(question: &str) -> Vec<Asked> {
-    let words = words(question);
+pub(super) fn parse_dates(question: &str) -> Vec<QueryDate> {
+    let words = date_words(question);
     let mut found = Vec::new();
     for (at, word) in words.iter().enumerate() {
-        let number = |place: Option<usize>| place.and_then(|place| words.get(place)).and_then(|word| ordinal(word));
-        if let Some(asked) = iso(word) {
+        let number =
+            |place: Option<usize>| place.and_then(|place| words.get(place)).and_then(|word| parse_ordinal(word));
+        if let Some(asked) = parse_iso(word) {
             found.push(asked);
-        } else if let Some(month) = month(word) {
+        } else if let Some(month) = parse_month(word) {
             let (before, behind) = (number(at.checked_sub(1)), number(Some(at + 1)));
             let of = number(at.checked_sub(2)).filter(|_| at > 1 && words[at - 1] == "of");
             let day = before.or(of).or(behind).filter(|day| (1..=31).contains(day));
@@ -30,36 +30,36 @@ pub(super) fn dates(question: &str) -> Vec<Asked> {
             let is_verb = matches!(word.as_str(), "may" | "march") && day.is_none() && year.is_none();
             let is_named = at > 0 && matches!(words[at - 1].as_str(), "in" | "of" | "since" | "by" | "during" | "last");
             if !is_verb || is_named {
-                found.push(Asked { year: year.map(|year| year as i32), month, day });
+                found.push(QueryDate { year: year.map(|year| year as i32), month, day });
             }
-        } else if let Some(month) = counted(word, "월").filter(|month| (1..=12).contains(month)) {
-            let year = at.checked_sub(1).and_then(|before| counted(&words[before], "년"));
-            let day = words.get(at + 1).and_then(|next| counted(next, "일"));
-            found.push(Asked { year: year.map(|year| year as i32), month, day });
+        } else if let Some(month) = parse_counted(word, "월").filter(|month| (1..=12).contains(month)) {
+            let year = at.checked_sub(1).and_then(|before| parse_counted(&words[before], "년"));
+            let day = words.get(at + 1).and_then(|next| parse_counted(next, "일"));
+            found.push(QueryDate { year: year.map(|year| year as i32), month, day });
         }
     }
     found
 }
 
-/// How well a passage of this day fits the dates, from 0 to 1.
-pub(super) fn fit(asked: &[Asked], day: NaiveDate) -> f32 {
-    asked.iter().map(|asked| asked.fit(day)).fold(0.0, f32::max)
+/// How well a day fits the dates, from 0 to 1.
+pub(super) fn best_day_fit(asked: &[QueryDate], day: NaiveDate) -> f32 {
+    asked.iter().map(|asked| asked.day_fit(day)).fold(0.0, f32::max)
 }
 
-impl Asked {
-    fn fit(&self, day: NaiveDate) -> f32 {
+impl QueryDate {
+    fn day_fit(&self, day: NaiveDate) -> f32 {
         let year = self.year.unwrap_or(day.year());
         match self.day {
             Some(of_month) => {
                 let Some(asked) = NaiveDate::from_ymd_opt(year, self.month, of_month) else { return 0.0 };
                 match (day - asked).num_days() {
                     -1..=1 => 1.0,
-                    2..=TALKED_ABOUT => 0.5,
+                    2..=DAYS_AROUND => 0.5,
                     _ => 0.0,
                 }
             }
             None if day.year() == year && day.month() == self.month => 1.0,
-            // What happened at the end of a month is told at the beginning of the next.
+            // Events at the end of a month are also reported at the start of the next.
             None => {
                 let next = if self.month == 12 { (year + 1, 1) } else { (year, self.month + 1) };
                 if (day.year(), day.month()) == next && day.day() <= 7 { 0.4 } else { 0.0 }
@@ -68,33 +68,33 @@ impl Asked {
     }
 }
 
-/// The first whole day that a text names.
-pub(super) fn day_of(text: &str) -> Option<NaiveDate> {
-    dates(text).into_iter().find_map(|named| NaiveDate::from_ymd_opt(named.year?, named.month, named.day?))
+/// The first full date in a text.
+pub(super) fn first_day(text: &str) -> Option<NaiveDate> {
+    parse_dates(text).into_iter().find_map(|named| NaiveDate::from_ymd_opt(named.year?, named.month, named.day?))
 }
 
-fn words(text: &str) -> Vec<String> {
+fn date_words(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '-';
     text.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
 /// `2026-01-28` or `2026-01`.
-fn iso(word: &str) -> Option<Asked> {
+fn parse_iso(word: &str) -> Option<QueryDate> {
     let mut parts = word.split('-');
     let year: u32 = parts.next().filter(|year| year.len() == 4)?.parse().ok()?;
     let month: u32 = parts.next()?.parse().ok().filter(|month| (1..=12).contains(month))?;
     let day = parts.next().and_then(|day| day.parse().ok());
-    is_year(year).then_some(Asked { year: Some(year as i32), month, day })
+    is_year(year).then_some(QueryDate { year: Some(year as i32), month, day })
 }
 
 /// `8`, `8th` or a year.
-fn ordinal(word: &str) -> Option<u32> {
+fn parse_ordinal(word: &str) -> Option<u32> {
     let digits = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
     digits.parse().ok()
 }
 
-/// A number with what it counts, and perhaps a particle: `6월`, `6월에`.
-fn counted(word: &str, unit: &str) -> Option<u32> {
+/// A number with its unit and an optional particle: `6월`, `6월에`.
+fn parse_counted(word: &str, unit: &str) -> Option<u32> {
     let (number, _) = word.split_once(unit)?;
     number.parse().ok()
 }
@@ -103,7 +103,7 @@ fn is_year(number: u32) -> bool {
     (1900..=2100).contains(&number)
 }
 
-fn month(word: &str) -> Option<u32> {
+fn parse_month(word: &str) -> Option<u32> {
     let place = MONTHS.iter().position(|month| *month == word || (word.len() == 3 && month.starts_with(word)))?;
     u32::try_from(place + 1).ok()
 }
@@ -141,9 +141,9 @@ mod tests {
     #[case::korean_month("6월에 배포한 것", &[(None, 6, None)])]
     #[case::none("version 3 of the parser", &[])]
     fn questions_name_dates(#[case] question: &str, #[case] expected: &[(Option<i32>, u32, Option<u32>)]) {
-        let expected: Vec<Asked> =
-            expected.iter().map(|(year, month, day)| Asked { year: *year, month: *month, day: *day }).collect();
-        assert_eq!(dates(question), expected);
+        let expected: Vec<QueryDate> =
+            expected.iter().map(|(year, month, day)| QueryDate { year: *year, month: *month, day: *day }).collect();
+        assert_eq!(parse_dates(question), expected);
     }
 
     #[rstest]
@@ -154,6 +154,6 @@ mod tests {
     #[case::that_month("in June", "2026-06-20", 1.0)]
     #[case::the_next("in December 2025", "2026-01-03", 0.4)]
     fn days_fit(#[case] question: &str, #[case] day: NaiveDate, #[case] expected: f32) {
-        assert_eq!(fit(&dates(question), day), expected);
+        assert_eq!(best_day_fit(&parse_dates(question), day), expected);
     }
 }

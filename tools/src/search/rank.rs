@@ -1,101 +1,136 @@
-//! The order of candidates: relevance first, then mild preferences that only ever lift a score, so that none falls under the
-//! threshold because of what it is.
+//! Sorts candidates: by relevance, then by mild preferences that only raise a score, so that no kind of memory falls below
+//! the threshold.
 
 use std::collections::HashMap;
 
-use schema::daily_log::LONG_TERM_FILE;
-use schema::moment::Moment;
+use schema::log::LONG_TERM_FILE;
+use schema::model::memory::MemoryType;
+use schema::model::moment::Moment;
+use schema::prose::supersession::{Care, Statement, is_statement};
+use schema::store::MemoryRow;
 
 use super::candidate::{Candidate, Passage};
 
-/// What people or agents curated counts for more than what was logged.
+/// Bonus of conclusions and notes over logged events.
 const CURATED: f32 = 0.06;
 
-/// For each step of importance above 1.
+/// Bonus per step of importance above 1.
 const IMPORTANCE: f32 = 0.02;
 
-/// What was logged today counts for more; half of it is left after [`HALF_LIFE`] days.
+/// Bonus of today's memories; it halves every [`HALF_LIFE`] days.
 const RECENT: f32 = 0.04;
 const HALF_LIFE: f32 = 30.0;
 
-/// Hits of one file of notes, or of one session's course, that stand before those of others.
+/// Hits of one notes file or session that may precede those of others.
 const PER_ORIGIN: usize = 5;
 
-/// The share of common words from which on two passages say the same.
+/// Share of common words from which two passages are duplicates.
 const SAME: f32 = 0.9;
 
-/// Ranked passages that are compared with each other for sameness.
+/// Passages compared for duplicates.
 const COMPARED: usize = 100;
 
-/// A candidate with its place in the order.
 #[derive(Debug, Clone)]
-pub(super) struct Ranked {
+pub(super) struct RankedCandidate {
     pub(super) candidate: Candidate,
     pub(super) score: f32,
-    pub(super) lifts: Lifts,
+    pub(super) lifts: RankLifts,
 }
 
-/// What lifted a score, each as a share of the relevance.
+/// Bonuses as shares of the relevance.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Lifts {
+pub(super) struct RankLifts {
     pub(super) curated: f32,
     pub(super) importance: f32,
     pub(super) recent: f32,
 }
 
-/// Puts candidates in order, best first; of passages that say the same the best stays.
-pub(super) fn rank(candidates: Vec<Candidate>, now: &Moment) -> Vec<Ranked> {
-    let mut ranked: Vec<Ranked> = candidates
+/// Sorts candidates, best first, and keeps the best of duplicates.
+pub(super) fn rank(candidates: Vec<Candidate>, now: &Moment) -> Vec<RankedCandidate> {
+    let mut ranked: Vec<RankedCandidate> = candidates
         .into_iter()
         .map(|candidate| {
-            let lifts = lifts(&candidate.passage, now);
+            let lifts = rank_lifts(&candidate.passage, now);
             let lift = lifts.curated + lifts.importance + lifts.recent;
-            Ranked { score: candidate.relevance * (1.0 + lift), lifts, candidate }
+            RankedCandidate { score: candidate.relevance * (1.0 + lift), lifts, candidate }
         })
         .collect();
+    order(&mut ranked);
+    if mark_outdated(&mut ranked) {
+        order(&mut ranked);
+    }
+    spread_origins(drop_duplicates(ranked))
+}
+
+fn order(ranked: &mut [RankedCandidate]) {
     ranked.sort_by(|a, b| {
-        let superseded = |ranked: &Ranked| ranked.candidate.passage.superseded_by().is_some();
-        let later = |ranked: &Ranked| std::cmp::Reverse(ranked.candidate.passage.at());
-        // The id last: an order that does not depend on the database that the rows happen to lie in.
+        let superseded = |ranked: &RankedCandidate| ranked.candidate.passage.superseded_by().is_some();
+        let later = |ranked: &RankedCandidate| std::cmp::Reverse(ranked.candidate.passage.at());
+        // The id decides last, so that the order does not depend on the database.
         superseded(a)
             .cmp(&superseded(b))
             .then(b.score.total_cmp(&a.score))
             .then(later(a).cmp(&later(b)))
             .then_with(|| a.candidate.passage.id().cmp(b.candidate.passage.id()))
     });
-    spread(collapse(ranked))
 }
 
-fn lifts(passage: &Passage, now: &Moment) -> Lifts {
+/// Marks statements as superseded that a newer one among the first plainly replaces, and returns whether there are any.
+fn mark_outdated(ranked: &mut [RankedCandidate]) -> bool {
+    let mut stated: Vec<(&mut MemoryRow, Statement)> = Vec::new();
+    for ranked in ranked.iter_mut().take(COMPARED) {
+        if let Passage::Memory(row) = &mut ranked.candidate.passage
+            && is_statement(row.memory.kind)
+            && row.superseded_by.is_none()
+        {
+            let statement = Statement::of(&row.memory.content);
+            stated.push((row, statement));
+        }
+    }
+    stated.sort_by_key(|(row, _)| row.order());
+    let mut is_any = false;
+    for old in 0..stated.len() {
+        let newer = stated[old + 1..].iter().rev().find(|(_, newer)| newer.replaces(&stated[old].1, Care::Strict));
+        if let Some(id) = newer.map(|(row, _)| row.memory.id.clone()) {
+            stated[old].0.superseded_by = Some(id);
+            is_any = true;
+        }
+    }
+    is_any
+}
+
+fn rank_lifts(passage: &Passage, now: &Moment) -> RankLifts {
     let memory = passage.memory();
     let curated = match memory {
-        Some(memory) => !memory.kind.is_session_data() || passage.path() == LONG_TERM_FILE,
+        // A summary that was composed of what the session said is no better than that.
+        Some(memory) if memory.kind == MemoryType::SessionSummary && memory.attributes.auto => false,
+        Some(memory) => !memory.kind.is_event() || passage.path() == LONG_TERM_FILE,
         None => passage.at().is_none(),
     };
     let importance =
         memory.map_or(1, |memory| memory.attributes.importance.unwrap_or_else(|| memory.kind.default_importance()));
-    let recent = passage.at().filter(|_| memory.is_none_or(|memory| memory.kind.is_session_data())).map_or(0.0, |at| {
+    let recent = passage.at().filter(|_| memory.is_none_or(|memory| memory.kind.is_event())).map_or(0.0, |at| {
         // Whole days, so that the same question has the same answer all day.
         let days = ((now.unix() - at.unix()) / 86_400).max(0) as f32;
         RECENT * 0.5_f32.powf(days / HALF_LIFE)
     });
-    Lifts {
+    RankLifts {
         curated: if curated { CURATED } else { 0.0 },
         importance: IMPORTANCE * (f32::from(importance) - 1.0).max(0.0),
         recent,
     }
 }
 
-/// Leaves out what a better passage says already.
-fn collapse(ranked: Vec<Ranked>) -> Vec<Ranked> {
-    let mut kept: Vec<Ranked> = Vec::with_capacity(ranked.len());
+/// Removes duplicates of better passages.
+fn drop_duplicates(ranked: Vec<RankedCandidate>) -> Vec<RankedCandidate> {
+    let mut kept: Vec<RankedCandidate> = Vec::with_capacity(ranked.len());
     let mut words: Vec<Vec<u64>> = Vec::new();
     for mut candidate in ranked {
         if words.len() < COMPARED {
             let mut own = std::mem::take(&mut candidate.candidate.tokens);
             own.sort_unstable();
             own.dedup();
-            if words.iter().any(|other| same(other, &own)) {
+            if words.iter().any(|other| is_same_text(other, &own)) {
                 continue;
             }
             words.push(own);
@@ -105,13 +140,13 @@ fn collapse(ranked: Vec<Ranked>) -> Vec<Ranked> {
     kept
 }
 
-/// Whether two lists of distinct words, in order, have as good as all of them in common.
-fn same(a: &[u64], b: &[u64]) -> bool {
+/// Whether two sorted lists of distinct words are nearly equal.
+fn is_same_text(a: &[u64], b: &[u64]) -> bool {
     let (fewer, more) = if a.len() < b.len() { (a, b) } else { (b, a) };
     if (fewer.len() as f32) < SAME * more.len() as f32 {
         return false;
     }
-    // So many words may be missing; what has more of its own is not compared to the end.
+    // Stops early once too many words differ.
     let all = fewer.len() + more.len();
     let most_missing = fewer.len() as f32 - SAME * all as f32 / (1.0 + SAME) + 1.0;
     let (mut common, mut missing, mut rest) = (0, 0.0, more);
@@ -130,14 +165,14 @@ fn same(a: &[u64], b: &[u64]) -> bool {
     common as f32 >= SAME * (all - common) as f32
 }
 
-/// Moves hits of an origin that already has its share behind the others; nothing is lost.
-fn spread(ranked: Vec<Ranked>) -> Vec<Ranked> {
+/// Moves surplus hits of one origin behind the others; keeps them all.
+fn spread_origins(ranked: Vec<RankedCandidate>) -> Vec<RankedCandidate> {
     let mut shares: HashMap<String, usize> = HashMap::new();
     let (mut first, mut later) = (Vec::new(), Vec::new());
     for candidate in ranked {
         let passage = &candidate.candidate.passage;
         let origin = match passage.memory() {
-            Some(memory) if !memory.kind.is_session_data() || memory.session_id.is_empty() => None,
+            Some(memory) if !memory.kind.is_event() || memory.session_id.is_empty() => None,
             Some(memory) => Some(format!("session {}", memory.session_id)),
             None => Some(format!("file {}", passage.path())),
         };

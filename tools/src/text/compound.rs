@@ -1,70 +1,73 @@
-//! Identifiers, paths, error codes and versions: their parts, and the same parts joined.
+//! Splits identifiers, paths, error codes and versions into parts, and joins the parts.
 //!
-//! `getUserName`, `get_user_name` and `get-user-name` share the joined form and the parts, so each finds the others.
+//! `getUserName`, `get_user_name` and `get-user-name` have the same parts and joined form, so each finds the others.
 
 use std::ops::Range;
 
-use super::{LONGEST_TOKEN, fold};
+use super::fold;
 
-/// What a piece is to the compound it came from.
+/// Longest token in characters. Longer ones, mostly encoded data, are truncated, and longer compounds are not joined.
+pub(crate) const MAX_TOKEN_LENGTH: usize = 64;
+
+/// A piece's role in its compound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// A word without parts, or all parts of a compound joined.
+pub(crate) enum PieceRole {
+    /// A word without parts, or all parts joined.
     Whole,
-    /// Some parts joined: a file name within a path, an identifier within a file name.
+    /// Some parts joined: a file name in a path, an identifier in a file name.
     Group,
     Part,
 }
 
-/// Calls `sink` with the folded pieces of a run of letters, their bytes in the run, and their role.
-pub(crate) fn visit(run: &str, folded: &mut String, mut sink: impl FnMut(&str, Range<usize>, Role)) {
-    if run.len() <= LONGEST_TOKEN && run.bytes().all(|b| b.is_ascii_lowercase()) {
-        return sink(run, 0..run.len(), Role::Whole);
+/// Calls `sink` with the folded pieces of a run of letters, their byte ranges, and their roles.
+pub(crate) fn visit_pieces(run: &str, folded: &mut String, mut sink: impl FnMut(&str, Range<usize>, PieceRole)) {
+    if run.len() <= MAX_TOKEN_LENGTH && run.bytes().all(|b| b.is_ascii_lowercase()) {
+        return sink(run, 0..run.len(), PieceRole::Whole);
     }
-    if run.len() <= LONGEST_TOKEN && is_one_part(run) {
+    if run.len() <= MAX_TOKEN_LENGTH && is_single_part(run) {
         folded.clear();
         fold::fold_into(run, folded);
-        return sink(folded, 0..run.len(), Role::Whole);
+        return sink(folded, 0..run.len(), PieceRole::Whole);
     }
     if let Some((letter, sign)) =
         [("++", "plusplus"), ("#", "sharp")].iter().find_map(|(sign, spoken)| Some((run.strip_suffix(sign)?, spoken)))
     {
-        return sink(&(letter.to_ascii_lowercase() + sign), 0..run.len(), Role::Whole);
+        return sink(&(letter.to_ascii_lowercase() + sign), 0..run.len(), PieceRole::Whole);
     }
-    let parts = parts(run);
-    let mut emit = |range: &[Part], role| {
+    let parts = split_parts(run);
+    let mut emit = |range: &[WordPart], role| {
         folded.clear();
         for part in range {
             fold::fold_into(&run[part.range.clone()], folded);
         }
-        truncate(folded);
+        truncate_folded(folded);
         if let (Some(first), Some(last), false) = (range.first(), range.last(), folded.is_empty()) {
             sink(folded, first.range.start..last.range.end, role);
         }
     };
     for part in &parts {
-        emit(std::slice::from_ref(part), if parts.len() == 1 { Role::Whole } else { Role::Part });
+        emit(std::slice::from_ref(part), if parts.len() == 1 { PieceRole::Whole } else { PieceRole::Part });
     }
-    for level in [Joint::Case, Joint::Word, Joint::Dot, Joint::Path] {
+    for level in [PartBoundary::Case, PartBoundary::Word, PartBoundary::Dot, PartBoundary::Path] {
         for group in parts.chunk_by(|_, next| next.joint <= level) {
-            // A group that a lower level has already made is left out, and so is one that no one would type.
+            // Skips groups of a lower level, and groups that nobody would type.
             let made_here = group.iter().skip(1).any(|part| part.joint == level);
             let bytes = group.iter().map(|part| part.range.len()).sum::<usize>();
-            if made_here && bytes <= LONGEST_TOKEN {
-                emit(group, if group.len() == parts.len() { Role::Whole } else { Role::Group });
+            if made_here && bytes <= MAX_TOKEN_LENGTH {
+                emit(group, if group.len() == parts.len() { PieceRole::Whole } else { PieceRole::Group });
             }
         }
     }
 }
 
-/// Whether a run is a word of ASCII with at most its first letter in upper case, or a number: most runs that are no plain word.
-fn is_one_part(run: &str) -> bool {
+/// Whether a run is an ASCII word with at most its first letter in upper case, or a number. This is the common case.
+fn is_single_part(run: &str) -> bool {
     run.bytes().all(|b| b.is_ascii_alphanumeric()) && !run.bytes().skip(1).any(|b| b.is_ascii_uppercase())
 }
 
-/// What stands before a part, from the tightest to the loosest.
+/// The joint before a part, from tightest to loosest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Joint {
+enum PartBoundary {
     Case,
     Word,
     Dot,
@@ -72,52 +75,52 @@ enum Joint {
 }
 
 #[derive(Debug)]
-struct Part {
+struct WordPart {
     range: Range<usize>,
-    joint: Joint,
+    joint: PartBoundary,
 }
 
-fn parts(run: &str) -> Vec<Part> {
+fn split_parts(run: &str) -> Vec<WordPart> {
     let mut parts = Vec::new();
-    let mut joint = Joint::Path;
+    let mut joint = PartBoundary::Path;
     let mut start = 0;
     for (i, c) in run.char_indices() {
         let separator = match c {
-            '_' | '-' | '\u{2010}' | '\u{2011}' => Joint::Word,
-            '.' => Joint::Dot,
-            '/' | '\\' | ':' => Joint::Path,
+            '_' | '-' | '\u{2010}' | '\u{2011}' => PartBoundary::Word,
+            '.' => PartBoundary::Dot,
+            '/' | '\\' | ':' => PartBoundary::Path,
             _ => continue,
         };
         if start < i {
-            leaf(run, start..i, joint, &mut parts);
+            add_part(run, start..i, joint, &mut parts);
             joint = separator;
         }
         start = i + c.len_utf8();
     }
-    leaf(run, start..run.len(), joint, &mut parts);
+    add_part(run, start..run.len(), joint, &mut parts);
     parts
 }
 
-/// Adds what stands between two separators, by its humps when it has some.
-fn leaf(run: &str, range: Range<usize>, joint: Joint, parts: &mut Vec<Part>) {
-    let text = without_ending(&run[range.clone()]);
-    let mut humps = if text.len() <= LONGEST_TOKEN { humps(text) } else { Vec::new() };
-    if humps.len() > MOST_HUMPS {
+/// Adds the text between two separators, split at its humps.
+fn add_part(run: &str, range: Range<usize>, joint: PartBoundary, parts: &mut Vec<WordPart>) {
+    let text = strip_english_ending(&run[range.clone()]);
+    let mut humps = if text.len() <= MAX_TOKEN_LENGTH { hump_offsets(text) } else { Vec::new() };
+    if humps.len() > MAX_HUMPS {
         humps.clear();
     }
     let mut joint = joint;
     let mut from = 0;
     for to in humps.into_iter().chain([text.len()]) {
-        parts.push(Part { range: range.start + from..range.start + to, joint });
-        (from, joint) = (to, Joint::Case);
+        parts.push(WordPart { range: range.start + from..range.start + to, joint });
+        (from, joint) = (to, PartBoundary::Case);
     }
 }
 
-/// Encoded data changes case at every other letter; names of more humps than this are not names.
-const MOST_HUMPS: usize = 10;
+/// Names have no more humps than this. Encoded data changes case at every other letter.
+const MAX_HUMPS: usize = 10;
 
 /// Byte offsets at which a name such as `parseHTTPResponse` begins a new part.
-fn humps(text: &str) -> Vec<usize> {
+fn hump_offsets(text: &str) -> Vec<usize> {
     if text.chars().all(|c| !c.is_uppercase()) {
         return Vec::new();
     }
@@ -136,8 +139,8 @@ fn humps(text: &str) -> Vec<usize> {
         .collect()
 }
 
-/// Leaves out the English endings that an apostrophe marks: `Mary's`, `we'll`, `I'd`.
-fn without_ending(text: &str) -> &str {
+/// Removes English endings after an apostrophe: `Mary's`, `we'll`, `I'd`.
+fn strip_english_ending(text: &str) -> &str {
     let Some((at, apostrophe)) = text.char_indices().rfind(|(_, c)| matches!(c, '\'' | '\u{2019}')) else {
         return text;
     };
@@ -145,8 +148,8 @@ fn without_ending(text: &str) -> &str {
     if matches!(ending.as_str(), "s" | "d" | "m" | "ll" | "ve" | "re") { &text[..at] } else { text }
 }
 
-fn truncate(folded: &mut String) {
-    if let Some((end, _)) = folded.char_indices().nth(LONGEST_TOKEN) {
+fn truncate_folded(folded: &mut String) {
+    if let Some((end, _)) = folded.char_indices().nth(MAX_TOKEN_LENGTH) {
         folded.truncate(end);
     }
 }

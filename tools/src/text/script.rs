@@ -1,26 +1,27 @@
-//! Which characters make words, and which kind of word they make.
+//! Classifies characters that form words.
 
 use unicode_normalization::char::is_combining_mark;
 
-/// The kinds of characters that words are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum CharacterClass {
     Hangul,
     /// Han, Hiragana, Katakana and Bopomofo.
     Han,
-    /// Scripts written without spaces between words: Thai, Lao, Khmer, Myanmar, Tibetan and their relatives.
+    /// Scripts without spaces between words: Thai, Lao, Khmer, Myanmar, Tibetan and related ones.
     Unspaced,
-    /// Letters and digits of every other script.
+    /// Letters and digits of all other scripts.
     Letter,
 }
 
-/// The class of a character, `None` for what stands between words.
-pub(crate) fn class(c: char) -> Option<Class> {
+/// The class of a character, `None` for separators.
+pub(crate) fn character_class(c: char) -> Option<CharacterClass> {
     if c.is_ascii() {
-        return c.is_ascii_alphanumeric().then_some(Class::Letter);
+        return c.is_ascii_alphanumeric().then_some(CharacterClass::Letter);
     }
     match c as u32 {
-        0x1100..=0x11FF | 0x3131..=0x318E | 0xA960..=0xA97F | 0xAC00..=0xD7FF | 0xFFA0..=0xFFDC => Some(Class::Hangul),
+        0x1100..=0x11FF | 0x3131..=0x318E | 0xA960..=0xA97F | 0xAC00..=0xD7FF | 0xFFA0..=0xFFDC => {
+            Some(CharacterClass::Hangul)
+        }
         0x3005..=0x3007
         | 0x3031..=0x3035
         | 0x3041..=0x3096
@@ -34,46 +35,45 @@ pub(crate) fn class(c: char) -> Option<Class> {
         | 0xF900..=0xFAFF
         | 0xFF66..=0xFF9F
         | 0x1B000..=0x1B16F
-        | 0x20000..=0x3FFFF => Some(Class::Han),
+        | 0x20000..=0x3FFFF => Some(CharacterClass::Han),
         0x0E00..=0x109F | 0x1780..=0x17FF | 0x1950..=0x19DF | 0x1A20..=0x1AAF | 0xA980..=0xA9FF | 0xAA60..=0xAADF => {
             if c.is_numeric() {
-                Some(Class::Letter)
+                Some(CharacterClass::Letter)
             } else {
-                (c.is_alphabetic() || is_combining_mark(c)).then_some(Class::Unspaced)
+                (c.is_alphabetic() || is_combining_mark(c)).then_some(CharacterClass::Unspaced)
             }
         }
-        _ => c.is_alphanumeric().then_some(Class::Letter),
+        _ => c.is_alphanumeric().then_some(CharacterClass::Letter),
     }
 }
 
 /// Whether a character belongs to the word before it without being a letter: marks, joiners, soft hyphens.
-pub(crate) fn continues(c: char) -> bool {
+pub(crate) fn is_continuation(c: char) -> bool {
     !c.is_ascii() && (matches!(c, '\u{AD}' | '\u{200C}' | '\u{200D}' | '\u{2060}') || is_combining_mark(c))
 }
 
 /// The script of most letters of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Script {
-    /// There are no letters.
+    /// No letters.
     #[default]
     None,
     Han,
     Hangul,
-    /// Any other.
     Other,
 }
 
 impl Script {
     pub(crate) const ALL: [Self; 4] = [Self::None, Self::Han, Self::Hangul, Self::Other];
 
-    /// The script of a text, as far as its beginning tells.
-    pub(crate) fn of(text: &str) -> Self {
+    /// The script of a text, judged by its start.
+    pub(crate) fn detect(text: &str) -> Self {
         let (mut hangul, mut han, mut others) = (0, 0, 0);
         for c in text.chars().take(2_000) {
-            match class(c) {
-                // A syllable says as much as two letters, at least.
-                Some(Class::Hangul) => hangul += 2,
-                Some(Class::Han) => han += 2,
+            match character_class(c) {
+                // A syllable equals at least two letters.
+                Some(CharacterClass::Hangul) => hangul += 2,
+                Some(CharacterClass::Han) => han += 2,
                 Some(_) if c.is_alphabetic() => others += 1,
                 _ => {}
             }

@@ -1,9 +1,8 @@
-//! Tokens: which texts share them, and what they may consist of.
-
 use proptest::prelude::*;
 use rstest::rstest;
 use unicode_normalization::UnicodeNormalization;
 
+use super::compound::MAX_TOKEN_LENGTH;
 use super::*;
 
 #[rstest]
@@ -31,14 +30,14 @@ use super::*;
 #[case::languages("C++, (C#) and F#; issue#12 a#b", "cplusplus csharp and fsharp issu 12 a b")]
 #[case::punctuation("\"*:^()+-~ -- 'x' AND", "x and")]
 fn texts_have_tokens(#[case] text: &str, #[case] expected: &str) {
-    assert_eq!(indexed(text), expected);
+    assert_eq!(indexed_text(text), expected);
 }
 
 #[test]
 fn separate_letters_of_macos_give_the_tokens_of_syllables() {
     for text in ["검색 토큰을", "café", "ガス", "Åse"] {
         let decomposed: String = text.nfd().collect();
-        assert_eq!(indexed(&decomposed), indexed(text), "{text}");
+        assert_eq!(indexed_text(&decomposed), indexed_text(text), "{text}");
     }
 }
 
@@ -63,20 +62,20 @@ fn offsets_point_into_the_original_text() {
 #[test]
 fn the_script_of_a_text_is_that_of_most_of_its_letters() {
     use script::Script;
-    assert_eq!(Script::of("로그인은 OAuth 디바이스 플로우로 하기로 결정"), Script::Hangul);
-    assert_eq!(Script::of("Use `검색` as the label of the search box"), Script::Other);
-    assert_eq!(Script::of("検索の結果が空になる"), Script::Han);
-    assert_eq!(Script::of("12 + 30"), Script::None);
+    assert_eq!(Script::detect("로그인은 OAuth 디바이스 플로우로 하기로 결정"), Script::Hangul);
+    assert_eq!(Script::detect("Use `검색` as the label of the search box"), Script::Other);
+    assert_eq!(Script::detect("検索の結果が空になる"), Script::Han);
+    assert_eq!(Script::detect("12 + 30"), Script::None);
 }
 
 #[test]
-fn encoded_data_does_no_harm() {
+fn encoded_data_gives_few_tokens() {
     let blob = "aGVsbG8Wb3JsZA".repeat(10_000);
     let tokens = analyze(&blob);
     assert_eq!(tokens.len(), 1);
-    assert_eq!(tokens[0].text.chars().count(), LONGEST_TOKEN);
+    assert_eq!(tokens[0].text.chars().count(), MAX_TOKEN_LENGTH);
     let drawn = "_".repeat(200_000) + "x";
-    assert_eq!(indexed(&drawn), "x");
+    assert_eq!(indexed_text(&drawn), "x");
 }
 
 #[test]
@@ -89,7 +88,7 @@ proptest! {
     #[test]
     fn tokens_hold_nothing_that_separates_them(text in "\\PC{0,80}|[ -~]{0,80}|[\\x00-\\x1f가-힣ᄀ-ᇿ\u{300}-\u{36f}]{0,40}") {
         for token in analyze(&text) {
-            prop_assert!(!token.text.is_empty() && token.text.chars().count() <= LONGEST_TOKEN);
+            prop_assert!(!token.text.is_empty() && token.text.chars().count() <= MAX_TOKEN_LENGTH);
             let allowed = |c: char| if c.is_ascii() { c.is_ascii_alphanumeric() } else { !c.is_whitespace() && !c.is_control() };
             prop_assert!(token.text.chars().all(allowed), "{:?}", token);
             prop_assert!(text.get(token.start..token.end).is_some_and(|source| !source.is_empty()));

@@ -1,127 +1,127 @@
 use std::fs;
 
 use super::*;
-use crate::capture::capture;
-use crate::database::Patience;
-use crate::log_file::testing::{age, remove, save};
-use crate::memory::{Attributes, MemoryType};
-use crate::moment::Moment;
-use crate::screen::Screen;
+use crate::files::database::LockTimeout;
+use crate::intake::capture::{Destination, Draft, capture};
+use crate::intake::spool;
+use crate::log::LONG_TERM_FILE;
+use crate::log::log_file::testing::{remove_aged, save_aged, set_old_mtime};
+use crate::model::memory::{MemoryAttributes, MemoryType};
+use crate::model::moment::Moment;
+use crate::privacy::sanitizer::Sanitizer;
 
 const LOG: &str = "2026-01-28.md";
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 fn store() -> (tempfile::TempDir, Store) {
     let project = tempfile::tempdir().unwrap();
-    let store = Store::open(project.path(), Patience::Server).unwrap();
+    let store = Store::open(project.path(), LockTimeout::Server).unwrap();
     (project, store)
 }
 
-fn say(store: &mut Store, kind: MemoryType, second: i64, content: &str) {
+fn capture_text(store: &mut Store, kind: MemoryType, second: i64, content: &str) {
     let draft = Draft {
         session_id: "s".to_owned(),
         kind,
         content: content.to_owned(),
         at: Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap(),
-        attributes: Attributes::default(),
+        attributes: MemoryAttributes::default(),
         destination: Destination::DailyLog,
     };
-    capture(store, draft, &Screen::default()).unwrap();
+    capture(store, draft, &Sanitizer::default()).unwrap();
 }
 
 /// The texts of the rows, those that wait in brackets.
-fn texts(store: &Store) -> Vec<String> {
-    let rows = store.rows().after(0, 100).unwrap().into_iter();
-    rows.map(|row| if row.is_waiting() { format!("({})", row.memory.content) } else { row.memory.content }).collect()
+fn row_texts(store: &Store) -> Vec<String> {
+    let rows = store.rows().inserted_after(0, 100).unwrap().into_iter();
+    rows.map(|row| if row.is_pending() { format!("({})", row.memory.content) } else { row.memory.content }).collect()
 }
 
 #[test]
 fn catch_up_waits_for_a_capture_and_does_not_read() {
     let (project, mut store) = store();
-    say(&mut store, MemoryType::UserPrompt, 0, "one");
-    let file = store.layout().file(LOG);
+    capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
+    let file = store.layout().store_path(LOG);
     let lock = store.lock().unwrap();
     // As it is captured: first the log, and its row with the stamp last. A reading would make a row of the entry, which has none here.
     let text = fs::read_to_string(&file).unwrap() + "- [10:30:20] **User Prompt**: two\n";
     fs::write(&file, &text).unwrap();
     assert!(store.is_stale(LOG).unwrap());
-    let mut reader = Store::open(project.path(), Patience::Server).unwrap();
-    let reader = std::thread::spawn(move || reader.catch_up(LOG, PATIENCE).unwrap());
-    // Time to find it ahead; a reader that comes later has nothing to wait for, and shows nothing.
-    std::thread::sleep(Duration::from_millis(50));
-    store.rows().note_change(LOG, Stamp::of(&file).unwrap(), None, true).unwrap();
+    let mut reader = Store::open(project.path(), LockTimeout::Server).unwrap();
+    let busy = reader.catch_up(LOG, Duration::ZERO).unwrap_err();
+    assert!(busy.is_busy(), "a reader waits for the capture: {busy}");
+    store.rows().record_change(LOG, FileStamp::read(&file).unwrap(), None, true).unwrap();
     drop(lock);
-    let caught_up = reader.join().unwrap();
-    assert!(matches!(caught_up, CaughtUp::WasInStep | CaughtUp::WithoutReading), "{caught_up:?}");
+    assert_eq!(reader.catch_up_stale(LOG, TIMEOUT).unwrap(), CatchUpOutcome::SyncedUnread);
     assert_eq!(store.rows().by_path(LOG).unwrap().len(), 1);
     // Nobody captures to it any more, so it is read.
     fs::write(&file, text + "- [10:30:21] **User Prompt**: three\n").unwrap();
-    let read = CaughtUp::ByReading(SyncReport { added: 2, ..SyncReport::default() });
-    assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), read);
-    assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), CaughtUp::WasInStep);
+    let read = CatchUpOutcome::SyncedByReading(SyncReport { added: 2, ..SyncReport::default() });
+    assert_eq!(store.catch_up(LOG, TIMEOUT).unwrap(), read);
+    assert_eq!(store.catch_up(LOG, TIMEOUT).unwrap(), CatchUpOutcome::AlreadyInSync);
 }
 
 #[test]
 fn captures_during_a_reading_are_kept() {
     let (_project, mut store) = store();
     let kinds = [MemoryType::UserPrompt, MemoryType::Decision, MemoryType::Learning, MemoryType::UserPrompt];
-    kinds.iter().zip(0..).for_each(|(kind, n)| say(&mut store, *kind, n, &format!("text {n}\nand more")));
+    kinds.iter().zip(0..).for_each(|(kind, n)| capture_text(&mut store, *kind, n, &format!("text {n}\nand more")));
     // Rows without an entry in the log.
     let damage = "UPDATE memories SET content = 'another' WHERE content LIKE 'text 0%'; DELETE FROM memories WHERE content LIKE 'text 2%';";
     store.db.execute_batch(damage).unwrap();
     let (seen, parsed, rows) = read(&store);
-    say(&mut store, MemoryType::UserPrompt, 10, "two\nlines");
-    say(&mut store, MemoryType::Decision, 11, "use redis");
-    let mut work = Work::new(LOG, store.layout());
-    assert!(store.apply(&mut work, parsed, &rows, &seen).unwrap());
+    capture_text(&mut store, MemoryType::UserPrompt, 10, "two\nlines");
+    capture_text(&mut store, MemoryType::Decision, 11, "use redis");
+    let mut work = SyncBatch::new(LOG, store.layout());
+    assert!(store.apply_changes(&mut work, parsed, &rows, &seen).unwrap());
     assert_eq!(work.report, SyncReport { added: 1, changed: 1, removed: 0 });
     assert!(!store.is_stale(LOG).unwrap(), "what was captured was in step");
-    assert_eq!((texts(&store).len(), store.sync_log(LOG).unwrap()), (6, SyncReport::default()));
+    assert_eq!((row_texts(&store).len(), store.sync_log(LOG).unwrap()), (6, SyncReport::default()));
 }
 
-fn read(store: &Store) -> (Seen, Parsed, Vec<Row>) {
-    let Reading { seen, bytes, snapshot, lock, .. } = store.reading(LOG).unwrap().unwrap();
+fn read(store: &Store) -> (ReadState, ParsedLog, Vec<MemoryRow>) {
+    let LogSnapshot { seen, bytes, snapshot, lock, .. } = store.snapshot_log(LOG).unwrap().unwrap();
     let rows = Rows(&snapshot).by_path(LOG).unwrap();
     drop((snapshot, lock));
-    (seen, parse(&String::from_utf8_lossy(&bytes), LogKind::of(LOG).unwrap()), rows)
+    (seen, parse(&String::from_utf8_lossy(&bytes), LogKind::from_path(LOG).unwrap()), rows)
 }
 
 #[test]
 fn stale_reading_changes_no_rows() {
     let (_project, mut store) = store();
-    say(&mut store, MemoryType::UserPrompt, 0, "one");
-    say(&mut store, MemoryType::Decision, 1, "use redis");
-    let file = store.layout().file(LOG);
+    capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
+    capture_text(&mut store, MemoryType::Decision, 1, "use redis");
+    let file = store.layout().store_path(LOG);
     let before = fs::read(&file).unwrap();
-    save(&file, "- [10:00:00] **User Prompt**: another text\n");
+    save_aged(&file, "- [10:00:00] **User Prompt**: another text\n");
     let (seen, parsed, rows) = read(&store);
-    save(&file, before);
+    save_aged(&file, before);
     assert_eq!(store.sync_log(LOG).unwrap(), SyncReport::default());
-    let mut work = Work::new(LOG, store.layout());
-    assert!(!store.apply(&mut work, parsed, &rows, &seen).unwrap());
+    let mut work = SyncBatch::new(LOG, store.layout());
+    assert!(!store.apply_changes(&mut work, parsed, &rows, &seen).unwrap());
     assert!(!store.is_stale(LOG).unwrap());
-    assert_eq!(texts(&store), ["one", "use redis"]);
+    assert_eq!(row_texts(&store), ["one", "use redis"]);
 }
 
 #[test]
 fn log_being_rewritten_keeps_rows_and_captures_wait() {
     let (_project, mut store) = store();
-    say(&mut store, MemoryType::UserPrompt, 0, "one");
-    let file = store.layout().file(LOG);
+    capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
+    let file = store.layout().store_path(LOG);
     let text = fs::read(&file).unwrap();
     // As an editor saves: it truncates the file first.
     fs::write(&file, "").unwrap();
-    assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), CaughtUp::NotYet);
-    say(&mut store, MemoryType::UserPrompt, 1, "two");
-    say(&mut store, MemoryType::UserPrompt, 1, "two");
+    assert_eq!(store.catch_up(LOG, TIMEOUT).unwrap(), CatchUpOutcome::Busy);
+    capture_text(&mut store, MemoryType::UserPrompt, 1, "two");
+    capture_text(&mut store, MemoryType::UserPrompt, 1, "two");
     assert_eq!(spool::drain(&mut store, 10).unwrap(), 0);
-    assert_eq!((texts(&store), fs::read(&file).unwrap().len()), (vec!["one".to_owned(), "(two)".to_owned()], 0));
+    assert_eq!((row_texts(&store), fs::read(&file).unwrap().len()), (vec!["one".to_owned(), "(two)".to_owned()], 0));
     assert!(store.is_any_log_being_rewritten().unwrap());
     fs::write(&file, &text).unwrap();
     assert_eq!(spool::drain(&mut store, 10).unwrap(), 1);
-    assert_eq!((texts(&store), spool::waiting(store.layout())), (vec!["one".to_owned(), "two".to_owned()], 0));
+    assert_eq!((row_texts(&store), spool::count(store.layout())), (vec!["one".to_owned(), "two".to_owned()], 0));
     store.sync_log(LOG).unwrap();
-    assert_eq!(texts(&store), ["one", "two"]);
+    assert_eq!(row_texts(&store), ["one", "two"]);
     let log = fs::read_to_string(&file).unwrap();
     assert!(log.starts_with(&String::from_utf8(text).unwrap()) && log.ends_with("**User Prompt**: two\n"), "{log}");
 }
@@ -129,67 +129,67 @@ fn log_being_rewritten_keeps_rows_and_captures_wait() {
 #[test]
 fn day_continues_in_next_file_after_ten_seconds() {
     let (_project, mut store) = store();
-    say(&mut store, MemoryType::UserPrompt, 0, "one");
-    let file = store.layout().file(LOG);
+    capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
+    let file = store.layout().store_path(LOG);
     fs::write(&file, "").unwrap();
-    say(&mut store, MemoryType::UserPrompt, 1, "two");
+    capture_text(&mut store, MemoryType::UserPrompt, 1, "two");
     store.db.execute_batch("UPDATE files SET disturbed_at = disturbed_at - 10000").unwrap();
-    say(&mut store, MemoryType::Decision, 2, "three");
-    let later = fs::read_to_string(store.layout().file("2026-01-28.2.md")).unwrap();
+    capture_text(&mut store, MemoryType::Decision, 2, "three");
+    let later = fs::read_to_string(store.layout().store_path("2026-01-28.2.md")).unwrap();
     assert!(later.starts_with("# 2026-01-28\n\n## Decision\n\n- three"), "{later}");
     assert_eq!(spool::drain(&mut store, 10).unwrap(), 1);
-    assert_eq!(texts(&store), ["one", "two", "three"]);
-    let ignored = fs::read_to_string(store.layout().file(".gitignore")).unwrap();
+    assert_eq!(row_texts(&store), ["one", "two", "three"]);
+    let ignored = fs::read_to_string(store.layout().store_path(".gitignore")).unwrap();
     assert!(ignored.contains("[0-9][0-9].[0-9].md"), "{ignored}");
 }
 
 #[test]
 fn overwritten_entries_are_appended_again_once() {
     let (_project, mut store) = store();
-    say(&mut store, MemoryType::UserPrompt, 0, "one");
-    say(&mut store, MemoryType::UserPrompt, 1, "two");
-    let file = store.layout().file(LOG);
+    capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
+    capture_text(&mut store, MemoryType::UserPrompt, 1, "two");
+    let file = store.layout().store_path(LOG);
     let opened = fs::read_to_string(&file).unwrap();
-    say(&mut store, MemoryType::UserPrompt, 2, "three");
-    say(&mut store, MemoryType::UserPrompt, 3, "four");
+    capture_text(&mut store, MemoryType::UserPrompt, 2, "three");
+    capture_text(&mut store, MemoryType::UserPrompt, 3, "four");
     // It saves what it had opened, with a line more and one less.
     let edited = opened.replace("- [10:30:15] **User Prompt**: one\n", "") + "\n" + &"A line of a person.\n".repeat(9);
     fs::write(&file, &edited).unwrap();
     store.sync_log(LOG).unwrap();
-    assert_eq!(texts(&store), ["two", "(three)", "(four)"]);
+    assert_eq!(row_texts(&store), ["two", "(three)", "(four)"]);
     assert_eq!(spool::drain(&mut store, 10).unwrap(), 0, "the editor may save it once more");
-    age(&file);
+    set_old_mtime(&file);
     assert_eq!(spool::drain(&mut store, 10).unwrap(), 2);
     store.sync_log(LOG).unwrap();
-    assert_eq!(texts(&store), ["two", "three", "four"]);
+    assert_eq!(row_texts(&store), ["two", "three", "four"]);
     let log = fs::read_to_string(&file).unwrap();
     assert!(log.starts_with(&edited) && log.ends_with("three\n- [10:30:18] **User Prompt**: four\n"), "{log}");
     // A second time it is a person who deletes them.
-    save(&file, &edited);
+    save_aged(&file, &edited);
     store.sync_log(LOG).unwrap();
-    assert_eq!(texts(&store), ["two"]);
+    assert_eq!(row_texts(&store), ["two"]);
 }
 
 #[test]
 fn next_capture_restores_overwritten_entries() {
     let (_project, mut store) = store();
-    let file = store.layout().file(LOG);
-    say(&mut store, MemoryType::UserPrompt, 0, "one");
+    let file = store.layout().store_path(LOG);
+    capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
     let opened = fs::read_to_string(&file).unwrap();
-    say(&mut store, MemoryType::Decision, 1, "two");
+    capture_text(&mut store, MemoryType::Decision, 1, "two");
     fs::write(&file, opened.clone() + &"\nA line of a person, who makes it longer.\n".repeat(9)).unwrap();
-    say(&mut store, MemoryType::UserPrompt, 2, "three");
-    assert_eq!(texts(&store), ["one", "two", "(three)"]);
+    capture_text(&mut store, MemoryType::UserPrompt, 2, "three");
+    assert_eq!(row_texts(&store), ["one", "two", "(three)"]);
     assert!(!fs::read_to_string(&file).unwrap().contains("three"));
     // A minute later.
-    age(&file);
+    set_old_mtime(&file);
     let earlier =
         "UPDATE memories SET written_at = written_at - 60000; UPDATE files SET disturbed_at = disturbed_at - 60000";
     store.db.execute_batch(earlier).unwrap();
-    say(&mut store, MemoryType::UserPrompt, 3, "four");
+    capture_text(&mut store, MemoryType::UserPrompt, 3, "four");
     assert_eq!(spool::drain(&mut store, 10).unwrap(), 1);
     store.sync_log(LOG).unwrap();
-    assert_eq!(texts(&store), ["one", "two", "three", "four"]);
+    assert_eq!(row_texts(&store), ["one", "two", "three", "four"]);
     let log = fs::read_to_string(&file).unwrap();
     let order = ["one", "A line", "two", "four", "three"].map(|text| log.find(text));
     assert!(order.is_sorted() && order[0].is_some(), "{log}");
@@ -198,23 +198,23 @@ fn next_capture_restores_overwritten_entries() {
 #[test]
 fn missing_log_is_accepted_after_two_seconds() {
     let (_project, mut store) = store();
-    say(&mut store, MemoryType::UserPrompt, 0, "one");
-    let file = store.layout().file(LOG);
+    capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
+    let file = store.layout().store_path(LOG);
     let text = fs::read(&file).unwrap();
     fs::remove_file(&file).unwrap();
-    assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), CaughtUp::NotYet);
+    assert_eq!(store.catch_up(LOG, TIMEOUT).unwrap(), CatchUpOutcome::Busy);
     fs::write(&file, text).unwrap();
-    assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), CaughtUp::ByReading(SyncReport::default()));
-    remove(&file);
-    let read = CaughtUp::ByReading(SyncReport { removed: 1, ..SyncReport::default() });
-    assert_eq!(store.catch_up(LOG, PATIENCE).unwrap(), read);
+    assert_eq!(store.catch_up(LOG, TIMEOUT).unwrap(), CatchUpOutcome::SyncedByReading(SyncReport::default()));
+    remove_aged(&file);
+    let read = CatchUpOutcome::SyncedByReading(SyncReport { removed: 1, ..SyncReport::default() });
+    assert_eq!(store.catch_up(LOG, TIMEOUT).unwrap(), read);
     assert!(!store.is_stale(LOG).unwrap());
 }
 
 #[test]
 fn long_term_save_waits_for_another_writer() {
     let (_project, mut store) = store();
-    let file = store.layout().file(LONG_TERM_FILE);
+    let file = store.layout().store_path(LONG_TERM_FILE);
     let keep = |store: &mut Store, second: i64, content: &str| {
         let at = Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap();
         let (kind, destination) = (MemoryType::Decision, Destination::LongTerm);
@@ -223,20 +223,20 @@ fn long_term_save_waits_for_another_writer() {
             kind,
             content: content.into(),
             at,
-            attributes: Attributes::default(),
+            attributes: MemoryAttributes::default(),
             destination,
         };
-        capture(store, draft, &Screen::default()).unwrap();
+        capture(store, draft, &Sanitizer::default()).unwrap();
     };
     keep(&mut store, 0, "one");
     keep(&mut store, 1, "two");
-    assert_eq!(texts(&store), ["one", "two"], "our own last change is waited for by nobody");
+    assert_eq!(row_texts(&store), ["one", "two"], "our own last change is waited for by nobody");
     fs::write(&file, fs::read_to_string(&file).unwrap() + "\nA line of a person.\n").unwrap();
     keep(&mut store, 2, "three");
-    assert_eq!(texts(&store), ["one", "two", "(three)"]);
-    age(&file);
+    assert_eq!(row_texts(&store), ["one", "two", "(three)"]);
+    set_old_mtime(&file);
     assert_eq!(spool::drain(&mut store, 10).unwrap(), 1);
     store.sync_log(LONG_TERM_FILE).unwrap();
-    assert_eq!(texts(&store), ["one", "two", "three"]);
+    assert_eq!(row_texts(&store), ["one", "two", "three"]);
     assert_eq!(fs::read_to_string(&file).unwrap().matches("A line of a person.").count(), 1);
 }

@@ -5,10 +5,10 @@ use super::*;
 const LOGS: [&str; 4] = ["2026-01-27.md", LOG, "2026-02-03.md", LONG_TERM_FILE];
 
 /// What a person does to a line: from which log, which line of it, into which log, and where there.
-type Deed = (usize, usize, usize, usize, usize);
+type UserEdit = (usize, usize, usize, usize, usize);
 
 /// Three logs and long-term memory, as they are before anybody touches them: a prompt and three decisions each.
-fn pages() -> Vec<Vec<String>> {
+fn sample_logs() -> Vec<Vec<String>> {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     for (day, n) in LOGS.iter().zip(0..) {
@@ -25,11 +25,11 @@ fn pages() -> Vec<Vec<String>> {
         }
     }
     let read =
-        |path: &&str| fs::read_to_string(store.layout().file(path)).unwrap().lines().map(str::to_owned).collect();
+        |path: &&str| fs::read_to_string(store.layout().store_path(path)).unwrap().lines().map(str::to_owned).collect();
     LOGS.iter().map(read).collect()
 }
 
-fn do_it(pages: &mut [Vec<String>], (what, from, line, to, place): Deed) {
+fn apply_edit(pages: &mut [Vec<String>], (what, from, line, to, place): UserEdit) {
     let lines: Vec<usize> = (0..pages[from].len()).filter(|at| pages[from][*at].starts_with("- ")).collect();
     let Some(&at) = lines.get(line % lines.len().max(1)) else { return };
     let text = pages[from][at].clone();
@@ -57,11 +57,12 @@ fn do_it(pages: &mut [Vec<String>], (what, from, line, to, place): Deed) {
 }
 
 fn with_lines(store: &Store) -> Vec<(Memory, i32, String, (usize, usize))> {
-    let mut rows = store.rows().list(&Filter::default(), 10_000).unwrap();
+    let mut rows = store.rows().list(&MemoryFilter::default(), 10_000).unwrap();
     rows.sort_by(|a, b| a.memory.id.cmp(&b.memory.id));
     let mut locator = store.locator();
-    let with_lines =
-        |row: Row| (row.memory.clone(), row.memory.at.offset_seconds(), row.path.clone(), locator.lines(&row));
+    let with_lines = |row: MemoryRow| {
+        (row.memory.clone(), row.memory.at.offset_seconds(), row.path.clone(), locator.find_lines(&row))
+    };
     rows.into_iter().map(with_lines).collect()
 }
 
@@ -75,7 +76,7 @@ fn rebuilt(pages: &[Vec<String>]) -> Vec<(Memory, i32, String, (usize, usize))> 
 
 fn write_pages(store: &Store, pages: &[Vec<String>]) {
     for (path, lines) in LOGS.iter().zip(pages) {
-        save(&store.layout().file(path), lines.join("\n"));
+        save_aged(&store.layout().store_path(path), lines.join("\n"));
     }
 }
 
@@ -93,19 +94,19 @@ proptest! {
     ) {
         let project = tempfile::tempdir().unwrap();
         let mut store = open(project.path());
-        let mut pages = pages();
+        let mut pages = sample_logs();
         write_pages(&store, &pages);
         sync(&mut store);
         for (deeds, order) in turns {
-            deeds.into_iter().for_each(|deed| do_it(&mut pages, deed));
+            deeds.into_iter().for_each(|deed| apply_edit(&mut pages, deed));
             write_pages(&store, &pages);
             for path in order {
                 store.sync_log(path).unwrap();
             }
             let entries: usize = LOGS.iter().zip(&pages).map(|(path, lines)| {
-                parse(&lines.join("\n"), LogKind::of(path).unwrap()).entries.len()
+                parse(&lines.join("\n"), LogKind::from_path(path).unwrap()).entries.len()
             }).sum();
-            prop_assert_eq!(all(&store).len(), entries, "every entry is a memory");
+            prop_assert_eq!(all_memories(&store).len(), entries, "every entry is a memory");
             prop_assert_eq!(with_lines(&store), rebuilt(&pages), "{:#?}", pages);
         }
     }
@@ -119,10 +120,10 @@ fn the_entry_in_the_log_of_its_day_keeps_the_id_whatever_is_copied_where(#[case]
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     let id = saved(capture(&mut store, draft(MemoryType::Decision, "10:00:00", "use redis")).unwrap());
-    let text = fs::read_to_string(store.layout().file(LOG)).unwrap();
+    let text = fs::read_to_string(store.layout().store_path(LOG)).unwrap();
     let line = text.lines().last().unwrap();
-    save(&store.layout().file(other), format!("## Decision\n\n{line}\n"));
-    save(&store.layout().file(LOG), format!("{text}{line}\n"));
+    save_aged(&store.layout().store_path(other), format!("## Decision\n\n{line}\n"));
+    save_aged(&store.layout().store_path(LOG), format!("{text}{line}\n"));
     sync(&mut store);
     let before = with_lines(&store);
     assert_eq!(before.len(), 3);
@@ -135,16 +136,16 @@ fn the_entry_in_the_log_of_its_day_keeps_the_id_whatever_is_copied_where(#[case]
     assert_eq!(sync_all(&mut store), SyncReport::default());
 
     // Who is left has the id.
-    let copy = id.of_copy(other);
+    let copy = id.for_copy(other);
     assert!(forget(&mut store, &copy));
     sync(&mut store);
-    assert!(!fs::read_to_string(store.layout().file(other)).is_ok_and(|text| text.contains("redis")));
-    assert_eq!(all(&store).len(), 2);
+    assert!(!fs::read_to_string(store.layout().store_path(other)).is_ok_and(|text| text.contains("redis")));
+    assert_eq!(all_memories(&store).len(), 2);
     // A copy that was forgotten and comes back is left out, until nothing says any more that it was.
-    save(&store.layout().file(other), format!("## Decision\n\n{line}\n"));
+    save_aged(&store.layout().store_path(other), format!("## Decision\n\n{line}\n"));
     sync(&mut store);
-    assert_eq!(all(&store).len(), 2);
-    fs::remove_file(store.layout().forgotten()).unwrap();
+    assert_eq!(all_memories(&store).len(), 2);
+    fs::remove_file(store.layout().forgotten_file()).unwrap();
     sync_all(&mut store);
     for _ in 0..2 {
         let here = store.rows().by_path(LOG).unwrap().remove(0);
@@ -152,5 +153,5 @@ fn the_entry_in_the_log_of_its_day_keeps_the_id_whatever_is_copied_where(#[case]
         sync(&mut store);
     }
     assert_eq!(store.rows().by_id(&id).unwrap().unwrap().path, other);
-    assert_eq!(all(&store).len(), 1);
+    assert_eq!(all_memories(&store).len(), 1);
 }

@@ -6,15 +6,16 @@ use super::*;
 fn a_database_of_the_go_version_is_upgraded_and_nothing_is_lost() {
     let project = tempfile::tempdir().unwrap();
     let layout = Layout::new(project.path());
-    layout.create().unwrap();
+    layout.create_dirs_and_gitignore().unwrap();
     fs::write(
-        layout.file(LOG),
+        layout.store_path(LOG),
         "# 2026-01-28\n\n- [10:30:15] **User Prompt**: held by the log\n\n## Decision\n\n- a decision held\n",
     )
     .unwrap();
     let db = Connection::open(layout.memory_db()).unwrap();
     db.execute_batch(GO_TABLES).unwrap();
-    let local = Moment::from_local_unknown(at("10:30:15").date(), chrono::NaiveTime::from_hms_opt(10, 30, 15).unwrap());
+    let local =
+        Moment::from_local_unknown(moment("10:30:15").date(), chrono::NaiveTime::from_hms_opt(10, 30, 15).unwrap());
     for (id, kind, content, created) in [
         ("go-1", "user_prompt", "held by the log", local.utc()),
         ("go-2", "decision", "a decision held", local.utc()),
@@ -30,18 +31,18 @@ fn a_database_of_the_go_version_is_upgraded_and_nothing_is_lost() {
     }
     db.execute("INSERT INTO embedding_cache VALUES ('h', 'openai', 'm', x'0000803f', 1, '2026')", []).unwrap();
     drop(db);
-    assert!(matches!(Store::open(project.path(), Patience::Hook), Err(StoreError::NeedsServer)));
+    assert!(matches!(Store::open(project.path(), LockTimeout::Hook), Err(StoreError::NeedsServer)));
 
     let mut store = open(project.path());
     assert!(store.notes()[0].contains("5 memories, 3 of them written"), "{:?}", store.notes());
     assert_eq!(sync(&mut store), SyncReport::default());
-    let memories = all(&store);
+    let memories = all_memories(&store);
     assert_eq!(memories.len(), 5, "{memories:#?}");
     let go3 = store.rows().by_id(&MemoryId::parse("go-3").unwrap()).unwrap().unwrap();
     assert_eq!(go3.memory.content, "a decision that only\nthe database knows");
     assert_eq!(go3.access_count, 7);
-    assert_eq!(contents(&store.db), Ok(Contents::Current), "nothing of it stays");
-    let backup = Connection::open(layout.file("memory.db.go-backup")).unwrap();
+    assert_eq!(detect_kind(&store.db), Ok(DatabaseKind::Current), "nothing of it stays");
+    let backup = Connection::open(layout.store_path("memory.db.go-backup")).unwrap();
     let kept: i64 = backup.query_row("SELECT count(*) FROM memories", [], |row| row.get(0)).unwrap();
     assert_eq!(kept, 5);
 }
@@ -49,7 +50,7 @@ fn a_database_of_the_go_version_is_upgraded_and_nothing_is_lost() {
 /// A store with a database of the Go version: id, session, type, content, metadata and time of each row.
 fn go_store(project: &Path, rows: &[[&str; 6]]) -> Layout {
     let layout = Layout::new(project);
-    layout.create().unwrap();
+    layout.create_dirs_and_gitignore().unwrap();
     let db = Connection::open(layout.memory_db()).unwrap();
     db.execute_batch(GO_TABLES).unwrap();
     for row in rows {
@@ -60,9 +61,9 @@ fn go_store(project: &Path, rows: &[[&str; 6]]) -> Layout {
 }
 
 /// A time on this machine's clock, as the Go version kept it.
-fn here(time: &str) -> String {
+fn local_time(time: &str) -> String {
     let time = chrono::NaiveTime::parse_from_str(time, "%H:%M:%S").unwrap();
-    Moment::from_local_unknown(at("10:00:00").date(), time).rfc3339()
+    Moment::from_local_unknown(moment("10:00:00").date(), time).rfc3339()
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn what_the_go_version_kept_goes_through_the_screen_and_long_texts_stay_whole() 
     let long = format!("{}end", "word ".repeat(40_000));
     let private = format!("<private>diary</private>stays Falcon {token}");
     let metadata = format!("{{\"note\":\"{token}\"}}");
-    let time = here("10:00:00");
+    let time = local_time("10:00:00");
     let layout = go_store(
         project.path(),
         &[
@@ -81,13 +82,13 @@ fn what_the_go_version_kept_goes_through_the_screen_and_long_texts_stay_whole() 
             ["g3", "s1", "user_prompt", "<private>all of it</private>", "", &time],
         ],
     );
-    fs::write(layout.settings(), "redact = [\"Falcon\"]\n").unwrap();
+    fs::write(layout.settings_file(), "redact = [\"Falcon\"]\n").unwrap();
     let store = open(project.path());
-    let text = fs::read_to_string(layout.file(LOG)).unwrap();
+    let text = fs::read_to_string(layout.store_path(LOG)).unwrap();
     assert!(!text.contains(&token) && !text.contains("diary") && !text.contains("Falcon"), "{}", &text[..500]);
     assert!(text.contains("- stays [redacted: custom] [redacted: github token]"));
     assert!(text.contains(&long));
-    assert_eq!(all(&store).len(), 2);
+    assert_eq!(all_memories(&store).len(), 2);
     assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("3"));
     assert!(store.notes()[0].contains("; secrets taken out: 3"), "{:?}", store.notes());
 }
@@ -95,7 +96,7 @@ fn what_the_go_version_kept_goes_through_the_screen_and_long_texts_stay_whole() 
 #[test]
 fn a_row_that_a_log_of_the_go_version_holds_gives_the_line_what_it_lacks() {
     let project = tempfile::tempdir().unwrap();
-    let times = ["10:30:15", "10:31:00", "10:31:05", "10:32:10", "10:33:00"].map(here);
+    let times = ["10:30:15", "10:31:00", "10:31:05", "10:32:10", "10:33:00"].map(local_time);
     let layout = go_store(
         project.path(),
         &[
@@ -109,10 +110,10 @@ fn a_row_that_a_log_of_the_go_version_holds_gives_the_line_what_it_lacks() {
     let log = "# 2026-01-28\n\nA note.\n- [10:30:15] **User Prompt**: Implement the watcher\n\
                - [10:30:20] **Error**: only here\n- [10:31:00] **User Prompt**: yes\n\n## Decision\n\n- Use Redis\n\
                - only here too\n\n## Learning\n\n- two lines\n\n## Mine\n\n- x\n";
-    fs::write(layout.file(LOG), log).unwrap();
+    fs::write(layout.store_path(LOG), log).unwrap();
     let store = open(project.path());
     assert!(store.notes()[0].contains("5 memories, 1 of them written into"), "{:?}", store.notes());
-    let rows = store.rows().list(&Filter::default(), 100).unwrap();
+    let rows = store.rows().list(&MemoryFilter::default(), 100).unwrap();
     let mut found: Vec<_> = rows
         .iter()
         .map(|row| {
@@ -139,17 +140,17 @@ fn a_row_that_a_log_of_the_go_version_holds_gives_the_line_what_it_lacks() {
     );
     let decision = rows.iter().find(|row| row.memory.content == "Use Redis").unwrap();
     assert_eq!(decision.memory.id.as_str(), "g4");
-    let text = fs::read_to_string(layout.file(LOG)).unwrap();
+    let text = fs::read_to_string(layout.store_path(LOG)).unwrap();
     for kept in ["# 2026-01-28\n\nA note.\n", "\n- [10:30:20] **Error**: only here\n", "\n\n## Mine\n\n- x\n"] {
         assert!(text.contains(kept), "{text}");
     }
 
-    let before = all(&store);
+    let before = all_memories(&store);
     drop(store);
     fs::remove_file(layout.memory_db()).unwrap();
     let mut store = open(project.path());
     sync(&mut store);
-    assert_eq!(all(&store), before, "Markdown carries it");
+    assert_eq!(all_memories(&store), before, "Markdown carries it");
 }
 
 #[test]
@@ -163,12 +164,12 @@ fn an_upgrade_that_was_interrupted_writes_nothing_twice() {
         ["g3", "", "decision", "undated", "", "some day"],
     ];
     let layout = go_store(project.path(), &rows);
-    let before = all(&open(project.path()));
+    let before = all_memories(&open(project.path()));
     let logs = || {
         let files = layout.markdown_files().unwrap();
         files
             .into_iter()
-            .map(|path| (path.clone(), fs::read_to_string(layout.file(&path)).unwrap()))
+            .map(|path| (path.clone(), fs::read_to_string(layout.store_path(&path)).unwrap()))
             .collect::<Vec<_>>()
     };
     let written = logs();
@@ -177,7 +178,7 @@ fn an_upgrade_that_was_interrupted_writes_nothing_twice() {
     go_store(project.path(), &rows);
     let store = open(project.path());
     assert_eq!(logs(), written);
-    assert_eq!(all(&store), before);
+    assert_eq!(all_memories(&store), before);
 }
 
 #[rstest]
@@ -190,7 +191,7 @@ fn digits_in_a_text_are_a_time_of_the_go_version(#[case] time: &str) {
     let project = tempfile::tempdir().unwrap();
     go_store(project.path(), &[["g1", "s1", "decision", "Use Redis", "", time]]);
     let store = open(project.path());
-    assert_eq!(all(&store)[0].at.unix(), 1_769_563_815);
+    assert_eq!(all_memories(&store)[0].at.unix(), 1_769_563_815);
     assert!(!store.notes()[0].contains("dated"), "{:?}", store.notes());
 }
 
@@ -200,23 +201,23 @@ fn rows_without_a_readable_date_take_that_of_their_log_or_are_counted() {
     let rows: [[&str; 6]; 2] =
         [["g1", "s1", "decision", "in a log", "", "some day"], ["g2", "s1", "decision", "nowhere", "", ""]];
     let layout = go_store(project.path(), &rows);
-    fs::write(layout.file(LOG), "# 2026-01-28\n\n## Decision\n\n- [10:40:00] in a log\n").unwrap();
+    fs::write(layout.store_path(LOG), "# 2026-01-28\n\n## Decision\n\n- [10:40:00] in a log\n").unwrap();
     let store = open(project.path());
     let found = store.rows().by_id(&MemoryId::parse("g1").unwrap()).unwrap().unwrap();
     assert_eq!(found.memory.at.local_second(), "2026-01-28T10:40:00");
-    assert_eq!(all(&store).len(), 2);
+    assert_eq!(all_memories(&store).len(), 2);
     assert!(store.notes()[0].contains("; 1 had no readable date and are dated today"), "{:?}", store.notes());
 }
 
 /// A store as a version of the Go program leaves it.
-fn go_version(project: &Path, version: usize) -> Layout {
+fn store_of_go_version(project: &Path, version: usize) -> Layout {
     let layout = Layout::new(project);
-    layout.create().unwrap();
+    layout.create_dirs_and_gitignore().unwrap();
     let fixture = |name: &str| {
         fs::read(format!("{}/../tests/fixtures/stores/go-versions/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
     };
     for name in [LOG, LONG_TERM_FILE] {
-        fs::write(layout.file(name), fixture(name)).unwrap();
+        fs::write(layout.store_path(name), fixture(name)).unwrap();
     }
     go_database(&layout, version);
     layout
@@ -234,9 +235,9 @@ fn go_database(layout: &Layout, version: usize) {
 }
 
 /// The logs of a store, by their names.
-fn logs(layout: &Layout) -> Vec<(String, String)> {
+fn log_texts(layout: &Layout) -> Vec<(String, String)> {
     let files = layout.markdown_files().unwrap();
-    let text = |path: &String| String::from_utf8_lossy(&fs::read(layout.file(path)).unwrap()).into_owned();
+    let text = |path: &String| String::from_utf8_lossy(&fs::read(layout.store_path(path)).unwrap()).into_owned();
     files.into_iter().map(|path| (path.clone(), text(&path))).collect()
 }
 
@@ -246,14 +247,15 @@ fn logs(layout: &Layout) -> Vec<(String, String)> {
 #[case(3)]
 fn each_version_of_the_go_program_is_taken_over(#[case] version: usize) {
     let project = tempfile::tempdir().unwrap();
-    let layout = go_version(project.path(), version);
+    let layout = store_of_go_version(project.path(), version);
     let mut store = open(project.path());
     assert_eq!(sync(&mut store), SyncReport::default());
-    let memories = all(&store);
+    let memories = all_memories(&store);
     let mut found: Vec<String> = memories
         .iter()
         .map(|Memory { kind, session_id, content, at, attributes, .. }| {
-            let metadata = serde_json::to_string(&attributes.metadata).unwrap().replace(&here("10:30:00"), "STARTED");
+            let metadata =
+                serde_json::to_string(&attributes.metadata).unwrap().replace(&local_time("10:30:00"), "STARTED");
             format!("{} {kind} [{session_id}] {content} {metadata}", at.local_second())
         })
         .collect();
@@ -284,24 +286,24 @@ fn each_version_of_the_go_program_is_taken_over(#[case] version: usize) {
     let session = store.rows().session("bbbb2222").unwrap().unwrap();
     assert_eq!(
         (session.ended.time(), session.summary),
-        ("10:40:00".to_owned(), Some("Talked about the cache".to_owned()))
+        ("10:35:31".to_owned(), Some("Talked about the cache".to_owned()))
     );
-    let written = logs(&layout);
+    let written = log_texts(&layout);
     let kept = "\n- Tokens expire after five minutes ({\"source\":\"transcript_user\",\"trigger\":\"auto\"})\n";
     assert!(written[0].1.contains("Gateway") && written[1].1.contains(kept), "{}", written[1].1);
-    assert_eq!(written[2], (LONG_TERM_FILE.to_owned(), fs::read_to_string(layout.file(LONG_TERM_FILE)).unwrap()));
+    assert_eq!(written[2], (LONG_TERM_FILE.to_owned(), fs::read_to_string(layout.store_path(LONG_TERM_FILE)).unwrap()));
 
     // Markdown has all of it, and an upgrade that was interrupted before the database went writes nothing twice.
     drop(store);
     fs::remove_file(layout.memory_db()).unwrap();
     let mut store = open(project.path());
     sync(&mut store);
-    assert_eq!(all(&store), memories);
+    assert_eq!(all_memories(&store), memories);
     drop(store);
     fs::remove_file(layout.memory_db()).unwrap();
     go_database(&layout, version);
-    assert_eq!(all(&open(project.path())), memories);
-    assert_eq!(logs(&layout), written);
+    assert_eq!(all_memories(&open(project.path())), memories);
+    assert_eq!(log_texts(&layout), written);
 }
 
 #[test]
@@ -353,7 +355,7 @@ fn odd_values_in_a_go_database_lose_no_text() {
     drop(db);
     let mut store = open(project.path());
     assert_eq!(sync(&mut store), SyncReport::default());
-    let found: Vec<String> = all(&store).into_iter().map(|memory| memory.content).collect();
+    let found: Vec<String> = all_memories(&store).into_iter().map(|memory| memory.content).collect();
     assert_eq!(found.len(), texts.len());
     let missing: Vec<_> = texts.iter().filter(|text| !found.iter().any(|found| found.starts_with(*text))).collect();
     assert_eq!(missing, Vec::<&String>::new());

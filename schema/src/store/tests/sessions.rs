@@ -48,7 +48,44 @@ fn a_session_row_is_the_same_however_it_came_about() {
     ] {
         capture(&mut store, draft(kind, time, content)).unwrap();
         let added = row(&store);
-        store.transact(|rows| rows.refresh_session("s1")).unwrap();
+        store.with_transaction(|rows| rows.refresh_session("s1")).unwrap();
         assert_eq!(added, row(&store), "after {content}");
     }
+}
+
+#[test]
+fn what_is_kept_of_a_session_later_does_not_change_its_times() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    capture(&mut store, draft(MemoryType::UserPrompt, "10:00:00", "Which queue do we take?")).unwrap();
+    capture(&mut store, draft(MemoryType::AssistantResponse, "10:00:10", "SQS, because it is managed.")).unwrap();
+    let expected = store.rows().session("s1").unwrap().unwrap();
+    capture(&mut store, draft(MemoryType::Decision, "18:00:00", "The queue is SQS")).unwrap();
+    let added = store.rows().session("s1").unwrap().unwrap();
+    store.with_transaction(|rows| rows.refresh_session("s1")).unwrap();
+    let derived = store.rows().session("s1").unwrap().unwrap();
+    for found in [added, derived] {
+        assert_eq!((found.started, found.ended), (expected.started, expected.ended));
+    }
+}
+
+#[test]
+fn a_session_without_events_has_the_times_of_its_memories() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    capture(&mut store, draft(MemoryType::Decision, "10:00:00", "The queue is SQS")).unwrap();
+    capture(&mut store, draft(MemoryType::Decision, "11:00:00", "The retries are five")).unwrap();
+    assert_eq!(store.rows().session("s1").unwrap().unwrap().duration(), 3_600);
+}
+
+#[test]
+fn the_title_of_a_session_is_the_first_prompt_that_asks_for_something() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = open(project.path());
+    let title = |store: &Store| store.rows().session("s1").unwrap().unwrap().title;
+    capture(&mut store, draft(MemoryType::UserPrompt, "10:00:00", "안녕하세요")).unwrap();
+    assert_eq!(title(&store).as_deref(), Some("안녕하세요"));
+    capture(&mut store, draft(MemoryType::UserPrompt, "10:00:01", "\nMove the queue to SQS\nplease")).unwrap();
+    capture(&mut store, draft(MemoryType::UserPrompt, "10:00:02", "And the retries?")).unwrap();
+    assert_eq!(title(&store).as_deref(), Some("Move the queue to SQS"));
 }

@@ -1,111 +1,77 @@
-//! What the screen shows: the query, what was found, what is read, and what is asked.
+//! The state of the browser.
 
 use chrono::TimeDelta;
-use schema::memory::MemoryType;
-use schema::moment::Moment;
+use schema::model::memory::MemoryType;
+use schema::model::moment::Moment;
 
-use super::input::Input;
-use super::update::Effect;
-use super::worker::{Look, Request};
-use crate::cli::text::one_line;
+use super::line_editor::LineEditor;
+use super::message::{BrowseEffect, BrowseRequest, ListItem, OpenedItem, ReadMode};
+use crate::cli::terminal_text::one_line;
 
 #[derive(Debug)]
-pub(super) struct Model {
-    pub(super) query: Input,
+pub(super) struct BrowseModel {
+    pub(super) query: LineEditor,
     pub(super) kind: Option<MemoryType>,
-    pub(super) span: Span,
-    pub(super) items: Vec<Item>,
+    pub(super) time_span: TimeSpan,
+    pub(super) items: Vec<ListItem>,
     pub(super) selected: usize,
-    /// Whether the next answer is one to another query, whose best hit is to be selected.
+    /// Whether the next result is for a new query, so that its best hit is selected.
     pub(super) is_new_query: bool,
     pub(super) focus: Focus,
-    /// The text of what is selected.
-    pub(super) opened: Option<Opened>,
-    /// Lines of that text above the first that is shown.
+    /// The text of the selected item.
+    pub(super) opened: Option<OpenedItem>,
+    /// Lines scrolled off the top.
     pub(super) scroll: usize,
     pub(super) overlay: Option<Overlay>,
-    pub(super) status: Option<Status>,
-    /// The memory for which another one is chosen that replaces it.
-    pub(super) replacing: Option<Item>,
-    /// Counts searches, so that a late answer is told from the last one.
+    pub(super) status: Option<StatusMessage>,
+    /// The memory that is being replaced, while the user chooses the new one.
+    pub(super) replacing: Option<ListItem>,
+    /// Number of the last search, which identifies late results.
     pub(super) generation: u64,
     pub(super) is_searching: bool,
-    /// What the search had to say.
+    /// The notice of the last search.
     pub(super) notice: Option<String>,
-    /// Columns and rows.
     pub(super) size: (u16, u16),
 }
 
-/// Where keys go.
+/// The target of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Focus {
-    /// Letters are the query.
     Query,
-    /// Letters are commands.
     List,
-    /// The text has the whole screen.
+    /// The text fills the screen.
     Text,
 }
 
-/// A memory or a passage of a note in the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
-    pub(super) id: String,
-    /// `None` for a passage of a note, which is no memory.
-    pub(super) kind: Option<MemoryType>,
-    /// Local date and time.
-    pub(super) date: String,
-    /// On one line, harmless.
-    pub(super) text: String,
-    pub(super) is_pinned: bool,
-    pub(super) is_superseded: bool,
-    pub(super) is_long_term: bool,
-}
-
-/// The text of an item, harmless.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Opened {
-    pub(super) id: String,
-    /// Where it stands and what is known of it.
-    pub(super) about: String,
-    pub(super) content: String,
-}
-
-/// What lies over the rest until it is answered.
+/// A dialog over the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Overlay {
-    /// The keys, from this line on.
+    /// The list of keys, scrolled to this line.
     Help(usize),
     Menu(Menu),
-    /// A question and what is done on yes.
+    /// A question, and the action for yes.
     Ask {
         question: String,
-        then: Request,
+        then: BrowseRequest,
     },
 }
 
-/// One of several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Menu {
     pub(super) title: &'static str,
-    pub(super) choices: Vec<Choice>,
+    pub(super) choices: Vec<MenuChoice>,
     pub(super) selected: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum MenuChoice {
     Kind(Option<MemoryType>),
-    Span(Span),
-    /// As what to promote.
-    Promote {
-        id: String,
-        kind: MemoryType,
-    },
+    TimeSpan(TimeSpan),
+    Promote { id: String, kind: MemoryType },
 }
 
-/// How far back the list goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Span {
+pub(super) enum TimeSpan {
     Ever,
     Day,
     Week,
@@ -113,14 +79,14 @@ pub(super) enum Span {
     Year,
 }
 
-/// What is told at the bottom until the next key.
+/// The status line, shown until the next key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Status {
+pub(super) enum StatusMessage {
     Done(String),
     Fault(String),
 }
 
-impl Span {
+impl TimeSpan {
     pub(super) const ALL: [Self; 5] = [Self::Ever, Self::Day, Self::Week, Self::Month, Self::Year];
 
     pub(super) fn label(self) -> &'static str {
@@ -133,7 +99,6 @@ impl Span {
         }
     }
 
-    /// The first moment that counts.
     fn since(self, now: &Moment) -> Option<Moment> {
         let days = match self {
             Self::Ever => return None,
@@ -146,23 +111,23 @@ impl Span {
     }
 }
 
-impl Choice {
+impl MenuChoice {
     pub(super) fn label(&self) -> String {
         match self {
             Self::Kind(None) => "all types".to_owned(),
             Self::Kind(Some(kind)) => kind.label().to_owned(),
-            Self::Span(span) => span.label().to_owned(),
+            Self::TimeSpan(span) => span.label().to_owned(),
             Self::Promote { kind, .. } => kind.label().to_owned(),
         }
     }
 }
 
-impl Model {
+impl BrowseModel {
     pub(super) fn new(query: &str, size: (u16, u16)) -> Self {
         Self {
-            query: Input::new(query),
+            query: LineEditor::new(query),
             kind: None,
-            span: Span::Ever,
+            time_span: TimeSpan::Ever,
             items: Vec::new(),
             selected: 0,
             is_new_query: true,
@@ -179,24 +144,24 @@ impl Model {
         }
     }
 
-    pub(super) fn item(&self) -> Option<&Item> {
+    pub(super) fn item(&self) -> Option<&ListItem> {
         self.items.get(self.selected)
     }
 
-    /// Asks for what fits the query and the filters.
-    pub(super) fn find(&mut self) -> Effect {
+    /// Starts a search with the current query and filters.
+    pub(super) fn search_effect(&mut self) -> BrowseEffect {
         self.generation += 1;
         self.is_searching = true;
-        Effect::Ask(Request::Find {
+        BrowseEffect::Ask(BrowseRequest::Find {
             generation: self.generation,
             query: self.query.text().trim().to_owned(),
             kind: self.kind,
-            since: self.span.since(&Moment::now()),
+            since: self.time_span.since(&Moment::now()),
         })
     }
 
-    /// Takes over what was found; what was selected stays so, if it is still there and the query is the same.
-    pub(super) fn show(&mut self, items: Vec<Item>, notice: Option<&str>) {
+    /// Shows results. The selection stays if the query is the same and the item is still there.
+    pub(super) fn show_items(&mut self, items: Vec<ListItem>, notice: Option<&str>) {
         let selected = self.item().filter(|_| !self.is_new_query).map(|item| item.id.clone());
         self.is_new_query = false;
         let place = selected.and_then(|id| items.iter().position(|item| item.id == id));
@@ -206,12 +171,12 @@ impl Model {
         self.is_searching = false;
     }
 
-    /// Asks for the text of what is selected.
-    pub(super) fn open(&mut self, look: Look) -> Option<Effect> {
+    /// Requests the text of the selected item.
+    pub(super) fn open_effect(&mut self, look: ReadMode) -> Option<BrowseEffect> {
         let id = self.item()?.id.clone();
         if self.opened.as_ref().is_none_or(|opened| opened.id != id) {
             self.scroll = 0;
         }
-        Some(Effect::Ask(Request::Open { id, look }))
+        Some(BrowseEffect::Ask(BrowseRequest::Open { id, look }))
     }
 }

@@ -1,21 +1,21 @@
-//! The browser without a terminal: what keys make of it, and how it looks.
+//! Tests of the browser without a terminal: key handling and appearance.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use schema::memory::MemoryType;
+use schema::model::memory::MemoryType;
 
-use super::model::{Focus, Item, Model, Opened, Overlay, Status};
-use super::update::{Effect, Event, update};
+use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ListItem, OpenedItem, ReadMode};
+use super::model::{BrowseModel, Focus, Overlay, StatusMessage};
+use super::update::{BrowseEvent, update};
 use super::view;
-use super::worker::{Answer, Look, Request};
-use crate::cli::text::harmless;
+use crate::cli::terminal_text::clean_for_terminal;
 
 const CONTENT: &str = "결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그래야 재시도해도 두 번 처리되지 않는다.\n\nAcknowledge \
                        webhooks only after the database commit, because a serialization failure must requeue them.";
 
-fn item(id: &str, kind: Option<MemoryType>, text: &str) -> Item {
-    Item {
+fn item(id: &str, kind: Option<MemoryType>, text: &str) -> ListItem {
+    ListItem {
         id: id.to_owned(),
         kind,
         date: "2026-01-28 10:30:15".to_owned(),
@@ -26,54 +26,59 @@ fn item(id: &str, kind: Option<MemoryType>, text: &str) -> Item {
     }
 }
 
-fn items() -> Vec<Item> {
+fn items() -> Vec<ListItem> {
     vec![
         item(
             "a1",
             Some(MemoryType::Decision),
             "결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그래야 재시도해도 두 번 처리되지 않는다.",
         ),
-        Item { is_superseded: true, ..item("b2", Some(MemoryType::Decision), "Acknowledge webhooks at once") },
+        ListItem { is_superseded: true, ..item("b2", Some(MemoryType::Decision), "Acknowledge webhooks at once") },
         item("c3", Some(MemoryType::UserPrompt), "결제 웹훅이 두 번 처리되는 문제를 고쳐줘"),
-        Item {
-            is_long_term: true, is_pinned: true, ..item("d4", Some(MemoryType::Preference), "한국어로 대답하기")
+        ListItem {
+            is_long_term: true,
+            is_pinned: true,
+            ..item("d4", Some(MemoryType::Preference), "한국어로 대답하기")
         },
         item("e5", None, "api.md: GET /v1/webhooks lists 👩‍💻 what is registered"),
     ]
 }
 
-/// A browser that has been answered its first search.
-fn model(size: (u16, u16)) -> Model {
-    let mut model = Model::new("웹훅", size);
-    let Effect::Ask(Request::Find { generation, .. }) = model.find() else { panic!("a search") };
-    let effects = update(&mut model, Event::Answered(Answer::Found { generation, items: items(), notice: None }));
-    let [Effect::Ask(Request::Open { id, look: Look::Glance })] = &effects[..] else { panic!("{effects:?}") };
+/// A browser after the first search.
+fn model(size: (u16, u16)) -> BrowseModel {
+    let mut model = BrowseModel::new("웹훅", size);
+    let BrowseEffect::Ask(BrowseRequest::Find { generation, .. }) = model.search_effect() else { panic!("a search") };
+    let effects =
+        update(&mut model, BrowseEvent::Answered(BrowseReply::Results { generation, items: items(), notice: None }));
+    let [BrowseEffect::Ask(BrowseRequest::Open { id, look: ReadMode::Preview })] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     let about = "Decision, 2026-01-28 10:30:15, 2026-01-28.md:12, session 4f368b8b".to_owned();
-    let opened = Opened { id: id.clone(), about, content: harmless(CONTENT) };
-    update(&mut model, Event::Answered(Answer::Opened(opened)));
+    let opened = OpenedItem { id: id.clone(), about, content: clean_for_terminal(CONTENT) };
+    update(&mut model, BrowseEvent::Answered(BrowseReply::Opened(opened)));
     model
 }
 
-fn press(model: &mut Model, keys: &str) -> Vec<Effect> {
-    keys.chars().flat_map(|key| update(model, Event::Key(KeyEvent::from(KeyCode::Char(key))))).collect()
+fn press(model: &mut BrowseModel, keys: &str) -> Vec<BrowseEffect> {
+    keys.chars().flat_map(|key| update(model, BrowseEvent::Key(KeyEvent::from(KeyCode::Char(key))))).collect()
 }
 
-fn key(model: &mut Model, code: KeyCode) -> Vec<Effect> {
-    update(model, Event::Key(KeyEvent::from(code)))
+fn key(model: &mut BrowseModel, code: KeyCode) -> Vec<BrowseEffect> {
+    update(model, BrowseEvent::Key(KeyEvent::from(code)))
 }
 
-fn looks(model: &Model) -> String {
+fn rendered(model: &BrowseModel) -> String {
     let (columns, rows) = model.size;
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| view::draw(frame, model)).unwrap();
-    // Without the quotes, and without what is told of cells behind wide characters.
+    terminal.draw(|frame| view::draw_screen(frame, model)).unwrap();
+    // Removes the quotes and the remarks about cells behind wide characters.
     let line = |line: &str| line[1..line.rfind("\" Hidden by").unwrap_or(line.len() - 1)].trim_end().to_owned();
     terminal.backend().to_string().lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn it_fits_a_usual_terminal() {
-    insta::assert_snapshot!(looks(&model((80, 24))), @r"
+fn screen_fits_eighty_columns() {
+    insta::assert_snapshot!(rendered(&model((80, 24))), @r"
     Search: 웹훅                                                                   5
     all types · any time
     >2026-01-28 10:30 decision     결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍…
@@ -102,8 +107,8 @@ fn it_fits_a_usual_terminal() {
 }
 
 #[test]
-fn it_fits_forty_columns() {
-    insta::assert_snapshot!(looks(&model((40, 20))), @r"
+fn screen_fits_forty_columns() {
+    insta::assert_snapshot!(rendered(&model((40, 20))), @r"
     Search: 웹훅                           5
     all types · any time
     >01-28 decision     결제 웹훅은 커밋한…
@@ -128,8 +133,8 @@ fn it_fits_forty_columns() {
 }
 
 #[test]
-fn on_a_wide_terminal_the_text_stands_beside_the_list() {
-    insta::assert_snapshot!(looks(&model((120, 10))), @r"
+fn wide_terminal_shows_text_next_to_the_list() {
+    insta::assert_snapshot!(rendered(&model((120, 10))), @r"
     Search: 웹훅                                                                                                           5
     all types · any time
     >2026-01-28 10:30 decision     결제 웹훅은 커밋한 다음에 확… ── Decision, 2026-01-28 10:30:15, 2026-01-28.md:12, sess…
@@ -144,11 +149,14 @@ fn on_a_wide_terminal_the_text_stands_beside_the_list() {
 }
 
 #[test]
-fn reading_takes_the_whole_screen_and_goes_back() {
+fn reading_fills_the_screen_and_goes_back() {
     let mut model = model((40, 12));
     let effects = key(&mut model, KeyCode::Enter);
-    assert!(matches!(&effects[..], [Effect::Ask(Request::Open { look: Look::Read, .. })]), "{effects:?}");
-    insta::assert_snapshot!(looks(&model), @r"
+    assert!(
+        matches!(&effects[..], [BrowseEffect::Ask(BrowseRequest::Open { look: ReadMode::Read, .. })]),
+        "{effects:?}"
+    );
+    insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                           5
     all types · any time
     ── Decision, 2026-01-28 10:30:15, 2026…
@@ -171,11 +179,11 @@ fn reading_takes_the_whole_screen_and_goes_back() {
 }
 
 #[test]
-fn menus_and_questions_lie_over_the_rest() {
+fn menus_and_questions_overlay_the_screen() {
     let mut model = model((50, 18));
     key(&mut model, KeyCode::Tab);
     press(&mut model, "w");
-    insta::assert_snapshot!(looks(&model), @r"
+    insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                                     5
     all types · any time
     >01-28 decision     결제 웹훅은 커밋한 다음에 확…
@@ -196,9 +204,9 @@ fn menus_and_questions_lie_over_the_rest() {
     ? help  / search  q quit  Enter read  e edit
     ");
     let effects = [press(&mut model, "jj"), key(&mut model, KeyCode::Enter)].concat_effects();
-    assert!(matches!(&effects[..], [Effect::Ask(Request::Find { since: Some(_), .. })]), "{effects:?}");
+    assert!(matches!(&effects[..], [BrowseEffect::Ask(BrowseRequest::Find { since: Some(_), .. })]), "{effects:?}");
     press(&mut model, "d");
-    insta::assert_snapshot!(looks(&model), @r"
+    insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                                     …
     all types · last 7 days
     >01-28 decision     결제 웹훅은 커밋한 다음에 확…
@@ -220,7 +228,7 @@ fn menus_and_questions_lie_over_the_rest() {
     ");
     assert!(press(&mut model, "xn").is_empty() && model.overlay.is_none());
     press(&mut model, "?");
-    insta::assert_snapshot!(looks(&model), @r"
+    insta::assert_snapshot!(rendered(&model), @r"
     ┌ Keys ──────────────────────────────────────────┐
     │ Type to search by words, by meaning, and in    │
     │ any language.                                  │
@@ -228,12 +236,12 @@ fn menus_and_questions_lie_over_the_rest() {
     │ Tab or /     between search and commands       │
     │ Up, Down     choose; PgUp, PgDn a page         │
     │ Enter        read; Esc back                    │
-    │ Left, Right  the next one while reading        │
-    │ t, w         only a type, only a time          │
+    │ Left, Right  previous, next while reading      │
+    │ t, w         filter by type, by time           │
     │ e            edit in $EDITOR                   │
     │ d            delete for good, after a question │
     │ p            promote to MEMORY.md              │
-    │ P            pin, so that no clean-up takes it │
+    │ P            pin: protect from deletion        │
     │ s            mark as superseded by another     │
     │ q, Ctrl-C    quit                              │
     │                                                │
@@ -242,146 +250,150 @@ fn menus_and_questions_lie_over_the_rest() {
     ");
 }
 
-trait Concat {
-    fn concat_effects(self) -> Vec<Effect>;
+trait ConcatEffects {
+    fn concat_effects(self) -> Vec<BrowseEffect>;
 }
 
-impl Concat for [Vec<Effect>; 2] {
-    fn concat_effects(self) -> Vec<Effect> {
+impl ConcatEffects for [Vec<BrowseEffect>; 2] {
+    fn concat_effects(self) -> Vec<BrowseEffect> {
         self.into_iter().flatten().collect()
     }
 }
 
 #[test]
-fn keys_that_do_not_fit_say_that_there_are_more() {
+fn long_help_shows_that_it_scrolls() {
     let mut model = model((40, 12));
     model.overlay = Some(Overlay::Help(0));
-    assert!(looks(&model).contains("more: ↓"), "{}", looks(&model));
-    model.overlay = Some(Overlay::Help(view::last_help(&model)));
-    assert!(!looks(&model).contains("more: ↓"), "{}", looks(&model));
+    assert!(rendered(&model).contains("more: ↓"), "{}", rendered(&model));
+    model.overlay = Some(Overlay::Help(view::max_help_scroll(&model)));
+    assert!(!rendered(&model).contains("more: ↓"), "{}", rendered(&model));
 }
 
 #[test]
-fn no_size_of_a_terminal_is_too_small() {
+fn tiny_terminals_do_not_panic() {
     for size in [(1, 1), (3, 2), (10, 5), (20, 14), (40, 10), (300, 80)] {
         let mut model = model(size);
-        looks(&model);
+        rendered(&model);
         key(&mut model, KeyCode::Enter);
-        looks(&model);
+        rendered(&model);
         for keys in ["t", "?", "d", "s"] {
             press(&mut model, keys);
-            looks(&model);
+            rendered(&model);
             key(&mut model, KeyCode::Esc);
         }
     }
 }
 
 #[test]
-fn every_letter_searches_and_late_answers_do_not_count() {
+fn each_key_searches_and_late_results_are_ignored() {
     let mut model = model((80, 24));
     let effects = press(&mut model, " q");
     let asked: Vec<&str> = effects
         .iter()
         .map(|effect| match effect {
-            Effect::Ask(Request::Find { query, .. }) => query.as_str(),
+            BrowseEffect::Ask(BrowseRequest::Find { query, .. }) => query.as_str(),
             other => panic!("{other:?}"),
         })
         .collect();
     assert_eq!(asked, ["웹훅", "웹훅 q"]);
-    let late = Answer::Found { generation: model.generation - 1, items: vec![], notice: None };
-    assert!(update(&mut model, Event::Answered(late)).is_empty() && model.is_searching);
+    let late = BrowseReply::Results { generation: model.generation - 1, items: vec![], notice: None };
+    assert!(update(&mut model, BrowseEvent::Answered(late)).is_empty() && model.is_searching);
     assert_eq!(model.items.len(), 5);
-    update(&mut model, Event::Pasted("\u{1b}[2J두\n번".to_owned()));
+    update(&mut model, BrowseEvent::Pasted("\u{1b}[2J두\n번".to_owned()));
     assert_eq!(model.query.text(), "웹훅 q[2J두 번");
 }
 
 #[test]
-fn what_is_done_to_a_memory_is_asked_for_by_its_id() {
+fn actions_use_the_id_of_the_selected_memory() {
     let mut model = model((80, 24));
     key(&mut model, KeyCode::Tab);
-    let done = |effects: Vec<Effect>| match &effects[..] {
-        [Effect::Ask(request)] => request.clone(),
+    let done = |effects: Vec<BrowseEffect>| match &effects[..] {
+        [BrowseEffect::Ask(request)] => request.clone(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(done(press(&mut model, "e")), Request::Locate { id: "a1".into() });
-    assert_eq!(done(press(&mut model, "dy")), Request::Delete { id: "a1".into() });
-    assert_eq!(done(press(&mut model, "p")), Request::Promote { id: "a1".into(), kind: None });
-    assert_eq!(done(press(&mut model, "P")), Request::Pin { id: "a1".into(), pinned: true });
-    // What a session said is promoted as something.
+    assert_eq!(done(press(&mut model, "e")), BrowseRequest::Locate { id: "a1".into() });
+    assert_eq!(done(press(&mut model, "dy")), BrowseRequest::Delete { id: "a1".into() });
+    assert_eq!(done(press(&mut model, "p")), BrowseRequest::Promote { id: "a1".into(), kind: None });
+    assert_eq!(done(press(&mut model, "P")), BrowseRequest::Pin { id: "a1".into(), pinned: true });
+    // A session event needs a new type.
     press(&mut model, "jjp");
     let promoted = done(key(&mut model, KeyCode::Enter));
-    assert_eq!(promoted, Request::Promote { id: "c3".into(), kind: Some(MemoryType::Decision) });
+    assert_eq!(promoted, BrowseRequest::Promote { id: "c3".into(), kind: Some(MemoryType::Decision) });
     press(&mut model, "jp");
-    assert_eq!(model.status, Some(Status::Fault("It is in MEMORY.md already".into())));
+    assert_eq!(model.status, Some(StatusMessage::Fault("Already in MEMORY.md".into())));
     press(&mut model, "jd");
-    assert!(matches!(&model.status, Some(Status::Fault(text)) if text.contains("no memory")), "{:?}", model.status);
+    assert!(
+        matches!(&model.status, Some(StatusMessage::Fault(text)) if text.contains("not a memory")),
+        "{:?}",
+        model.status
+    );
 }
 
 #[test]
-fn superseding_names_the_one_that_replaces() {
+fn superseding_names_both_memories() {
     let mut model = model((80, 24));
     key(&mut model, KeyCode::Tab);
     press(&mut model, "js");
     assert!(key(&mut model, KeyCode::Enter).is_empty());
-    assert!(matches!(&model.status, Some(Status::Fault(text)) if text.contains("itself")), "{:?}", model.status);
+    assert!(matches!(&model.status, Some(StatusMessage::Fault(text)) if text.contains("itself")), "{:?}", model.status);
     press(&mut model, "k");
     key(&mut model, KeyCode::Enter);
     assert!(matches!(&model.overlay, Some(Overlay::Ask { .. })), "{:?}", model.overlay);
     let effects = press(&mut model, "y");
-    let [Effect::Ask(request)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(*request, Request::Supersede { old: "b2".into(), new: "a1".into() });
+    let [BrowseEffect::Ask(request)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(*request, BrowseRequest::Supersede { old: "b2".into(), new: "a1".into() });
     assert_eq!(model.replacing, None);
 }
 
 #[test]
-fn it_ends_when_it_is_told_to() {
-    let ends = |effects: &[Effect]| matches!(effects, [Effect::End(None)]);
+fn quit_keys_and_signals_end_the_browser() {
+    let ends = |effects: &[BrowseEffect]| matches!(effects, [BrowseEffect::End(None)]);
     let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
     let mut model = model((80, 24));
     assert!(!ends(&key(&mut model, KeyCode::Esc)), "the query is cleared first");
     assert!(ends(&key(&mut model, KeyCode::Esc)));
-    assert!(ends(&update(&mut model, Event::Key(control_c))));
-    assert!(ends(&update(&mut model, Event::Ended)));
+    assert!(ends(&update(&mut model, BrowseEvent::Key(control_c))));
+    assert!(ends(&update(&mut model, BrowseEvent::Ended)));
     press(&mut model, "d");
     key(&mut model, KeyCode::Tab);
     assert!(ends(&press(&mut model, "q")));
     press(&mut model, "?");
-    assert!(ends(&update(&mut model, Event::Key(control_c))), "also over help");
+    assert!(ends(&update(&mut model, BrowseEvent::Key(control_c))), "also over help");
 }
 
 #[test]
-fn another_query_begins_with_its_best_hit() {
+fn new_query_selects_its_best_hit() {
     let mut model = model((80, 24));
     key(&mut model, KeyCode::Down);
     press(&mut model, "x");
     let mut items = items();
     items.swap(0, 4);
     let generation = model.generation;
-    update(&mut model, Event::Answered(Answer::Found { generation, items, notice: None }));
+    update(&mut model, BrowseEvent::Answered(BrowseReply::Results { generation, items, notice: None }));
     assert_eq!(model.item().unwrap().id, "e5");
 }
 
 #[test]
-fn help_is_read_to_its_end_on_a_low_screen() {
+fn help_scrolls_on_a_low_screen() {
     let mut model = model((40, 8));
     key(&mut model, KeyCode::F(1));
-    assert!(!looks(&model).contains("superseded "));
+    assert!(!rendered(&model).contains("superseded "));
     press(&mut model, &"j".repeat(40));
-    assert!(looks(&model).contains("superseded"), "{}", looks(&model));
+    assert!(rendered(&model).contains("superseded"), "{}", rendered(&model));
     press(&mut model, "q");
     assert_eq!(model.overlay, None);
 }
 
 #[test]
-fn what_is_gone_is_not_shown_and_the_place_in_the_list_stays() {
+fn deleted_item_disappears_and_selection_stays() {
     let mut model = model((80, 24));
     key(&mut model, KeyCode::Down);
     let mut items = items();
     items.remove(1);
     let generation = model.generation;
-    update(&mut model, Event::Answered(Answer::Found { generation, items, notice: None }));
+    update(&mut model, BrowseEvent::Answered(BrowseReply::Results { generation, items, notice: None }));
     assert_eq!(model.item().unwrap().id, "c3");
     let notice = Some("nothing fits \u{1b}".to_owned());
-    update(&mut model, Event::Answered(Answer::Found { generation, items: vec![], notice }));
-    assert!(model.opened.is_none() && !looks(&model).contains('\u{1b}'));
+    update(&mut model, BrowseEvent::Answered(BrowseReply::Results { generation, items: vec![], notice }));
+    assert!(model.opened.is_none() && !rendered(&model).contains('\u{1b}'));
 }

@@ -1,127 +1,119 @@
-//! What an event makes of the model, and what is to be done about it.
+//! Handles events: changes the model and returns actions.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use schema::memory::MemoryType;
-use tools::error::ToolError;
+use schema::model::memory::MemoryType;
 
-use super::model::{Choice, Focus, Item, Menu, Model, Overlay, Span, Status};
+use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ListItem, ReadMode};
+use super::model::{BrowseModel, Focus, Menu, MenuChoice, Overlay, StatusMessage, TimeSpan};
 use super::view;
-use super::worker::{Answer, Look, Request};
-use crate::cli::text::{fit, one_line};
+use crate::cli::terminal_text::{fit_columns, one_line};
 
-/// Rows that a page goes.
+/// Rows of a page.
 const PAGE: isize = 10;
 
 /// Columns of a memory's text in a question.
 const QUOTE: usize = 120;
 
-/// What happens.
 #[derive(Debug)]
-pub(super) enum Event {
+pub(super) enum BrowseEvent {
     Key(KeyEvent),
     Pasted(String),
     Resized((u16, u16)),
-    Answered(Answer),
-    /// The editor came back, or says why it did not run.
+    Answered(BrowseReply),
+    /// The editor has ended, or could not start.
     Edited(Result<(), String>),
-    /// The process is asked to end.
+    /// A signal to end.
     Ended,
 }
 
-/// What is to be done.
-#[derive(Debug)]
-pub(super) enum Effect {
-    Ask(Request),
-    Edit { path: String, line: usize },
-    End(Option<ToolError>),
-}
-
-pub(super) fn update(model: &mut Model, event: Event) -> Vec<Effect> {
+pub(super) fn update(model: &mut BrowseModel, event: BrowseEvent) -> Vec<BrowseEffect> {
     match event {
-        Event::Key(key) if is_control(key, 'c') => vec![Effect::End(None)],
-        Event::Ended => vec![Effect::End(None)],
-        Event::Key(key) => {
+        BrowseEvent::Key(key) if is_control_key(key, 'c') => vec![BrowseEffect::End(None)],
+        BrowseEvent::Ended => vec![BrowseEffect::End(None)],
+        BrowseEvent::Key(key) => {
             model.status = None;
-            pressed(model, key)
+            handle_key(model, key)
         }
-        Event::Pasted(text) => pasted(model, &text),
-        Event::Resized(size) => {
+        BrowseEvent::Pasted(text) => handle_paste(model, &text),
+        BrowseEvent::Resized(size) => {
             model.size = size;
-            model.scroll = model.scroll.min(view::last_scroll(model));
+            model.scroll = model.scroll.min(view::max_scroll(model));
             Vec::new()
         }
-        Event::Answered(answer) => answered(model, answer),
-        Event::Edited(outcome) => {
-            model.status = outcome.err().map(|fault| Status::Fault(one_line(&fault)));
-            vec![model.find()]
+        BrowseEvent::Answered(answer) => handle_reply(model, answer),
+        BrowseEvent::Edited(outcome) => {
+            model.status = outcome.err().map(|fault| StatusMessage::Fault(one_line(&fault)));
+            vec![model.search_effect()]
         }
     }
 }
 
-fn answered(model: &mut Model, answer: Answer) -> Vec<Effect> {
+fn handle_reply(model: &mut BrowseModel, answer: BrowseReply) -> Vec<BrowseEffect> {
     match answer {
-        // An earlier search than the last one asked for.
-        Answer::Found { generation, .. } if generation != model.generation => Vec::new(),
-        Answer::Found { items, notice, .. } => {
-            model.show(items, notice.as_deref());
+        // A late result of an earlier search.
+        BrowseReply::Results { generation, .. } if generation != model.generation => Vec::new(),
+        BrowseReply::Results { items, notice, .. } => {
+            model.show_items(items, notice.as_deref());
             if model.items.is_empty() {
                 model.opened = None;
                 if model.focus == Focus::Text {
                     model.focus = Focus::List;
                 }
             }
-            model.open(Look::Glance).into_iter().collect()
+            model.open_effect(ReadMode::Preview).into_iter().collect()
         }
-        Answer::Opened(opened) => {
+        BrowseReply::Opened(opened) => {
             if model.item().is_some_and(|item| item.id == opened.id) {
                 model.opened = Some(opened);
-                model.scroll = model.scroll.min(view::last_scroll(model));
+                model.scroll = model.scroll.min(view::max_scroll(model));
             }
             Vec::new()
         }
-        Answer::Located { path, line } => vec![Effect::Edit { path, line }],
-        Answer::Done(text) => {
-            model.status = Some(Status::Done(text));
-            vec![model.find()]
+        BrowseReply::Location { path, line } => vec![BrowseEffect::Edit { path, line }],
+        BrowseReply::Done(text) => {
+            model.status = Some(StatusMessage::Done(text));
+            vec![model.search_effect()]
         }
-        Answer::Failed(fault) => {
-            model.status = Some(Status::Fault(fault));
+        BrowseReply::Failed(fault) => {
+            model.status = Some(StatusMessage::Fault(fault));
             Vec::new()
         }
-        Answer::Ended(fault) => vec![Effect::End(Some(fault))],
+        BrowseReply::Ended(fault) => vec![BrowseEffect::End(Some(fault))],
     }
 }
 
-fn pasted(model: &mut Model, text: &str) -> Vec<Effect> {
+fn handle_paste(model: &mut BrowseModel, text: &str) -> Vec<BrowseEffect> {
     if model.overlay.is_some() || model.focus == Focus::Text {
         return Vec::new();
     }
     model.focus = Focus::Query;
     model.query.insert(text);
-    typed(model)
+    handle_query_change(model)
 }
 
-fn pressed(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+fn handle_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
     match (model.overlay.take(), model.focus) {
-        (Some(overlay), _) => over(model, overlay, key),
-        (None, _) if key.code == KeyCode::F(1) => help(model),
-        (None, Focus::Query) => in_query(model, key),
-        (None, Focus::List) => in_list(model, key),
-        (None, Focus::Text) => in_text(model, key),
+        (Some(overlay), _) => handle_overlay_key(model, overlay, key),
+        (None, _) if key.code == KeyCode::F(1) => open_help(model),
+        (None, Focus::Query) => handle_query_key(model, key),
+        (None, Focus::List) => handle_list_key(model, key),
+        (None, Focus::Text) => handle_text_key(model, key),
     }
 }
 
-fn help(model: &mut Model) -> Vec<Effect> {
+fn open_help(model: &mut BrowseModel) -> Vec<BrowseEffect> {
     model.overlay = Some(Overlay::Help(0));
     Vec::new()
 }
 
-/// Keys for what lies over the rest, which has been taken off.
-fn over(model: &mut Model, overlay: Overlay, key: KeyEvent) -> Vec<Effect> {
+/// Handles keys for a dialog, which has been removed from the model.
+fn handle_overlay_key(model: &mut BrowseModel, overlay: Overlay, key: KeyEvent) -> Vec<BrowseEffect> {
     match overlay {
         Overlay::Help(above) => {
             let above = match key.code {
-                KeyCode::Down | KeyCode::PageDown | KeyCode::Char('j' | ' ') => (above + 1).min(view::last_help(model)),
+                KeyCode::Down | KeyCode::PageDown | KeyCode::Char('j' | ' ') => {
+                    (above + 1).min(view::max_help_scroll(model))
+                }
                 KeyCode::Up | KeyCode::PageUp | KeyCode::Char('k') => above.saturating_sub(1),
                 _ => return Vec::new(),
             };
@@ -131,11 +123,11 @@ fn over(model: &mut Model, overlay: Overlay, key: KeyEvent) -> Vec<Effect> {
         Overlay::Ask { question, then } => match key.code {
             KeyCode::Char('y' | 'Y') => {
                 model.replacing = None;
-                vec![Effect::Ask(then)]
+                vec![BrowseEffect::Ask(then)]
             }
             KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => Vec::new(),
             _ => {
-                // Anything else is no answer.
+                // Other keys are ignored.
                 model.overlay = Some(Overlay::Ask { question, then });
                 Vec::new()
             }
@@ -144,7 +136,7 @@ fn over(model: &mut Model, overlay: Overlay, key: KeyEvent) -> Vec<Effect> {
             let last = menu.choices.len().saturating_sub(1);
             match key.code {
                 KeyCode::Esc | KeyCode::Char('q') => return Vec::new(),
-                KeyCode::Enter => return chosen(model, &menu),
+                KeyCode::Enter => return apply_choice(model, &menu),
                 KeyCode::Up | KeyCode::Char('k') => menu.selected = menu.selected.saturating_sub(1),
                 KeyCode::Down | KeyCode::Char('j') => menu.selected = (menu.selected + 1).min(last),
                 KeyCode::Home => menu.selected = 0,
@@ -157,61 +149,63 @@ fn over(model: &mut Model, overlay: Overlay, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-fn chosen(model: &mut Model, menu: &Menu) -> Vec<Effect> {
+fn apply_choice(model: &mut BrowseModel, menu: &Menu) -> Vec<BrowseEffect> {
     match menu.choices.get(menu.selected) {
-        Some(Choice::Kind(kind)) => model.kind = *kind,
-        Some(Choice::Span(span)) => model.span = *span,
-        Some(Choice::Promote { id, kind }) => {
-            return vec![Effect::Ask(Request::Promote { id: id.clone(), kind: Some(*kind) })];
+        Some(MenuChoice::Kind(kind)) => model.kind = *kind,
+        Some(MenuChoice::TimeSpan(span)) => model.time_span = *span,
+        Some(MenuChoice::Promote { id, kind }) => {
+            return vec![BrowseEffect::Ask(BrowseRequest::Promote { id: id.clone(), kind: Some(*kind) })];
         }
         None => return Vec::new(),
     }
-    vec![model.find()]
+    vec![model.search_effect()]
 }
 
-fn in_query(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+fn handle_query_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
     let query = &mut model.query;
     match key.code {
-        KeyCode::Enter => return enter(model),
+        KeyCode::Enter => return activate_item(model),
         KeyCode::Tab => {
             model.focus = Focus::List;
             return Vec::new();
         }
         KeyCode::Esc if model.replacing.take().is_some() => return Vec::new(),
-        KeyCode::Esc if query.is_empty() => return vec![Effect::End(None)],
+        KeyCode::Esc if query.is_empty() => return vec![BrowseEffect::End(None)],
         KeyCode::Esc => query.clear(),
-        KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => return moved(model, key.code),
-        KeyCode::Left => return still(|| query.left()),
-        KeyCode::Right => return still(|| query.right()),
-        KeyCode::Home => return still(|| query.home()),
-        KeyCode::End => return still(|| query.end()),
+        KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
+            return move_selection_by_key(model, key.code);
+        }
+        KeyCode::Left => return without_effects(|| query.move_left()),
+        KeyCode::Right => return without_effects(|| query.move_right()),
+        KeyCode::Home => return without_effects(|| query.move_to_start()),
+        KeyCode::End => return without_effects(|| query.move_to_end()),
         KeyCode::Backspace => query.backspace(),
         KeyCode::Delete => query.delete(),
-        KeyCode::Char('a') if is_control(key, 'a') => return still(|| query.home()),
-        KeyCode::Char('e') if is_control(key, 'e') => return still(|| query.end()),
-        KeyCode::Char('n') if is_control(key, 'n') => return moved(model, KeyCode::Down),
-        KeyCode::Char('p') if is_control(key, 'p') => return moved(model, KeyCode::Up),
-        KeyCode::Char('u') if is_control(key, 'u') => query.clear(),
-        KeyCode::Char('w') if is_control(key, 'w') => query.delete_word(),
-        KeyCode::Char(c) if is_text(key) => query.insert(c.encode_utf8(&mut [0; 4])),
+        KeyCode::Char('a') if is_control_key(key, 'a') => return without_effects(|| query.move_to_start()),
+        KeyCode::Char('e') if is_control_key(key, 'e') => return without_effects(|| query.move_to_end()),
+        KeyCode::Char('n') if is_control_key(key, 'n') => return move_selection_by_key(model, KeyCode::Down),
+        KeyCode::Char('p') if is_control_key(key, 'p') => return move_selection_by_key(model, KeyCode::Up),
+        KeyCode::Char('u') if is_control_key(key, 'u') => query.clear(),
+        KeyCode::Char('w') if is_control_key(key, 'w') => query.delete_word(),
+        KeyCode::Char(c) if is_text_key(key) => query.insert(c.encode_utf8(&mut [0; 4])),
         _ => return Vec::new(),
     }
-    typed(model)
+    handle_query_change(model)
 }
 
-/// The query changed: the best hit is what people look for.
-fn typed(model: &mut Model) -> Vec<Effect> {
+/// After a change of the query, the best hit is selected.
+fn handle_query_change(model: &mut BrowseModel) -> Vec<BrowseEffect> {
     model.selected = 0;
     model.is_new_query = true;
-    vec![model.find()]
+    vec![model.search_effect()]
 }
 
-fn still(change: impl FnOnce()) -> Vec<Effect> {
+fn without_effects(change: impl FnOnce()) -> Vec<BrowseEffect> {
     change();
     Vec::new()
 }
 
-fn in_list(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+fn handle_list_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
     match key.code {
         KeyCode::Char('/') | KeyCode::Tab | KeyCode::BackTab => {
             model.focus = Focus::Query;
@@ -222,18 +216,18 @@ fn in_list(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
             model.focus = Focus::Query;
             Vec::new()
         }
-        KeyCode::Char('q') => vec![Effect::End(None)],
-        KeyCode::Enter | KeyCode::Char(' ') => enter(model),
-        KeyCode::Char('j') => moved(model, KeyCode::Down),
-        KeyCode::Char('k') => moved(model, KeyCode::Up),
-        KeyCode::Char('g') => moved(model, KeyCode::Home),
-        KeyCode::Char('G') => moved(model, KeyCode::End),
-        _ => command(model, key),
+        KeyCode::Char('q') => vec![BrowseEffect::End(None)],
+        KeyCode::Enter | KeyCode::Char(' ') => activate_item(model),
+        KeyCode::Char('j') => move_selection_by_key(model, KeyCode::Down),
+        KeyCode::Char('k') => move_selection_by_key(model, KeyCode::Up),
+        KeyCode::Char('g') => move_selection_by_key(model, KeyCode::Home),
+        KeyCode::Char('G') => move_selection_by_key(model, KeyCode::End),
+        _ => handle_command_key(model, key),
     }
 }
 
-fn in_text(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
-    let last = view::last_scroll(model);
+fn handle_text_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
+    let last = view::max_scroll(model);
     let page = view::text_rows(model).saturating_sub(1).max(1);
     match key.code {
         KeyCode::Esc | KeyCode::Char('q') | KeyCode::Enter | KeyCode::Backspace => {
@@ -246,26 +240,26 @@ fn in_text(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         KeyCode::PageUp | KeyCode::Char('b') => model.scroll = model.scroll.saturating_sub(page),
         KeyCode::Home | KeyCode::Char('g') => model.scroll = 0,
         KeyCode::End | KeyCode::Char('G') => model.scroll = last,
-        KeyCode::Right | KeyCode::Char('n') => return beside(model, KeyCode::Down),
-        KeyCode::Left | KeyCode::Char('N') => return beside(model, KeyCode::Up),
-        _ => return command(model, key),
+        KeyCode::Right | KeyCode::Char('n') => return open_neighbour(model, KeyCode::Down),
+        KeyCode::Left | KeyCode::Char('N') => return open_neighbour(model, KeyCode::Up),
+        _ => return handle_command_key(model, key),
     }
     Vec::new()
 }
 
-/// The next or the previous one, read as well.
-fn beside(model: &mut Model, direction: KeyCode) -> Vec<Effect> {
-    select(model, direction);
+/// Reads the next or the previous item.
+fn open_neighbour(model: &mut BrowseModel, direction: KeyCode) -> Vec<BrowseEffect> {
+    move_selection(model, direction);
     model.scroll = 0;
-    model.open(Look::Read).into_iter().collect()
+    model.open_effect(ReadMode::Read).into_iter().collect()
 }
 
-fn moved(model: &mut Model, key: KeyCode) -> Vec<Effect> {
-    select(model, key);
-    model.open(Look::Glance).into_iter().collect()
+fn move_selection_by_key(model: &mut BrowseModel, key: KeyCode) -> Vec<BrowseEffect> {
+    move_selection(model, key);
+    model.open_effect(ReadMode::Preview).into_iter().collect()
 }
 
-fn select(model: &mut Model, key: KeyCode) {
+fn move_selection(model: &mut BrowseModel, key: KeyCode) {
     model.is_new_query = false;
     let last = model.items.len().saturating_sub(1);
     let by = |rows: isize| model.selected.saturating_add_signed(rows).min(last);
@@ -280,60 +274,60 @@ fn select(model: &mut Model, key: KeyCode) {
     };
 }
 
-/// Reads what is selected, or takes it for what replaces another memory.
-fn enter(model: &mut Model) -> Vec<Effect> {
+/// Reads the selected item, or chooses it as the replacement.
+fn activate_item(model: &mut BrowseModel) -> Vec<BrowseEffect> {
     let Some(item) = model.item().cloned() else { return Vec::new() };
     if let Some(old) = model.replacing.clone() {
         if item.kind.is_none() {
-            return refuse(model, "A passage of a note replaces nothing: choose a memory");
+            return show_fault(model, "This is a passage of a note. Choose a memory");
         }
         if old.id == item.id {
-            return refuse(model, "A memory does not replace itself: choose another one");
+            return show_fault(model, "A memory cannot replace itself. Choose another one");
         }
-        let (before, after) = (fit(&old.text, QUOTE), fit(&item.text, QUOTE));
+        let (before, after) = (fit_columns(&old.text, QUOTE), fit_columns(&item.text, QUOTE));
         let question = format!("Mark as superseded?\n\n{before}\n\nReplaced by:\n{after}");
-        model.overlay = Some(Overlay::Ask { question, then: Request::Supersede { old: old.id, new: item.id } });
+        model.overlay = Some(Overlay::Ask { question, then: BrowseRequest::Supersede { old: old.id, new: item.id } });
         return Vec::new();
     }
     model.focus = Focus::Text;
     model.scroll = 0;
-    model.open(Look::Read).into_iter().collect()
+    model.open_effect(ReadMode::Read).into_iter().collect()
 }
 
-/// Keys that do something with what is selected, or with the filters.
-fn command(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+/// Keys for the selected item or the filters.
+fn handle_command_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
     if key.modifiers.contains(KeyModifiers::CONTROL) || key.modifiers.contains(KeyModifiers::ALT) {
         return Vec::new();
     }
     match key.code {
-        KeyCode::Char('?') => return help(model),
+        KeyCode::Char('?') => return open_help(model),
         KeyCode::Char('t') => {
             let kinds = std::iter::once(None).chain(MemoryType::ALL.map(Some));
-            let choices: Vec<Choice> = kinds.map(Choice::Kind).collect();
-            return choose(model, "Type", choices, &Choice::Kind(model.kind));
+            let choices: Vec<MenuChoice> = kinds.map(MenuChoice::Kind).collect();
+            return open_menu(model, "Type", choices, &MenuChoice::Kind(model.kind));
         }
         KeyCode::Char('w') => {
-            let choices = Span::ALL.map(Choice::Span).to_vec();
-            return choose(model, "When", choices, &Choice::Span(model.span));
+            let choices = TimeSpan::ALL.map(MenuChoice::TimeSpan).to_vec();
+            return open_menu(model, "When", choices, &MenuChoice::TimeSpan(model.time_span));
         }
         KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End => {
-            return moved(model, key.code);
+            return move_selection_by_key(model, key.code);
         }
         _ => {}
     }
     let Some(item) = model.item().cloned() else { return Vec::new() };
     match key.code {
-        KeyCode::Char('e') => vec![Effect::Ask(Request::Locate { id: item.id })],
+        KeyCode::Char('e') => vec![BrowseEffect::Ask(BrowseRequest::Locate { id: item.id })],
         KeyCode::Char('d' | 'p' | 's' | 'P') if item.kind.is_none() => {
-            refuse(model, "This is a passage of a note, no memory: press e to edit the note")
+            show_fault(model, "This is a passage of a note, not a memory. Press e to edit the note")
         }
         KeyCode::Char('d') | KeyCode::Delete if item.kind.is_some() => {
-            let question = format!("Delete this memory for good?\n\n{}", fit(&item.text, QUOTE));
-            model.overlay = Some(Overlay::Ask { question, then: Request::Delete { id: item.id } });
+            let question = format!("Delete this memory for good?\n\n{}", fit_columns(&item.text, QUOTE));
+            model.overlay = Some(Overlay::Ask { question, then: BrowseRequest::Delete { id: item.id } });
             Vec::new()
         }
-        KeyCode::Char('p') => promote(model, item),
-        KeyCode::Char('P') => vec![Effect::Ask(Request::Pin { id: item.id, pinned: !item.is_pinned })],
+        KeyCode::Char('p') => begin_promotion(model, item),
+        KeyCode::Char('P') => vec![BrowseEffect::Ask(BrowseRequest::Pin { id: item.id, pinned: !item.is_pinned })],
         KeyCode::Char('s') => {
             model.focus = Focus::List;
             model.replacing = Some(item);
@@ -343,36 +337,42 @@ fn command(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-fn promote(model: &mut Model, item: Item) -> Vec<Effect> {
+fn begin_promotion(model: &mut BrowseModel, item: ListItem) -> Vec<BrowseEffect> {
     match item.kind {
-        _ if item.is_long_term => refuse(model, "It is in MEMORY.md already"),
-        Some(kind) if kind.is_session_data() => {
-            let kinds = MemoryType::ALL.into_iter().filter(|kind| !kind.is_session_data());
-            let choices: Vec<Choice> = kinds.map(|kind| Choice::Promote { id: item.id.clone(), kind }).collect();
+        _ if item.is_long_term => show_fault(model, "Already in MEMORY.md"),
+        Some(kind) if kind.is_event() => {
+            let kinds = MemoryType::ALL.into_iter().filter(|kind| !kind.is_event());
+            let choices: Vec<MenuChoice> =
+                kinds.map(|kind| MenuChoice::Promote { id: item.id.clone(), kind }).collect();
             let first = choices[0].clone();
-            choose(model, "Keep it as", choices, &first)
+            open_menu(model, "Promote as", choices, &first)
         }
-        _ => vec![Effect::Ask(Request::Promote { id: item.id, kind: None })],
+        _ => vec![BrowseEffect::Ask(BrowseRequest::Promote { id: item.id, kind: None })],
     }
 }
 
-fn choose(model: &mut Model, title: &'static str, choices: Vec<Choice>, current: &Choice) -> Vec<Effect> {
+fn open_menu(
+    model: &mut BrowseModel,
+    title: &'static str,
+    choices: Vec<MenuChoice>,
+    current: &MenuChoice,
+) -> Vec<BrowseEffect> {
     let selected = choices.iter().position(|choice| choice == current).unwrap_or_default();
     model.overlay = Some(Overlay::Menu(Menu { title, choices, selected }));
     Vec::new()
 }
 
-fn refuse(model: &mut Model, why: &str) -> Vec<Effect> {
-    model.status = Some(Status::Fault(why.to_owned()));
+fn show_fault(model: &mut BrowseModel, why: &str) -> Vec<BrowseEffect> {
+    model.status = Some(StatusMessage::Fault(why.to_owned()));
     Vec::new()
 }
 
-fn is_control(key: KeyEvent, letter: char) -> bool {
+fn is_control_key(key: KeyEvent, letter: char) -> bool {
     key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::CONTROL)
 }
 
-/// Whether a key is a letter to be typed. AltGr is told as both of the others.
-fn is_text(key: KeyEvent) -> bool {
+/// Whether a key types a letter. AltGr is reported as Control and Alt.
+fn is_text_key(key: KeyEvent) -> bool {
     let held = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT);
     held.is_empty() || held == KeyModifiers::CONTROL | KeyModifiers::ALT
 }

@@ -1,78 +1,89 @@
-//! `import auto-memory`: what the host noted by itself, each note once for every text that it had.
+//! `import auto-memory`: imports the host's notes. Each version of a note becomes one memory.
 
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use schema::bulk::{Arrival, Effect};
-use schema::capture::{Destination, Draft, prepare};
-use schema::import::{Note, notes};
-use schema::memory::{Attributes, MemoryId};
+use schema::intake::capture::{Destination, Draft, prepare};
+use schema::model::memory::{MemoryAttributes, MemoryId};
 use serde_json::{Map, Value};
+use tools::bulk_import::{ImportMode, IncomingMemory};
 use tools::error::ToolError;
+use tools::import::{HostNote, read_notes};
 
-use super::places::{folders, is_of};
-use super::{Intake, NoteArguments, Summary, tell};
+use super::arguments::NoteArguments;
+use super::import_session::{ImportSession, ImportSummary, print_summaries};
+use super::transcript_folders::{host_folders, is_folder_of_project};
 use crate::cli::output::Printer;
 
-/// What tells that a memory came from a note of the host.
+/// The origin of these memories.
 const ORIGIN: &str = "auto-memory";
 
-/// Rows read at once.
+/// Rows per query.
 const PIECE: usize = 1_000;
 
-pub(super) fn import(project: &Path, printer: &Printer, arguments: &NoteArguments) -> anyhow::Result<()> {
+pub(super) fn import_notes(project: &Path, printer: &Printer, arguments: &NoteArguments) -> anyhow::Result<()> {
     let started = Instant::now();
     let places = match &arguments.from {
         Some(place) => vec![place.clone()],
-        None => of_project(project)?,
+        None => note_folders(project)?,
     };
-    let effect = if arguments.dry_run { Effect::Tell } else { Effect::Keep };
+    let effect = if arguments.dry_run { ImportMode::DryRun } else { ImportMode::Write };
     if places.is_empty() {
-        let text = format!("Claude Code has no notes about {}; --from names a folder of them", project.display());
+        let text = format!("Claude Code has no notes about {}; give a folder of notes with --from", project.display());
         let project = project.to_string_lossy().into_owned();
-        return tell(
+        return print_summaries(
             printer,
-            &[Summary { project, problems: vec![text], dry_run: arguments.dry_run, ..Summary::default() }],
+            &[ImportSummary { project, problems: vec![text], dry_run: arguments.dry_run, ..ImportSummary::default() }],
         );
     }
-    let mut intake = Intake::open(project, effect)?;
-    let before = imported_before(&intake)?;
+    let mut intake = ImportSession::open(project, effect)?;
+    let before = latest_imports(&intake)?;
     let (mut files, mut bytes, mut problems) = (0, 0, Vec::new());
     for place in places {
-        let found = notes(&place);
+        let found = read_notes(&place);
         let (found, left_out) =
             found.map_err(|error| ToolError::Invalid(format!("cannot read {}: {error}", place.display())))?;
-        problems.extend(left_out.iter().map(|what| format!("{}: {what}; it was left out", place.display())));
+        problems.extend(left_out.iter().map(|what| format!("{}: {what}; skipped", place.display())));
         for note in found {
             files += 1;
             bytes += fs::metadata(place.join(&note.file)).map_or(0, |metadata| metadata.len());
             let known = before.get(&note.file).filter(|(_, content)| *content != note.content);
-            let draft = draft(note, known.map(|(id, _)| id.clone()));
-            if let Some(prepared) = prepare(draft, &intake.loaded.screen) {
-                intake.take(Arrival { prepared, exact: None })?;
+            let draft = note_draft(note, known.map(|(id, _)| id.clone()));
+            if let Some(prepared) = prepare(draft, &intake.loaded.sanitizer) {
+                intake.add(IncomingMemory { prepared, exact: None })?;
             }
         }
     }
     let outcome = intake.finish(project)?;
     let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    tell(printer, &[Summary { files, bytes, milliseconds, problems, ..Summary::of(project, &outcome, effect) }])
+    print_summaries(
+        printer,
+        &[ImportSummary {
+            files,
+            bytes,
+            milliseconds,
+            problems,
+            ..ImportSummary::from_outcome(project, &outcome, effect)
+        }],
+    )
 }
 
-fn of_project(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let folders = folders()?.into_iter().filter(|(folder, root)| is_of(folder, root.as_deref(), project));
+fn note_folders(project: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let folders =
+        host_folders()?.into_iter().filter(|(folder, root)| is_folder_of_project(folder, root.as_deref(), project));
     let places: Vec<PathBuf> = folders.map(|(folder, _)| folder.join("memory")).filter(|path| path.is_dir()).collect();
     Ok(places)
 }
 
 /// The newest memory of each note, with its text.
-fn imported_before(intake: &Intake) -> Result<HashMap<String, (MemoryId, String)>, ToolError> {
+fn latest_imports(intake: &ImportSession) -> Result<HashMap<String, (MemoryId, String)>, ToolError> {
     let mut newest = HashMap::new();
     let Some((store, _)) = &intake.open else { return Ok(newest) };
     let mut last = 0;
     loop {
-        let rows = store.rows().after(last, PIECE)?;
+        let rows = store.rows().inserted_after(last, PIECE)?;
         let Some(row) = rows.last() else { return Ok(newest) };
         last = row.seq;
         for row in rows {
@@ -85,7 +96,7 @@ fn imported_before(intake: &Intake) -> Result<HashMap<String, (MemoryId, String)
     }
 }
 
-fn draft(note: Note, supersedes: Option<MemoryId>) -> Draft {
+fn note_draft(note: HostNote, supersedes: Option<MemoryId>) -> Draft {
     let mut metadata = Map::from_iter([("file".to_owned(), Value::from(note.file))]);
     metadata.extend(note.title.map(|title| ("context".to_owned(), Value::from(title))));
     Draft {
@@ -93,7 +104,12 @@ fn draft(note: Note, supersedes: Option<MemoryId>) -> Draft {
         kind: note.kind,
         content: note.content,
         at: note.at,
-        attributes: Attributes { supersedes, origin: Some(ORIGIN.to_owned()), metadata, ..Attributes::default() },
+        attributes: MemoryAttributes {
+            supersedes,
+            origin: Some(ORIGIN.to_owned()),
+            metadata,
+            ..MemoryAttributes::default()
+        },
         destination: Destination::DailyLog,
     }
 }

@@ -1,23 +1,23 @@
-//! What people are told after a set-up: what their host does now, and the commands that look, check and undo, as they work for what was
-//! set up and from where they were called.
+//! The text after a setup: what the host does now, and the commands to use, check and undo it.
 
-use crate::setup::host::{Host, Scope};
+use crate::setup::host::{Host, SetupScope};
 
-/// What happens when a host starts anew.
-pub(super) fn what_comes(hosts: &[(Host, Scope)]) -> String {
+/// What the host does after a restart.
+pub(super) fn next_session_text(hosts: &[(Host, SetupScope)]) -> String {
     let asks = hosts.iter().any(|(host, scope)| host.asks_for_trust(*scope));
     let captures = hosts.iter().any(|(host, _)| *host == Host::ClaudeCode);
     let asks = if asks { "it asks once whether you trust the server, and " } else { "" };
     match captures {
-        true if asks.is_empty() => "it remembers what you do from then on".to_owned(),
-        true => format!("{asks}remembers what you do from then on"),
-        false => format!("{asks}its model finds memory_search and memory_save among its tools"),
+        true if asks.is_empty() => "it records your sessions from then on".to_owned(),
+        true => format!("{asks}records your sessions from then on"),
+        false => format!("{asks}its model can use memory_search and memory_save"),
     }
 }
 
-/// How to look, to check and to undo.
-pub(super) fn commands(hosts: &[(Host, Scope)]) -> String {
-    let of_user: Vec<Host> = hosts.iter().filter(|(_, scope)| *scope == Scope::User).map(|(host, _)| *host).collect();
+/// The commands to list, check and undo.
+pub(super) fn command_hints(hosts: &[(Host, SetupScope)]) -> String {
+    let of_user: Vec<Host> =
+        hosts.iter().filter(|(_, scope)| *scope == SetupScope::User).map(|(host, _)| *host).collect();
     let is_personal = hosts.iter().all(|(host, scope)| host.is_personal(*scope));
     let (look, check) = if is_personal {
         ("`jikime-memory --personal list`", "`jikime-memory --personal doctor`")
@@ -31,12 +31,12 @@ pub(super) fn commands(hosts: &[(Host, Scope)]) -> String {
         undo.push("`jikime-memory uninstall`".to_owned());
     }
     if !of_user.is_empty() {
-        let is_usual = of_user.iter().all(|host| host.usual_scope() == Scope::User);
+        let is_usual = of_user.iter().all(|host| host.default_scope() == SetupScope::User);
         let scope = if is_usual { "" } else { " --scope user" };
         let named: String = of_user.iter().map(|host| format!(" --host {}", host.name())).collect();
         undo.push(format!("`jikime-memory uninstall{scope}{named}`"));
     }
-    format!("Look with {look}, check with {check}, undo with {}.", undo.join(" and "))
+    format!("List memories with {look}, check with {check}, undo with {}.", undo.join(" and "))
 }
 
 #[cfg(test)]
@@ -44,26 +44,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_advised_fits_what_was_set_up() {
+    fn advice_fits_the_setup() {
         use Host::{ClaudeCode, ClaudeDesktop, Codex, Vscode, Windsurf};
-        use Scope::{Project, User};
-        let told = |hosts: &[(Host, Scope)]| format!("{}\n{}", what_comes(hosts), commands(hosts));
+        use SetupScope::{Project, User};
+        let told = |hosts: &[(Host, SetupScope)]| format!("{}\n{}", next_session_text(hosts), command_hints(hosts));
         insta::assert_snapshot!(told(&[(ClaudeCode, Project)]), @r"
-        it asks once whether you trust the server, and remembers what you do from then on
-        Look with `jikime-memory list`, check with `jikime-memory doctor`, undo with `jikime-memory uninstall`.
+        it asks once whether you trust the server, and records your sessions from then on
+        List memories with `jikime-memory list`, check with `jikime-memory doctor`, undo with `jikime-memory uninstall`.
         ");
         insta::assert_snapshot!(told(&[(ClaudeCode, User)]), @r"
-        it remembers what you do from then on
-        Look with `jikime-memory list` in a project, check with `jikime-memory doctor`, undo with `jikime-memory uninstall --scope user --host claude-code`.
+        it records your sessions from then on
+        List memories with `jikime-memory list` in a project, check with `jikime-memory doctor`, undo with `jikime-memory uninstall --scope user --host claude-code`.
         ");
         insta::assert_snapshot!(told(&[(ClaudeDesktop, User), (Windsurf, User)]), @r"
-        its model finds memory_search and memory_save among its tools
-        Look with `jikime-memory --personal list`, check with `jikime-memory --personal doctor`, undo with `jikime-memory uninstall --host claude-desktop --host windsurf`.
+        its model can use memory_search and memory_save
+        List memories with `jikime-memory --personal list`, check with `jikime-memory --personal doctor`, undo with `jikime-memory uninstall --host claude-desktop --host windsurf`.
         ");
         insta::assert_snapshot!(told(&[(Codex, Project), (ClaudeDesktop, User)]), @r"
-        its model finds memory_search and memory_save among its tools
-        Look with `jikime-memory list`, check with `jikime-memory doctor`, undo with `jikime-memory uninstall` and `jikime-memory uninstall --host claude-desktop`.
+        its model can use memory_search and memory_save
+        List memories with `jikime-memory list`, check with `jikime-memory doctor`, undo with `jikime-memory uninstall` and `jikime-memory uninstall --host claude-desktop`.
         ");
-        assert!(what_comes(&[(Vscode, Project)]).starts_with("it asks once"));
+        assert!(next_session_text(&[(Vscode, Project)]).starts_with("it asks once"));
     }
 }

@@ -1,68 +1,70 @@
-//! Puts a value behind all others of an object or a list. What stands on lines of its own gets one more line; what somebody wrote on one
-//! line stays on it.
+//! Appends a value to an object or a list. A multi-line container gets a new line; a one-line container stays on one line.
 
 use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::cst::CstInputValue;
 use jsonc_parser::{CollectOptions, parse_to_ast};
 
-use super::{OPTIONS, misshapen, parse, root_object};
-use crate::setup::part::EditError;
+use super::tree::{OPTIONS, parse_json, root_object, shape_error};
+use crate::setup::settings_text::EditError;
 
-/// The text with `value` at the end of what lies at `path`, as the property `key` or, without one, as an element of a list. What is
-/// missing on the way is made.
-pub(super) fn append(text: &str, path: &[&str], key: Option<&str>, value: CstInputValue) -> Result<String, EditError> {
-    let root = parse(text)?;
-    // Refuses what is no object, and makes one of an empty file.
+/// Appends `value` to the container at `path`, with the property name `key` or as a list element. Creates missing containers.
+pub(super) fn append_value(
+    text: &str,
+    path: &[&str],
+    key: Option<&str>,
+    value: CstInputValue,
+) -> Result<String, EditError> {
+    let root = parse_json(text)?;
+    // Fails if the text is not an object. An empty file gets an object.
     let mut object = root_object(&root)?;
     let text = if text.trim().is_empty() { root.to_string() } else { text.to_owned() };
     let wanted = if key.is_some() { "an object" } else { "a list" };
     let Some((last, way)) = path.split_last() else {
-        return Ok(behind_last(&text, path, key, &value).unwrap_or_else(|| {
+        return Ok(append_after_last(&text, path, key, &value).unwrap_or_else(|| {
             object.append(key.unwrap_or_default(), value);
             root.to_string()
         }));
     };
     for step in way {
         match object.get(step) {
-            Some(property) => object = property.object_value().ok_or_else(|| misshapen(&text, step, "an object"))?,
+            Some(property) => object = property.object_value().ok_or_else(|| shape_error(&text, step, "an object"))?,
             None => break,
         }
     }
-    if !reaches(&text, way) || object.get(last).is_none() {
+    if !has_object_at(&text, way) || object.get(last).is_none() {
         let inner = match key {
             Some(key) => CstInputValue::Object(vec![(key.to_owned(), value)]),
             None => CstInputValue::Array(vec![value]),
         };
-        return append(&text, way, Some(last), inner);
+        return append_value(&text, way, Some(last), inner);
     }
-    if let Some(done) = behind_last(&text, path, key, &value) {
+    if let Some(done) = append_after_last(&text, path, key, &value) {
         return Ok(done);
     }
     match (key, object.object_value(last), object.array_value(last)) {
         (Some(key), Some(inner), _) => drop(inner.append(key, value)),
         (None, _, Some(list)) => drop(list.append(value)),
-        _ => return Err(misshapen(&text, last, wanted)),
+        _ => return Err(shape_error(&text, last, wanted)),
     }
     Ok(root.to_string())
 }
 
-/// Stands for a value that is put on one line afterwards.
+/// Placeholder for a value that is written on one line afterwards.
 const PLACE: &str = "jikime-memory: a value on one line";
 
-/// The same for an element of a list, which is written on one line wherever it comes to stand: people read it before they agree.
+/// Appends a list element on one line, so that people can read it easily before they confirm.
 pub(super) fn append_line(text: &str, path: &[&str], value: &CstInputValue) -> Result<String, EditError> {
-    let text = append(text, path, None, CstInputValue::String(PLACE.to_owned()))?;
-    Ok(text.replacen(&quoted(PLACE), &compact(value), 1))
+    let text = append_value(text, path, None, CstInputValue::String(PLACE.to_owned()))?;
+    Ok(text.replacen(&quote(PLACE), &to_one_line(value), 1))
 }
 
-/// Whether there is an object at `path`.
-fn reaches(text: &str, path: &[&str]) -> bool {
+fn has_object_at(text: &str, path: &[&str]) -> bool {
     let Ok(parsed) = parse_to_ast(text, &CollectOptions::default(), &OPTIONS) else { return false };
-    parsed.value.as_ref().and_then(|value| at(value, path)).is_some_and(|value| matches!(value, Value::Object(_)))
+    parsed.value.as_ref().and_then(|value| value_at(value, path)).is_some_and(|value| matches!(value, Value::Object(_)))
 }
 
-fn at<'v, 't>(value: &'v Value<'t>, path: &[&str]) -> Option<&'v Value<'t>> {
+fn value_at<'v, 't>(value: &'v Value<'t>, path: &[&str]) -> Option<&'v Value<'t>> {
     path.iter().try_fold(value, |value, step| match value {
         Value::Object(object) => {
             object.properties.iter().find(|property| property.name.as_str() == *step).map(|property| &property.value)
@@ -71,10 +73,10 @@ fn at<'v, 't>(value: &'v Value<'t>, path: &[&str]) -> Option<&'v Value<'t>> {
     })
 }
 
-/// The text with the value right behind the last one, where the bracket that closes does not stand on a line of its own.
-fn behind_last(text: &str, path: &[&str], key: Option<&str>, value: &CstInputValue) -> Option<String> {
+/// Inserts the value directly after the last one if the closing bracket is on the same line.
+fn append_after_last(text: &str, path: &[&str], key: Option<&str>, value: &CstInputValue) -> Option<String> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS).ok()?;
-    let (start, end, first, last) = match (at(parsed.value.as_ref()?, path)?, key) {
+    let (start, end, first, last) = match (value_at(parsed.value.as_ref()?, path)?, key) {
         (Value::Object(object), Some(_)) => {
             let (first, last) = (object.properties.first()?, object.properties.last()?);
             (object.range.start, object.range.end, first.range.start, last.range.end)
@@ -86,26 +88,25 @@ fn behind_last(text: &str, path: &[&str], key: Option<&str>, value: &CstInputVal
         _ => return None,
     };
     let has_lines = text[start..first].contains('\n') && text[last..end].contains('\n');
-    let key = key.map(|key| format!("{}: ", quoted(key))).unwrap_or_default();
-    (!has_lines).then(|| format!("{}, {key}{}{}", &text[..last], compact(value), &text[last..]))
+    let key = key.map(|key| format!("{}: ", quote(key))).unwrap_or_default();
+    (!has_lines).then(|| format!("{}, {key}{}{}", &text[..last], to_one_line(value), &text[last..]))
 }
 
-/// A value on one line.
-fn compact(value: &CstInputValue) -> String {
+fn to_one_line(value: &CstInputValue) -> String {
     match value {
         CstInputValue::Null => "null".to_owned(),
         CstInputValue::Bool(value) => value.to_string(),
         CstInputValue::Number(value) => value.clone(),
-        CstInputValue::String(value) => quoted(value),
-        CstInputValue::Array(values) => format!("[{}]", values.iter().map(compact).collect::<Vec<_>>().join(", ")),
+        CstInputValue::String(value) => quote(value),
+        CstInputValue::Array(values) => format!("[{}]", values.iter().map(to_one_line).collect::<Vec<_>>().join(", ")),
         CstInputValue::Object(properties) => {
-            let property = |(key, value): &(String, CstInputValue)| format!("{}: {}", quoted(key), compact(value));
+            let property = |(key, value): &(String, CstInputValue)| format!("{}: {}", quote(key), to_one_line(value));
             format!("{{ {} }}", properties.iter().map(property).collect::<Vec<_>>().join(", "))
         }
     }
 }
 
-fn quoted(text: &str) -> String {
+fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_on_one_line_stays_on_it() {
+    fn one_line_containers_stay_on_one_line() {
         let value = || CstInputValue::Object(vec![("a".to_owned(), CstInputValue::Bool(true))]);
         for (text, path, key, expected) in [
             (r#"{"x": 1}"#, &[][..], Some("n"), r#"{"x": 1, "n": { "a": true }}"#),
@@ -130,12 +131,12 @@ mod tests {
                 "{\n  \"x\": {\n    \"y\": [\n      {\n        \"a\": true\n      }\n    ]\n  }\n}\n",
             ),
         ] {
-            assert_eq!(append(text, path, key, value()).unwrap(), expected, "{text}");
+            assert_eq!(append_value(text, path, key, value()).unwrap(), expected, "{text}");
         }
     }
 
     #[test]
-    fn an_element_may_be_put_on_one_line() {
+    fn element_is_appended_on_one_line() {
         let value = CstInputValue::Object(vec![("a".to_owned(), CstInputValue::Bool(true))]);
         for (text, expected) in [
             ("{}\n", "{\n  \"x\": {\n    \"y\": [{ \"a\": true }]\n  }\n}\n"),
@@ -153,14 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_another_kind_is_refused() {
+    fn wrong_container_kind_is_rejected() {
         for (text, path, key, what) in [
             ("[]", &["x"][..], Some("n"), "it should be an object"),
             ("{\n\"x\": []}", &["x"], Some("n"), "line 2: \"x\" should be an object"),
             ("{\"x\": {}}", &["x"], None, "\"x\" should be a list"),
             ("{\"x\": 1}", &["x", "y"], None, "\"x\" should be an object"),
         ] {
-            let error = append(text, path, key, CstInputValue::Null).unwrap_err().to_string();
+            let error = append_value(text, path, key, CstInputValue::Null).unwrap_err().to_string();
             assert!(error.contains(what), "{error}");
         }
     }

@@ -1,26 +1,26 @@
-//! Several workers at once, each with one turn after the other, and how long the turns take.
+//! Runs several workers concurrently and times each turn.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
+use crate::arguments::Outcome;
 
-/// Workers at once, and turns of each.
+/// Concurrent workers, and turns of each.
 pub(crate) const WORKERS: usize = 8;
 pub(crate) const TURNS: usize = 200;
 
-/// How long all turns took together, and each of them.
+/// Total time, and the time of each turn.
 #[derive(Debug)]
-pub(crate) struct Taken {
-    pub(crate) all: Duration,
-    pub(crate) each: Vec<Duration>,
+pub(crate) struct CrowdTimes {
+    pub(crate) total: Duration,
+    pub(crate) turns: Vec<Duration>,
 }
 
-/// Gives every worker its turns, all workers at once. `turn` gets the worker, its number and the number of the turn.
-pub(crate) fn at_once<W: Send>(
+/// Runs all workers concurrently. `turn` gets the worker, its number and the turn's number.
+pub(crate) fn run_crowd<W: Send>(
     workers: &mut [W],
     turn: impl Fn(&mut W, usize, usize) -> Outcome<()> + Sync,
-) -> Outcome<Taken> {
+) -> Outcome<CrowdTimes> {
     let started = Instant::now();
     let each = thread::scope(|scope| {
         let turn = &turn;
@@ -39,5 +39,5 @@ pub(crate) fn at_once<W: Send>(
         };
         work.into_iter().map(join).collect::<Result<Vec<_>, String>>()
     })?;
-    Ok(Taken { all: started.elapsed(), each: each.concat() })
+    Ok(CrowdTimes { total: started.elapsed(), turns: each.concat() })
 }

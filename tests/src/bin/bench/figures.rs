@@ -1,13 +1,12 @@
-//! Figures with their floors and goals, as a table and as JSON.
+//! Results with baselines and goals, as a table and as JSON.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::growth::Grown;
+use crate::growth::GrowthPoint;
 
-/// What a figure has to be.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Goal {
     AtMost(f64),
@@ -22,7 +21,7 @@ impl Goal {
         }
     }
 
-    fn text(self) -> String {
+    fn to_text(self) -> String {
         match self {
             Self::AtMost(most) => format!("≤ {}", rounded(most)),
             Self::AtLeast(least) => format!("≥ {}", rounded(least)),
@@ -35,16 +34,16 @@ struct Figure {
     name: String,
     value: f64,
     unit: &'static str,
-    /// What the machine itself takes for it, in the same unit.
+    /// The machine's own time for the same work, in the same unit.
     floor: Option<f64>,
     goal: Option<Goal>,
 }
 
-/// Figures in the order in which they were measured.
+/// Results in order of measurement.
 #[derive(Debug, Default)]
-pub(crate) struct Table(Vec<Figure>);
+pub(crate) struct FigureTable(Vec<Figure>);
 
-impl Table {
+impl FigureTable {
     pub(crate) fn add(
         &mut self,
         name: impl Into<String>,
@@ -56,7 +55,7 @@ impl Table {
         self.0.push(Figure { name: name.into(), value, unit, floor, goal });
     }
 
-    /// Milliseconds at some of a hundred, each with its goal.
+    /// Adds percentiles in milliseconds with their goals.
     pub(crate) fn add_times(
         &mut self,
         name: &str,
@@ -75,7 +74,7 @@ impl Table {
             format!("{:<58} {:>10} {:<10} {:>9} {:>10}  {}\n", "what", "value", "unit", "x floor", "goal", "");
         for figure in &self.0 {
             let ratio = figure.floor.map_or_else(String::new, |floor| rounded(figure.value / floor));
-            let goal = figure.goal.map_or_else(String::new, Goal::text);
+            let goal = figure.goal.map_or_else(String::new, Goal::to_text);
             let verdict = figure.goal.map_or("", |goal| if goal.is_met(figure.value) { "pass" } else { "FAIL" });
             let Figure { name, value, unit, .. } = figure;
             let value = rounded(*value);
@@ -84,14 +83,14 @@ impl Table {
         text
     }
 
-    pub(crate) fn json(&self, grown: &[Grown]) -> Value {
+    pub(crate) fn json(&self, grown: &[GrowthPoint]) -> Value {
         let figures = self.0.iter().map(|Figure { name, value, unit, floor, goal }| {
             json!({
                 "name": name, "value": value, "unit": unit, "floor": floor,
-                "goal": goal.map(Goal::text), "pass": goal.map(|goal| goal.is_met(*value)),
+                "goal": goal.map(Goal::to_text), "pass": goal.map(|goal| goal.is_met(*value)),
             })
         });
-        let grown = grown.iter().map(|Grown { memories, p50, p95, p99, processor }| {
+        let grown = grown.iter().map(|GrowthPoint { memories, p50, p95, p99, processor }| {
             json!({ "memories": memories, "p50": p50, "p95": p95, "p99": p99, "processor": processor })
         });
         json!({ "figures": figures.collect::<Vec<_>>(), "search": grown.collect::<Vec<_>>() })
@@ -100,14 +99,14 @@ impl Table {
 
 fn rounded(value: f64) -> String {
     match value {
-        // Ratios to floors, and floors themselves, may be thousandths.
+        // Ratios and baselines may be tiny.
         _ if value > 0.0 && value < 0.1 => format!("{value:.4}"),
         _ if value < 100.0 => format!("{value:.2}"),
         _ => format!("{value:.0}"),
     }
 }
 
-/// Milliseconds within which so many of a hundred were done; `times` are in order.
+/// A percentile in milliseconds; `times` must be sorted.
 pub(crate) fn percentile(times: &[Duration], percent: usize) -> f64 {
     times[(times.len() * percent / 100).min(times.len() - 1)].as_secs_f64() * 1e3
 }

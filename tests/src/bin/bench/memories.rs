@@ -1,31 +1,31 @@
-//! Made-up memories: a store of them with needles among them, questions with what has to be found, and texts to save.
+//! Synthetic data: a store with needles, questions with expected hits, and texts to save.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use harness::Sandbox;
-use harness::corpus::Corpus;
+use harness::corpus::SyntheticCorpus;
 use harness::proof::texts_in_rows;
 
-use crate::Outcome;
+use crate::arguments::Outcome;
 
-/// Bytes of a memory, about.
+/// Approximate bytes of a memory.
 const BYTES: usize = 285;
-/// Memories of a day, and of a session.
+/// Memories per day, and per session.
 const OF_A_DAY: usize = 1_600;
 const OF_A_SESSION: usize = 80;
-/// Memories that hold a word that no other has.
+/// Memories with a unique word.
 const NEEDLES: usize = 100;
 
-/// The seeds of what is remembered, of what is asked, and of what is saved.
+/// Seeds of memories, questions and saves.
 const SEED: u64 = 1;
 const ASKED: u64 = 2;
 const SAVED: u64 = 3;
 
-/// Bytes of texts to save, about: most are short, and the longest have several lines.
+/// Approximate bytes of texts to save. Most are short; the longest have several lines.
 const LENGTHS: [usize; 6] = [60, 120, 285, 285, 600, 1_500];
 
-/// Types of texts to save, knowledge and events in turns. Every version of the programs knows them.
+/// Types to save, knowledge and events alternating. All versions of the programs know them.
 pub(crate) const TYPES: [&str; 11] = [
     "decision",
     "user_prompt",
@@ -40,13 +40,13 @@ pub(crate) const TYPES: [&str; 11] = [
     "session_summary",
 ];
 
-/// Texts of about the same length, the same ones for the same number.
-pub(crate) fn memories(count: usize) -> Vec<String> {
-    let mut corpus = Corpus::new(SEED);
+/// Texts of similar length, reproducible for each number.
+pub(crate) fn sample_memories(count: usize) -> Vec<String> {
+    let mut corpus = SyntheticCorpus::new(SEED);
     let every = (count / NEEDLES).max(1);
     (0..count)
         .map(|number| {
-            let (mut text, is_korean) = text(&mut corpus, BYTES, " ");
+            let (mut text, is_korean) = sample_text(&mut corpus, BYTES, " ");
             if number % every == 0 {
                 let _ = match is_korean {
                     true => write!(text, " 이 작업의 암호명은 {}를 쓴다.", korean_needle(number)),
@@ -58,8 +58,8 @@ pub(crate) fn memories(count: usize) -> Vec<String> {
         .collect()
 }
 
-/// Sentences of one language, of about so many bytes together, and whether that language is Korean.
-fn text(corpus: &mut Corpus, bytes: usize, separator: &str) -> (String, bool) {
+/// Sentences of one language with about this many bytes, and whether it is Korean.
+fn sample_text(corpus: &mut SyntheticCorpus, bytes: usize, separator: &str) -> (String, bool) {
     let mut text = String::new();
     let mut language = None;
     while text.len() + 40 < bytes {
@@ -71,27 +71,26 @@ fn text(corpus: &mut Corpus, bytes: usize, separator: &str) -> (String, bool) {
     (text, language == Some(true))
 }
 
-/// A text to save, and its type.
 #[derive(Debug, Clone)]
-pub(crate) struct Save {
+pub(crate) struct SampleSave {
     pub(crate) kind: &'static str,
     pub(crate) text: String,
 }
 
-/// Texts of all types, both languages and several lengths. Each begins with a word of its own that has `name` in it.
-pub(crate) fn saves(name: &str, count: usize) -> Vec<Save> {
-    let mut corpus = Corpus::new(SAVED);
+/// Texts of all types, both languages and several lengths. Each begins with a unique word that contains `name`.
+pub(crate) fn sample_saves(name: &str, count: usize) -> Vec<SampleSave> {
+    let mut corpus = SyntheticCorpus::new(SAVED);
     let save = |number: usize| {
-        // Types do not take turns at the pace of lengths, so that each type has every length.
+        // Types and lengths have different periods, so that each type gets each length.
         let bytes = LENGTHS[number % LENGTHS.len()];
-        let (text, _) = text(&mut corpus, bytes, if bytes > BYTES { "\n" } else { " " });
-        Save { kind: TYPES[number % TYPES.len()], text: format!("{name}.{number}: {text}") }
+        let (text, _) = sample_text(&mut corpus, bytes, if bytes > BYTES { "\n" } else { " " });
+        SampleSave { kind: TYPES[number % TYPES.len()], text: format!("{name}.{number}: {text}") }
     };
     (0..count).map(save).collect()
 }
 
-/// How many of these texts a store has exactly once in its logs and exactly once as a row of `memory.db`.
-pub(crate) fn kept(sandbox: &Sandbox, saves: &[&Save]) -> Outcome<usize> {
+/// How many texts the store has exactly once in its logs and once in `memory.db`.
+pub(crate) fn count_kept(sandbox: &Sandbox, saves: &[&SampleSave]) -> Outcome<usize> {
     let mut words: HashMap<&str, usize> = HashMap::new();
     let logs = sandbox.logs();
     for word in logs.split_whitespace() {
@@ -102,7 +101,7 @@ pub(crate) fn kept(sandbox: &Sandbox, saves: &[&Save]) -> Outcome<usize> {
     Ok(saves.iter().filter(|save| is_in_logs(&save.text) && rows.get(&save.text) == Some(&1)).count())
 }
 
-/// A word that no other has.
+/// A unique word.
 pub(crate) fn needle(number: usize) -> String {
     let syllable = |digit: usize| [b"bdfgklmnprstvz"[digit % 14], b"aeiou"[digit / 14 % 5]];
     let digits = [number % 70, number / 70 % 70, number / 4_900 % 70, number / 343_000 % 70];
@@ -110,13 +109,13 @@ pub(crate) fn needle(number: usize) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Syllables that real words do not put together.
+/// Syllables that form no real word.
 fn korean_needle(number: usize) -> String {
     let syllable = |digit: usize| char::from_u32(0xAC00 + (digit * 131 % 11_172) as u32).unwrap_or('가');
     [number % 89 + 20, number / 89 % 89 + 20, number / 7_921 + 20].into_iter().map(syllable).collect()
 }
 
-/// Writes the logs of these memories, as hooks would have.
+/// Writes the logs of these memories as hooks do.
 pub(crate) fn write_logs(sandbox: &Sandbox, memories: &[String]) -> Outcome<()> {
     let first = chrono::NaiveDate::from_ymd_opt(2025, 1, 1).ok_or("a date")?;
     for (day, of_day) in memories.chunks(OF_A_DAY).enumerate() {
@@ -136,17 +135,17 @@ pub(crate) fn write_logs(sandbox: &Sandbox, memories: &[String]) -> Outcome<()> 
     Ok(())
 }
 
-/// A question, and words that one of the hits has to hold.
+/// A question, and words that one hit must contain.
 #[derive(Debug)]
-pub(crate) struct Question {
+pub(crate) struct BenchQuestion {
     pub(crate) class: &'static str,
     pub(crate) text: String,
     pub(crate) holds: Vec<String>,
 }
 
 /// Questions of all classes in turn.
-pub(crate) fn questions(memories: &[String], count: usize) -> Vec<Question> {
-    let mut corpus = Corpus::new(ASKED);
+pub(crate) fn sample_questions(memories: &[String], count: usize) -> Vec<BenchQuestion> {
+    let mut corpus = SyntheticCorpus::new(ASKED);
     let every = (memories.len() / NEEDLES).max(1);
     let is_korean = |number: &usize| memories[*number].chars().any(|c| matches!(c, '가'..='힣'));
     let (korean, english): (Vec<usize>, Vec<usize>) = (0..memories.len()).partition(is_korean);
@@ -157,7 +156,7 @@ pub(crate) fn questions(memories: &[String], count: usize) -> Vec<Question> {
         .map(|turn| match turn % 9 {
             0 => {
                 let word = needle(drawn(&needles.0, turn));
-                Question {
+                BenchQuestion {
                     class: "an English needle",
                     text: format!("what has the code name {word}?"),
                     holds: vec![word],
@@ -165,24 +164,26 @@ pub(crate) fn questions(memories: &[String], count: usize) -> Vec<Question> {
             }
             1 => {
                 let word = korean_needle(drawn(&needles.1, turn));
-                Question {
-                    class: "a Korean needle", text: format!("암호명이 {word}인 작업은?"), holds: vec![word]
+                BenchQuestion {
+                    class: "a Korean needle",
+                    text: format!("암호명이 {word}인 작업은?"),
+                    holds: vec![word],
                 }
             }
             2 => {
                 let word = korean_needle(drawn(&needles.1, turn));
-                Question { class: "a bare Korean noun", text: word.clone(), holds: vec![word] }
+                BenchQuestion { class: "a bare Korean noun", text: word.clone(), holds: vec![word] }
             }
             number @ 3..=6 => {
                 let classes = ["one word", "two words", "three words", "four words"];
                 let words = english_words(&memories[drawn(&english, turn)], number - 2);
-                Question { class: classes[number - 3], text: words.join(" "), holds: words }
+                BenchQuestion { class: classes[number - 3], text: words.join(" "), holds: words }
             }
             7 => {
                 let words = korean_words(&memories[drawn(&korean, turn)], 1 + turn / 9 % 2);
-                Question { class: "one or two Korean words", text: words.join(" "), holds: words }
+                BenchQuestion { class: "one or two Korean words", text: words.join(" "), holds: words }
             }
-            _ => Question { class: "a question", text: corpus.question(), holds: Vec::new() },
+            _ => BenchQuestion { class: "a question", text: corpus.question(), holds: Vec::new() },
         })
         .collect()
 }
@@ -198,18 +199,18 @@ fn english_words(text: &str, count: usize) -> Vec<String> {
     words
 }
 
-/// The first two syllables of words, which are nouns here: what follows them may be a particle.
+/// The first two syllables of words. These are nouns, and a particle may follow.
 fn korean_words(text: &str, count: usize) -> Vec<String> {
     let is_noun = |word: &&str| word.chars().count() > 1 && word.chars().all(|c| matches!(c, '가'..='힣'));
     text.split(' ').filter(is_noun).take(count).map(|word| word.chars().take(2).collect()).collect()
 }
 
-/// The lines of the logs, to look up what a hit says.
+/// Lines of the logs, to look up the text of a hit.
 #[derive(Debug)]
-pub(crate) struct Lines(HashMap<String, Vec<String>>);
+pub(crate) struct LogLines(HashMap<String, Vec<String>>);
 
-impl Lines {
-    pub(crate) fn of(sandbox: &Sandbox) -> Outcome<Self> {
+impl LogLines {
+    pub(crate) fn read(sandbox: &Sandbox) -> Outcome<Self> {
         let mut lines = HashMap::new();
         for item in std::fs::read_dir(sandbox.store())? {
             let item = item?;
@@ -222,8 +223,8 @@ impl Lines {
         Ok(Self(lines))
     }
 
-    /// Whether one of the hits holds all of some words; where none are asked for, whether there is a hit.
-    pub(crate) fn hold(&self, hits: &[(String, usize)], words: &[String]) -> bool {
+    /// Whether a hit contains all these words; without words, whether there is a hit.
+    pub(crate) fn contain(&self, hits: &[(String, usize)], words: &[String]) -> bool {
         hits.iter().any(|(path, line)| {
             let text = self.0.get(path).and_then(|lines| lines.get(line - 1)).map(|text| text.to_lowercase());
             text.is_some_and(|text| words.iter().all(|word| text.contains(word.as_str())))
@@ -239,8 +240,8 @@ mod tests {
 
     #[test]
     fn saves_have_every_type_length_and_language() {
-        let saves = saves("a", 600);
-        let first = |save: &Save| save.text.split(' ').next().unwrap_or_default().to_owned();
+        let saves = sample_saves("a", 600);
+        let first = |save: &SampleSave| save.text.split(' ').next().unwrap_or_default().to_owned();
         assert_eq!(saves.iter().map(first).collect::<BTreeSet<_>>().len(), 600);
         for kind in TYPES {
             let texts = || saves.iter().filter(|save| save.kind == kind).map(|save| &save.text);

@@ -1,8 +1,8 @@
-//! Another server of memories, measured in turns with ours.
+//! Another memory server, measured in alternation with ours.
 //!
-//! `--peer COMMAND` starts it, with a home of its own. `--peer-save` and `--peer-search` give the names of its tools and their arguments in
-//! JSON. In these `%` is replaced by the text and `@` by a number that no other call has, for servers that merge what has the same title:
-//! `--peer-save 'remember {"title":"@","content":"%"}'`.
+//! `--peer COMMAND` starts it with its own home. `--peer-save` and `--peer-search` give its tools and their arguments in
+//! JSON. `%` is replaced by the text and `@` by a unique number, for servers that merge equal titles: `--peer-save
+//! 'remember {"title":"@","content":"%"}'`.
 
 use std::fs;
 use std::path::Path;
@@ -12,56 +12,57 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::figures::Table;
-use crate::memories::Question;
-use crate::serving::Server;
-use crate::{Outcome, given};
+use crate::arguments::{Outcome, given};
+use crate::figures::FigureTable;
+use crate::memories::BenchQuestion;
+use crate::serving::BenchServer;
 
-/// Memories that a peer is given; some take a second for each ten.
+/// Memories for a peer; some peers need a second for ten.
 const MOST: usize = 2_000;
 
-/// Another server, as the command line gives it.
-pub(crate) struct Peer {
+pub(crate) struct PeerServer {
     command: String,
-    save: Tool,
-    search: Tool,
+    save: PeerTool,
+    search: PeerTool,
 }
 
-impl Peer {
-    pub(crate) fn given() -> Outcome<Option<Self>> {
+impl PeerServer {
+    pub(crate) fn from_arguments() -> Outcome<Option<Self>> {
         let Some(command) = given("--peer") else { return Ok(None) };
-        Ok(Some(Self { command, save: Tool::given("--peer-save")?, search: Tool::given("--peer-search")? }))
+        Ok(Some(Self {
+            command,
+            save: PeerTool::from_arguments("--peer-save")?,
+            search: PeerTool::from_arguments("--peer-search")?,
+        }))
     }
 
-    /// The name of its program.
     pub(crate) fn name(&self) -> &str {
         self.command.split_whitespace().next().and_then(|program| program.rsplit('/').next()).unwrap_or_default()
     }
 
-    /// Starts a server in a project below `home`.
-    pub(crate) fn start(&self, home: &Path) -> Outcome<Server> {
+    pub(crate) fn start(&self, home: &Path) -> Outcome<BenchServer> {
         let mut words = self.command.split_whitespace();
         let mut command = Command::new(words.next().ok_or("--peer is a command")?);
-        // A folder that is a project and not the home, which some refuse to remember in.
+        // A project other than the home, in which some servers refuse to save.
         let project = home.join("project");
         fs::create_dir_all(project.join(".git"))?;
         command.args(words).current_dir(project).env("HOME", home);
-        Server::start(command)
+        BenchServer::start(command)
     }
 
-    pub(crate) fn save(&self, server: &mut Server, text: &str) -> Outcome<Duration> {
+    pub(crate) fn save(&self, server: &mut BenchServer, text: &str) -> Outcome<Duration> {
         Ok(server.call(&self.save.name, &self.save.arguments(text))?.0)
     }
 }
 
-/// Saves and searches with a peer what we saved and searched, and puts its figures next to ours.
+/// Repeats our saves and searches with a peer and reports both.
 pub(crate) fn measure(
-    ours: &mut Server,
+    ours: &mut BenchServer,
     memories: &[String],
-    questions: &[Question],
-    table: &mut Table,
+    questions: &[BenchQuestion],
+    table: &mut FigureTable,
 ) -> Outcome<()> {
-    let Some(peer) = Peer::given()? else { return Ok(()) };
+    let Some(peer) = PeerServer::from_arguments()? else { return Ok(()) };
     let home = tempfile::tempdir()?;
     let mut server = peer.start(home.path())?;
     let mut saves = Vec::new();
@@ -81,14 +82,14 @@ pub(crate) fn measure(
     server.end()
 }
 
-struct Tool {
+struct PeerTool {
     name: String,
     template: String,
     calls: AtomicUsize,
 }
 
-impl Tool {
-    fn given(option: &str) -> Outcome<Self> {
+impl PeerTool {
+    fn from_arguments(option: &str) -> Outcome<Self> {
         let text = given(option).ok_or_else(|| format!("--peer needs {option}"))?;
         let (name, template) = text.split_once(' ').ok_or_else(|| format!("{option} is a tool and its arguments"))?;
         Ok(Self { name: name.to_owned(), template: template.to_owned(), calls: AtomicUsize::new(0) })

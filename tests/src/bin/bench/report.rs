@@ -1,4 +1,4 @@
-//! The last output as docs/performance.md holds it: the machine, the table and the growth between two marks, and the plot beside it.
+//! Writes results to docs/dev/performance.md: machine, table and growth between two markers, and the plot next to it.
 
 use std::fs;
 use std::path::Path;
@@ -6,37 +6,37 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use crate::Outcome;
-use crate::figures::Table;
-use crate::growth::{self, Grown};
+use crate::arguments::Outcome;
+use crate::figures::FigureTable;
+use crate::growth::{self, GrowthPoint};
 
-/// What the block stands between.
+/// Markers of the generated block.
 const BEGIN: &str = "<!-- bench: begin -->";
 const END: &str = "<!-- bench: end -->";
 
-/// Writes the block of a document anew, and the plot, a file of the same name that ends in `svg`.
-pub(crate) fn write(path: &Path, machine: &str, table: &Table, grown: &[Grown]) -> Outcome<()> {
+/// Replaces the block of a document, and writes the plot next to it with the extension `svg`.
+pub(crate) fn write(path: &Path, machine: &str, table: &FigureTable, grown: &[GrowthPoint]) -> Outcome<()> {
     let document = fs::read_to_string(path)?;
     let plot = path.with_extension("svg");
     let name = plot.file_name().unwrap_or_default().to_string_lossy();
     let block = format!(
         "\n{machine}\n\n```\n{}\n{}```\n\n![how a search grows]({name})\n",
-        without_ends(&table.text()),
-        without_ends(&growth::text(grown))
+        strip_ends(&table.text()),
+        strip_ends(&growth::render_text(grown))
     );
     let (before, rest) = document.split_once(BEGIN).ok_or_else(|| format!("{} has no {BEGIN}", path.display()))?;
     let (_, after) = rest.split_once(END).ok_or_else(|| format!("{} has no {END}", path.display()))?;
     fs::write(path, format!("{before}{BEGIN}{block}{END}{after}"))?;
-    fs::write(plot, growth::svg(grown))?;
+    fs::write(plot, growth::render_svg(grown))?;
     Ok(())
 }
 
-fn without_ends(text: &str) -> String {
+fn strip_ends(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// What was measured on, as far as the system says, and how much else it had to do at the beginning.
-pub(crate) fn machine(binaries: &str) -> String {
+/// The machine as the system describes it, and its load before the run.
+pub(crate) fn describe_machine(binaries: &str) -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let value = |text: &str, name: &str| {
         let line = text.lines().find(|line| line.starts_with(name))?;
@@ -50,11 +50,11 @@ pub(crate) fn machine(binaries: &str) -> String {
     let system =
         Command::new("uname").arg("-sr").output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let system = system.unwrap_or_else(|_| std::env::consts::OS.to_owned());
-    format!("{count} processors, {processor}{memory}, {}. {binaries} {}", system.trim(), busyness())
+    format!("{count} processors, {processor}{memory}, {}. {binaries} {}", system.trim(), other_load())
 }
 
-/// The share of processors that others used, seen for a moment while nothing of this program runs.
-fn busyness() -> String {
+/// The share of busy processors, sampled while this program is idle.
+fn other_load() -> String {
     let times = || {
         let text = fs::read_to_string("/proc/stat").ok()?;
         let line = text.lines().next()?.strip_prefix("cpu ")?;
@@ -77,13 +77,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_block_is_written_anew_and_what_stands_around_it_stays() {
+    fn block_is_replaced_and_its_surroundings_stay() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("speed.md");
         fs::write(&path, format!("# Speed\n\n{BEGIN}\nold\n{END}\n\nMore.\n")).unwrap();
-        let mut table = Table::default();
+        let mut table = FigureTable::default();
         table.add("the first look", 1.5, "ms", None, None);
-        let grown = [Grown { memories: 1_000, p50: 1.5, p95: 2.0, p99: 3.0, processor: 1.0 }];
+        let grown = [GrowthPoint { memories: 1_000, p50: 1.5, p95: 2.0, p99: 3.0, processor: 1.0 }];
         for _ in 0..2 {
             write(&path, "One processor.", &table, &grown).unwrap();
         }

@@ -1,4 +1,4 @@
-//! Saves of one server and of several servers at once, next to plain appends, plain rows and a peer.
+//! Saves of one and of several servers, compared with plain appends, plain rows and a peer.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -9,43 +9,42 @@ use harness::{Binaries, Sandbox, eventually_some};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::Outcome;
-use crate::crowd::{self, TURNS, Taken, WORKERS};
+use crate::arguments::Outcome;
+use crate::crowd::{self, CrowdTimes, TURNS, WORKERS};
 use crate::figures::Goal::{AtLeast, AtMost};
-use crate::figures::{Goal, Table, percentile};
-use crate::memories::{Save, kept, needle, saves};
-use crate::peer::Peer;
-use crate::serving::Server;
-use crate::start::serve;
+use crate::figures::{FigureTable, Goal, percentile};
+use crate::memories::{SampleSave, count_kept, needle, sample_saves};
+use crate::peer::PeerServer;
+use crate::serving::BenchServer;
+use crate::start::serve_command;
 
-/// Saves of one server.
 const SAVES: usize = 1_100;
 
-/// The type of all saves where they have one type.
+/// The type for runs with a single type.
 const ONE_TYPE: &str = "learning";
 
-/// Runs of several servers, each in a store of its own. Their median counts.
+/// Runs of several servers, each with its own store. The median counts.
 const ROUNDS: usize = 3;
 
-/// The least rate of saves of all types, as a share of the rate with one type, and as a multiple of a peer's.
+/// Least rate of saves of all types, relative to one type, and to a peer.
 const OF_ONE_TYPE: f64 = 0.8;
 const OF_A_PEER: f64 = 1.5;
 
-/// Saves that are looked for, by words that no other memory has.
+/// Saves that are searched for by unique words.
 const FOUND: usize = 10;
 const NEVER_USED: usize = 23_000_000;
 
-/// How soon what was saved has to be found by its meaning.
+/// How soon a save must be found by its vector.
 const MEANT: Duration = Duration::from_secs(2);
 
-/// One memory of every type after the other.
-pub(crate) fn measure(server: &mut Server, table: &mut Table) -> Outcome<()> {
+/// Saves memories of all types in turn.
+pub(crate) fn measure(server: &mut BenchServer, table: &mut FigureTable) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
-    let (mut file, database) = (appending(folder.path())?, inserting(folder.path())?);
+    let (mut file, database) = (open_log(folder.path())?, open_database(folder.path())?);
     let [mut append, mut insert, mut times] = [(); 3].map(|()| Vec::with_capacity(SAVES));
-    for save in saves("alone", SAVES) {
-        append.push(timed(|| append_locked(&mut file, &save.text))?);
-        insert.push(timed(|| insert_row(&database, &save.text))?);
+    for save in sample_saves("alone", SAVES) {
+        append.push(time_work(|| append_locked(&mut file, &save.text))?);
+        insert.push(time_work(|| insert_row(&database, &save.text))?);
         times.push(server.call("memory_save", &arguments(&save))?.0);
     }
     table.add_times("an append under a lock", &mut append, None, &[(50, None), (99, None)]);
@@ -55,8 +54,8 @@ pub(crate) fn measure(server: &mut Server, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// Whether what was saved is found by its words at once, and how soon by its meaning.
-pub(crate) fn found(server: &mut Server, table: &mut Table) -> Outcome<()> {
+/// Whether a save is found by words at once, and how soon by its vector.
+pub(crate) fn measure_found(server: &mut BenchServer, table: &mut FigureTable) -> Outcome<()> {
     let (mut at_once, mut meant) = (0, Vec::new());
     for number in 0..FOUND {
         let word = needle(NEVER_USED + number);
@@ -85,30 +84,30 @@ pub(crate) fn found(server: &mut Server, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// Saves of several servers at once into a large store.
-pub(crate) fn into_large(sandbox: &Sandbox, table: &mut Table) -> Outcome<()> {
-    let run = by_servers(sandbox, &saves("large", WORKERS * TURNS))?;
+pub(crate) fn measure_large_store(sandbox: &Sandbox, table: &mut FigureTable) -> Outcome<()> {
+    let run = run_servers(sandbox, &sample_saves("large", WORKERS * TURNS))?;
     let name = format!("{WORKERS} x {TURNS} saves of all types, large store");
-    Rates::of(&[run]).add(&name, None, Some(AtLeast(4_000.0)), table);
+    SaveRates::from_runs(&[run]).add(&name, None, Some(AtLeast(4_000.0)), table);
     Ok(())
 }
 
-/// Saves of several servers at once: of one type, of all types, and of a peer. Each run has a store of its own, and they take turns.
-pub(crate) fn at_once(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
-    let peer = Peer::given()?;
+/// Concurrent saves of one type, of all types, and of a peer, in alternation and each in a new store.
+pub(crate) fn measure_concurrent(binaries: &Binaries, table: &mut FigureTable) -> Outcome<()> {
+    let peer = PeerServer::from_arguments()?;
     let [mut append, mut insert, mut one, mut all, mut of_peer] = [(); 5].map(|()| Vec::with_capacity(ROUNDS));
     for round in 0..ROUNDS {
-        let saves = saves(&format!("round{round}"), WORKERS * TURNS);
-        let of_one_type: Vec<Save> = saves.iter().cloned().map(|save| Save { kind: ONE_TYPE, ..save }).collect();
-        append.push(by_appends(&saves)?);
-        insert.push(by_rows(&saves)?);
-        one.push(by_servers(&Sandbox::new(binaries.clone()), &of_one_type)?);
-        all.push(by_servers(&Sandbox::new(binaries.clone()), &saves)?);
+        let saves = sample_saves(&format!("round{round}"), WORKERS * TURNS);
+        let of_one_type: Vec<SampleSave> =
+            saves.iter().cloned().map(|save| SampleSave { kind: ONE_TYPE, ..save }).collect();
+        append.push(run_appends(&saves)?);
+        insert.push(run_rows(&saves)?);
+        one.push(run_servers(&Sandbox::new(binaries.clone()), &of_one_type)?);
+        all.push(run_servers(&Sandbox::new(binaries.clone()), &saves)?);
         if let Some(peer) = &peer {
-            of_peer.push(by_peer(peer, &saves)?);
+            of_peer.push(run_peer(peer, &saves)?);
         }
     }
-    let [append, insert, one, all] = [append, insert, one, all].map(|runs| Rates::of(&runs));
+    let [append, insert, one, all] = [append, insert, one, all].map(|runs| SaveRates::from_runs(&runs));
     let count = format!("{WORKERS} x {TURNS}");
     let (floor, rate) = (Some(insert.rate), all.rate);
     let to_one_type = rate / one.rate;
@@ -118,7 +117,7 @@ pub(crate) fn at_once(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
     all.add(&format!("{count} saves of all types"), floor, None, table);
     table.add("  to saves of one type", to_one_type, "times", None, Some(AtLeast(OF_ONE_TYPE)));
     if let Some(peer) = &peer {
-        let of_peer = Rates::of(&of_peer);
+        let of_peer = SaveRates::from_runs(&of_peer);
         let to_peer = rate / of_peer.rate;
         table.add(format!("{count} saves of {}", peer.name()), of_peer.rate, "a second", floor, None);
         table.add("  refused", of_peer.refused as f64, "saves", None, None);
@@ -127,38 +126,37 @@ pub(crate) fn at_once(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// Saves of several workers at once.
-struct Run {
-    taken: Taken,
-    /// Saves that were answered with an error.
+struct SaveRun {
+    taken: CrowdTimes,
+    /// Saves that returned an error.
     refused: usize,
-    /// Acknowledged saves that are missing afterwards, or there twice.
+    /// Acknowledged saves that are missing or duplicated.
     lost: usize,
 }
 
-/// The figures of several runs of the same.
-struct Rates {
-    /// Acknowledged saves in a second, the median of the runs.
+/// Results of repeated runs.
+struct SaveRates {
+    /// Median of acknowledged saves per second.
     rate: f64,
-    /// Of single saves in all runs.
+    /// Times of single saves in all runs.
     times: Vec<Duration>,
-    /// Of all runs together.
+    /// Total of all runs.
     refused: usize,
     lost: usize,
 }
 
-impl Rates {
-    fn of(runs: &[Run]) -> Self {
-        let rate = |run: &Run| (run.taken.each.len() - run.refused) as f64 / run.taken.all.as_secs_f64();
+impl SaveRates {
+    fn from_runs(runs: &[SaveRun]) -> Self {
+        let rate = |run: &SaveRun| (run.taken.turns.len() - run.refused) as f64 / run.taken.total.as_secs_f64();
         let mut rates: Vec<f64> = runs.iter().map(rate).collect();
         rates.sort_unstable_by(f64::total_cmp);
-        let times = runs.iter().flat_map(|run| run.taken.each.clone()).collect();
+        let times = runs.iter().flat_map(|run| run.taken.turns.clone()).collect();
         let (refused, lost) = (runs.iter().map(|run| run.refused).sum(), runs.iter().map(|run| run.lost).sum());
         Self { rate: rates[rates.len() / 2], times, refused, lost }
     }
 
-    /// Adds rows, the first with the rate of plain appends or rows for comparison.
-    fn add(mut self, name: &str, floor: Option<f64>, goal: Option<Goal>, table: &mut Table) {
+    /// Adds rows, the first relative to plain appends or rows.
+    fn add(mut self, name: &str, floor: Option<f64>, goal: Option<Goal>, table: &mut FigureTable) {
         table.add(name, self.rate, "a second", floor, goal);
         table.add_times("  a save", &mut self.times, None, &[(50, None), (99, None)]);
         table.add("  refused", self.refused as f64, "saves", None, Some(AtMost(0.0)));
@@ -166,35 +164,36 @@ impl Rates {
     }
 }
 
-/// Several servers of ours on one store. Acknowledged saves are looked up when all servers have ended.
-fn by_servers(sandbox: &Sandbox, saves: &[Save]) -> Outcome<Run> {
+/// Several of our servers on one store. Checks acknowledged saves after all servers ended.
+fn run_servers(sandbox: &Sandbox, saves: &[SampleSave]) -> Outcome<SaveRun> {
     let start = || {
-        let mut server = Server::start(serve(sandbox))?;
+        let mut server = BenchServer::start(serve_command(sandbox))?;
         server.call("memory_stats", &json!({}))?;
         Ok(server)
     };
-    let (taken, saved) = saved_by(start, |server, save| server.call("memory_save", &arguments(save)).map(drop), saves)?;
-    let lost = saved.len() - kept(sandbox, &saved)?;
-    Ok(Run { taken, refused: saves.len() - saved.len(), lost })
+    let (taken, saved) =
+        run_saves(start, |server, save| server.call("memory_save", &arguments(save)).map(drop), saves)?;
+    let lost = saved.len() - count_kept(sandbox, &saved)?;
+    Ok(SaveRun { taken, refused: saves.len() - saved.len(), lost })
 }
 
-/// Several servers of a peer on one store. Acknowledged saves are not looked up.
-fn by_peer(peer: &Peer, saves: &[Save]) -> Outcome<Run> {
+/// Several servers of a peer on one store. Does not check its saves.
+fn run_peer(peer: &PeerServer, saves: &[SampleSave]) -> Outcome<SaveRun> {
     let home = tempfile::tempdir()?;
-    let save = |server: &mut Server, save: &Save| peer.save(server, &save.text).map(drop);
-    let (taken, saved) = saved_by(|| peer.start(home.path()), save, saves)?;
-    Ok(Run { taken, refused: saves.len() - saved.len(), lost: 0 })
+    let save = |server: &mut BenchServer, save: &SampleSave| peer.save(server, &save.text).map(drop);
+    let (taken, saved) = run_saves(|| peer.start(home.path()), save, saves)?;
+    Ok(SaveRun { taken, refused: saves.len() - saved.len(), lost: 0 })
 }
 
-/// Has servers save all at once and end, and returns the acknowledged saves.
-fn saved_by(
-    start: impl Fn() -> Outcome<Server>,
-    save: impl Fn(&mut Server, &Save) -> Outcome<()> + Sync,
-    saves: &[Save],
-) -> Outcome<(Taken, Vec<&Save>)> {
+/// Runs concurrent saves and returns the acknowledged ones.
+fn run_saves(
+    start: impl Fn() -> Outcome<BenchServer>,
+    save: impl Fn(&mut BenchServer, &SampleSave) -> Outcome<()> + Sync,
+    saves: &[SampleSave],
+) -> Outcome<(CrowdTimes, Vec<&SampleSave>)> {
     let workers: Outcome<Vec<_>> = (0..WORKERS).map(|_| Ok((start()?, Vec::new()))).collect();
     let mut workers = workers?;
-    let taken = crowd::at_once(&mut workers, |(server, saved), worker, turn| {
+    let taken = crowd::run_crowd(&mut workers, |(server, saved), worker, turn| {
         let one = &saves[worker * TURNS + turn];
         saved.extend(save(server, one).is_ok().then_some(one));
         Ok(())
@@ -207,27 +206,27 @@ fn saved_by(
     Ok((taken, acknowledged))
 }
 
-/// The floor: a line in a log under a lock.
-fn by_appends(saves: &[Save]) -> Outcome<Run> {
+/// Baseline: a locked append to a log.
+fn run_appends(saves: &[SampleSave]) -> Outcome<SaveRun> {
     let folder = tempfile::tempdir()?;
-    let files: Outcome<Vec<File>> = (0..WORKERS).map(|_| appending(folder.path())).collect();
+    let files: Outcome<Vec<File>> = (0..WORKERS).map(|_| open_log(folder.path())).collect();
     let append = |file: &mut File, worker: usize, turn: usize| append_locked(file, &saves[worker * TURNS + turn].text);
-    Ok(Run { taken: crowd::at_once(&mut files?, append)?, refused: 0, lost: 0 })
+    Ok(SaveRun { taken: crowd::run_crowd(&mut files?, append)?, refused: 0, lost: 0 })
 }
 
-/// The floor: a row in a database.
-fn by_rows(saves: &[Save]) -> Outcome<Run> {
+/// Baseline: a row in a database.
+fn run_rows(saves: &[SampleSave]) -> Outcome<SaveRun> {
     let folder = tempfile::tempdir()?;
-    let databases: Outcome<Vec<Connection>> = (0..WORKERS).map(|_| inserting(folder.path())).collect();
+    let databases: Outcome<Vec<Connection>> = (0..WORKERS).map(|_| open_database(folder.path())).collect();
     let insert = |db: &mut Connection, worker: usize, turn: usize| insert_row(db, &saves[worker * TURNS + turn].text);
-    Ok(Run { taken: crowd::at_once(&mut databases?, insert)?, refused: 0, lost: 0 })
+    Ok(SaveRun { taken: crowd::run_crowd(&mut databases?, insert)?, refused: 0, lost: 0 })
 }
 
-fn arguments(save: &Save) -> Value {
+fn arguments(save: &SampleSave) -> Value {
     json!({ "type": save.kind, "content": save.text })
 }
 
-fn appending(folder: &Path) -> Outcome<File> {
+fn open_log(folder: &Path) -> Outcome<File> {
     Ok(File::options().create(true).append(true).open(folder.join("log"))?)
 }
 
@@ -237,7 +236,7 @@ fn append_locked(file: &mut File, text: &str) -> Outcome<()> {
     Ok(file.unlock()?)
 }
 
-fn inserting(folder: &Path) -> Outcome<Connection> {
+fn open_database(folder: &Path) -> Outcome<Connection> {
     let db = Connection::open(folder.join("rows.db"))?;
     db.busy_timeout(Duration::from_secs(10))?;
     db.pragma_update(None, "journal_mode", "wal")?;
@@ -251,7 +250,7 @@ fn insert_row(db: &Connection, text: &str) -> Outcome<()> {
     Ok(())
 }
 
-fn timed(work: impl FnOnce() -> Outcome<()>) -> Outcome<Duration> {
+fn time_work(work: impl FnOnce() -> Outcome<()>) -> Outcome<Duration> {
     let started = Instant::now();
     work()?;
     Ok(started.elapsed())

@@ -1,4 +1,4 @@
-//! What is measured of a store of one size: how long a search takes, or everything that has a goal.
+//! Measurements of a store of one size.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,115 +6,109 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use harness::benchmark::Floors;
+use harness::benchmark::BaselinePrograms;
 use harness::{Binaries, Sandbox, run_to_end};
 use serde_json::Value;
 
+use crate::arguments::Outcome;
 use crate::figures::Goal::{AtLeast, AtMost};
-use crate::figures::{Table, percentile};
-use crate::growth::Grown;
-use crate::memories::{Lines, memories, questions, write_logs};
-use crate::serving::Server;
-use crate::start::serve;
-use crate::{Outcome, hooks, peer, saves, start, vectors};
+use crate::figures::{FigureTable, percentile};
+use crate::growth::GrowthPoint;
+use crate::memories::{LogLines, sample_memories, sample_questions, write_logs};
+use crate::serving::BenchServer;
+use crate::start::{PATIENCE, serve_command, time_command};
+use crate::{hooks, peer, saves, start, vectors};
 
-/// Searches of a size, 40 of each class.
+/// 40 of each class.
 const SEARCHES: usize = 360;
 
-/// Bytes of transcripts that are imported.
 const TRANSCRIPTS: u64 = 48_000_000;
 
-/// How long a command may take on a large store.
-const PATIENCE: Duration = Duration::from_secs(3_600);
-
-/// What is measured of a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// How long searches take, for the growth.
+pub(crate) enum MeasureScope {
+    /// Search time only, for the growth.
     Growth,
-    /// That, with the goals of searches.
+    /// Search time with its goals.
     Searches,
     Everything,
 }
 
 pub(crate) fn measure(
     binaries: &Binaries,
-    floors: &Floors,
+    floors: &BaselinePrograms,
     size: usize,
-    extent: Extent,
-    table: &mut Table,
-) -> Outcome<Grown> {
-    let memories = memories(size);
+    extent: MeasureScope,
+    table: &mut FigureTable,
+) -> Outcome<GrowthPoint> {
+    let memories = sample_memories(size);
     let sandbox = Sandbox::new(binaries.clone());
     write_logs(&sandbox, &memories)?;
-    let is_whole = extent == Extent::Everything;
-    index(&sandbox, size, is_whole, table)?;
+    let is_whole = extent == MeasureScope::Everything;
+    measure_index(&sandbox, size, is_whole, table)?;
     if is_whole {
         start::measure(&sandbox, binaries, floors, table)?;
     }
-    let mut server = Server::start(serve(&sandbox))?;
+    let mut server = BenchServer::start(serve_command(&sandbox))?;
     thread::sleep(start::REST);
     if let Some(resident) = server.resident().filter(|_| is_whole) {
         table.add("resident at rest", resident, "MiB", None, Some(AtMost(15.0)));
     }
-    let grown = search(&sandbox, &mut server, &memories, extent, table)?;
+    let grown = measure_search(&sandbox, &mut server, &memories, extent, table)?;
     if is_whole {
         if let Some(resident) = server.resident() {
             table.add("resident after searches", resident, "MiB", None, Some(AtMost(80.0)));
         }
-        peer::measure(&mut server, &memories, &questions(&memories, 90), table)?;
-        writes_to(&sandbox, server, binaries, floors, table)?;
-        import(binaries, table)?;
+        peer::measure(&mut server, &memories, &sample_questions(&memories, 90), table)?;
+        measure_writes_to(&sandbox, server, binaries, floors, table)?;
+        measure_import(binaries, table)?;
     } else {
         server.end()?;
     }
     Ok(grown)
 }
 
-/// Saves and hooks alone, with so many memories in the store.
-pub(crate) fn writes(binaries: &Binaries, floors: &Floors, size: usize, table: &mut Table) -> Outcome<()> {
+/// Saves and hooks only, in a store of this size.
+pub(crate) fn measure_writes(
+    binaries: &Binaries,
+    floors: &BaselinePrograms,
+    size: usize,
+    table: &mut FigureTable,
+) -> Outcome<()> {
     let sandbox = Sandbox::new(binaries.clone());
-    write_logs(&sandbox, &memories(size))?;
-    index(&sandbox, size, false, table)?;
-    writes_to(&sandbox, Server::start(serve(&sandbox))?, binaries, floors, table)
+    write_logs(&sandbox, &sample_memories(size))?;
+    measure_index(&sandbox, size, false, table)?;
+    measure_writes_to(&sandbox, BenchServer::start(serve_command(&sandbox))?, binaries, floors, table)
 }
 
-fn writes_to(
+fn measure_writes_to(
     sandbox: &Sandbox,
-    mut server: Server,
+    mut server: BenchServer,
     binaries: &Binaries,
-    floors: &Floors,
-    table: &mut Table,
+    floors: &BaselinePrograms,
+    table: &mut FigureTable,
 ) -> Outcome<()> {
     saves::measure(&mut server, table)?;
-    saves::found(&mut server, table)?;
+    saves::measure_found(&mut server, table)?;
     hooks::measure(sandbox, floors, table)?;
     server.end()?;
-    saves::into_large(sandbox, table)?;
-    saves::at_once(binaries, table)?;
-    hooks::while_indexing(sandbox, table)?;
-    hooks::without_others(binaries, floors, table)
+    saves::measure_large_store(sandbox, table)?;
+    saves::measure_concurrent(binaries, table)?;
+    hooks::measure_while_indexing(sandbox, table)?;
+    hooks::measure_alone(binaries, floors, table)
 }
 
-/// How long a command takes.
-pub(crate) fn timed(sandbox: &Sandbox, provider: &str, arguments: &[&str]) -> f64 {
-    let mut command = sandbox.memory_command();
-    command.args(arguments).env("JIKIME_EMBEDDING_PROVIDER", provider);
-    run_to_end(command, "", PATIENCE).success().elapsed.as_secs_f64()
-}
-
-/// Makes rows and index of the logs, and weighs them.
-fn index(sandbox: &Sandbox, size: usize, is_whole: bool, table: &mut Table) -> Outcome<()> {
+/// Builds rows and index from the logs and measures their size.
+fn measure_index(sandbox: &Sandbox, size: usize, is_whole: bool, table: &mut FigureTable) -> Outcome<()> {
     if !is_whole {
-        timed(sandbox, "local", &["index", "--full"]);
+        time_command(sandbox, "local", &["index", "--full"]);
         return Ok(());
     }
-    // Rows are made of logs once; that is no part of making an index.
-    timed(sandbox, "none", &["index"]);
-    let text = timed(sandbox, "none", &["index", "--full"]);
-    let of_text = bytes(&sandbox.store())?;
-    let all = timed(sandbox, "local", &["index", "--full"]);
-    let with_vectors = bytes(&sandbox.store())?;
+    // Building rows is not part of the measured index time.
+    time_command(sandbox, "none", &["index"]);
+    let text = time_command(sandbox, "none", &["index", "--full"]);
+    let of_text = store_bytes(&sandbox.store())?;
+    let all = time_command(sandbox, "local", &["index", "--full"]);
+    let with_vectors = store_bytes(&sandbox.store())?;
     let count = size as f64;
     let each = |part: &str| of_text.get(part).copied().unwrap_or_default() as f64 / count;
     table.add("a memory in its log", each("md"), "bytes", None, None);
@@ -126,13 +120,13 @@ fn index(sandbox: &Sandbox, size: usize, is_whole: bool, table: &mut Table) -> O
     table.add("its vector on disk", vectors, "bytes", None, None);
     table.add("index --full, text only", count / text, "memories/s", None, Some(AtLeast(20_000.0)));
     table.add("index --full, with vectors", count / all, "memories/s", None, Some(AtLeast(5_000.0)));
-    // The goal is about 100,000 of them.
+    // The goal is for 100,000 memories.
     table.add("index --full, with vectors", all, "s", None, Some(AtMost(40.0 * count / 100_000.0)));
     Ok(())
 }
 
-/// Bytes of the store by kinds of files.
-fn bytes(store: &Path) -> Outcome<BTreeMap<String, u64>> {
+/// Bytes of the store by kind of file.
+fn store_bytes(store: &Path) -> Outcome<BTreeMap<String, u64>> {
     let mut bytes = BTreeMap::new();
     for item in fs::read_dir(store)? {
         let item = item?;
@@ -143,26 +137,26 @@ fn bytes(store: &Path) -> Outcome<BTreeMap<String, u64>> {
     Ok(bytes)
 }
 
-fn search(
+fn measure_search(
     sandbox: &Sandbox,
-    server: &mut Server,
+    server: &mut BenchServer,
     memories: &[String],
-    extent: Extent,
-    table: &mut Table,
-) -> Outcome<Grown> {
-    let lines = Lines::of(sandbox)?;
-    // What the first one reads is no part of the others.
+    extent: MeasureScope,
+    table: &mut FigureTable,
+) -> Outcome<GrowthPoint> {
+    let lines = LogLines::read(sandbox)?;
+    // Warm up first.
     server.search("anything")?;
-    let floor = vectors::reading_of(memories.len());
+    let floor = vectors::vectors_read_time(memories.len());
     let before = server.processor();
     let mut times = Vec::new();
     let mut classes: BTreeMap<&str, (Vec<Duration>, usize)> = BTreeMap::new();
-    for question in questions(memories, SEARCHES) {
+    for question in sample_questions(memories, SEARCHES) {
         let (took, hits) = server.search(&question.text)?;
         times.push(took);
         let (of_class, right) = classes.entry(question.class).or_default();
         of_class.push(took);
-        *right += usize::from(lines.hold(&hits, &question.holds));
+        *right += usize::from(lines.contain(&hits, &question.holds));
     }
     let processor = match before.zip(server.processor()) {
         Some((before, after)) => (after - before).as_secs_f64() * 1e3 / SEARCHES as f64,
@@ -170,12 +164,12 @@ fn search(
     };
     let size = memories.len();
     let goals = if size > 300_000 { [15.0, 40.0, f64::INFINITY] } else { [3.0, 8.0, 15.0] };
-    if extent != Extent::Growth {
+    if extent != MeasureScope::Growth {
         let goals = [50, 95, 99].into_iter().zip(goals.map(|goal| goal.is_finite().then_some(AtMost(goal))));
         let goals: Vec<_> = goals.collect();
         table.add_times(&format!("search of {size} memories"), &mut times, Some(floor), &goals);
     }
-    if extent == Extent::Everything {
+    if extent == MeasureScope::Everything {
         for (class, (of_class, right)) in &mut classes {
             table.add_times(&format!("  {class}"), of_class, None, &[(50, None), (95, None)]);
             let share = *right as f64 / of_class.len() as f64;
@@ -184,11 +178,11 @@ fn search(
     }
     times.sort_unstable();
     let [p50, p95, p99] = [50, 95, 99].map(|percent| percentile(&times, percent));
-    Ok(Grown { memories: size, p50, p95, p99, processor })
+    Ok(GrowthPoint { memories: size, p50, p95, p99, processor })
 }
 
-/// Transcripts of the host, recorded ones again and again as other sessions.
-fn import(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
+/// Imports recorded transcripts, copied as other sessions.
+fn measure_import(binaries: &Binaries, table: &mut FigureTable) -> Outcome<()> {
     let sandbox = Sandbox::new(binaries.clone());
     let project = sandbox.project().to_string_lossy().into_owned();
     let name: String = project.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
@@ -211,7 +205,7 @@ fn import(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
             written += text.len() as u64;
             let path: PathBuf = folder.join(format!("{name}-{copy}.jsonl"));
             fs::write(&path, text)?;
-            // Nobody goes on with them.
+            // Old enough that no session continues.
             fs::File::options().append(true).open(path)?.set_modified(std::time::SystemTime::UNIX_EPOCH)?;
             copy += 1;
         }
@@ -219,7 +213,7 @@ fn import(binaries: &Binaries, table: &mut Table) -> Outcome<()> {
     let mut command = sandbox.memory_command();
     command.args(["import", "--json", "claude-code"]);
     let outcome = run_to_end(command, "", PATIENCE);
-    let kept: u64 = match &outcome.success().json()["kept"] {
+    let kept: u64 = match &outcome.assert_success().json()["kept"] {
         Value::Object(kept) => kept.values().filter_map(Value::as_u64).sum(),
         _ => 0,
     };

@@ -1,46 +1,46 @@
-//! From the start of a server to its first answers, as times of a process that does nothing, and what it holds when it has nothing to do.
+//! Time from the start of a server to its first responses, relative to a minimal process, and its memory at rest.
 
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use harness::benchmark::Floors;
-use harness::{Binaries, Sandbox};
+use harness::benchmark::BaselinePrograms;
+use harness::{Binaries, Sandbox, run_to_end};
 
-use crate::Outcome;
+use crate::arguments::Outcome;
 use crate::figures::Goal::AtMost;
-use crate::figures::{Table, percentile};
-use crate::serving::Server;
+use crate::figures::{FigureTable, percentile};
+use crate::serving::BenchServer;
 
-/// How often a server is started, and how often it is then searched.
+/// Starts, and searches after each.
 const STARTS: usize = 60;
 const SEARCHED: usize = 15;
 
-/// How long it rests before its memory is looked at.
+/// Rest before memory is measured.
 pub(crate) const REST: Duration = Duration::from_secs(2);
 
-/// Times of a process that does nothing until a server has answered.
+/// Limit until a response, relative to a minimal process.
 const ANSWERED: f64 = 4.0;
 
-/// What a large store may add to that: what two measurements of the same differ by.
+/// Tolerance for a large store: the noise between two measurements.
 pub(crate) const NO_SLOWER: f64 = 1.1;
 
-/// When a server answered, from its start on.
+/// Response times since the start.
 #[derive(Debug, Default)]
-struct Starts {
+struct StartTimes {
     initialize: Vec<Duration>,
     listed: Vec<Duration>,
     discovered: Vec<Duration>,
 }
 
-impl Starts {
-    /// Starts a server in each era, and answers the first.
-    fn once(&mut self, sandbox: &Sandbox) -> Outcome<Server> {
-        let mut server = Server::spawn(serve(sandbox))?;
+impl StartTimes {
+    /// Starts a server in each protocol era and returns the first.
+    fn add_start(&mut self, sandbox: &Sandbox) -> Outcome<BenchServer> {
+        let mut server = BenchServer::spawn(serve_command(sandbox))?;
         server.discover()?;
         self.discovered.push(server.started.elapsed());
         server.end()?;
-        let mut server = Server::spawn(serve(sandbox))?;
+        let mut server = BenchServer::spawn(serve_command(sandbox))?;
         server.initialize()?;
         self.initialize.push(server.started.elapsed());
         server.list()?;
@@ -49,23 +49,27 @@ impl Starts {
     }
 }
 
-/// What hosts start.
-pub(crate) fn serve(sandbox: &Sandbox) -> Command {
+pub(crate) fn serve_command(sandbox: &Sandbox) -> Command {
     let mut command = sandbox.memory_command();
     command.arg("serve");
     command
 }
 
-pub(crate) fn measure(sandbox: &Sandbox, binaries: &Binaries, floors: &Floors, table: &mut Table) -> Outcome<()> {
+pub(crate) fn measure(
+    sandbox: &Sandbox,
+    binaries: &Binaries,
+    floors: &BaselinePrograms,
+    table: &mut FigureTable,
+) -> Outcome<()> {
     let empty = Sandbox::new(binaries.clone());
     let (mut floor, mut first) = (Vec::new(), Vec::new());
-    let [mut full, mut without] = [(); 2].map(|()| Starts::default());
+    let [mut full, mut without] = [(); 2].map(|()| StartTimes::default());
     for run in 0..STARTS {
         let started = Instant::now();
         Command::new(&floors.noop).status()?;
         floor.push(started.elapsed());
-        without.once(&empty)?.end()?;
-        let mut server = full.once(sandbox)?;
+        without.add_start(&empty)?.end()?;
+        let mut server = full.add_start(sandbox)?;
         if run % (STARTS / SEARCHED) == 0 {
             first.push(server.search("which cache kept the old key")?.0);
         }
@@ -82,10 +86,20 @@ pub(crate) fn measure(sandbox: &Sandbox, binaries: &Binaries, floors: &Floors, t
     let times = percentile(&full.listed, 50) / percentile(&without.listed, 50);
     table.add("start to tools/list, to that of an empty store", times, "times", None, Some(AtMost(NO_SLOWER)));
     table.add_times("the first search of a server", &mut first, None, &[(50, Some(AtMost(30.0)))]);
-    let server = Server::start(serve(&empty))?;
+    let server = BenchServer::start(serve_command(&empty))?;
     thread::sleep(REST);
     if let Some(resident) = server.resident() {
         table.add("resident at rest, of an empty store", resident, "MiB", None, None);
     }
     server.end()
 }
+
+/// Seconds of a command.
+pub(crate) fn time_command(sandbox: &Sandbox, provider: &str, arguments: &[&str]) -> f64 {
+    let mut command = sandbox.memory_command();
+    command.args(arguments).env("JIKIME_EMBEDDING_PROVIDER", provider);
+    run_to_end(command, "", PATIENCE).assert_success().elapsed.as_secs_f64()
+}
+
+/// Time limit of a command on a large store.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3_600);

@@ -1,33 +1,33 @@
-//! What is chosen by all stores of a set but one, and measured on that one: the threshold under which nothing is answered, and the
-//! weights of the legs. Tells how much of a figure is owed to what it was chosen by.
+//! Cross-validation: chooses threshold and weights on all stores of a set but one, and measures on that one. This shows how
+//! much of a figure is overfitting.
 
-use harness::evaluation::{Filled, Group, Question, Set};
-use schema::settings::{Provider, Settings, Weights};
+use harness::evaluation::{EvalGroup, EvalQuestion, EvalSet, EvalStore};
+use schema::settings::{EmbeddingProvider, LegWeights, Settings};
 
-use crate::measure::{Measured, values_of};
+use crate::measure::{LegMeasurement, question_values};
 
 /// Fewer stores are no sample.
 const FEWEST: usize = 3;
 
-/// The share of answers that a threshold may lose where it is chosen.
+/// The share of answers that a threshold may lose on its training stores.
 const MAY_BE_LOST: f64 = 0.01;
 
-/// Weights that are tried: of kindred words and of the vector, beside 65 of words.
+/// Candidate weights of similar tokens and of the vector, relative to 65 for words.
 const WORDS: u16 = 65;
 const KIN: [u16; 5] = [15, 25, 35, 50, 65];
 const VECTOR: [u16; 3] = [0, 5, 15];
 
 /// Shares of questions, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Thresholds {
+pub(crate) struct HeldOutThresholds {
     pub(crate) lost: f64,
     pub(crate) abstained: f64,
-    /// The lowest and the highest that was chosen.
+    /// The lowest and highest chosen threshold.
     pub(crate) chosen: (f64, f64),
 }
 
-/// With the score that loses one answer in a hundred in all other stores, on each store.
-pub(crate) fn thresholds(measured: &Measured) -> Option<Thresholds> {
+/// On each store, the threshold that loses one answer in a hundred on the others.
+pub(crate) fn held_out_thresholds(measured: &LegMeasurement) -> Option<HeldOutThresholds> {
     if measured.of_stores.len() < FEWEST {
         return None;
     }
@@ -49,63 +49,62 @@ pub(crate) fn thresholds(measured: &Measured) -> Option<Thresholds> {
         chosen.push(bound);
     }
     chosen.sort_by(f64::total_cmp);
-    Some(Thresholds {
+    Some(HeldOutThresholds {
         lost: lost / measured.firsts.answerable.len().max(1) as f64,
         abstained: abstained / measured.firsts.strange.len().max(1) as f64,
         chosen: (chosen[0], chosen[chosen.len() - 1]),
     })
 }
 
-/// Recall in the first 5 and 10.
-pub(crate) type Recall = [f64; 2];
+/// Recall in the top 5 and 10.
+pub(crate) type RecallAtK = [f64; 2];
 
-/// What weights give.
 #[derive(Debug, Clone)]
-pub(crate) struct Fitted {
-    /// Each store with the weights that are best in all others.
-    pub(crate) held_out: Recall,
-    /// All stores with the weights that are best in all, and which these are.
-    pub(crate) fitted: Recall,
-    pub(crate) best: Weights,
-    /// All stores with the weights that are the default.
-    pub(crate) default: Recall,
+pub(crate) struct FittedWeights {
+    /// Each store with the best weights of the others.
+    pub(crate) held_out: RecallAtK,
+    /// All stores with their best weights, and these weights.
+    pub(crate) fitted: RecallAtK,
+    pub(crate) best: LegWeights,
+    /// All stores with the default weights.
+    pub(crate) default: RecallAtK,
 }
 
-/// Recall with weights chosen by all other stores, on each store.
-pub(crate) fn weights(set: &Set) -> Result<Option<Fitted>, String> {
+/// Recall of each store with weights chosen on the others.
+pub(crate) fn fit_weights(set: &EvalSet) -> Result<Option<FittedWeights>, String> {
     if set.groups.len() < FEWEST {
         return Ok(None);
     }
-    let stores = set.groups.iter().map(|group| Filled::new(group, set.shape)).collect::<Result<Vec<_>, _>>()?;
-    let grid = KIN.into_iter().flat_map(|kin| VECTOR.map(|vector| Weights { words: WORDS, kin, vector }));
-    let mut tried: Vec<Weights> = grid.collect();
-    tried.retain(|weights| *weights != Weights::MEASURED);
-    tried.insert(0, Weights::MEASURED);
-    // For each weights the sums of every store.
-    let mut found: Vec<Vec<Recall>> = Vec::new();
+    let stores = set.groups.iter().map(|group| EvalStore::new(group, set.shape)).collect::<Result<Vec<_>, _>>()?;
+    let grid = KIN.into_iter().flat_map(|kin| VECTOR.map(|vector| LegWeights { words: WORDS, tokens: kin, vector }));
+    let mut tried: Vec<LegWeights> = grid.collect();
+    tried.retain(|weights| *weights != LegWeights::LOCAL_MODEL_DEFAULT);
+    tried.insert(0, LegWeights::LOCAL_MODEL_DEFAULT);
+    // Sums per weights and store.
+    let mut found: Vec<Vec<RecallAtK>> = Vec::new();
     for weights in &tried {
         found.push(
             set.groups
                 .iter()
                 .zip(&stores)
-                .map(|(group, store)| sums(group, store, *weights))
+                .map(|(group, store)| recall_sums(group, store, *weights))
                 .collect::<Result<_, _>>()?,
         );
     }
-    let counts: Vec<usize> = set.groups.iter().map(|group| asked(group).count()).collect();
+    let counts: Vec<usize> = set.groups.iter().map(|group| answerable_questions(group).count()).collect();
     let all = counts.iter().sum::<usize>().max(1) as f64;
-    let sum = |row: &[Recall], but: Option<usize>| {
+    let sum = |row: &[RecallAtK], but: Option<usize>| {
         let counted = row.iter().enumerate().filter(|(store, _)| Some(*store) != but);
         counted.fold([0.0; 2], |sum, (_, recall)| [sum[0] + recall[0], sum[1] + recall[1]])
     };
     let best_but = |but: Option<usize>| {
-        let worth = |row: &Vec<Recall>| sum(row, but).iter().sum::<f64>();
+        let worth = |row: &Vec<RecallAtK>| sum(row, but).iter().sum::<f64>();
         (0..tried.len()).max_by(|a, b| worth(&found[*a]).total_cmp(&worth(&found[*b])).then(b.cmp(a))).unwrap_or(0)
     };
-    let held: Vec<Recall> = (0..counts.len()).map(|store| found[best_but(Some(store))][store]).collect();
-    let share = |recall: Recall| recall.map(|sum| sum / all);
+    let held: Vec<RecallAtK> = (0..counts.len()).map(|store| found[best_but(Some(store))][store]).collect();
+    let share = |recall: RecallAtK| recall.map(|sum| sum / all);
     let best = best_but(None);
-    Ok(Some(Fitted {
+    Ok(Some(FittedWeights {
         held_out: share(sum(&held, None)),
         fitted: share(sum(&found[best], None)),
         best: tried[best],
@@ -113,17 +112,17 @@ pub(crate) fn weights(set: &Set) -> Result<Option<Fitted>, String> {
     }))
 }
 
-fn asked(group: &Group) -> impl Iterator<Item = &Question> {
+fn answerable_questions(group: &EvalGroup) -> impl Iterator<Item = &EvalQuestion> {
     group.questions.iter().filter(|question| !question.relevant.is_empty())
 }
 
-fn sums(group: &Group, store: &Filled, weights: Weights) -> Result<Recall, String> {
+fn recall_sums(group: &EvalGroup, store: &EvalStore, weights: LegWeights) -> Result<RecallAtK, String> {
     let settings =
-        Settings { embedding_provider: Provider::Local, search_weights: Some(weights), ..Settings::default() };
+        Settings { embedding_provider: EmbeddingProvider::Local, search_weights: Some(weights), ..Settings::default() };
     let mut engine = store.engine(&settings)?;
     let mut sums = [0.0; 2];
-    for question in asked(group) {
-        let values = values_of(&store.ask(&mut engine, &question.text)?.found, question);
+    for question in answerable_questions(group) {
+        let values = question_values(&store.ask(&mut engine, &question.text)?.found, question);
         sums = [sums[0] + values[1], sums[1] + values[2]];
     }
     Ok(sums)

@@ -1,7 +1,8 @@
-//! Measures retrieval: loads evaluation sets through the real capture and search, and prints what is found of what is relevant.
+//! Measures retrieval: loads evaluation sets through the real capture and search, and prints the recall.
 //!
-//! `cargo run --release -p jikime-memory-tests --bin eval -- [--data DIR] [--baseline FILE] [--fail-on-drop yes] [--json FILE]
-//! [--plot FILE] [--set NAME] [--model PATH] [--weights N/N/N] [--held-out yes]`; without `--data` the sets are those of the project.
+//! `cargo run --release -p jikime-memory-tests --bin eval -- [--data DIR] [--baseline FILE] [--fail-on-drop yes] [--json
+//! FILE] [--plot FILE] [--set NAME] [--model PATH] [--weights N/N/N] [--held-out yes]`. Without `--data` it uses the sets
+//! of the project.
 
 mod held_out;
 mod measure;
@@ -11,41 +12,40 @@ mod report;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use harness::evaluation::{self, Filled, Pairs, Set};
-use measure::{Measured, measure};
-use report::{compare, json, print, print_pairs};
-use schema::settings::{Provider, Settings, Weights};
+use harness::evaluation::{self, EvalSet, EvalStore, PairSet};
+use measure::{LegMeasurement, measure};
+use report::{compare_with_baseline, print, print_pairs, render_json};
+use schema::settings::{EmbeddingProvider, LegWeights, Settings};
 
 fn main() -> ExitCode {
-    match Arguments::read(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
+    match EvalArguments::read(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            report::complain(&error);
+            report::print_error(&error);
             ExitCode::FAILURE
         }
     }
 }
 
-/// What is asked for on the command line.
 #[derive(Debug)]
-struct Arguments {
-    /// Sets beside those of the project.
+struct EvalArguments {
+    /// Directory of additional sets.
     data: Option<PathBuf>,
     baseline: Option<PathBuf>,
     fails_on_drop: bool,
     json: Option<PathBuf>,
     plot: Option<PathBuf>,
-    /// Sets whose name holds this; all when empty.
+    /// Only sets whose name contains this.
     set: String,
-    /// A model in a file of our format, which is measured beside the one inside the binary.
+    /// A model file in our format, measured in addition to the built-in one.
     model: Option<String>,
-    /// What words, kindred words and vectors weigh.
-    weights: Option<Weights>,
-    /// Whether thresholds and weights are chosen with one store left out at a time, which takes a while.
+    /// Weights of words, similar tokens and vectors.
+    weights: Option<LegWeights>,
+    /// Whether to cross-validate, which is slow.
     holds_out: bool,
 }
 
-impl Arguments {
+impl EvalArguments {
     fn read(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut arguments = Self {
             data: None,
@@ -68,11 +68,11 @@ impl Arguments {
                 "--plot" => arguments.plot = Some(value.into()),
                 "--set" => arguments.set = value,
                 "--model" => arguments.model = Some(value),
-                "--weights" => arguments.weights = Some(weights(&value)?),
+                "--weights" => arguments.weights = Some(parse_weights(&value)?),
                 "--held-out" => arguments.holds_out = value == "yes",
                 _ => {
                     return Err(format!(
-                        "there is no {name}; there is --data, --baseline, --fail-on-drop, --json, --plot, --set, --model, --weights, --held-out"
+                        "unknown option {name}; use --data, --baseline, --fail-on-drop, --json, --plot, --set, --model, --weights, --held-out"
                     ));
                 }
             }
@@ -81,47 +81,47 @@ impl Arguments {
     }
 }
 
-fn weights(text: &str) -> Result<Weights, String> {
+fn parse_weights(text: &str) -> Result<LegWeights, String> {
     let parts: Vec<u16> = text.split('/').filter_map(|part| part.parse().ok()).collect();
     match parts[..] {
-        [words, kin, vector] => Ok(Weights { words, kin, vector }),
-        _ => Err(format!("{text:?} is not of the form 65/35/5")),
+        [words, kin, vector] => Ok(LegWeights { words, tokens: kin, vector }),
+        _ => Err(format!("{text:?} does not have the form 65/35/5")),
     }
 }
 
-fn run(arguments: &Arguments) -> Result<(), String> {
-    let own = Set::read(&evaluation::own_sets().join("project.json"))?;
+fn run(arguments: &EvalArguments) -> Result<(), String> {
+    let own = EvalSet::read(&evaluation::own_sets().join("project.json"))?;
     let files_of_pairs = ["pairs.json", "pairs-held-out.json"].map(|name| evaluation::own_sets().join(name));
-    let pairs = files_of_pairs.iter().map(|path| Pairs::read(path)).collect::<Result<Vec<_>, _>>()?;
-    let mut sets: Vec<Set> = pairs.iter().map(|pairs| evaluation::pairs(pairs, &own)).collect();
+    let pairs = files_of_pairs.iter().map(|path| PairSet::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let mut sets: Vec<EvalSet> = pairs.iter().map(|pairs| evaluation::pairs_as_set(pairs, &own)).collect();
     sets.insert(0, own);
-    for path in arguments.data.iter().map(|dir| files(dir)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-        sets.push(Set::read(&path)?);
+    for path in arguments.data.iter().map(|dir| set_files(dir)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
+        sets.push(EvalSet::read(&path)?);
     }
-    let mut measured: Vec<Measured> = Vec::new();
+    let mut measured: Vec<LegMeasurement> = Vec::new();
     for set in sets.iter().filter(|set| set.name.contains(&arguments.set)) {
         let of_set = measure(set, arguments.model.as_deref(), arguments.weights)?;
         of_set.iter().for_each(print);
         if arguments.holds_out {
             of_set.iter().for_each(report::print_thresholds);
-            report::print_weights(&set.name, held_out::weights(set)?.as_ref());
+            report::print_weights(&set.name, held_out::fit_weights(set)?.as_ref());
         }
         measured.extend(of_set);
         if let Some(of_set) = pairs.iter().find(|pairs| pairs.name == set.name) {
-            print_pairs(&of_set.pairs, &ranks(set)?);
+            print_pairs(&of_set.pairs, &pair_ranks(set)?);
         }
     }
     let write =
         |path: &Path, text: &str| std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()));
     if let Some(path) = &arguments.json {
-        write(path, &json(&measured))?;
+        write(path, &render_json(&measured))?;
     }
     if let Some(path) = &arguments.plot {
-        write(path, &plot::svg(&measured))?;
+        write(path, &plot::render_svg(&measured))?;
     }
     let Some(path) = &arguments.baseline else { return Ok(()) };
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let worse = compare(&measured, &text)?;
+    let worse = compare_with_baseline(&measured, &text)?;
     if worse.is_empty() {
         return Ok(());
     }
@@ -129,16 +129,16 @@ fn run(arguments: &Arguments) -> Result<(), String> {
     if arguments.fails_on_drop {
         return Err(worse);
     }
-    report::complain(&worse);
+    report::print_error(&worse);
     Ok(())
 }
 
-/// Where the answers of a set of pairs stand as installed, from 1.
-fn ranks(set: &Set) -> Result<Vec<Option<usize>>, String> {
-    let settings = Settings { embedding_provider: Provider::Local, ..Settings::default() };
+/// Ranks of the answers of a set of pairs, from 1.
+fn pair_ranks(set: &EvalSet) -> Result<Vec<Option<usize>>, String> {
+    let settings = Settings { embedding_provider: EmbeddingProvider::Local, ..Settings::default() };
     let mut ranks = Vec::new();
     for group in &set.groups {
-        let store = Filled::new(group, set.shape)?;
+        let store = EvalStore::new(group, set.shape)?;
         let mut engine = store.engine(&settings)?;
         for question in &group.questions {
             let found = store.ask(&mut engine, &question.text)?.found;
@@ -148,11 +148,11 @@ fn ranks(set: &Set) -> Result<Vec<Option<usize>>, String> {
     Ok(ranks)
 }
 
-/// The files of a directory that are sets, by name.
-fn files(dir: &Path) -> Result<Vec<PathBuf>, String> {
+/// The sets in a directory, by name.
+fn set_files(dir: &Path) -> Result<Vec<PathBuf>, String> {
     let listing = std::fs::read_dir(dir).map_err(|error| format!("{}: {error}", dir.display()))?;
     let mut paths: Vec<PathBuf> = listing.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
     paths.sort();
-    if paths.is_empty() { Err(format!("{}: there is no set", dir.display())) } else { Ok(paths) }
+    if paths.is_empty() { Err(format!("{}: no set found", dir.display())) } else { Ok(paths) }
 }

@@ -1,97 +1,105 @@
-//! Measures of a set by each leg.
+//! Measures each leg on a set.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use harness::evaluation::{Answer, Filled, Group, Question, Set};
-use schema::settings::{Provider, Settings, Weights};
+use harness::evaluation::{EvalGroup, EvalQuestion, EvalSet, EvalStore, RetrievedDocuments};
+use schema::settings::{EmbeddingProvider, LegWeights, Settings};
 
-/// Questions of every other store that are asked as ones that nothing answers.
+/// Questions of each other store that serve as unanswerable ones.
 const STRANGE: usize = 40;
 
-/// The score under which nothing is answered when nothing is said.
+/// The default threshold.
 pub(crate) const MIN_SCORE: f64 = 0.35;
 
-/// Samples of which an interval is made.
+/// Bootstrap samples of an interval.
 const SAMPLES: usize = 1_000;
 
-/// How the legs are called, and who makes embeddings for each: nobody, the model inside the binary, and one in a file.
-fn legs(model: Option<&str>, weights: Option<Weights>) -> Vec<(&'static str, Settings)> {
+/// The legs and their embedders: none, the built-in model, and a model file.
+fn measured_legs(model: Option<&str>, weights: Option<LegWeights>) -> Vec<(&'static str, Settings)> {
     let by = |embedding_provider, model: Option<&str>| Settings {
         embedding_provider,
         embedding_model: model.map(str::to_owned),
         search_weights: weights,
         ..Settings::default()
     };
-    let mut legs = vec![("text", by(Provider::None, None)), ("installed", by(Provider::Local, None))];
-    legs.extend(model.map(|path| ("by path", by(Provider::Local, Some(path)))));
+    let mut legs = vec![("text", by(EmbeddingProvider::None, None)), ("installed", by(EmbeddingProvider::Local, None))];
+    legs.extend(model.map(|path| ("by path", by(EmbeddingProvider::Local, Some(path)))));
     legs
 }
 
-/// What a set gave by one leg.
+/// Results of one leg.
 #[derive(Debug)]
-pub(crate) struct Measured {
+pub(crate) struct LegMeasurement {
     pub(crate) set: String,
     pub(crate) leg: &'static str,
     pub(crate) questions: usize,
-    /// Recall in the first 1, 5 and 10, mean reciprocal rank and normalised gain in the first 10, from 0 to 1.
-    pub(crate) values: [Interval; 5],
-    /// The same for each question.
+    /// Recall in the top 1, 5 and 10, mean reciprocal rank and nDCG in the top 10, from 0 to 1.
+    pub(crate) values: [ConfidenceInterval; 5],
+    /// The same per question.
     pub(crate) of_questions: Vec<[f64; 5]>,
-    /// How many questions each class has, and their recall in the first 5; none when there is one class.
+    /// Size of each class and its recall in the top 5; empty for a single class.
     pub(crate) classes: Vec<(String, usize, f64)>,
-    /// The share of strange questions that got no answer, and of the others, at the default threshold.
+    /// Shares of unanswerable and of other questions without an answer at the default threshold.
     pub(crate) abstained: Option<f64>,
     pub(crate) lost: f64,
-    /// Milliseconds of a search, at the median.
+    /// Median milliseconds of a search.
     pub(crate) milliseconds: f64,
-    pub(crate) firsts: Firsts,
-    /// How many questions of each store are in the lists above: of its own, and of others.
+    pub(crate) firsts: FirstHitScores,
+    /// Number of answerable and unanswerable questions per store.
     pub(crate) of_stores: Vec<(usize, usize)>,
 }
 
-/// The scores of first hits.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Firsts {
-    /// Of questions that something answers, and whether the hit is of what does.
+pub(crate) struct FirstHitScores {
+    /// Answerable questions: score, and whether the hit is right.
     pub(crate) answerable: Vec<(f64, bool)>,
-    /// Of questions that nothing answers; 0 where there was no hit.
+    /// Unanswerable questions; 0 without a hit.
     pub(crate) strange: Vec<f64>,
 }
 
 pub(crate) const NAMES: [&str; 5] = ["R@1", "R@5", "R@10", "MRR", "nDCG"];
 
-/// A mean and the bounds of nineteen samples in twenty.
+/// A mean and its 95 % bounds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Interval {
+pub(crate) struct ConfidenceInterval {
     pub(crate) mean: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
 
-pub(crate) fn measure(set: &Set, model: Option<&str>, weights: Option<Weights>) -> Result<Vec<Measured>, String> {
-    let stores = set.groups.iter().map(|group| Filled::new(group, set.shape)).collect::<Result<Vec<_>, _>>()?;
-    legs(model, weights).iter().map(|(leg, settings)| leg_of(set, &stores, leg, settings)).collect()
+pub(crate) fn measure(
+    set: &EvalSet,
+    model: Option<&str>,
+    weights: Option<LegWeights>,
+) -> Result<Vec<LegMeasurement>, String> {
+    let stores = set.groups.iter().map(|group| EvalStore::new(group, set.shape)).collect::<Result<Vec<_>, _>>()?;
+    measured_legs(model, weights).iter().map(|(leg, settings)| measure_leg(set, &stores, leg, settings)).collect()
 }
 
-fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, settings: &Settings) -> Result<Measured, String> {
+fn measure_leg(
+    set: &EvalSet,
+    stores: &[EvalStore],
+    leg: &'static str,
+    settings: &Settings,
+) -> Result<LegMeasurement, String> {
     let (mut of_questions, mut times): (Vec<[f64; 5]>, Vec<f64>) = Default::default();
     let mut classes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    let mut firsts = Firsts::default();
+    let mut firsts = FirstHitScores::default();
     let mut of_stores = Vec::new();
     for (place, (group, store)) in set.groups.iter().zip(stores).enumerate() {
         let mut engine = store.engine(settings)?;
         let before = (firsts.answerable.len(), firsts.strange.len());
         for question in group.questions.iter().filter(|question| !question.relevant.is_empty()) {
             let started = Instant::now();
-            let Answer { first, found } = store.ask(&mut engine, &question.text)?;
+            let RetrievedDocuments { first, found } = store.ask(&mut engine, &question.text)?;
             times.push(started.elapsed().as_secs_f64() * 1000.0);
-            let values = values_of(&found, question);
+            let values = question_values(&found, question);
             classes.entry(&question.class).or_default().push(values[1]);
             of_questions.push(values);
             firsts.answerable.push((first, values[0] > 0.0));
         }
-        for question in strangers(&set.groups, place) {
+        for question in unanswerable_questions(&set.groups, place) {
             firsts.strange.push(store.ask(&mut engine, &question.text)?.first);
         }
         of_stores.push((firsts.answerable.len() - before.0, firsts.strange.len() - before.1));
@@ -101,12 +109,16 @@ fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, settings: &Settings) 
     let abstained = firsts.strange.iter().filter(|score| **score < MIN_SCORE).count();
     let lost = firsts.answerable.iter().filter(|(score, _)| *score < MIN_SCORE).count();
     let classes = classes.into_iter().filter(|(_, of_class)| of_class.len() < of_questions.len());
-    Ok(Measured {
+    Ok(LegMeasurement {
         set: set.name.clone(),
         leg,
         questions: of_questions.len(),
-        values: std::array::from_fn(|i| interval(&of_questions.iter().map(|value| value[i]).collect::<Vec<_>>())),
-        classes: classes.map(|(class, found)| (class.to_owned(), found.len(), interval(&found).mean)).collect(),
+        values: std::array::from_fn(|i| {
+            confidence_interval(&of_questions.iter().map(|value| value[i]).collect::<Vec<_>>())
+        }),
+        classes: classes
+            .map(|(class, found)| (class.to_owned(), found.len(), confidence_interval(&found).mean))
+            .collect(),
         abstained: (!firsts.strange.is_empty()).then(|| share(abstained, firsts.strange.len())),
         lost: share(lost, of_questions.len()),
         of_questions,
@@ -116,8 +128,8 @@ fn leg_of(set: &Set, stores: &[Filled], leg: &'static str, settings: &Settings) 
     })
 }
 
-/// Questions that nothing in a store answers: its own such ones, and some of the other stores.
-fn strangers(groups: &[Group], place: usize) -> Vec<&Question> {
+/// Unanswerable questions for a store: its own, and some of the other stores.
+fn unanswerable_questions(groups: &[EvalGroup], place: usize) -> Vec<&EvalQuestion> {
     let own = groups[place].questions.iter().filter(|question| question.relevant.is_empty());
     let others = groups.iter().enumerate().filter(|(other, _)| *other != place);
     own.chain(others.flat_map(|(_, group)| {
@@ -127,7 +139,7 @@ fn strangers(groups: &[Group], place: usize) -> Vec<&Question> {
     .collect()
 }
 
-pub(crate) fn values_of(found: &[(String, f64)], question: &Question) -> [f64; 5] {
+pub(crate) fn question_values(found: &[(String, f64)], question: &EvalQuestion) -> [f64; 5] {
     let relevant = question.relevant.len() as f64;
     let is_relevant: Vec<bool> = found.iter().take(10).map(|(id, _)| question.relevant.contains(id)).collect();
     let recall = |k: usize| is_relevant.iter().take(k).filter(|is| **is).count() as f64 / relevant;
@@ -138,11 +150,11 @@ pub(crate) fn values_of(found: &[(String, f64)], question: &Question) -> [f64; 5
     [recall(1), recall(5), recall(10), first, (gained / most).max(0.0)]
 }
 
-/// The mean, and between which values it lies when questions are drawn again and again from those that were asked.
-pub(crate) fn interval(values: &[f64]) -> Interval {
+/// The mean and its bootstrap interval.
+pub(crate) fn confidence_interval(values: &[f64]) -> ConfidenceInterval {
     let count = values.len().max(1);
     let mean = values.iter().fold(0.0, |sum, value| sum + value) / count as f64;
-    // A generator of its own, so that the same measurement prints the same bounds.
+    // A fixed seed, so that the same results have the same bounds.
     let mut state = 0x9E37_79B9_7F4A_7C15u64;
     let mut draw = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -152,5 +164,5 @@ pub(crate) fn interval(values: &[f64]) -> Interval {
         .map(|_| (0..count).map(|_| values.get(draw()).copied().unwrap_or_default()).sum::<f64>() / count as f64)
         .collect();
     means.sort_by(f64::total_cmp);
-    Interval { mean, low: means[SAMPLES / 40], high: means[SAMPLES - 1 - SAMPLES / 40] }
+    ConfidenceInterval { mean, low: means[SAMPLES / 40], high: means[SAMPLES - 1 - SAMPLES / 40] }
 }

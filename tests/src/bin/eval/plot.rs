@@ -1,20 +1,20 @@
-//! The calibration of scores as SVG: what a first hit's score says about it, and what each threshold would leave out.
+//! Plots the calibration of scores as SVG.
 
 use std::fmt::Write as _;
 
-use crate::measure::{Firsts, Measured};
+use crate::measure::{FirstHitScores, LegMeasurement};
 
-/// Pixels of a panel and around it.
+/// Pixels of a panel and its margin.
 const SIDE: f64 = 300.0;
 const MARGIN: f64 = 50.0;
 
-/// First hits that share a point of the left panel at least.
+/// Least number of hits per point in the left panel.
 const FEWEST: usize = 5;
 
-/// Two panels of all sets as installed: left how often a first hit of a score is right, right the share of questions whose first
-/// hit reaches a score, for those that something answers and for those that nothing does.
-pub(crate) fn svg(measured: &[Measured]) -> String {
-    let installed: Vec<&Measured> = measured.iter().filter(|measured| measured.leg == "installed").collect();
+/// Left: how often a first hit of a score is right. Right: the share of questions whose first hit reaches a score, for
+/// answerable and unanswerable ones.
+pub(crate) fn render_svg(measured: &[LegMeasurement]) -> String {
+    let installed: Vec<&LegMeasurement> = measured.iter().filter(|measured| measured.leg == "installed").collect();
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" font-family=\"sans-serif\" font-size=\"11\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
@@ -22,14 +22,14 @@ pub(crate) fn svg(measured: &[Measured]) -> String {
         SIDE + 2.0 * MARGIN + 14.0 * installed.len() as f64
     );
     let right = SIDE + 2.0 * MARGIN;
-    frame(&mut text, MARGIN, "first hits that are right, by score");
-    frame(&mut text, MARGIN + right, "questions whose first hit reaches a score (dashed: nothing answers them)");
+    draw_frame(&mut text, MARGIN, "first hits that are right, by score");
+    draw_frame(&mut text, MARGIN + right, "questions whose first hit reaches a score (dashed: nothing answers them)");
     for (place, of_set) in installed.iter().enumerate() {
         let colour = COLOURS[place % COLOURS.len()];
-        line(&mut text, MARGIN, &reliability(&of_set.firsts), colour, "");
+        draw_line(&mut text, MARGIN, &reliability_points(&of_set.firsts), colour, "");
         let answerable: Vec<f64> = of_set.firsts.answerable.iter().map(|(score, _)| *score).collect();
-        line(&mut text, MARGIN + right, &reaching(&answerable), colour, "");
-        line(&mut text, MARGIN + right, &reaching(&of_set.firsts.strange), colour, " stroke-dasharray=\"4 3\"");
+        draw_line(&mut text, MARGIN + right, &share_above(&answerable), colour, "");
+        draw_line(&mut text, MARGIN + right, &share_above(&of_set.firsts.strange), colour, " stroke-dasharray=\"4 3\"");
         let y = SIDE + 2.0 * MARGIN + 14.0 * place as f64;
         let _ = writeln!(text, "<text x=\"{MARGIN}\" y=\"{y}\" fill=\"{colour}\">{}</text>", of_set.set);
     }
@@ -38,7 +38,7 @@ pub(crate) fn svg(measured: &[Measured]) -> String {
 
 const COLOURS: [&str; 6] = ["#1b6ca8", "#c0392b", "#2e8b57", "#8e44ad", "#d68910", "#555555"];
 
-fn frame(text: &mut String, x: f64, title: &str) {
+fn draw_frame(text: &mut String, x: f64, title: &str) {
     let _ = writeln!(text, "<text x=\"{x}\" y=\"{}\">{title}</text>", MARGIN - 14.0);
     let _ = writeln!(
         text,
@@ -58,7 +58,7 @@ fn frame(text: &mut String, x: f64, title: &str) {
     );
 }
 
-fn line(text: &mut String, x: f64, points: &[(f64, f64)], colour: &str, style: &str) {
+fn draw_line(text: &mut String, x: f64, points: &[(f64, f64)], colour: &str, style: &str) {
     let points: Vec<String> = points
         .iter()
         .map(|(across, up)| format!("{:.1},{:.1}", x + across * SIDE, MARGIN + (1.0 - up) * SIDE))
@@ -68,8 +68,8 @@ fn line(text: &mut String, x: f64, points: &[(f64, f64)], colour: &str, style: &
     }
 }
 
-/// How often first hits are right, by tenths of their score.
-fn reliability(firsts: &Firsts) -> Vec<(f64, f64)> {
+/// Share of right first hits per tenth of the score.
+fn reliability_points(firsts: &FirstHitScores) -> Vec<(f64, f64)> {
     (0..10)
         .filter_map(|tenth| {
             let low = f64::from(tenth) / 10.0;
@@ -82,8 +82,8 @@ fn reliability(firsts: &Firsts) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The share of questions whose first hit reaches each score.
-fn reaching(scores: &[f64]) -> Vec<(f64, f64)> {
+/// Share of questions whose first hit reaches each score.
+fn share_above(scores: &[f64]) -> Vec<(f64, f64)> {
     if scores.is_empty() {
         return Vec::new();
     }

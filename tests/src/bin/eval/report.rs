@@ -1,18 +1,18 @@
-//! What was measured, for people and as JSON, and what changed since a baseline.
+//! Prints results, writes JSON and compares with a baseline.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
-use harness::evaluation::Pair;
+use harness::evaluation::EvalPair;
 use serde_json::{Value, json as object};
 
-use crate::held_out::{self, Fitted};
-use crate::measure::{Measured, NAMES, interval};
+use crate::held_out::{self, FittedWeights};
+use crate::measure::{LegMeasurement, NAMES, confidence_interval};
 
-pub(crate) fn complain(error: &str) {
+pub(crate) fn print_error(error: &str) {
     eprintln!("eval: {error}");
 }
 
-pub(crate) fn print(measured: &Measured) {
-    let Measured { set, leg, questions, values, abstained, lost, milliseconds, .. } = measured;
+pub(crate) fn print(measured: &LegMeasurement) {
+    let LegMeasurement { set, leg, questions, values, abstained, lost, milliseconds, .. } = measured;
     print!("{set:20} {leg:10} {questions:5} questions");
     for (name, value) in NAMES.iter().zip(values) {
         let (low, high) = (100.0 * value.low, 100.0 * value.high);
@@ -27,25 +27,25 @@ pub(crate) fn print(measured: &Measured) {
     }
 }
 
-/// Prints what comes of a threshold that was chosen by other stores.
-pub(crate) fn print_thresholds(measured: &Measured) {
-    let Some(found) = held_out::thresholds(measured) else { return };
+/// Prints the result of cross-validated thresholds.
+pub(crate) fn print_thresholds(measured: &LegMeasurement) {
+    let Some(found) = held_out::held_out_thresholds(measured) else { return };
     let (lost, abstained, (low, high)) = (100.0 * found.lost, 100.0 * found.abstained, found.chosen);
     print!("    {} {}, threshold chosen by other stores, {low:.2} to {high:.2}:", measured.set, measured.leg);
     println!("  abstained {abstained:.1}  lost {lost:.1}");
 }
 
-/// Prints what comes of weights that were chosen by other stores.
-pub(crate) fn print_weights(set: &str, fitted: Option<&Fitted>) {
-    let Some(Fitted { held_out, fitted, best, default }) = fitted else { return };
+/// Prints the result of cross-validated weights.
+pub(crate) fn print_weights(set: &str, fitted: Option<&FittedWeights>) {
+    let Some(FittedWeights { held_out, fitted, best, default }) = fitted else { return };
     let told = |recall: &[f64; 2]| format!("{:.1} / {:.1}", 100.0 * recall[0], 100.0 * recall[1]);
-    let best = format!("{}/{}/{}", best.words, best.kin, best.vector);
+    let best = format!("{}/{}/{}", best.words, best.tokens, best.vector);
     print!("    {set} R@5 / R@10, weights chosen by other stores: {}", told(held_out));
     println!("  by all ({best}): {}  the default: {}", told(fitted), told(default));
 }
 
-/// Prints where the entry of each pair stood.
-pub(crate) fn print_pairs(pairs: &[Pair], ranks: &[Option<usize>]) {
+/// Prints the rank of each pair's entry.
+pub(crate) fn print_pairs(pairs: &[EvalPair], ranks: &[Option<usize>]) {
     println!("\n| pair | question | entry | rank |\n| --- | --- | --- | --- |");
     for (pair, rank) in pairs.iter().zip(ranks) {
         let rank = rank.map_or("–".to_owned(), |rank| rank.to_string());
@@ -55,12 +55,12 @@ pub(crate) fn print_pairs(pairs: &[Pair], ranks: &[Option<usize>]) {
     println!("\n{near} of {} in the first three\n", pairs.len());
 }
 
-pub(crate) fn json(measured: &[Measured]) -> String {
-    let rows: Vec<String> = measured.iter().map(|measured| row(measured).to_string()).collect();
+pub(crate) fn render_json(measured: &[LegMeasurement]) -> String {
+    let rows: Vec<String> = measured.iter().map(|measured| json_row(measured).to_string()).collect();
     format!("{{\"measured\": [\n{}\n]}}\n", rows.join(",\n"))
 }
 
-fn row(measured: &Measured) -> Value {
+fn json_row(measured: &LegMeasurement) -> Value {
     let rounded = |value: f64| (value * 10_000.0).round() / 10_000.0;
     let values = NAMES.iter().zip(&measured.values).map(|(name, value)| {
         let fields = object!({ "mean": rounded(value.mean), "low": rounded(value.low), "high": rounded(value.high) });
@@ -78,14 +78,14 @@ fn row(measured: &Measured) -> Value {
     })
 }
 
-/// The measures by which a drop is told.
+/// Measures that count as a drop.
 const COMPARED: [&str; 2] = ["R@5", "nDCG"];
 
-/// Prints how far each mean is from that of a baseline, which is a report of an earlier run, and answers what got worse by more
-/// than chance: where nineteen in twenty samples of the differences, question by question, lie below zero.
-pub(crate) fn compare(measured: &[Measured], baseline: &str) -> Result<Vec<String>, String> {
+/// Prints the difference of each mean from the baseline, an earlier report. Returns significant drops: the 95 % interval of
+/// the differences per question is below zero.
+pub(crate) fn compare_with_baseline(measured: &[LegMeasurement], baseline: &str) -> Result<Vec<String>, String> {
     let baseline: Value = serde_json::from_str(baseline).map_err(|error| format!("the baseline: {error}"))?;
-    let rows = baseline["measured"].as_array().ok_or("the baseline is no report of this program")?;
+    let rows = baseline["measured"].as_array().ok_or("the baseline is not a report of this program")?;
     let mut worse = Vec::new();
     for now in measured {
         let before = rows.iter().find(|row| row["set"] == now.set.as_str() && row["leg"] == now.leg);
@@ -101,13 +101,13 @@ pub(crate) fn compare(measured: &[Measured], baseline: &str) -> Result<Vec<Strin
             let known: Vec<f64> =
                 before["of_questions"][name].as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
             if known.len() != now.of_questions.len() {
-                println!("{:20} {:10} other questions than those of the baseline", now.set, now.leg);
+                println!("{:20} {:10} different questions than in the baseline", now.set, now.leg);
                 break;
             }
             let differences: Vec<f64> =
                 now.of_questions.iter().zip(&known).map(|(now, known)| now[i] - known).collect();
-            let change = interval(&differences);
-            // What is rounded in the baseline is no drop.
+            let change = confidence_interval(&differences);
+            // Rounding in the baseline is no drop.
             if change.high < -0.0001 {
                 worse.push(format!("{} {} {name} by {:.1}", now.set, now.leg, -100.0 * change.mean));
             }

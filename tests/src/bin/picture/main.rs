@@ -1,4 +1,4 @@
-//! Makes the picture of README.md: plays commands on a terminal with the installed program and draws what it shows.
+//! Makes the picture of README.md: runs commands of an installed program in a terminal and draws the screens.
 //!
 //! `cargo run -p jikime-memory-tests --bin picture -- PATH_OF_JIKIME_MEMORY docs/terminal.svg`
 
@@ -14,8 +14,8 @@ fn main() -> ExitCode {
     {
         let arguments: Vec<std::path::PathBuf> = std::env::args_os().skip(1).map(Into::into).collect();
         if let [program, picture] = &arguments[..] {
-            let frames = play::play(program);
-            std::fs::write(picture, svg::draw(&frames))
+            let frames = play::play_scenes(program);
+            std::fs::write(picture, svg::draw_picture(&frames))
                 .unwrap_or_else(|error| panic!("{}: {error}", picture.display()));
             return ExitCode::SUCCESS;
         }

@@ -1,4 +1,4 @@
-//! What is played: commands in a project of its own, each screen taken when it shows what it is about.
+//! The commands to show, run in their own project.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +6,12 @@ use std::process::Command;
 
 use harness::{Binaries, Sandbox, Terminal};
 
-use crate::svg::{Frame, frame};
+use crate::svg::{PictureFrame, draw_frame};
 
-/// Columns and rows of the picture.
 const SIZE: (u16, u16) = (92, 25);
 
 const ENTER: &str = "\r";
 
-/// What the project remembers.
 const LOG: &str = "# 2026-01-28
 
 <!-- session 5e551011 +09:00 -->
@@ -36,40 +34,40 @@ const LOG: &str = "# 2026-01-28
 - 웹훅 재시도는 같은 이벤트 id로 온다: 처리한 id를 하루 동안 기억한다. <!-- {\"id\":\"1a2b3c4d03\",\"at\":\"2026-01-28T10:40:00+09:00\",\"session\":\"5e551011\"} -->
 ";
 
-pub(crate) fn play(program: &Path) -> Vec<Frame> {
+pub(crate) fn play_scenes(program: &Path) -> Vec<PictureFrame> {
     let program = fs::canonicalize(program).unwrap_or_else(|error| panic!("{}: {error}", program.display()));
     let sandbox = Sandbox::new(Binaries { hook: program.clone(), memory: program });
     sandbox.write(".jikime/memory/2026-01-28.md", LOG);
     let mut frames = vec![
-        shown(&sandbox, &["demo"], "jikime-memory demo"),
-        shown(
+        command_frame(&sandbox, &["demo"], "jikime-memory demo"),
+        command_frame(
             &sandbox,
             &["search", "-n", "3", "why ack after commit?"],
             "jikime-memory search -n 3 \"why ack after commit?\"",
         ),
-        shown(&sandbox, &["timeline"], "jikime-memory timeline"),
+        command_frame(&sandbox, &["timeline"], "jikime-memory timeline"),
     ];
     let mut terminal = sandbox.terminal(SIZE, &["browse"]);
     terminal.wait_for("five minutes").wait_for("──");
-    frames.push(terminal.look(|screen| frame(screen, SIZE)));
+    frames.push(terminal.inspect_screen(|screen| draw_frame(screen, SIZE)));
     terminal.press("웹훅").wait_without("tokens").wait_for("──");
-    frames.push(terminal.look(|screen| frame(screen, SIZE)));
+    frames.push(terminal.inspect_screen(|screen| draw_frame(screen, SIZE)));
     terminal.press(ENTER).wait_for("Esc back").wait_for("──");
-    frames.push(terminal.look(|screen| frame(screen, SIZE)));
+    frames.push(terminal.inspect_screen(|screen| draw_frame(screen, SIZE)));
     terminal.press("\u{3}");
     terminal.end();
     frames
 }
 
-/// What a command shows, below the line that somebody types.
-fn shown(sandbox: &Sandbox, arguments: &[&str], typed: &str) -> Frame {
+/// The screen of a command below its command line.
+fn command_frame(sandbox: &Sandbox, arguments: &[&str], typed: &str) -> PictureFrame {
     let memory = sandbox.memory_command();
     let mut shell = Command::new("sh");
     shell.arg("-c").arg("printf '\\033[32m$\\033[0m %s\\n' \"$1\"; shift; exec \"$@\"").arg("sh").arg(typed);
     shell.arg(memory.get_program()).args(arguments).current_dir(sandbox.project());
     shell.envs(memory.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("PAGER", "cat");
-    // Higher than the picture, which shows how it begins.
+    // Higher than the picture, which shows only the start.
     let mut terminal = Terminal::start(&shell, (SIZE.0, 2 * SIZE.1));
     assert!(terminal.end().success(), "{}", terminal.screen());
-    terminal.look(|screen| frame(screen, SIZE))
+    terminal.inspect_screen(|screen| draw_frame(screen, SIZE))
 }

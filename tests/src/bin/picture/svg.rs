@@ -1,16 +1,16 @@
-//! Screens as an SVG that shows one after the other. Every run of characters has its place and its width, so that wide ones
-//! stand where the terminal has them whatever the fonts.
+//! Draws screens as an animated SVG. Each run of characters has a fixed position and width, so that fonts do not shift wide
+//! characters.
 
 use std::fmt::Write as _;
 
 use vt100::{Cell, Color, Screen};
 
-/// Of a cell, in units of the picture.
+/// Cell size in units of the picture.
 const COLUMN: f32 = 8.4;
 const ROW: f32 = 18.0;
 const EDGE: f32 = 16.0;
 
-/// Seconds that a screen stays.
+/// Seconds per screen.
 const STAY: usize = 5;
 
 const PAPER: &str = "#16181d";
@@ -20,44 +20,42 @@ const PALETTE: [&str; 16] = [
     "#98c379", "#e5c07b", "#61afef", "#c678dd", "#56b6c2", "#ffffff",
 ];
 
-/// A screen, drawn.
-pub(crate) struct Frame {
+pub(crate) struct PictureFrame {
     drawn: String,
     size: (u16, u16),
 }
 
 #[derive(Clone, PartialEq)]
-struct Style {
-    ink: &'static str,
-    paper: Option<&'static str>,
+struct CellStyle {
+    foreground: &'static str,
+    background: Option<&'static str>,
     is_bold: bool,
     is_wide: bool,
 }
 
-impl Style {
-    fn of(cell: &Cell) -> Self {
-        let ink = colour(cell.fgcolor()).unwrap_or(INK);
-        let paper = colour(cell.bgcolor());
+impl CellStyle {
+    fn from_cell(cell: &Cell) -> Self {
+        let ink = css_colour(cell.fgcolor()).unwrap_or(INK);
+        let paper = css_colour(cell.bgcolor());
         let (ink, paper) = if cell.inverse() { (paper.unwrap_or(PAPER), Some(ink)) } else { (ink, paper) };
-        Self { ink, paper, is_bold: cell.bold(), is_wide: cell.is_wide() }
+        Self { foreground: ink, background: paper, is_bold: cell.bold(), is_wide: cell.is_wide() }
     }
 }
 
-fn colour(colour: Color) -> Option<&'static str> {
+fn css_colour(colour: Color) -> Option<&'static str> {
     match colour {
         Color::Idx(number) => PALETTE.get(usize::from(number)).copied(),
         Color::Default | Color::Rgb(..) => None,
     }
 }
 
-/// Draws the upper rows of a screen.
-pub(crate) fn frame(screen: &Screen, (columns, rows): (u16, u16)) -> Frame {
+pub(crate) fn draw_frame(screen: &Screen, (columns, rows): (u16, u16)) -> PictureFrame {
     let mut drawn = String::new();
     for row in 0..rows {
-        let mut runs: Vec<(u16, u16, Style, String)> = Vec::new();
+        let mut runs: Vec<(u16, u16, CellStyle, String)> = Vec::new();
         let cells = (0..columns).filter_map(|column| Some((column, screen.cell(row, column)?)));
         for (column, cell) in cells.filter(|(_, cell)| !cell.is_wide_continuation()) {
-            let style = Style::of(cell);
+            let style = CellStyle::from_cell(cell);
             let wide = if cell.is_wide() { 2 } else { 1 };
             let text = if cell.has_contents() { cell.contents() } else { " " };
             match runs.last_mut() {
@@ -68,26 +66,26 @@ pub(crate) fn frame(screen: &Screen, (columns, rows): (u16, u16)) -> Frame {
                 _ => runs.push((column, column + wide, style, text.to_owned())),
             }
         }
-        draw_papers(&mut drawn, row, &runs);
+        draw_backgrounds(&mut drawn, row, &runs);
         for (start, end, style, text) in runs {
             draw_run(&mut drawn, row, start, end, &style, &text);
         }
     }
-    Frame { drawn, size: (columns, rows) }
+    PictureFrame { drawn, size: (columns, rows) }
 }
 
-/// What lies behind the characters of a row, without seams.
-fn draw_papers(drawn: &mut String, row: u16, runs: &[(u16, u16, Style, String)]) {
-    for same in runs.chunk_by(|one, next| one.2.paper == next.2.paper) {
+/// Draws backgrounds without seams.
+fn draw_backgrounds(drawn: &mut String, row: u16, runs: &[(u16, u16, CellStyle, String)]) {
+    for same in runs.chunk_by(|one, next| one.2.background == next.2.background) {
         let [(start, _, style, _), ..] = same else { continue };
-        let (Some(paper), Some((_, end, ..))) = (style.paper, same.last()) else { continue };
+        let (Some(paper), Some((_, end, ..))) = (style.background, same.last()) else { continue };
         let (x, y) = (EDGE + f32::from(*start) * COLUMN, EDGE + f32::from(row) * ROW);
         let wide = f32::from(end - start) * COLUMN;
         let _ = writeln!(drawn, r#"<rect x="{x:.1}" y="{y:.1}" width="{wide:.1}" height="{ROW}" fill="{paper}"/>"#);
     }
 }
 
-fn draw_run(drawn: &mut String, row: u16, start: u16, end: u16, style: &Style, text: &str) {
+fn draw_run(drawn: &mut String, row: u16, start: u16, end: u16, style: &CellStyle, text: &str) {
     let (x, y) = (EDGE + f32::from(start) * COLUMN, EDGE + f32::from(row) * ROW);
     let kept = text.trim_end();
     if kept.is_empty() {
@@ -99,14 +97,14 @@ fn draw_run(drawn: &mut String, row: u16, start: u16, end: u16, style: &Style, t
     let x = x + lead as f32 * COLUMN;
     let wide = wide - lead as f32 * COLUMN;
     let bold = if style.is_bold { r#" font-weight="bold""# } else { "" };
-    let ink = if style.ink == INK { String::new() } else { format!(r#" fill="{}""#, style.ink) };
+    let ink = if style.foreground == INK { String::new() } else { format!(r#" fill="{}""#, style.foreground) };
     let text = kept.trim_start().replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let base = y + ROW * 0.75;
     let _ = writeln!(drawn, r#"<text x="{x:.1}" y="{base:.1}" textLength="{wide:.1}"{bold}{ink}>{text}</text>"#);
 }
 
-/// The frames as one picture. Who wants no motion sees the one before the last.
-pub(crate) fn draw(frames: &[Frame]) -> String {
+/// Combines the frames. With reduced motion, the picture shows the second to last frame.
+pub(crate) fn draw_picture(frames: &[PictureFrame]) -> String {
     let (columns, rows) = frames.first().map_or((80, 24), |frame| frame.size);
     let (wide, high) = (f32::from(columns) * COLUMN + 2.0 * EDGE, f32::from(rows) * ROW + 2.0 * EDGE);
     let whole = frames.len() * STAY;

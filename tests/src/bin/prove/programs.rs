@@ -1,15 +1,16 @@
-//! The programs under test, built as this one is or given, and copied, so that a build in between does not change them.
+//! Builds or copies the programs under test. A copy is safe from concurrent builds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use harness::Binaries;
+use harness::environment;
 use serde_json::Value;
 
-/// Builds them, if they are not built yet, and copies them into a folder.
-pub(super) fn built(folder: &Path) -> Result<Binaries, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+/// Builds the programs if necessary, and copies them.
+pub(super) fn build_programs(folder: &Path) -> Result<Binaries, String> {
+    let cargo = environment::variable("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
     build.current_dir(env!("CARGO_MANIFEST_DIR"));
     build.args(["build", "--message-format", "json", "--bin", "jikime-memory-under-test"]);
@@ -19,7 +20,7 @@ pub(super) fn built(folder: &Path) -> Result<Binaries, String> {
     }
     let output = build.stderr(Stdio::inherit()).output().map_err(|error| format!("cannot start cargo: {error}"))?;
     if !output.status.success() {
-        return Err("the programs under test could not be built".to_owned());
+        return Err("cannot build the programs under test".to_owned());
     }
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     let messages: Vec<Value> = told.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
@@ -27,13 +28,12 @@ pub(super) fn built(folder: &Path) -> Result<Binaries, String> {
         let made =
             messages.iter().find(|message| message["target"]["name"] == name && message["executable"].is_string());
         let path = made.and_then(|message| message["executable"].as_str());
-        path.map(PathBuf::from).ok_or_else(|| format!("cargo does not tell where {name} lies"))
+        path.map(PathBuf::from).ok_or_else(|| format!("cargo does not report the path of {name}"))
     };
-    copied(&place("jikime-memory-under-test")?, &place("jikime-hook-under-test")?, folder)
+    copy_programs(&place("jikime-memory-under-test")?, &place("jikime-hook-under-test")?, folder)
 }
 
-/// Copies two programs into a folder.
-pub(super) fn copied(memory: &Path, hook: &Path, folder: &Path) -> Result<Binaries, String> {
+pub(super) fn copy_programs(memory: &Path, hook: &Path, folder: &Path) -> Result<Binaries, String> {
     let copy = |path: &Path, name: &str| {
         let copy = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
         fs::copy(path, &copy).map_err(|error| format!("cannot copy {}: {error}", path.display()))?;

@@ -1,55 +1,60 @@
-//! The end of a loop: waits until everything is in the store, and says what is not.
+//! The end of a loop: waits until everything is in the store, and reports what is missing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::shared::{Said, Shared, read};
+use super::loop_state::{LoopState, SentText, read};
 use crate::canaries::files_below;
-use crate::proof::{age_temporary_files, at_rest, texts_in_rows};
+use crate::proof::{age_temporary_files, check_at_rest, texts_in_rows};
 
-/// How long after the last change everything may take. The store waits for two seconds of quiet, and the machine may be busy.
+/// Time limit after the last change. The store waits for two seconds of quiet, and the machine may be busy.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// The time between two runs of the indexer, which saves what is in the spool once files are quiet.
+/// Pause between two runs of the indexer, which saves queued events once files are quiet.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Runs the indexer until all is there, or until it is too late. A server may run meanwhile.
-pub(super) fn wait_until_all_is_there(shared: &Shared) {
+/// Runs the indexer until everything is there or the deadline has passed. A server may run meanwhile.
+pub(super) fn wait_until_all_is_there(shared: &LoopState) {
     let end = Instant::now() + DEADLINE;
     loop {
         let is_late = Instant::now() >= end;
         let _ = shared.sandbox.run_cli(["index"]);
-        if is_late || (spooled(shared) == 0 && misplaced(shared).is_ok_and(|wrong| wrong.is_empty())) {
+        if is_late || (count_spooled(shared) == 0 && find_misplaced(shared).is_ok_and(|wrong| wrong.is_empty())) {
             return;
         }
         thread::sleep(PAUSE);
     }
 }
 
-/// Finds what is wrong with a store that nobody uses any more.
-pub(super) fn judge(shared: &Shared) {
+/// Checks a store that no process uses.
+pub(super) fn check_store(shared: &LoopState) {
     age_temporary_files(&shared.sandbox.store());
     let indexed = shared.sandbox.run_cli(["index"]);
     if !indexed.status.success() {
-        shared.find("the indexer failed", format!("the indexer ended with {}: {}", indexed.status, indexed.stderr));
+        shared.add_finding(
+            "the indexer failed",
+            format!("the indexer ended with {}: {}", indexed.status, indexed.stderr),
+        );
     }
     shared.check_written("at the end");
-    match misplaced(shared) {
-        Ok(wrong) => wrong.into_iter().for_each(|finding| shared.find("texts are lost or double", finding)),
-        Err(error) => shared.find("the store at rest", format!("the rows cannot be read: {error}")),
+    match find_misplaced(shared) {
+        Ok(wrong) => wrong.into_iter().for_each(|finding| shared.add_finding("texts are lost or double", finding)),
+        Err(error) => shared.add_finding("the store at rest", format!("the rows cannot be read: {error}")),
     }
-    at_rest(&shared.sandbox.store()).into_iter().for_each(|finding| shared.find("the store at rest", finding));
+    check_at_rest(&shared.sandbox.store())
+        .into_iter()
+        .for_each(|finding| shared.add_finding("the store at rest", finding));
 }
 
-/// The texts that are not once among the rows and once in the Markdown.
-fn misplaced(shared: &Shared) -> rusqlite::Result<Vec<String>> {
+/// Texts that are not exactly once in the rows and once in the Markdown.
+fn find_misplaced(shared: &LoopState) -> rusqlite::Result<Vec<String>> {
     let rows = texts_in_rows(&shared.sandbox.store())?;
     let markdown = texts_in_markdown(&shared.sandbox.store());
     let mut findings = Vec::new();
-    for (Said { text, sent, acknowledged, .. }, is_due) in shared.said() {
-        let (rows, entries) = (count(&rows, &text), count(&markdown, &text));
+    for (SentText { text, sent, acknowledged, .. }, is_due) in shared.sent_texts() {
+        let (rows, entries) = (occurrences(&rows, &text), occurrences(&markdown, &text));
         let is_right = if is_due { (rows, entries) == (1, 1) } else { rows == entries && rows <= 1 };
         if !is_right {
             let acknowledged =
@@ -61,11 +66,11 @@ fn misplaced(shared: &Shared) -> rusqlite::Result<Vec<String>> {
     Ok(findings)
 }
 
-fn count(there: &BTreeMap<String, usize>, text: &str) -> usize {
+fn occurrences(there: &BTreeMap<String, usize>, text: &str) -> usize {
     there.get(text).copied().unwrap_or_default()
 }
 
-/// How often each text is in the Markdown of the store, in whatever file.
+/// How often each text is in the store's Markdown.
 fn texts_in_markdown(store: &Path) -> BTreeMap<String, usize> {
     let mut there = BTreeMap::new();
     let files = files_below(store).into_iter();
@@ -80,7 +85,7 @@ fn texts_in_markdown(store: &Path) -> BTreeMap<String, usize> {
     there
 }
 
-fn spooled(shared: &Shared) -> usize {
+fn count_spooled(shared: &LoopState) -> usize {
     files_below(&shared.sandbox.store().join("spool")).into_iter().filter(|path| path.is_file()).count()
 }
 
@@ -91,15 +96,15 @@ mod tests {
 
     use rusqlite::Connection;
 
-    use super::super::shared::Place;
+    use super::super::loop_state::MemoryFile;
     use super::*;
     use crate::sandbox::{Binaries, Sandbox};
 
     #[test]
     fn lost_and_double_texts_are_found() {
         let none = Binaries { memory: PathBuf::new(), hook: PathBuf::new() };
-        let shared = Shared::new(Sandbox::new(none));
-        let [lost, once, double, unheard] = ["a hook"; 4].map(|sender| shared.begin(sender, Place::Log));
+        let shared = LoopState::new(Sandbox::new(none));
+        let [lost, once, double, unheard] = ["a hook"; 4].map(|sender| shared.begin_text(sender, MemoryFile::Log));
         [&lost, &once, &double].into_iter().for_each(|said| shared.acknowledge(said));
         let log = format!("- {}\n- {}\n- {}\n", once.text, double.text, double.text);
         let log = shared.sandbox.write(".jikime/memory/2026-01-28.md", log);
@@ -108,14 +113,14 @@ mod tests {
         for text in [&once.text, &double.text, &unheard.text] {
             db.execute("INSERT INTO memories VALUES (?)", [text]).expect("a row");
         }
-        let wrong = misplaced(&shared).expect("rows");
+        let wrong = find_misplaced(&shared).expect("rows");
         let ends = ["has 0 rows and 0 entries", "has 1 rows and 2 entries", "has 1 rows and 0 entries"];
         assert!(wrong.len() == 3 && wrong.iter().zip(ends).all(|(wrong, end)| wrong.ends_with(end)), "{wrong:#?}");
 
-        shared.wrote(&log, "One line.\nAnother line.\n");
+        shared.record_write(&log, "One line.\nAnother line.\n");
         fs::write(&log, "Another line.\n").expect("a file");
         shared.check_written("then");
         let found = shared.into_findings().join("\n");
-        assert!(found.contains("1 of the 2 lines written to 2026-01-28.md are gone: \"One line.\""), "{found}");
+        assert!(found.contains("1 of the 2 lines written to 2026-01-28.md are missing: \"One line.\""), "{found}");
     }
 }

@@ -1,11 +1,11 @@
-//! Mangles what is kept: pieces taken out, doubled, put together, bytes changed, and words put in that mean something somewhere.
+//! Mutates corpus files: removes, repeats and joins pieces, changes bytes, and inserts special words.
 
-use crate::proof::Random;
+use crate::proof::SeededRandom;
 
-/// The longest input. What is longer is refused before it is read, or read in pieces.
+/// Longest input. Longer ones are refused or read in pieces.
 const LONGEST: usize = 200_000;
 
-/// What means something to one reader or another.
+/// Text that is special to one of the readers.
 const WORDS: [&str; 44] = [
     "\n",
     "\r\n",
@@ -53,8 +53,8 @@ const WORDS: [&str; 44] = [
     "*",
 ];
 
-/// One of what is kept, mangled.
-pub(super) fn mangled(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
+/// Mutates a file of the corpus.
+pub(super) fn mangled_input(corpus: &[Vec<u8>], random: &mut SeededRandom) -> Vec<u8> {
     let mut input = corpus[random.below(corpus.len())].clone();
     for _ in 0..=random.below(6) {
         mangle(&mut input, corpus, random);
@@ -63,7 +63,7 @@ pub(super) fn mangled(corpus: &[Vec<u8>], random: &mut Random) -> Vec<u8> {
     input
 }
 
-fn mangle(input: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
+fn mangle(input: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut SeededRandom) {
     let at = random.below(input.len() + 1);
     let reach = [4, 64, input.len() + 1][random.below(3)];
     let length = 1 + random.below(reach);
@@ -87,8 +87,8 @@ fn mangle(input: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
         }
         5 => input.get_mut(at).into_iter().for_each(|byte| *byte ^= 1 << random.below(8)),
         6 => input.get_mut(at).into_iter().for_each(|byte| *byte = random.below(256) as u8),
-        7 => insert(input, at, random.one(&WORDS).repeat(1 + random.below(3)).as_bytes()),
-        _ => insert(input, at, random.one(&WORDS).as_bytes()),
+        7 => insert(input, at, random.pick(&WORDS).repeat(1 + random.below(3)).as_bytes()),
+        _ => insert(input, at, random.pick(&WORDS).as_bytes()),
     }
 }
 

@@ -1,65 +1,115 @@
-//! Who reads the input, and what has to be so afterwards.
+//! Readers with an engine, and their invariants.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use schema::memory::MemoryType;
-use schema::settings::{Provider, Settings};
+use schema::model::memory::MemoryType;
+use schema::settings::{EmbeddingProvider, Settings};
 use schema::tool::{GetInput, LoadInput, ReindexInput, SaveInput, SearchInput, StatsInput};
 use tools::engine::Engine;
 use tools::error::ToolError;
 
-use super::Target;
-use super::readers::{self, Reader};
+use super::readers::{self, InputReader};
 
-/// Whoever reads input of one kind, with a project to do it in.
-pub(super) struct Subject {
-    target: Target,
-    reader: Reader,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FuzzTarget {
+    HookJson,
+    Transcript,
+    DailyLog,
+    QueueFrame,
+    ToolArguments,
+    Query,
+    Settings,
+}
+
+impl FuzzTarget {
+    pub const ALL: [Self; 7] = [
+        Self::HookJson,
+        Self::Transcript,
+        Self::DailyLog,
+        Self::QueueFrame,
+        Self::ToolArguments,
+        Self::Query,
+        Self::Settings,
+    ];
+
+    /// Its name, and that of its corpus folder.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HookJson => "hook-json",
+            Self::Transcript => "transcript",
+            Self::DailyLog => "daily-log",
+            Self::QueueFrame => "queue-frame",
+            Self::ToolArguments => "tool-arguments",
+            Self::Query => "query",
+            Self::Settings => "settings",
+        }
+    }
+
+    /// Whether it needs an engine.
+    pub(in crate::proof) fn needs_engine(self) -> bool {
+        matches!(self, Self::Query | Self::ToolArguments)
+    }
+
+    /// Its corpus, sorted by name.
+    pub fn corpus(self) -> Vec<Vec<u8>> {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz-corpus").join(self.name());
+        let listing = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let mut paths: Vec<PathBuf> = listing.filter_map(|item| Some(item.ok()?.path())).collect();
+        paths.sort();
+        paths.iter().map(|path| fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))).collect()
+    }
+}
+
+/// A reader of one kind of input, with its project.
+pub(super) struct FuzzSubject {
+    target: FuzzTarget,
+    reader: InputReader,
     engine: Option<Engine>,
 }
 
-impl Subject {
-    pub(super) fn new(target: Target) -> Self {
-        let reader = Reader::default();
-        let engine = target.needs_engine().then(|| engine(reader.project()));
+impl FuzzSubject {
+    pub(super) fn new(target: FuzzTarget) -> Self {
+        let reader = InputReader::default();
+        let engine = target.needs_engine().then(|| open_engine(reader.project()));
         Self { target, reader, engine }
     }
 
-    /// Reads an input; what is wrong is told in words.
-    pub(super) fn take(&mut self, input: &[u8]) -> Result<(), String> {
+    /// Reads an input; the error describes a violated invariant.
+    pub(super) fn read_input(&mut self, input: &[u8]) -> Result<(), String> {
         match self.target {
-            Target::HookJson => self.reader.hook(input),
-            Target::Transcript => self.reader.transcript(input),
-            Target::DailyLog => readers::log(input),
-            Target::QueueFrame => readers::frame(input),
-            Target::ToolArguments => self.arguments(input),
-            Target::Query => self.query(&String::from_utf8_lossy(input)),
-            Target::Settings => self.reader.settings(input),
+            FuzzTarget::HookJson => self.reader.read_hook(input),
+            FuzzTarget::Transcript => self.reader.read_transcript(input),
+            FuzzTarget::DailyLog => readers::check_log(input),
+            FuzzTarget::QueueFrame => readers::check_frame(input),
+            FuzzTarget::ToolArguments => self.read_arguments(input),
+            FuzzTarget::Query => self.run_query(&String::from_utf8_lossy(input)),
+            FuzzTarget::Settings => self.reader.read_settings(input),
         }
     }
 
-    fn arguments(&mut self, input: &[u8]) -> Result<(), String> {
+    fn read_arguments(&mut self, input: &[u8]) -> Result<(), String> {
         let engine = self.engine.as_mut().expect("it was opened for this");
         if let Ok(asked) = serde_json::from_slice::<SearchInput>(input) {
-            answered(engine.search(&asked).map(drop))?;
+            fault_only(engine.search(&asked).map(drop))?;
         }
         if let Ok(asked) = serde_json::from_slice::<GetInput>(input) {
-            answered(engine.get(&asked).map(drop))?;
+            fault_only(engine.get(&asked).map(drop))?;
         }
         if let Ok(asked) = serde_json::from_slice::<LoadInput>(input) {
-            answered(engine.load(&asked).map(drop))?;
+            fault_only(engine.load(&asked).map(drop))?;
         }
         if let Ok(asked) = serde_json::from_slice::<SaveInput>(input) {
-            answered(engine.save(&asked).map(drop))?;
+            fault_only(engine.save(&asked).map(drop))?;
         }
         if let Ok(asked) = serde_json::from_slice::<ReindexInput>(input) {
-            answered(engine.reindex(&asked, &mut |_| {}, &|| true).map(drop))?;
+            fault_only(engine.reindex(&asked, &mut |_| {}, &|| true).map(drop))?;
         }
         drop(serde_json::from_slice::<StatsInput>(input));
         Ok(())
     }
 
-    fn query(&mut self, query: &str) -> Result<(), String> {
+    fn run_query(&mut self, query: &str) -> Result<(), String> {
         let engine = self.engine.as_mut().expect("it was opened for this");
         let found = engine.search(&SearchInput { query: query.to_owned(), ..SearchInput::default() });
         if let Ok(found) = &found {
@@ -69,20 +119,20 @@ impl Subject {
                 return Err(format!("scores: {:?}", found.results.iter().map(|hit| hit.score).collect::<Vec<_>>()));
             }
         }
-        answered(found.map(drop))
+        fault_only(found.map(drop))
     }
 }
 
-/// A fault of ours is a finding; that something cannot be done is an answer.
-fn answered(outcome: Result<(), ToolError>) -> Result<(), String> {
+/// An internal error is a finding; a refusal is a valid answer.
+fn fault_only(outcome: Result<(), ToolError>) -> Result<(), String> {
     match outcome {
         Err(error @ (ToolError::Internal(_) | ToolError::Damaged(_))) => Err(error.to_string()),
         _ => Ok(()),
     }
 }
 
-fn engine(project: &Path) -> Engine {
-    let settings = Settings { embedding_provider: Provider::None, ..Settings::default() };
+fn open_engine(project: &Path) -> Engine {
+    let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
     let mut engine = Engine::open_with(project, None, &settings).expect("a new store can be opened");
     for n in 0..30 {
         let input = SaveInput {

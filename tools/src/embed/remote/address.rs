@@ -1,23 +1,22 @@
-//! Where a service is.
+//! Parses the base URL of a service.
 
 use std::net::IpAddr;
 
-/// A base URL that can be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Address {
-    /// Without a slash at its end.
+pub(super) struct ServiceAddress {
+    /// Without a trailing slash.
     pub(super) url: String,
-    /// The host with its port, to be told.
+    /// Host and port, for messages.
     pub(super) host: String,
-    /// It is this machine.
+    /// Whether it is this machine.
     pub(super) is_loopback: bool,
-    /// Nobody on the way can read along.
+    /// Whether the connection is encrypted or local.
     pub(super) is_private: bool,
 }
 
-impl Address {
-    /// Reads a base URL. One without a path gets `version`, which all such services have theirs under; the name of the endpoint
-    /// at the end is left out. The error says what is wrong, and never repeats what may be a password.
+impl ServiceAddress {
+    /// Parses a base URL. A URL without a path gets the default path `version`; an endpoint's name at the end is removed.
+    /// The error never repeats the URL, which may hold a password.
     pub(super) fn parse(text: &str, version: &str) -> Result<Self, &'static str> {
         let text = text.trim();
         let (scheme, rest) = text.split_once("://").ok_or("must begin with https:// or http://")?;
@@ -32,9 +31,9 @@ impl Address {
             return Err("must be an address and a path, without `?` and `#`");
         }
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let name = without_port(host);
+        let name = strip_port(host);
         if name.is_empty() {
-            return Err("names no host");
+            return Err("has no host");
         }
         let path = path.trim_end_matches('/');
         let path = path.strip_suffix("embeddings").unwrap_or(path).trim_matches('/');
@@ -49,7 +48,7 @@ impl Address {
     }
 }
 
-fn without_port(host: &str) -> &str {
+fn strip_port(host: &str) -> &str {
     match host.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
         Some((address, _)) => address,
         None => host.split(':').next().unwrap_or_default(),

@@ -2,60 +2,65 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Purpose;
+use super::EmbeddingPurpose;
 
 #[derive(Serialize)]
-struct Body<'t> {
-    requests: Vec<One<'t>>,
+struct GeminiRequest<'t> {
+    requests: Vec<GeminiRequestItem<'t>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct One<'t> {
+struct GeminiRequestItem<'t> {
     model: &'t str,
-    content: Content<'t>,
+    content: GeminiContent<'t>,
     task_type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     output_dimensionality: Option<usize>,
 }
 
 #[derive(Serialize)]
-struct Content<'t> {
-    parts: [Text<'t>; 1],
+struct GeminiContent<'t> {
+    parts: [GeminiText<'t>; 1],
 }
 
 #[derive(Serialize)]
-struct Text<'t> {
+struct GeminiText<'t> {
     text: &'t str,
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    embeddings: Vec<Embedding>,
+struct GeminiResponse {
+    embeddings: Vec<GeminiEmbedding>,
 }
 
 #[derive(Deserialize)]
-struct Embedding {
+struct GeminiEmbedding {
     values: Vec<f32>,
 }
 
-pub(super) fn body(model: &str, texts: &[&str], dimensions: Option<usize>, purpose: Purpose) -> String {
+pub(super) fn request_body(
+    model: &str,
+    texts: &[&str],
+    dimensions: Option<usize>,
+    purpose: EmbeddingPurpose,
+) -> String {
     let model = format!("models/{model}");
     let task_type = match purpose {
-        Purpose::Document => "RETRIEVAL_DOCUMENT",
-        Purpose::Query => "RETRIEVAL_QUERY",
+        EmbeddingPurpose::Document => "RETRIEVAL_DOCUMENT",
+        EmbeddingPurpose::Query => "RETRIEVAL_QUERY",
     };
-    let requests = texts.iter().map(|text| One {
+    let requests = texts.iter().map(|text| GeminiRequestItem {
         model: &model,
-        content: Content { parts: [Text { text }] },
+        content: GeminiContent { parts: [GeminiText { text }] },
         task_type,
         output_dimensionality: dimensions,
     });
     let requests = requests.collect();
-    serde_json::to_string(&Body { requests }).expect("texts and numbers are JSON")
+    serde_json::to_string(&GeminiRequest { requests }).expect("texts and numbers are JSON")
 }
 
-pub(super) fn vectors(body: &[u8]) -> serde_json::Result<Vec<Vec<f32>>> {
-    let answer: Answer = serde_json::from_slice(body)?;
+pub(super) fn parse_vectors(body: &[u8]) -> serde_json::Result<Vec<Vec<f32>>> {
+    let answer: GeminiResponse = serde_json::from_slice(body)?;
     Ok(answer.embeddings.into_iter().map(|embedding| embedding.values).collect())
 }

@@ -1,73 +1,65 @@
-//! What a provider needs of the world outside: a way to post, a clock, chance. The server brings it; tests bring another.
+//! A provider's access to HTTP, a clock and randomness. The server implements it; tests replace it.
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, SystemTime};
 
-use super::Key;
+use super::ApiKey;
 
-/// The world as a provider sees it.
 pub trait Network: fmt::Debug + Send + Sync {
-    /// Posts JSON and gives what came back, whatever its status. Follows no redirect, and takes at most `within` from the first
-    /// try to connect to the last byte.
-    fn post(&self, request: &Request, within: Duration) -> Result<Reply, Outage>;
+    /// Posts JSON and returns the response, whatever its status. Follows no redirect. `within` limits the whole request,
+    /// including the connection.
+    fn post(&self, request: &HttpRequest, within: Duration) -> Result<HttpResponse, NetworkError>;
 
-    /// The time.
     fn now(&self) -> SystemTime {
         SystemTime::now()
     }
 
-    /// Waits.
     fn pause(&self, duration: Duration) {
         std::thread::sleep(duration);
     }
 
-    /// A number from 0 to 1 that nobody can foresee.
-    fn chance(&self) -> f64 {
-        // The standard library seeds every such state anew; that is chance enough to keep clients apart.
+    /// A random number from 0 to 1.
+    fn random(&self) -> f64 {
+        // The standard library seeds each `RandomState` randomly, which is enough to spread clients.
         f64::from(RandomState::new().hash_one(0) as u32) / f64::from(u32::MAX)
     }
 }
 
-/// What is posted.
 #[derive(Debug)]
-pub struct Request {
+pub struct HttpRequest {
     pub url: String,
-    /// Whether it stays on this machine, where no proxy belongs in between.
+    /// Whether it stays on this machine; then no proxy is used.
     pub is_loopback: bool,
-    /// The header that carries the key, what stands before the key in it, and the key.
-    pub key: Option<(&'static str, &'static str, Key)>,
+    /// Header name, prefix of its value, and the key.
+    pub key: Option<(&'static str, &'static str, ApiKey)>,
     /// JSON.
     pub body: String,
-    /// Bytes of an answer at most.
-    pub most_bytes: u64,
+    /// Largest response in bytes.
+    pub max_bytes: u64,
 }
 
-/// What came back.
 #[derive(Debug, Clone, Default)]
-pub struct Reply {
+pub struct HttpResponse {
     pub status: u16,
-    /// Names are in small letters.
+    /// Names are in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
 }
 
-impl Reply {
-    /// The value of a header, whose name is given in small letters.
+impl HttpResponse {
+    /// The value of a header; `name` must be in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// Why nothing whole came back.
+/// Why there is no complete response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outage {
-    /// No connection, and why.
+pub enum NetworkError {
     Unreachable(String),
-    /// No answer in time.
-    Slow,
-    /// The connection ended in the middle, and how.
+    TimedOut,
     Broken(String),
-    /// The answer is longer than any that was asked for.
-    TooMuch,
+    /// The response exceeds the limit.
+    TooLarge,
 }

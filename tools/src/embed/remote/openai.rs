@@ -1,35 +1,35 @@
-//! The embeddings endpoint of OpenAI, which Ollama, LM Studio, llama.cpp, vLLM and others speak as well.
+//! OpenAI's embeddings endpoint, also offered by Ollama, LM Studio, llama.cpp, vLLM and others.
 
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize)]
-struct Body<'t> {
+struct OpenAiRequest<'t> {
     model: &'t str,
     input: &'t [&'t str],
-    /// Only where it is not the model's own: few of the others know it.
+    /// Only sent if it differs from the model's own, because few other servers know the field.
     #[serde(skip_serializing_if = "Option::is_none")]
     dimensions: Option<usize>,
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    data: Vec<Item>,
+struct OpenAiResponse {
+    data: Vec<OpenAiEmbedding>,
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct OpenAiEmbedding {
     embedding: Vec<f32>,
-    /// Which of the texts it belongs to.
+    /// Index of the text.
     index: Option<usize>,
 }
 
-pub(super) fn body(model: &str, texts: &[&str], dimensions: Option<usize>) -> String {
-    serde_json::to_string(&Body { model, input: texts, dimensions }).expect("texts and numbers are JSON")
+pub(super) fn request_body(model: &str, texts: &[&str], dimensions: Option<usize>) -> String {
+    serde_json::to_string(&OpenAiRequest { model, input: texts, dimensions }).expect("texts and numbers are JSON")
 }
 
-/// The vectors in the order of their texts; where two claim one place, one of them is missing.
-pub(super) fn vectors(body: &[u8]) -> serde_json::Result<Vec<Vec<f32>>> {
-    let mut items = serde_json::from_slice::<Answer>(body)?.data;
+/// Vectors in the order of their texts. If two have the same index, one is missing.
+pub(super) fn parse_vectors(body: &[u8]) -> serde_json::Result<Vec<Vec<f32>>> {
+    let mut items = serde_json::from_slice::<OpenAiResponse>(body)?.data;
     if items.iter().all(|item| item.index.is_some()) {
         items.sort_by_key(|item| item.index);
         items.dedup_by_key(|item| item.index);

@@ -1,77 +1,72 @@
-//! One service as it is to be asked: where, which model, with which key.
+//! A configured service: address, model and key.
 
 use std::time::SystemTime;
 
-use schema::redaction::redact;
+use schema::privacy::redaction::redact;
 
-use super::address::Address;
-use super::model::Model;
-use super::parts;
-use super::reading::{self, Fault};
-use super::{Key, Purpose, RemoteError, Reply, Request, gemini, openai};
+use super::address::ServiceAddress;
+use super::known_models::KnownModel;
+use super::response::{self, ServiceFault};
+use super::split;
+use super::{ApiKey, EmbeddingPurpose, HttpRequest, HttpResponse, gemini, openai};
 
-/// Characters of a service's words that are told.
-const TOLD: usize = 200;
+/// Characters of a service's message that are shown.
+const MAX_MESSAGE_CHARS: usize = 200;
 
-/// Bytes of a number in an answer at most, with all that stands around it.
+/// Upper bound of a number's bytes in a response, with separators.
 const BYTES_OF_A_NUMBER: usize = 32;
 
-/// Dimensions of a model at most.
-pub(super) const MOST_DIMS: usize = 8_192;
+pub(super) const MAX_DIMS: usize = 8_192;
 
-/// What is asked, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
     pub(super) protocol: Protocol,
-    pub(super) address: Address,
+    pub(super) address: ServiceAddress,
     pub(super) name: String,
-    pub(super) model: Model,
-    /// Dimensions of its vectors, where that is known.
+    pub(super) model: KnownModel,
+    /// Known dimensions of its vectors.
     pub(super) dims: Option<usize>,
-    /// Dimensions that it is asked for, where they are not the model's own.
-    pub(super) asked_dims: Option<usize>,
-    pub(super) key: Option<Key>,
-    /// Where its key comes from, or would.
+    /// Dimensions to request, if they differ from the model's own.
+    pub(super) requested_dims: Option<usize>,
+    pub(super) key: Option<ApiKey>,
+    /// The environment variable of its key.
     pub(super) key_variable: &'static str,
 }
 
-/// The words in which is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Protocol {
-    /// OpenAI itself.
     OpenAi,
-    /// Another service or a program that speaks like it.
-    LikeOpenAi,
+    /// A server that is compatible with OpenAI.
+    OpenAiCompatible,
     Gemini,
 }
 
-/// What fits into one request.
+/// Limits of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct RequestLimits {
     pub(super) texts: usize,
     pub(super) tokens: usize,
 }
 
 impl Service {
-    /// The name in settings of who makes the vectors.
+    /// The provider's name in the settings.
     pub fn provider(&self) -> &'static str {
         match self.protocol {
-            Protocol::OpenAi | Protocol::LikeOpenAi => "openai",
+            Protocol::OpenAi | Protocol::OpenAiCompatible => "openai",
             Protocol::Gemini => "gemini",
         }
     }
 
-    /// The provider's name of the model.
     pub fn model(&self) -> &str {
         &self.name
     }
 
-    /// The host that texts are sent to, with its port.
+    /// Host and port.
     pub fn host(&self) -> &str {
         &self.address.host
     }
 
-    /// Dimensions of its vectors; `None` until an answer tells.
+    /// Known dimensions; `None` until the first response.
     pub fn dims(&self) -> Option<usize> {
         self.dims
     }
@@ -88,74 +83,76 @@ impl Service {
         self.key_variable
     }
 
-    /// What one request may hold. OpenAI documents 2,048 texts and 300,000 tokens, Gemini 100 texts; its tokens are those that
-    /// the smallest plan allows in a minute. Programs on a desk do one text after the other, and should not run into time-outs.
-    pub(super) fn limits(&self) -> Limits {
+    /// OpenAI documents 2,048 texts and 300,000 tokens, Gemini 100 texts; the tokens are what its smallest plan allows per
+    /// minute. Local servers process texts one by one, so small batches avoid time-outs.
+    pub(super) fn limits(&self) -> RequestLimits {
         match self.protocol {
-            Protocol::OpenAi => Limits { texts: 2_048, tokens: 280_000 },
-            Protocol::Gemini => Limits { texts: 100, tokens: 25_000 },
-            Protocol::LikeOpenAi => Limits { texts: 32, tokens: 16_000 },
+            Protocol::OpenAi => RequestLimits { texts: 2_048, tokens: 280_000 },
+            Protocol::Gemini => RequestLimits { texts: 100, tokens: 25_000 },
+            Protocol::OpenAiCompatible => RequestLimits { texts: 32, tokens: 16_000 },
         }
     }
 
-    /// Tokens of one text at most, as we count them, after what is put before it. A tenth is left for counting wrongly.
-    pub(super) fn most_tokens(&self) -> usize {
-        let before = parts::tokens(self.model.before_document).max(parts::tokens(self.model.before_query));
-        self.model.tokens - self.model.tokens / 10 - before
+    /// Longest text in our estimated tokens, without the prefix. A tenth is reserved for estimation errors.
+    pub(super) fn max_tokens(&self) -> usize {
+        let before =
+            split::estimate_tokens(self.model.before_document).max(split::estimate_tokens(self.model.before_query));
+        self.model.max_tokens - self.model.max_tokens / 10 - before
     }
 
-    pub(super) fn request(&self, texts: &[&str], purpose: Purpose) -> Request {
+    pub(super) fn request(&self, texts: &[&str], purpose: EmbeddingPurpose) -> HttpRequest {
         let before = match purpose {
-            Purpose::Document => self.model.before_document,
-            Purpose::Query => self.model.before_query,
+            EmbeddingPurpose::Document => self.model.before_document,
+            EmbeddingPurpose::Query => self.model.before_query,
         };
-        // No tokeniser knows what to do with it, and some servers fail over it.
+        // NUL makes some servers fail.
         let texts: Vec<String> = texts.iter().map(|text| format!("{before}{text}").replace('\0', " ")).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let base = &self.address.url;
         let (url, body, header) = match self.protocol {
-            Protocol::OpenAi | Protocol::LikeOpenAi => (
+            Protocol::OpenAi | Protocol::OpenAiCompatible => (
                 format!("{base}/embeddings"),
-                openai::body(&self.name, &texts, self.asked_dims),
+                openai::request_body(&self.name, &texts, self.requested_dims),
                 ("authorization", "Bearer "),
             ),
             Protocol::Gemini => (
                 format!("{base}/models/{}:batchEmbedContents", self.name),
-                gemini::body(&self.name, &texts, self.asked_dims, purpose),
+                gemini::request_body(&self.name, &texts, self.requested_dims, purpose),
                 ("x-goog-api-key", ""),
             ),
         };
-        let numbers = texts.len() * self.dims.unwrap_or(MOST_DIMS);
-        Request {
+        let numbers = texts.len() * self.dims.unwrap_or(MAX_DIMS);
+        HttpRequest {
             url,
             is_loopback: self.address.is_loopback,
             key: self.key.clone().map(|key| (header.0, header.1, key)),
             body,
-            most_bytes: (numbers * BYTES_OF_A_NUMBER) as u64 + 64 * 1024,
+            max_bytes: (numbers * BYTES_OF_A_NUMBER) as u64 + 64 * 1024,
         }
     }
 
-    /// The vectors of as many texts in an answer.
-    pub(super) fn read(&self, reply: &Reply, count: usize, now: SystemTime) -> Result<Vec<Vec<f32>>, Fault> {
+    /// Extracts `count` vectors from a response.
+    pub(super) fn parse_response(
+        &self,
+        reply: &HttpResponse,
+        count: usize,
+        now: SystemTime,
+    ) -> Result<Vec<Vec<f32>>, ServiceFault> {
         let parse = match self.protocol {
-            Protocol::OpenAi | Protocol::LikeOpenAi => openai::vectors,
-            Protocol::Gemini => gemini::vectors,
+            Protocol::OpenAi | Protocol::OpenAiCompatible => openai::parse_vectors,
+            Protocol::Gemini => gemini::parse_vectors,
         };
-        reading::vectors(reply, parse, count, self.dims, now)
+        response::parse_vectors(reply, parse, count, self.dims, now)
     }
 
-    pub(super) fn error(&self, fault: Fault) -> RemoteError {
-        RemoteError::new(self, fault)
-    }
-
-    /// The beginning of what a service says, without the key and without other secrets.
-    pub(super) fn clean(&self, message: &str) -> String {
+    /// The start of a service's message, with the key and other secrets removed.
+    pub(super) fn clean_message(&self, message: &str) -> String {
         let hidden = match &self.key {
-            Some(key) => key.hide(message),
+            Some(key) => key.redact(message),
             None => message.to_owned(),
         };
         let text: String = redact(&hidden).text.chars().filter(|character| !character.is_control()).collect();
-        match text.char_indices().nth(TOLD) {
+        match text.char_indices().nth(MAX_MESSAGE_CHARS) {
             Some((end, _)) => format!("{} …", text[..end].trim_end()),
             None => text.trim().trim_end_matches('.').to_owned(),
         }

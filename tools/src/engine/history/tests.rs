@@ -1,7 +1,7 @@
-//! Days, sessions and usage of a store that was written by hand.
+//! Days, sessions and usage of a hand-written store.
 
-use schema::layout::Layout;
-use schema::memory::MemoryType;
+use schema::files::layout::Layout;
+use schema::model::memory::MemoryType;
 
 use super::*;
 
@@ -31,29 +31,29 @@ const SECOND: &str = "# 2026-01-28
 fn engine() -> (tempfile::TempDir, Engine) {
     let project = tempfile::tempdir().unwrap();
     let layout = Layout::new(project.path());
-    layout.create().unwrap();
+    layout.create_dirs_and_gitignore().unwrap();
     for (name, text) in [("2026-01-27.md", FIRST), ("2026-01-28.md", SECOND)] {
-        std::fs::write(layout.file(name), text).unwrap();
+        std::fs::write(layout.store_path(name), text).unwrap();
     }
     let mut engine = Engine::open_with(project.path(), None, &schema::settings::Settings::default()).unwrap();
     engine.refresh().unwrap();
     (project, engine)
 }
 
-fn named(engine: &Engine, path: &str) -> Wanted {
-    let mut wanted = Wanted::default();
+fn filter_for_path(engine: &Engine, path: &str) -> HistoryFilter {
+    let mut wanted = HistoryFilter::default();
     engine.narrow_to_path(&mut wanted, path).unwrap();
     wanted
 }
 
 #[test]
-fn a_day_tells_its_sessions_and_what_was_concluded() {
+fn a_day_lists_sessions_and_conclusions() {
     let (_project, mut engine) = engine();
-    let days = engine.timeline(&Wanted::default(), 7).unwrap();
+    let days = engine.timeline(&HistoryFilter::default(), 7).unwrap();
     let told: Vec<String> = days
         .iter()
         .flat_map(|day| {
-            let visits = day.visits.iter().map(|visit| {
+            let visits = day.sessions.iter().map(|visit| {
                 format!(
                     "{} {} {:?} {}-{} {} prompts {} errors {}",
                     day.date,
@@ -66,7 +66,10 @@ fn a_day_tells_its_sessions_and_what_was_concluded() {
                     visit.files.join(",")
                 )
             });
-            let noted = day.noted.iter().map(|row| format!("{} {} {}", day.date, row.memory.kind, row.memory.content));
+            let noted = day
+                .without_session
+                .iter()
+                .map(|row| format!("{} {} {}", day.date, row.memory.kind, row.memory.content));
             visits.chain(noted).collect::<Vec<_>>()
         })
         .collect();
@@ -76,34 +79,34 @@ fn a_day_tells_its_sessions_and_what_was_concluded() {
     2026-01-27 aaaa1111 "Fix the webhook" 23:50:00-23:56:00 1 prompts 0 errors src/webhook.rs
     2026-01-27 decision Acknowledge after the commit.
     "#);
-    let last = engine.timeline(&Wanted::default(), 1).unwrap();
+    let last = engine.timeline(&HistoryFilter::default(), 1).unwrap();
     assert_eq!(last, days[..1]);
 }
 
 #[test]
-fn a_day_of_some_memories_tells_what_its_sessions_did_in_all() {
+fn filtered_day_counts_all_of_its_sessions() {
     let (_project, mut engine) = engine();
-    let wanted = Wanted { kinds: vec![MemoryType::Error], ..Wanted::default() };
+    let wanted = HistoryFilter { kinds: vec![MemoryType::Error], ..HistoryFilter::default() };
     let days = engine.timeline(&wanted, 7).unwrap();
-    let [Day { memories: 1, visits, .. }] = &days[..] else { panic!("{days:?}") };
+    let [DaySummary { memories: 1, sessions: visits, .. }] = &days[..] else { panic!("{days:?}") };
     let [visit] = &visits[..] else { panic!("{visits:?}") };
     assert_eq!((visit.memories, visit.prompts, visit.errors), (1, 1, 1));
     assert_eq!((visit.from.time().as_str(), visit.to.time().as_str()), ("00:10:00", "00:20:00"));
 }
 
 #[test]
-fn sessions_are_found_by_what_they_changed_and_by_the_beginning_of_their_ids() {
+fn sessions_match_changed_files_and_id_prefixes() {
     let (_project, mut engine) = engine();
-    let ids = |engine: &mut Engine, wanted: &Wanted| -> Vec<String> {
+    let ids = |engine: &mut Engine, wanted: &HistoryFilter| -> Vec<String> {
         engine.sessions(wanted, 10).unwrap().into_iter().map(|session| session.id).collect()
     };
-    assert_eq!(ids(&mut engine, &Wanted::default()), ["bbbb2222", "aaaa1111"]);
+    assert_eq!(ids(&mut engine, &HistoryFilter::default()), ["bbbb2222", "aaaa1111"]);
     for (path, expected) in [
         ("src/webhook.rs", vec!["aaaa1111"]),
         ("src/cache", vec!["bbbb2222"]),
         ("./src/", vec!["bbbb2222", "aaaa1111"]),
     ] {
-        let wanted = named(&engine, path);
+        let wanted = filter_for_path(&engine, path);
         assert_eq!(ids(&mut engine, &wanted), expected, "{path}");
     }
     for (kinds, path, expected) in [
@@ -112,24 +115,27 @@ fn sessions_are_found_by_what_they_changed_and_by_the_beginning_of_their_ids() {
         (vec![], Some("2026-01-27.md"), vec!["aaaa1111"]),
         (vec![MemoryType::Convention], None, vec![]),
     ] {
-        let mut wanted = path.map_or_else(Wanted::default, |path| named(&engine, path));
+        let mut wanted = path.map_or_else(HistoryFilter::default, |path| filter_for_path(&engine, path));
         wanted.kinds = kinds;
         assert_eq!(ids(&mut engine, &wanted), expected, "{wanted:?}");
     }
-    let session = engine.sessions(&named_session("aaaa1111"), 1).unwrap().remove(0);
+    let session = engine.sessions(&filter_for_session("aaaa1111"), 1).unwrap().remove(0);
     assert_eq!((session.duration(), session.prompts, session.errors, session.memories), (1_800, 2, 1, 5));
     assert_eq!(session.started.rfc3339(), "2026-01-27T23:50:00+09:00");
-    assert_eq!(engine.whole_session_id("bb").unwrap(), "bbbb2222");
-    assert_eq!(engine.whole_session_id("c").unwrap(), "c");
-    assert!(engine.whole_session_id("").unwrap_err().to_string().contains("aaaa1111 and bbbb2222"));
+    assert_eq!(engine.resolve_session_id("bb").unwrap(), "bbbb2222");
+    assert_eq!(engine.resolve_session_id("c").unwrap(), "c");
+    assert!(engine.resolve_session_id("").unwrap_err().to_string().contains("aaaa1111 and bbbb2222"));
 }
 
-fn named_session(id: &str) -> Wanted {
-    Wanted { filter: Filter { session_id: Some(id.to_owned()), ..Filter::default() }, ..Wanted::default() }
+fn filter_for_session(id: &str) -> HistoryFilter {
+    HistoryFilter {
+        filter: MemoryFilter { session_id: Some(id.to_owned()), ..MemoryFilter::default() },
+        ..HistoryFilter::default()
+    }
 }
 
 #[test]
-fn a_path_is_a_log_of_the_store_or_a_file_that_was_worked_on() {
+fn path_filter_matches_logs_and_project_files() {
     let (_project, mut engine) = engine();
     for (path, expected) in [
         ("2026-01-27.md", 3),
@@ -138,20 +144,20 @@ fn a_path_is_a_log_of_the_store_or_a_file_that_was_worked_on() {
         ("src/no.rs", 0),
         ("README.md", 0),
     ] {
-        let wanted = named(&engine, path);
-        assert_eq!(engine.history(&wanted, 10).unwrap().len(), expected, "{path}");
+        let wanted = filter_for_path(&engine, path);
+        assert_eq!(engine.list_history(&wanted, 10).unwrap().len(), expected, "{path}");
     }
-    assert!(engine.narrow_to_path(&mut Wanted::default(), " ").is_err());
+    assert!(engine.narrow_to_path(&mut HistoryFilter::default(), " ").is_err());
 }
 
 #[test]
-fn usage_tells_months_and_what_was_opened_most() {
+fn usage_lists_months_and_most_opened() {
     let (_project, mut engine) = engine();
     let id = schema::tool::GetInput { id: Some("decision1".to_owned()), ..schema::tool::GetInput::default() };
     for _ in 0..2 {
         engine.get(&id).unwrap();
     }
-    let usage = engine.usage(5).unwrap();
+    let usage = engine.store_usage(5).unwrap();
     assert_eq!(usage.months, [("2026-01".to_owned(), 8)]);
     assert_eq!(usage.storage.markdown, (FIRST.len() + SECOND.len()) as u64);
     assert!(usage.storage.rows > 0 && usage.storage.index > 0);

@@ -1,7 +1,7 @@
-use schema::capture::{Destination, Draft, capture};
-use schema::database::Patience;
-use schema::memory::Attributes;
-use schema::screen::Screen;
+use schema::files::database::LockTimeout;
+use schema::intake::capture::{Destination, Draft, capture};
+use schema::model::memory::MemoryAttributes;
+use schema::privacy::sanitizer::Sanitizer;
 
 use super::*;
 
@@ -11,7 +11,7 @@ const F: MemoryType = MemoryType::ErrorFix;
 const A: MemoryType = MemoryType::AssistantResponse;
 const P: MemoryType = MemoryType::UserPrompt;
 
-/// What a project of some weeks remembers.
+/// The memories of a project after some weeks.
 const MEMORIES: [(&str, MemoryType, &str); 34] = [
     (
         "redis",
@@ -81,7 +81,7 @@ const MEMORIES: [(&str, MemoryType, &str); 34] = [
     ("알림", A, "네, 계속 진행하겠습니다. 다음 단계는 확인 후 알려드리겠습니다."),
 ];
 
-/// Prompts of another session, and what each brings along first.
+/// Prompts of another session with the first memory that each should recall.
 const RECALLING: [(&str, &str); 25] = [
     ("add an index to the orders table", "인덱스"),
     ("where do we cache the JWT tokens, and for how long?", "redis"),
@@ -110,7 +110,7 @@ const RECALLING: [(&str, &str); 25] = [
     ("통합 테스트를 로컬에서 돌리려면?", "테스트"),
 ];
 
-/// Those of them that are too much about other things, or about one thing only. A list that may become shorter.
+/// Known misses: too many other topics, or only one matching word. This list may only shrink.
 const MISSED: [&str; 5] = [
     "should I use actix or axum for the new service?",
     "I want to add a column for prices, how do we store amounts of money?",
@@ -119,7 +119,7 @@ const MISSED: [&str; 5] = [
     "주문 통계 조회가 너무 느려. 왜 그런지 봐줘",
 ];
 
-/// Prompts with which nothing remembered helps.
+/// Prompts that should recall nothing.
 const SILENT: [&str; 33] = [
     "continue",
     "yes",
@@ -156,42 +156,43 @@ const SILENT: [&str; 33] = [
     "파일 이름을 바꿔줘",
 ];
 
-struct Memory {
+struct RecallFixture {
     _project: tempfile::TempDir,
     store: Store,
     index: Index,
 }
 
-impl Memory {
-    fn of(memories: &[(&str, MemoryType, &str)]) -> Self {
+impl RecallFixture {
+    fn new(memories: &[(&str, MemoryType, &str)]) -> Self {
         let project = tempfile::tempdir().unwrap();
-        let mut store = Store::open(project.path(), Patience::Server).unwrap();
+        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         for (n, (name, kind, content)) in memories.iter().enumerate() {
             let draft = Draft {
                 session_id: format!("session-of-{n}"),
                 kind: *kind,
                 content: (*content).to_owned(),
                 at: Moment::from_unix(1_790_000_000 + n as i64 * 7_000, Some(32_400)).unwrap(),
-                attributes: Attributes { origin: Some((*name).to_owned()), ..Attributes::default() },
+                attributes: MemoryAttributes { origin: Some((*name).to_owned()), ..MemoryAttributes::default() },
                 destination: Destination::DailyLog,
             };
-            capture(&mut store, draft, &Screen::default()).unwrap();
+            capture(&mut store, draft, &Sanitizer::default()).unwrap();
         }
         let index = Index::open(&store).unwrap();
         Self { _project: project, store, index }
     }
 
-    /// The names of what a prompt brings along.
+    /// Names of the recalled memories.
     fn recall(&mut self, prompt: &str) -> Vec<String> {
-        let recalled = recall(&mut self.store, &mut self.index, prompt, "now").unwrap();
-        let row = |found: &Recalled| self.store.rows().by_id(&MemoryId::parse(&found.id).unwrap()).unwrap().unwrap();
+        let recalled = recall_memories(&mut self.store, &mut self.index, prompt, "now").unwrap();
+        let row =
+            |found: &RecalledMemory| self.store.rows().by_id(&MemoryId::parse(&found.id).unwrap()).unwrap().unwrap();
         recalled.iter().map(|found| row(found).memory.attributes.origin.unwrap()).collect()
     }
 }
 
 #[test]
 fn prompts_bring_along_what_helps_and_nothing_else() {
-    let mut memory = Memory::of(&MEMORIES);
+    let mut memory = RecallFixture::new(&MEMORIES);
     let loud: Vec<_> =
         SILENT.iter().map(|prompt| (*prompt, memory.recall(prompt))).filter(|said| !said.1.is_empty()).collect();
     assert_eq!(loud, []);
@@ -206,10 +207,10 @@ fn prompts_bring_along_what_helps_and_nothing_else() {
 }
 
 #[test]
-fn what_says_nothing_new_is_left_out() {
+fn memory_that_adds_nothing_is_skipped() {
     let decision = "Cache JWT tokens in Redis.";
     let answer = "Where do we cache the JWT tokens of the gateway?! I will look.";
-    let mut memory = Memory::of(&[
+    let mut memory = RecallFixture::new(&[
         ("asked", P, "where do we cache the JWT tokens of the gateway"),
         ("echo", A, answer),
         ("decision", D, decision),
@@ -222,10 +223,10 @@ fn what_says_nothing_new_is_left_out() {
 }
 
 #[test]
-fn a_session_is_not_told_its_own_words() {
-    let mut memory = Memory::of(&[("redis", D, MEMORIES[0].2)]);
-    let asked = |memory: &mut Memory, session: &str| {
-        recall(&mut memory.store, &mut memory.index, "cache of JWT tokens in Redis", session).unwrap().len()
+fn session_does_not_recall_its_own_words() {
+    let mut memory = RecallFixture::new(&[("redis", D, MEMORIES[0].2)]);
+    let asked = |memory: &mut RecallFixture, session: &str| {
+        recall_memories(&mut memory.store, &mut memory.index, "cache of JWT tokens in Redis", session).unwrap().len()
     };
     assert_eq!((asked(&mut memory, "session-of-0"), asked(&mut memory, "another")), (0, 1));
 }

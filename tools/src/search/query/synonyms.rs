@@ -1,209 +1,176 @@
-//! Other ways to say what a query says, from the glossary: in other words and in other languages.
+//! Adds synonyms from the glossary, in the same and in other languages.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::{Builder, Term, Word, exact};
-use crate::glossary::{self, LONGEST, glossary, key};
-use crate::search::{function_words, korean};
+use super::builder::{QueryBuilder, QueryRun, exact_term};
+use super::{CoveredWord, QueryWord, Synonym, SynonymStep};
+use crate::fulltext::QueryTerm;
+use crate::glossary::{self, MAX_LENGTH, glossary, lookup_key};
+use crate::search::{korean_stem, stop_words};
+use crate::text::bigrams;
 use crate::text::fold::fold;
-use crate::text::grams;
-use crate::text::script::{Class, Script};
-use crate::text::units::units;
+use crate::text::script::{CharacterClass, Script};
+use crate::text::units::split_units;
 
-/// What a word from the glossary is worth of the word that was asked for: in the script of the query, and in another one, where
-/// the word that was asked for cannot stand.
-const OWN_SCRIPT: f32 = 0.6;
-const OTHER_SCRIPT: f32 = 0.9;
-/// What a word of a phrase that is listed itself is worth, of what it is worth alone: a `request` is only a part of a `pull request`.
-const OF_PHRASE: f32 = 0.7;
+/// Weight of a synonym relative to the word: in the query's script, and in another one, where the word itself cannot occur.
+const SAME_SCRIPT_WEIGHT: f32 = 0.6;
+const OTHER_SCRIPT_WEIGHT: f32 = 0.9;
+/// Factor for a word of a listed phrase: a `request` is only a part of a `pull request`.
+const PHRASE_PART_WEIGHT: f32 = 0.7;
 
-/// Written words of the longest phrase that is looked for.
-const MOST_WORDS: usize = 4;
-/// Synonyms and terms of theirs that are looked for.
-const MOST_SYNONYMS: usize = 200;
-const MOST_TERMS: usize = 256;
+/// Words of the longest phrase.
+const MAX_WORDS: usize = 4;
+/// Limits for synonyms and their terms.
+const MAX_SYNONYMS: usize = 200;
+const MAX_TERMS: usize = 256;
 
-/// Words that may stand apart from the verb that they belong to: `sign users in`.
+/// Particles that may be separated from their verb: `sign users in`.
 const SEPARABLE: [&str; 9] = ["in", "up", "out", "off", "down", "back", "on", "over", "away"];
-/// How far apart.
-const APART: u32 = 3;
-
-/// Another way to say some of a query's words.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Synonym {
-    /// What has to occur, one behind the other.
-    pub(crate) steps: Vec<Step>,
-    /// Terms of which each is in every document that holds it.
-    pub(crate) terms: Vec<usize>,
-    /// The words that it says.
-    pub(crate) covers: Vec<Cover>,
-    pub(crate) script: Script,
-}
-
-/// A term of a synonym.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Step {
-    pub(crate) term: usize,
-    /// What has to stand there where words are not told apart by spaces; the term is its beginning.
-    pub(crate) run: Option<String>,
-    /// How many written words behind the step before it may be.
-    pub(crate) reach: u32,
-}
-
-/// A word of the query that a synonym says.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Cover {
-    pub(crate) word: usize,
-    /// Which of its parts, if not all of it.
-    pub(crate) parts: Option<Range<usize>>,
-    /// What the synonym is worth of it.
-    pub(crate) weight: f32,
-}
-
-/// A run of a query of one class, as it was read.
-#[derive(Debug, Clone)]
-pub(super) struct Heard {
-    pub(super) class: Class,
-    /// By what the glossary lists it.
-    pub(super) key: String,
-    /// The word of the query that it became, if any.
-    pub(super) word: Option<usize>,
-}
+/// Greatest distance in words.
+const MAX_GAP: u32 = 3;
 
 /// A listed word or phrase in a query.
 #[derive(Debug)]
-struct Span {
+struct ListedSpan {
     key: String,
-    covers: Vec<Cover>,
-    /// Whether its words mean something else by themselves.
+    covers: Vec<CoveredWord>,
+    /// Whether its words alone mean something else.
     is_idiom: bool,
 }
 
-/// The listed words and phrases: phrases first, and what they are made of for less.
-fn spans(heard: &[Heard], words: &[Word]) -> Vec<Span> {
+/// Listed words and phrases: phrases first, then their words with less weight.
+fn listed_spans(heard: &[QueryRun], words: &[QueryWord]) -> Vec<ListedSpan> {
     let mut spans = Vec::new();
     let mut weights = vec![1.0f32; heard.len()];
-    for (first, last) in (2..=MOST_WORDS).rev().flat_map(|n| (0..heard.len()).map(move |i| (i, i + n - 1))) {
+    for (first, last) in (2..=MAX_WORDS).rev().flat_map(|n| (0..heard.len()).map(move |i| (i, i + n - 1))) {
         let Some(phrase) = heard.get(first..=last) else { continue };
         let whole = [&phrase[..1], &phrase[phrase.len() - 1..]].concat();
         for parts in [phrase, &whole[..]].into_iter().take(if is_separable(phrase) { 2 } else { 1 }) {
-            let covers: Vec<Cover> = parts.iter().filter_map(|heard| all_of(heard, 1.0)).collect();
-            let Some(key) = listed(parts).filter(|_| !covers.is_empty()) else { continue };
+            let covers: Vec<CoveredWord> = parts.iter().filter_map(|heard| cover_run(heard, 1.0)).collect();
+            let Some(key) = listed_key(parts).filter(|_| !covers.is_empty()) else { continue };
             // The words of an idiom mean something else.
             let is_idiom = parts.iter().any(|heard| heard.word.is_none());
-            let of_part = if is_idiom { 0.0 } else { OF_PHRASE };
+            let of_part = if is_idiom { 0.0 } else { PHRASE_PART_WEIGHT };
             weights[first] = weights[first].min(of_part);
             weights[last] = weights[last].min(of_part);
-            spans.push(Span { key, covers, is_idiom });
+            spans.push(ListedSpan { key, covers, is_idiom });
         }
     }
     for (heard, weight) in heard.iter().zip(weights).filter(|(_, weight)| *weight > 0.0) {
         match heard.class {
-            Class::Letter if glossary().holds(&heard.key) => {
-                spans.extend(all_of(heard, weight).map(|cover| Span {
+            CharacterClass::Letter if glossary().contains(&heard.key) => {
+                spans.extend(cover_run(heard, weight).map(|cover| ListedSpan {
                     key: heard.key.clone(),
                     covers: vec![cover],
                     is_idiom: false,
                 }));
             }
-            Class::Letter => {}
-            _ => within(heard, words, weight, &mut spans),
+            CharacterClass::Letter => {}
+            _ => listed_within(heard, words, weight, &mut spans),
         }
     }
     spans
 }
 
-fn all_of(heard: &Heard, weight: f32) -> Option<Cover> {
-    heard.word.map(|word| Cover { word, parts: None, weight })
+fn cover_run(heard: &QueryRun, weight: f32) -> Option<CoveredWord> {
+    heard.word.map(|word| CoveredWord { word, parts: None, weight })
 }
 
-fn is_separable(phrase: &[Heard]) -> bool {
-    let is_verb = phrase.first().is_some_and(|first| first.class == Class::Letter && first.word.is_some());
+fn is_separable(phrase: &[QueryRun]) -> bool {
+    let is_verb = phrase.first().is_some_and(|first| first.class == CharacterClass::Letter && first.word.is_some());
     is_verb && phrase.len() > 2 && phrase.last().is_some_and(|last| SEPARABLE.contains(&last.key.as_str()))
 }
 
-/// The key of a phrase when it is listed, with the particles of its last word or without.
-fn listed(phrase: &[Heard]) -> Option<String> {
+/// The key of a listed phrase, with or without the particles of its last word.
+fn listed_key(phrase: &[QueryRun]) -> Option<String> {
     let mut key = String::new();
     let mut is_after_letters = false;
     for (i, heard) in phrase.iter().enumerate() {
-        let is_letters = heard.class == Class::Letter;
+        let is_letters = heard.class == CharacterClass::Letter;
         if is_after_letters && is_letters {
             key.push(' ');
         }
-        key.push_str(if is_letters || i + 1 == phrase.len() { &heard.key } else { korean::stem(&heard.key) });
+        key.push_str(if is_letters || i + 1 == phrase.len() {
+            &heard.key
+        } else {
+            korean_stem::strip_endings(&heard.key)
+        });
         is_after_letters = is_letters;
     }
     let stem = key.strip_suffix(phrase.last()?.key.as_str()).map(|before| {
-        let last = phrase
-            .last()
-            .map_or("", |last| if last.class == Class::Hangul { korean::stem(&last.key) } else { &last.key });
+        let last = phrase.last().map_or("", |last| {
+            if last.class == CharacterClass::Hangul { korean_stem::strip_endings(&last.key) } else { &last.key }
+        });
         format!("{before}{last}")
     });
-    [Some(key), stem].into_iter().flatten().find(|key| glossary().holds(key))
+    [Some(key), stem].into_iter().flatten().find(|key| glossary().contains(key))
 }
 
-/// The listed words within a run that is not divided by spaces, the longest at each place.
-fn within(heard: &Heard, words: &[Word], weight: f32, spans: &mut Vec<Span>) {
+/// Listed words in a run without spaces, the longest at each position.
+fn listed_within(heard: &QueryRun, words: &[QueryWord], weight: f32, spans: &mut Vec<ListedSpan>) {
     let bounds: Vec<usize> = heard.key.char_indices().map(|(i, _)| i).chain([heard.key.len()]).collect();
     let count = bounds.len() - 1;
     let mut at = 0;
     while at < count {
-        let found = (at + 1..=count.min(at + LONGEST)).rev().find(|end| {
+        let found = (at + 1..=count.min(at + MAX_LENGTH)).rev().find(|end| {
             let word = &heard.key[bounds[at]..bounds[*end]];
-            let is_word = *end > at + 1 || (at == 0 && stands_alone(&heard.key[bounds[*end]..]));
-            is_word && is_bounded(&heard.key, bounds[at]..bounds[*end]) && glossary().holds(word)
+            let is_word = *end > at + 1 || (at == 0 && is_separate_word(&heard.key[bounds[*end]..]));
+            is_word && is_bounded(&heard.key, bounds[at]..bounds[*end]) && glossary().contains(word)
         });
         if let Some(end) = found {
-            let stem = if heard.class == Class::Hangul { korean::stem(&heard.key).chars().count() } else { count };
+            let stem = if heard.class == CharacterClass::Hangul {
+                korean_stem::strip_endings(&heard.key).chars().count()
+            } else {
+                count
+            };
             let cover = heard.word.map(|word| {
                 let parts = words[word].parts.len();
                 let last = if end >= stem { parts } else { (end - 1).min(parts) };
                 let is_all = words[word].whole.is_some() || (at == 0 && last == parts);
-                Cover { word, parts: (!is_all).then_some(at.min(last)..last), weight }
+                CoveredWord { word, parts: (!is_all).then_some(at.min(last)..last), weight }
             });
             let key = heard.key[bounds[at]..bounds[end]].to_owned();
-            spans.extend(cover.map(|cover| Span { key, covers: vec![cover], is_idiom: false }));
+            spans.extend(cover.map(|cover| ListedSpan { key, covers: vec![cover], is_idiom: false }));
         }
         at = found.unwrap_or(at + 1);
     }
 }
 
-/// Whether what follows a word of one syllable leaves it a word.
-fn stands_alone(rest: &str) -> bool {
-    rest.is_empty() || korean::is_ending(rest)
+/// Whether a word of one syllable is still a word before this text.
+fn is_separate_word(rest: &str) -> bool {
+    rest.is_empty() || korean_stem::is_ending(rest)
 }
 
-/// Whether a word in Katakana is all of what is written in Katakana there: `ログ` is no part of `ログイン`.
+/// Whether a Katakana word is the whole Katakana run: `ログ` does not match in `ログイン`.
 fn is_bounded(text: &str, range: Range<usize>) -> bool {
     let is_katakana = |c: char| matches!(c, 'ァ'..='ヺ' | 'ー');
     !text[range.clone()].chars().all(is_katakana)
         || !(text[range.end..].starts_with(is_katakana) || text[..range.start].ends_with(is_katakana))
 }
 
-impl Builder<'_> {
-    /// Adds what the glossary knows for what was heard.
+impl QueryBuilder<'_> {
+    /// Adds the synonyms of all runs.
     pub(super) fn add_synonyms(&mut self) {
-        let own = Script::of(self.text);
+        let own = Script::detect(self.text);
         let mut known: HashMap<String, usize> = HashMap::new();
-        for Span { key: said, covers, is_idiom } in spans(&self.heard, &self.query.words) {
+        for ListedSpan { key: said, covers, is_idiom } in listed_spans(&self.runs, &self.query.words) {
             for cover in covers.iter().filter(|_| is_idiom) {
-                self.query.words[cover.word].of_idiom = true;
+                self.query.words[cover.word].is_idiom = true;
             }
             for member in glossary().concepts(&said).flatten() {
-                let of_member = key(member);
+                let of_member = lookup_key(member);
                 let is_itself = of_member == said;
                 if is_itself && !is_idiom {
                     continue;
                 }
-                let weight = match Script::of(member) == own {
+                let weight = match Script::detect(member) == own {
                     _ if is_itself => 1.0,
-                    true => OWN_SCRIPT,
-                    false => OTHER_SCRIPT,
+                    true => SAME_SCRIPT_WEIGHT,
+                    false => OTHER_SCRIPT_WEIGHT,
                 };
-                let covers = covers.iter().map(|cover| Cover { weight: cover.weight * weight, ..cover.clone() });
-                let place = known.get(&of_member).copied().or_else(|| self.synonym(member));
+                let covers = covers.iter().map(|cover| CoveredWord { weight: cover.weight * weight, ..cover.clone() });
+                let place = known.get(&of_member).copied().or_else(|| self.add_synonym(member));
                 if let Some(place) = place {
                     self.query.synonyms[place].covers.extend(covers);
                     known.insert(of_member, place);
@@ -212,29 +179,30 @@ impl Builder<'_> {
         }
     }
 
-    /// Adds a synonym without saying of what; `None` when it says nothing or there are too many.
-    fn synonym(&mut self, member: &str) -> Option<usize> {
-        let mut steps: Vec<(Term, Option<String>, u32)> = Vec::new();
-        let mut required: Vec<Term> = Vec::new();
+    /// Adds a synonym without its covers; `None` if it has no terms or there are too many.
+    fn add_synonym(&mut self, member: &str) -> Option<usize> {
+        let mut steps: Vec<(QueryTerm, Option<String>, u32)> = Vec::new();
+        let mut required: Vec<QueryTerm> = Vec::new();
         let mut end = 0;
         let mut says = false;
-        for unit in units(member) {
+        for unit in split_units(member) {
             let source = &member[unit.start..unit.end];
-            if unit.class == Class::Letter {
-                let token = glossary::token(source);
-                says |= !function_words::contains(&fold(source));
-                let reach = if SEPARABLE.contains(&token.as_str()) { APART } else { 1 };
-                required.push(exact(&token));
-                steps.push((exact(&token), None, reach));
+            if unit.class == CharacterClass::Letter {
+                let token = glossary::run_token(source);
+                says |= !stop_words::is_stop_word(&fold(source));
+                let reach = if SEPARABLE.contains(&token.as_str()) { MAX_GAP } else { 1 };
+                required.push(exact_term(&token));
+                steps.push((exact_term(&token), None, reach));
             } else {
                 let folded = fold(source);
-                let folded = if unit.end == member.len() { glossary::unchanging(&folded).to_owned() } else { folded };
+                let folded =
+                    if unit.end == member.len() { glossary::invariant_part(&folded).to_owned() } else { folded };
                 says = true;
-                let pairs = grams::pairs(&folded);
-                let term = |pair: &str| Term { text: pair.to_owned(), prefix: pair.chars().nth(1).is_none() };
+                let pairs = bigrams::bigrams(&folded);
+                let term = |pair: &str| QueryTerm { text: pair.to_owned(), prefix: pair.chars().nth(1).is_none() };
                 required.extend([pairs.first(), pairs.last()].into_iter().flatten().map(|pair| term(pair)));
                 match steps.last_mut() {
-                    // Spaces within such words do not matter.
+                    // Spaces in such words do not matter.
                     Some((_, Some(run), _)) => {
                         run.push_str(if unit.start > end { " " } else { "" });
                         run.push_str(&folded);
@@ -246,44 +214,45 @@ impl Builder<'_> {
         }
         let synonyms = self.query.synonyms.len();
         if !says
-            || synonyms == MOST_SYNONYMS
-            || self.query.terms.len() + required.len() > self.query.literals + MOST_TERMS
+            || synonyms == MAX_SYNONYMS
+            || self.query.terms.len() + required.len() > self.query.literals + MAX_TERMS
         {
             return None;
         }
-        let mut terms: Vec<usize> = required.into_iter().map(|term| self.place(term)).collect();
+        let mut terms: Vec<usize> = required.into_iter().map(|term| self.place_of_term(term)).collect();
         terms.sort_unstable();
         terms.dedup();
-        let steps = steps.into_iter().map(|(term, run, reach)| Step { term: self.place(term), run, reach });
+        let steps =
+            steps.into_iter().map(|(term, run, reach)| SynonymStep { term: self.place_of_term(term), run, reach });
         let steps = steps.collect();
-        self.query.synonyms.push(Synonym { steps, terms, covers: Vec::new(), script: Script::of(member) });
+        self.query.synonyms.push(Synonym { steps, terms, covers: Vec::new(), script: Script::detect(member) });
         Some(synonyms)
     }
 }
 
-impl Step {
-    /// Where the step ends that begins at a place of a text, if it stands there as a word of its own.
-    pub(crate) fn end(&self, text: &str, start: usize, end: usize) -> Option<usize> {
+impl SynonymStep {
+    /// End of the step that starts at a position, if it is a separate word there.
+    pub(crate) fn match_end(&self, text: &str, start: usize, end: usize) -> Option<usize> {
         let Some(run) = &self.run else { return Some(end) };
-        let end = end_of(run, text, start)?;
+        let end = run_end(run, text, start)?;
         let is_one = run.chars().nth(1).is_none();
         let is_word = if is_one {
             let is_begun = text[..start].ends_with(is_unspaced);
             let rest = text[end..].split(|c| !is_unspaced(c)).next().unwrap_or_default();
-            !is_begun && stands_alone(rest)
+            !is_begun && is_separate_word(rest)
         } else {
-            is_bounded(text, start..end) && !is_within_longer(text, start, end)
+            is_bounded(text, start..end) && !is_inside_longer_word(text, start, end)
         };
         is_word.then_some(end)
     }
 }
 
-/// Where a run ends that begins at a place of a text, with spaces, and particles before them, where either has them.
-fn end_of(run: &str, text: &str, start: usize) -> Option<usize> {
+/// End of a run that starts at a position. Spaces, and particles before them, are optional.
+fn run_end(run: &str, text: &str, start: usize) -> Option<usize> {
     let mut rest = &text[start..];
     for c in run.chars() {
         if c == ' ' {
-            let particle = rest.find(char::is_whitespace).filter(|at| *at == 0 || korean::is_ending(&rest[..*at]));
+            let particle = rest.find(char::is_whitespace).filter(|at| *at == 0 || korean_stem::is_ending(&rest[..*at]));
             rest = particle.map_or(rest, |at| rest[at..].trim_start());
         } else {
             rest = rest.strip_prefix(c).or_else(|| rest.strip_prefix(' ')?.strip_prefix(c))?;
@@ -292,18 +261,18 @@ fn end_of(run: &str, text: &str, start: usize) -> Option<usize> {
     Some(text.len() - rest.len())
 }
 
-/// Whether a listed word that is longer stands around a place: `로그` is none in `로그인`.
-fn is_within_longer(text: &str, start: usize, end: usize) -> bool {
+/// Whether a longer listed word surrounds the position: `로그` does not match in `로그인`.
+fn is_inside_longer_word(text: &str, start: usize, end: usize) -> bool {
     const AROUND: usize = 3;
     let before = text[..start].char_indices().rev().take(AROUND).take_while(|(_, c)| is_unspaced(*c));
     let starts: Vec<usize> = [start].into_iter().chain(before.map(|(i, _)| i)).collect();
     let behind = text[end..].char_indices().take(AROUND).take_while(|(_, c)| is_unspaced(*c));
     let ends: Vec<usize> = [end].into_iter().chain(behind.map(|(i, c)| end + i + c.len_utf8())).collect();
     let longer = starts.iter().flat_map(|from| ends.iter().map(move |to| (*from, *to))).skip(1);
-    longer.into_iter().any(|(from, to)| glossary().holds(&text[from..to]))
+    longer.into_iter().any(|(from, to)| glossary().contains(&text[from..to]))
 }
 
-/// Whether a character is of a script in which words may be glued together.
+/// Whether a script writes words without spaces.
 fn is_unspaced(c: char) -> bool {
-    matches!(crate::text::script::class(c), Some(Class::Hangul | Class::Han))
+    matches!(crate::text::script::character_class(c), Some(CharacterClass::Hangul | CharacterClass::Han))
 }

@@ -1,18 +1,20 @@
-//! Queries: which words and terms are looked for.
+//! Queries: their words and terms.
 
 use proptest::prelude::*;
 use rstest::rstest;
 
+use super::builder::MAX_TERMS;
+use super::parse::MAX_BYTES;
 use super::*;
 
-/// Words separated by bars: the whole term, then the parts; an asterisk marks a beginning.
+/// Words separated by bars: the whole term, then the parts; an asterisk marks a prefix.
 fn shape(text: &str) -> String {
     let query = Query::parse(text);
     let name = |place: usize| {
         let term = &query.terms()[place];
         format!("{}{}", term.text, if term.prefix { "*" } else { "" })
     };
-    let word = |word: &Word| {
+    let word = |word: &QueryWord| {
         let parts = word.parts.iter().map(|(place, _)| name(*place)).collect::<Vec<_>>().join(" ");
         match word.whole {
             Some(whole) if parts.is_empty() => name(whole),
@@ -51,13 +53,13 @@ fn quoted_words_know_their_quote() {
 }
 
 #[test]
-fn what_is_too_long_is_cut_and_said_so() {
+fn long_query_is_cut_and_reported() {
     let long = (0..500).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
     let query = Query::parse(&long);
-    assert_eq!(query.terms().len(), MOST_TERMS);
-    assert!(query.was_cut());
-    assert!(Query::parse(&"가".repeat(5000)).was_cut());
-    assert!(!Query::parse("token bucket").was_cut());
+    assert_eq!(query.terms().len(), MAX_TERMS);
+    assert!(query.is_truncated());
+    assert!(Query::parse(&"가".repeat(5000)).is_truncated());
+    assert!(!Query::parse("token bucket").is_truncated());
 }
 
 #[rstest]
@@ -66,20 +68,20 @@ fn what_is_too_long_is_cut_and_said_so() {
 #[case::of_distinct_words((0..130_000).map(|n| format!("word{n} ")).collect())]
 #[case::emoji("🦭".repeat(1 << 18))]
 #[case::syllables("가나다".repeat(1 << 17))]
-fn of_a_megabyte_the_beginning_is_looked_at_and_no_more(#[case] text: String) {
-    let used = beginning(&text);
-    assert!(used.len() <= MOST_BYTES && used.len() > MOST_BYTES - 4 && text.starts_with(used), "{}", used.len());
+fn only_the_start_of_a_megabyte_is_parsed(#[case] text: String) {
+    let used = truncated_query(&text);
+    assert!(used.len() <= MAX_BYTES && used.len() > MAX_BYTES - 4 && text.starts_with(used), "{}", used.len());
     let (whole, part) = (Query::parse(&text), Query::parse(used));
-    assert!(whole.was_cut());
+    assert!(whole.is_truncated());
     assert_eq!((whole.all_terms(), whole.words()), (part.all_terms(), part.words()));
-    assert!(whole.terms().len() <= MOST_TERMS, "{}", whole.terms().len());
+    assert!(whole.terms().len() <= MAX_TERMS, "{}", whole.terms().len());
 }
 
 proptest! {
     #[test]
     fn any_text_is_a_query(text in "\\PC{0,200}") {
         let query = Query::parse(&text);
-        prop_assert!(query.terms().len() <= MOST_TERMS);
+        prop_assert!(query.terms().len() <= MAX_TERMS);
         for word in query.words() {
             prop_assert!(word.whole.is_some() || !word.parts.is_empty());
         }

@@ -1,11 +1,12 @@
 use proptest::prelude::*;
-use schema::memory::{Attributes, Memory, MemoryId, MemoryType};
-use schema::store::{Row, Waiting};
+use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
+use schema::model::state_note::MemoryState;
+use schema::store::{MemoryRow, PendingWrite};
 
 use super::*;
-use crate::search::fusion::Reasons;
+use crate::search::candidate::ScoreReasons;
 use crate::text;
-use crate::text::hashes::Stems;
+use crate::text::token_hashes::StemCache;
 
 fn now() -> Moment {
     Moment::parse_rfc3339("2026-01-28T10:00:00+09:00").unwrap()
@@ -19,15 +20,23 @@ fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevan
         kind,
         content: content.to_owned(),
         at,
-        attributes: Attributes::default(),
+        attributes: MemoryAttributes::default(),
     };
     let path = format!("{}.md", at.date());
-    let row =
-        Row { seq: 1, memory, path, superseded_by: None, access_count: 0, written_at: None, waiting: Waiting::No };
+    let row = MemoryRow {
+        seq: 1,
+        memory,
+        path,
+        superseded_by: None,
+        access_count: 0,
+        written_at: None,
+        pending_write: PendingWrite::No,
+        state: MemoryState::default(),
+    };
     let mut tokens = Vec::new();
-    let mut stems = Stems::of_thread();
-    text::visit(content, |piece| tokens.push(stems.token(piece)));
-    Candidate { passage: Passage::Memory(Box::new(row)), tokens, relevance, reasons: Reasons::default() }
+    let mut stems = StemCache::for_thread();
+    text::visit(content, |piece| tokens.push(stems.token_hash(piece)));
+    Candidate { passage: Passage::Memory(Box::new(row)), tokens, relevance, reasons: ScoreReasons::default() }
 }
 
 fn superseded(mut candidate: Candidate) -> Candidate {
@@ -37,13 +46,33 @@ fn superseded(mut candidate: Candidate) -> Candidate {
     candidate
 }
 
-fn order(candidates: Vec<Candidate>) -> Vec<String> {
+fn ranked_texts(candidates: Vec<Candidate>) -> Vec<String> {
     rank(candidates, &now()).into_iter().map(|ranked| ranked.candidate.passage.text().to_owned()).collect()
 }
 
 #[test]
-fn of_equal_relevance_the_curated_and_the_newer_come_first() {
-    let ranked = order(vec![
+fn a_statement_that_a_newer_one_changes_stands_behind_it() {
+    let ranked = rank(
+        vec![
+            memory(MemoryType::Decision, "a", "Store the sessions in Redis", 9, 0.9),
+            memory(MemoryType::Decision, "b", "Sessions go into Postgres, not Redis", 2, 0.6),
+            memory(MemoryType::Decision, "c", "Cache the JWT keys in Redis", 5, 0.5),
+        ],
+        &now(),
+    );
+    let superseded = |ranked: &RankedCandidate| ranked.candidate.passage.superseded_by().is_some();
+    let found: Vec<_> = ranked.iter().map(|ranked| (ranked.candidate.passage.text(), superseded(ranked))).collect();
+    let expected = [
+        ("Sessions go into Postgres, not Redis", false),
+        ("Cache the JWT keys in Redis", false),
+        ("Store the sessions in Redis", true),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn curated_and_newer_win_at_equal_relevance() {
+    let ranked = ranked_texts(vec![
         memory(MemoryType::UserPrompt, "a", "asked long ago", 300, 0.6),
         memory(MemoryType::UserPrompt, "b", "asked today", 0, 0.6),
         memory(MemoryType::Decision, "c", "decided once", 300, 0.6),
@@ -53,7 +82,7 @@ fn of_equal_relevance_the_curated_and_the_newer_come_first() {
 
 #[test]
 fn preferences_are_mild_next_to_relevance() {
-    let ranked = order(vec![
+    let ranked = ranked_texts(vec![
         memory(MemoryType::Decision, "a", "a decision about something near", 0, 0.6),
         memory(MemoryType::ToolUsage, "b", "the very words", 900, 0.8),
     ]);
@@ -61,8 +90,8 @@ fn preferences_are_mild_next_to_relevance() {
 }
 
 #[test]
-fn what_was_replaced_comes_last_however_well_it_matches() {
-    let ranked = order(vec![
+fn superseded_memory_ranks_last() {
+    let ranked = ranked_texts(vec![
         superseded(memory(MemoryType::Decision, "a", "use redis", 0, 0.9)),
         memory(MemoryType::UserPrompt, "b", "something else", 500, 0.36),
     ]);
@@ -70,8 +99,8 @@ fn what_was_replaced_comes_last_however_well_it_matches() {
 }
 
 #[test]
-fn passages_that_say_the_same_are_one_hit_and_the_best_of_them_stays() {
-    let ranked = order(vec![
+fn best_of_duplicate_passages_is_kept() {
+    let ranked = ranked_texts(vec![
         memory(MemoryType::UserPrompt, "a", "please cache the tokens in redis for five minutes", 0, 0.7),
         memory(MemoryType::Decision, "b", "Please cache the tokens in Redis, for five minutes!", 0, 0.7),
         memory(MemoryType::Decision, "c", "cache the sessions in memory", 0, 0.5),
@@ -84,7 +113,7 @@ fn one_session_does_not_crowd_out_the_others() {
     let of_one = |n: u8| memory(MemoryType::UserPrompt, "loud", &format!("topic{n} of many"), 0, 0.9);
     let mut candidates: Vec<Candidate> = (0..8).map(of_one).collect();
     candidates.push(memory(MemoryType::UserPrompt, "quiet", "another voice", 0, 0.5));
-    let ranked = order(candidates);
+    let ranked = ranked_texts(candidates);
     assert_eq!(ranked[PER_ORIGIN], "another voice");
     assert_eq!(ranked.len(), 9, "nothing is lost");
 }

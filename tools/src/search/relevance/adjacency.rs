@@ -1,37 +1,36 @@
-//! Which neighbouring words of a query are neighbours in a document too.
+//! Finds neighbouring words of a query that are neighbours in a document too, and which words stand close together somewhere in it.
 
-use crate::search::query::Word;
+use crate::search::query::QueryWord;
 
-/// The pairs of neighbours of a query.
 #[derive(Debug)]
 pub(super) struct Adjacency {
-    pairs: Vec<Pair>,
+    pairs: Vec<WordPair>,
 }
 
-/// A word of the query and the one behind it.
+/// A word of the query and its successor.
 #[derive(Debug)]
-struct Pair {
-    /// How many written words apart they may be: as far as in the query, where function words may stand between them.
+struct WordPair {
+    /// Greatest distance in words: as in the query, where function words may come between.
     gap: u32,
-    /// The weights of all pairs add up to 1.
+    /// The sum of all weights is 1.
     weight: f32,
 }
 
-/// Words of the query further apart than this are no neighbours in a document that has them just as far apart.
+/// Words of the query further apart than this are not neighbours.
 const WIDEST_GAP: u32 = 3;
-/// A pair inside quotation marks weighs as much as so many others.
+/// Weight of a pair in quotation marks.
 const QUOTED: f32 = 4.0;
 
 impl Adjacency {
-    pub(super) fn new(words: &[Word], weights: &[f32]) -> Self {
-        let pair = |(words, weights): (&[Word], &[f32])| {
+    pub(super) fn new(words: &[QueryWord], weights: &[f32]) -> Self {
+        let pair = |(words, weights): (&[QueryWord], &[f32])| {
             let quoted = words[0].quote.is_some() && words[0].quote == words[1].quote;
-            Pair {
+            WordPair {
                 gap: (words[1].position - words[0].position).clamp(1, WIDEST_GAP),
                 weight: weights[0].min(weights[1]) * if quoted { QUOTED } else { 1.0 },
             }
         };
-        let mut pairs: Vec<Pair> = words.windows(2).zip(weights.windows(2)).map(pair).collect();
+        let mut pairs: Vec<WordPair> = words.windows(2).zip(weights.windows(2)).map(pair).collect();
         let sum: f32 = pairs.iter().map(|pair| pair.weight).sum();
         if sum > 0.0 {
             pairs.iter_mut().for_each(|pair| pair.weight /= sum);
@@ -39,32 +38,73 @@ impl Adjacency {
         Self { pairs }
     }
 
-    /// Begins to read a document.
-    pub(super) fn start(&self) -> Seen<'_> {
-        Seen { pairs: &self.pairs, last: vec![None; self.pairs.len() + 1], met: vec![false; self.pairs.len()] }
+    pub(super) fn begin(&self) -> AdjacencyReader<'_> {
+        AdjacencyReader {
+            pairs: &self.pairs,
+            last: vec![None; self.pairs.len() + 1],
+            is_met: vec![false; self.pairs.len()],
+        }
     }
 }
 
-/// What was seen of a document.
 #[derive(Debug)]
-pub(super) struct Seen<'a> {
-    pairs: &'a [Pair],
-    /// Where each word was seen last. No earlier place can be nearer to what follows.
+pub(super) struct AdjacencyReader<'a> {
+    pairs: &'a [WordPair],
+    /// Last position of each word; earlier ones cannot be nearer to the next word.
     last: Vec<Option<u32>>,
-    met: Vec<bool>,
+    is_met: Vec<bool>,
 }
 
-impl Seen<'_> {
-    /// Notes a word of the query at a written word of the document; places never go down.
-    pub(super) fn word(&mut self, word: usize, place: u32) {
+impl AdjacencyReader<'_> {
+    /// Records a word of the query at a word number of the document; numbers never decrease.
+    pub(super) fn add_word(&mut self, word: usize, place: u32) {
         self.last[word] = Some(place);
         if let Some(before) = word.checked_sub(1) {
-            self.met[before] |= self.last[before].is_some_and(|at| place - at <= self.pairs[before].gap);
+            self.is_met[before] |= self.last[before].is_some_and(|at| place - at <= self.pairs[before].gap);
         }
     }
 
-    /// The weight of the neighbours that met, from 0 to 1.
-    pub(super) fn phrase(&self) -> f32 {
-        self.pairs.iter().zip(&self.met).filter(|(_, met)| **met).map(|(pair, _)| pair.weight).sum()
+    /// Weight of the neighbours found, from 0 to 1.
+    pub(super) fn phrase_weight(&self) -> f32 {
+        self.pairs.iter().zip(&self.is_met).filter(|(_, met)| **met).map(|(pair, _)| pair.weight).sum()
+    }
+}
+
+/// Written words within which words stand together: a few sentences. In a long document, words that are far from each other seldom belong
+/// to one thing.
+const WINDOW: u32 = 120;
+
+/// Weight of the distinct words in the best window. `places` are word numbers and query words in document order.
+pub(super) fn proximity_weight(places: &[(u32, usize)], weights: &[f32]) -> f32 {
+    let mut counts = vec![0u32; weights.len()];
+    let (mut inside, mut best, mut first) = (0.0f32, 0.0f32, 0);
+    for (place, word) in places {
+        if counts[*word] == 0 {
+            inside += weights[*word];
+        }
+        counts[*word] += 1;
+        while let Some((_, left)) = places.get(first).filter(|(at, _)| at + WINDOW < *place) {
+            counts[*left] -= 1;
+            if counts[*left] == 0 {
+                inside -= weights[*left];
+            }
+            first += 1;
+        }
+        best = best.max(inside);
+    }
+    best.clamp(0.0, 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_far_apart_do_not_stand_together() {
+        let weights = [0.5, 0.3, 0.2];
+        assert_eq!(proximity_weight(&[], &weights), 0.0);
+        assert_eq!(proximity_weight(&[(0, 0), (121, 1)], &weights), 0.5);
+        assert_eq!(proximity_weight(&[(0, 0), (120, 1)], &weights), 0.8);
+        assert_eq!(proximity_weight(&[(0, 2), (130, 0), (131, 0), (190, 1)], &weights), 0.8);
     }
 }

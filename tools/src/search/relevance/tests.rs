@@ -1,4 +1,4 @@
-//! Relevance: the properties that keep fusion and thresholds honest.
+//! Relevance: properties that fusion and thresholds depend on.
 
 use proptest::prelude::*;
 use rstest::rstest;
@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::*;
 use crate::fulltext::FullText;
 
-/// The scores of documents in a store that holds them and as many unrelated ones.
+/// Scores of documents in a store with `others` unrelated documents.
 fn scores(query: &str, documents: &[String], others: usize) -> Vec<f32> {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch("BEGIN").unwrap();
@@ -21,17 +21,17 @@ fn scores(query: &str, documents: &[String], others: usize) -> Vec<f32> {
     writer.finish().unwrap();
     connection.execute_batch("COMMIT").unwrap();
     let query = Query::parse(query);
-    let relevance = Relevance::new(&query, &fulltext.corpus(&query).unwrap());
+    let relevance = RelevanceScorer::new(&query, &fulltext.corpus(query.all_terms()).unwrap());
     documents.iter().map(|document| relevance.score("", document)).collect()
 }
 
-fn corpus(query: &Query, documents: u64, frequency: u64) -> Corpus {
-    Corpus { documents, average_length: 40.0, frequencies: vec![frequency.min(documents); query.terms().len()] }
+fn corpus(query: &Query, documents: u64, frequency: u64) -> CorpusStats {
+    CorpusStats { documents, average_length: 40.0, frequencies: vec![frequency.min(documents); query.terms().len()] }
 }
 
 fn score(query: &str, title: &str, body: &str) -> f32 {
     let query = Query::parse(query);
-    Relevance::new(&query, &corpus(&query, 100, 3)).score(title, body)
+    RelevanceScorer::new(&query, &corpus(&query, 100, 3)).score(title, body)
 }
 
 const THRESHOLD: f32 = 0.35;
@@ -50,10 +50,10 @@ fn the_first_document_is_the_better_one(#[case] query: &str, #[case] better: &st
     assert!(better > THRESHOLD, "{better}");
 }
 
-/// How much of a query a text says in other words.
-fn otherwise(query: &str, text: &str) -> f32 {
+/// Weight of the synonyms of a query in a text.
+fn synonym_relevance(query: &str, text: &str) -> f32 {
     let query = Query::parse(query);
-    Relevance::new(&query, &corpus(&query, 100, 3)).evidence("", text).otherwise
+    RelevanceScorer::new(&query, &corpus(&query, 100, 3)).collect_evidence("", text).synonyms
 }
 
 #[rstest]
@@ -73,12 +73,12 @@ fn otherwise(query: &str, text: &str) -> f32 {
 #[case::idiom_is_not_its_verb("sign in", "a signature", false)]
 #[case::no_word_at_all("zebra", "줄무늬", false)]
 fn the_glossary_knows_other_words(#[case] query: &str, #[case] text: &str, #[case] expected: bool) {
-    assert_eq!(otherwise(query, text) > 0.0, expected, "{query}: {text}");
+    assert_eq!(synonym_relevance(query, text) > 0.0, expected, "{query}: {text}");
     assert_eq!(score(query, "", text) > 0.0, expected, "{query}: {text}");
 }
 
 #[test]
-fn the_word_that_was_asked_for_stays_ahead_of_others() {
+fn literal_word_beats_synonyms() {
     for (query, own, other) in [
         ("password", "the password is long", "비밀번호 비밀번호 비밀번호 비밀번호"),
         ("fast", "a fast answer", "quick quick speedy rapid quicker quick"),
@@ -91,9 +91,13 @@ fn the_word_that_was_asked_for_stays_ahead_of_others() {
 
 #[test]
 fn many_ways_to_say_one_word_are_one() {
-    let (once, often) = (otherwise("fast", "quick answers come"), otherwise("fast", "quick rapid speedy"));
+    let (once, often) =
+        (synonym_relevance("fast", "quick answers come"), synonym_relevance("fast", "quick rapid speedy"));
     assert_eq!(once, often);
-    assert!(otherwise("fast password", "quick 비밀번호") > 2.0 * otherwise("fast password", "quick answers") * 0.99);
+    assert!(
+        synonym_relevance("fast password", "quick 비밀번호")
+            > 2.0 * synonym_relevance("fast password", "quick answers") * 0.99
+    );
 }
 
 #[test]
@@ -123,7 +127,7 @@ fn one_common_word_of_many_is_not_relevant() {
     let mut corpus = corpus(&query, 100, 0);
     *corpus.frequencies.last_mut().unwrap() = 20;
     let score =
-        Relevance::new(&query, &corpus).score("", "The user prefers tabs over spaces and short commit messages.");
+        RelevanceScorer::new(&query, &corpus).score("", "The user prefers tabs over spaces and short commit messages.");
     assert!(score > 0.0 && score < THRESHOLD, "{score}");
 }
 
@@ -134,13 +138,13 @@ fn nothing_in_common_is_zero() {
     assert_eq!(score("redis", "", ""), 0.0);
 }
 
-/// Words with distinct stems and without function words.
+/// Words with distinct stems, no function words.
 fn word() -> impl Strategy<Value = String> {
     prop_oneof!["[b-d]{3}[xz]", "[가-깋]{2,4}"]
 }
 
-/// Words of one token of which some mean the same.
-fn listed() -> impl Strategy<Value = String> {
+/// Words of one token, some of them synonyms.
+fn glossary_word() -> impl Strategy<Value = String> {
     prop::sample::select(vec![
         "fast", "quick", "rapid", "password", "passcode", "delete", "remove", "erase", "cache", "zebra",
     ])
@@ -159,7 +163,7 @@ proptest! {
     ) {
         let query = words.join(" ");
         let at = place.index(document.len());
-        // What is replaced is no term, and the number of tokens stays.
+        // The replaced word is not a term, and the number of tokens is unchanged.
         document[at] = "mmmq".to_owned();
         let before = score(&query, "", &document.join(" "));
         document[at] = words[which.index(words.len())].clone();
@@ -168,20 +172,20 @@ proptest! {
     }
 
     #[test]
-    fn a_keyword_that_matches_fully_passes_the_threshold_in_every_store(
+    fn full_keyword_match_passes_in_every_store(
         words in prop::collection::vec(word(), 1..=2), filler in prop::collection::vec("[m-p]{3}q", 0..2000),
         documents in 1u64..1_000_000, frequency in 1u64..1_000_000,
     ) {
         let text = format!("{} {}", words.join(" "), filler.join(" "));
         let query = Query::parse(&words.join(" "));
-        let score = Relevance::new(&query, &corpus(&query, documents, frequency)).score("", &text);
+        let score = RelevanceScorer::new(&query, &corpus(&query, documents, frequency)).score("", &text);
         prop_assert!(score > THRESHOLD && score <= 1.0, "{}", score);
     }
 
     #[test]
-    fn one_more_word_of_the_glossary_never_lowers_the_score_and_is_worth_less_than_the_word_itself(
-        mut document in prop::collection::vec(prop_oneof![listed(), Just("mmmq".to_owned())], 1..12),
-        query in prop::collection::vec(listed(), 1..4), place in any::<prop::sample::Index>(), more in listed(),
+    fn synonym_never_lowers_score_and_is_below_the_word(
+        mut document in prop::collection::vec(prop_oneof![glossary_word(), Just("mmmq".to_owned())], 1..12),
+        query in prop::collection::vec(glossary_word(), 1..4), place in any::<prop::sample::Index>(), more in glossary_word(),
     ) {
         let (query, at) = (query.join(" "), place.index(document.len()));
         document[at] = "mmmq".to_owned();

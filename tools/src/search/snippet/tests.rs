@@ -1,5 +1,3 @@
-//! Snippets: short, on one line, around the match.
-
 use proptest::prelude::*;
 
 use super::*;

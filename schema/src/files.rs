@@ -1,0 +1,12 @@
+//! Where everything lies, and how files are opened, locked and trusted. Knows nothing of what they hold.
+
+pub mod crash_point;
+pub mod database;
+pub mod environment;
+pub mod file_stamp;
+pub mod layout;
+pub mod lock;
+pub mod project;
+pub mod regular_file;
+pub mod store_file;
+pub(crate) mod trust;

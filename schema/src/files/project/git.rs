@@ -1,0 +1,170 @@
+//! What git's files say about a directory, without starting git.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::files::regular_file;
+
+/// What a directory is to git.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum GitDirKind {
+    /// A worktree that stands for itself: of a repository or of a submodule, or one whose `.git` cannot be read.
+    Root,
+    /// A linked worktree, and the main one when the repository has one (a bare repository has none).
+    Linked { main: Option<PathBuf> },
+}
+
+/// What a directory is to git, `None` when it holds no `.git`.
+pub(crate) fn git_dir_kind(directory: &Path) -> Option<GitDirKind> {
+    let dot_git = directory.join(".git");
+    let metadata = fs::metadata(&dot_git).ok()?;
+    if metadata.is_dir() {
+        // An empty folder of that name is no repository; every repository has a HEAD.
+        return dot_git.join("HEAD").exists().then_some(GitDirKind::Root);
+    }
+    let linked = read_path(&dot_git, "gitdir:", directory).and_then(|git_dir| linked_worktree(&git_dir));
+    Some(linked.unwrap_or(GitDirKind::Root))
+}
+
+/// Follows the git directory of a worktree to the repository it shares; a submodule shares none.
+fn linked_worktree(git_dir: &Path) -> Option<GitDirKind> {
+    let common = read_path(&git_dir.join("commondir"), "", git_dir).or_else(|| worktrees_parent(git_dir))?;
+    if !common.is_dir() {
+        return None;
+    }
+    let main = common.parent().filter(|_| common.file_name().is_some_and(|name| name == ".git"));
+    Some(GitDirKind::Linked { main: main.filter(|main| main.is_dir()).map(Path::to_owned) })
+}
+
+/// `<common>` of `<common>/worktrees/<name>`, for a worktree whose `commondir` is missing.
+fn worktrees_parent(git_dir: &Path) -> Option<PathBuf> {
+    let worktrees = git_dir.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "worktrees"))?;
+    worktrees.parent().map(Path::to_owned)
+}
+
+/// What is checked out in a worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Head {
+    /// The branch, unless HEAD is detached.
+    pub branch: Option<String>,
+    /// The beginning of the commit's id; a new branch has none.
+    pub commit: Option<String>,
+}
+
+/// Digits of a commit's id.
+const COMMIT: usize = 12;
+
+/// Bytes of the file of packed references that are read.
+const PACKED: u64 = 1024 * 1024;
+
+/// What is checked out where a directory is. Empty outside of a repository.
+pub fn head_of(directory: &Path) -> Head {
+    let found = directory.ancestors().map(|at| at.join(".git")).find(|at| at.exists());
+    let git_dir = found.and_then(|at| if at.is_dir() { Some(at) } else { read_path(&at, "gitdir:", at.parent()?) });
+    let Some(git_dir) = git_dir else { return Head::default() };
+    let Ok(head) = regular_file::read_text(&git_dir.join("HEAD"), LIMIT) else { return Head::default() };
+    let head = head.trim();
+    let Some(reference) = head.strip_prefix("ref: ").map(str::trim) else {
+        return Head { branch: None, commit: commit(head) };
+    };
+    let common = read_path(&git_dir.join("commondir"), "", &git_dir).unwrap_or_else(|| git_dir.clone());
+    // A name may not lead out of the repository.
+    let is_plain = !reference.split('/').any(|part| part.is_empty() || part == "..");
+    let loose = is_plain.then(|| regular_file::read_text(&common.join(reference), LIMIT).ok()).flatten();
+    let packed = || {
+        let text = regular_file::read_text(&common.join("packed-refs"), PACKED).ok()?;
+        text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix(' ').and_then(commit))
+    };
+    let branch = reference.strip_prefix("refs/heads/").map(str::to_owned);
+    Head { branch, commit: loose.and_then(|text| commit(text.trim())).or_else(packed) }
+}
+
+fn commit(text: &str) -> Option<String> {
+    let is_id = text.len() >= COMMIT && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| text[..COMMIT].to_owned())
+}
+
+/// Bytes of a file of git that holds one path.
+const LIMIT: u64 = 64 * 1024;
+
+/// The path that the first line of a small file holds behind a prefix, relative to a base.
+fn read_path(file: &Path, prefix: &str, base: &Path) -> Option<PathBuf> {
+    let text = regular_file::read_text(file, LIMIT).ok()?;
+    let path = text.lines().next()?.strip_prefix(prefix)?.trim();
+    (!path.is_empty()).then(|| normalize(&base.join(path)))
+}
+
+/// Takes `.` and `..` out of an absolute path by its text alone, so that links in it stay as the user named them.
+///
+/// Where `..` follows a link, its text leads elsewhere than the file system does, and the path is left as it is.
+pub(super) fn normalize(path: &Path) -> PathBuf {
+    let mut tidied = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if tidied.is_symlink() => return path.to_owned(),
+            Component::ParentDir => {
+                tidied.pop();
+            }
+            component => tidied.push(component),
+        }
+    }
+    tidied
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn head(branch: Option<&str>, commit: Option<&str>) -> Head {
+        Head { branch: branch.map(str::to_owned), commit: commit.map(str::to_owned) }
+    }
+
+    #[test]
+    fn head_is_read_from_loose_and_packed_references() {
+        let root = tempfile::tempdir().unwrap();
+        let git = root.path().join(".git");
+        let inner = root.path().join("src");
+        fs::create_dir_all(&inner).unwrap();
+        assert_eq!(head_of(&inner), Head::default());
+        write(&git.join("HEAD"), "ref: refs/heads/feature/a\n");
+        assert_eq!(head_of(&inner), head(Some("feature/a"), None), "a new branch");
+        write(
+            &git.join("packed-refs"),
+            &format!("# pack-refs\n{ID} refs/heads/other/feature/a\n{ID} refs/heads/feature/a\n"),
+        );
+        assert_eq!(head_of(&inner), head(Some("feature/a"), Some("0123456789ab")));
+        write(&git.join("refs/heads/feature/a"), &format!("f{}\n", &ID[1..]));
+        assert_eq!(head_of(&inner), head(Some("feature/a"), Some("f123456789ab")));
+        write(&git.join("HEAD"), ID);
+        assert_eq!(head_of(&inner), head(None, Some("0123456789ab")));
+    }
+
+    #[test]
+    fn head_of_a_linked_worktree_is_its_own() {
+        let root = tempfile::tempdir().unwrap();
+        let git = root.path().join("main/.git");
+        write(&git.join("HEAD"), "ref: refs/heads/main\n");
+        write(&git.join("refs/heads/fix"), ID);
+        write(&git.join("worktrees/fix/HEAD"), "ref: refs/heads/fix\n");
+        write(&git.join("worktrees/fix/commondir"), "../..\n");
+        let worktree = root.path().join("fix");
+        write(&worktree.join(".git"), &format!("gitdir: {}\n", git.join("worktrees/fix").display()));
+        assert_eq!(head_of(&worktree), head(Some("fix"), Some("0123456789ab")));
+    }
+
+    #[test]
+    fn a_reference_out_of_the_repository_is_not_followed() {
+        let root = tempfile::tempdir().unwrap();
+        write(&root.path().join("id"), ID);
+        write(&root.path().join(".git/HEAD"), "ref: ../id\n");
+        assert_eq!(head_of(root.path()), head(None, None));
+    }
+}

@@ -1,0 +1,239 @@
+//! Opens files of the store: private, never through a symbolic link, never a pipe or device, and only what the user trusts. A cloned
+//! repository may bring links that lead anywhere, and another user may have put a store in a directory above.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::files::regular_file::{self, is_special};
+use crate::files::trust::{self, DistrustReason};
+
+/// The folder that everything of ours lies in, links of which are not followed either.
+const HOME: &str = ".jikime";
+
+/// How a file of the store is opened.
+#[derive(Debug, Clone)]
+pub struct StoreFile(OpenOptions);
+
+/// For writing; a new file is readable by its owner only, where the platform has modes.
+pub fn options_for_private() -> StoreFile {
+    let mut options = base_options();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    StoreFile(options)
+}
+
+/// Opens a file of the store for reading.
+pub fn open(path: &Path) -> io::Result<File> {
+    let mut options = base_options();
+    options.read(true);
+    StoreFile(options).open(path)
+}
+
+/// The bytes of a file of the store, which has at most [`regular_file::MAX_BYTES`].
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    regular_file::read_open(&open(path)?, regular_file::MAX_BYTES)
+}
+
+/// Refuses a path of the store that is not used: it, or a folder of ours that it is in, is a link, a pipe or a device, or another user
+/// may have written it. A path that does not exist yet is fine.
+///
+/// Outside of a store only the file itself is checked, and not its owner. What the project itself is behind, such as a link to a
+/// folder of temporary files, does not matter.
+pub fn verify(path: &Path) -> io::Result<()> {
+    let depth = path.ancestors().position(|path| path.file_name().is_some_and(|name| name == HOME));
+    let project = depth.and_then(|depth| path.ancestors().nth(depth + 1));
+    let mut trusted = None;
+    let mut is_trusted = || *trusted.get_or_insert_with(|| project.is_some_and(trust::is_trusted));
+    let refusals =
+        path.ancestors().take(depth.unwrap_or(0) + 1).filter_map(|at| Some((at, RefusalReason::find(at, project)?)));
+    // The outermost one is the cause of those inside it.
+    let refusal = refusals.filter(|(_, why)| !matches!(why, RefusalReason::Distrusted(_)) || !is_trusted()).last();
+    let Some((at, why)) = refusal else { return Ok(()) };
+    let at = (at != path).then(|| at.to_owned());
+    Err(io::Error::other(RefusedPath { path: at, reason: why, project: project.unwrap_or(path).to_owned() }))
+}
+
+/// Whether an error says that a file is not used, because of what it is or because it is too large to be read.
+pub fn is_refused(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::FileTooLarge || matches!(error.get_ref(), Some(cause) if cause.is::<RefusedPath>())
+}
+
+/// Whether a file of others, which is only read, is a link, or a junction of Windows.
+pub fn is_linked_file(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
+}
+
+/// Why a path is not used.
+#[derive(Debug, Clone, Copy)]
+enum RefusalReason {
+    Link,
+    Special,
+    Distrusted(DistrustReason),
+}
+
+impl RefusalReason {
+    fn find(path: &Path, project: Option<&Path>) -> Option<Self> {
+        let metadata = fs::symlink_metadata(path).ok()?;
+        if metadata.is_symlink() {
+            return Some(Self::Link);
+        }
+        if is_special(&metadata) {
+            return Some(Self::Special);
+        }
+        project.and_then(|_| DistrustReason::from_metadata(&metadata)).map(Self::Distrusted)
+    }
+}
+
+/// A path that is not used: the one that was asked for, or one that it is in.
+#[derive(Debug)]
+struct RefusedPath {
+    path: Option<PathBuf>,
+    reason: RefusalReason,
+    project: PathBuf,
+}
+
+impl fmt::Display for RefusedPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            None => f.write_str("it ")?,
+            Some(at) => write!(f, "{} ", trust::printable_path(at))?,
+        }
+        match self.reason {
+            RefusalReason::Link => f.write_str("is a symbolic link, and links of a store are not followed"),
+            RefusalReason::Special => f.write_str("is a pipe or device, not a file"),
+            RefusalReason::Distrusted(why) => {
+                write!(f, "{why}; if you trust it, run: {}", trust::trust_command(&self.project))
+            }
+        }
+    }
+}
+
+impl std::error::Error for RefusedPath {}
+
+/// On Unix the system refuses a link at the end of the path, however late it was put there.
+fn base_options() -> OpenOptions {
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has something to add"))]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    options
+}
+
+impl StoreFile {
+    pub fn read(&mut self, read: bool) -> &mut Self {
+        self.0.read(read);
+        self
+    }
+
+    pub fn append(&mut self, append: bool) -> &mut Self {
+        self.0.append(append);
+        self
+    }
+
+    pub fn truncate(&mut self, truncate: bool) -> &mut Self {
+        self.0.truncate(truncate);
+        self
+    }
+
+    pub fn create(&mut self, create: bool) -> &mut Self {
+        self.0.create(create);
+        self
+    }
+
+    pub fn create_new(&mut self, create_new: bool) -> &mut Self {
+        self.0.create_new(create_new);
+        self
+    }
+
+    /// Opens the file, unless it is not used; see [`verify`].
+    pub fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
+        verify(path.as_ref())?;
+        regular_file::open_with(&self.0, path.as_ref())
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Write as _;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn neither_a_link_nor_what_stands_behind_one_is_opened() {
+        let root = tempfile::tempdir().unwrap();
+        let real = root.path().join("real");
+        fs::create_dir_all(real.join(".jikime/memory/track")).unwrap();
+        fs::create_dir(root.path().join("outside")).unwrap();
+        fs::write(root.path().join("outside/file"), "theirs").unwrap();
+        // A project behind a link is as good as any.
+        let project = root.path().join("project");
+        symlink(&real, &project).unwrap();
+        let store = project.join(".jikime/memory");
+        options_for_private().create(true).open(store.join("file")).unwrap().write_all(b"ours").unwrap();
+        assert_eq!(read(&store.join("file")).unwrap(), b"ours");
+
+        symlink(root.path().join("outside/file"), store.join("link")).unwrap();
+        symlink(root.path().join("outside/none"), store.join("dangling")).unwrap();
+        symlink(root.path().join("outside"), store.join("folder")).unwrap();
+        for (path, link) in
+            [("link", "it is"), ("dangling", "it is"), ("folder/file", "folder is"), ("folder/new", "folder is")]
+        {
+            let path = store.join(path);
+            for error in
+                [read(&path).unwrap_err(), options_for_private().append(true).create(true).open(&path).unwrap_err()]
+            {
+                assert!(is_refused(&error), "{error}");
+                assert!(error.to_string().contains(&format!("{link} a symbolic link")), "{error}");
+            }
+        }
+        assert_eq!(fs::read_to_string(root.path().join("outside/file")).unwrap(), "theirs");
+        assert_eq!(fs::read_dir(root.path().join("outside")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_store_behind_a_link_is_refused_by_the_name_of_the_link() {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("outside/memory")).unwrap();
+        symlink(root.path().join("outside"), root.path().join(".jikime")).unwrap();
+        let path = root.path().join(".jikime/memory/track/s.jsonl");
+        let refused = verify(&path).unwrap_err().to_string();
+        assert!(
+            refused.starts_with(&format!("{} is a symbolic link", root.path().join(".jikime").display())),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn files_and_folders_that_every_user_may_change_are_refused() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().join(".jikime");
+        let file = home.join("memory/MEMORY.md");
+        fs::create_dir_all(home.join("memory")).unwrap();
+        fs::write(&file, "text").unwrap();
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        set(&file, 0o664);
+        assert_eq!(read(&file).unwrap(), b"text");
+        set(&file, 0o666);
+        let refused = read(&file).unwrap_err();
+        assert!(
+            is_refused(&refused) && refused.to_string().starts_with("it may be changed by every user"),
+            "{refused}"
+        );
+        set(&file, 0o600);
+        set(&home, 0o777);
+        let refused = options_for_private().create(true).open(home.join("memory/new.md")).unwrap_err().to_string();
+        let expected = format!("{} may be changed by every user; if you trust it, run: ", home.display());
+        assert_eq!(refused, expected + &trust::trust_command(root.path()));
+        // Outside of a store others may do as they like.
+        set(root.path(), 0o777);
+        options_for_private().create(true).open(root.path().join("file")).unwrap();
+    }
+}

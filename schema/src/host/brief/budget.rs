@@ -1,0 +1,167 @@
+//! Shares of the brief: each part has its own, and what one does not use the others have.
+
+/// Something that a brief tells under a heading, the most important line first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    heading: &'static str,
+    /// Characters of its own.
+    share: usize,
+    /// Characters that it has at most, however many are left.
+    most: usize,
+    /// It has only what no other part uses.
+    is_filler: bool,
+    lines: Vec<Line>,
+}
+
+/// A line without its end, and the memory that it shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) text: String,
+    pub(super) id: Option<String>,
+}
+
+impl From<String> for Line {
+    fn from(text: String) -> Self {
+        Self { text, id: None }
+    }
+}
+
+impl Part {
+    pub(super) fn new<L: Into<Line>>(heading: &'static str, share: usize, lines: impl IntoIterator<Item = L>) -> Self {
+        Self { heading, share, most: usize::MAX, is_filler: false, lines: lines.into_iter().map(Into::into).collect() }
+    }
+
+    /// A part that has what the others do not use.
+    pub(super) fn filler<L: Into<Line>>(heading: &'static str, lines: impl IntoIterator<Item = L>) -> Self {
+        Self { is_filler: true, ..Self::new(heading, 0, lines) }
+    }
+
+    pub(super) fn at_most(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
+    /// Characters of its heading.
+    fn opening(&self) -> usize {
+        if self.heading.is_empty() { 0 } else { self.heading.chars().count() + 2 }
+    }
+}
+
+/// The text of parts within a number of characters, and the ids in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Filled {
+    pub(super) text: String,
+    pub(super) ids: Vec<String>,
+}
+
+/// Tells as much of each part as its share admits, then what is left in the order of the parts, fillers last. Parts keep their order, and a
+/// part that tells nothing has no heading.
+pub(super) fn fill(parts: Vec<Part>, size: usize) -> Filled {
+    let shares: usize = parts.iter().filter(|part| !part.lines.is_empty()).map(|part| part.share).sum();
+    let mut taken: Vec<Taken> = parts.iter().map(|_| Taken::default()).collect();
+    let mut left = size;
+    // A small brief has the same parts with smaller shares. Unused characters go on to the next part.
+    let mut unused = 0;
+    for (part, taken) in parts.iter().zip(&mut taken).filter(|(part, _)| !part.lines.is_empty() && !part.is_filler) {
+        let share = if shares > size { part.share * size / shares } else { part.share };
+        let allowed = (share + unused).min(left);
+        let used = taken.take(part, allowed.min(part.most));
+        unused = allowed - used;
+        left -= used;
+    }
+    for is_filler in [false, true] {
+        for (part, taken) in parts.iter().zip(&mut taken).filter(|(part, _)| part.is_filler == is_filler) {
+            left -= taken.take(part, left.min(part.most.saturating_sub(taken.used)));
+        }
+    }
+    let mut filled = Filled::default();
+    for (part, taken) in parts.into_iter().zip(taken).filter(|(_, taken)| taken.lines > 0) {
+        if !part.heading.is_empty() {
+            filled.text.push_str(part.heading);
+            filled.text.push_str(":\n");
+        }
+        for line in part.lines.into_iter().take(taken.lines) {
+            filled.text.push_str(&line.text);
+            filled.text.push('\n');
+            filled.ids.extend(line.id);
+        }
+    }
+    filled
+}
+
+/// How much of a part is told: its first lines.
+#[derive(Debug, Default)]
+struct Taken {
+    lines: usize,
+    used: usize,
+}
+
+impl Taken {
+    /// Takes further lines that fit so many characters, and returns the characters that they take.
+    fn take(&mut self, part: &Part, allowed: usize) -> usize {
+        let before = self.used;
+        for line in &part.lines[self.lines..] {
+            let opening = if self.lines == 0 { part.opening() } else { 0 };
+            let cost = opening + line.text.chars().count() + 1;
+            if self.used - before + cost > allowed {
+                break;
+            }
+            self.lines += 1;
+            self.used += cost;
+        }
+        self.used - before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(heading: &'static str, share: usize, lines: usize) -> Part {
+        Part::new(heading, share, (0..lines).map(|n| format!("{n}:{}", "x".repeat(7))))
+    }
+
+    fn counts(parts: Vec<Part>, size: usize) -> Vec<usize> {
+        let headings: Vec<&str> = parts.iter().map(|part| part.heading).collect();
+        let text = fill(parts, size).text;
+        let mut found = vec![0; headings.len()];
+        let mut at = 0;
+        for line in text.lines() {
+            match headings.iter().position(|heading| line == format!("{heading}:")) {
+                Some(part) => at = part,
+                None => found[at] += 1,
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn unused_shares_are_passed_on() {
+        // A line takes ten characters, a heading three.
+        assert_eq!(counts(vec![part("a", 33, 9), part("b", 33, 9)], 66), [3, 3]);
+        assert_eq!(counts(vec![part("a", 33, 1), part("b", 33, 9)], 66), [1, 5]);
+        assert_eq!(counts(vec![part("a", 33, 9), part("b", 33, 1)], 66), [5, 1]);
+        assert_eq!(counts(vec![part("a", 33, 9), part("b", 33, 0)], 66), [6, 0]);
+    }
+
+    #[test]
+    fn a_small_brief_has_smaller_shares_of_the_same_parts() {
+        assert_eq!(counts(vec![part("a", 500, 90), part("b", 500, 90)], 66), [3, 3]);
+    }
+
+    #[test]
+    fn a_part_never_has_more_than_its_most() {
+        assert_eq!(counts(vec![part("a", 33, 9).at_most(33), part("b", 33, 1)], 500), [3, 1]);
+    }
+
+    #[test]
+    fn a_filler_has_what_the_others_leave() {
+        let filler = || Part::filler("f", (0..9).map(|n| format!("{n}:{}", "x".repeat(7))));
+        assert_eq!(counts(vec![part("a", 33, 9), filler(), part("b", 33, 9)], 66), [3, 0, 3]);
+        assert_eq!(counts(vec![part("a", 33, 1), filler(), part("b", 33, 2)], 66), [1, 2, 2]);
+    }
+
+    #[test]
+    fn a_part_without_a_line_has_no_heading() {
+        assert_eq!(fill(vec![part("a", 33, 9)], 8), Filled::default());
+    }
+}

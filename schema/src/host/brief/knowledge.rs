@@ -1,0 +1,247 @@
+//! What was concluded at any time: decisions, preferences, fixes and tasks that still hold.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use super::LINE;
+use super::budget::{Line, Part};
+use crate::log::LONG_TERM_FILE;
+use crate::model::memory::{MemoryId, MemoryType};
+use crate::model::moment::Moment;
+use crate::model::state_note::Phase;
+use crate::privacy::output_text::clean_line;
+use crate::prose::gist::shortened;
+use crate::prose::supersession::{Care, Statement, without_replaced};
+use crate::prose::tasks;
+use crate::store::{MemoryFilter, MemoryRow, Rows};
+
+/// Memories of one type that are read, the newest ones.
+const READ: usize = 60;
+
+/// Digits of an id that are shown.
+const ID: usize = 8;
+
+/// Characters of what a task waits for.
+const AWAITED: usize = 60;
+
+/// Types that say how things are, so that a newer one may replace an older one.
+const STATEMENTS: [MemoryType; 5] = [
+    MemoryType::Decision,
+    MemoryType::Convention,
+    MemoryType::Architecture,
+    MemoryType::Pattern,
+    MemoryType::Preference,
+];
+
+/// Everything of a brief that does not depend on a session.
+pub(super) struct Knowledge {
+    entries: Vec<Entry>,
+    failures: Vec<MemoryRow>,
+    /// The session whose own conclusions and failures are told elsewhere.
+    told: Option<String>,
+}
+
+/// A memory that still holds, with its text as far as it does.
+struct Entry {
+    row: MemoryRow,
+    text: String,
+    statement: Option<Statement>,
+    is_replaced: bool,
+}
+
+impl Knowledge {
+    /// Reads what is there. Of the session `told`, if any, its parts leave out what it concluded and what failed in it.
+    pub(super) fn read(rows: Rows<'_>, told: Option<&str>) -> rusqlite::Result<Self> {
+        let newest = |kind: MemoryType| rows.list(&MemoryFilter { kind: Some(kind), ..MemoryFilter::default() }, READ);
+        // What is pinned holds, however much was concluded since.
+        let list = |kind: MemoryType| -> rusqlite::Result<Vec<MemoryRow>> {
+            let mut found = newest(kind)?;
+            if found.len() == READ {
+                let pinned = rows.pinned(kind, READ)?.into_iter();
+                let older: Vec<MemoryRow> =
+                    pinned.filter(|row| !found.iter().any(|known| known.seq == row.seq)).collect();
+                found.extend(older);
+            }
+            Ok(found)
+        };
+        let mut entries = Vec::new();
+        for kind in STATEMENTS.into_iter().chain([MemoryType::Task, MemoryType::ErrorFix, MemoryType::Learning]) {
+            for row in list(kind)?.into_iter().filter(|row| row.superseded_by.is_none()) {
+                let text = match kind {
+                    MemoryType::Task => task(rows, &row)?,
+                    _ => clean_line(&row.memory.content),
+                };
+                let statement = STATEMENTS.contains(&kind).then(|| Statement::of(&text));
+                entries.push(Entry { row, text, statement, is_replaced: false });
+            }
+        }
+        let mut knowledge = Self { entries, failures: newest(MemoryType::Error)?, told: told.map(str::to_owned) };
+        knowledge.leave_out_replaced();
+        knowledge.leave_out_repeated();
+        Ok(knowledge)
+    }
+
+    /// Marks entries that a newer statement replaces, and takes the replaced parts out of the others.
+    fn leave_out_replaced(&mut self) {
+        let valid: Vec<(String, bool)> = self
+            .entries
+            .iter()
+            .map(|entry| {
+                let newer = self.newer(entry.row.order());
+                match without_replaced(&entry.text, &newer, Care::Strict) {
+                    Some(text) => (text, false),
+                    None => (entry.text.clone(), true),
+                }
+            })
+            .collect();
+        for (entry, (text, is_replaced)) in self.entries.iter_mut().zip(valid) {
+            (entry.text, entry.is_replaced) = (text, is_replaced);
+        }
+    }
+
+    /// Of entries of one type that say the same, the one with the best standing stays.
+    fn leave_out_repeated(&mut self) {
+        self.entries.sort_by_key(|entry| Reverse((standing(&entry.row), entry.row.order())));
+        let mut seen = HashSet::new();
+        self.entries.retain(|entry| seen.insert(letters(&entry.text)));
+    }
+
+    /// What was stated after a moment.
+    fn newer(&self, than: (i64, i64)) -> Vec<&Statement> {
+        let is_newer = |entry: &&Entry| entry.row.order() > than;
+        self.entries.iter().filter(is_newer).filter_map(|entry| entry.statement.as_ref()).collect()
+    }
+
+    /// A text that was said at this point of [`MemoryRow::order`], without what was replaced since.
+    pub(super) fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
+        without_replaced(text, &self.newer(order), Care::Loose)
+    }
+
+    pub(super) fn is_replaced(&self, id: &MemoryId) -> bool {
+        self.entries.iter().any(|entry| entry.is_replaced && entry.row.memory.id == *id)
+    }
+
+    fn of(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| !entry.is_replaced && kinds.contains(&entry.row.memory.kind))
+    }
+
+    /// Tasks that are open, the newest first.
+    pub(super) fn tasks(&self) -> Part {
+        let open = self.of(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
+        Part::new("Open tasks", 500, open.map(|entry| line("- [ ] ", &entry.text, &entry.row)))
+    }
+
+    /// What holds for the project. Entries of `MEMORY.md` are told with that file.
+    pub(super) fn decisions(&self) -> Part {
+        let kinds = [MemoryType::Decision, MemoryType::Convention, MemoryType::Architecture, MemoryType::Pattern];
+        Part::new("Decided and agreed", 800, self.not_told(&kinds).map(Entry::line))
+    }
+
+    pub(super) fn preferences(&self) -> Part {
+        Part::new("Preferences", 300, self.not_told(&[MemoryType::Preference]).map(Entry::line))
+    }
+
+    /// What was learned and fixed.
+    pub(super) fn fixes(&self) -> Part {
+        Part::new(
+            "Learned and fixed",
+            400,
+            self.not_told(&[MemoryType::ErrorFix, MemoryType::Learning]).map(Entry::line),
+        )
+    }
+
+    /// What still fails.
+    pub(super) fn failures(&self) -> Part {
+        let failures = self.unresolved().into_iter().filter(|row| !self.is_told(row));
+        Part::new("Failing", 250, failures.map(failure))
+    }
+
+    fn not_told(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
+        self.of(kinds).filter(|entry| entry.row.path != LONG_TERM_FILE && !self.is_told(&entry.row))
+    }
+
+    fn is_told(&self, row: &MemoryRow) -> bool {
+        self.told.as_ref() == Some(&row.memory.session_id)
+    }
+
+    /// Failures that nobody resolved, each once, the newest first.
+    fn unresolved(&self) -> Vec<&MemoryRow> {
+        let mut seen = HashSet::new();
+        let open = self.failures.iter().filter(|row| row.state.phase == Phase::Open);
+        let mut open: Vec<&MemoryRow> = open.filter(|row| seen.insert(letters(&row.memory.content))).collect();
+        open.sort_by_key(|row| Reverse(row.state.repeated_at.unwrap_or(row.memory.at)));
+        open
+    }
+
+    /// The failures of one session that nobody resolved. It began at this moment; what failed before may have failed in it again.
+    pub(super) fn unresolved_in(&self, session_id: &str, began: Moment) -> Vec<Line> {
+        let is_in = |row: &&MemoryRow| {
+            row.memory.session_id == session_id || row.state.repeated_at.is_some_and(|at| at.unix() >= began.unix())
+        };
+        self.unresolved().into_iter().filter(is_in).map(failure).collect()
+    }
+
+    /// What one session concluded.
+    pub(super) fn concluded_in(&self, session_id: &str) -> Vec<Line> {
+        let kinds = [STATEMENTS.as_slice(), &[MemoryType::ErrorFix, MemoryType::Learning]].concat();
+        let mut found: Vec<&Entry> =
+            self.of(&kinds).filter(|entry| entry.row.memory.session_id == session_id).collect();
+        found.sort_by_key(|entry| entry.row.order());
+        found.into_iter().map(Entry::line).collect()
+    }
+}
+
+impl Entry {
+    fn line(&self) -> Line {
+        line("- ", &self.text, &self.row)
+    }
+}
+
+/// A line about a failure: what was tried, without the tool's name, its cause, and how often it happened.
+fn failure(row: &MemoryRow) -> Line {
+    let content = &row.memory.content;
+    let what = content.split_once(" failed: ").filter(|(tool, _)| !tool.contains(char::is_whitespace));
+    let what = what.map_or(content.as_str(), |(_, what)| what).replacen('\n', ": ", 1);
+    let times = match row.state.repeats {
+        0 => String::new(),
+        more => format!(", {} times", more + 1),
+    };
+    let Line { text, id } = line("- ", &what, row);
+    let text = text.strip_suffix(')').map_or(text.clone(), |text| format!("{text}{times})"));
+    Line { text, id }
+}
+
+/// The text of a task, with what it waits for. A task that waited for another one is open when that is done.
+fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
+    let text = clean_line(&row.memory.content);
+    let Some(awaited) = tasks::blocked_by(&row.memory.content, &row.memory.attributes.metadata) else {
+        return Ok(text);
+    };
+    let other = MemoryId::parse(&awaited).map(|id| rows.by_id(&id)).transpose()?.flatten();
+    Ok(match other {
+        Some(other) if !other.is_open_task() => text,
+        Some(other) => format!("{text} [waits for: {}]", shortened(&other.memory.content, AWAITED)),
+        None if text.contains(&clean_line(&awaited)) => text,
+        None => format!("{text} [waits for: {}]", shortened(&awaited, AWAITED)),
+    })
+}
+
+/// What ranks before what, whatever is newer: pinned, saved on purpose, important.
+fn standing(row: &MemoryRow) -> (bool, bool, u8) {
+    let attributes = &row.memory.attributes;
+    let importance = attributes.importance.unwrap_or_else(|| row.memory.kind.default_importance());
+    (attributes.pinned, !attributes.auto, importance)
+}
+
+/// A line about a memory: its text, its date and its id.
+pub(super) fn line(mark: &str, text: &str, row: &MemoryRow) -> Line {
+    let id = row.memory.id.as_str();
+    let short: String = id.chars().take(ID).collect();
+    let text = format!("{mark}{} ({}, {short})", shortened(text, LINE), row.memory.at.date());
+    Line { text, id: Some(id.to_owned()) }
+}
+
+/// What texts have in common that differ in case, space and marks alone.
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}

@@ -1,0 +1,166 @@
+//! What sessions worked on: the last real one, those before it, and the one that goes on.
+
+use super::LINE;
+use super::budget::Part;
+use super::knowledge::Knowledge;
+use crate::host::session_record::{SessionRecord, TurnRecord, listed};
+use crate::prose::gist::shortened;
+use crate::prose::supersession::{Care, Statement, sentences, without_replaced};
+use crate::store::Rows;
+
+/// Sessions that are looked at for real ones.
+const LOOKED_AT: usize = 12;
+
+/// Sessions that are told: the last one, and those in one line.
+const TOLD: usize = 3;
+
+/// Files of one session, prompts after a compaction, and turns of all sessions.
+const FILES: usize = 8;
+const PROMPTS: usize = 6;
+const TURNS: usize = 24;
+
+/// Characters of what was asked.
+const ASKED: usize = 160;
+
+/// The last real session, those before it in one line each, and their turns where there is space.
+pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Vec<Part>> {
+    let mut found = Vec::new();
+    for id in rows.last_sessions(session_id, LOOKED_AT)? {
+        found.extend(SessionRecord::compose(rows, &id)?.filter(SessionRecord::is_real));
+        if found.len() == TOLD {
+            break;
+        }
+    }
+    let Some((last, earlier)) = found.split_first() else { return Ok(Vec::new()) };
+    let validity = Validity::new(knowledge, &found);
+    Ok(vec![
+        Part::new("Last session", 700, session(last, &validity)),
+        Part::new("Before that", 400, earlier.iter().map(|record| in_one_line(record, &validity))),
+        Part::filler("Asked and answered there", turns(&found, &validity)),
+    ])
+}
+
+/// What the session that is resumed did so far, in a few lines.
+pub(super) fn resumed(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Option<Part>> {
+    let record = SessionRecord::compose(rows, session_id)?.filter(SessionRecord::is_real);
+    Ok(record.map(|record| {
+        let mut lines = session(&record, &Validity::new(knowledge, std::slice::from_ref(&record)));
+        if !record.open_steps.is_empty() {
+            let open = format!("Open: {}", shortened(&listed(&record.open_steps, 5, "; "), LINE));
+            lines.insert(lines.len().min(2), open);
+        }
+        Part::new("This session so far", 700, lines)
+    }))
+}
+
+/// What this very session asked, decided, changed and broke, which a compaction has just taken from the context.
+pub(super) fn this_session(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Vec<Part>> {
+    let Some(record) = SessionRecord::compose(rows, session_id)? else { return Ok(Vec::new()) };
+    let validity = Validity::new(knowledge, std::slice::from_ref(&record));
+    let last_asked = record.turns.iter().rev().take(PROMPTS).rev();
+    let asked = last_asked.map(|turn| format!("- {}", shortened(&turn.asked, ASKED)));
+    let mut changed = Vec::new();
+    if !record.files.is_empty() {
+        changed.push(format!("- files: {}", shortened(&listed(&record.files, FILES, ", "), LINE)));
+    }
+    if !record.commands.is_empty() {
+        changed.push(format!("- ran: {}", shortened(&listed(&record.commands, 6, "; "), LINE)));
+    }
+    let answers = record.turns.iter().rev().filter_map(|turn| validity.answer(turn));
+    Ok(vec![
+        Part::new("Asked in this session", 500, asked),
+        Part::new("Decided and learned in this session", 600, knowledge.concluded_in(session_id)),
+        Part::new("Changed in this session", 300, changed),
+        Part::new("Failing in this session", 300, knowledge.unresolved_in(session_id, record.started)),
+        Part::new("Answered in this session", 300, answers.take(PROMPTS).map(|text| format!("- {text}"))),
+    ])
+}
+
+/// The lines about one session, the most important first.
+fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
+    let time = record.started.time();
+    let mut first = format!("{} {}", record.started.date(), &time[..5]);
+    if let Some(branch) = &record.place.branch {
+        first.push_str(&format!(", branch {}", shortened(branch, 40)));
+    }
+    if let Some(title) = &record.title {
+        first.push_str(&format!(": \"{}\"", shortened(title, ASKED)));
+    }
+    let mut lines = vec![first];
+    lines.extend(validity.outcome(record).map(|text| format!("Outcome: {text}")));
+    if !record.files.is_empty() {
+        lines.push(format!("Changed: {}", shortened(&listed(&record.files, FILES, ", "), LINE)));
+    }
+    if !record.topics.is_empty() {
+        lines.push(format!("About: {}", record.topics.join(", ")));
+    }
+    lines
+}
+
+/// One line about an earlier session.
+fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> String {
+    let asked = record.turns.first().map_or((record.started.unix(), 0), |turn| turn.order);
+    let title = record.title.as_deref().and_then(|title| validity.still_valid(title, asked));
+    let told = match (title, validity.outcome(record)) {
+        (Some(title), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, 100)),
+        (Some(title), None) => format!("\"{}\"", shortened(&title, ASKED)),
+        (None, outcome) => outcome.unwrap_or_else(|| listed(&record.files, 4, ", ")),
+    };
+    format!("- {}: {}", record.started.date(), shortened(&told, LINE + 60))
+}
+
+/// The turns of sessions, the newest first, and what their subagents reported. Titles and outcomes are told already.
+fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
+    let of_session = |record: &SessionRecord| -> Vec<String> {
+        let date = record.started.date();
+        let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
+            let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
+            let asked = validity.still_valid(&turn.asked, turn.order).filter(|_| number > 0 || !is_outcome)?;
+            let asked = format!("- {date}: \"{}\"", shortened(&asked, ASKED));
+            let answer = validity.answer(turn).filter(|_| !is_outcome);
+            Some(answer.map_or(asked.clone(), |answer| format!("{asked}: {}", shortened(&answer, LINE))))
+        });
+        let reports = record.reports.iter().rev().filter_map(|(report, order)| {
+            Some(format!("- {date}, report: {}", shortened(&validity.still_valid(report, *order)?, LINE)))
+        });
+        turns.chain(reports).collect()
+    };
+    records.iter().flat_map(of_session).take(TURNS).collect()
+}
+
+/// What was concluded and said after something, and may have replaced it.
+struct Validity<'k> {
+    knowledge: &'k Knowledge,
+    said: Vec<((i64, i64), Statement)>,
+}
+
+impl<'k> Validity<'k> {
+    fn new(knowledge: &'k Knowledge, records: &[SessionRecord]) -> Self {
+        let turns = records.iter().flat_map(|record| &record.turns);
+        let of_turn = |turn: &TurnRecord| -> Vec<((i64, i64), Statement)> {
+            let answer = turn.answered.as_deref().map(sentences).unwrap_or_default();
+            let texts = std::iter::once(turn.asked.as_str()).chain(answer);
+            texts.map(|text| (turn.order, Statement::of(text))).collect()
+        };
+        Self { knowledge, said: turns.flat_map(of_turn).collect() }
+    }
+
+    /// A text that was said at this point of [`Row::order`](crate::store::Row::order), without what was replaced since.
+    fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
+        let text = self.knowledge.still_valid(text, order)?;
+        let newer: Vec<&Statement> =
+            self.said.iter().filter(|(said, _)| *said > order).map(|(_, statement)| statement).collect();
+        without_replaced(&text, &newer, Care::Loose)
+    }
+
+    /// What came of a session, as far as it still holds.
+    fn outcome(&self, record: &SessionRecord) -> Option<String> {
+        let (text, order) = record.outcome.as_ref()?;
+        self.still_valid(text, *order)
+    }
+
+    /// What was answered in a turn, as far as it still holds.
+    fn answer(&self, turn: &TurnRecord) -> Option<String> {
+        self.still_valid(turn.answered.as_deref()?, turn.order)
+    }
+}

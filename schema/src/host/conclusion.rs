@@ -1,0 +1,87 @@
+//! What is concluded in a prompt or an answer, as memories of their own: found by one function, whoever saw the text.
+
+use crate::host::conclusions;
+pub use crate::host::conclusions::Speaker;
+use crate::intake::capture::{Destination, Draft};
+use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+use crate::model::moment::Moment;
+use crate::privacy::sanitizer::Sanitizer;
+
+/// Conclusions of one event at most. Somebody who says more is not deciding, but pasting.
+const MOST: usize = 12;
+
+/// Something that was concluded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conclusion {
+    pub kind: MemoryType,
+    pub content: String,
+}
+
+/// What a text concludes, in its order.
+pub fn conclusions(text: &str, speaker: Speaker, screen: &Sanitizer) -> Vec<Conclusion> {
+    let clean = screen.clean(text).text;
+    let found = conclusions::conclusions(&clean, speaker).into_iter();
+    found.map(|found| Conclusion { kind: found.kind, content: found.text }).collect()
+}
+
+/// Where texts were said.
+#[derive(Debug, Clone)]
+pub struct SaidIn<'s> {
+    pub session_id: &'s str,
+    /// The memory of that event, if it has one.
+    pub source: Option<MemoryId>,
+    pub speaker: Speaker,
+    pub at: Moment,
+}
+
+/// The memories of what texts conclude. They rank below what was saved on purpose.
+pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, screen: &Sanitizer) -> Vec<Draft> {
+    let found = texts.into_iter().flat_map(|text| conclusions(text, place.speaker, screen));
+    let mut drafts: Vec<Draft> = Vec::new();
+    for Conclusion { kind, content } in found {
+        if drafts.iter().any(|draft| draft.kind == kind && draft.content == content) {
+            continue;
+        }
+        drafts.push(Draft {
+            session_id: place.session_id.to_owned(),
+            kind,
+            content,
+            at: place.at,
+            attributes: MemoryAttributes {
+                importance: Some(kind.default_importance().saturating_sub(1)),
+                auto: true,
+                source: place.source.clone(),
+                ..MemoryAttributes::default()
+            },
+            destination: Destination::DailyLog,
+        });
+        if drafts.len() == MOST {
+            break;
+        }
+    }
+    drafts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conclusion_is_marked_and_says_where_it_was_said() {
+        let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
+        let source = MemoryId::parse("0af3");
+        let place = SaidIn { session_id: "s", source: source.clone(), speaker: Speaker::Agent, at };
+        let text = "We decided to keep the tokens in Redis.";
+        let found = drafts(&place, [text, text, "Nothing else was said."], &Sanitizer::default());
+        let attributes = MemoryAttributes { importance: Some(2), auto: true, source, ..MemoryAttributes::default() };
+        let expected = Draft {
+            session_id: "s".to_owned(),
+            kind: MemoryType::Decision,
+            content: text.to_owned(),
+            at,
+            attributes,
+            destination: Destination::DailyLog,
+        };
+        assert_eq!(found, [expected]);
+    }
+}

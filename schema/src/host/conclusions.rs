@@ -1,0 +1,137 @@
+//! Finds what a message concludes: decisions, learnings, fixes, preferences, conventions and open steps, in English and Korean.
+//!
+//! A small network judges every sentence by its words and by the sentences around it; docs/dev/conclusions.md says how well. It takes
+//! few of the doubtful ones: a wrong conclusion costs more than a missed one. Code, block quotes, tables and questions are never taken.
+
+pub mod message;
+pub mod network;
+pub mod sentences;
+pub mod tokens;
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use crate::model::memory::MemoryType;
+use message::{Judged, judged};
+use network::{Network, Probabilities};
+use sentences::Place;
+
+/// The kinds of conclusions, in the order of the network's classes. An open step is a task.
+pub const KINDS: [MemoryType; 6] = [
+    MemoryType::Decision,
+    MemoryType::Learning,
+    MemoryType::ErrorFix,
+    MemoryType::Preference,
+    MemoryType::Convention,
+    MemoryType::Task,
+];
+
+/// The least confidence of each kind, chosen by cross-validation over the training set: about nine of ten that are taken are right.
+const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.84, 0.84, 0.78, 0.78, 0.78];
+
+/// A sentence after a conclusion of its kind belongs to it from this share of the least confidence on: a reason, the fix of a cause.
+const NEIGHBOUR: f32 = 0.8;
+
+/// Sentences of one conclusion.
+const MOST_SENTENCES: usize = 2;
+
+/// The longest message that is looked at, in bytes: longer ones are pasted files and logs.
+const LONGEST_MESSAGE: usize = 64 * 1024;
+
+/// Columns of the shortest conclusion, of which Hangul takes two, and characters of the longest.
+const LEAST_COLUMNS: usize = 12;
+const MOST_CHARACTERS: usize = 600;
+
+/// Who says something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    /// The person, in a prompt.
+    Person,
+    /// The agent, in an answer.
+    Agent,
+}
+
+/// What a message concludes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conclusion {
+    /// One of `KINDS`.
+    pub kind: MemoryType,
+    /// The sentences that say it, as they stand in the message.
+    pub text: String,
+    /// Where they stand in the message, in bytes.
+    pub range: Range<usize>,
+    /// From 0 to 1.
+    pub confidence: f32,
+}
+
+static NETWORK: LazyLock<Network> = LazyLock::new(|| {
+    Network::parse(include_bytes!("conclusions/weights.bin")).expect("a test reads the weights that are built in")
+});
+
+/// What a message concludes, in its order. The message has been cleaned of what is private.
+pub fn conclusions(text: &str, speaker: Speaker) -> Vec<Conclusion> {
+    conclusions_by(&NETWORK, text, speaker, &LEAST_CONFIDENCE)
+}
+
+/// What a message concludes by a network and the least confidence of each kind.
+pub fn conclusions_by(network: &Network, text: &str, speaker: Speaker, least: &[f32; 6]) -> Vec<Conclusion> {
+    if text.len() > LONGEST_MESSAGE {
+        return Vec::new();
+    }
+    let message = judged(network, text, speaker);
+    let probabilities = network.judge(&message);
+    taken(text, &message, &probabilities, least)
+}
+
+/// The conclusions that are sure enough, with the sentences that belong to them.
+pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], least: &[f32; 6]) -> Vec<Conclusion> {
+    let mut found: Vec<Conclusion> = Vec::new();
+    // The last sentence that was taken, its passage, and how many sentences its conclusion has.
+    let mut last = (usize::MAX, 0, 0);
+    for (index, (judged, probabilities)) in message.iter().zip(probabilities).enumerate() {
+        let range = judged.sentence.range.clone();
+        if judged.is_question || judged.sentence.place == Place::Heading || !fits(&text[range.clone()]) {
+            continue;
+        }
+        let (class, confidence) = confidence(probabilities);
+        let kind = KINDS[class];
+        let passage = judged.sentence.passage;
+        let is_next = last.0.wrapping_add(1) == index && last.1 == passage;
+        if let Some(before) = found.last_mut().filter(|before| is_next && before.kind == kind) {
+            if confidence < least[class] * NEIGHBOUR {
+                continue;
+            }
+            // More of the same is left out: two sentences say enough.
+            if last.2 < MOST_SENTENCES && fits(&text[before.range.start..range.end]) {
+                before.range.end = range.end;
+                before.confidence = before.confidence.max(confidence);
+                before.text = text[before.range.clone()].to_owned();
+            }
+            last = (index, passage, last.2 + 1);
+        } else if confidence >= least[class] {
+            found.push(Conclusion { kind, text: text[range.clone()].to_owned(), range, confidence });
+            last = (index, passage, 1);
+        }
+    }
+    found
+}
+
+fn fits(text: &str) -> bool {
+    let columns: usize = text.chars().map(|c| if c >= '\u{1100}' { 2 } else { 1 }).sum();
+    columns >= LEAST_COLUMNS && text.chars().count() <= MOST_CHARACTERS
+}
+
+/// The likeliest kind and how sure it is. A sentence that is surely a conclusion may leave some doubt of which kind.
+fn confidence(probabilities: &Probabilities) -> (usize, f32) {
+    let (class, of_kind) = (0..KINDS.len())
+        .map(|class| (class, probabilities[class]))
+        .fold((0, 0.0f32), |best, of| if of.1 > best.1 { of } else { best });
+    let of_any = 1.0 - probabilities[KINDS.len()];
+    (class, of_any.min(of_kind * DOUBT_OF_KIND))
+}
+
+/// By how much the likeliest kind may fall behind all kinds together.
+const DOUBT_OF_KIND: f32 = 1.3;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! Cuts a message into sentences, each with the line that introduces it. Knows Markdown, not meaning.
+
+use std::ops::Range;
+
+/// What a sentence stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Prose,
+    Item,
+    /// An item with a box that is not ticked.
+    OpenItem,
+    TickedItem,
+    /// Gives context only: a heading concludes nothing.
+    Heading,
+}
+
+impl Place {
+    fn is_item(self) -> bool {
+        matches!(self, Self::Item | Self::OpenItem | Self::TickedItem)
+    }
+}
+
+/// A sentence of a message by its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sentence {
+    pub range: Range<usize>,
+    pub place: Place,
+    /// Sentences of one paragraph or item have one number.
+    pub passage: usize,
+    /// The sentence before a list, for each of its items.
+    pub lead: Option<usize>,
+}
+
+/// Words after which a full stop ends no sentence.
+const ABBREVIATIONS: [&str; 14] =
+    ["e.g.", "i.e.", "vs.", "etc.", "cf.", "approx.", "no.", "fig.", "resp.", "incl.", "dr.", "mr.", "ms.", "st."];
+const BULLETS: [&str; 5] = ["- ", "* ", "+ ", "• ", "– "];
+
+/// Characters from which on a line without a full stop counts as wrapped, so that the next one continues it.
+const WRAPPED: usize = 60;
+
+/// The sentences of a message. Fenced code, block quotes, tables, HTML and pasted output are left out.
+pub fn sentences(text: &str) -> Vec<Sentence> {
+    let mut reader = Reader { text, ..Reader::default() };
+    let mut fence: Option<&str> = None;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let trimmed = line.trim();
+        let at = start + (line.len() - line.trim_start().len());
+        start += line.len();
+        let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
+        if let Some(open) = fence {
+            if mark == Some(open) {
+                fence = None;
+            }
+            continue;
+        }
+        if let Some(mark) = mark {
+            reader.end_passage();
+            // A fence that opens and closes on one line.
+            fence = (!trimmed[mark.len()..].contains(mark)).then_some(mark);
+        } else if trimmed.is_empty() || trimmed.starts_with(['>', '|', '<']) || is_output(trimmed) {
+            reader.end_passage();
+        } else {
+            reader.read_line(at, line, trimmed);
+        }
+    }
+    reader.end_passage();
+    reader.found
+}
+
+/// Whether a line was pasted from a log, a stack trace or a terminal.
+fn is_output(line: &str) -> bool {
+    let first = line.split_whitespace().next().unwrap_or_default();
+    let level = first.trim_matches(['[', ']', ':']);
+    let is_level = ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL"].contains(&level);
+    let is_time =
+        first.len() >= 8 && first.bytes().filter(u8::is_ascii_digit).count() >= 6 && first.contains([':', '-']);
+    let is_frame = line.starts_with("at ") && line.ends_with(')') || line.starts_with("File \"");
+    is_level
+        || is_time
+        || is_frame
+        || line.starts_with("Traceback ")
+        || line.starts_with("$ ")
+        || line.contains("Exception: ")
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    text: &'a str,
+    found: Vec<Sentence>,
+    passages: usize,
+    open: Option<(Range<usize>, Place)>,
+    lead: Option<usize>,
+}
+
+impl Reader<'_> {
+    fn read_line(&mut self, at: usize, line: &str, trimmed: &str) {
+        let end = at + trimmed.len();
+        let heading = trimmed.len() - trimmed.trim_start_matches(['#', ' ']).len();
+        if trimmed.starts_with('#') {
+            self.end_passage();
+            self.open = Some((at + heading..end, Place::Heading));
+            self.end_passage();
+            return;
+        }
+        let (place, marker) = marker(trimmed);
+        if marker == trimmed.len() {
+            return;
+        }
+        if let Some((range, open)) = self.open.as_mut().filter(|_| place == Place::Prose) {
+            let last = self.text[range.clone()].rsplit('\n').next().unwrap_or_default();
+            let is_wrapped = last.chars().count() >= WRAPPED || (open.is_item() && line.starts_with("  "));
+            if is_wrapped && !last.ends_with(['.', '!', '?', ':']) {
+                range.end = end;
+                return;
+            }
+        }
+        self.end_passage();
+        self.open = Some((at + marker..end, place));
+    }
+
+    fn end_passage(&mut self) {
+        let Some((range, place)) = self.open.take() else { return };
+        let lead = self.lead.filter(|_| place.is_item());
+        let before = self.found.len();
+        for part in split(&self.text[range.clone()]) {
+            let range = range.start + part.start..range.start + part.end;
+            self.found.push(Sentence { range, place, passage: self.passages, lead });
+        }
+        if self.found.len() > before && !place.is_item() {
+            self.lead = Some(self.found.len() - 1);
+        }
+        self.passages += 1;
+    }
+}
+
+/// What kind of item a line begins, and how many bytes its marker takes.
+fn marker(line: &str) -> (Place, usize) {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let bullet = BULLETS.into_iter().find(|mark| line.starts_with(mark)).map(str::len);
+    let is_number = (1..=3).contains(&digits) && (line[digits..].starts_with(". ") || line[digits..].starts_with(") "));
+    let Some(marker) = bullet.or(is_number.then_some(digits + 2)) else { return (Place::Prose, 0) };
+    let rest = &line[marker..];
+    let place = match rest.get(..3) {
+        Some("[ ]") => Place::OpenItem,
+        Some("[x]" | "[X]") => Place::TickedItem,
+        _ => return (Place::Item, marker),
+    };
+    (place, marker + 3 + (rest[3..].len() - rest[3..].trim_start().len()))
+}
+
+/// The sentences of a passage. A full stop ends one before a space, whatever follows: people do not write capitals in chats.
+fn split(passage: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    // The mark that closes what is open, inline code or a quotation: in it no sentence ends.
+    let mut closing = None;
+    let mut characters = passage.char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        if closing == Some(c) {
+            closing = None;
+        } else if closing.is_none() {
+            closing = closing_mark(c).filter(|mark| passage[at + c.len_utf8()..].contains(*mark));
+        }
+        if closing.is_some() || !ends(c) {
+            continue;
+        }
+        let mut end = at + c.len_utf8();
+        while let Some((at, c)) = characters.next_if(|(_, c)| ends(*c) || matches!(c, ')' | '"' | '”' | '*' | '\'')) {
+            end = at + c.len_utf8();
+        }
+        let is_followed_by_space = characters.peek().is_none_or(|(_, next)| next.is_whitespace());
+        if (is_followed_by_space || matches!(c, '。' | '？')) && !is_abbreviation(&passage[start..end]) {
+            push(passage, start..end, &mut found);
+            start = end;
+        }
+    }
+    push(passage, start..passage.len(), &mut found);
+    found
+}
+
+fn closing_mark(c: char) -> Option<char> {
+    match c {
+        '`' | '"' => Some(c),
+        '“' => Some('”'),
+        _ => None,
+    }
+}
+
+fn ends(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | '…' | '。' | '？')
+}
+
+fn is_abbreviation(text: &str) -> bool {
+    let word = text.rsplit(char::is_whitespace).next().unwrap_or_default().trim_start_matches('(').to_lowercase();
+    let is_initial = word.len() == 2 && word.as_bytes()[0].is_ascii_alphabetic() && word.ends_with('.') && word != "i.";
+    is_initial || ABBREVIATIONS.contains(&word.as_str())
+}
+
+fn push(passage: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {
+    let text = &passage[range.clone()];
+    let start = range.start + (text.len() - text.trim_start().len());
+    let end = range.start + text.trim_end().len();
+    if passage.get(start..end).is_some_and(|text| text.chars().any(char::is_alphanumeric)) {
+        found.push(start..end);
+    }
+}

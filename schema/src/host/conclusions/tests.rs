@@ -1,0 +1,133 @@
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+use rstest::rstest;
+
+use super::sentences::sentences;
+use super::tokens::{Sign, Token, Vocabulary, tokens};
+use super::*;
+
+fn kinds(text: &str, speaker: Speaker) -> Vec<MemoryType> {
+    conclusions(text, speaker).into_iter().map(|conclusion| conclusion.kind).collect()
+}
+
+#[test]
+fn built_in_weights_are_whole() {
+    const FILE: &[u8] = include_bytes!("weights.bin");
+    assert!(Network::parse(FILE).is_some());
+    assert!(Network::parse(&FILE[..FILE.len() - 1]).is_none());
+    assert!(FILE.len() <= 200_000, "{} bytes", FILE.len());
+}
+
+#[rstest]
+#[case::code("```\nWe use tabs.\n```\nDone.", &["Done."])]
+#[case::quote_and_table("> Always rebase.\n| a | b |\nFine.", &["Fine."])]
+#[case::small_letters("ok so. we drop redis. thanks!", &["ok so.", "we drop redis.", "thanks!"])]
+#[case::abbreviation("Use a queue, e.g. NATS. Later.", &["Use a queue, e.g. NATS.", "Later."])]
+#[case::inline_code("Call `a.b. c` first. Then go.", &["Call `a.b. c` first.", "Then go."])]
+#[case::quoted_sentences("It says \"We moved. We won.\" to me. Good.", &["It says \"We moved. We won.\" to me.", "Good."])]
+#[case::items("Left:\n- tests\n- [ ] docs", &["Left:", "tests", "docs"])]
+#[case::wrapped(
+    "This line is so long that its author had to wrap it somewhere\nand here it ends.",
+    &["This line is so long that its author had to wrap it somewhere\nand here it ends."]
+)]
+#[case::pasted_output("10:02:11 WARN always retry\nERROR: never\nWhy?", &["Why?"])]
+#[case::korean("Redis로 갑니다. 문서도 고쳐주세요", &["Redis로 갑니다.", "문서도 고쳐주세요"])]
+fn a_message_is_cut_into_its_authors_sentences(#[case] text: &str, #[case] expected: &[&str]) {
+    let found: Vec<_> = sentences(text).into_iter().map(|sentence| &text[sentence.range]).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn items_of_a_list_know_the_line_before_it() {
+    let found = sentences("Done.\n\nStill open:\n- tests\n- docs\n");
+    let leads: Vec<_> = found.iter().map(|sentence| sentence.lead).collect();
+    assert_eq!(leads, [None, None, Some(1), Some(1)]);
+}
+
+struct Words(HashMap<&'static str, u16>);
+
+impl Vocabulary for Words {
+    fn piece(&self, text: &str) -> Option<u16> {
+        self.0.get(text).copied()
+    }
+}
+
+#[test]
+fn words_are_cut_into_the_longest_pieces() {
+    let words = Words([("dont", 1), ("use", 2), ("redis", 3), ("쓰기", 4), ("로", 5)].into());
+    let found = tokens(&words, "Don't useRedis `a b`, 쓰기로 42 v1_x \"one two three\"...", &[Sign::Person]);
+    let expected = [
+        Token::Sign(Sign::Person),
+        Token::Piece(1),
+        Token::Piece(2),
+        Token::Piece(3),
+        Token::Sign(Sign::Code),
+        Token::Sign(Sign::Comma),
+        Token::Piece(4),
+        Token::Piece(5),
+        Token::Sign(Sign::Number),
+        Token::Sign(Sign::Name),
+        Token::Sign(Sign::Quotation),
+        Token::Sign(Sign::Dots),
+        Token::Sign(Sign::End),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[rstest]
+#[case::fix(
+    "Found it. The login loop was caused by a SameSite=Strict cookie; I set it to Lax and it works now.",
+    Speaker::Agent,
+    MemoryType::ErrorFix
+)]
+#[case::preference(
+    "앞으로 설명은 빼고 코드만 보여주세요. 폰으로 봐서 길면 안 읽어요",
+    Speaker::Person,
+    MemoryType::Preference
+)]
+#[case::preference_en("I prefer short answers without lists, please", Speaker::Person, MemoryType::Preference)]
+#[case::open_step("Remaining: the export to PDF still has to be written.", Speaker::Agent, MemoryType::Task)]
+#[case::convention(
+    "We never push to main here, every change goes through a PR",
+    Speaker::Person,
+    MemoryType::Convention
+)]
+#[case::decision("카프카 말고 NATS로 가기로 결정했습니다", Speaker::Person, MemoryType::Decision)]
+fn a_plain_conclusion_is_taken(#[case] text: &str, #[case] speaker: Speaker, #[case] kind: MemoryType) {
+    assert_eq!(kinds(text, speaker), [kind]);
+}
+
+#[rstest]
+#[case::question("Should we drop Redis and use Postgres for the sessions?", Speaker::Person)]
+#[case::one_off("use tabs just this once, please", Speaker::Person)]
+#[case::plan("Let me run the tests first and then look at the log.", Speaker::Agent)]
+#[case::quotation("> We decided to use Redis.\n\nwho wrote that?", Speaker::Person)]
+#[case::code("```\n# decision: never retry\n```", Speaker::Agent)]
+#[case::options("You could use a queue or a cron job. Tell me which you like.", Speaker::Agent)]
+#[case::one_off_korean("이번만 탭으로 해주세요", Speaker::Person)]
+#[case::done("테스트가 모두 통과했습니다.", Speaker::Agent)]
+#[case::too_short("go RIG-PERM", Speaker::Person)]
+#[case::empty("", Speaker::Person)]
+fn what_concludes_nothing_is_left(#[case] text: &str, #[case] speaker: Speaker) {
+    assert_eq!(conclusions(text, speaker), []);
+}
+
+#[test]
+fn a_pasted_file_is_not_looked_at() {
+    let text = format!("I prefer short answers without lists, please.\n{}", "line of a file\n".repeat(6_000));
+    assert_eq!(conclusions(&text, Speaker::Person), []);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_message_gives_ranges_of_itself(text in "(we |never |쓰기로 |했다|- |\\[ \\] |`|\"|“|\\PC|\n|[-.?!>#: ]){0,60}") {
+        for speaker in [Speaker::Person, Speaker::Agent] {
+            for conclusion in conclusions_by(&NETWORK, &text, speaker, &[0.0; 6]) {
+                prop_assert_eq!(&text[conclusion.range.clone()], conclusion.text.as_str());
+                prop_assert!((0.0..=1.0).contains(&conclusion.confidence));
+            }
+        }
+    }
+}

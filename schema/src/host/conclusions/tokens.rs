@@ -1,0 +1,250 @@
+//! A sentence as tokens: pieces of words that the network knows, and signs for what is no word.
+
+/// What the network knows of words.
+pub trait Vocabulary {
+    /// The number of a piece of a word in lower case.
+    fn piece(&self, text: &str) -> Option<u16>;
+}
+
+/// What is no piece of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
+pub enum Sign {
+    Person,
+    Agent,
+    Item,
+    OpenItem,
+    TickedItem,
+    Heading,
+    /// Inline code; what it says is not looked at.
+    Code,
+    /// A path, an address or an identifier.
+    Name,
+    Number,
+    /// Quoted words; what they say is somebody else's.
+    Quotation,
+    Question,
+    Exclamation,
+    Stop,
+    Comma,
+    Colon,
+    Semicolon,
+    Dots,
+    Open,
+    Close,
+    Dash,
+    Slash,
+    Quote,
+    Picture,
+    Laughter,
+    Tears,
+    End,
+    /// A word without a known piece.
+    Unknown,
+    Tilde,
+    Caret,
+    Equals,
+    Arrow,
+}
+
+/// How many signs there are.
+pub const SIGNS: usize = Sign::Arrow as usize + 1;
+
+/// A token: a piece or a sign.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Token {
+    Piece(u16),
+    Sign(Sign),
+}
+
+/// Tokens of a sentence that are looked at: its beginning and its end.
+const MOST_FIRST: usize = 50;
+const MOST_LAST: usize = 30;
+
+/// Characters of the longest piece.
+const LONGEST_PIECE: usize = 20;
+
+/// Quoted words from which on a quotation is somebody else's sentence.
+const LEAST_QUOTED: usize = 3;
+
+/// The tokens of a sentence. `first` stand before its words.
+pub fn tokens(vocabulary: &impl Vocabulary, sentence: &str, first: &[Sign]) -> Vec<Token> {
+    let mut reader = Reader { vocabulary, tokens: first.iter().map(|sign| Token::Sign(*sign)).collect() };
+    reader.read(sentence);
+    let mut tokens = reader.tokens;
+    tokens.push(Token::Sign(Sign::End));
+    if tokens.len() > MOST_FIRST + MOST_LAST {
+        tokens.drain(MOST_FIRST..tokens.len() - MOST_LAST);
+    }
+    tokens
+}
+
+struct Reader<'a, V> {
+    vocabulary: &'a V,
+    tokens: Vec<Token>,
+}
+
+impl<V: Vocabulary> Reader<'_, V> {
+    fn read(&mut self, sentence: &str) {
+        let sentence = sentence.replace("**", "").replace('’', "'").replace(['“', '”'], "\"");
+        let mut rest = sentence.as_str();
+        // What stands before the next inline code or quotation is plain words.
+        while let Some((at, mark)) = rest.char_indices().find(|(_, c)| matches!(c, '`' | '"')) {
+            let inside = &rest[at + 1..];
+            let Some(length) = inside.find(mark) else { break };
+            self.words(&rest[..at]);
+            let inner = &inside[..length];
+            if mark == '`' {
+                self.sign(Sign::Code);
+            } else if inner.split_whitespace().count() >= LEAST_QUOTED {
+                self.sign(Sign::Quotation);
+            } else {
+                self.sign(Sign::Quote);
+                self.words(inner);
+                self.sign(Sign::Quote);
+            }
+            rest = &inside[length + 1..];
+        }
+        self.words(rest);
+    }
+
+    fn sign(&mut self, sign: Sign) {
+        self.tokens.push(Token::Sign(sign));
+    }
+
+    fn words(&mut self, text: &str) {
+        text.split_whitespace().for_each(|word| self.word(word));
+    }
+
+    fn word(&mut self, word: &str) {
+        if is_name(word) {
+            self.sign(Sign::Name);
+            let last = word.chars().next_back().and_then(punctuation);
+            last.into_iter().for_each(|sign| self.sign(sign));
+            return;
+        }
+        let mut run = String::new();
+        let mut characters = word.chars().peekable();
+        let mut before = None;
+        while let Some(c) = characters.next() {
+            let is_letter = c.is_alphanumeric() && !is_jamo(c);
+            // "don't" is one word.
+            if is_letter || (c == '\'' && !run.is_empty() && characters.peek().is_some()) {
+                run.extend(is_letter.then_some(c));
+                before = Some(c);
+                continue;
+            }
+            self.runs(&std::mem::take(&mut run));
+            let mut length = 1;
+            while characters.next_if_eq(&c).is_some() {
+                length += 1;
+            }
+            let is_hyphen = c == '-' && length == 1 && before.is_some() && characters.peek().is_some();
+            match punctuation(c) {
+                Some(Sign::Stop) if length > 1 => self.sign(Sign::Dots),
+                Some(sign) if !is_hyphen => self.sign(sign),
+                _ => {}
+            }
+            before = Some(c);
+        }
+        self.runs(&run);
+    }
+
+    /// Cuts letters and digits into runs of one class, and each run into pieces.
+    fn runs(&mut self, text: &str) {
+        let mut start = 0;
+        let mut last = None;
+        for (at, c) in text.char_indices() {
+            let class = Class::of(c);
+            // A hump in a name begins a word.
+            let is_hump = c.is_uppercase() && last.is_some_and(|(_, before): (Class, char)| before.is_lowercase());
+            if last.is_some_and(|(before, _)| before != class) || is_hump {
+                self.run(&text[start..at]);
+                start = at;
+            }
+            last = Some((class, c));
+        }
+        if start < text.len() {
+            self.run(&text[start..]);
+        }
+    }
+
+    fn run(&mut self, run: &str) {
+        if run.chars().next().map(Class::of) == Some(Class::Digit) {
+            return self.sign(Sign::Number);
+        }
+        let run = run.to_lowercase();
+        let before = self.tokens.len();
+        let mut rest = run.as_str();
+        while let Some(first) = rest.chars().next() {
+            let ends = rest.char_indices().map(|(at, c)| at + c.len_utf8()).take(LONGEST_PIECE).collect::<Vec<_>>();
+            let found = ends.iter().rev().find_map(|end| Some((*end, self.vocabulary.piece(&rest[..*end])?)));
+            if let Some((_, piece)) = found {
+                self.tokens.push(Token::Piece(piece));
+            }
+            rest = &rest[found.map_or(first.len_utf8(), |(end, _)| end)..];
+        }
+        if self.tokens.len() == before {
+            self.sign(Sign::Unknown);
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Digit,
+    Hangul,
+    Other,
+}
+
+impl Class {
+    fn of(c: char) -> Self {
+        match c {
+            '\u{AC00}'..='\u{D7A3}' => Self::Hangul,
+            _ if c.is_numeric() => Self::Digit,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Consonants and vowels alone, which people laugh and cry with.
+fn is_jamo(c: char) -> bool {
+    matches!(c, '\u{3131}'..='\u{318E}')
+}
+
+/// Whether a word is a path, an address, a file or an identifier.
+fn is_name(word: &str) -> bool {
+    let core = word.trim_matches(|c: char| ",.!?;:()\"'".contains(c));
+    if !core.is_ascii() || core.len() < 4 {
+        return false;
+    }
+    let is_extension = |end: &str| (1..=4).contains(&end.len()) && end.bytes().all(|c| c.is_ascii_lowercase());
+    let is_file =
+        core.len() > 4 && !core.contains("..") && core.rsplit_once('.').is_some_and(|(_, end)| is_extension(end));
+    is_file || core.contains("://") || core.contains('_') || core.matches('/').count() >= 2
+}
+
+fn punctuation(c: char) -> Option<Sign> {
+    Some(match c {
+        '?' | '？' => Sign::Question,
+        '!' => Sign::Exclamation,
+        '.' | '。' => Sign::Stop,
+        '…' => Sign::Dots,
+        ',' => Sign::Comma,
+        ':' | '：' => Sign::Colon,
+        ';' => Sign::Semicolon,
+        '(' => Sign::Open,
+        ')' => Sign::Close,
+        '-' | '–' | '—' => Sign::Dash,
+        '/' => Sign::Slash,
+        '"' => Sign::Quote,
+        '~' => Sign::Tilde,
+        '^' => Sign::Caret,
+        '=' => Sign::Equals,
+        '→' | '⇒' => Sign::Arrow,
+        'ㅋ' | 'ㅎ' => Sign::Laughter,
+        'ㅠ' | 'ㅜ' => Sign::Tears,
+        '\u{2600}'.. => Sign::Picture,
+        _ => return None,
+    })
+}

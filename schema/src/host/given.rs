@@ -1,0 +1,186 @@
+//! What a session was given of the memory: by its brief, beside a prompt, and as hits of searches. Nothing is given twice unasked.
+//!
+//! `track/SESSION.given` has a line for each memory: how it was given, when, and its id. A line `compacted` says that the context
+//! before it is gone, and a line `began` what was checked out when the session began.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+
+use serde_json::Value;
+
+use crate::files::layout::Layout;
+use crate::files::store_file::{self, options_for_private};
+use crate::host::session_record::SessionPlace;
+use crate::intake::queue::RecalledMemory;
+use crate::model::moment::Moment;
+use crate::store::StoreError;
+
+/// The ending of the file, beside the session's buffer.
+pub(crate) const GIVEN: &str = "given";
+
+/// What begins anew with a compaction.
+const COMPACTED: &str = "compacted";
+
+/// What the session began with, as JSON.
+const BEGAN: &str = "began";
+
+/// Bytes of the file from which on nothing is added. A session that is given more is told some of it again.
+const LONGEST: u64 = 1024 * 1024;
+
+/// How a memory came to a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Given {
+    Brief,
+    /// Beside a prompt.
+    Recall,
+    /// As a hit of `memory_search`.
+    Search,
+}
+
+impl Given {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Brief => "brief",
+            Self::Recall => "recall",
+            Self::Search => "search",
+        }
+    }
+}
+
+/// Notes that a session was given these memories.
+pub fn note<'i>(
+    layout: &Layout,
+    session_id: &str,
+    how: Given,
+    ids: impl IntoIterator<Item = &'i str>,
+) -> Result<(), StoreError> {
+    let at = Moment::now().rfc3339();
+    let lines: String = ids.into_iter().map(|id| format!("{} {at} {id}\n", how.name())).collect();
+    append(layout, session_id, &lines)
+}
+
+/// Notes that the context of a session was compacted, so that what it was given before may be given again.
+pub fn note_compaction(layout: &Layout, session_id: &str) -> Result<(), StoreError> {
+    append(layout, session_id, &format!("{COMPACTED} {}\n", Moment::now().rfc3339()))
+}
+
+/// Notes what is checked out, and which model answers, when a session begins.
+pub fn note_start(layout: &Layout, session_id: &str, start: &SessionPlace) -> Result<(), StoreError> {
+    let json = Value::Object(start.fields());
+    append(layout, session_id, &format!("{BEGAN} {} {json}\n", Moment::now().rfc3339()))
+}
+
+/// What was noted when a session began first. Nothing where that cannot be read.
+pub fn start(layout: &Layout, session_id: &str) -> SessionPlace {
+    let text = store_file::open(&layout.session_file(session_id, GIVEN)).and_then(|file| {
+        let mut text = String::new();
+        file.take(LONGEST).read_to_string(&mut text).map(|_| text)
+    });
+    let text = text.unwrap_or_default();
+    let json = text.lines().find_map(|line| line.strip_prefix(BEGAN)?.splitn(3, ' ').nth(2));
+    let fields = json.and_then(|json| serde_json::from_str(json).ok());
+    fields.as_ref().map(SessionPlace::of).unwrap_or_default()
+}
+
+/// Those of some memories that the session was not given yet, which it is held to be given from now on.
+pub fn take_unshown(
+    layout: &Layout,
+    session_id: &str,
+    memories: Vec<RecalledMemory>,
+) -> Result<Vec<RecalledMemory>, StoreError> {
+    if memories.is_empty() {
+        return Ok(memories);
+    }
+    let mut file = open(layout, session_id)?;
+    let fault = |source| fault(layout, session_id, source);
+    let mut text = String::new();
+    (&mut file).take(LONGEST).read_to_string(&mut text).map_err(fault)?;
+    let known = known(&text);
+    let new: Vec<_> = memories.into_iter().filter(|memory| !known.contains(memory.id.as_str())).collect();
+    let at = Moment::now().rfc3339();
+    let lines: String = new.iter().map(|memory| format!("{} {at} {}\n", Given::Recall.name(), memory.id)).collect();
+    file.write_all(lines.as_bytes()).map_err(fault)?;
+    Ok(new)
+}
+
+/// The ids that are in the context of the session.
+fn known(text: &str) -> HashSet<&str> {
+    let since = text.rfind(&format!("\n{COMPACTED} ")).unwrap_or(0);
+    let lines = text[since..].lines().filter(|line| !line.starts_with(BEGAN));
+    lines.filter_map(|line| line.split(' ').nth(2)).collect()
+}
+
+fn append(layout: &Layout, session_id: &str, lines: &str) -> Result<(), StoreError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let mut file = open(layout, session_id)?;
+    let fault = |source| fault(layout, session_id, source);
+    if file.metadata().map_err(fault)?.len() < LONGEST {
+        file.write_all(lines.as_bytes()).map_err(fault)?;
+    }
+    Ok(())
+}
+
+fn open(layout: &Layout, session_id: &str) -> Result<File, StoreError> {
+    let path = layout.session_file(session_id, GIVEN);
+    let opened = options_for_private().read(true).append(true).create(true).open(&path);
+    opened.and_then(|file| file.lock().map(|()| file)).map_err(|source| fault(layout, session_id, source))
+}
+
+fn fault(layout: &Layout, session_id: &str, source: io::Error) -> StoreError {
+    StoreError::Io { doing: "note what was given in", path: layout.session_file(session_id, GIVEN), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(project: &tempfile::TempDir) -> Layout {
+        let layout = Layout::new(project.path());
+        layout.create_dirs_and_gitignore().unwrap();
+        layout
+    }
+
+    fn recalled(layout: &Layout, session: &str, ids: &[&str]) -> Vec<String> {
+        let memory =
+            |id: &&str| RecalledMemory { id: (*id).into(), path: "MEMORY.md".into(), date: None, text: "x".into() };
+        let found = take_unshown(layout, session, ids.iter().map(memory).collect()).unwrap();
+        found.into_iter().map(|memory| memory.id).collect()
+    }
+
+    #[test]
+    fn a_memory_is_given_once_in_a_session() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        assert_eq!(recalled(&layout, "s", &["a", "b"]), ["a", "b"]);
+        assert_eq!(recalled(&layout, "s", &["b", "c"]), ["c"]);
+        assert_eq!(recalled(&layout, "other", &["b"]), ["b"]);
+        assert_eq!(recalled(&layout, "s", &["a", "c"]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_the_brief_and_searches_gave_is_not_given_again_unasked() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        note(&layout, "s", Given::Brief, ["a"]).unwrap();
+        note(&layout, "s", Given::Search, ["b"]).unwrap();
+        assert_eq!(recalled(&layout, "s", &["a", "b", "c"]), ["c"]);
+        note_compaction(&layout, "s").unwrap();
+        assert_eq!(recalled(&layout, "s", &["a", "c"]), ["a", "c"], "the compacted context has them no more");
+    }
+
+    #[test]
+    fn what_a_session_began_with_is_read_back() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        assert_eq!(start(&layout, "s"), SessionPlace::default());
+        let place = SessionPlace { branch: Some("fix a".into()), model: Some("m".into()), ..SessionPlace::default() };
+        note_start(&layout, "s", &place).unwrap();
+        note_start(&layout, "s", &SessionPlace::default()).unwrap();
+        note(&layout, "s", Given::Brief, ["a"]).unwrap();
+        assert_eq!(start(&layout, "s"), place);
+        assert_eq!(recalled(&layout, "s", &["a", "b"]), ["b"]);
+    }
+}

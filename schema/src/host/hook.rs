@@ -1,0 +1,12 @@
+//! From the JSON that Claude Code gives a hook to what happened, in our words.
+
+mod edit;
+mod edited_file;
+mod event;
+mod output;
+mod payload;
+
+pub use event::{EventKind, HostEvent, ToolUse, Used};
+pub use output::{ContextEvent, add_context, warn_at_start};
+pub use payload::deserialize_lenient;
+pub use payload::{HookPayload, PayloadError, ToolResponse};

@@ -1,0 +1,259 @@
+//! What an edit changed, in a few lines that a search finds: removed and added lines, and the function or heading around them.
+
+mod diff;
+mod ignored;
+mod symbol;
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::payload::{HookPayload, Hunk};
+use crate::files::regular_file;
+use crate::privacy::sanitizer::Sanitizer;
+use diff::{Changed, changed, shown};
+pub(super) use ignored::is_ignored;
+use symbol::{enclosing, is_definition};
+
+/// Characters that are kept of one edit.
+const LIMIT: usize = 400;
+
+/// Bytes of a text that are read of an edit. Of more, only the beginning counts.
+const WINDOW: usize = 128 * 1024;
+
+/// At the end of a text that was cut, half a secret may be left, which nobody recognises.
+const MARGIN: usize = 8 * 1024;
+
+/// A file of at most so many lines is told from its beginning; of a longer one a few lines of its head, then what it defines.
+const SMALL: usize = 12;
+const HEAD: usize = 2;
+
+/// The longest file in which the function around an edit is looked for, in bytes.
+const FILE_LIMIT: u64 = 1024 * 1024;
+
+/// Edits of one call that are kept.
+const EDITS: usize = 8;
+
+/// What of an edit's file is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RunLength {
+    Code,
+    Prose,
+}
+
+/// What a payload of an edit changed in `file`, or `None` if only its path is to be told. `shown_path` is the file's name in the memory.
+pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, screen: &Sanitizer) -> Option<String> {
+    if is_made_by_tools(shown_path) || may_hold_secrets(shown_path) {
+        return None;
+    }
+    let form = if is_prose(shown_path) { RunLength::Prose } else { RunLength::Code };
+    let input = |name: &str| payload.tool_input.get(name).and_then(Value::as_str);
+    let texts = match payload.tool_name.as_deref()? {
+        "Edit" => vec![edit(input("old_string")?, input("new_string")?, file, form, screen)],
+        "MultiEdit" => {
+            let edits = payload.tool_input.get("edits").and_then(Value::as_array)?;
+            let text = |edit: &Value, name: &str| edit.get(name).and_then(Value::as_str).map(str::to_owned);
+            let pairs = edits.iter().filter_map(|edit| Some((text(edit, "old_string")?, text(edit, "new_string")?)));
+            pairs.take(EDITS).map(|(old, new)| edit(&old, &new, file, form, screen)).collect()
+        }
+        "Write" => vec![match payload.patch() {
+            [] => written(input("content")?, screen),
+            hunks => patched(hunks, screen),
+        }],
+        "NotebookEdit" => {
+            let cell = input("cell_id").map(|cell| format!("cell {cell}"));
+            vec![written(input("new_source")?, screen).map(|text| titled(cell, &text))]
+        }
+        _ => return None,
+    };
+    let texts: Vec<String> = texts.into_iter().flatten().collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// A text as it may be told: without secrets, or without what may hold half of one.
+fn clean(text: &str, screen: &Sanitizer) -> Option<String> {
+    if text.bytes().take(WINDOW).any(|byte| byte == 0) {
+        return None;
+    }
+    if text.len() <= WINDOW {
+        return Some(screen.clean(text).text.into_owned());
+    }
+    let cleaned = screen.clean(&text[..text.floor_char_boundary(WINDOW)]).text.into_owned();
+    let end = cleaned.floor_char_boundary(cleaned.len().saturating_sub(MARGIN));
+    Some(cleaned[..end].to_owned())
+}
+
+fn edit(old: &str, new: &str, file: &Path, form: RunLength, screen: &Sanitizer) -> Option<String> {
+    let (old, new) = beyond_common_start(old, new);
+    let (old, new) = (clean(old, screen)?, clean(new, screen)?);
+    if is_generated(&new) {
+        return None;
+    }
+    let changed = changed(&old, &new);
+    let text = shown(&changed, LIMIT)?;
+    let around = around(&changed, &new, file, form).map(|title| screen.clean(&title).text.into_owned());
+    Some(titled(around, &text))
+}
+
+/// Of very long texts, only what begins near the first difference counts.
+fn beyond_common_start<'t>(old: &'t str, new: &'t str) -> (&'t str, &'t str) {
+    if old.len().max(new.len()) <= WINDOW {
+        return (old, new);
+    }
+    let same = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+    // What stands before it tells whether it is a part of a secret.
+    let start =
+        old[..old.floor_char_boundary(same.saturating_sub(MARGIN))].rfind('\n').map_or(0, |newline| newline + 1);
+    if new.is_char_boundary(start) { (&old[start..], &new[start..]) } else { (old, new) }
+}
+
+/// The function or heading around what changed: in the text of the edit, or else in the file.
+fn around(changed: &Changed<'_>, new: &str, file: &Path, form: RunLength) -> Option<String> {
+    let in_edit = enclosing(&changed.before, changed.indent(), form == RunLength::Prose);
+    if in_edit.is_some() || changed.holds_definition() {
+        return in_edit;
+    }
+    let bytes = regular_file::read(file, FILE_LIMIT).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let at = text.find(new.lines().find(|line| line.trim().len() > 3)?)?;
+    let before: Vec<&str> = text[..at].lines().collect();
+    enclosing(&before, changed.indent(), form == RunLength::Prose)
+}
+
+/// The head of a file that was written.
+fn written(content: &str, screen: &Sanitizer) -> Option<String> {
+    let content = clean(content, screen)?;
+    if is_generated(&content) {
+        return None;
+    }
+    let lines: Vec<&str> = content.lines().skip_while(|line| is_preamble(line)).collect();
+    let (imports, told): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| is_import(line));
+    // What a file defines is looked for more than how it does it.
+    let (defined, rest): (Vec<&str>, Vec<&str>) = told.iter().partition(|line| is_definition(line));
+    let head = rest.iter().take(HEAD).chain(&defined).chain(rest.iter().skip(HEAD)).chain(&imports);
+    let mut ordered: Vec<&str> = head.copied().collect();
+    if told.len() <= SMALL {
+        ordered = told.iter().chain(&imports).copied().collect();
+    }
+    shown(&Changed { before: Vec::new(), removed: Vec::new(), added: ordered }, LIMIT)
+}
+
+/// What the host says a write changed in a file that was there.
+fn patched(hunks: &[Hunk], screen: &Sanitizer) -> Option<String> {
+    let (mut old, mut new) = (String::new(), String::new());
+    for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
+        if old.len().max(new.len()) > WINDOW {
+            break;
+        }
+        let (kind, text) = line.split_at_checked(1).unwrap_or(("", line));
+        for (sides, kept) in [("- ", &mut old), ("+ ", &mut new)] {
+            if !kind.is_empty() && sides.contains(kind) {
+                kept.push_str(text);
+                kept.push('\n');
+            }
+        }
+    }
+    let (old, new) = (clean(&old, screen)?, clean(&new, screen)?);
+    if is_generated(&new) { None } else { shown(&changed(&old, &new), LIMIT) }
+}
+
+fn titled(title: Option<String>, text: &str) -> String {
+    title.map_or_else(|| text.to_owned(), |title| format!("@ {title}\n{text}"))
+}
+
+/// Lines before the first one that says something: a licence, a shebang, blank ones.
+fn is_preamble(line: &str) -> bool {
+    let line = line.trim();
+    let lower = line.to_ascii_lowercase();
+    line.is_empty()
+        || line.starts_with("#!")
+        || ["copyright", "spdx-license", "licensed under"].iter().any(|word| lower.contains(word))
+}
+
+/// Whether a line only names what a file uses.
+fn is_import(line: &str) -> bool {
+    let line = line.trim_start();
+    let starts = [
+        "import ",
+        "from ",
+        "use ",
+        "#include",
+        "package ",
+        "using ",
+        "require(",
+        "require ",
+        "const {",
+        "module.exports",
+        "@import",
+        "\"use strict\"",
+        "'use client'",
+    ];
+    starts.iter().any(|start| line.starts_with(start)) && (!line.starts_with("const {") || line.contains("require("))
+}
+
+/// Whether a text says of itself that a program made it.
+fn is_generated(text: &str) -> bool {
+    let head = &text[..text.floor_char_boundary(1_024)];
+    ["@generated", "DO NOT EDIT", "Code generated by", "autogenerated", "auto-generated", "automatically generated"]
+        .iter()
+        .any(|mark| head.contains(mark))
+}
+
+/// Whether a file is one that tools write: a lock, a bundle, a snapshot, data, an image.
+fn is_made_by_tools(path: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "bun.lockb",
+        "cargo.lock",
+        "composer.lock",
+        "flake.lock",
+        "gemfile.lock",
+        "go.sum",
+        "npm-shrinkwrap.json",
+        "package-lock.json",
+        "packages.lock.json",
+        "pnpm-lock.yaml",
+    ];
+    #[rustfmt::skip]
+    const ENDINGS: [&str; 44] = [
+        ".lock", ".min.js", ".min.css", ".map", ".snap", ".pb.go", "_pb2.py", "_pb2_grpc.py", ".g.dart", ".freezed.dart", ".designer.cs", ".bundle.js", ".tsbuildinfo",
+        ".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".pdf", ".zip", ".gz", ".tar", ".7z", ".woff", ".woff2", ".ttf", ".mp3", ".mp4", ".wasm", ".so",
+        ".dll", ".exe", ".bin", ".o", ".a", ".class", ".jar", ".pyc", ".sqlite", ".db", ".parquet", ".npy",
+    ];
+    let path = path.to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a file is one in which secrets are kept: of it nothing is told but its name.
+fn may_hold_secrets(path: &str) -> bool {
+    const ENDINGS: [&str; 12] =
+        [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".gpg", ".age", ".tfvars", ".tfstate", ".ovpn"];
+    const NAMES: [&str; 12] = [
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".htpasswd",
+        ".pgpass",
+        "credentials",
+        "credentials.json",
+        "id_rsa",
+        "id_ed25519",
+        "secrets.json",
+        "secrets.yaml",
+        "secrets.yml",
+    ];
+    let path = path.to_ascii_lowercase();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let is_environment = name == ".env"
+        || name.starts_with(".env.")
+            && ![".example", ".sample", ".template", ".dist"].iter().any(|end| name.ends_with(end));
+    is_environment || NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+fn is_prose(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    [".md", ".mdx", ".markdown", ".rst", ".adoc", ".txt", ".org", ".tex"].iter().any(|ending| path.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! Which lines an edit removed and added, and the few of them that are told.
+
+use super::symbol::{indent, is_definition};
+
+/// Texts of at most so many lines are compared line by line; of longer ones all between their common start and end counts as changed.
+const COMPARED: usize = 240;
+
+/// Characters of a line that are told, and those before a difference in the middle of a long one.
+const LINE: usize = 160;
+const LEAD: usize = 40;
+
+/// Characters of what was removed, where something was added.
+const REMOVED: usize = 120;
+
+/// What an edit changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Changed<'t> {
+    /// The lines of the edit before the first change.
+    pub(super) before: Vec<&'t str>,
+    pub(super) removed: Vec<&'t str>,
+    pub(super) added: Vec<&'t str>,
+}
+
+impl Changed<'_> {
+    /// How far the first changed line is indented.
+    pub(super) fn indent(&self) -> usize {
+        let first = self.added.iter().chain(&self.removed).find(|line| !line.trim().is_empty());
+        first.map_or(0, |line| indent(line))
+    }
+
+    /// Whether what changed says itself of which function it is.
+    pub(super) fn holds_definition(&self) -> bool {
+        self.added
+            .iter()
+            .chain(&self.removed)
+            .find(|line| !line.trim().is_empty())
+            .is_some_and(|line| is_definition(line))
+    }
+}
+
+/// Compares two texts.
+pub(super) fn changed<'t>(old: &'t str, new: &'t str) -> Changed<'t> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let end = old[start..].iter().rev().zip(new[start..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&old[start..old.len() - end], &new[start..new.len() - end]);
+    let before = old[..start].to_vec();
+    if a.len().max(b.len()) > COMPARED {
+        return Changed { before, removed: a.to_vec(), added: b.to_vec() };
+    }
+    let kept = common(a, b);
+    let without = |lines: &[&'t str], kept: &dyn Fn(usize) -> bool| {
+        lines.iter().enumerate().filter(|(at, _)| !kept(*at)).map(|(_, line)| *line).collect()
+    };
+    let removed = without(a, &|at| kept.iter().any(|(old, _)| *old == at));
+    let added = without(b, &|at| kept.iter().any(|(_, new)| *new == at));
+    Changed { before, removed, added }
+}
+
+/// The places of a longest common sequence of lines.
+fn common(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
+    let width = b.len() + 1;
+    let mut longest = vec![0_u16; (a.len() + 1) * width];
+    for i in (0..a.len()).rev() {
+        for j in (0..b.len()).rev() {
+            longest[i * width + j] = if a[i] == b[j] {
+                longest[(i + 1) * width + j + 1] + 1
+            } else {
+                longest[(i + 1) * width + j].max(longest[i * width + j + 1])
+            };
+        }
+    }
+    let (mut i, mut j, mut found) = (0, 0, Vec::new());
+    while i < a.len() && j < b.len() {
+        if a[i] == b[j] {
+            found.push((i, j));
+            (i, j) = (i + 1, j + 1);
+        } else if longest[(i + 1) * width + j] >= longest[i * width + j + 1] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    found
+}
+
+/// The changed lines within a number of characters, `- ` before those that were removed and `+ ` before those that were added.
+pub(super) fn shown(changed: &Changed<'_>, limit: usize) -> Option<String> {
+    let says_something = |line: &&&str| line.chars().any(char::is_alphanumeric);
+    let told =
+        |lines: &[&str]| lines.iter().filter(says_something).map(|line| line.trim().to_owned()).collect::<Vec<_>>();
+    let (removed, added) = (told(&changed.removed), told(&changed.added));
+    // What only moved says nothing.
+    let (gone, come): (Vec<String>, Vec<String>) = (
+        removed.iter().filter(|line| !added.contains(line)).cloned().collect(),
+        added.iter().filter(|line| !removed.contains(line)).cloned().collect(),
+    );
+    let pairs_up = gone.len() == come.len();
+    let mut text = String::new();
+    let reserved = if come.is_empty() { limit } else { REMOVED };
+    add(&mut text, '-', &gone, |at| come.get(at).filter(|_| pairs_up), reserved);
+    add(&mut text, '+', &come, |at| gone.get(at).filter(|_| pairs_up), limit);
+    (!text.is_empty()).then_some(text)
+}
+
+/// Adds lines until a text has so many characters.
+fn add<'l>(text: &mut String, mark: char, lines: &[String], other: impl Fn(usize) -> Option<&'l String>, limit: usize) {
+    for (at, line) in lines.iter().enumerate() {
+        let used = text.chars().count();
+        // The mark, a space and the end of the line before.
+        let Some(left) = limit.checked_sub(used + 3).filter(|left| *left >= 8) else { break };
+        let line = window(line, other(at).map(String::as_str), left.min(LINE));
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push(mark);
+        text.push(' ');
+        text.push_str(&line);
+    }
+}
+
+/// The part of a line in which it differs from another one, at most so many characters.
+fn window(line: &str, other: Option<&str>, most: usize) -> String {
+    if line.chars().count() <= most {
+        return line.to_owned();
+    }
+    let same = other.map_or(0, |other| line.chars().zip(other.chars()).take_while(|(a, b)| a == b).count());
+    let start = if same > most / 2 { same.saturating_sub(LEAD) } else { 0 };
+    let lead = if start > 0 { "…" } else { "" };
+    let kept: String = line.chars().skip(start).take(most.saturating_sub(2)).collect();
+    let is_whole = line.chars().count() <= start + most.saturating_sub(2);
+    format!("{lead}{kept}{}", if is_whole { "" } else { "…" })
+}

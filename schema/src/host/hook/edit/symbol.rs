@@ -1,0 +1,120 @@
+//! The function, type or heading that a line is in, where the lines before it plainly say so.
+
+/// Characters of a title.
+const TITLE: usize = 80;
+
+/// How many lines before a change are read.
+const READ: usize = 2_000;
+
+/// Words that begin a definition, in languages in which it begins with one.
+#[rustfmt::skip]
+const DEFINING: &[&str] = &[
+    "class", "def", "defmodule", "defp", "defn", "enum", "extension", "fn", "fun", "func", "function", "impl", "interface", "macro_rules!", "mixin", "module", "namespace",
+    "object", "proc", "protocol", "record", "struct", "sub", "trait", "union",
+];
+
+/// Words that may stand before those.
+#[rustfmt::skip]
+const BEFORE: &[&str] = &[
+    "abstract", "async", "case", "const", "data", "declare", "default", "export", "extern", "final", "inline", "internal", "local", "open", "override", "partial", "private",
+    "protected", "pub", "public", "readonly", "sealed", "static", "suspend", "unsafe", "virtual",
+];
+
+/// The title of what encloses a line that is indented so far, by the lines before it.
+pub(super) fn enclosing(before: &[&str], indented: usize, is_prose: bool) -> Option<String> {
+    let lines = before.iter().rev().take(READ);
+    if is_prose {
+        return lines
+            .into_iter()
+            .find(|line| line.starts_with('#') && line.trim_start_matches('#').starts_with(' '))
+            .map(|line| title(line));
+    }
+    let mut least = indented;
+    for line in lines {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let own = indent(line);
+        // A definition encloses what is indented further than it; C and its like may have the body at any depth.
+        if own < least && is_definition(line) || own == 0 && indented > 0 && is_plain_function(line) {
+            return Some(title(line));
+        }
+        if own < least && !line.trim_start().starts_with(['{', '}', ')', ']', '#']) {
+            least = own;
+        }
+        if least == 0 && !line.trim_start().starts_with(['{', '}', ')', ']', '@', '#', '/']) {
+            // Nothing can enclose what stands at the margin.
+            break;
+        }
+    }
+    None
+}
+
+/// How far a line is indented.
+pub(super) fn indent(line: &str) -> usize {
+    line.chars().take_while(|c| c.is_whitespace()).map(|c| if c == '\t' { 4 } else { 1 }).sum()
+}
+
+/// Whether a line begins a function, a type or the like.
+pub(super) fn is_definition(line: &str) -> bool {
+    let line = line.trim_start();
+    let mut words =
+        line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '!')).filter(|word| !word.is_empty());
+    let Some(first) = words.by_ref().find(|word| !BEFORE.contains(word) && *word != "crate" && *word != "super") else {
+        return false;
+    };
+    if DEFINING.contains(&first) {
+        return words.next().is_some();
+    }
+    is_plain_function(line) || is_arrow(line) || is_table(line)
+}
+
+/// `int main(void)`, `public static void main(String[] args) {`, `void Foo::bar() const {`, `run(): void {`.
+fn is_plain_function(line: &str) -> bool {
+    let bare = line.trim();
+    let Some((head, _)) = bare.split_once('(') else { return false };
+    let opens = bare.ends_with('{') || bare.ends_with(')') && !bare.ends_with(");") && indent(line) == 0;
+    let name = head.rsplit([' ', '*', '&']).next().unwrap_or_default();
+    let is_name =
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '~' | '.' | '#'));
+    let begins = head.split_whitespace().next().unwrap_or_default();
+    let is_statement = [
+        "if", "for", "while", "switch", "catch", "return", "else", "match", "foreach", "using", "with", "elif",
+        "until", "when", "lock",
+    ]
+    .contains(&begins);
+    opens
+        && is_name
+        && !is_statement
+        && !head.contains(['=', '"', '\'', '[', '.'])
+        && name != "if"
+        && name != "for"
+        && name != "while"
+}
+
+/// `const load = async (id) => {`, `export const f = function (`.
+fn is_arrow(line: &str) -> bool {
+    let Some((head, rest)) = line.split_once('=') else { return false };
+    let declares = ["const ", "let ", "var ", "export "].iter().any(|word| head.starts_with(word));
+    declares
+        && (rest.contains("=>") || rest.trim_start().starts_with("function") || rest.trim_start().starts_with("async"))
+}
+
+/// `create table x (`, `[package]`.
+fn is_table(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    ["create table ", "create function ", "create view ", "create or replace ", "alter table "]
+        .iter()
+        .any(|start| lower.starts_with(start))
+        || line.starts_with('[') && line.trim_end().ends_with(']') && !line.contains(',') && line.len() < TITLE
+}
+
+/// A line as a title: without what follows a name.
+fn title(line: &str) -> String {
+    let bare = line.trim().trim_end_matches(['{', ':', '(', ' ']);
+    let bare = match bare.starts_with('#') || bare.starts_with('[') {
+        true => bare,
+        false => bare.split(['(', '{', '=']).next().unwrap_or(bare),
+    };
+    bare.trim().chars().take(TITLE).collect()
+}

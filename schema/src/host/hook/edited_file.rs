@@ -1,0 +1,146 @@
+//! Where a file that was edited lies, and whether it is one that tools make, which nobody wants to remember.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::files::project::git::{GitDirKind, git_dir_kind};
+use crate::privacy::exclude::normalize;
+
+/// Folders of dependencies, of version control and of tools, wherever they are.
+const TOOL_FOLDERS: [&str; 25] = [
+    ".cache",
+    ".git",
+    ".gradle",
+    ".hg",
+    ".idea",
+    ".jikime",
+    ".mypy_cache",
+    ".next",
+    ".nuxt",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svelte-kit",
+    ".svn",
+    ".terraform",
+    ".tox",
+    ".turbo",
+    ".venv",
+    ".yarn",
+    "DerivedData",
+    "Pods",
+    "__pycache__",
+    "bower_components",
+    "node_modules",
+    "site-packages",
+    "venv",
+];
+
+/// Folders of what is built or copied, unless they lie in a folder of sources: there they are a module's name.
+const BUILT: [&str; 6] = ["build", "coverage", "dist", "obj", "target", "vendor"];
+const SOURCES: [&str; 10] = ["cmd", "docs", "include", "internal", "lib", "pkg", "source", "src", "test", "tests"];
+
+/// How a file is called in the memory, with the separators of its path: relative to the project where it lies in it, under
+/// any name of the project, or in the worktree that the session works in. `None` when tools made it.
+pub(super) fn display_path(path: &str, directory: &Path, project: &Path) -> Option<PathBuf> {
+    let whole = normalize(&directory.join(path));
+    // The file system is asked only when the words of the path do not tell.
+    let roots: [&dyn Fn() -> Option<PathBuf>; 3] =
+        [&|| Some(normalize(project)), &|| fs::canonicalize(project).ok(), &|| {
+            linked_worktree_root(directory, project)
+        }];
+    let mut is_inside = false;
+    for root in roots {
+        let Some(root) = root() else { continue };
+        let Ok(relative) = whole.strip_prefix(root) else { continue };
+        is_inside = true;
+        if !is_made_by_tools(relative) && !is_build_output(relative) {
+            return Some(relative.to_owned());
+        }
+    }
+    (!is_inside && !is_made_by_tools(&whole)).then_some(whole)
+}
+
+/// The root of the project's linked worktree that a directory lies in. Files of other repositories keep their whole path.
+fn linked_worktree_root(directory: &Path, project: &Path) -> Option<PathBuf> {
+    let (root, kind) = directory.ancestors().find_map(|ancestor| Some((ancestor, git_dir_kind(ancestor)?)))?;
+    let GitDirKind::Linked { main: Some(main) } = kind else { return None };
+    let is_ours = main == project || fs::canonicalize(main).ok()? == fs::canonicalize(project).ok()?;
+    is_ours.then(|| normalize(root))
+}
+
+fn is_made_by_tools(path: &Path) -> bool {
+    parent_folders(path).any(|folder| TOOL_FOLDERS.iter().any(|name| folder == *name))
+}
+
+fn is_build_output(path: &Path) -> bool {
+    let is_one_of = |folder: &Path, names: &[&str]| names.iter().any(|name| folder == Path::new(name));
+    parent_folders(path)
+        .take_while(|folder| !is_one_of(folder, &SOURCES[..]))
+        .any(|folder| is_one_of(folder, &BUILT[..]))
+}
+
+fn parent_folders(path: &Path) -> impl Iterator<Item = &Path> {
+    let folders = path.parent().unwrap_or(path).components();
+    folders.filter(|part| matches!(part, Component::Normal(_))).map(|part| Path::new(part.as_os_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::plain("/p/src/a.rs", Some("src/a.rs"))]
+    #[case::relative("a.rs", Some("app/a.rs"))]
+    #[case::dots("/p/app/../b.rs", Some("b.rs"))]
+    #[case::module_called_build("/p/src/build/mod.rs", Some("src/build/mod.rs"))]
+    #[case::package_called_target("/p/internal/target/x.go", Some("internal/target/x.go"))]
+    #[case::file_called_build("/p/build", Some("build"))]
+    #[case::built("/p/target/debug/a.rs", None)]
+    #[case::built_in_a_package("/p/packages/web/dist/a.js", None)]
+    #[case::copied("/p/vendor/x/a.go", None)]
+    #[case::dependency("/p/src/node_modules/x.js", None)]
+    #[case::editor("/p/.idea/workspace.xml", None)]
+    #[case::python("/p/.tox/py312/a.py", None)]
+    #[case::outside("/etc/build/hosts", Some("/etc/build/hosts"))]
+    #[case::dependency_outside("/usr/lib/python3/site-packages/x.py", None)]
+    fn what_tools_make_is_left_out(#[case] path: &str, #[case] expected: Option<&str>) {
+        assert_eq!(display_path(path, Path::new("/p/app"), Path::new("/p")), expected.map(PathBuf::from));
+    }
+
+    #[test]
+    fn a_project_below_a_folder_called_build_is_a_project() {
+        let project = Path::new("/home/ann/build/vendor/p");
+        let path = "/home/ann/build/vendor/p/a.rs";
+        assert_eq!(display_path(path, project, project), Some("a.rs".into()));
+    }
+
+    #[test]
+    fn a_file_of_the_worktree_that_the_session_works_in_is_one_of_the_project() {
+        let home = tempfile::tempdir().unwrap();
+        let [project, other] = ["p", "other"].map(|name| home.path().join(name));
+        let worktree = home.path().join("target/wt");
+        fs::create_dir_all(worktree.join("app")).unwrap();
+        fs::create_dir_all(project.join(".git/worktrees/wt")).unwrap();
+        fs::create_dir_all(&other).unwrap();
+        fs::write(worktree.join(".git"), format!("gitdir: {}", project.join(".git/worktrees/wt").display())).unwrap();
+        let path = |file: &str| worktree.join(file).to_str().unwrap().to_owned();
+        let shown_in = |project: &Path, file: &str| display_path(&path(file), &worktree.join("app"), project);
+        let shown = |file: &str| shown_in(&project, file);
+        assert_eq!(shown("app/a.rs"), Some("app/a.rs".into()));
+        assert_eq!(shown("target/a.rs"), None);
+        assert_eq!(shown_in(&other, "app/a.rs"), Some(path("app/a.rs").into()));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_project_behind_a_link_is_known_by_both_names() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        fs::create_dir_all(home.join("target/p")).unwrap();
+        std::os::unix::fs::symlink(home.join("target/p"), home.join("link")).unwrap();
+        let path = home.join("target/p/a.rs");
+        assert_eq!(display_path(path.to_str().unwrap(), &home, &home.join("link")), Some("a.rs".into()));
+    }
+}

@@ -1,0 +1,468 @@
+//! What happened in the host, as far as it is worth remembering.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::payload::HookPayload;
+use super::{edit, edited_file};
+use crate::host::brief::SessionSource;
+use crate::host::host_text::{is_machine_made, strip_injected};
+use crate::model::command_line::{changes_something, is_answer, shell_words};
+use crate::model::failure::{Attempt, cause_of};
+use crate::privacy::sanitizer::Sanitizer;
+use crate::prose::small_talk::{is_acknowledgement, is_empty_answer};
+use crate::settings::Edits;
+
+/// Our own tools' names begin so in the host: what they do is no news to us.
+const OWN_TOOLS: [&str; 2] = ["mcp__jikime-memory__", "mcp__plugin_jikime-memory_"];
+
+/// The longest command line that is kept, in bytes.
+const COMMAND_LIMIT: usize = 240;
+
+/// How much of a failure's report is read, from its beginning and from its end, in bytes.
+const REPORT: usize = 32 * 1024;
+
+/// Something that happened, and in which session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostEvent {
+    pub session_id: String,
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventKind {
+    /// Somebody asked for something.
+    Prompt(String),
+    /// Somebody said something that says nothing by itself, such as "go on".
+    Acknowledgement,
+    /// A tool did its work.
+    ToolUse(Used),
+    /// A tool failed.
+    Failure(String),
+    /// The agent finished a turn, with this answer if the host told it. One that says nothing by itself is empty.
+    TurnEnd(Option<String>),
+    /// A session begins, or goes on with a context made anew.
+    SessionStart(SessionSource),
+    /// A subagent finished, with this report if the host told it.
+    Report { agent_type: Option<String>, text: Option<String> },
+    /// The context is about to be compacted.
+    BeforeCompaction,
+    /// The context was compacted to this summary.
+    AfterCompaction(String),
+    /// The session ends.
+    SessionEnd,
+}
+
+/// What a tool did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Used {
+    /// What was tried, which may have failed before.
+    pub attempt: Attempt,
+    /// What it changed, if it changes anything.
+    pub changed: Option<ToolUse>,
+}
+
+/// What a tool changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolUse {
+    /// A file, relative to the project where it lies in it, and what changed there, if that may be told.
+    File { path: String, change: Option<String> },
+    /// A command that was run.
+    Command(String),
+}
+
+impl ToolUse {
+    /// What of it is recorded.
+    pub fn within(self, edits: Edits) -> Option<Self> {
+        match (edits, self) {
+            (Edits::Off, Self::File { .. }) => None,
+            (Edits::Names, Self::File { path, .. }) => Some(Self::File { path, change: None }),
+            (_, used) => Some(used),
+        }
+    }
+}
+
+impl HostEvent {
+    /// What a payload tells, or `None` when it is nothing to remember.
+    ///
+    /// What is told of a file that the screen excludes is nothing to remember. The texts still hold their secrets, but are
+    /// not cut through one; `capture` and `track` clean them.
+    pub fn from_payload(payload: &HookPayload, project: &Path, screen: &Sanitizer) -> Option<Self> {
+        let scene = ToolContext { payload, project, sanitizer: screen };
+        let event = match payload.hook_event_name.as_deref()? {
+            "UserPromptSubmit" => prompt_event(payload)?,
+            "PostToolUse" => EventKind::ToolUse(scene.tool_use()?),
+            "PostToolUseFailure" => EventKind::Failure(scene.failure()?),
+            "Stop" => EventKind::TurnEnd(
+                last_answer_text(payload).map(|text| if is_empty_answer(&text) { String::new() } else { text }),
+            ),
+            "SessionStart" => {
+                EventKind::SessionStart(SessionSource::parse(payload.source.as_deref().unwrap_or_default()))
+            }
+            "SubagentStop" => report_event(payload)?,
+            "PreCompact" => EventKind::BeforeCompaction,
+            "PostCompact" => EventKind::AfterCompaction(strip_thoughts(payload.compact_summary.as_deref()?).to_owned()),
+            "SessionEnd" => EventKind::SessionEnd,
+            _ => return None,
+        };
+        // It names the session in every place, so that it is cleaned before anything else is done with it.
+        let named = payload.session_id.as_deref().filter(|id| !id.trim().is_empty());
+        // A host that does not name the session names its transcript.
+        let transcript = || Path::new(payload.transcript_path.as_deref()?).file_stem()?.to_str();
+        let session_id = screen.clean(named.or_else(transcript).unwrap_or_default()).text.into_owned();
+        Some(Self { session_id, kind: event })
+    }
+}
+
+fn prompt_event(payload: &HookPayload) -> Option<EventKind> {
+    let written_by_hand = payload.source.as_deref().is_none_or(|source| matches!(source, "user" | "sdk"));
+    let prompt = payload.prompt.as_deref()?;
+    (written_by_hand && !is_machine_made(prompt)).then(|| {
+        let prompt = strip_injected(prompt);
+        if is_acknowledgement(&prompt) { EventKind::Acknowledgement } else { EventKind::Prompt(prompt.into_owned()) }
+    })
+}
+
+/// What a tool did, and to which project.
+struct ToolContext<'p> {
+    payload: &'p HookPayload,
+    project: &'p Path,
+    sanitizer: &'p Sanitizer,
+}
+
+impl ToolContext<'_> {
+    fn tool_use(&self) -> Option<Used> {
+        let changed = match self.payload.tool_name.as_deref()? {
+            "Edit" | "MultiEdit" | "Write" => Some(self.file_use(self.input("file_path")?)?),
+            "NotebookEdit" => Some(self.file_use(self.input("notebook_path")?)?),
+            "Bash" | "PowerShell" => self.command_use(self.input("command")?)?,
+            _ => return None,
+        };
+        Some(Used { attempt: self.attempt()?, changed })
+    }
+
+    /// What was tried, as failures name it.
+    fn attempt(&self) -> Option<Attempt> {
+        let tool = self.payload.tool_name.as_deref()?;
+        let input = ["command", "file_path", "notebook_path", "url", "pattern"]
+            .into_iter()
+            .find_map(|name| Some((name, self.input(name)?)));
+        let input = input.map(|(name, input)| {
+            let path = || {
+                edited_file::display_path(input, self.directory(), self.project)
+                    .map(|path| path.to_string_lossy().replace('\\', "/"))
+            };
+            let input = match name {
+                // Cleaned as it was written: what tidies a path would take the shape of a secret from it.
+                "file_path" | "notebook_path" if self.sanitizer.clean(input).count == 0 => {
+                    path().unwrap_or_else(|| input.to_owned())
+                }
+                _ => input.trim().to_owned(),
+            };
+            // Its lines are joined and its end is cut, and either could make a secret unrecognisable.
+            truncate_head(&self.sanitizer.clean(&input).text.replace('\n', " "), COMMAND_LIMIT)
+        });
+        Some(Attempt { tool: tool.to_owned(), input })
+    }
+
+    fn input(&self, name: &str) -> Option<&str> {
+        self.payload.tool_input.get(name).and_then(Value::as_str)
+    }
+
+    fn file_use(&self, path: &str) -> Option<ToolUse> {
+        if self.sanitizer.excludes(path, self.directory(), self.project) {
+            return None;
+        }
+        // Cleaned as it was written: what tidies a path would take the shape of a secret from it.
+        let open = self.sanitizer.clean(path);
+        let shown = match open.count {
+            0 => edited_file::display_path(&open.text, self.directory(), self.project)?.to_string_lossy().into_owned(),
+            _ => open.text.into_owned(),
+        };
+        let (file, path) = (self.directory().join(path), shown.replace('\\', "/"));
+        let is_told = !edit::is_ignored(&file, self.project);
+        let change = if is_told { edit::change(self.payload, &file, &path, self.sanitizer) } else { None };
+        Some(ToolUse::File { path, change })
+    }
+
+    /// What a command changes; the outer `None` is one of which nothing may be told.
+    fn command_use(&self, line: &str) -> Option<Option<ToolUse>> {
+        if self.excludes_command(line) {
+            return None;
+        }
+        let changed = changes_something(line).then(|| self.attempt()?.input.map(ToolUse::Command));
+        Some(changed.flatten())
+    }
+
+    fn excludes_command(&self, line: &str) -> bool {
+        self.sanitizer.excludes_command(line, &shell_words(line), self.directory(), self.project)
+    }
+
+    fn failure(&self) -> Option<String> {
+        let tool = self.payload.tool_name.as_deref()?;
+        // A user who stops a tool is no fault of it.
+        if self.payload.is_interrupt == Some(true) || OWN_TOOLS.iter().any(|own| tool.starts_with(own)) {
+            return None;
+        }
+        if self.names_excluded(&self.payload.tool_input) {
+            return None;
+        }
+        let whole = self.payload.error.as_deref().unwrap_or_default().trim();
+        let report = ends(whole, REPORT);
+        if let Some(line) = self.input("command")
+            && let Some((code, output)) = exit_code(&report)
+            && is_answer(line, code, output)
+        {
+            return None;
+        }
+        // Half a secret is not recognised any more.
+        let report = self.sanitizer.clean(&report).text;
+        let cause = match tool {
+            "Bash" | "PowerShell" => cause_of(&report, &self.project.to_string_lossy()),
+            // What such tools say behind their first line is what they were given.
+            _ => cause_of(
+                report.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(),
+                &self.project.to_string_lossy(),
+            ),
+        };
+        if self.sanitizer.excludes_text(&report, self.directory(), self.project) {
+            return None;
+        }
+        Some(self.attempt()?.failed(&cause))
+    }
+
+    /// Whether a tool's input names an excluded file anywhere but in what is to be written.
+    fn names_excluded(&self, input: &Value) -> bool {
+        match input {
+            Value::String(text) => {
+                self.sanitizer.excludes(text, self.directory(), self.project) || self.excludes_command(text)
+            }
+            Value::Array(items) => items.iter().any(|item| self.names_excluded(item)),
+            Value::Object(fields) => {
+                let is_content = |name: &str| matches!(name, "content" | "old_string" | "new_string" | "new_source");
+                fields.iter().any(|(name, value)| !is_content(name) && self.names_excluded(value))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
+    /// The directory that relative paths are meant from.
+    fn directory(&self) -> &Path {
+        self.payload.cwd.as_deref().map_or(self.project, Path::new)
+    }
+}
+
+/// A subagent's report. The one that writes a compaction's summary has an empty type and nothing to report; hosts of January
+/// 2026 name no type at all.
+fn report_event(payload: &HookPayload) -> Option<EventKind> {
+    let agent_type = payload.agent_type.clone();
+    let is_summary = agent_type.as_deref() == Some("");
+    (!is_summary).then(|| EventKind::Report {
+        agent_type,
+        text: last_answer_text(payload).filter(|text| !is_empty_answer(text)),
+    })
+}
+
+/// What the agent said last, where the host tells it.
+fn last_answer_text(payload: &HookPayload) -> Option<String> {
+    payload.last_assistant_message.clone().filter(|text| !text.trim().is_empty())
+}
+
+/// The exit code that a report begins with, and what was printed.
+fn exit_code(report: &str) -> Option<(i32, &str)> {
+    let rest = report.strip_prefix("Exit code ")?;
+    let (code, output) = rest.split_once('\n').unwrap_or((rest, ""));
+    Some((code.trim().parse().ok()?, output))
+}
+
+/// A text, or of a long one its beginning and its end, cut between lines.
+fn ends(text: &str, limit: usize) -> std::borrow::Cow<'_, str> {
+    if text.len() <= 2 * limit {
+        return text.into();
+    }
+    let head = &text[..text.floor_char_boundary(limit)];
+    let tail = &text[text.ceil_char_boundary(text.len() - limit)..];
+    let (head, tail) =
+        (head.rsplit_once('\n').map_or(head, |(head, _)| head), tail.split_once('\n').map_or(tail, |(_, tail)| tail));
+    format!("{head}\n{tail}").into()
+}
+
+/// A summary without the thoughts that the host asks its model to write before it.
+fn strip_thoughts(text: &str) -> &str {
+    let text = text.split_once("<summary>").map_or(text, |(_, summary)| summary);
+    let text = text.split_once("</summary>").map_or(text, |(summary, _)| summary);
+    text.split_once("</analysis>").map_or(text, |(_, rest)| rest).trim()
+}
+
+fn truncate_head(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(limit)])
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::privacy::redaction::redact;
+
+    fn event_of(payload: &Value) -> Option<EventKind> {
+        event_with_sanitizer(payload, &Sanitizer::default())
+    }
+
+    fn event_with_sanitizer(payload: &Value, screen: &Sanitizer) -> Option<EventKind> {
+        let payload = HookPayload::parse(payload.to_string().as_bytes()).unwrap();
+        HostEvent::from_payload(&payload, Path::new("/p"), screen).map(|occurrence| occurrence.kind)
+    }
+
+    #[rstest]
+    #[case::user(json!({"prompt": "fix it", "source": "user"}), true)]
+    #[case::older_host(json!({"prompt": "fix it"}), true)]
+    #[case::slash_command(json!({"prompt": "/review the parser"}), true)]
+    #[case::wake_up(json!({"prompt": "fix it", "source": "loop_wakeup"}), false)]
+    #[case::notification(json!({"prompt": "<task-notification>\n<task-id>a</task-id>"}), false)]
+    #[case::command_output(json!({"prompt": "<local-command-stdout>x</local-command-stdout>"}), false)]
+    #[case::no_prompt(json!({}), false)]
+    #[case::of_another_type(json!({"prompt": {"text": "fix it"}}), false)]
+    #[case::beside_another_type(json!({"prompt": "fix it", "error": ["x"], "is_interrupt": "no"}), true)]
+    fn only_prompts_of_people_are_remembered(#[case] mut fields: Value, #[case] remembered: bool) {
+        fields["hook_event_name"] = "UserPromptSubmit".into();
+        assert_eq!(event_of(&fields).is_some(), remembered);
+    }
+
+    #[rstest]
+    #[case::edit("Edit", json!({"file_path": "/p/src/a.rs"}), Some(file("src/a.rs")))]
+    #[case::outside("Write", json!({"file_path": "/etc/hosts"}), Some(file("/etc/hosts")))]
+    #[case::notebook("NotebookEdit", json!({"notebook_path": "/p/n.ipynb"}), Some(file("n.ipynb")))]
+    #[case::dependency("Write", json!({"file_path": "/p/node_modules/x/a.js"}), None)]
+    #[case::module("Edit", json!({"file_path": "/p/src/build/mod.rs"}), Some(file("src/build/mod.rs")))]
+    #[case::own_store("Write", json!({"file_path": "/p/.jikime/memory/MEMORY.md"}), None)]
+    #[case::build("Bash", json!({"command": "cargo test\n"}), Some(ToolUse::Command("cargo test".into())))]
+    #[case::read("Read", json!({"file_path": "/p/a"}), None)]
+    fn only_changes_are_tracked(#[case] tool: &str, #[case] input: Value, #[case] expected: Option<ToolUse>) {
+        let found = event_of(&json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input}));
+        let used = |event| match event {
+            EventKind::ToolUse(used) => used.changed,
+            other => panic!("{other:?} is no use of a tool"),
+        };
+        assert_eq!(found.map(used), expected.map(Some));
+    }
+
+    fn file(path: &str) -> ToolUse {
+        ToolUse::File { path: path.into(), change: None }
+    }
+
+    #[test]
+    fn a_command_that_only_looks_changes_nothing_and_is_an_attempt() {
+        let input = json!({"command": "cat notes.txt; echo BASH-OK"});
+        let found = event_of(&json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": input}));
+        let attempt = Attempt { tool: "Bash".into(), input: Some("cat notes.txt; echo BASH-OK".into()) };
+        assert_eq!(found, Some(EventKind::ToolUse(Used { attempt, changed: None })));
+    }
+
+    #[rstest]
+    #[case::agreement("ok, go on", Some(EventKind::Acknowledgement))]
+    #[case::command_of_the_host("/clear", Some(EventKind::Acknowledgement))]
+    #[case::question("ok?", Some(EventKind::Prompt("ok?".into())))]
+    fn what_only_agrees_is_an_acknowledgement(#[case] prompt: &str, #[case] expected: Option<EventKind>) {
+        assert_eq!(event_of(&json!({"hook_event_name": "UserPromptSubmit", "prompt": prompt})), expected);
+    }
+
+    #[rstest]
+    #[case::named(json!({"session_id": "s1", "transcript_path": "/h/t2.jsonl"}), "s1")]
+    #[case::by_its_transcript(json!({"transcript_path": "/h/t2.jsonl"}), "t2")]
+    #[case::empty(json!({"session_id": " ", "transcript_path": "/h/t2.jsonl"}), "t2")]
+    #[case::by_nothing(json!({}), "")]
+    fn a_session_without_an_id_goes_by_its_transcript(#[case] mut fields: Value, #[case] session: &str) {
+        fields["hook_event_name"] = "SessionEnd".into();
+        let payload = HookPayload::parse(fields.to_string().as_bytes()).unwrap();
+        let occurrence = HostEvent::from_payload(&payload, Path::new("/p"), &Sanitizer::default()).unwrap();
+        assert_eq!(occurrence.session_id, session);
+    }
+
+    #[test]
+    fn an_exit_code_that_answers_is_no_failure() {
+        let failure = |command: &str, error: &str| {
+            event_of(&json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
+                "tool_input": {"command": command}, "error": error}))
+        };
+        assert_eq!(failure("grep -rn foo src", "Exit code 1"), None);
+        assert!(failure("grep -rn foo nothing", "Exit code 2\ngrep: nothing: No such file or directory").is_some());
+    }
+
+    #[rstest]
+    #[case::plain("Two steps were done.", "Two steps were done.")]
+    #[case::as_the_host_sends_it("<analysis>\nthinking\n</analysis>\n\n<summary>\n1. Done\n</summary>", "1. Done")]
+    #[case::without_end("<analysis>a</analysis> rest", "rest")]
+    fn a_summary_is_kept_without_the_thoughts_before_it(#[case] text: &str, #[case] kept: &str) {
+        let event = event_of(&json!({"hook_event_name": "PostCompact", "compact_summary": text}));
+        assert_eq!(event, Some(EventKind::AfterCompaction(kept.into())));
+    }
+
+    #[rstest]
+    #[case::probe(json!({"agent_type": "probe", "last_assistant_message": "done"}), true)]
+    #[case::compaction(json!({"agent_type": "", "last_assistant_message": "<analysis>"}), false)]
+    #[case::older_host(json!({"agent_transcript_path": "/p/agent.jsonl"}), true)]
+    fn only_subagents_with_a_task_report(#[case] mut fields: Value, #[case] remembered: bool) {
+        fields["hook_event_name"] = "SubagentStop".into();
+        assert_eq!(event_of(&fields).is_some(), remembered);
+    }
+
+    #[test]
+    fn a_failure_says_what_was_tried_and_an_interrupt_is_none() {
+        let mut payload = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
+            "tool_input": {"command": "make"}, "error": "Exit code 2\nno rule"});
+        let expected = "Bash failed: make\nExit code 2\nno rule";
+        assert_eq!(event_of(&payload), Some(EventKind::Failure(expected.into())));
+        payload["is_interrupt"] = true.into();
+        assert_eq!(event_of(&payload), None);
+    }
+
+    #[rstest]
+    #[case::edit("PostToolUse", "Edit", json!({"file_path": "/p/secrets/a"}))]
+    #[case::relative("PostToolUse", "Write", json!({"file_path": "../secrets/a"}))]
+    #[case::notebook("PostToolUse", "NotebookEdit", json!({"notebook_path": "/p/secrets/n.ipynb"}))]
+    #[case::command("PostToolUse", "Bash", json!({"command": "rm -r ../secrets"}))]
+    #[case::failed_read("PostToolUseFailure", "Read", json!({"file_path": "/p/secrets/a"}))]
+    #[case::failed_search("PostToolUseFailure", "Grep", json!({"pattern": "x", "path": "/p/secrets"}))]
+    #[case::failed_command("PostToolUseFailure", "Bash", json!({"command": "cat /p/secrets/a"}))]
+    #[case::failed_other_tool("PostToolUseFailure", "mcp__fs__read", json!({"paths": ["/p/a", "/p/secrets/a"]}))]
+    fn what_is_done_to_an_excluded_file_leaves_no_trace(#[case] event: &str, #[case] tool: &str, #[case] input: Value) {
+        let payload =
+            json!({"hook_event_name": event, "tool_name": tool, "tool_input": input, "cwd": "/p/app", "error": "no"});
+        let (screen, _) = Sanitizer::new(&[], &["/secrets/**".into()]);
+        assert_eq!(event_with_sanitizer(&payload, &screen), None);
+        assert!(event_of(&payload).is_some(), "without the glob it is remembered");
+    }
+
+    #[test]
+    fn a_failure_whose_report_names_an_excluded_file_leaves_no_trace() {
+        let payload = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "cwd": "/p",
+            "tool_input": {"command": "make"}, "error": "Exit code 2\ncat: secrets/a: No such file or directory"});
+        let (screen, _) = Sanitizer::new(&[], &["secrets/**".into()]);
+        assert_eq!(event_with_sanitizer(&payload, &screen), None);
+        assert!(event_of(&payload).is_some(), "without the glob it is remembered");
+    }
+
+    #[test]
+    fn a_text_is_not_cut_through_a_secret() {
+        let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
+        for at in COMMAND_LIMIT - 40..COMMAND_LIMIT {
+            let command = format!("make {} {token} and what follows it", "x".repeat(at));
+            let used =
+                json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": command}});
+            let failed = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
+                "tool_input": {"command": command}, "error": format!("{}{command}", "y ".repeat(REPORT - 60))});
+            for payload in [used, failed] {
+                let event = format!("{:?}", event_of(&payload).unwrap());
+                // What is not cut is still to be cleaned, as everything is.
+                assert!(!redact(&event).text.contains("A1b2"), "{event}");
+            }
+        }
+    }
+}

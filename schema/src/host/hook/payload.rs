@@ -1,0 +1,222 @@
+//! The payload of a hook as the host sends it. Fields that we do not use are ignored, so that newer hosts are understood.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_json::error::Category;
+
+/// One payload. Every field may be missing or of another type: hosts of January 2026 send fewer, and later ones change them.
+#[derive(Debug, Clone, Deserialize)]
+pub struct HookPayload {
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub session_id: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub hook_event_name: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub transcript_path: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub cwd: Option<String>,
+    /// Who wrote a prompt (`user`, `sdk`, or one of the host's own sources), or why a session begins.
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub source: Option<String>,
+    /// Why a session ends.
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub reason: Option<String>,
+    /// The model of a session that begins, where the host tells it.
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub model: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub prompt: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub tool_name: Option<String>,
+    #[serde(default)]
+    pub tool_input: Value,
+    #[serde(default)]
+    pub tool_response: ToolResponse,
+    /// The failure of a tool, in words.
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub error: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub is_interrupt: Option<bool>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub last_assistant_message: Option<String>,
+    /// What kind of subagent ended; empty for the one that writes summaries.
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub agent_type: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub agent_transcript_path: Option<String>,
+    /// The summary that a compaction made.
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub compact_summary: Option<String>,
+}
+
+/// A payload that is no JSON object. Where it is wrong and how, but nothing of it: the words of `serde_json` quote values.
+#[derive(Debug, thiserror::Error)]
+#[error("the hook's input is not the JSON of an event: {what}, at line {line} column {column}")]
+pub struct PayloadError {
+    what: &'static str,
+    line: usize,
+    column: usize,
+}
+
+/// What a tool answered, as far as it is read: what a write changed in a file. The rest may be as large as the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolResponse {
+    patch: Vec<Hunk>,
+}
+
+/// A part of a patch.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(crate) struct Hunk {
+    /// Each begins with a blank, `-` or `+`.
+    pub(crate) lines: Vec<String>,
+}
+
+impl<'de> Deserialize<'de> for ToolResponse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ResponseVisitor)
+    }
+}
+
+struct ResponseVisitor;
+
+impl<'de> Visitor<'de> for ResponseVisitor {
+    type Value = ToolResponse;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("what a tool answered")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ToolResponse, A::Error> {
+        let mut patch = Vec::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "structuredPatch" {
+                patch = serde_json::from_value(map.next_value()?).unwrap_or_default();
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(ToolResponse { patch })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<ToolResponse, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(ToolResponse::default())
+    }
+
+    fn visit_str<E: Error>(self, _: &str) -> Result<ToolResponse, E> {
+        Ok(ToolResponse::default())
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<ToolResponse, E> {
+        Ok(ToolResponse::default())
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<ToolResponse, E> {
+        Ok(ToolResponse::default())
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<ToolResponse, E> {
+        Ok(ToolResponse::default())
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<ToolResponse, E> {
+        Ok(ToolResponse::default())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<ToolResponse, E> {
+        Ok(ToolResponse::default())
+    }
+}
+
+impl HookPayload {
+    /// What the host says a write changed in a file that was there.
+    pub(super) fn patch(&self) -> &[Hunk] {
+        &self.tool_response.patch
+    }
+
+    /// Reads a payload. Text that was cut through a character comes as half of it, which JSON refuses; it is read with a mark in
+    /// that place rather than not at all.
+    pub fn parse(bytes: &[u8]) -> Result<Self, PayloadError> {
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+        serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&repair_text(bytes))).map_err(|error| {
+            let what = match error.classify() {
+                Category::Eof => "it ends too early",
+                Category::Data => "it is no object",
+                Category::Syntax | Category::Io => "it is not well-formed",
+            };
+            PayloadError { what, line: error.line(), column: error.column() }
+        })
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The text with U+FFFD for bytes that are not UTF-8 and for escaped halves of surrogate pairs.
+fn repair_text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut mended = String::with_capacity(text.len());
+    let mut rest = &*text;
+    while let Some(at) = rest.find('\\') {
+        mended.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let length = match (parse_surrogate(rest), parse_surrogate(rest.get(6..).unwrap_or_default())) {
+            (Some(true), Some(false)) => 12,
+            (Some(_), _) => {
+                mended.push('\u{fffd}');
+                rest = &rest[6..];
+                continue;
+            }
+            // Any other escape, the backslash with what it escapes.
+            (None, _) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        mended.push_str(&rest[..length]);
+        rest = &rest[length..];
+    }
+    mended + rest
+}
+
+/// Whether a text begins with an escaped surrogate: the first half of a pair (`true`) or the second.
+fn parse_surrogate(text: &str) -> Option<bool> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xd800..=0xdbff => Some(true),
+        0xdc00..=0xdfff => Some(false),
+        _ => None,
+    }
+}
+
+/// A field that counts as missing when its value is of another type than the one we know.
+pub fn deserialize_lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::first_half(br#"{"prompt": "cut \ud83d"}"#, "cut \u{fffd}")]
+    #[case::second_half(br#"{"prompt": "\ude00 \\ud83d \\\ud83d end"}"#, "\u{fffd} \\ud83d \\\u{fffd} end")]
+    #[case::a_whole_pair_beside_it(br#"{"prompt": "\ud83d\ude00\ud83d"}"#, "\u{1f600}\u{fffd}")]
+    #[case::no_utf_8(b"{\"prompt\": \"cut \xed\x95\"}", "cut \u{fffd}")]
+    #[case::byte_order_mark(b"\xef\xbb\xbf{\"prompt\": \"x\"}", "x")]
+    fn a_text_that_was_cut_through_a_character_is_read(#[case] payload: &[u8], #[case] prompt: &str) {
+        assert_eq!(HookPayload::parse(payload).unwrap().prompt.as_deref(), Some(prompt));
+    }
+
+    #[test]
+    fn a_fault_in_a_payload_is_told_without_its_words() {
+        let error = HookPayload::parse(br#""my diary""#).unwrap_err();
+        let expected = "the hook's input is not the JSON of an event: it is no object, at line 1 column 10";
+        assert_eq!(error.to_string(), expected);
+        assert!(!format!("{error:?}").contains("diary"));
+    }
+}

@@ -1,0 +1,377 @@
+//! What a session was about: composed from its memories, without a language model.
+//!
+//! The brief shows it, and the end of a session stores it as a `session_summary`.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::files::project::{Head, head_of};
+use crate::intake::capture::{Destination, Draft};
+use crate::model::memory::{MemoryAttributes, MemoryType};
+use crate::model::moment::Moment;
+use crate::model::state_note::Phase;
+use crate::model::tool_usage;
+use crate::privacy::output_text::clean_line;
+use crate::privacy::sanitizer::Sanitizer;
+use crate::prose::gist::{gist, shortened};
+use crate::prose::small_talk::{is_small_talk, is_substantial};
+use crate::prose::terms::{Token, terms, tokens};
+use crate::store::{MemoryFilter, MemoryRow, Rows};
+
+/// The memories of one session that are read, the last ones.
+const READ: usize = 240;
+
+/// Characters of a title, of what came of a turn, and of a command.
+const TITLE: usize = 120;
+const OUTCOME: usize = 480;
+const COMMAND: usize = 80;
+
+/// Files that are named as what settled a failure.
+const FILES: usize = 3;
+
+/// Distinctive terms of a prompt that asks for something, even if nobody answered it.
+const ASKED_TERMS: usize = 5;
+
+/// Summaries of one session that are read, and sessions that are checked for one.
+const SUMMARIES: usize = 8;
+const UNFINISHED: usize = 3;
+
+/// Topics, and the fewest texts of a session that a topic is in.
+const TOPICS: usize = 6;
+const TOPIC_TEXTS: usize = 2;
+
+/// One session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SessionRecord {
+    pub id: String,
+    pub started: Moment,
+    pub ended: Moment,
+    /// The first prompt that asked for something.
+    pub title: Option<String>,
+    /// What came of it in the end, and when that was said.
+    pub outcome: Option<(String, (i64, i64))>,
+    /// What was asked and answered, the first turn first.
+    pub turns: Vec<TurnRecord>,
+    /// What subagents reported, and when.
+    pub reports: Vec<(String, (i64, i64))>,
+    /// What is left to do.
+    pub open_steps: Vec<String>,
+    pub files: Vec<String>,
+    pub commands: Vec<String>,
+    /// What failed, with what resolved it.
+    pub failures: Vec<FailureRecord>,
+    pub topics: Vec<String>,
+    /// Memories of what was concluded.
+    pub conclusions: usize,
+    pub place: SessionPlace,
+}
+
+/// A turn of a session, without small talk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnRecord {
+    pub asked: String,
+    pub answered: Option<String>,
+    /// When that was: seconds since 1970, and the sequence number of the memory.
+    pub order: (i64, i64),
+}
+
+/// A failure, and whether it is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailureRecord {
+    pub text: String,
+    pub is_resolved: bool,
+    pub resolved_by: Option<String>,
+}
+
+/// Where and with which model a session ran, and how it ended, as far as that is known.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SessionPlace {
+    pub model: Option<String>,
+    pub branch: Option<String>,
+    pub commit: Option<String>,
+    /// What was checked out when the session began, if that was something else.
+    pub start_branch: Option<String>,
+    pub start_commit: Option<String>,
+    pub end_reason: Option<String>,
+}
+
+impl SessionPlace {
+    /// The same without secrets: a host or a transcript names the model, and a person the branch.
+    #[must_use]
+    pub fn cleaned(self, screen: &Sanitizer) -> Self {
+        let clean = |text: Option<String>| text.map(|text| screen.clean(&text).text.into_owned());
+        Self {
+            model: clean(self.model),
+            branch: clean(self.branch),
+            commit: clean(self.commit),
+            start_branch: clean(self.start_branch),
+            start_commit: clean(self.start_commit),
+            end_reason: clean(self.end_reason),
+        }
+    }
+
+    /// What is checked out where a session works.
+    pub fn checked_out(directory: &Path) -> Self {
+        let Head { branch, commit } = head_of(directory);
+        Self { branch, commit, ..Self::default() }
+    }
+
+    /// The same at the end of a session that began at another place.
+    #[must_use]
+    pub fn begun_at(self, start: Self) -> Self {
+        let start_branch = start.branch.filter(|branch| self.branch.as_ref() != Some(branch));
+        let start_commit = start.commit.filter(|commit| self.commit.as_ref() != Some(commit));
+        Self { model: self.model.or(start.model), start_branch, start_commit, ..self }
+    }
+
+    pub(crate) fn of(metadata: &Map<String, Value>) -> Self {
+        let text = |name: &str| metadata.get(name).and_then(Value::as_str).map(clean_line);
+        Self {
+            model: text("model"),
+            branch: text("branch"),
+            commit: text("commit"),
+            start_branch: text("start_branch"),
+            start_commit: text("start_commit"),
+            end_reason: text("end_reason"),
+        }
+    }
+
+    pub(crate) fn fields(&self) -> Map<String, Value> {
+        let values = [
+            ("model", &self.model),
+            ("branch", &self.branch),
+            ("commit", &self.commit),
+            ("start_branch", &self.start_branch),
+            ("start_commit", &self.start_commit),
+            ("end_reason", &self.end_reason),
+        ];
+        values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?.into()))).collect()
+    }
+}
+
+/// The summary that the end of a session leaves, at this moment. `None` if there is nothing to tell, or nothing new since the last one.
+pub fn closing_summary(
+    rows: Rows<'_>,
+    session_id: &str,
+    place: SessionPlace,
+    at: Moment,
+) -> rusqlite::Result<Option<Draft>> {
+    let Some(record) = SessionRecord::compose(rows, session_id)? else { return Ok(None) };
+    let filter = MemoryFilter {
+        kind: Some(MemoryType::SessionSummary),
+        session_id: Some(session_id.to_owned()),
+        ..MemoryFilter::default()
+    };
+    let earlier = rows.list(&filter, SUMMARIES)?.into_iter().find(is_composed);
+    let Some(content) = record.summary() else { return Ok(None) };
+    if earlier.as_ref().is_some_and(|earlier| earlier.memory.content == content) {
+        return Ok(None);
+    }
+    let metadata = place.fields();
+    let supersedes = earlier.map(|row| row.memory.id);
+    Ok(Some(Draft {
+        session_id: session_id.to_owned(),
+        kind: MemoryType::SessionSummary,
+        content,
+        at,
+        attributes: MemoryAttributes { supersedes, metadata, auto: true, ..MemoryAttributes::default() },
+        destination: Destination::DailyLog,
+    }))
+}
+
+/// The summaries of the last sessions that ended before a moment without one: their host never told that they ended.
+pub fn missing_summaries(rows: Rows<'_>, session_id: &str, before: Moment) -> rusqlite::Result<Vec<Draft>> {
+    let mut drafts = Vec::new();
+    for id in rows.last_sessions(session_id, UNFINISHED)? {
+        let session = rows.session(&id)?.filter(|session| session.summary.is_none() && session.ended < before);
+        if let Some(session) = session {
+            drafts.extend(closing_summary(rows, &id, SessionPlace::default(), session.ended)?);
+        }
+    }
+    Ok(drafts)
+}
+
+impl SessionRecord {
+    /// The record of a session, or `None` if nothing of it is remembered.
+    pub fn compose(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Option<Self>> {
+        let filter = MemoryFilter { session_id: Some(session_id.to_owned()), ..MemoryFilter::default() };
+        let mut memories = rows.list(&filter, READ)?;
+        memories.reverse();
+        let Some(session) = rows.session(session_id)? else { return Ok(None) };
+        let turns = turns(&memories);
+        let is_whole = memories.len() < READ;
+        let first_asked = turns.first().map(|turn| shortened(&turn.asked, TITLE)).filter(|_| is_whole);
+        let title = first_asked.or(session.title);
+        let outcome = turns.iter().rev().find_map(|turn| Some((turn.answered.clone()?, turn.order)));
+        let outcome = outcome.or_else(|| told(&memories));
+        let of_kind = |kind: MemoryType| memories.iter().filter(move |row| row.memory.kind == kind);
+        let mut commands: Vec<String> = Vec::new();
+        for command in of_kind(MemoryType::ToolUsage).flat_map(|row| tool_usage::commands(&row.memory.content)) {
+            let command = shortened(command, COMMAND);
+            if !commands.contains(&command) {
+                commands.push(command);
+            }
+        }
+        let open = memories.iter().filter(|row| row.is_open_task());
+        let place = of_kind(MemoryType::SessionSummary).next_back().map(|row| &row.memory.attributes.metadata);
+        Ok(Some(Self {
+            id: session.id,
+            started: session.started,
+            ended: session.ended,
+            title,
+            outcome,
+            reports: of_kind(MemoryType::SubagentResult)
+                .filter_map(|row| Some((gist(&row.memory.content, OUTCOME)?, row.order())))
+                .collect(),
+            open_steps: open.map(|row| clean_line(&row.memory.content)).collect(),
+            files: session.files,
+            commands,
+            failures: of_kind(MemoryType::Error).map(|row| failure(row, &memories)).collect(),
+            topics: topics(&memories),
+            conclusions: memories.iter().filter(|row| is_conclusion(row)).count(),
+            place: place.map(SessionPlace::of).unwrap_or_default(),
+            turns,
+        }))
+    }
+
+    /// Whether something was done, answered or concluded. Greetings and thanks alone are no session that people mean.
+    pub fn is_real(&self) -> bool {
+        let is_answered = |turn: &TurnRecord| turn.answered.is_some() || terms(&turn.asked).len() >= ASKED_TERMS;
+        !self.files.is_empty()
+            || !self.commands.is_empty()
+            || !self.failures.is_empty()
+            || self.conclusions > 0
+            || self.turns.iter().any(is_answered)
+    }
+
+    /// The text of the summary that the end of the session stores.
+    pub fn summary(&self) -> Option<String> {
+        if !self.is_real() {
+            return None;
+        }
+        let mut lines: Vec<String> = Vec::new();
+        lines.extend(self.title.as_deref().map(|title| shortened(title, TITLE)));
+        let mut line = |label: &str, text: String| {
+            if !text.is_empty() {
+                lines.push(format!("{label}: {text}"));
+            }
+        };
+        line("Outcome", self.outcome.as_ref().map(|(text, _)| text.clone()).unwrap_or_default());
+        line("Open", listed(&self.open_steps, 5, "; "));
+        line("Changed", listed(&self.files, 12, ", "));
+        line("Ran", listed(&self.commands, 6, "; "));
+        let failures: Vec<String> = self.failures.iter().map(FailureRecord::told).collect();
+        line("Failed", listed(&failures, 4, "; "));
+        line("About", self.topics.join(", "));
+        Some(lines.join("\n"))
+    }
+}
+
+impl FailureRecord {
+    fn told(&self) -> String {
+        match (self.is_resolved, &self.resolved_by) {
+            (false, _) => format!("{} (open)", self.text),
+            (true, Some(by)) => format!("{} (resolved: {by})", self.text),
+            (true, None) => format!("{} (resolved)", self.text),
+        }
+    }
+}
+
+/// Whether a summary is one that we composed, not one that a model or a person wrote.
+pub(crate) fn is_composed(row: &MemoryRow) -> bool {
+    row.memory.kind == MemoryType::SessionSummary && row.memory.attributes.auto
+}
+
+fn is_conclusion(row: &MemoryRow) -> bool {
+    !row.memory.kind.is_event() && row.memory.kind != MemoryType::SessionSummary
+}
+
+fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
+    let mut turns: Vec<TurnRecord> = Vec::new();
+    let mut is_open = false;
+    for row in memories {
+        let content = &row.memory.content;
+        match row.memory.kind {
+            MemoryType::UserPrompt => {
+                is_open = !is_small_talk(content);
+                if is_open {
+                    turns.push(TurnRecord { asked: clean_line(content), answered: None, order: row.order() });
+                }
+            }
+            // What follows small talk may still report the work before it.
+            MemoryType::AssistantResponse if is_substantial(content) => {
+                if let Some(turn) = turns.last_mut().filter(|turn| is_open || turn.answered.is_none())
+                    && let Some(answered) = gist(content, OUTCOME)
+                {
+                    (turn.answered, turn.order) = (Some(answered), row.order());
+                }
+            }
+            _ => {}
+        }
+    }
+    turns
+}
+
+/// What a summary says that a model or a person wrote, for a session without an answer.
+fn told(memories: &[MemoryRow]) -> Option<(String, (i64, i64))> {
+    let is_summary = |row: &&MemoryRow| row.memory.kind == MemoryType::SessionSummary && !is_composed(row);
+    memories.iter().rev().find(is_summary).and_then(|row| Some((gist(&row.memory.content, OUTCOME)?, row.order())))
+}
+
+/// A failure of a session, and what settled it: the files that were changed in that turn.
+fn failure(row: &MemoryRow, memories: &[MemoryRow]) -> FailureRecord {
+    let text = shortened(&row.memory.content, 2 * COMMAND);
+    let settled_by = row.state.settled_by.as_deref();
+    let turn = memories.iter().find(|memory| settled_by == Some(memory.memory.id.as_str()));
+    let files: Vec<&str> =
+        turn.map(|turn| tool_usage::files(&turn.memory.content).take(FILES).collect()).unwrap_or_default();
+    let resolved_by = (!files.is_empty()).then(|| files.join(", "));
+    FailureRecord { text, is_resolved: row.state.phase != Phase::Open, resolved_by }
+}
+
+/// The terms that most texts of a session have, names first among those in as many.
+fn topics(memories: &[MemoryRow]) -> Vec<String> {
+    struct Seen {
+        texts: usize,
+        last: usize,
+        is_name: bool,
+    }
+    let mut seen: HashMap<String, Seen> = HashMap::new();
+    for (number, row) in memories.iter().enumerate() {
+        if !matches!(row.memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse)
+            || is_small_talk(&row.memory.content)
+        {
+            continue;
+        }
+        for Token { text, is_name, .. } in tokens(&row.memory.content).into_iter().filter(Token::is_term) {
+            let seen = seen.entry(text).or_insert(Seen { texts: 0, last: usize::MAX, is_name });
+            if seen.last != number {
+                seen.last = number;
+                seen.texts += 1;
+            }
+            seen.is_name |= is_name;
+        }
+    }
+    let mut common: Vec<(String, Seen)> = seen.into_iter().filter(|(_, seen)| seen.texts >= TOPIC_TEXTS).collect();
+    common.sort_by(|(a, left), (b, right)| {
+        right
+            .texts
+            .cmp(&left.texts)
+            .then(right.is_name.cmp(&left.is_name))
+            .then(b.chars().count().cmp(&a.chars().count()))
+            .then(a.cmp(b))
+    });
+    common.into_iter().take(TOPICS).map(|(term, _)| clean_line(&term)).collect()
+}
+
+/// The first items, and how many more there are.
+pub(crate) fn listed(items: &[String], most: usize, separator: &str) -> String {
+    let shown = items.iter().take(most).map(|item| clean_line(item)).collect::<Vec<_>>().join(separator);
+    let more = items.len().saturating_sub(most);
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+#[cfg(test)]
+mod tests;

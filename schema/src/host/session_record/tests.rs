@@ -1,0 +1,129 @@
+use crate::files::database::LockTimeout;
+use crate::intake::capture::{Destination, Draft, capture};
+use crate::model::memory::MemoryAttributes;
+use crate::privacy::sanitizer::Sanitizer;
+use crate::store::Store;
+
+use super::*;
+
+fn store(memories: &[(MemoryType, &str)]) -> (tempfile::TempDir, Store) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
+    for (n, (kind, content)) in memories.iter().enumerate() {
+        let draft = Draft {
+            session_id: "s".to_owned(),
+            kind: *kind,
+            content: (*content).to_owned(),
+            at: Moment::from_unix(1_769_563_815 + n as i64, Some(32_400)).unwrap(),
+            attributes: MemoryAttributes::default(),
+            destination: Destination::DailyLog,
+        };
+        capture(&mut store, draft, &Sanitizer::default()).unwrap();
+    }
+    (project, store)
+}
+
+fn record(memories: &[(MemoryType, &str)]) -> SessionRecord {
+    let (_project, store) = store(memories);
+    SessionRecord::compose(store.rows(), "s").unwrap().unwrap()
+}
+
+const SESSION: [(MemoryType, &str); 9] = [
+    (MemoryType::UserPrompt, "hi"),
+    (MemoryType::AssistantResponse, "Hello! What shall we do?"),
+    (MemoryType::UserPrompt, "The importer drops rows with an empty tenant. Why?"),
+    (MemoryType::Error, "Bash failed: pytest tests/test_importer.py\n1 failed"),
+    (
+        MemoryType::ToolUsage,
+        "Files modified: app/importer.py\nCommands: pytest tests/test_importer.py; git commit -am importer",
+    ),
+    (
+        MemoryType::AssistantResponse,
+        "Done. The importer joined on `tenant_id`, so rows without a tenant were lost; it is a left join now.",
+    ),
+    (MemoryType::Task, "Backfill the importer's lost rows of May"),
+    (MemoryType::UserPrompt, "thanks, that's all"),
+    (MemoryType::AssistantResponse, "You're welcome!"),
+];
+
+#[test]
+fn a_record_tells_what_a_session_was_about() {
+    let text = record(&SESSION).summary().unwrap();
+    insta::assert_snapshot!(text, @r"
+    The importer drops rows with an empty tenant. Why?
+    Outcome: The importer joined on `tenant_id`, so rows without a tenant were lost; it is a left join now.
+    Open: Backfill the importer's lost rows of May
+    Changed: app/importer.py
+    Ran: pytest tests/test_importer.py; git commit -am importer
+    Failed: Bash failed: pytest tests/test_importer.py 1 failed (open)
+    About: importer, tenant, row
+    ");
+}
+
+#[test]
+fn small_talk_alone_is_no_session_that_people_mean() {
+    assert!(!record(&SESSION[..2]).is_real());
+    assert_eq!(record(&SESSION[..2]).summary(), None);
+    assert!(record(&SESSION[..4]).is_real());
+    let passing =
+        [(MemoryType::UserPrompt, "thanks, deploy went fine"), (MemoryType::AssistantResponse, "Glad to hear!")];
+    assert!(!record(&passing).is_real());
+    let (_project, store) = store(&SESSION);
+    assert_eq!(SessionRecord::compose(store.rows(), "other").unwrap(), None);
+}
+
+#[test]
+fn a_long_session_keeps_the_title_that_it_began_with() {
+    let prompts: Vec<String> = (0..2 * READ).map(|n| format!("Fix the parser of format {n}")).collect();
+    let memories: Vec<_> = prompts.iter().map(|text| (MemoryType::UserPrompt, text.as_str())).collect();
+    let record = record(&memories);
+    assert_eq!(record.title.as_deref(), Some("Fix the parser of format 0"));
+    assert_eq!(record.turns.len(), READ);
+}
+
+#[test]
+fn a_session_that_ends_again_replaces_its_summary() {
+    let (_project, mut store) = store(&SESSION);
+    let at = |second: i64| Moment::from_unix(1_769_563_900 + second, Some(32_400)).unwrap();
+    let place = SessionPlace {
+        end_reason: Some("clear".to_owned()),
+        branch: Some("main".to_owned()),
+        ..SessionPlace::default()
+    };
+    let close = |store: &Store, second| closing_summary(store.rows(), "s", place.clone(), at(second)).unwrap();
+    let first = close(&store, 0).unwrap();
+    assert_eq!(first.attributes.metadata["branch"], "main");
+    capture(&mut store, first.clone(), &Sanitizer::default()).unwrap();
+    let session = store.rows().session("s").unwrap().unwrap();
+    assert_eq!((session.summary, session.ended), (Some(first.content.clone()), at(0)));
+    assert_eq!(close(&store, 5), None, "nothing happened since");
+    let said = |kind, content: &str, second| {
+        let attributes = MemoryAttributes::default();
+        Draft { kind, content: content.to_owned(), at: at(second), attributes, ..first.clone() }
+    };
+    let asked = said(MemoryType::UserPrompt, "And the exporter?", 8);
+    let answered = said(MemoryType::AssistantResponse, "The exporter joins the same way, and lost no rows so far.", 9);
+    for draft in [asked, answered] {
+        capture(&mut store, draft, &Sanitizer::default()).unwrap();
+    }
+    let second = close(&store, 10).unwrap();
+    let known = store
+        .rows()
+        .list(&MemoryFilter { kind: Some(MemoryType::SessionSummary), ..MemoryFilter::default() }, 9)
+        .unwrap();
+    assert_eq!(second.attributes.supersedes.as_ref(), Some(&known[0].memory.id));
+    assert_eq!(SessionRecord::compose(store.rows(), "s").unwrap().unwrap().place, place);
+}
+
+#[test]
+fn a_session_that_never_ended_gets_its_summary_later() {
+    let (_project, mut store) = store(&SESSION);
+    let at = |second: i64| Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap();
+    let missing = |store: &Store, other: &str, second| missing_summaries(store.rows(), other, at(second)).unwrap();
+    assert_eq!(missing(&store, "new", 3), [], "it may still go on");
+    assert_eq!(missing(&store, "s", 3_600), [], "it is this one");
+    let found = missing(&store, "new", 3_600);
+    assert_eq!(found.iter().map(|draft| draft.at).collect::<Vec<_>>(), [at(8)]);
+    capture(&mut store, found.into_iter().next().unwrap(), &Sanitizer::default()).unwrap();
+    assert_eq!(missing(&store, "new", 3_600), []);
+}

@@ -1,0 +1,405 @@
+//! The buffer of one session's tool use: a line for each use, until the end of the turn makes one memory of them.
+//!
+//! Lines are appended and taken under a lock on the buffer itself, so that a use noted while the buffer is taken is kept.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::crash_point;
+use crate::files::database::LockTimeout;
+use crate::files::layout::Layout;
+use crate::files::store_file::{self, options_for_private, verify};
+use crate::host::given::GIVEN;
+use crate::host::hook::{ToolUse, Used};
+use crate::model::failure::{Attempt, Success};
+use crate::model::memory::MemoryId;
+use crate::model::moment::Moment;
+use crate::model::tool_usage::{self, FileChange};
+use crate::privacy::sanitizer::Sanitizer;
+use crate::store::StoreError;
+
+/// The longest name of a file and the longest command in bytes; a longer one is noted without its end.
+const LINE_LIMIT: usize = 1_024;
+
+/// The longest text of a change in bytes.
+const CHANGE_LIMIT: usize = 16 * 1_024;
+
+/// Topics of failures that are remembered, the newest ones.
+const TOPICS: usize = 100;
+
+/// How long a buffer stays after its session used it last, and a list of what a session was given.
+const MAX_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
+const GIVEN_KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
+
+/// A use as it stands in a buffer: of a file or of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferedUse {
+    pub at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// What was changed in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<String>,
+    /// What succeeded after it had failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub succeeded: Option<Attempt>,
+    /// The prompt with which a turn began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+}
+
+/// What a buffer held: each file and each command once, in the order of their first use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolUses {
+    pub files: Vec<String>,
+    pub commands: Vec<String>,
+    pub changes: Vec<FileChange>,
+    pub succeeded: Vec<Success>,
+    /// The memory of the prompt with which the turn began, unless it said nothing. The outer `None` is a turn that did not begin with one.
+    pub prompt: Option<Option<MemoryId>>,
+    /// When the last of them was.
+    pub at: Moment,
+}
+
+/// Notes a use, or what succeeded after it had failed, which is worth a memory whether it changed something or not.
+pub fn append_use(
+    layout: &Layout,
+    session_id: &str,
+    used: &Used,
+    is_success: bool,
+    at: &Moment,
+    screen: &Sanitizer,
+) -> Result<(), StoreError> {
+    let mut line = line_of(used, is_success, screen);
+    line.at = at.rfc3339();
+    append_line(layout, session_id, &line)
+}
+
+/// A use as it is noted, without its time.
+pub fn line_of(Used { attempt, changed }: &Used, is_success: bool, screen: &Sanitizer) -> BufferedUse {
+    let mut line = BufferedUse { succeeded: is_success.then(|| attempt.clone()), ..BufferedUse::default() };
+    match changed {
+        Some(ToolUse::File { path, change }) => {
+            line.file = Some(clean_use(path, screen));
+            line.change = change.as_ref().map(|text| text[..text.floor_char_boundary(CHANGE_LIMIT)].to_owned());
+        }
+        Some(ToolUse::Command(command)) => line.command = Some(clean_use(command, screen)),
+        None => line.command = attempt.input.as_deref().filter(|_| is_success).map(|input| clean_use(input, screen)),
+    }
+    line
+}
+
+/// Notes that a turn begins with a prompt, and its memory if it has one.
+pub fn begin(layout: &Layout, session_id: &str, prompt: Option<&MemoryId>, at: &Moment) -> Result<(), StoreError> {
+    let prompt = Some(prompt.map(ToString::to_string).unwrap_or_default());
+    append_line(layout, session_id, &BufferedUse { at: at.rfc3339(), prompt, ..BufferedUse::default() })
+}
+
+fn append_line(layout: &Layout, session_id: &str, line: &BufferedUse) -> Result<(), StoreError> {
+    let path = layout.session_file(session_id, "jsonl");
+    let fault = |source| StoreError::Io { doing: "append to", path: path.clone(), source };
+    let mut json = serde_json::to_vec(line).map_err(|error| fault(error.into()))?;
+    json.push(b'\n');
+    let mut buffer = options_for_private().append(true).create(true).open(&path).map_err(fault)?;
+    lock_buffer(&buffer).and_then(|()| buffer.write_all(&json)).map_err(fault)
+}
+
+/// A file or a command as it is noted.
+pub fn clean_use(text: &str, screen: &Sanitizer) -> String {
+    let text = screen.clean(text).text;
+    text[..text.floor_char_boundary(LINE_LIMIT)].to_owned()
+}
+
+/// Waits for those who note or take at the same time, which they do in microseconds, but not for one that hangs.
+fn lock_buffer(buffer: &File) -> io::Result<()> {
+    let deadline = Instant::now() + LockTimeout::Hook.duration();
+    loop {
+        match buffer.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(Duration::from_micros(100)),
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Ok(()) => return Ok(()),
+        }
+    }
+}
+
+/// Hands what the buffer holds to `keep`, and empties it when that succeeds. An empty buffer is not handed over.
+pub fn take_uses<E: From<StoreError>>(
+    layout: &Layout,
+    session_id: &str,
+    keep: impl FnOnce(ToolUses) -> Result<(), E>,
+) -> Result<(), E> {
+    let path = layout.session_file(session_id, "jsonl");
+    let fault = |source| StoreError::Io { doing: "take", path: path.clone(), source };
+    let mut buffer = match options_for_private().read(true).open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(fault)?,
+    };
+    lock_buffer(&buffer).map_err(fault)?;
+    let text = read_buffer(&mut buffer).map_err(fault)?;
+    if let Some(taken) = parse_buffer(&text) {
+        keep(taken)?;
+        crash_point::crash_if_armed("track.kept");
+    }
+    buffer.set_len(0).map_err(fault)?;
+    Ok(())
+}
+
+/// Removes buffers that have been empty for a day, and lists of what was given that nobody added to for half a year. A younger buffer
+/// may have a writer that has just opened it.
+pub fn remove_old_files(layout: &Layout) {
+    let is_done = |path: &Path, metadata: &fs::Metadata| {
+        let is_given = path.extension().is_some_and(|ending| ending == GIVEN);
+        let kept = if is_given { GIVEN_KEPT } else { MAX_IDLE };
+        let is_old = metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > kept));
+        // The programs before listed what they had shown.
+        is_old && (metadata.len() == 0 || is_given || path.extension().is_some_and(|ending| ending == "shown"))
+    };
+    if verify(&layout.track_dir()).is_err() {
+        return;
+    }
+    let Ok(listing) = fs::read_dir(layout.track_dir()) else { return };
+    for item in listing.filter_map(Result::ok) {
+        if item.metadata().is_ok_and(|metadata| is_done(&item.path(), &metadata)) {
+            // Another session's end may be tidying as well.
+            let _ = fs::remove_file(item.path());
+        }
+    }
+}
+
+/// Rewrites every buffer by what `edit` makes of each of its uses; `None` takes one out. It is told whether the buffer is that of
+/// `session_id`.
+pub fn rewrite_uses(
+    layout: &Layout,
+    session_id: Option<&str>,
+    edit: &dyn Fn(BufferedUse, bool) -> Option<BufferedUse>,
+) -> Result<(), StoreError> {
+    if verify(&layout.track_dir()).is_err() {
+        return Ok(());
+    }
+    let own = session_id.map(|session_id| layout.session_file(session_id, "jsonl"));
+    let Ok(listing) = fs::read_dir(layout.track_dir()) else { return Ok(()) };
+    for path in listing.filter_map(|item| Some(item.ok()?.path())) {
+        if path.extension().is_none_or(|ending| ending != "jsonl") {
+            continue;
+        }
+        let fault = |source| StoreError::Io { doing: "rewrite", path: path.clone(), source };
+        let mut buffer = match options_for_private().read(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened.map_err(fault)?,
+        };
+        lock_buffer(&buffer).map_err(fault)?;
+        let before = read_buffer(&mut buffer).map_err(fault)?;
+        let lines = before.lines().filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok());
+        let lines = lines.filter_map(|line| edit(line, Some(&path) == own.as_ref()));
+        let after: String =
+            lines.filter_map(|line| serde_json::to_string(&line).ok()).map(|line| line + "\n").collect();
+        if after != before {
+            let rewritten = buffer.set_len(0).and_then(|()| buffer.seek(SeekFrom::Start(0)));
+            rewritten.and_then(|_| buffer.write_all(after.as_bytes())).map_err(fault)?;
+        }
+    }
+    Ok(())
+}
+
+fn read_buffer(buffer: &mut File) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    buffer.seek(SeekFrom::Start(0))?;
+    buffer.read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn parse_buffer(text: &str) -> Option<ToolUses> {
+    let mut taken: Option<ToolUses> = None;
+    // A torn line is what a crash left; it says nothing.
+    for line in text.lines().filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok()) {
+        let Some(at) = Moment::parse_rfc3339(&line.at) else { continue };
+        taken.get_or_insert_with(|| ToolUses::new(at)).take_in(line, at);
+    }
+    taken
+}
+
+impl ToolUses {
+    pub fn new(at: Moment) -> Self {
+        let (files, commands, changes, succeeded) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { files, commands, changes, succeeded, prompt: None, at }
+    }
+
+    pub fn take_in(&mut self, line: BufferedUse, at: Moment) {
+        // Of a use, not of a prompt, after which nothing may have happened.
+        if line.prompt.is_none() || self.is_empty() {
+            self.at = if self.is_empty() { at } else { self.at.max(at) };
+        }
+        if let Some(prompt) = line.prompt {
+            self.prompt = Some(MemoryId::parse(&prompt));
+        }
+        if let (Some(file), Some(text)) = (&line.file, line.change) {
+            self.changes.push(FileChange { file: file.clone(), text });
+        }
+        self.succeeded.extend(line.succeeded.map(|attempt| Success { attempt, at: at.rfc3339() }));
+        for (list, item) in [(&mut self.files, line.file), (&mut self.commands, line.command)] {
+            list.extend(item.filter(|item| !list.contains(item)));
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.commands.is_empty()
+    }
+
+    /// The text of a memory of what was used.
+    pub fn text(&self) -> Option<String> {
+        tool_usage::describe(&self.files, &self.commands, &self.changes)
+    }
+}
+
+/// Notes that something failed, by its topics: what succeeds later is compared with them first.
+pub fn note_failure(layout: &Layout, topics: &[String]) -> io::Result<()> {
+    let path = layout.failed();
+    let mut known = failed(layout);
+    if topics.iter().all(|topic| known.contains(topic)) {
+        return Ok(());
+    }
+    known.extend(topics.iter().filter(|topic| !known.contains(topic)).cloned().collect::<Vec<_>>());
+    let first = known.len().saturating_sub(TOPICS);
+    let mut file = options_for_private().create(true).truncate(true).open(&path)?;
+    file.write_all((known[first..].join("\n") + "\n").as_bytes())
+}
+
+/// Whether something of these topics failed lately, by what this project's hooks noted. A list that is lost loses no memory.
+pub fn has_failed(layout: &Layout, topics: &[String]) -> bool {
+    let known = failed(layout);
+    topics.iter().any(|topic| known.contains(topic))
+}
+
+fn failed(layout: &Layout) -> Vec<String> {
+    let bytes = store_file::read(&layout.failed()).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(project: &tempfile::TempDir) -> Layout {
+        let layout = Layout::new(project.path());
+        layout.create_dirs_and_gitignore().unwrap();
+        layout
+    }
+
+    fn taken(layout: &Layout, session: &str) -> Option<ToolUses> {
+        let mut found = None;
+        take_uses(layout, session, |taken| {
+            found = Some(taken);
+            Ok::<(), StoreError>(())
+        })
+        .unwrap();
+        found
+    }
+
+    fn file(path: &str) -> Used {
+        let attempt = Attempt { tool: "Edit".into(), input: Some(path.into()) };
+        Used { attempt, changed: Some(ToolUse::File { path: path.into(), change: Some("+ x".into()) }) }
+    }
+
+    fn command(line: &str) -> Used {
+        let attempt = Attempt { tool: "Bash".into(), input: Some(line.into()) };
+        Used { attempt, changed: Some(ToolUse::Command(line.into())) }
+    }
+
+    #[test]
+    fn what_succeeds_after_it_failed_is_noted_although_it_changes_nothing() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        let used = Used { changed: None, ..command("./check.py") };
+        let topics = used.attempt.topics();
+        assert!(!has_failed(&layout, &topics));
+        note_failure(&layout, &topics).unwrap();
+        assert!(has_failed(&layout, &topics) && !has_failed(&layout, &file("a").attempt.topics()));
+        let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
+        append_use(&layout, "s", &used, true, &at, &Sanitizer::default()).unwrap();
+        let taken = taken(&layout, "s").unwrap();
+        assert_eq!(taken.commands, ["./check.py"]);
+        assert_eq!(taken.succeeded, [Success { attempt: used.attempt, at: at.rfc3339() }]);
+    }
+
+    #[test]
+    fn only_the_newest_topics_of_failures_are_remembered() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        for n in 0..TOPICS + 5 {
+            note_failure(&layout, &[n.to_string()]).unwrap();
+        }
+        assert!(!has_failed(&layout, &["4".to_owned()]) && has_failed(&layout, &["5".to_owned()]));
+    }
+
+    #[test]
+    fn a_buffer_names_each_use_once_and_is_empty_afterwards() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        let at = |second| Moment::from_unix(1_769_563_800 + second, Some(0)).unwrap();
+        begin(&layout, "s", MemoryId::parse("0af3").as_ref(), &at(0)).unwrap();
+        for (second, used) in [file("a"), command("make"), file("a")].iter().enumerate() {
+            append_use(&layout, "s", used, false, &at(second as i64), &Sanitizer::default()).unwrap();
+        }
+        append_use(&layout, "../other", &file("b"), false, &at(9), &Sanitizer::default()).unwrap();
+        let change = FileChange { file: "a".into(), text: "+ x".into() };
+        let expected = ToolUses {
+            files: vec!["a".into()],
+            commands: vec!["make".into()],
+            changes: vec![change.clone(), change],
+            prompt: Some(MemoryId::parse("0af3")),
+            ..ToolUses::new(at(2))
+        };
+        assert_eq!(taken(&layout, "s"), Some(expected));
+        assert_eq!(taken(&layout, "s"), None);
+        assert_eq!(taken(&layout, "../other").unwrap().files, ["b"], "sessions do not take each other's lines");
+    }
+
+    #[test]
+    fn what_could_not_be_kept_stays_in_the_buffer() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        append_use(&layout, "s", &file("a"), false, &Moment::now(), &Sanitizer::default()).unwrap();
+        take_uses(&layout, "s", |_| Err(StoreError::NeedsServer)).unwrap_err();
+        assert!(taken(&layout, "s").is_some());
+    }
+
+    #[test]
+    fn no_use_is_lost_between_appending_and_taking() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        let mut seen = Vec::new();
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..4)
+                .map(|writer| {
+                    let layout = &layout;
+                    scope.spawn(move || {
+                        for n in 0..50 {
+                            append_use(
+                                layout,
+                                "s",
+                                &file(&format!("{writer}-{n}")),
+                                false,
+                                &Moment::now(),
+                                &Sanitizer::default(),
+                            )
+                            .unwrap();
+                        }
+                    })
+                })
+                .collect();
+            while !writers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+                seen.extend(taken(&layout, "s").into_iter().flat_map(|taken| taken.files));
+            }
+        });
+        seen.extend(taken(&layout, "s").into_iter().flat_map(|taken| taken.files));
+        assert_eq!(seen.len(), 200);
+    }
+}

@@ -1,0 +1,236 @@
+//! A tolerant reader of Claude Code's transcripts: who said what, and when.
+//!
+//! The host calls the format internal and changes it at will. So a line that is not understood says nothing, and no
+//! line, however long, is held in memory beyond [`LINE_LIMIT`].
+
+pub mod line;
+pub mod line_reader;
+
+use std::io;
+use std::path::Path;
+
+use memchr::memmem;
+
+use crate::model::moment::Moment;
+pub use line::TranscriptThread;
+use line::{LineContent, TranscriptLine};
+pub use line_reader::LINE_LIMIT;
+use line_reader::{BackwardLines, ForwardLines};
+
+/// How far from the end the last answer is looked for, in bytes.
+const ANSWER_REACH: u64 = 4 * 1024 * 1024;
+
+/// How far from the end the model is looked for, in bytes. Lines of bookkeeping are up to 90 kB.
+const MODEL_REACH: u64 = 512 * 1024;
+
+/// How far from the end the last compaction is looked for, in bytes: more than any model's context takes on disk.
+const COMPACTION_REACH: u64 = 64 * 1024 * 1024;
+
+/// Where reading begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadFrom {
+    Start,
+    /// After the last compaction, or from the start when there was none. Of a file over 64 MB whose last compaction
+    /// is farther from the end than that, only those last 64 MB are read.
+    LastCompaction,
+}
+
+/// One thing that was said in the main thread.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Utterance {
+    /// What a person asked for.
+    Prompt { text: String, at: Moment },
+    /// What the model said at once: the text blocks of one answer, with a blank line between them.
+    Answer { text: String, at: Moment },
+    /// What a compaction left of the conversation before it.
+    Summary { text: String, at: Moment },
+}
+
+/// The last answer of a thread: its text blocks, with a blank line between them.
+///
+/// `None` when the turn that began last has no answer yet (an earlier turn's answer is not taken for it), or when none
+/// is found in the last 4 MB. What the model said before or between tool calls counts when it said nothing afterwards.
+pub fn last_answer(path: &Path, thread: TranscriptThread) -> io::Result<Option<String>> {
+    let mut lines = BackwardLines::open(path, ANSWER_REACH)?;
+    let mut texts: Vec<String> = Vec::new();
+    let mut answer = None;
+    while let Some((_, bytes)) = lines.next()? {
+        match TranscriptLine::parse(&bytes).map_or(LineContent::Nothing, |line| line.content(thread)) {
+            LineContent::Answer { id, text } if texts.is_empty() => {
+                texts.push(text);
+                // Without an id nothing tells which lines belong together.
+                if id.is_none() {
+                    break;
+                }
+                answer = id;
+            }
+            LineContent::Answer { id, text } if id == answer => texts.push(text),
+            LineContent::Answer { .. } | LineContent::Prompt(_) | LineContent::MachinePrompt => break,
+            LineContent::Summary(_) | LineContent::Compaction | LineContent::Nothing => {}
+        }
+    }
+    texts.reverse();
+    Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
+}
+
+/// How far from the end the texts of a turn are looked for, and how much of them is taken, in bytes.
+const TURN_REACH: u64 = 2 * 1024 * 1024;
+pub const TURN_TEXTS: usize = 256 * 1024;
+
+/// The longest line in which a text is looked for, in bytes. The results of tools are longer.
+const TEXT_LINE: usize = 512 * 1024;
+
+/// What the model said in the main thread since the last prompt, in order: the texts of the turn that is going on or has just ended.
+///
+/// A prompt at the very end of the file that equals `next` belongs to the turn that begins.
+pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<Vec<String>> {
+    let mut lines = BackwardLines::open(path, TURN_REACH)?;
+    let (mut texts, mut length) = (Vec::new(), 0);
+    while let Some((_, bytes)) = lines.next()? {
+        // Most lines are told apart without parsing them.
+        let speaks = [&b"\"assistant\""[..], b"\"user\""].iter().any(|who| memmem::find(&bytes, who).is_some());
+        if !speaks || bytes.len() > TEXT_LINE || memmem::find(&bytes, b"\"tool_result\"").is_some() {
+            continue;
+        }
+        let Some(line) = TranscriptLine::parse(&bytes) else { continue };
+        match line.content(TranscriptThread::Main) {
+            LineContent::Answer { text, .. } => {
+                length += text.len();
+                if length > TURN_TEXTS {
+                    break;
+                }
+                texts.push(text);
+            }
+            LineContent::Prompt(text) if texts.is_empty() && next.is_some_and(|next| next.trim() == text) => {}
+            LineContent::Prompt(_) | LineContent::MachinePrompt | LineContent::Compaction => break,
+            LineContent::Nothing if line.is_command() => break,
+            LineContent::Nothing | LineContent::Summary(_) => {}
+        }
+    }
+    texts.reverse();
+    Ok(texts)
+}
+
+/// The model that answered last, if a line of the last 512 kB tells it.
+pub fn last_model(path: &Path) -> io::Result<Option<String>> {
+    let mut lines = BackwardLines::open(path, MODEL_REACH)?;
+    while let Some((_, bytes)) = lines.next()? {
+        if let Some(model) = TranscriptLine::parse(&bytes).as_ref().and_then(TranscriptLine::model) {
+            return Ok(Some(model.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// What was said in the main thread, in order, one line of the file in memory at a time.
+///
+/// Lines without a time are left out. A fault while reading ends the iteration, as a torn last line does.
+pub fn utterances(path: &Path, since: ReadFrom) -> io::Result<Utterances> {
+    let start = match since {
+        ReadFrom::Start => 0,
+        ReadFrom::LastCompaction => last_compaction_offset(path)?,
+    };
+    Ok(Utterances { lines: ForwardLines::open(path, start)?, open: None, next: None, done: false })
+}
+
+/// The offset behind the last compaction, or of the first line in reach.
+fn last_compaction_offset(path: &Path) -> io::Result<u64> {
+    let mut lines = BackwardLines::open(path, COMPACTION_REACH)?;
+    while let Some((start, bytes)) = lines.next()? {
+        // Most lines are told apart without parsing them.
+        let candidate = std::str::from_utf8(&bytes).is_ok_and(|text| text.contains("compact_boundary"));
+        let heard =
+            candidate.then(|| TranscriptLine::parse(&bytes)).flatten().map(|line| line.content(TranscriptThread::Main));
+        if matches!(heard, Some(LineContent::Compaction)) {
+            return Ok(start + bytes.len() as u64);
+        }
+    }
+    Ok(lines.reach_start())
+}
+
+/// The iterator that [`utterances`] answers.
+#[derive(Debug)]
+pub struct Utterances {
+    lines: ForwardLines,
+    /// The answer whose lines are being read.
+    open: Option<OpenAnswer>,
+    /// What was read while an answer was open.
+    next: Option<Utterance>,
+    done: bool,
+}
+
+#[derive(Debug)]
+struct OpenAnswer {
+    id: Option<String>,
+    text: String,
+    at: Moment,
+}
+
+impl OpenAnswer {
+    fn close(self) -> Utterance {
+        Utterance::Answer { text: self.text, at: self.at }
+    }
+}
+
+impl Utterances {
+    /// Takes in a line, and answers what it completes.
+    fn add_line(&mut self, line: &TranscriptLine) -> Option<Utterance> {
+        let at = line.moment()?;
+        match line.content(TranscriptThread::Main) {
+            LineContent::Answer { id, text } => self.add_answer(id, text, at),
+            LineContent::Prompt(text) => self.close_before(Utterance::Prompt { text, at }),
+            LineContent::Summary(text) => self.close_before(Utterance::Summary { text, at }),
+            LineContent::MachinePrompt | LineContent::Compaction => self.open.take().map(OpenAnswer::close),
+            LineContent::Nothing => None,
+        }
+    }
+
+    fn add_answer(&mut self, id: Option<String>, text: String, at: Moment) -> Option<Utterance> {
+        match &mut self.open {
+            Some(open) if open.id.is_some() && open.id == id => {
+                if open.text.len() + text.len() < LINE_LIMIT {
+                    open.text.push_str("\n\n");
+                    open.text.push_str(&text);
+                }
+                None
+            }
+            open => open.replace(OpenAnswer { id, text, at }).map(OpenAnswer::close),
+        }
+    }
+
+    fn close_before(&mut self, said: Utterance) -> Option<Utterance> {
+        match self.open.take() {
+            None => Some(said),
+            Some(open) => {
+                self.next = Some(said);
+                Some(open.close())
+            }
+        }
+    }
+}
+
+impl Iterator for Utterances {
+    type Item = Utterance;
+
+    fn next(&mut self) -> Option<Utterance> {
+        if let Some(said) = self.next.take() {
+            return Some(said);
+        }
+        while !self.done {
+            let said = match self.lines.next_line() {
+                Ok(Some(bytes)) => TranscriptLine::parse(bytes),
+                Ok(None) | Err(_) => {
+                    self.done = true;
+                    return self.open.take().map(OpenAnswer::close);
+                }
+            };
+            if let Some(said) = said.and_then(|line| self.add_line(&line)) {
+                return Some(said);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

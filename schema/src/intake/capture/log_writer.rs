@@ -1,0 +1,238 @@
+//! Writes entries into the log of their day or into `MEMORY.md`, without waiting for a program that is writing it.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use chrono::NaiveDate;
+use memchr::memrchr;
+
+use crate::files::file_stamp::FileStamp;
+use crate::files::layout::Layout;
+use crate::log::log_file::{self, FileState, LastChange, now_millis};
+use crate::log::{LogEnd, LogKind, LogTail, complete_interrupted, find_entry, insert_long_term, may_contain};
+use crate::model::memory::Memory;
+use crate::model::state_note::StateNote;
+use crate::store::{EntryState, LogState, Rows, Store, StoreError};
+
+/// How long another program may keep writing a log before the day goes on in the next file, in milliseconds.
+const NEXT_FILE: i64 = 10_000;
+
+/// A log that is about to be written, under the store lock and within a transaction.
+pub(crate) struct LogWriter {
+    kind: LogKind,
+    name: String,
+    path: PathBuf,
+    file_state: FileState,
+    last_change: LastChange,
+    /// Whether the rows matched the log at that time.
+    is_in_sync: bool,
+    /// When another program saved it last, in milliseconds since 1970.
+    saved_at: Option<i64>,
+    /// All of it, if it had to be read.
+    content: Option<Vec<u8>>,
+    added: Vec<Memory>,
+    notes: Vec<StateNote>,
+}
+
+/// The file that entries go to now.
+pub(crate) enum WriteTarget {
+    Write(LogWriter),
+    /// Another program is writing the file with this name.
+    Wait(String),
+}
+
+impl LogWriter {
+    /// Chooses the file of this kind: the first one that no other program is writing, or has been writing for so long that a later one
+    /// takes its place.
+    pub(crate) fn choose_file(rows: Rows<'_>, layout: &Layout, kind: LogKind) -> Result<WriteTarget, StoreError> {
+        let names = kind.file_names();
+        for (number, name) in names.iter().enumerate() {
+            let path = layout.store_path(name);
+            let (look, known) = (FileState::read(&path), rows.log_state(name)?);
+            let mut log = Self {
+                kind,
+                name: name.clone(),
+                path,
+                file_state: look,
+                last_change: LogState::last_change(known.as_ref(), &look),
+                is_in_sync: known.as_ref().map(|known| known.stamp) == look.stamp,
+                saved_at: known.as_ref().map_or_else(|| look.saved_at(), |known| known.saved_at(&look)),
+                content: None,
+                added: Vec::new(),
+                notes: Vec::new(),
+            };
+            if log.is_being_written(rows, known.as_ref())? {
+                if now_millis() - rows.record_disturbance(name, now_millis())? < NEXT_FILE {
+                    return Ok(WriteTarget::Wait(log.name));
+                }
+                continue;
+            }
+            if number > 0 {
+                let fault = |source| StoreError::Io { doing: "write", path: layout.gitignore(), source };
+                layout.ignore_continued_days().map_err(fault)?;
+            }
+            return Ok(WriteTarget::Write(log));
+        }
+        Ok(WriteTarget::Wait(names[0].clone()))
+    }
+
+    /// Whether another program is writing the file. Marks the memories whose entries it overwrote: they are written again later.
+    fn is_being_written(&mut self, rows: Rows<'_>, known: Option<&LogState>) -> Result<bool, StoreError> {
+        if self.file_state.is_being_rewritten(known.map(|known| known.stamp.size)) {
+            return Ok(true);
+        }
+        let mut lost = Vec::new();
+        if !self.is_in_sync && !matches!(self.last_change, LastChange::Ours(_)) {
+            let (name, path, kind) = (self.name.clone(), self.path.clone(), self.kind);
+            let content = self.content()?;
+            lost = rows.overwritten_rows(&name, &path, |memory| may_contain(content, memory, kind))?;
+        }
+        lost.iter().try_for_each(|row| rows.set_entry_state(row.seq, &self.name, EntryState::Overwritten))?;
+        // A program that overwrote our entries may do it again, and one that has the file open would not see that it is replaced.
+        Ok((!lost.is_empty() || self.kind == LogKind::LongTerm) && !self.is_quiet())
+    }
+
+    /// All of the log.
+    fn content(&mut self) -> Result<&[u8], StoreError> {
+        if self.content.is_none() {
+            self.content = Some(log_file::read(&self.path)?);
+        }
+        Ok(self.content.as_deref().unwrap_or_default())
+    }
+
+    /// Whether no other program has changed the file lately.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let quiet = 0..log_file::QUIET_TIME.as_millis() as i64;
+        self.saved_at.is_none_or(|at| !quiet.contains(&(now_millis() - at)))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the log has the entry of a memory already, for which a process that was killed wrote no row.
+    pub(crate) fn has_entry(&mut self, memory: &Memory) -> Result<bool, StoreError> {
+        if self.is_in_sync {
+            return Ok(false);
+        }
+        let (name, kind) = (self.name.clone(), self.kind);
+        let content = self.content()?;
+        // A last line without an end may be half an entry, but not in a file that is replaced as a whole.
+        let is_replaced = kind == LogKind::LongTerm;
+        let whole = if is_replaced { content.len() } else { memrchr(b'\n', content).map_or(0, |newline| newline + 1) };
+        let content = &content[..whole];
+        Ok(may_contain(content, memory, kind) && find_entry(content, memory, &name, kind).is_some())
+    }
+
+    /// Adds an entry to what is written.
+    pub(crate) fn add_entry(&mut self, memory: Memory) {
+        self.added.push(memory);
+    }
+
+    /// Adds a change of a state to what is written to the log of a day.
+    pub(crate) fn add_note(&mut self, note: StateNote) {
+        self.notes.push(note);
+    }
+
+    /// Makes the next reader read the log, although no other program has changed it.
+    pub(crate) fn force_reread(&mut self) {
+        self.is_in_sync = false;
+    }
+
+    /// Whether an entry of this memory was added.
+    pub(crate) fn has_added(&self, memory: &Memory) -> bool {
+        self.added.iter().any(|added| added.id == memory.id)
+    }
+
+    /// Writes what was added, and notes the log's stamp then.
+    pub(crate) fn write(self, rows: Rows<'_>) -> Result<(), StoreError> {
+        match self.kind {
+            _ if self.added.is_empty() && self.notes.is_empty() => Ok(()),
+            LogKind::Daily(day) => self.append_entries(rows, day),
+            LogKind::LongTerm => self.rewrite_file(rows),
+        }
+    }
+
+    fn append_entries(self, rows: Rows<'_>, day: NaiveDate) -> Result<(), StoreError> {
+        let mut is_half = false;
+        let make = |tail: LogTail<'_>| {
+            is_half = tail.ends_mid_line();
+            self.text_to_append(tail, day)
+        };
+        let appended = log_file::append_bytes(&self.path, self.file_state, make)?;
+        let (before, after) = appended.ok_or(StoreError::BeingRewritten(self.path))?;
+        // Half an entry may have a row, which is of a whole one now.
+        let is_in_step = self.is_in_sync && !is_half && self.file_state.stamp.is_none_or(|stamp| stamp == before);
+        Ok(rows.record_change(&self.name, after, self.saved_at, is_in_step)?)
+    }
+
+    fn rewrite_file(mut self, rows: Rows<'_>) -> Result<(), StoreError> {
+        let before = self.content()?.to_vec();
+        let insert_all = || self.added.iter().fold(before.clone(), |file, memory| insert_long_term(&file, memory));
+        let edit = |bytes: &[u8]| (bytes == before).then(insert_all);
+        match log_file::rewrite_with(&self.path, self.last_change, Duration::ZERO, edit) {
+            Ok(true) => Ok(rows.record_rewrite(&self.name, FileStamp::read(&self.path))?),
+            Err(error) if !error.is_being_rewritten() => Err(error.into()),
+            Ok(false) | Err(_) => Err(StoreError::BeingRewritten(self.path)),
+        }
+    }
+
+    /// The text to append.
+    fn text_to_append(&self, tail: LogTail<'_>, day: NaiveDate) -> Vec<u8> {
+        let (mut text, mut ending, mut added) = (Vec::new(), LogEnd::from_tail(tail), self.added.iter());
+        let first = added.as_slice().first();
+        if let Some(rest) = first.and_then(|memory| complete_interrupted(tail, memory, day)) {
+            ending = tail.end_after(&rest);
+            text = rest;
+            added.next();
+        }
+        added.for_each(|memory| text.extend(ending.append_entry(memory, day)));
+        self.notes.iter().for_each(|note| text.extend(ending.add_note(note, day)));
+        text
+    }
+}
+
+/// Puts memories into one log, without those that a crash left there without their rows. Waits a moment for another program that is
+/// writing the log. The caller holds the store lock.
+pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Result<(), StoreError> {
+    let deadline = Instant::now() + log_file::MAX_WAIT;
+    let layout = store.layout().clone();
+    loop {
+        let written = store.with_log_transaction(|rows| {
+            let mut log = match LogWriter::choose_file(rows, &layout, kind)? {
+                WriteTarget::Write(log) => log,
+                WriteTarget::Wait(name) => return Err(StoreError::BeingRewritten(layout.store_path(&name))),
+            };
+            for memory in memories {
+                if !log.has_entry(memory)? {
+                    log.add_entry(memory.clone());
+                }
+            }
+            if insert_rows(rows, log.name(), memories)? < memories.len() {
+                // An entry carries the id of another. Which of the two has it is found out when the log is read.
+                log.force_reread();
+            }
+            log.write(rows)
+        });
+        match written {
+            Err(StoreError::BeingRewritten(_)) if Instant::now() < deadline => thread::sleep(log_file::PAUSE),
+            written => return written,
+        }
+    }
+}
+
+/// Adds the rows of memories, but of those whose id another one has, and answers how many.
+fn insert_rows(rows: Rows<'_>, path: &str, memories: &[Memory]) -> rusqlite::Result<usize> {
+    let (mut inserted, written) = (0, EntryState::At(now_millis()));
+    for memory in memories {
+        if rows.by_id(&memory.id)?.is_none() {
+            rows.insert(memory, path, written)?;
+            inserted += 1;
+        }
+    }
+    Ok(inserted)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,193 @@
+//! Notes on their way into the log of their day: the same way as that of memories.
+
+use std::collections::BTreeMap;
+
+use super::log_writer::{LogWriter, WriteTarget};
+use crate::files::layout::Layout;
+use crate::log::LogKind;
+use crate::model::state_note::{Settlement, StateChange, StateNote};
+use crate::privacy::sanitizer::Sanitizer;
+use crate::store::{Store, StoreError};
+
+/// A note without secrets. What tells how something was settled may be a person's words.
+pub fn clean_note(note: StateNote, screen: &Sanitizer) -> StateNote {
+    let clean = |settlement| match settlement {
+        Settlement::DoneBy(text) => Settlement::by(&screen.clean(&text).text),
+        other => other,
+    };
+    let change = match note.change {
+        StateChange::Resolved(settlement) => StateChange::Resolved(clean(settlement)),
+        StateChange::Closed(settlement) => StateChange::Closed(clean(settlement)),
+        StateChange::Repeated => StateChange::Repeated,
+    };
+    StateNote { change, ..note }
+}
+
+/// What became of notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Noted {
+    pub saved: usize,
+    /// In the spool, because another program is writing their log.
+    pub waiting: usize,
+}
+
+/// Appends notes to the logs of their days. Doing it again changes nothing. Those of a log that another program is writing are handed to
+/// `put_aside`.
+pub(super) fn append_notes(
+    store: &mut Store,
+    notes: &[StateNote],
+    put_aside: &dyn Fn(&Layout, &StateNote) -> Result<(), StoreError>,
+) -> Result<Noted, StoreError> {
+    store.require_writable()?;
+    let mut by_day: BTreeMap<_, Vec<&StateNote>> = BTreeMap::new();
+    for note in notes {
+        by_day.entry(note.at.date()).or_default().push(note);
+    }
+    let mut noted = Noted::default();
+    for (day, notes) in by_day {
+        let _lock = store.lock()?;
+        let layout = store.layout().clone();
+        let more = store.with_log_transaction(|rows| {
+            let mut log = match LogWriter::choose_file(rows, &layout, LogKind::Daily(day))? {
+                WriteTarget::Write(log) => log,
+                WriteTarget::Wait(_) => {
+                    notes.iter().try_for_each(|note| put_aside(&layout, note))?;
+                    return Ok(Noted { saved: 0, waiting: notes.len() });
+                }
+            };
+            let mut saved = 0;
+            for note in &notes {
+                if !rows.has_note(note)? {
+                    rows.add_note(log.name(), note)?;
+                    log.add_note((*note).clone());
+                    saved += 1;
+                }
+            }
+            log.write(rows)?;
+            Ok(Noted { saved, waiting: 0 })
+        })?;
+        noted = Noted { saved: noted.saved + more.saved, waiting: noted.waiting + more.waiting };
+    }
+    Ok(noted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::database::LockTimeout;
+    use crate::intake::capture::{Destination, Draft, capture, note};
+    use crate::intake::spool;
+    use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+    use crate::model::moment::Moment;
+    use crate::model::state_note::{MemoryState, Phase};
+
+    const LOG: &str = "2026-01-28.md";
+
+    fn at(second: i64) -> Moment {
+        Moment::from_unix(1_769_563_800 + second, Some(0)).unwrap()
+    }
+
+    fn failure(store: &mut Store) -> MemoryId {
+        let draft = Draft {
+            session_id: "s".to_owned(),
+            kind: MemoryType::Error,
+            content: "Bash failed: make\nno rule".to_owned(),
+            at: at(0),
+            attributes: MemoryAttributes::default(),
+            destination: Destination::DailyLog,
+        };
+        capture(store, draft, &Sanitizer::default()).unwrap();
+        store.rows().inserted_after(0, 10).unwrap().swap_remove(0).memory.id
+    }
+
+    fn resolved(about: &MemoryId, second: i64) -> StateNote {
+        let change = StateChange::Resolved(Settlement::by("Makefile"));
+        StateNote { about: about.clone(), at: at(second), change }
+    }
+
+    fn state(store: &Store, id: &MemoryId) -> MemoryState {
+        store.rows().by_id(id).unwrap().unwrap().state
+    }
+
+    #[test]
+    fn a_note_changes_a_state_once_and_so_does_its_log_alone() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
+        let id = failure(&mut store);
+        let notes = [StateNote { change: StateChange::Repeated, ..resolved(&id, 5) }, resolved(&id, 9)];
+        for saved in [2, 0] {
+            assert_eq!(note(&mut store, &notes).unwrap(), Noted { saved, waiting: 0 });
+        }
+        let expected = MemoryState {
+            phase: Phase::Resolved,
+            settled_by: Some("Makefile".to_owned()),
+            settled_at: Some(at(9)),
+            repeats: 1,
+            repeated_at: Some(at(5)),
+        };
+        assert_eq!(state(&store, &id), expected);
+        assert!(store.changed_logs().unwrap().is_empty(), "the log is not read again");
+        let text = std::fs::read_to_string(store.layout().store_path(LOG)).unwrap();
+        insta::assert_snapshot!(text, @r#"
+        # 2026-01-28
+
+        <!-- session s +00:00 -->
+        - [01:30:00] **Error**: Bash failed: make
+          no rule
+        <!-- note {"about":"291177cc416671de25f7694feec801de","at":"2026-01-28T01:30:05+00:00","repeated":true} -->
+        <!-- note {"about":"291177cc416671de25f7694feec801de","at":"2026-01-28T01:30:09+00:00","resolved":"Makefile"} -->
+        "#);
+        let other = tempfile::tempdir().unwrap();
+        let mut other = Store::open(other.path(), LockTimeout::Server).unwrap();
+        std::fs::write(other.layout().store_path(LOG), &text).unwrap();
+        other.sync_log(LOG).unwrap();
+        assert_eq!(state(&other, &id), expected);
+    }
+
+    #[test]
+    fn a_state_goes_with_its_note_and_waits_for_its_memory() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
+        let id = failure(&mut store);
+        // A day later, in another log.
+        let later = "2026-01-29.md";
+        note(&mut store, &[resolved(&id, 86_400)]).unwrap();
+        let text = |name: &str| std::fs::read_to_string(store.layout().store_path(name)).unwrap();
+        let other = tempfile::tempdir().unwrap();
+        let mut other = Store::open(other.path(), LockTimeout::Server).unwrap();
+        let mut sync = |name: &str, text: &str| {
+            std::fs::write(other.layout().store_path(name), text).unwrap();
+            other.sync_log(name).unwrap();
+            other.rows().by_id(&id).unwrap().map(|row| row.state)
+        };
+        assert_eq!(sync(later, &text(later)), None);
+        assert_eq!(sync(LOG, &text(LOG)).unwrap().phase, Phase::Resolved);
+        // As long as before: a shorter file is one that is being written.
+        assert_eq!(sync(later, &text(later).replace("<!-- note", "<!-- none")), Some(MemoryState::default()));
+    }
+
+    #[test]
+    fn a_note_of_a_log_that_is_being_written_waits_in_the_spool() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
+        let id = failure(&mut store);
+        let (log, spool) = (store.layout().store_path(LOG), store.layout().clone());
+        let whole = std::fs::read(&log).unwrap();
+        // An editor that truncates before it writes.
+        std::fs::write(&log, b"").unwrap();
+        assert_eq!(note(&mut store, &[resolved(&id, 9)]).unwrap(), Noted { saved: 0, waiting: 1 });
+        assert_eq!((spool::drain(&mut store, 9).unwrap(), spool::count(&spool)), (0, 1));
+        std::fs::write(&log, whole).unwrap();
+        assert_eq!((spool::drain(&mut store, 9).unwrap(), spool::count(&spool)), (1, 0));
+        assert_eq!(state(&store, &id).phase, Phase::Resolved);
+    }
+
+    #[test]
+    fn words_that_settle_something_are_cleaned() {
+        let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
+        let change = StateChange::Closed(Settlement::by(&format!("pushed with {token}")));
+        let about = MemoryId::parse("0af3").unwrap();
+        let cleaned = clean_note(StateNote { about, at: at(0), change }, &Sanitizer::default());
+        assert_eq!(cleaned.change, StateChange::Closed(Settlement::by("pushed with [redacted: github token]")));
+    }
+}

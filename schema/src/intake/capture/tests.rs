@@ -1,0 +1,528 @@
+use std::fs;
+
+use proptest::prelude::*;
+use rstest::rstest;
+use serde_json::json;
+
+use super::*;
+use crate::files::database::LockTimeout;
+use crate::intake::forget::forget_rows;
+use crate::intake::spool;
+use crate::log::log_file::testing::save_aged;
+use crate::log::{LogEnd, LogTail, parse};
+use crate::store::{MemoryFilter, SyncReport};
+
+fn capture(store: &mut Store, draft: Draft) -> Result<Option<CaptureOutcome>, StoreError> {
+    crate::intake::capture::capture(store, draft, &Sanitizer::default())
+}
+
+fn prepare(draft: Draft) -> Option<PreparedMemory> {
+    crate::intake::capture::prepare(draft, &Sanitizer::default())
+}
+
+fn draft(kind: MemoryType, second: i64, content: &str) -> Draft {
+    Draft {
+        session_id: "s1".into(),
+        kind,
+        content: content.into(),
+        at: Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap(),
+        attributes: MemoryAttributes::default(),
+        destination: Destination::DailyLog,
+    }
+}
+
+fn store(project: &tempfile::TempDir) -> Store {
+    Store::open(project.path(), LockTimeout::Server).unwrap()
+}
+
+fn id(captured: Option<CaptureOutcome>) -> MemoryId {
+    match captured.unwrap() {
+        CaptureOutcome::Saved { id, .. } | CaptureOutcome::Waiting { id, .. } => id,
+        CaptureOutcome::Duplicate(row) => row.memory.id,
+        CaptureOutcome::Forgotten => panic!("forgotten"),
+    }
+}
+
+fn forget(store: &mut Store, id: &MemoryId) {
+    let row = store.rows().by_id(id).unwrap().unwrap();
+    forget_rows(store, &[row], &mut |_| {}).unwrap();
+}
+
+/// Takes a row away, as if the process that wrote the entry had been killed before it wrote the row.
+fn lose_row(store: &mut Store, id: &MemoryId) {
+    let row = store.rows().by_id(id).unwrap().unwrap();
+    let lose = |rows: Rows<'_>| rows.delete(row.seq).and_then(|()| rows.delete_log_state(&row.path));
+    store.with_transaction(lose).unwrap();
+}
+
+fn line_of(store: &Store, id: &MemoryId) -> usize {
+    store.locator().find_lines(&store.rows().by_id(id).unwrap().unwrap()).0
+}
+
+/// The log of the day of a memory with its entry at the end.
+fn with_entry(log: &[u8], memory: &Memory) -> Vec<u8> {
+    [log, &LogEnd::from_tail(LogTail::Whole(log)).append_entry(memory, memory.at.date())].concat()
+}
+
+fn count_entries(store: &Store) -> usize {
+    let files = store.layout().markdown_files().unwrap();
+    let of_file = |path: &String| {
+        let text = fs::read_to_string(store.layout().store_path(path)).unwrap();
+        parse(&text, LogKind::from_path(path).unwrap()).entries.len()
+    };
+    files.iter().map(of_file).sum()
+}
+
+#[test]
+fn the_same_event_twice_is_one_memory_and_one_entry() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let first = id(capture(&mut store, draft(MemoryType::UserPrompt, 0, "hello")).unwrap());
+    let again = id(capture(&mut store, draft(MemoryType::UserPrompt, 0, "hello")).unwrap());
+    assert_eq!(first, again);
+    assert_eq!(count_entries(&store), 1);
+}
+
+#[rstest]
+#[case::event(MemoryType::UserPrompt, Destination::DailyLog)]
+#[case::conclusion(MemoryType::Decision, Destination::DailyLog)]
+#[case::long_term(MemoryType::Decision, Destination::LongTerm)]
+fn deleted_entry_is_saved_when_its_event_comes_again(#[case] kind: MemoryType, #[case] destination: Destination) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let said = || Draft { destination, ..draft(kind, 0, "hello") };
+    let first = capture(&mut store, said()).unwrap();
+    let Some(CaptureOutcome::Saved { path, .. }) = &first else { panic!("{first:?}") };
+    // Longer than it was, and long ago. Nobody has read it since.
+    save_aged(&store.layout().store_path(path), "# 2026-01-28\n\n".to_owned() + &"A line of a person.\n".repeat(20));
+    store.with_transaction(|rows| rows.0.execute_batch("UPDATE memories SET written_at = written_at - 60000")).unwrap();
+    let twice = [prepare(said()).unwrap(), prepare(said()).unwrap()];
+    let again = commit_all(&mut store, &twice).into_iter().map(Result::unwrap).collect::<Vec<_>>();
+    assert_eq!(again[0], first.unwrap());
+    assert!(matches!(again[1], CaptureOutcome::Duplicate(_)), "{again:?}");
+    assert_eq!((store.rows().count_after(0).unwrap(), count_entries(&store)), (1, 1));
+    let prompts = store.rows().sessions(None, None).unwrap()[0].prompts;
+    assert_eq!(prompts, u64::from(kind == MemoryType::UserPrompt));
+}
+
+#[rstest]
+#[case::prompt_within_a_minute(MemoryType::UserPrompt, 59, 1)]
+#[case::prompt_after_a_minute(MemoryType::UserPrompt, 61, 2)]
+#[case::decision_a_day_later(MemoryType::Decision, 86_400, 1)]
+fn the_same_text_again_is_one_memory_for_a_while(
+    #[case] kind: MemoryType,
+    #[case] later: i64,
+    #[case] memories: usize,
+) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    capture(&mut store, draft(kind, 0, "the same")).unwrap();
+    capture(&mut store, draft(kind, later, "the same")).unwrap();
+    assert_eq!(count_entries(&store), memories);
+}
+
+#[rstest]
+#[case::in_the_same_second(0)]
+#[case::within_a_minute(30)]
+#[case::an_hour_later(3600)]
+fn what_a_log_holds_is_long_term_memory_only_when_it_is_written_there_and_then_once(#[case] later: i64) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let logged = draft(MemoryType::Decision, 0, "use redis");
+    let kept = Draft { destination: Destination::LongTerm, ..draft(MemoryType::Decision, later, "use redis") };
+    let first = id(capture(&mut store, logged.clone()).unwrap());
+    let Some(CaptureOutcome::Saved { id: second, path }) = capture(&mut store, kept.clone()).unwrap() else {
+        panic!("it is in no file of long-term memory yet")
+    };
+    assert_eq!(path, "MEMORY.md");
+    assert_ne!(first, second);
+    for seconds in [0, 1, 2, 3600] {
+        for draft in [&kept, &logged] {
+            let at = Moment::from_unix(draft.at.unix() + seconds, Some(32_400)).unwrap();
+            let again = capture(&mut store, Draft { at, ..draft.clone() }).unwrap().unwrap();
+            assert!(matches!(again, CaptureOutcome::Duplicate(_)), "{again:?}");
+        }
+    }
+    for path in store.changed_logs().unwrap() {
+        store.sync_log(&path).unwrap();
+    }
+    assert_eq!(store.rows().by_id(&first).unwrap().unwrap().path, "2026-01-28.md");
+    assert_eq!(store.rows().by_id(&second).unwrap().unwrap().path, "MEMORY.md");
+    assert_eq!(count_entries(&store), 2);
+}
+
+#[test]
+fn a_conclusion_is_known_that_a_person_wrote_or_copied_into_a_file_that_was_saved_since() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let (log, copy) = ("2026-01-28.md", "2026-01-29.md");
+    id(capture(&mut store, draft(MemoryType::Decision, 0, "use redis")).unwrap());
+    let copied = fs::read_to_string(store.layout().store_path(log)).unwrap();
+    save_aged(&store.layout().store_path(log), "## Decision\n\n- Use cargo.\n");
+    save_aged(&store.layout().store_path(copy), format!("{copied}{}\n", copied.lines().last().unwrap()));
+    let add_prose = |store: &Store, name: &str| {
+        let text = fs::read_to_string(store.layout().store_path(name)).unwrap();
+        save_aged(&store.layout().store_path(name), text + "\nA word of prose.\n");
+        assert!(store.is_stale(name).unwrap());
+    };
+    for path in store.changed_logs().unwrap() {
+        store.sync_log(&path).unwrap();
+    }
+    for text in ["Use cargo.", "use redis"] {
+        add_prose(&store, log);
+        add_prose(&store, copy);
+        let again = capture(&mut store, draft(MemoryType::Decision, 7200, text)).unwrap().unwrap();
+        assert!(matches!(again, CaptureOutcome::Duplicate(_)), "{again:?}");
+    }
+    // A file that cannot be read says nothing of what it holds; nobody is kept from anything by it.
+    fs::remove_file(store.layout().store_path(copy)).unwrap();
+    fs::create_dir(store.layout().store_path(copy)).unwrap();
+    let again = capture(&mut store, draft(MemoryType::Decision, 7300, "use redis")).unwrap().unwrap();
+    assert!(matches!(again, CaptureOutcome::Duplicate(_)), "{again:?}");
+}
+
+#[test]
+fn an_answer_again_without_a_prompt_in_between_is_no_second_memory() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    for (kind, second, content) in [
+        (MemoryType::UserPrompt, 0, "go on"),
+        (MemoryType::AssistantResponse, 10, "All done."),
+        (MemoryType::AssistantResponse, 500, "All done."),
+        (MemoryType::UserPrompt, 600, "and now?"),
+        (MemoryType::AssistantResponse, 700, "All done."),
+        // And when the clock went back in between.
+        (MemoryType::UserPrompt, 200, "and before?"),
+        (MemoryType::AssistantResponse, 300, "All done."),
+    ] {
+        capture(&mut store, draft(kind, second, content)).unwrap();
+    }
+    assert_eq!(count_entries(&store), 6);
+}
+
+#[test]
+fn a_crash_between_log_and_row_is_mended_by_doing_it_again() {
+    let project = tempfile::tempdir().unwrap();
+    let mut first = store(&project);
+    let saved = id(capture(&mut first, draft(MemoryType::UserPrompt, 0, "hello")).unwrap());
+    lose_row(&mut first, &saved);
+    let again = capture(&mut first, draft(MemoryType::UserPrompt, 0, "hello")).unwrap();
+    assert_eq!(id(again), saved);
+    assert_eq!(count_entries(&first), 1);
+    assert_eq!(line_of(&first, &saved), 4);
+}
+
+#[rstest]
+#[case::event(MemoryType::UserPrompt)]
+#[case::conclusion(MemoryType::Decision)]
+fn an_entry_without_a_row_is_found_however_many_come_after_it(#[case] kind: MemoryType) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    id(capture(&mut store, draft(kind, 0, "one")).unwrap());
+    let crashed = prepare(draft(kind, 1, "two")).unwrap();
+    let path = store.layout().store_path("2026-01-28.md");
+    let text = fs::read(&path).unwrap();
+    fs::write(&path, with_entry(&text, &crashed.to_memory())).unwrap();
+    for n in 3..6 {
+        id(capture(&mut store, draft(kind, n, &format!("text {n}"))).unwrap());
+    }
+    let saved = commit(&mut store, &crashed).unwrap();
+    assert_eq!((id(Some(saved)), count_entries(&store)), (crashed.to_memory().id, 5));
+    store.sync_log("2026-01-28.md").unwrap();
+    assert_eq!(store.rows().list(&MemoryFilter::default(), 10).unwrap().len(), 5);
+}
+
+#[rstest]
+#[case::event(MemoryType::UserPrompt)]
+#[case::conclusion(MemoryType::Decision)]
+fn half_an_entry_of_a_process_that_was_killed_is_completed_by_doing_it_again(#[case] kind: MemoryType) {
+    let crashed = prepare(draft(kind, 1, "two lines, 한글\nand one more")).unwrap();
+    for first in [None, Some(MemoryType::UserPrompt), Some(kind)] {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = store(&project);
+        first.map(|kind| id(capture(&mut store, draft(kind, 0, "one")).unwrap()));
+        let path = store.layout().store_path("2026-01-28.md");
+        let before = fs::read(&path).unwrap_or_default();
+        let whole = with_entry(&before, &crashed.to_memory());
+        for length in (before.len()..whole.len()).filter(|length| *length > 0 && whole[length - 1] != b'\n') {
+            save_aged(&path, &whole[..length]);
+            // Somebody may read the half in between. A conclusion without its comment would then be one of a person's.
+            if length % 2 == 0 && kind.is_event() {
+                store.sync_log("2026-01-28.md").unwrap();
+            }
+            let saved = id(Some(commit(&mut store, &crashed).unwrap()));
+            let log = String::from_utf8(fs::read(&path).unwrap()).unwrap();
+            assert_eq!(log.trim_end(), String::from_utf8_lossy(&whole).trim_end(), "cut at {length}");
+            assert!(line_of(&store, &saved) > 0);
+            for path in store.changed_logs().unwrap() {
+                store.sync_log(&path).unwrap();
+            }
+            assert_eq!(
+                store.rows().list(&MemoryFilter::default(), 10).unwrap().len(),
+                1 + usize::from(first.is_some())
+            );
+            save_aged(&path, &before);
+            store.sync_log("2026-01-28.md").unwrap();
+        }
+    }
+}
+
+#[test]
+fn what_is_kept_is_clean_without_the_space_that_a_private_part_left() {
+    let screen = Sanitizer::default();
+    let kept = prepare(draft(MemoryType::UserPrompt, 0, "password = \"hunter <private>")).unwrap();
+    let content = &kept.draft().content;
+    assert_eq!((content.as_str(), kept.redactions()), ("password = \"[redacted: password]", 1));
+    assert_eq!(screen.clean(content).text.as_ref(), content);
+}
+
+#[test]
+fn half_an_entry_leaves_the_one_before_it_as_it_is() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let first = id(capture(&mut store, draft(MemoryType::UserPrompt, 0, "one")).unwrap());
+    let path = store.layout().store_path("2026-01-28.md");
+    let before = fs::read_to_string(&path).unwrap();
+    let half = "- [10:30:16] **Assistant Response**: an answer";
+    for length in 4..half.len() {
+        for end in ["", "\n- [10:30:17] **User Prompt**: two\n"] {
+            save_aged(&path, format!("{before}{}{end}", &half[..length]));
+            store.sync_log("2026-01-28.md").unwrap();
+            let row = store.rows().by_id(&first).unwrap();
+            assert_eq!(row.map(|row| row.memory.content).as_deref(), Some("one"), "{length} bytes of it");
+        }
+    }
+}
+
+#[test]
+fn lines_of_rows_are_those_of_the_log_however_it_was_written() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let kinds = [MemoryType::UserPrompt, MemoryType::UserPrompt, MemoryType::Decision, MemoryType::Learning];
+    for n in 0..12 {
+        id(capture(&mut store, draft(kinds[n as usize / 3], n, &format!("text {n}\n  and more"))).unwrap());
+        if n == 7 {
+            let path = store.layout().store_path("2026-01-28.md");
+            fs::write(&path, fs::read_to_string(&path).unwrap() + "A line of a person.\n").unwrap();
+        }
+    }
+    let rows = store.rows().by_path("2026-01-28.md").unwrap();
+    let log = fs::read_to_string(store.layout().store_path("2026-01-28.md")).unwrap();
+    let lines: Vec<&str> = log.lines().collect();
+    for row in &rows {
+        let first = row.memory.content.lines().next().unwrap();
+        assert!(lines[store.locator().find_lines(row).0 - 1].contains(first), "{row:?} {log}");
+    }
+    assert_eq!((rows.len(), store.sync_log("2026-01-28.md").unwrap().added), (12, 0));
+}
+
+/// Lines of a log that is not as we would write it, with prose, entries of persons, headings, sessions in another zone and ends of lines
+/// as on Windows.
+const ANY_LINE: &str = "(- \\[10:00:0[0-3]\\] \\*\\*(Error|User Prompt)\\*\\*: x|- x|- \\[09:00:00\\] y|  more|## Decision|## Mine|\
+                        <!-- session [st] (\\+09:00|\\+01:00) -->|prose|)\r?\n";
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+    #[test]
+    fn rows_are_in_step_with_a_log_whatever_it_holds_and_wherever_something_is_put_into_it(
+        before in proptest::string::string_regex(&format!("({ANY_LINE}){{0,9}}")).unwrap(),
+        captured in proptest::collection::vec((0..4_usize, 0..3_usize, 0..3_i64), 1..6),
+    ) {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = store(&project);
+        let name = "2026-01-28.md";
+        if !before.is_empty() {
+            save_aged(&store.layout().store_path(name), &before);
+        }
+        store.sync_log(name).unwrap();
+        let kinds = [MemoryType::UserPrompt, MemoryType::Error, MemoryType::Decision, MemoryType::Learning];
+        for (n, (kind, session, second)) in captured.into_iter().enumerate() {
+            let offset = [32_400, 3_600, 32_400][session];
+            let at = Moment::from_unix(1_769_563_815 + second * 61, Some(offset)).unwrap();
+            let draft = Draft { at, session_id: session.to_string(), ..draft(kinds[kind], 0, &format!("text {n}\nand more")) };
+            let (said, was_in_step) = (prose_in(&store, name), store.synced_log(name).unwrap());
+            id(capture(&mut store, draft).unwrap());
+            // Who has looked for prose in a log in step need not do so again for what is captured to it.
+            if store.synced_log(name).unwrap().is_some() && was_in_step.is_some() {
+                prop_assert_eq!(prose_in(&store, name), said);
+            }
+            if !store.is_stale(name).unwrap() {
+                let kept = store.rows().by_path(name).unwrap();
+                let report = store.sync_log(name).unwrap();
+                let log = fs::read_to_string(store.layout().store_path(name)).unwrap();
+                prop_assert_eq!(report, SyncReport::default(), "{}", log);
+                prop_assert_eq!(store.rows().by_path(name).unwrap(), kept, "{}", log);
+            } else {
+                store.sync_log(name).unwrap();
+            }
+        }
+    }
+}
+
+/// What somebody wrote into a log beside entries and headings.
+fn prose_in(store: &Store, name: &str) -> Vec<String> {
+    let log = fs::read_to_string(store.layout().store_path(name)).unwrap_or_default();
+    let lines: Vec<&str> = log.lines().collect();
+    let prose = parse(&log, LogKind::from_path(name).unwrap()).prose.into_iter().map(|number| lines[number - 1].trim());
+    prose.filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_crash_before_the_row_is_mended_although_the_log_writes_the_time_in_the_old_form() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let saved = id(capture(&mut store, draft(MemoryType::Decision, 0, "use redis")).unwrap());
+    lose_row(&mut store, &saved);
+    let log = store.layout().store_path("2026-01-28.md");
+    let text = fs::read_to_string(&log).unwrap();
+    save_aged(&log, text.replace("\"at\":\"2026-01-28T", "\"at\":\""));
+    assert_eq!(id(capture(&mut store, draft(MemoryType::Decision, 0, "use redis")).unwrap()), saved);
+    assert_eq!(count_entries(&store), 1);
+}
+
+#[test]
+fn nothing_secret_or_private_reaches_any_file() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let secret = format!("gh{}_{}", "p", "A1b2".repeat(9));
+    let mut said = draft(MemoryType::Decision, 0, &format!("token {secret} <private>my diary</private> stays 한글"));
+    said.attributes.metadata.insert("note".into(), format!("also {secret}").into());
+    spool::write_memory(store.layout(), &prepare(said.clone()).unwrap()).unwrap();
+    let saved = id(capture(&mut store, said).unwrap());
+    let content = store.rows().by_id(&saved).unwrap().unwrap().memory.content;
+    assert!(content.ends_with("stays 한글") && content.contains("[redacted: "), "{content}");
+    assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("2"));
+    let mut pending = vec![store.layout().store_dir().to_owned()];
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            pending.extend(fs::read_dir(&path).unwrap().map(|item| item.unwrap().path()));
+            continue;
+        }
+        let bytes = fs::read(&path).unwrap();
+        for hidden in [secret.as_bytes(), b"my diary"] {
+            assert!(!bytes.windows(hidden.len()).any(|window| window == hidden), "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_only_private_or_blank_is_not_captured() {
+    for content in ["", " \n\t", "<private>all of it</private>"] {
+        assert_eq!(prepare(draft(MemoryType::UserPrompt, 0, content)), None, "{content:?}");
+    }
+}
+
+#[test]
+fn a_text_over_the_limit_keeps_its_start_and_its_end() {
+    let text = format!("start{}끝", "가".repeat(LIMIT));
+    let prepared = prepare(draft(MemoryType::UserPrompt, 0, &text)).unwrap();
+    let content = &prepared.draft().content;
+    assert!(content.len() <= LIMIT && content.starts_with("start가") && content.ends_with("가끝"));
+    assert!(content.contains("characters left out …]"));
+}
+
+fn nested(levels: usize) -> Value {
+    (1..levels).fold(json!({}), |inner, _| json!({ "a": inner }))
+}
+
+#[rstest]
+#[case::small(json!({ "context": "SPEC-001", "list": [[1], {}] }), None)]
+#[case::deep(nested(METADATA_DEPTH), None)]
+#[case::too_deep(nested(METADATA_DEPTH + 1), Some("nested deeper than 16 levels"))]
+#[case::far_too_deep(nested(126), Some("nested deeper than 16 levels"))]
+#[case::long(json!({ "note": "x".repeat(METADATA_LIMIT - 11) }), None)]
+#[case::too_long(json!({ "note": "x".repeat(METADATA_LIMIT - 10) }), Some("16385 bytes, at most 16384 are kept"))]
+fn metadata_is_kept_up_to_a_size_and_a_depth(#[case] metadata: Value, #[case] reason: Option<&str>) {
+    let Value::Object(metadata) = metadata else { unreachable!("it is written as an object") };
+    let mut said = draft(MemoryType::Decision, 0, "use redis");
+    said.attributes.metadata = metadata.clone();
+    let kept = prepare(said).unwrap().draft().attributes.metadata.clone();
+    let expected = reason.map(|reason| Map::from_iter([("metadata_left_out".to_owned(), reason.into())]));
+    assert_eq!(kept, expected.unwrap_or(metadata));
+}
+
+#[test]
+fn a_decomposed_text_is_kept_composed() {
+    let prepared = prepare(draft(MemoryType::UserPrompt, 0, "\u{1112}\u{1161}\u{11ab}글")).unwrap();
+    assert_eq!(prepared.draft().content, "한글");
+}
+
+#[test]
+fn what_waits_in_the_spool_is_kept_once_and_what_was_forgotten_stays_away() {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    for (second, text) in [(0, "one"), (1, "two")] {
+        let prepared = prepare(draft(MemoryType::UserPrompt, second, text)).unwrap();
+        spool::write_memory(store.layout(), &prepared).unwrap();
+        spool::write_memory(store.layout(), &prepared).unwrap();
+    }
+    fs::write(store.layout().spool_dir().join("broken.json"), "{").unwrap();
+    assert_eq!(spool::drain(&mut store, 10).unwrap(), 2);
+    assert_eq!(spool::count(store.layout()), 0);
+    assert!(store.layout().spool_dir().join("broken.unreadable").exists());
+
+    let one = store.rows().list(&MemoryFilter::default(), 10).unwrap().pop().unwrap().memory.id;
+    forget(&mut store, &one);
+    spool::write_memory(store.layout(), &prepare(draft(MemoryType::UserPrompt, 0, "one")).unwrap()).unwrap();
+    assert_eq!(spool::drain(&mut store, 10).unwrap(), 0);
+    capture(&mut store, draft(MemoryType::UserPrompt, 100, "one")).unwrap();
+    assert_eq!(count_entries(&store), 2, "what is said again is kept again");
+}
+
+#[test]
+fn two_dozen_captures_at_once_on_a_cold_store_are_all_kept() {
+    let project = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for n in 0..24 {
+            let project = &project;
+            scope.spawn(move || {
+                let mut store = store(project);
+                capture(&mut store, draft(MemoryType::UserPrompt, n, &format!("prompt {n}"))).unwrap();
+            });
+        }
+    });
+    let store = store(&project);
+    assert_eq!(store.rows().list(&MemoryFilter::default(), 100).unwrap().len(), 24);
+    assert_eq!(count_entries(&store), 24);
+}
+
+#[rstest]
+#[case::event(MemoryType::UserPrompt, Destination::DailyLog)]
+#[case::conclusion(MemoryType::Decision, Destination::DailyLog)]
+#[case::long_term(MemoryType::Decision, Destination::LongTerm)]
+fn save_after_forget_survives_a_rebuild(
+    #[case] kind: MemoryType,
+    #[case] destination: Destination,
+    #[values(false, true)] together: bool,
+) {
+    let project = tempfile::tempdir().unwrap();
+    let mut kept = store(&project);
+    capture(&mut kept, draft(MemoryType::Learning, -5, "stays")).unwrap();
+    let said = || Draft { destination, ..draft(kind, 0, "said again") };
+    let first = id(capture(&mut kept, said()).unwrap());
+    for _ in 0..2 {
+        forget(&mut kept, &first);
+        assert!(!rebuilt_ids(&kept).contains(&first));
+        let again = match together {
+            true => commit_all(&mut kept, &[prepare(said()).unwrap()]).remove(0).unwrap(),
+            false => capture(&mut kept, said()).unwrap().unwrap(),
+        };
+        assert_eq!(id(Some(again)), first);
+        assert!(rebuilt_ids(&kept).contains(&first), "saved again");
+        let replayed = PreparedMemory { delivery: Delivery::Replay, ..prepare(said()).unwrap() };
+        assert_eq!(commit(&mut kept, &replayed).unwrap(), CaptureOutcome::Forgotten);
+    }
+}
+
+/// The ids of a store that is made of the same Markdown.
+fn rebuilt_ids(store: &Store) -> Vec<MemoryId> {
+    let project = tempfile::tempdir().unwrap();
+    let mut other = Store::open(project.path(), LockTimeout::Server).unwrap();
+    for name in store.layout().markdown_files().unwrap().into_iter().chain(["forgotten".to_owned()]) {
+        fs::copy(store.layout().store_path(&name), other.layout().store_path(&name)).unwrap();
+    }
+    for path in other.all_logs().unwrap() {
+        other.sync_log(&path).unwrap();
+    }
+    other.rows().inserted_after(0, 10).unwrap().into_iter().map(|row| row.memory.id).collect()
+}

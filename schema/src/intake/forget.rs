@@ -1,0 +1,119 @@
+//! The one way out: takes memories out of their logs and the database, and remembers that they are to stay away.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+
+use crate::files::crash_point;
+use crate::log::log_file;
+use crate::log::{LogEntry, LogKind, parse, remove_entries};
+use crate::model::memory::MemoryId;
+use crate::store::forgotten;
+use crate::store::{IdClaims, MemoryRow, Store, StoreError};
+
+/// Rows changed in one transaction, so that none holds up a hook for long.
+const BATCH: usize = 200;
+
+/// Deletes many memories, log by log, and answers how many. What it was stopped in is finished by doing it again, and a log and its
+/// rows are never apart for longer than until the next reading.
+///
+/// `done` hears how many are gone so far. A log of a day of which nothing is left goes as well.
+pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(usize)) -> Result<usize, StoreError> {
+    store.require_writable()?;
+    let mut by_path: BTreeMap<&str, Vec<&MemoryRow>> = BTreeMap::new();
+    for row in rows {
+        by_path.entry(&row.path).or_default().push(row);
+    }
+    let mut gone = 0;
+    for (path, rows) in by_path {
+        let _lock = store.lock()?;
+        // First: a process that ends in between has forgotten rather than kept.
+        forgotten::add_memories(store.layout(), &rows, &store.rows().by_path(path)?)?;
+        crash_point::crash_if_armed("forget.hash");
+        remove_from_file(store, path, &rows)?;
+        crash_point::crash_if_armed("forget.log");
+        for batch in rows.chunks(BATCH) {
+            let mut claims = IdClaims::new(store.layout());
+            let sessions: HashSet<&str> = batch.iter().map(|row| row.memory.session_id.as_str()).collect();
+            store.with_transaction(|table| {
+                for row in batch {
+                    table.delete(row.seq)?;
+                    claims.release_id(table, &row.memory.id)?;
+                }
+                sessions.iter().try_for_each(|session| table.refresh_session(session))
+            })?;
+            crash_point::crash_if_armed("forget.rows");
+            gone += batch.len();
+            done(gone);
+        }
+    }
+    Ok(gone)
+}
+
+fn remove_from_file(store: &Store, path: &str, rows: &[&MemoryRow]) -> Result<(), StoreError> {
+    let Some(kind) = LogKind::from_path(path) else { return Ok(()) };
+    let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
+    let file = store.layout().store_path(path);
+    store.rewrite_log(path, |bytes| {
+        let parsed = parse(&String::from_utf8_lossy(bytes), kind);
+        let is_gone = |id: &MemoryId| ids.contains(id) || ids.contains(&id.for_copy(path));
+        let entries = parsed.entries.iter().enumerate();
+        let gone: HashSet<usize> = entries.filter(|(_, entry)| is_gone(&entry.memory.id)).map(|(at, _)| at).collect();
+        (!gone.is_empty()).then(|| remove_entries(bytes, &parsed, &gone))
+    })?;
+    if matches!(kind, LogKind::Daily(day) if is_title_only(&log_file::read(&file)?, &day.to_string())) {
+        // Already gone is as good.
+        let _ = fs::remove_file(&file);
+        store.rows().record_rewrite(path, None)?;
+    }
+    Ok(())
+}
+
+/// Whether a log has nothing but its title.
+fn is_title_only(bytes: &[u8], day: &str) -> bool {
+    let text = bytes.trim_ascii();
+    text.is_empty() || text.strip_prefix(b"# ") == Some(day.as_bytes())
+}
+
+/// Whether an entry of a row's file is the row's: a copy carries the id of what it is a copy of.
+pub fn is_entry_of_row(entry: &LogEntry, row: &MemoryRow) -> bool {
+    entry.memory.id == row.memory.id || entry.memory.id.for_copy(&row.path) == row.memory.id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::database::LockTimeout;
+    use crate::intake::capture::{Destination, Draft, capture};
+    use crate::model::memory::{MemoryAttributes, MemoryType};
+    use crate::model::moment::Moment;
+    use crate::privacy::sanitizer::Sanitizer;
+
+    #[test]
+    fn logs_and_rows_agree_whatever_was_forgotten_and_a_day_without_memories_has_no_log() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
+        for n in 0..40 {
+            let draft = Draft {
+                session_id: format!("s{}", n % 3),
+                kind: MemoryType::ALL[n % MemoryType::ALL.len()],
+                content: format!("text number {n}\nof several lines"),
+                at: Moment::from_unix(1_769_563_800 + n as i64 * 7_200, Some(0)).unwrap(),
+                attributes: MemoryAttributes::default(),
+                destination: Destination::DailyLog,
+            };
+            capture(&mut store, draft, &Sanitizer::default()).unwrap();
+        }
+        let all = store.rows().inserted_after(0, 100).unwrap();
+        let (gone, left): (Vec<MemoryRow>, Vec<MemoryRow>) = all.into_iter().partition(|row| row.seq % 3 != 0);
+        assert_eq!(forget_rows(&mut store, &gone, &mut |_| {}).unwrap(), gone.len());
+        for path in store.all_logs().unwrap() {
+            let report = store.sync_log(&path).unwrap();
+            assert_eq!((report.added, report.changed, report.removed), (0, 0, 0), "{path}");
+        }
+        let ids = |rows: &[MemoryRow]| rows.iter().map(|row| row.memory.id.to_string()).collect::<Vec<_>>();
+        assert_eq!(ids(&store.rows().inserted_after(0, 100).unwrap()), ids(&left));
+        assert!(gone.iter().all(|row| forgotten::is_forgotten(store.layout(), &row.memory.content).unwrap()));
+        forget_rows(&mut store, &left, &mut |_| {}).unwrap();
+        assert_eq!(store.layout().markdown_files().unwrap(), Vec::<String>::new());
+    }
+}

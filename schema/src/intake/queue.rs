@@ -1,0 +1,11 @@
+//! The queue: how an event reaches the running server. One line of JSON each way over a local socket, answered after the commit.
+//!
+//! What travels here was prepared before: no secret leaves the process that saw it.
+
+mod address;
+mod client;
+mod frame;
+
+pub use address::{QueueAddress, QueueAddressError, SocketDirs, is_own_user};
+pub use client::{capture, connect, note, recall};
+pub use frame::{LINE_LIMIT, QueueReply, QueueRequest, RecalledMemory};

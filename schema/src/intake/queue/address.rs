@@ -1,0 +1,294 @@
+//! Where the queue of a store is: a name made of the store's path, where only its user can get.
+//!
+//! Hosts start servers and hooks with different parts of the user's environment. So a server takes the first directory of a few
+//! that is safe, and whoever asks looks into all of them.
+
+use std::io;
+use std::path::PathBuf;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::files::layout::Layout;
+
+/// The address of a queue: the path of a socket, or on Windows of a named pipe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueAddress(pub PathBuf);
+
+/// Why a store has no queue.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueAddressError {
+    #[error("cannot resolve {path}", path = .path.display())]
+    Store { path: PathBuf, source: io::Error },
+    #[error("no directory for the socket is this user's alone: {0}")]
+    Unsafe(String),
+}
+
+pub use platform::{SocketDirs, is_own_user};
+
+/// What names a store, whatever links lead to it; short, because the path of a socket has to be.
+fn store_name(layout: &Layout) -> Result<String, QueueAddressError> {
+    let store = std::fs::canonicalize(layout.store_dir())
+        .map_err(|source| QueueAddressError::Store { path: layout.store_dir().to_owned(), source })?;
+    let hash = Sha256::digest(store.as_os_str().as_encoded_bytes());
+    Ok(hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(unix)]
+mod platform {
+    use std::fs::{self, DirBuilder};
+    use std::io;
+    use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+    use std::path::{Path, PathBuf};
+
+    use super::{QueueAddress, QueueAddressError, store_name};
+    use crate::files::environment;
+    use crate::files::layout::Layout;
+
+    /// The longest path of a socket on every Unix, in bytes: macOS has room for 104 with the zero at the end.
+    const MAX_SOCKET_PATH: usize = 103;
+
+    /// The directories that sockets may lie in, the best first.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct SocketDirs(Vec<SocketDir>);
+
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    enum SocketDir {
+        /// In the runtime directory of a user, which has to be this one: `sudo` may leave that of another in the environment,
+        /// and what root makes there keeps its owner out.
+        InRuntime(PathBuf),
+        /// In a directory for the temporary files of all.
+        InTemporary(PathBuf),
+    }
+
+    impl SocketDirs {
+        /// What this process's environment names, and what is the custom of the system.
+        pub fn from_environment() -> Self {
+            let custom = PathBuf::from(format!("/run/user/{}", own_user()));
+            let named = environment::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
+            Self::new(named.into_iter().chain([custom]), [std::env::temp_dir(), PathBuf::from("/tmp")])
+        }
+
+        /// The places in runtime directories, and behind them in directories for temporary files.
+        pub(in crate::intake::queue) fn new(
+            runtime: impl IntoIterator<Item = PathBuf>,
+            temporary: impl IntoIterator<Item = PathBuf>,
+        ) -> Self {
+            let runtime = runtime.into_iter().map(|path| SocketDir::InRuntime(path.join("jikime-memory")));
+            let temporary = temporary.into_iter().map(|path| path.join(format!("jikime-memory-{}", own_user())));
+            let mut directories = Vec::new();
+            for directory in runtime.chain(temporary.map(SocketDir::InTemporary)) {
+                if directory.path().is_absolute() && !directories.contains(&directory) {
+                    directories.push(directory);
+                }
+            }
+            Self(directories)
+        }
+
+        /// Where to listen: in the first safe directory, which is made when it is missing.
+        pub fn listen_address(&self, layout: &Layout) -> Result<QueueAddress, QueueAddressError> {
+            let name = store_name(layout)?;
+            let mut reasons = Vec::new();
+            for directory in &self.0 {
+                match directory.create() {
+                    Ok(()) => match directory.address(&name) {
+                        Some(address) => return Ok(address),
+                        None => reasons.push(format!("{} is too long", directory.path().display())),
+                    },
+                    Err(reason) => reasons.push(format!("{}: {reason}", directory.path().display())),
+                }
+            }
+            Err(QueueAddressError::Unsafe(reasons.join("; ")))
+        }
+
+        /// Where somebody may be listening, the likeliest first. Makes nothing, and looks at a directory only when it is its turn.
+        pub fn connect_addresses(
+            &self,
+            layout: &Layout,
+        ) -> Result<impl Iterator<Item = QueueAddress>, QueueAddressError> {
+            let name = store_name(layout)?;
+            let safe = self.0.iter().filter(|directory| directory.check().is_ok());
+            Ok(safe.filter_map(move |directory| directory.address(&name)))
+        }
+    }
+
+    impl SocketDir {
+        fn path(&self) -> &Path {
+            match self {
+                Self::InRuntime(path) | Self::InTemporary(path) => path,
+            }
+        }
+
+        fn address(&self, name: &str) -> Option<QueueAddress> {
+            let path = self.path().join(name).with_extension("sock");
+            (path.as_os_str().len() <= MAX_SOCKET_PATH).then_some(QueueAddress(path))
+        }
+
+        fn create(&self) -> Result<(), String> {
+            self.check_parent()?;
+            match DirBuilder::new().mode(0o700).create(self.path()) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error.to_string()),
+                _ => self.check(),
+            }
+        }
+
+        /// Whether nobody else can have put something there.
+        fn check(&self) -> Result<(), String> {
+            self.check_parent()?;
+            let metadata = fs::symlink_metadata(self.path()).map_err(|error| error.to_string())?;
+            if !metadata.is_dir() {
+                Err("it is no directory".to_owned())
+            } else if !is_own_user(metadata.uid()) {
+                Err("it belongs to another user".to_owned())
+            } else if metadata.mode() & 0o077 != 0 {
+                Err("others may enter it".to_owned())
+            } else {
+                Ok(())
+            }
+        }
+
+        fn check_parent(&self) -> Result<(), String> {
+            let (Self::InRuntime(_), Some(parent)) = (self, self.path().parent()) else { return Ok(()) };
+            match fs::metadata(parent) {
+                Ok(metadata) if is_own_user(metadata.uid()) => Ok(()),
+                Ok(_) => Err("it lies in what belongs to another user".to_owned()),
+                Err(error) => Err(error.to_string()),
+            }
+        }
+    }
+
+    /// Whether a user is the one that this process runs as.
+    pub fn is_own_user(user: u32) -> bool {
+        user == own_user()
+    }
+
+    fn own_user() -> u32 {
+        rustix::process::geteuid().as_raw()
+    }
+}
+
+/// Named pipes have no directory; by default only their creator may write to them, which is what a client does first.
+#[cfg(windows)]
+mod platform {
+    use super::{QueueAddress, QueueAddressError, store_name};
+    use crate::files::layout::Layout;
+
+    /// There is one place for pipes.
+    #[derive(Debug, Clone, PartialEq, Eq)]
+    pub struct SocketDirs;
+
+    impl SocketDirs {
+        pub fn from_environment() -> Self {
+            Self
+        }
+
+        /// Where to listen.
+        #[expect(clippy::unused_self, reason = "sockets have several places")]
+        pub fn listen_address(&self, layout: &Layout) -> Result<QueueAddress, QueueAddressError> {
+            Ok(QueueAddress(format!(r"\\.\pipe\jikime-memory-{}", name(layout)?).into()))
+        }
+
+        /// Where somebody may be listening.
+        pub fn connect_addresses(
+            &self,
+            layout: &Layout,
+        ) -> Result<impl Iterator<Item = QueueAddress>, QueueAddressError> {
+            self.to_listen(layout).map(|address| [address].into_iter())
+        }
+    }
+
+    /// Not asked here: the pipe's own access list keeps others out.
+    pub fn is_own_user(_: u32) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    use std::path::Path;
+
+    use super::*;
+
+    fn store() -> (tempfile::TempDir, Layout) {
+        let root = tempfile::tempdir().unwrap();
+        let layout = Layout::new(&root.path().join("p"));
+        fs::create_dir_all(layout.store_dir()).unwrap();
+        for directory in ["run", "tmp"] {
+            fs::create_dir(root.path().join(directory)).unwrap();
+        }
+        (root, layout)
+    }
+
+    /// With and without a runtime directory in the environment.
+    fn socket_dirs(root: &Path, runtime: &[&str]) -> SocketDirs {
+        SocketDirs::new(runtime.iter().map(|name| root.join(name)), [root.join("tmp")])
+    }
+
+    fn connect_paths(places: &SocketDirs, layout: &Layout) -> Vec<PathBuf> {
+        places.connect_addresses(layout).unwrap().map(|address| address.0).collect()
+    }
+
+    #[test]
+    fn a_store_has_one_address_however_its_path_is_spelled() {
+        let (root, layout) = store();
+        let places = socket_dirs(root.path(), &[]);
+        assert!(places.listen_address(&Layout::new(root.path())).is_err(), "without a store");
+        symlink(root.path().join("p"), root.path().join("link")).unwrap();
+        let found = places.listen_address(&layout).unwrap();
+        assert_eq!(found, places.listen_address(&Layout::new(&root.path().join("link"))).unwrap());
+        fs::create_dir_all(Layout::new(root.path()).store_dir()).unwrap();
+        assert_ne!(found, places.listen_address(&Layout::new(root.path())).unwrap());
+    }
+
+    #[test]
+    fn whoever_asks_looks_where_a_server_with_less_environment_listens() {
+        let (root, layout) = store();
+        let (poor, rich) = (socket_dirs(root.path(), &[]), socket_dirs(root.path(), &["run"]));
+        let QueueAddress(listening) = poor.listen_address(&layout).unwrap();
+        assert_eq!(connect_paths(&rich, &layout), std::slice::from_ref(&listening));
+        let QueueAddress(better) = rich.listen_address(&layout).unwrap();
+        assert!(better.starts_with(root.path().join("run")));
+        assert_eq!(connect_paths(&rich, &layout), [better, listening]);
+    }
+
+    #[test]
+    fn what_others_may_enter_or_is_a_link_or_too_long_is_passed_over() {
+        let (root, layout) = store();
+        let places = socket_dirs(root.path(), &["gone", "run"]);
+        let path = |places: &SocketDirs| places.listen_address(&layout).unwrap().0.parent().unwrap().to_owned();
+        let first = path(&places);
+        assert_eq!(first, root.path().join("run/jikime-memory"));
+        assert!(!root.path().join("gone").exists());
+        fs::set_permissions(&first, fs::Permissions::from_mode(0o711)).unwrap();
+        let second = path(&places);
+        assert!(second.starts_with(root.path().join("tmp")));
+        assert_eq!(connect_paths(&places, &layout).len(), 1);
+        fs::set_permissions(&first, fs::Permissions::from_mode(0o700)).unwrap();
+        fs::rename(&second, root.path().join("elsewhere")).unwrap();
+        symlink(root.path().join("elsewhere"), &second).unwrap();
+        assert_eq!(connect_paths(&places, &layout).len(), 1);
+        let long = root.path().join("x".repeat(100));
+        fs::create_dir(&long).unwrap();
+        let error = SocketDirs::new([long], [root.path().join("tmp")]).listen_address(&layout).unwrap_err().to_string();
+        assert!(error.contains("too long") && error.contains("no directory"), "{error}");
+    }
+
+    #[test]
+    fn the_runtime_directory_of_another_user_is_not_used() {
+        let (root, layout) = store();
+        let own = rustix::process::geteuid();
+        // Root can make such a directory; to anybody else that of the system is one.
+        let theirs = if own.is_root() { root.path().join("run") } else { PathBuf::from("/") };
+        if own.is_root() {
+            std::os::unix::fs::chown(&theirs, Some(1000), None).unwrap();
+            fs::create_dir(theirs.join("jikime-memory")).unwrap();
+            fs::set_permissions(theirs.join("jikime-memory"), fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        let places = SocketDirs::new([theirs], [root.path().join("tmp")]);
+        assert!(places.listen_address(&layout).unwrap().0.starts_with(root.path().join("tmp")));
+        assert_eq!(connect_paths(&places, &layout).len(), 1);
+        assert!(is_own_user(own.as_raw()) && !is_own_user(own.as_raw() + 1));
+    }
+}

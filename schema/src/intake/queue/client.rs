@@ -1,0 +1,200 @@
+//! The side that asks: hooks. Waits little, and takes any fault for a server that is not there.
+
+use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
+
+use super::address::{QueueAddress, SocketDirs};
+use super::frame::{LINE_LIMIT, QueueReply, QueueRequest, RecalledMemory};
+use crate::files::layout::Layout;
+use crate::intake::capture::PreparedMemory;
+use crate::model::state_note::StateNote;
+use crate::privacy::sanitizer::Sanitizer;
+
+/// How long a connection may take to be accepted.
+const CONNECT: Duration = Duration::from_millis(20);
+
+/// How long the server may take to keep what it was sent.
+const CAPTURE: Duration = Duration::from_millis(150);
+
+/// How long it may take to look something up, while a person waits.
+const RECALL: Duration = Duration::from_millis(80);
+
+/// Hands memories to the running server. `false` when it is not known to have kept them all, which it may have done all the
+/// same: keeping them again does no harm.
+pub fn capture(layout: &Layout, memories: &[PreparedMemory]) -> bool {
+    matches!(send_request(layout, &QueueRequest::Capture(memories.to_vec()), CAPTURE), Some(QueueReply::Captured))
+}
+
+/// The same of notes.
+pub fn note(layout: &Layout, notes: &[StateNote]) -> bool {
+    matches!(send_request(layout, &QueueRequest::Note(notes.to_vec()), CAPTURE), Some(QueueReply::Captured))
+}
+
+/// The memories that fit a prompt best, in that order, or `None` when no server answers in time. The prompt is sent as it would
+/// be kept, and so is the session's name, because memories are known by it.
+pub fn recall(layout: &Layout, screen: &Sanitizer, prompt: &str, session_id: &str) -> Option<Vec<RecalledMemory>> {
+    let clean = |text: &str| screen.clean(text).text.into_owned();
+    let request = QueueRequest::Recall { query: clean(prompt), session_id: clean(session_id) };
+    match send_request(layout, &request, RECALL)? {
+        QueueReply::Recalled(memories) => Some(memories),
+        QueueReply::Captured | QueueReply::Refused(_) => None,
+    }
+}
+
+fn send_request(layout: &Layout, request: &QueueRequest, patience: Duration) -> Option<QueueReply> {
+    send_request_to(&SocketDirs::from_environment(), layout, request, patience)
+}
+
+fn send_request_to(
+    places: &SocketDirs,
+    layout: &Layout,
+    request: &QueueRequest,
+    patience: Duration,
+) -> Option<QueueReply> {
+    let line = request.to_line();
+    if line.len() > LINE_LIMIT {
+        return None;
+    }
+    for address in places.connect_addresses(layout).ok()? {
+        match platform::connect(&address) {
+            Ok(stream) => return QueueReply::parse(&platform::exchange(stream, line.as_bytes(), patience).ok()?),
+            Err(error) if is_no_listener(&error) => {}
+            // Somebody is there, and has no time.
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+/// Whether a connection failed because nobody listens there, not even slowly.
+fn is_no_listener(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+pub use platform::connect;
+
+/// Reads up to the end of the first line.
+fn read_line(mut stream: impl Read, mut before_reading: impl FnMut() -> io::Result<()>) -> io::Result<Vec<u8>> {
+    let (mut line, mut bytes) = (Vec::new(), [0; 4096]);
+    while line.len() <= LINE_LIMIT {
+        before_reading()?;
+        match stream.read(&mut bytes) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(length) => line.extend_from_slice(&bytes[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if let Some(end) = line.iter().position(|byte| *byte == b'\n') {
+            line.truncate(end);
+            return Ok(line);
+        }
+    }
+    Err(io::ErrorKind::InvalidData.into())
+}
+
+#[cfg(unix)]
+mod platform {
+    use std::os::unix::net::UnixStream;
+
+    use rustix::net::sockopt::{Timeout, set_socket_timeout};
+    use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType, socket};
+
+    use super::*;
+
+    pub(super) fn exchange(mut stream: UnixStream, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
+        let deadline = Instant::now() + patience;
+        stream.set_write_timeout(Some(patience))?;
+        stream.write_all(line)?;
+        let limit = stream.try_clone()?;
+        read_line(stream, || {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { limit.set_read_timeout(Some(left)) }
+        })
+    }
+
+    /// Connects in limited time. The standard library's own way waits for a server that has stopped to accept, for as long as
+    /// its queue of connections is full; the limit for sending counts for connecting as well.
+    pub fn connect(address: &QueueAddress) -> io::Result<UnixStream> {
+        let socket = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+        set_socket_timeout(&socket, Timeout::Send, Some(CONNECT))?;
+        net::connect(&socket, &SocketAddrUnix::new(&address.0)?)?;
+        Ok(UnixStream::from(socket))
+    }
+}
+
+#[cfg(windows)]
+mod platform {
+    use std::fs::{File, OpenOptions};
+    use std::os::windows::fs::OpenOptionsExt as _;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+
+    /// Every instance of the pipe is taken; one becomes free within moments.
+    const ERROR_PIPE_BUSY: i32 = 231;
+
+    /// Lets whoever made the pipe learn who asks, and act in their name in no way: another program may have been first to take
+    /// the name.
+    const SECURITY_IDENTIFICATION: u32 = 0x0001_0000;
+
+    /// A pipe that was opened as a file knows no timeouts, so a thread waits for it and is left behind when it takes too long.
+    pub(super) fn exchange(mut pipe: File, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
+        let line = line.to_vec();
+        let (done, answer) = mpsc::channel();
+        thread::spawn(move || {
+            let read = pipe.write_all(&line).and_then(|()| read_line(pipe, || Ok(())));
+            let _ = done.send(read);
+        });
+        answer.recv_timeout(patience).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Connects in limited time.
+    pub fn connect(address: &QueueAddress) -> io::Result<File> {
+        let deadline = Instant::now() + CONNECT;
+        loop {
+            let mut options = OpenOptions::new();
+            match options.read(true).write(true).security_qos_flags(SECURITY_IDENTIFICATION).open(&address.0) {
+                Err(error) if error.raw_os_error() == Some(ERROR_PIPE_BUSY) && Instant::now() < deadline => {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                opened => return opened,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_server_is_found_behind_a_directory_without_one_and_a_socket_that_nobody_answers() {
+        let root = tempfile::tempdir().unwrap();
+        let layout = Layout::new(root.path());
+        fs::create_dir_all(layout.store_dir()).unwrap();
+        let [poor, stale, rich] = ["tmp", "stale", "empty"].map(|name| {
+            fs::create_dir(root.path().join(name)).unwrap();
+            root.path().join(name)
+        });
+        let server = SocketDirs::new([], [poor.clone()]).listen_address(&layout).unwrap();
+        let left = SocketDirs::new([stale.clone()], []).listen_address(&layout).unwrap();
+        drop(UnixListener::bind(&left.0).unwrap());
+        let listener = UnixListener::bind(&server.0).unwrap();
+        let request = QueueRequest::Recall { query: "q".into(), session_id: "s".into() };
+        let reply = thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut stream, _) = listener.accept().unwrap();
+                read_line(&stream, || Ok(())).unwrap();
+                stream.write_all(QueueReply::Recalled(vec![]).to_line().as_bytes()).unwrap();
+            });
+            send_request_to(&SocketDirs::new([rich, stale], [poor]), &layout, &request, Duration::from_secs(20))
+        });
+        assert_eq!(reply, Some(QueueReply::Recalled(vec![])));
+    }
+}

@@ -1,0 +1,76 @@
+//! Completes entries that a log holds without what rides in comments: those of the Go version, which wrote none.
+
+use std::collections::HashMap;
+
+use super::comment::SessionMark;
+use super::render::{has_windows_lines, render, to_windows_lines};
+use super::{LogKind, ParsedLog};
+use crate::model::memory::Memory;
+
+/// The file with the lines of some of its entries, by their number in `parsed`, replaced by a whole memory. Next to the memory is the last
+/// of these lines.
+///
+/// Session marks are added where the session changes, so that every other line keeps its session, byte for byte.
+pub(crate) fn annotate_entries(
+    file: &[u8],
+    kind: LogKind,
+    parsed: &ParsedLog,
+    adopted: &HashMap<usize, (&Memory, usize)>,
+) -> Vec<u8> {
+    let starts: HashMap<usize, usize> =
+        parsed.entries.iter().enumerate().map(|(index, entry)| (entry.start_line, index)).collect();
+    let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut out = LineWriter { bytes: Vec::with_capacity(file.len()), has_windows_lines: has_windows_lines(file) };
+    // The mark that applies to the next line in the file as it was, and as it is written.
+    let (mut before, mut after) = (SessionMark::default(), SessionMark::default());
+    let mut at = 0;
+    while at < lines.len() {
+        let Some(index) = starts.get(&(at + 1)) else {
+            if let Some(mark) = std::str::from_utf8(lines[at]).ok().and_then(SessionMark::parse) {
+                (before, after) = (mark.clone(), mark);
+            }
+            out.bytes.extend_from_slice(lines[at]);
+            at += 1;
+            continue;
+        };
+        let (memory, end) = match adopted.get(index) {
+            Some((memory, end)) => (Some(*memory), *end),
+            None => (None, parsed.entries[*index].end_line),
+        };
+        let end = end.min(lines.len());
+        // The line of a conclusion says all by itself. What is not replaced must not get the clock of another.
+        let mark = match memory {
+            Some(memory) if memory.kind.is_event() => SessionMark::from_memory(memory),
+            Some(_) => after.clone(),
+            None => before.clone(),
+        };
+        if after != mark {
+            out.write_mark(&mark);
+            after = mark;
+        }
+        match memory {
+            Some(memory) => out.write(&render(memory, kind)),
+            None => lines[at..end].iter().for_each(|line| out.bytes.extend_from_slice(line)),
+        }
+        at = end;
+    }
+    out.bytes
+}
+
+struct LineWriter {
+    bytes: Vec<u8>,
+    has_windows_lines: bool,
+}
+
+impl LineWriter {
+    fn write_mark(&mut self, mark: &SessionMark) {
+        let blank = self.bytes.is_empty() || self.bytes.ends_with(b"\n\n") || self.bytes.ends_with(b"\n\r\n");
+        let gap = if blank { "" } else { "\n" };
+        self.write(&format!("{gap}{}\n", mark.to_comment()));
+    }
+
+    fn write(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        self.bytes.extend(if self.has_windows_lines { to_windows_lines(bytes) } else { bytes.to_vec() });
+    }
+}

@@ -1,0 +1,186 @@
+//! Renders entries for the end of a log. Capture writes a log in no other way.
+//!
+//! Only the end of the file is read. A heading or session mark that is not in sight there is written again.
+
+use chrono::NaiveDate;
+use memchr::memrchr;
+
+use super::LogKind;
+use super::comment::SessionMark;
+use super::edit::insert_long_term;
+use super::parse::{LOG, LogPart};
+use super::render::{has_windows_lines, render, to_windows_lines};
+use crate::model::memory::Memory;
+use crate::model::state_note::StateNote;
+
+/// Bytes at the end of a log that are read for an append.
+pub const TAIL: u64 = 16 * 1024;
+
+/// The same where the last line has no end, which may be that of a long entry.
+pub const LONG_TAIL: u64 = 256 * 1024;
+
+/// More bytes than are ever put before an entry: a title, a heading and a session mark.
+const MAX_PREAMBLE: usize = 512;
+
+/// The end of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEnd {
+    /// The part of the log at its end, if its heading was read.
+    part: Option<LogPart>,
+    /// The session mark in force there, if it was read.
+    mark: Option<SessionMark>,
+    last_line: LastLine,
+    has_windows_lines: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LastLine {
+    /// The log is empty.
+    None,
+    /// It has no end.
+    Unterminated,
+    Text,
+    Blank,
+}
+
+/// The last bytes of a log, or all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogTail<'b> {
+    Whole(&'b [u8]),
+    Part(&'b [u8]),
+}
+
+impl<'b> LogTail<'b> {
+    fn bytes(self) -> &'b [u8] {
+        match self {
+            Self::Whole(bytes) | Self::Part(bytes) => bytes,
+        }
+    }
+
+    /// Whether the last line has no end.
+    pub fn ends_mid_line(self) -> bool {
+        !self.bytes().is_empty() && !self.bytes().ends_with(b"\n")
+    }
+
+    /// The end of the log once `more` is behind this.
+    pub fn end_after(self, more: &[u8]) -> LogEnd {
+        let both = [self.bytes(), more].concat();
+        match self {
+            Self::Whole(_) => LogEnd::from_tail(LogTail::Whole(&both)),
+            Self::Part(_) => LogEnd::from_tail(LogTail::Part(&both)),
+        }
+    }
+
+    fn truncated(self, at: usize) -> Self {
+        match self {
+            Self::Whole(bytes) => Self::Whole(&bytes[..at]),
+            Self::Part(bytes) => Self::Part(&bytes[..at]),
+        }
+    }
+}
+
+impl LogEnd {
+    pub fn from_tail(tail: LogTail<'_>) -> Self {
+        let text = String::from_utf8_lossy(tail.bytes());
+        let (mut part, text) = match tail {
+            LogTail::Whole(_) => (Some(LogPart::Chronological), text.strip_prefix('\u{feff}').unwrap_or(&text)),
+            // Its first line may have begun further back.
+            LogTail::Part(_) => (None, text.split_once('\n').map_or("", |(_, whole_lines)| whole_lines)),
+        };
+        let mut mark = None;
+        for line in text.lines() {
+            part = LogPart::from_heading(line).or(part);
+            mark = SessionMark::parse(line).or(mark);
+        }
+        let bytes = tail.bytes();
+        let last_line = match () {
+            () if bytes.is_empty() => LastLine::None,
+            () if !bytes.ends_with(b"\n") => LastLine::Unterminated,
+            () if bytes.ends_with(b"\n\n") || bytes.ends_with(b"\n\r\n") => LastLine::Blank,
+            () => LastLine::Text,
+        };
+        Self { part, mark, last_line, has_windows_lines: has_windows_lines(bytes) }
+    }
+
+    /// Renders `memory` for the end of the log of `day`, and moves this end behind it.
+    pub fn append_entry(&mut self, memory: &Memory, day: NaiveDate) -> Vec<u8> {
+        let mut text = self.begin(day);
+        let is_event = memory.kind.is_event();
+        let part = if is_event { LogPart::Chronological } else { LogPart::Section(memory.kind) };
+        if self.part != Some(part) {
+            self.add_blank_line(&mut text);
+            text.push_str(&format!("## {}\n\n", if is_event { LOG } else { memory.kind.label() }));
+            self.last_line = LastLine::Blank;
+            self.part = Some(part);
+            // Readers who start at the heading need the session.
+            self.mark = self.mark.take().filter(|_| !is_event);
+        }
+        let mark = SessionMark::from_memory(memory);
+        if is_event && self.mark.as_ref() != Some(&mark) {
+            self.add_blank_line(&mut text);
+            text.push_str(&format!("{}\n", mark.to_comment()));
+            self.mark = Some(mark);
+        }
+        text.push_str(&render(memory, LogKind::Daily(day)));
+        self.end(&text)
+    }
+
+    /// Renders a note for the end of the log of `day`, and moves this end behind it.
+    pub fn add_note(&mut self, note: &StateNote, day: NaiveDate) -> Vec<u8> {
+        let text = self.begin(day) + &note.to_comment() + "\n";
+        self.end(&text)
+    }
+
+    /// What comes before anything that is appended: the title of an empty log, the end of a line that has none.
+    fn begin(&mut self, day: NaiveDate) -> String {
+        match self.last_line {
+            LastLine::None => {
+                self.last_line = LastLine::Blank;
+                format!("# {day}\n\n")
+            }
+            LastLine::Unterminated => "\n".to_owned(),
+            LastLine::Text | LastLine::Blank => String::new(),
+        }
+    }
+
+    fn end(&mut self, text: &str) -> Vec<u8> {
+        self.last_line = LastLine::Text;
+        if self.has_windows_lines { to_windows_lines(text.as_bytes()) } else { text.as_bytes().to_vec() }
+    }
+
+    /// Adds an empty line unless the log ends in one.
+    fn add_blank_line(&self, text: &mut String) {
+        if self.last_line != LastLine::Blank {
+            text.push('\n');
+        }
+    }
+}
+
+/// The rest of the entry of `memory`, if a process that was killed left the beginning of it at the end of the log.
+pub fn complete_interrupted(tail: LogTail<'_>, memory: &Memory, day: NaiveDate) -> Option<Vec<u8>> {
+    if !tail.ends_mid_line() {
+        return None;
+    }
+    let bytes = tail.bytes();
+    let longest = render(memory, LogKind::Daily(day)).len() + MAX_PREAMBLE;
+    let mut start = bytes.len();
+    while start > 0 && bytes.len() - start < longest {
+        start = memrchr(b'\n', &bytes[..start - 1]).map_or(0, |newline| newline + 1);
+        let whole = LogEnd::from_tail(tail.truncated(start)).append_entry(memory, day);
+        if let Some(rest) = whole.strip_prefix(&bytes[start..]) {
+            return Some(rest.to_vec());
+        }
+    }
+    None
+}
+
+/// A file of this kind with these memories, each under the heading of its type: for people to read, and to hand on.
+pub fn render_grouped(memories: &[&Memory], kind: LogKind) -> Vec<u8> {
+    let LogKind::Daily(day) = kind else {
+        return memories.iter().fold(Vec::new(), |file, memory| insert_long_term(&file, memory));
+    };
+    let mut sorted = memories.to_vec();
+    sorted.sort_by_key(|memory| (!memory.kind.is_event()).then_some(memory.kind));
+    let mut ending = LogEnd::from_tail(LogTail::Whole(b""));
+    sorted.iter().flat_map(|memory| ending.append_entry(memory, day)).collect()
+}

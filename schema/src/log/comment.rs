@@ -1,0 +1,290 @@
+//! What rides in HTML comments: which session the next lines belong to, and what an entry carries beside its text.
+
+use std::collections::HashMap;
+
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
+use crate::model::moment::{Moment, format_offset, parse_offset};
+
+/// `<!-- session ID OFFSET -->`: whose the following lines are, and where their clock stood.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct SessionMark {
+    pub(super) session_id: String,
+    /// Seconds east of UTC; logs of the Go version do not say.
+    pub(super) offset: Option<i32>,
+}
+
+impl SessionMark {
+    pub(super) fn from_memory(memory: &Memory) -> Self {
+        Self { session_id: memory.session_id.clone(), offset: Some(memory.at.offset_seconds()) }
+    }
+
+    pub(super) fn parse(line: &str) -> Option<Self> {
+        let inner = line.trim_end().strip_prefix("<!-- session ")?.strip_suffix("-->")?.trim();
+        let mut words = inner.split(' ');
+        let session_id = decode_word(words.next()?);
+        let offset = words.next().and_then(parse_offset);
+        Some(Self { session_id, offset })
+    }
+
+    pub(super) fn to_comment(&self) -> String {
+        let offset = self.offset.map(|seconds| format!(" {}", format_offset(seconds))).unwrap_or_default();
+        format!("<!-- session {}{offset} -->", encode_word(&self.session_id))
+    }
+}
+
+/// The JSON object at the end of an entry. Unknown fields of a newer version are ignored.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub(super) struct EntryFields {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<MemoryType>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    importance: Option<u8>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pinned: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    supersedes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    auto: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    metadata: serde_json::Map<String, serde_json::Value>,
+    /// A bare field of entries that people or older versions wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context: Option<serde_json::Value>,
+}
+
+impl EntryFields {
+    /// The fields of an entry in the chronological part: only what its line and session comment do not say.
+    pub(super) fn for_event(memory: &Memory) -> Option<Self> {
+        let fields = Self::from_attributes(&memory.attributes);
+        (fields != Self::default()).then_some(fields)
+    }
+
+    /// The fields of an entry of another type among events.
+    pub(super) fn for_event_style_entry(memory: &Memory) -> Option<Self> {
+        Some(Self { id: Some(memory.id.to_string()), ..Self::from_attributes(&memory.attributes) })
+    }
+
+    /// The fields of an entry under a section, which has no line of its own to carry time and session.
+    pub(super) fn for_section(memory: &Memory) -> Self {
+        let session = Some(&memory.session_id).filter(|id| !id.is_empty()).cloned();
+        // The day as well: people move entries to other files, and the time is to come along.
+        let at = Some(memory.at.rfc3339());
+        Self { id: Some(memory.id.to_string()), at, session, ..Self::from_attributes(&memory.attributes) }
+    }
+
+    /// The fields of an entry in `MEMORY.md`, where people reorder sections freely: the type rides along.
+    pub(super) fn for_long_term(memory: &Memory) -> Self {
+        Self { kind: Some(memory.kind), ..Self::for_section(memory) }
+    }
+
+    pub(super) fn from_metadata(metadata: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self { metadata, ..Self::default() }
+    }
+
+    fn from_attributes(attributes: &MemoryAttributes) -> Self {
+        Self {
+            importance: attributes.importance,
+            pinned: attributes.pinned,
+            supersedes: attributes.supersedes.as_ref().map(ToString::to_string),
+            origin: attributes.origin.clone(),
+            auto: attributes.auto,
+            source: attributes.source.as_ref().map(ToString::to_string),
+            metadata: attributes.metadata.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads any JSON object. A field whose value is not what it should be counts as missing, and takes no other along:
+    /// people and later versions write here too.
+    pub(super) fn parse(json: &str) -> Option<Self> {
+        let fields = RawFields(serde_json::from_str(json).ok()?);
+        Some(Self {
+            id: fields.get("id"),
+            kind: fields.get("type"),
+            at: fields.get("at"),
+            session: fields.get("session"),
+            importance: fields.get("importance").map(|value: i64| value.clamp(0, 3) as u8),
+            pinned: fields.get("pinned").unwrap_or_default(),
+            supersedes: fields.get("supersedes"),
+            origin: fields.get("origin"),
+            auto: fields.get("auto").unwrap_or_default(),
+            source: fields.get("source"),
+            metadata: fields.get("metadata").unwrap_or_default(),
+            context: fields.get("context"),
+        })
+    }
+
+    pub(super) fn render(&self) -> String {
+        let json = serde_json::to_string(self).expect("string keys and plain values always serialise");
+        // Inside strings only, where JSON reads the escape back: nothing in a value may end the comment.
+        format!("<!-- {} -->", json.replace('<', "\\u003c").replace('>', "\\u003e"))
+    }
+
+    /// The id that the entry lays claim to. Whether it is a copy is not for its comment to say.
+    pub(super) fn id(&self) -> Option<MemoryId> {
+        self.id.as_deref().and_then(MemoryId::parse).map(|id| id.original())
+    }
+
+    pub(super) fn kind(&self) -> Option<MemoryType> {
+        self.kind
+    }
+
+    pub(super) fn session(&self) -> Option<String> {
+        self.session.clone()
+    }
+
+    /// The time: whole, or without the day in a daily log, which is of that day then.
+    pub(super) fn at(&self, day: Option<NaiveDate>) -> Option<Moment> {
+        let text = self.at.as_deref()?;
+        if let Some(at) = Moment::parse_rfc3339(text) {
+            return Some(at);
+        }
+        if let Ok(local) = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S") {
+            return Some(Moment::from_local_unknown(local.date(), local.time()));
+        }
+        let (time, offset) = text.split_at_checked(8)?;
+        let time = NaiveTime::parse_from_str(time, "%H:%M:%S").ok()?;
+        match parse_offset(offset) {
+            Some(seconds) => Moment::from_local(day?, time, seconds),
+            None => Some(Moment::from_local_unknown(day?, time)),
+        }
+    }
+
+    pub(super) fn into_attributes(self) -> MemoryAttributes {
+        let mut metadata = self.metadata;
+        if let Some(context) = self.context {
+            metadata.entry("context").or_insert(context);
+        }
+        MemoryAttributes {
+            importance: self.importance,
+            pinned: self.pinned,
+            supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
+            origin: self.origin,
+            auto: self.auto,
+            source: self.source.as_deref().and_then(MemoryId::parse),
+            metadata,
+            ..MemoryAttributes::default()
+        }
+    }
+}
+
+/// The fields of the comments of a log that are not used as they are, with their lines from 1: a value of another type is ignored, and a
+/// time out of range is clamped.
+pub fn unusable_fields(text: &str) -> Vec<(usize, Vec<&'static str>)> {
+    let odd = |(line, number): (&str, usize)| {
+        let body = line.trim_end().strip_suffix(" -->")?;
+        let fields = RawFields(serde_json::from_str(&body[body.rfind("<!-- {")? + "<!-- ".len()..]).ok()?);
+        Some((number, fields.unusable_names())).filter(|(_, odd)| !odd.is_empty())
+    };
+    text.lines().zip(1..).filter_map(odd).collect()
+}
+
+/// The fields as they stand, not read yet: none is too deep for that.
+struct RawFields<'j>(HashMap<String, &'j RawValue>);
+
+impl RawFields<'_> {
+    fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        serde_json::from_str(self.0.get(name)?.get()).ok()
+    }
+
+    fn unusable_names(&self) -> Vec<&'static str> {
+        let id = |name| self.get(name).is_some_and(|id: String| MemoryId::parse(&id).is_some());
+        let at = self.get("at").is_some_and(|at: String| {
+            let is_in_range = !Moment::is_out_of_range(&at);
+            is_in_range
+                && EntryFields { at: Some(at), ..EntryFields::default() }.at(Some(NaiveDate::default())).is_some()
+        });
+        let text = |name| self.get::<String>(name).is_some();
+        let fields = [
+            ("id", id("id")),
+            ("type", self.get::<MemoryType>("type").is_some()),
+            ("at", at),
+            ("session", text("session")),
+            ("importance", self.get("importance").is_some_and(|value: i64| (0..=3).contains(&value))),
+            ("pinned", self.get::<bool>("pinned").is_some()),
+            ("supersedes", id("supersedes")),
+            ("origin", text("origin")),
+            ("auto", self.get::<bool>("auto").is_some()),
+            ("source", id("source")),
+            ("metadata", self.get::<serde_json::Map<_, _>>("metadata").is_some()),
+        ];
+        let is_odd = |(name, fits): (&'static str, bool)| (!fits && self.0.contains_key(name)).then_some(name);
+        fields.into_iter().filter_map(is_odd).collect()
+    }
+}
+
+/// Writes a session id as one word that cannot end the comment. The empty id is a dash.
+fn encode_word(id: &str) -> String {
+    match id {
+        "" => "-".to_owned(),
+        "-" => "%2D".to_owned(),
+        _ => id.bytes().fold(String::with_capacity(id.len()), |mut word, byte| {
+            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'@') {
+                word.push(char::from(byte));
+            } else {
+                word.push_str(&format!("%{byte:02X}"));
+            }
+            word
+        }),
+    }
+}
+
+fn decode_word(word: &str) -> String {
+    if word == "-" {
+        return String::new();
+    }
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex.filter(|_| byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(decoded) => {
+                bytes.push(decoded);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn odd_fields_are_named_with_their_lines() {
+        let good = r#"- a <!-- {"id":"a","type":"decision","at":"10:30:15+09:00","session":"","importance":3,"pinned":true,"later":[]} -->"#;
+        let odd = r#"- b <!-- {"id":"a b","type":7,"at":"9999-12-31T23:59:59-12:00","importance":4,"origin":null,"context":[]} -->"#;
+        let found = unusable_fields(&format!("# Memory\n\n{good}\n- no comment <!-- {{ -->\n{odd}\r\n"));
+        assert_eq!(found, [(5, vec!["id", "type", "at", "importance", "origin"])]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_session_id_is_one_word_and_comes_back(id in any::<String>()) {
+            let mark = SessionMark { session_id: id, offset: Some(32_400) };
+            prop_assert_eq!(SessionMark::parse(&mark.to_comment()), Some(mark));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Rewrites a log or `MEMORY.md`: for commands that change or delete entries, and for what is saved into `MEMORY.md`.
+//!
+//! Works on bytes, because a file that somebody saved in another encoding must keep every byte that is not ours.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use memchr::{memchr, memchr_iter, memmem};
+
+use super::parse::{EventLine, LOG};
+use super::render::{has_windows_lines, render, render_event_style, to_windows_lines};
+use super::{LogEntry, LogKind, ParsedLog};
+use crate::model::memory::{Memory, MemoryType};
+
+/// `MEMORY.md` with `memory` at the end of the section of its type.
+pub fn insert_long_term(file: &[u8], memory: &Memory) -> Vec<u8> {
+    let (at, preamble) = match file.is_empty() {
+        true => (0, format!("# Memory\n\n## {}\n\n", memory.kind.label())),
+        false => section_insertion_point(file, &section_headings(file), memory.kind),
+    };
+    let end = if at > 0 && !file[..at].ends_with(b"\n") { "\n" } else { "" };
+    let mut bytes = [end, &preamble, &render(memory, LogKind::LongTerm)].concat().into_bytes();
+    if file[at..].starts_with(b"#") {
+        bytes.push(b'\n');
+    }
+    if has_windows_lines(file) {
+        bytes = to_windows_lines(&bytes);
+    }
+    [&file[..at], &bytes, &file[at..]].concat()
+}
+
+/// The bytes of `entry` in its file, and their replacement: the text and attributes of `memory` in the same form.
+pub fn entry_replacement(file: &[u8], entry: &LogEntry, memory: &Memory, kind: LogKind) -> (Range<usize>, Vec<u8>) {
+    let range = line_offset(file, entry.start_line)..line_offset(file, entry.end_line + 1);
+    let sections = section_headings(file);
+    let section = sections.iter().rev().find(|section| section.start < range.start);
+    let is_event_line = || {
+        let line = file[range.start..].split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let line = String::from_utf8_lossy(line);
+        let has_own_line = memory.kind.is_event() || section.is_none_or(|section| section.is_log);
+        has_own_line && line.get(2..).and_then(EventLine::parse).is_some()
+    };
+    let text = match (kind, section) {
+        (LogKind::Daily(_), _) if is_event_line() => render_event_style(memory),
+        (LogKind::Daily(_), Some(section)) if section.kind == Some(memory.kind) && !memory.kind.is_event() => {
+            render(memory, kind)
+        }
+        // Its type rides along, because the heading says another or none.
+        _ => render(memory, LogKind::LongTerm),
+    };
+    let bytes = if has_windows_lines(file) { to_windows_lines(text.as_bytes()) } else { text.into_bytes() };
+    (range, bytes)
+}
+
+/// How a section begins.
+const HEADING: &[u8] = b"## ";
+
+/// A `##` heading.
+struct SectionHeading {
+    start: usize,
+    kind: Option<MemoryType>,
+    /// Whether it is the heading under which events go on.
+    is_log: bool,
+}
+
+/// The place of a structural entry: the end of its section, or a new section in the order of the types.
+fn section_insertion_point(file: &[u8], sections: &[SectionHeading], kind: MemoryType) -> (usize, String) {
+    if let Some(at) = sections.iter().position(|section| section.kind == Some(kind)) {
+        let end = sections.get(at + 1).map_or(file.len(), |next| next.start);
+        let place = last_text_offset(file, end);
+        let heading_only = count_lines(&file[sections[at].start..place]) <= 1;
+        return (place, if heading_only { "\n".to_owned() } else { String::new() });
+    }
+    let next = sections.iter().find(|section| section.kind.is_some_and(|other| other > kind));
+    let place = last_text_offset(file, next.map_or(file.len(), |section| section.start));
+    let gap = if place > 0 { "\n" } else { "" };
+    (place, format!("{gap}## {}\n\n", kind.label()))
+}
+
+fn section_headings(file: &[u8]) -> Vec<SectionHeading> {
+    let first = file.starts_with(HEADING).then_some(0);
+    let starts = first.into_iter().chain(memmem::find_iter(file, b"\n## ").map(|newline| newline + 1));
+    let section = |start| {
+        let label = &file[start + HEADING.len()..];
+        let label = &label[..memchr(b'\n', label).map_or(label.len(), |newline| newline + 1)];
+        let label = std::str::from_utf8(label).unwrap_or_default();
+        SectionHeading { start, kind: MemoryType::from_label(label), is_log: label.trim() == LOG }
+    };
+    starts.map(section).collect()
+}
+
+/// The offset behind the last line before `end` that is not blank.
+fn last_text_offset(file: &[u8], end: usize) -> usize {
+    let trimmed = file[..end].trim_ascii_end().len();
+    match file[trimmed..end].iter().position(|byte| *byte == b'\n') {
+        Some(newline) => trimmed + newline + 1,
+        None => end,
+    }
+}
+
+fn count_lines(bytes: &[u8]) -> usize {
+    memchr_iter(b'\n', bytes).count()
+}
+
+fn line_offset(file: &[u8], number: usize) -> usize {
+    if number <= 1 {
+        return 0;
+    }
+    memchr_iter(b'\n', file).map(|newline| newline + 1).nth(number - 2).unwrap_or(file.len())
+}
+
+/// The log `file` without the entries with these numbers in `parsed`, and without the headings and session marks of ours that
+/// stand over nothing then.
+pub fn remove_entries(file: &[u8], parsed: &ParsedLog, gone: &HashSet<usize>) -> Vec<u8> {
+    let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut fates = vec![LineAction::Keep; lines.len()];
+    let mut has_event = vec![false; lines.len()];
+    for (number, LogEntry { memory, start_line, end_line }) in parsed.entries.iter().enumerate() {
+        let (start, end) = (start_line - 1, (*end_line).min(lines.len()));
+        if gone.contains(&number) {
+            fates[start.min(end)..end].fill(LineAction::Remove);
+        } else if memory.kind.is_event() {
+            has_event[start] = true;
+        }
+    }
+    let openers: Vec<(usize, LeadLine)> =
+        lines.iter().enumerate().filter_map(|(at, line)| Some((at, LeadLine::parse(line)?))).collect();
+    // Marks first: a heading may stand over nothing but a mark that goes.
+    for wanted in [LeadLine::Mark, LeadLine::Heading] {
+        for (number, (start, _)) in openers.iter().enumerate().filter(|(_, (_, opener))| *opener == wanted) {
+            let behind = &openers[number + 1..];
+            let end_before = |is_end: fn(LeadLine) -> bool| {
+                behind.iter().find(|(_, opener)| is_end(*opener)).map_or(lines.len(), |(at, _)| *at)
+            };
+            let end = end_before(|opener| opener != LeadLine::Mark);
+            let end = if wanted == LeadLine::Mark { behind.first().map_or(lines.len(), |(at, _)| *at) } else { end };
+            let is_of_others = wanted == LeadLine::Mark
+                && has_event[*start..end_before(|opener| opener == LeadLine::Mark)].contains(&true);
+            let mut below = start + 1..end;
+            let is_empty = below.clone().all(|at| fates[at] == LineAction::Remove || lines[at].trim_ascii().is_empty());
+            if is_empty && !is_of_others && below.any(|at| fates[at] == LineAction::Remove) {
+                fates[*start..end].fill(LineAction::Remove);
+                // The blank line that set it off goes with it, unless it sets off what follows.
+                if end == lines.len() && *start > 0 && lines[start - 1].trim_ascii().is_empty() {
+                    fates[start - 1] = LineAction::Remove;
+                }
+            }
+        }
+    }
+    let kept = lines.iter().zip(&fates).filter(|(_, fate)| **fate == LineAction::Keep);
+    kept.flat_map(|(line, _)| line.iter().copied()).collect()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineAction {
+    Keep,
+    Remove,
+}
+
+/// A line that says something of those below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LeadLine {
+    /// Whose the events are.
+    Mark,
+    /// A heading as we write it.
+    Heading,
+    /// A heading of somebody's own.
+    Foreign,
+}
+
+impl LeadLine {
+    fn parse(line: &[u8]) -> Option<Self> {
+        if let Some(label) = line.strip_prefix(HEADING) {
+            let label = std::str::from_utf8(label).ok().map(str::trim_end).unwrap_or_default();
+            let is_ours = label == LOG || MemoryType::from_label(label).is_some_and(|kind| label == kind.label());
+            return Some(if is_ours { Self::Heading } else { Self::Foreign });
+        }
+        line.starts_with(b"<!-- session ").then_some(Self::Mark)
+    }
+}

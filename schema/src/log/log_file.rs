@@ -1,0 +1,255 @@
+//! Changes a Markdown file of the store so that nothing is lost of what another program writes to it at the same time.
+//!
+//! Editors, formatters and git do not know of the store lock, which the caller holds. Most of them truncate a file and write it again, so a
+//! file that became shorter is left alone until it has not changed for [`QUIET_TIME`].
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::files::crash_point;
+use crate::files::file_stamp::{FileStamp, file_identity, open_file_identity};
+use crate::files::store_file::{self, is_refused, options_for_private};
+use crate::log::{LONG_TAIL, LogTail, TAIL};
+
+/// A file that could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {path}", path = .path.display())]
+pub struct LogFileError {
+    pub action: &'static str,
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+impl LogFileError {
+    /// Whether another program keeps writing the file.
+    pub fn is_being_rewritten(&self) -> bool {
+        self.source.kind() == io::ErrorKind::ResourceBusy
+    }
+}
+
+/// A file that has not changed for this long is finished.
+pub const QUIET_TIME: Duration = Duration::from_secs(2);
+
+/// How long a command waits for that.
+pub const MAX_WAIT: Duration = Duration::from_secs(3);
+
+/// How long to rest between two looks.
+pub const PAUSE: Duration = Duration::from_millis(20);
+
+/// Milliseconds since 1970.
+pub fn now_millis() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The state of a file, from its metadata.
+#[derive(Debug, Clone, Copy)]
+pub struct FileState {
+    /// `None` if there is no such file.
+    pub stamp: Option<FileStamp>,
+    /// When the file was changed last, or its directory if there is no such file.
+    modified: Option<SystemTime>,
+    /// Whether there is something else by that name, which is refused when it is opened.
+    is_foreign: bool,
+}
+
+impl FileState {
+    pub fn read(path: &Path) -> Self {
+        let file = fs::symlink_metadata(path);
+        let is_other = file.as_ref().is_ok_and(|metadata| !metadata.is_file());
+        let stamp = file.as_ref().ok().filter(|_| !is_other).and_then(FileStamp::from_metadata);
+        let either = file.or_else(|_| fs::symlink_metadata(path.parent().unwrap_or(path)));
+        Self { stamp, modified: either.and_then(|metadata| metadata.modified()).ok(), is_foreign: is_other }
+    }
+
+    /// Whether another program seems to be writing the file, which had `size` bytes after our last change or reading: it is empty, shorter, or
+    /// gone, and was changed less than [`QUIET_TIME`] ago.
+    pub fn is_being_rewritten(&self, size: Option<i64>) -> bool {
+        let is_shorter = match self.stamp {
+            Some(stamp) => stamp.size == 0 || size.is_some_and(|size| stamp.size < size),
+            None => !self.is_foreign && size.is_some_and(|size| size > 0),
+        };
+        is_shorter && !self.is_quiet()
+    }
+
+    /// Whether nobody has changed the file lately. A time to come says nothing and counts as long ago.
+    pub fn is_quiet(&self) -> bool {
+        self.modified.is_none_or(|at| at.elapsed().map_or(true, |age| age >= QUIET_TIME))
+    }
+
+    /// When the file was changed last, in milliseconds since 1970; `None` if it is gone.
+    pub fn saved_at(&self) -> Option<i64> {
+        let at = self.modified.filter(|_| self.stamp.is_some())?;
+        i64::try_from(at.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis()).ok()
+    }
+}
+
+/// The bytes of a file, none when it is missing. A refused one counts as missing: what it leads to is no memory.
+pub fn read(path: &Path) -> Result<Vec<u8>, LogFileError> {
+    match read_for_change(path) {
+        Err(error) if is_refused(&error.source) => Ok(Vec::new()),
+        read => read,
+    }
+}
+
+/// The bytes of a file that is about to be changed.
+fn read_for_change(path: &Path) -> Result<Vec<u8>, LogFileError> {
+    match store_file::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read.map_err(|source| LogFileError { action: "read", path: path.to_owned(), source }),
+    }
+}
+
+/// Appends the bytes that `make` returns for the end of the file, and returns the file's stamps before and after. Creates a file that was missing.
+/// On a full disk the file stays as it was.
+///
+/// `None` when another program removed, created or replaced the file since `look`: the append is gone with the old one.
+pub fn append_bytes(
+    path: &Path,
+    look: FileState,
+    make: impl FnOnce(LogTail<'_>) -> Vec<u8>,
+) -> Result<Option<(FileStamp, FileStamp)>, LogFileError> {
+    let fault = |source| LogFileError { action: "append to", path: path.to_owned(), source };
+    // Git removes a file before it creates the next one, and fails if somebody else has created it.
+    let is_new = look.stamp.is_none() && !look.is_foreign;
+    let mut file = match options_for_private().read(true).append(true).create_new(is_new).open(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {
+            return Ok(None);
+        }
+        opened => opened.map_err(fault)?,
+    };
+    let before = file.metadata().map_err(fault)?;
+    let mut end = read_tail(&mut file, before.len(), TAIL).map_err(fault)?;
+    if !end.is_empty() && !end.ends_with(b"\n") {
+        end = read_tail(&mut file, before.len(), LONG_TAIL).map_err(fault)?;
+    }
+    let is_whole = end.len() as u64 == before.len();
+    let bytes = make(if is_whole { LogTail::Whole(&end) } else { LogTail::Part(&end) });
+    if crash_point::is_armed("log.half") {
+        let _ = file.write_all(&bytes[..bytes.len() / 2]);
+        crash_point::crash("log.half");
+    }
+    file.write_all(&bytes).map_err(|error| {
+        // Half an entry would read as an entry.
+        let _ = file.set_len(before.len());
+        fault(error)
+    })?;
+    crash_point::crash_if_armed("log.appended");
+    let after = file.metadata().map_err(fault)?;
+    // Editors save by putting another file in the place of the one that was open here.
+    if file_identity(path) != open_file_identity(&before) {
+        return Ok(None);
+    }
+    // Another writer at the same moment makes a reading necessary.
+    let is_alone = after.len() == before.len() + bytes.len() as u64;
+    let to_be_read = FileStamp::unread(i64::try_from(after.len()).unwrap_or(i64::MAX));
+    let before = FileStamp::from_metadata(&before).unwrap_or(to_be_read);
+    Ok(Some((before, FileStamp::from_metadata(&after).filter(|_| is_alone).unwrap_or(to_be_read))))
+}
+
+fn read_tail(file: &mut File, length: u64, limit: u64) -> io::Result<Vec<u8>> {
+    let start = length.saturating_sub(limit);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = vec![0; usize::try_from(length - start).unwrap_or_default()];
+    let mut filled = 0;
+    // It may become shorter at this moment.
+    while filled < bytes.len() {
+        match file.read(&mut bytes[filled..])? {
+            0 => break,
+            more => filled += more,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// The last change of a file that is about to be rewritten.
+#[derive(Debug, Clone, Copy)]
+pub enum LastChange {
+    /// Ours, which left it with this stamp.
+    Ours(FileStamp),
+    /// There was never such a file.
+    Unchanged,
+    /// Perhaps that of another program.
+    Unknown,
+}
+
+impl LastChange {
+    fn is_still_true(self, now: Option<FileStamp>) -> bool {
+        match self {
+            Self::Ours(stamp) => now == Some(stamp),
+            Self::Unchanged => now.is_none(),
+            Self::Unknown => false,
+        }
+    }
+}
+
+/// Replaces a file by what `edit` makes of its bytes, in one step, and answers whether it did; `None` from `edit` leaves it alone.
+///
+/// Only a file that is as `last` says, or that nobody wrote lately, is replaced: what another
+/// program is still writing would be lost with the file that it has open. For that it waits as long as `patience`. `edit` runs again when the
+/// file changed meanwhile.
+pub fn rewrite_with(
+    path: &Path,
+    last: LastChange,
+    patience: Duration,
+    mut edit: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> Result<bool, LogFileError> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let stamp = FileStamp::read(path);
+        let before = read_for_change(path)?;
+        let Some(after) = edit(&before) else { return Ok(false) };
+        let is_settled = last.is_still_true(stamp) || FileState::read(path).is_quiet();
+        if is_settled && replace_if_unchanged(path, stamp, &before, &after)? {
+            return Ok(true);
+        }
+        if Instant::now() >= deadline {
+            let text = "another program keeps writing it; try again when it has finished";
+            let source = io::Error::new(io::ErrorKind::ResourceBusy, text);
+            return Err(LogFileError { action: "rewrite", path: path.to_owned(), source });
+        }
+        if !is_settled {
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+/// Replaces the file, or answers `false` when it is no longer what was read.
+fn replace_if_unchanged(
+    path: &Path,
+    stamp: Option<FileStamp>,
+    before: &[u8],
+    after: &[u8],
+) -> Result<bool, LogFileError> {
+    let fault = |source| LogFileError { action: "rewrite", path: path.to_owned(), source };
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    let written = (|| {
+        let mut file: File = options_for_private().create(true).truncate(true).open(&temporary)?;
+        file.write_all(after)?;
+        if let Ok(metadata) = fs::metadata(path) {
+            file.set_permissions(metadata.permissions())?;
+        }
+        drop(file);
+        crash_point::crash_if_armed("log.rewritten");
+        if read_for_change(path).map_err(|error| error.source)? != before || FileStamp::read(path) != stamp {
+            return Ok(false);
+        }
+        fs::rename(&temporary, path)?;
+        crash_point::crash_if_armed("log.replaced");
+        Ok(true)
+    })();
+    if !matches!(written, Ok(true)) {
+        let _ = fs::remove_file(&temporary);
+    }
+    written.map_err(fault)
+}
+
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;

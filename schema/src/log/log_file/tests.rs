@@ -1,0 +1,89 @@
+use super::testing::{save_aged, set_old_mtime};
+use super::*;
+
+#[test]
+fn rewrite_starts_again_after_a_save_in_between() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log.md");
+    save_aged(&path, "old");
+    let mut saved = false;
+    rewrite_with(&path, LastChange::Unknown, MAX_WAIT, |bytes| {
+        if !saved {
+            saved = true;
+            save_aged(&path, "edited");
+        }
+        Some([b"new ", bytes].concat())
+    })
+    .unwrap();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "new edited");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no temporary file stays");
+}
+
+#[test]
+fn recently_saved_file_is_not_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log.md");
+    fs::write(&path, "half of").unwrap();
+    let refused = rewrite_with(&path, LastChange::Unknown, Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap_err();
+    assert!(refused.is_being_rewritten(), "{refused}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "half of");
+    // After our own last change it is.
+    let ours = LastChange::Ours(FileStamp::read(&path).unwrap());
+    assert!(rewrite_with(&path, ours, Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap());
+    assert!(!rewrite_with(&path, LastChange::Unknown, Duration::ZERO, |_| None).unwrap());
+    // Git removes a file before it creates the next one.
+    fs::remove_file(&path).unwrap();
+    assert!(rewrite_with(&path, LastChange::Unknown, Duration::ZERO, |_| Some(b"ours".to_vec())).is_err());
+    assert!(rewrite_with(&path, LastChange::Unchanged, Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap());
+}
+
+#[test]
+fn short_recent_file_is_being_rewritten() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log.md");
+    assert!(!FileState::read(&path).is_being_rewritten(None));
+    assert!(FileState::read(&path).is_being_rewritten(Some(3)), "it may come again in a moment");
+    fs::write(&path, "").unwrap();
+    assert!(FileState::read(&path).is_being_rewritten(None) && FileState::read(&path).is_being_rewritten(Some(3)));
+    fs::write(&path, "one").unwrap();
+    assert!(!FileState::read(&path).is_being_rewritten(Some(3)) && FileState::read(&path).is_being_rewritten(Some(4)));
+    set_old_mtime(&path);
+    assert!(!FileState::read(&path).is_being_rewritten(Some(4)));
+    save_aged(&path, "");
+    assert!(!FileState::read(&path).is_being_rewritten(Some(4)));
+}
+
+#[test]
+fn append_creates_file_and_notices_replacement() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log.md");
+    let seen = |tail: LogTail<'_>, expected: LogTail<'_>, more: &[u8]| {
+        assert_eq!(tail, expected);
+        more.to_vec()
+    };
+    let (_, after) =
+        append_bytes(&path, FileState::read(&path), |tail| seen(tail, LogTail::Whole(b""), b"one\n")).unwrap().unwrap();
+    assert_eq!(Some(after), FileStamp::read(&path));
+    let (before, _) =
+        append_bytes(&path, FileState::read(&path), |tail| seen(tail, LogTail::Whole(b"one\n"), b"two\n"))
+            .unwrap()
+            .unwrap();
+    assert_eq!(before, after);
+    let replaced = append_bytes(&path, FileState::read(&path), |_| {
+        fs::write(dir.path().join("saved"), "edited\n").unwrap();
+        fs::rename(dir.path().join("saved"), &path).unwrap();
+        b"three\n".to_vec()
+    });
+    assert_eq!(replaced.unwrap().is_none(), cfg!(unix));
+    let look = FileState::read(&path);
+    fs::remove_file(&path).unwrap();
+    assert_eq!(append_bytes(&path, look, |_| b"four\n".to_vec()).unwrap(), None);
+    let look = FileState::read(&path);
+    save_aged(&path, "x".repeat(TAIL as usize) + "\nlast\n");
+    assert_eq!(append_bytes(&path, look, |_| b"five\n".to_vec()).unwrap(), None);
+    append_bytes(&path, FileState::read(&path), |tail| {
+        assert!(matches!(tail, LogTail::Part(bytes) if bytes.len() as u64 == TAIL));
+        Vec::new()
+    })
+    .unwrap();
+}

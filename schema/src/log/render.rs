@@ -1,0 +1,85 @@
+//! Writes one memory as the lines of a log.
+
+use super::LogKind;
+use super::comment::EntryFields;
+use super::escape::escape;
+use super::parse::EventLine;
+use crate::model::memory::{Memory, MemoryType};
+
+/// The line that an entry begins with.
+pub(crate) fn render_first_line(memory: &Memory, kind: LogKind) -> String {
+    let mut lines = render(memory, kind);
+    lines.truncate(lines.find('\n').unwrap_or(lines.len()));
+    lines
+}
+
+/// The lines of an entry, newline included.
+pub(super) fn render(memory: &Memory, kind: LogKind) -> String {
+    match kind {
+        LogKind::Daily(_) if memory.kind.is_event() => render_event(memory, EntryFields::for_event(memory)),
+        LogKind::Daily(_) => render_lines("- ", memory, Some(EntryFields::for_section(memory))),
+        LogKind::LongTerm => render_lines("- ", memory, Some(EntryFields::for_long_term(memory))),
+    }
+}
+
+/// The lines of an entry that stands among the events of a day, of whatever type: its place says its session and day.
+pub(super) fn render_event_style(memory: &Memory) -> String {
+    render_event(
+        memory,
+        if memory.kind.is_event() {
+            EntryFields::for_event(memory)
+        } else {
+            EntryFields::for_event_style_entry(memory)
+        },
+    )
+}
+
+/// The checkbox of a task.
+fn checkbox(memory: &Memory) -> &'static str {
+    match (memory.kind, memory.attributes.done) {
+        (MemoryType::Task, false) => "[ ] ",
+        (MemoryType::Task, true) => "[x] ",
+        _ => "",
+    }
+}
+
+fn render_event(memory: &Memory, fields: Option<EntryFields>) -> String {
+    render_lines(&format!("- [{}] **{}**: ", memory.at.time(), memory.kind.label()), memory, fields)
+}
+
+fn render_lines(opening: &str, memory: &Memory, fields: Option<EntryFields>) -> String {
+    let mut content = escape(&memory.content);
+    if !memory.kind.is_event() && content.lines().next().and_then(EventLine::parse).is_some() {
+        // Under any heading, a line that begins like an event is one.
+        content.replace_range(..1, "&#91;");
+    }
+    let mut lines = content.split('\n');
+    let mut out = [opening, checkbox(memory), lines.next().unwrap_or_default()].concat();
+    let mut several = false;
+    for line in lines {
+        several = true;
+        out.push('\n');
+        if !line.is_empty() {
+            out.push_str("  ");
+            out.push_str(line);
+        }
+    }
+    if let Some(fields) = fields {
+        // On a line of its own after several lines: the last of them may close a code fence, which takes no company.
+        out.push_str(if several { "\n  " } else { " " });
+        out.push_str(&fields.render());
+    }
+    out.push('\n');
+    out
+}
+
+/// Whether the file's lines end as on Windows, by its first line that ends.
+pub(super) fn has_windows_lines(file: &[u8]) -> bool {
+    file.split_inclusive(|byte| *byte == b'\n').next().is_some_and(|line| line.ends_with(b"\r\n"))
+}
+
+/// Our lines hold no carriage return of their own, since a text's is written as a reference.
+pub(super) fn to_windows_lines(bytes: &[u8]) -> Vec<u8> {
+    let parts: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    parts.join(&b"\r\n"[..])
+}

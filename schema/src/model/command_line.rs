@@ -1,0 +1,300 @@
+//! Tells command lines that change something from those that only look.
+//!
+//! What is not known only looks: a line too few is a smaller mistake than a memory full of noise. A script by its path is
+//! not known, but nobody runs one in order to look.
+
+mod programs;
+mod split;
+mod tasks;
+
+use programs::{
+    CHANGING, CHANGING_WITH, ENDINGS, HEADS, INTERPRETERS, KEYWORDS, PRINT_ONLY_OPTIONS, READ_ONLY_WITH, SHELLS, TWINS,
+    VALUED, WRAPPERS,
+};
+
+pub(crate) use tasks::{Task, is_answer, tasks};
+
+use split::SimpleCommand;
+
+/// Commands in commands (`bash -c "bash -c …"`) that are followed.
+const DEPTH: usize = 6;
+
+/// Whether a shell's command line changes something, as far as its words tell.
+pub(crate) fn changes_something(line: &str) -> bool {
+    is_changing_line(line, DEPTH)
+}
+
+/// The words of a command line as a shell reads them, those of commands in commands and of redirections included.
+pub(crate) fn shell_words(line: &str) -> Vec<String> {
+    let mut words: Vec<String> = split::split_commands(line)
+        .into_iter()
+        .flat_map(|simple| simple.words.into_iter().chain(simple.files))
+        .collect();
+    let mut nested = 0;
+    // A word with blanks may be a command: `bash -c "…"`. One that comes from it has fewer quotes.
+    while let Some(word) = words.get(nested).filter(|_| nested < MAX_WORDS) {
+        if word.contains(['\'', '"', '\\']) && word.contains(char::is_whitespace) {
+            let inner =
+                split::split_commands(word).into_iter().flat_map(|simple| simple.words.into_iter().chain(simple.files));
+            let inner: Vec<String> = inner.filter(|inner| inner != word).collect();
+            words.extend(inner);
+        }
+        nested += 1;
+    }
+    words
+}
+
+/// A line with more words is read no deeper.
+const MAX_WORDS: usize = 256;
+
+fn is_changing_line(line: &str, depth: usize) -> bool {
+    split::split_commands(line).iter().any(|simple| {
+        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
+        simple.writes || is_changing_command(&words, depth)
+    })
+}
+
+fn is_changing_command(words: &[&str], depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let Some((word, arguments)) = effective_program(words) else { return false };
+    let name = program_name(word);
+    if HEADS.contains(&&*name) || only_prints(arguments) {
+        return false;
+    }
+    match &*name {
+        "eval" => is_changing_line(&arguments.join(" "), depth),
+        "ssh" => is_changing_line(&skip_options(arguments, &["-i", "-l", "-o", "-p", "-F", "-J"], 1).join(" "), depth),
+        "find" => {
+            arguments.contains(&"-delete")
+                || find_exec_command(arguments).is_some_and(|words| is_changing_command(words, depth))
+        }
+        "git" => is_changing_git_call(arguments),
+        "sed" | "gsed" => has_short_option(arguments, 'i', "efl") || has_argument_prefix(arguments, "--in-place"),
+        "tar" => arguments.first().is_some_and(|modes| modes.contains(['c', 'x', 'r', 'u'])),
+        "curl" => {
+            has_short_option(arguments, 'o', "HdXuA")
+                || has_short_option(arguments, 'O', "HdXuA")
+                || is_changing_by_table("curl", arguments)
+        }
+        shell if SHELLS.contains(&shell) => is_changing_shell_call(arguments, depth),
+        interpreter if INTERPRETERS.contains(&interpreter) => {
+            !is_read_only(interpreter, arguments)
+                && (is_changing_by_table(interpreter, arguments)
+                    || is_changing_interpreter_call(interpreter, arguments, depth))
+        }
+        known if is_known(known) => is_changing_by_table(known, arguments),
+        _ => is_script(word),
+    }
+}
+
+/// The program that a simple command runs in the end, and its arguments.
+fn effective_program<'w>(mut words: &'w [&'w str]) -> Option<(&'w str, &'w [&'w str])> {
+    loop {
+        let (first, rest) = words.split_first()?;
+        let name = program_name(first);
+        if KEYWORDS.contains(first) || is_assignment(first) {
+            words = rest;
+        } else if first.starts_with('$') && rest.first() == Some(&"=") {
+            words = &rest[1..];
+        } else if let Ok(at) = WRAPPERS.binary_search_by_key(&&*name, |(name, ..)| name) {
+            // `command -v x` asks where it is.
+            if name == "command" && rest.first().is_some_and(|option| option.eq_ignore_ascii_case("-v")) {
+                return None;
+            }
+            let (_, valued, operands) = WRAPPERS[at];
+            words = skip_options(rest, valued, operands);
+        } else {
+            return Some((first, rest));
+        }
+    }
+}
+
+/// The words after options, their values, assignments and a number of operands.
+fn skip_options<'w>(mut words: &'w [&'w str], valued: &[&str], mut operands: usize) -> &'w [&'w str] {
+    while let Some((first, rest)) = words.split_first() {
+        words = match first {
+            &"--" if operands == 0 => return rest,
+            option if option.starts_with('-') && option.len() > 1 => {
+                rest.get(usize::from(valued.contains(option))..).unwrap_or_default()
+            }
+            word if is_assignment(word) => rest,
+            _ if operands > 0 => {
+                operands -= 1;
+                rest
+            }
+            _ => return words,
+        };
+    }
+    words
+}
+
+/// `NAME=value`, and `$env:NAME=value` of PowerShell.
+fn is_assignment(word: &str) -> bool {
+    let name = word.split_once('=').map(|(name, _)| name.trim_end_matches('+'));
+    name.is_some_and(|name| {
+        let name = name.trim_start_matches("$env:").trim_start_matches('$');
+        !name.is_empty() && name.chars().all(|next| next.is_ascii_alphanumeric() || matches!(next, '_' | '[' | ']'))
+    })
+}
+
+/// The name by which the tables know a program: without its folders, its ending and its version, in small letters.
+fn program_name(word: &str) -> String {
+    let name = word.trim_start_matches('{').rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
+    let name = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let plain = name.trim_end_matches(|next: char| next.is_ascii_digit() || matches!(next, '.' | '-'));
+    let has_versions = matches!(plain, "python" | "pip" | "gcc" | "g++" | "clang" | "clang++");
+    let name = if has_versions { plain } else { name };
+    TWINS.iter().find(|(twin, _)| *twin == name).map_or(name, |(_, known)| known).to_owned()
+}
+
+fn only_prints(arguments: &[&str]) -> bool {
+    arguments.iter().any(|argument| PRINT_ONLY_OPTIONS.contains(argument))
+        || matches!(arguments, ["--version" | "help", ..] | ["version" | "-V"])
+}
+
+fn is_known(name: &str) -> bool {
+    CHANGING.binary_search(&name).is_ok() || table_row(CHANGING_WITH, name).is_some()
+}
+
+fn table_row(table: &[(&str, &'static [&'static str])], name: &str) -> Option<&'static [&'static str]> {
+    table.binary_search_by_key(&name, |(name, _)| name).ok().map(|at| table[at].1)
+}
+
+fn is_changing_by_table(name: &str, arguments: &[&str]) -> bool {
+    let changes = CHANGING.binary_search(&name).is_ok()
+        || table_row(CHANGING_WITH, name).is_some_and(|patterns| any_pattern_matches(patterns, name, arguments));
+    changes && !is_read_only(name, arguments)
+}
+
+fn is_read_only(name: &str, arguments: &[&str]) -> bool {
+    table_row(READ_ONLY_WITH, name).is_some_and(|patterns| any_pattern_matches(patterns, name, arguments))
+}
+
+fn any_pattern_matches(patterns: &[&str], name: &str, arguments: &[&str]) -> bool {
+    let subcommands = subcommands(name, arguments);
+    patterns.iter().any(|pattern| pattern_matches(pattern, arguments, &subcommands))
+}
+
+/// Whether arguments begin with the words of a pattern; its options may stand anywhere.
+fn pattern_matches(pattern: &str, arguments: &[&str], subcommands: &[&str]) -> bool {
+    let (pattern, is_all) = pattern.strip_suffix('$').map_or((pattern, false), |pattern| (pattern, true));
+    let (options, words): (Vec<&str>, Vec<&str>) =
+        pattern.split(' ').filter(|word| !word.is_empty()).partition(|word| word.starts_with('-'));
+    let is_rest_fine = !is_all || subcommands.len() == words.len() && (options.is_empty() || arguments.len() == 1);
+    is_rest_fine && subcommands.starts_with(&words) && options.iter().all(|option| arguments.contains(option))
+}
+
+/// Arguments without options and what they take.
+fn subcommands<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
+    let valued = table_row(VALUED, name).unwrap_or_default();
+    let mut words = arguments.iter();
+    let mut found = Vec::new();
+    while let Some(word) = words.next() {
+        if valued.contains(word) {
+            words.next();
+        } else if !word.starts_with(['-', '+']) {
+            found.push(*word);
+        }
+    }
+    found
+}
+
+/// Whether one of the short options holds a letter: `-i`, `-Ei`, `-i.bak`. What follows one of `valued` is its value.
+fn has_short_option(arguments: &[&str], letter: char, valued: &str) -> bool {
+    let short =
+        arguments.iter().enumerate().filter(|(_, argument)| argument.starts_with('-') && !argument.starts_with("--"));
+    short.into_iter().any(|(at, option)| {
+        let goes_nowhere = arguments.get(at + 1).is_some_and(|value| *value == "/dev/null");
+        !goes_nowhere && option.chars().skip(1).take_while(|next| !valued.contains(*next)).any(|next| next == letter)
+    })
+}
+
+fn has_argument_prefix(arguments: &[&str], start: &str) -> bool {
+    arguments.iter().any(|argument| argument.starts_with(start))
+}
+
+/// The command that `find` runs.
+fn find_exec_command<'w>(arguments: &'w [&'w str]) -> Option<&'w [&'w str]> {
+    let at = arguments.iter().position(|argument| matches!(*argument, "-exec" | "-execdir" | "-ok" | "-okdir"))?;
+    arguments.get(at + 1..)
+}
+
+fn is_changing_shell_call(arguments: &[&str], depth: usize) -> bool {
+    let runs_text = |option: &&str| {
+        let is_short = option.starts_with('-') && !option.starts_with("--") && option.ends_with('c');
+        is_short || option.eq_ignore_ascii_case("-command") || option.eq_ignore_ascii_case("/c")
+    };
+    match arguments.iter().position(runs_text) {
+        Some(at) => is_changing_line(&arguments[at + 1..].join(" "), depth),
+        None => !arguments.contains(&"-n") && arguments.iter().any(|argument| !argument.starts_with('-')),
+    }
+}
+
+fn is_changing_interpreter_call(interpreter: &str, arguments: &[&str], depth: usize) -> bool {
+    if matches!(interpreter, "perl" | "ruby") && has_short_option(arguments, 'i', "eEmMIxr") {
+        return true;
+    }
+    let Some(at) = arguments.iter().position(|argument| !argument.starts_with('-') || *argument == "-m") else {
+        return false;
+    };
+    let (options, rest) = arguments.split_at(at);
+    let runs_text = |option: &&str| {
+        option.starts_with("--eval")
+            || matches!(*option, "-c" | "-p" | "-r" | "-l" | "--check")
+            || option.ends_with(['e', 'E'])
+    };
+    match rest {
+        _ if options.iter().any(runs_text) => false,
+        ["-m", module @ ..] => is_changing_command(module, depth),
+        [script, arguments @ ..] if program_name(script) == "manage.py" => is_changing_by_table("manage.py", arguments),
+        _ => true,
+    }
+}
+
+/// A program that lies in the project, or a file of commands. An installed one that is not known only looks.
+fn is_script(word: &str) -> bool {
+    let word = word.trim_start_matches('{');
+    // `\ls` is `ls` without an alias of that name.
+    let word = word.strip_prefix('\\').unwrap_or(word);
+    let Some((folder, _)) = word.rsplit_once(['/', '\\']) else {
+        return [".sh", ".cmd", ".bat", ".ps1"].iter().any(|ending| word.ends_with(ending));
+    };
+    let is_installed = folder.starts_with(['/', '~', '$']) && (folder.ends_with("bin") || folder.contains("/bin/"));
+    !is_installed
+}
+
+/// Some of git's subcommands show something or change it by what follows them.
+fn is_changing_git_call(arguments: &[&str]) -> bool {
+    let words = subcommands("git", arguments);
+    let has = |options: &[&str]| {
+        arguments.iter().any(|argument| options.contains(&argument.split('=').next().unwrap_or(argument)))
+    };
+    match words.first() {
+        Some(&("branch" | "tag")) => {
+            let lists =
+                has(&["-l", "--list", "-n", "-r", "-a", "-v", "-vv", "--contains", "--no-contains", "--merged"])
+                    || has(&[
+                        "--no-merged",
+                        "--points-at",
+                        "--sort",
+                        "--format",
+                        "--show-current",
+                        "--all",
+                        "--remotes",
+                    ]);
+            let edits = ["-d", "-D", "-m", "-M", "-c", "-C", "-f", "-u", "--delete", "--move", "--copy", "--force"];
+            has(&edits) && !has(&["--list"])
+                || has(&["--set-upstream-to", "--unset-upstream", "--edit-description"])
+                || words.len() > 1 && !lists
+        }
+        Some(&"config") => {
+            let gets = has(&["-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color"]);
+            let sets = has(&["--unset", "--unset-all", "--add", "--replace-all", "--remove-section", "-e", "--edit"]);
+            sets || !gets && words.len() > 2 && !matches!(words[1], "get" | "list")
+        }
+        _ => is_changing_by_table("git", arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests;

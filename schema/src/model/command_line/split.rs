@@ -1,0 +1,352 @@
+//! Splits a shell's command line into its simple commands: words without their quotes, and whether the output goes to a file.
+//!
+//! It understands as much of bash and PowerShell as tells what is run, and takes any text. `shlex` and its like only split
+//! words: they do not tell `a; b` from `"a; b"`, and know nothing of here-documents.
+
+/// Substitutions in substitutions that are followed. What is deeper is read as if it stood beside, which is as good here.
+const DEPTH: usize = 16;
+
+/// A program with its arguments.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct SimpleCommand {
+    pub(super) words: Vec<String>,
+    /// Whether its output goes to a file that stays.
+    pub(super) writes: bool,
+    /// The files that it is redirected to and from.
+    pub(super) files: Vec<String>,
+}
+
+/// The simple commands of a line, in no order: those in a substitution come before the one that it stands in.
+pub(super) fn split_commands(line: &str) -> Vec<SimpleCommand> {
+    let mut splitter = CommandSplitter { rest: line, found: Vec::new(), here_documents: Vec::new(), depth: 0 };
+    while !splitter.rest.is_empty() {
+        splitter.read_commands(None);
+    }
+    splitter.found
+}
+
+struct CommandSplitter<'l> {
+    rest: &'l str,
+    found: Vec<SimpleCommand>,
+    /// The last lines of the here-documents that begin at the end of this line.
+    here_documents: Vec<String>,
+    depth: usize,
+}
+
+/// What a command that is being read has so far.
+#[derive(Default)]
+struct CommandBuilder {
+    simple: SimpleCommand,
+    /// The word being read. A quoted one may be empty, and is still a word.
+    word: Option<String>,
+    /// What the next word is, if it is no argument.
+    redirection: Option<Redirection>,
+}
+
+#[derive(Clone, Copy)]
+enum Redirection {
+    Into,
+    From,
+    HereDocument,
+}
+
+impl CommandSplitter<'_> {
+    /// Reads until the character that ends a substitution, or to the end.
+    fn read_commands(&mut self, end: Option<char>) {
+        let mut current = CommandBuilder::default();
+        let mut open = 0;
+        while let Some(next) = self.next_char() {
+            match next {
+                _ if Some(next) == end && open == 0 => break,
+                '\\' => self.read_backslash(&mut current),
+                '\'' => self.read_single_quoted(&mut current),
+                '$' if self.skip("'") => self.ansi_quoted(&mut current),
+                '$' if self.rest.starts_with('"') => {}
+                '"' => self.read_double_quoted(&mut current),
+                '$' if self.rest.starts_with("((") => self.skip_arithmetic(),
+                '$' if self.rest.starts_with('(') => self.read_substitution(&mut current),
+                // A bare PowerShell line goes on after a backtick at its end.
+                '`' if self.skip("\n") || self.skip("\r\n") => self.end_word(&mut current),
+                '`' if end != Some('`') => self.read_nested(&mut current, '`'),
+                '#' if current.word.is_none() => self.skip_to_line_end(),
+                '(' if self.rest.starts_with('(') && current.is_empty() => self.skip_arithmetic(),
+                '>' | '<' if current.is_test_expression() => current.push(next),
+                '>' => self.redirect_output(&mut current),
+                '<' => self.redirect_input(&mut current),
+                '&' if self.rest.starts_with('>') => self.end_word(&mut current),
+                '\n' => {
+                    self.end_command(&mut current);
+                    self.skip_here_documents();
+                }
+                '(' | ')' | ';' | '|' | '&' => {
+                    open = if next == '(' { open + 1 } else { open - usize::from(next == ')' && open > 0) };
+                    self.end_command(&mut current);
+                }
+                space if space.is_whitespace() => {
+                    self.end_word(&mut current);
+                    // A block of PowerShell or of a shell: what is in it are commands of their own.
+                    if current.simple.words.last().is_some_and(|word| is_brace(word)) {
+                        self.end_command(&mut current);
+                    }
+                }
+                other => current.push(other),
+            }
+        }
+        self.end_command(&mut current);
+    }
+
+    fn next_char(&mut self) -> Option<char> {
+        let next = self.rest.chars().next()?;
+        self.rest = &self.rest[next.len_utf8()..];
+        Some(next)
+    }
+
+    fn skip(&mut self, start: &str) -> bool {
+        let rest = self.rest.strip_prefix(start);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    /// Skips what comes before `mark`, and `mark`. Without one it skips all.
+    fn skip_past(&mut self, mark: &str) -> &str {
+        let (before, rest) = self.rest.split_once(mark).unwrap_or((self.rest, ""));
+        self.rest = rest;
+        before
+    }
+
+    fn skip_to_line_end(&mut self) {
+        self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]);
+    }
+
+    /// Before a letter it is part of a Windows path, more likely than an escape that does nothing.
+    fn read_backslash(&mut self, current: &mut CommandBuilder) {
+        if self.skip("\n") || self.skip("\r\n") {
+            return;
+        }
+        let is_escape = |next: char| !next.is_alphanumeric() && !matches!(next, '.' | '_' | '-' | '\\');
+        match self.rest.chars().next() {
+            Some(next) if is_escape(next) => {
+                self.next_char();
+                current.push(next);
+            }
+            _ => current.push('\\'),
+        }
+    }
+
+    fn read_single_quoted(&mut self, current: &mut CommandBuilder) {
+        let text = self.skip_past("'");
+        current.word.get_or_insert_default().push_str(text);
+    }
+
+    /// `$'…'`, in which letters may be written as numbers.
+    fn ansi_quoted(&mut self, current: &mut CommandBuilder) {
+        let word = current.word.get_or_insert_default();
+        while let Some(next) = self.next_char() {
+            match next {
+                '\'' => return,
+                '\\' => {
+                    let (radix, most) = if self.skip("x") { (16, 2) } else { (8, 3) };
+                    let digits = self.rest.chars().take(most).take_while(|next| next.is_digit(radix)).count();
+                    let (code, rest) = self.rest.split_at(digits);
+                    self.rest = rest;
+                    let letter = u32::from_str_radix(code, radix).ok().and_then(char::from_u32);
+                    word.extend(letter.or_else(|| self.next_char()));
+                }
+                other => word.push(other),
+            }
+        }
+    }
+
+    fn read_double_quoted(&mut self, current: &mut CommandBuilder) {
+        current.word.get_or_insert_default();
+        while let Some(next) = self.next_char() {
+            match next {
+                '"' => return,
+                '\\' => {
+                    if self.skip("\n") {
+                        continue;
+                    }
+                    match self.rest.chars().next() {
+                        Some(next @ ('"' | '$' | '`')) => {
+                            self.next_char();
+                            current.push(next);
+                        }
+                        _ => current.push('\\'),
+                    }
+                }
+                '$' if self.rest.starts_with("((") => self.skip_arithmetic(),
+                '$' if self.rest.starts_with('(') => self.read_substitution(current),
+                '`' => self.read_nested(current, '`'),
+                other => current.push(other),
+            }
+        }
+    }
+
+    fn read_substitution(&mut self, current: &mut CommandBuilder) {
+        self.next_char();
+        self.read_nested(current, ')');
+    }
+
+    fn read_nested(&mut self, current: &mut CommandBuilder, end: char) {
+        if self.depth < DEPTH {
+            self.depth += 1;
+            let outer = std::mem::take(&mut self.here_documents);
+            self.read_commands(Some(end));
+            self.here_documents = outer;
+            self.depth -= 1;
+        }
+        // What it puts out is not known; it is a word, or part of one.
+        current.push('$');
+    }
+
+    /// Skips `((…))`, in which `>` compares.
+    fn skip_arithmetic(&mut self) {
+        self.skip("(");
+        self.skip("(");
+        self.skip_past("))");
+    }
+
+    fn redirect_output(&mut self, current: &mut CommandBuilder) {
+        current.drop_descriptor();
+        self.end_word(current);
+        while self.skip(">") || self.skip("|") {}
+        if self.skip("&") && self.rest.starts_with(|next: char| next.is_ascii_digit() || next == '-') {
+            self.next_char();
+        } else if !self.rest.starts_with('(') {
+            current.redirection = Some(Redirection::Into);
+        }
+    }
+
+    fn redirect_input(&mut self, current: &mut CommandBuilder) {
+        current.drop_descriptor();
+        self.end_word(current);
+        if self.skip("<<") {
+            current.redirection = Some(Redirection::From);
+        } else if self.skip("<") {
+            self.skip("-");
+            current.redirection = Some(Redirection::HereDocument);
+        } else if !self.rest.starts_with('(') {
+            current.redirection = Some(Redirection::From);
+        }
+    }
+
+    fn end_word(&mut self, current: &mut CommandBuilder) {
+        let Some(word) = current.word.take() else { return };
+        match current.redirection.take() {
+            None => current.simple.words.push(word),
+            Some(Redirection::Into) => {
+                current.simple.writes |= is_real_file(&word);
+                current.simple.files.push(word);
+            }
+            Some(Redirection::From) => current.simple.files.push(word),
+            Some(Redirection::HereDocument) => self.here_documents.push(word),
+        }
+    }
+
+    fn end_command(&mut self, current: &mut CommandBuilder) {
+        self.end_word(current);
+        let mut simple = std::mem::take(current).simple;
+        simple.words.pop_if(|word| is_brace(word));
+        if simple != SimpleCommand::default() {
+            self.found.push(simple);
+        }
+    }
+
+    fn skip_here_documents(&mut self) {
+        for mark in std::mem::take(&mut self.here_documents) {
+            while !self.rest.is_empty() && self.skip_past("\n").trim() != mark {}
+        }
+    }
+}
+
+impl CommandBuilder {
+    fn push(&mut self, next: char) {
+        self.word.get_or_insert_default().push(next);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.word.is_none() && self.simple.words.is_empty()
+    }
+
+    /// Whether it is `[[ … ]]`, in which `>` compares.
+    fn is_test_expression(&self) -> bool {
+        self.simple.words.iter().any(|word| word == "[[")
+    }
+
+    /// The `2` of `2>`, and the `*` of PowerShell's `*>`, are no arguments.
+    fn drop_descriptor(&mut self) {
+        let is_descriptor =
+            |word: &String| word == "*" || word.len() == 1 && word.starts_with(|c: char| c.is_ascii_digit());
+        if self.word.as_ref().is_some_and(is_descriptor) {
+            self.word = None;
+        }
+    }
+}
+
+fn is_brace(word: &str) -> bool {
+    matches!(word, "{" | "}")
+}
+
+fn is_real_file(file: &str) -> bool {
+    let device = file.starts_with("/dev/") || file.eq_ignore_ascii_case("nul") || file.eq_ignore_ascii_case("$null");
+    !device && !file.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::chained("a b; c&&d | e", &["a b", "c", "d", "e"])]
+    #[case::quoted("a 'b; c' \"d | e\" f\\;g", &["a b; c d | e f;g"])]
+    #[case::joined("a'b'\"c\"d", &["abcd"])]
+    #[case::continued("a \\\nb", &["a b"])]
+    #[case::continued_in_powershell("a `\n b", &["a b"])]
+    #[case::comment("a # b; c\nd#e", &["a", "d#e"])]
+    #[case::substitution("a \"x $(b \"c)\") y\" `d`", &["b c)", "d", "a x $ y $"])]
+    #[case::subshell_in_substitution("a $( (b) ; c) d", &["b", "c", "a $ d"])]
+    #[case::arithmetic("((a > b)); c $((d > 1)) $(e)", &["e", "c $"])]
+    #[case::redirected("a 2>&1 >/dev/null <b 2> /dev/null", &["a"])]
+    #[case::here_document("a <<'E' | b\nc; d\nE\ne", &["a", "b", "e"])]
+    #[case::two_here_documents("a <<E <<-F\nc\nE\nd\n\tF\ne", &["a", "e"])]
+    #[case::here_document_in_a_substitution("a \"$(b <<'E'\nit's; c\nE\n)\"; d", &["b", "a $", "d"])]
+    #[case::here_string("a <<< b; c", &["a", "c"])]
+    #[case::block("a { b }; f() { c; }", &["a", "b", "f", "c"])]
+    #[case::windows("C:\\bin\\a.exe b", &["C:\\bin\\a.exe b"])]
+    #[case::unclosed("a 'b; c", &["a b; c"])]
+    fn a_line_is_split_into_simple_commands(#[case] line: &str, #[case] expected: &[&str]) {
+        let found = split_commands(line);
+        assert!(found.iter().all(|simple| !simple.writes), "{found:?}");
+        assert_eq!(found.iter().map(|simple| simple.words.join(" ")).collect::<Vec<_>>(), expected);
+    }
+
+    #[rstest]
+    #[case("a > b")]
+    #[case("a >>b")]
+    #[case("a &> b")]
+    #[case("a >| b")]
+    #[case("a >& b")]
+    #[case("a 2> b")]
+    #[case("> b")]
+    #[case("cat > b <<'E'\nc\nE")]
+    fn output_to_a_file_is_found(#[case] line: &str) {
+        assert!(split_commands(line).iter().any(|simple| simple.writes));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken(line in r#"([ab \n;&|(){}<>'"`$\\#E2가]|<<E|\$\(|\(\(){0,80}"#) {
+            split_commands(&line);
+        }
+    }
+
+    #[test]
+    fn what_is_nested_without_end_is_taken() {
+        for part in ["$(", "`", "\"$(", "\"`", "((", "$((", "<<E\n", "{ "] {
+            split_commands(&part.repeat(20_000));
+        }
+    }
+}

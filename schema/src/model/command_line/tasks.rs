@@ -1,0 +1,267 @@
+//! What a command line is for: its commands without those that lead to them or only show their output.
+
+use super::split;
+use super::{SimpleCommand, effective_program, is_known, program_name};
+
+/// A command that a line is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Task {
+    /// The program, with the subcommand of one that has several.
+    pub(crate) name: String,
+    /// Its arguments without options.
+    pub(crate) operands: Vec<String>,
+    /// Its options.
+    options: Vec<String>,
+}
+
+/// Programs that prepare, show or shorten.
+#[rustfmt::skip]
+const LEADING: &[&str] = &[
+    ".", ":", "awk", "cat", "cd", "clear", "column", "cut", "date", "echo", "egrep", "export", "fgrep", "grep", "head", "jq", "less", "ls", "mkdir", "more",
+    "popd", "printf", "pushd", "pwd", "rg", "sed", "set", "sleep", "sort", "source", "tail", "tee", "tr", "true", "uniq", "unset", "wc", "xargs",
+];
+
+/// Programs whose first argument says what they do.
+#[rustfmt::skip]
+const WITH_SUBCOMMANDS: &[&str] = &[
+    "alembic", "apt", "apt-get", "ansible", "aws", "az", "bazel", "brew", "buf", "bun", "bundle", "cargo", "cmake", "composer", "conda", "dart", "deno",
+    "diesel", "docker", "docker-compose", "dotnet", "flutter", "flyctl", "gcloud", "gem", "gh", "git", "go", "gradle", "helm", "heroku", "idf.py", "kubectl",
+    "lake", "manage.py", "mise", "mix", "mvn", "netlify", "nix", "npm", "nx", "pdm", "pip", "pio", "platformio", "pnpm", "poetry", "prisma", "pulumi", "rails",
+    "rustup", "sbt", "sqlx", "stack", "supabase", "swift", "systemctl", "terraform", "tox", "turbo", "uv", "vercel", "west", "wrangler", "yarn", "zig",
+];
+
+/// Runners that run another program, with the words before it.
+const RUNNERS: &[(&str, &str)] = &[
+    ("bundle", "exec"),
+    ("hatch", "run"),
+    ("npm", "exec"),
+    ("pdm", "run"),
+    ("pipenv", "run"),
+    ("pnpm", "exec"),
+    ("poetry", "run"),
+    ("rye", "run"),
+    ("uv", "run"),
+    ("yarn", "exec"),
+];
+const DIRECT_RUNNERS: &[&str] = &["bunx", "npx", "pipx", "uvx"];
+
+/// Programs that check something, or their subcommands: a run without operands checks everything.
+#[rustfmt::skip]
+const CHECKS: &[&str] = &[
+    "ava", "bazel build", "bazel test", "black", "bun test", "cargo build", "cargo check", "cargo clippy", "cargo nextest", "cargo run", "cargo test", "ctest",
+    "dart analyze", "dart test", "deno check", "deno lint", "deno test", "dotnet build", "dotnet test", "eslint", "flake8", "flutter analyze", "flutter test", "go build", "go test", "go vet",
+    "golangci-lint", "gradle build", "gradle check", "gradle test", "idf.py build", "jest", "ktlint", "meson", "mix test", "mocha",
+    "mvn compile", "mvn package", "mvn test", "mvn verify", "mypy", "ninja", "npm build", "npm lint", "npm run", "npm test", "phpunit", "pio run", "pio test", "playwright", "pnpm build", "pnpm lint", "pnpm run",
+    "pnpm test", "pylint", "pyright", "pytest", "rails test", "rspec", "rubocop", "ruff", "rustc", "shellcheck", "stylelint", "swift build", "swift test", "tox", "tsc", "unittest",
+    "vitest", "west build", "yarn build", "yarn lint", "yarn run", "yarn test", "zig build", "zig test",
+];
+
+impl Task {
+    /// Whether a run of it with fewer operands checks more.
+    pub(crate) fn is_check(&self) -> bool {
+        CHECKS.contains(&self.name.as_str())
+    }
+
+    /// What a failure of it, and a success that settles it, have in common.
+    pub(crate) fn topic(&self) -> String {
+        if self.is_check() {
+            return self.name.clone();
+        }
+        let mut operands = self.operands.clone();
+        operands.sort_unstable();
+        format!("{} {}", self.name, operands.join(" "))
+    }
+
+    /// The command in one form.
+    pub(crate) fn line(&self) -> String {
+        let words = std::iter::once(&self.name).chain(&self.options).chain(&self.operands);
+        words.map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    fn of(simple: &SimpleCommand) -> Option<Self> {
+        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
+        let (word, arguments) = effective_program(&words)?;
+        let (mut name, mut arguments) = (program_name(word), arguments.to_vec());
+        // A runner runs another program, and that one may be one as well.
+        for _ in 0..DEPTH {
+            let Some(inner) = run_by(&name, &arguments) else { break };
+            name = program_name(arguments[inner]);
+            arguments.drain(..=inner);
+        }
+        // Where a script lies is a part of its name.
+        if !is_known(&name) && word.contains('/') && name == program_name(word) {
+            name = word.trim_start_matches("./").to_owned();
+        }
+        if WITH_SUBCOMMANDS.contains(&name.as_str()) {
+            let at = arguments.iter().position(|word| !word.starts_with(['-', '+']) && !word.contains('='));
+            if let Some(at) = at {
+                name = format!("{name} {}", arguments.remove(at));
+            }
+            // `npm run lint` and `npm lint` are one.
+            if let Some(("npm" | "pnpm" | "yarn" | "bun", "run")) = name.split_once(' ')
+                && let Some(at) = arguments.iter().position(|word| !word.starts_with('-'))
+            {
+                name = format!("{} {}", name.trim_end_matches(" run"), arguments.remove(at));
+            }
+        }
+        let is_option = |word: &&str| word.starts_with('-') && word.len() > 1;
+        let (options, operands): (Vec<&str>, Vec<&str>) = arguments.into_iter().partition(is_option);
+        let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+        Some(Self { name, operands: owned(operands), options: owned(options) })
+    }
+}
+
+/// Runners in runners that are followed.
+const DEPTH: usize = 3;
+
+/// Where among the arguments of a runner the program stands that it runs.
+fn run_by(name: &str, arguments: &[&str]) -> Option<usize> {
+    let is_operand = |word: &&str| !word.starts_with('-');
+    if name == "python" {
+        return arguments.iter().position(|word| *word == "-m").map(|at| at + 1).filter(|at| *at < arguments.len());
+    }
+    let skipped = match RUNNERS.iter().find(|(runner, _)| *runner == name) {
+        Some((_, subcommand)) if arguments.first() == Some(subcommand) => 1,
+        Some(_) => return None,
+        None if DIRECT_RUNNERS.contains(&name) => 0,
+        None => return None,
+    };
+    arguments[skipped..].iter().position(is_operand).map(|at| at + skipped)
+}
+
+/// The commands that a line is for, in their order. If all of them only lead somewhere, they all are.
+pub(crate) fn tasks(line: &str) -> Vec<Task> {
+    let tasks: Vec<Task> = split::split_commands(line).iter().filter_map(Task::of).collect();
+    let meant: Vec<Task> = tasks.iter().filter(|task| !LEADING.contains(&task.name.as_str())).cloned().collect();
+    if meant.is_empty() { tasks } else { meant }
+}
+
+/// Programs whose exit code is an answer, with the code that means no.
+const ANSWERING: &[(&str, &[&str])] = &[
+    ("[", &[]),
+    ("[[", &[]),
+    ("ack", &[]),
+    ("ag", &[]),
+    ("bash", &["-n"]),
+    ("cmp", &[]),
+    ("colordiff", &[]),
+    ("command", &[]),
+    ("diff", &[]),
+    ("egrep", &[]),
+    ("expr", &[]),
+    ("fgrep", &[]),
+    ("findstr", &[]),
+    (
+        "git",
+        &[
+            "diff",
+            "diff-index",
+            "diff-files",
+            "grep",
+            "merge-base",
+            "check-ignore",
+            "show-ref",
+            "rev-parse",
+            "ls-files",
+            "config",
+            "cat-file",
+        ],
+    ),
+    ("grep", &[]),
+    ("hash", &[]),
+    ("pgrep", &[]),
+    ("pidof", &[]),
+    ("rg", &[]),
+    ("select-string", &[]),
+    ("systemctl", &["is-active", "is-enabled", "is-failed", "status"]),
+    ("test", &[]),
+    ("type", &[]),
+    ("where", &[]),
+    ("which", &[]),
+    ("zgrep", &[]),
+];
+
+/// Programs that hardly ever fail, beside which the exit code is that of another.
+#[rustfmt::skip]
+const HARMLESS: &[&str] = &[
+    ":", "basename", "cd", "cut", "date", "dirname", "echo", "export", "false", "head", "printf", "pushd", "popd", "pwd", "set", "sort", "tail", "tr", "true", "uniq", "wc", "xargs",
+];
+
+/// Whether an exit code is the answer of what was asked rather than a failure: `grep` found nothing, `diff` found something.
+pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
+    if !(code == 1 || code == 3 && line.contains("systemctl")) {
+        return false;
+    }
+    let commands = split::split_commands(line);
+    let answers = |simple: &SimpleCommand| {
+        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
+        // `command -v x` runs nothing, and asks.
+        let asked = words.first().is_some_and(|word| *word == "command");
+        let found = effective_program(&words);
+        let (name, arguments) = found.map_or(("", &[][..]), |(word, arguments)| (word, arguments));
+        let name = if asked { "command".to_owned() } else { program_name(name) };
+        let name = if matches!(words.first(), Some(&("[" | "[["))) { words[0].to_owned() } else { name };
+        ANSWERING.iter().any(|(known, subcommands)| {
+            *known == name && (subcommands.is_empty() || arguments.iter().any(|word| subcommands.contains(word)))
+        })
+    };
+    if !commands.iter().any(answers) {
+        return false;
+    }
+    let is_harmless = |simple: &SimpleCommand| {
+        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
+        effective_program(&words).is_none_or(|(word, _)| HARMLESS.contains(&&*program_name(word)))
+    };
+    // What fails says why; what answers "no" is silent or shows differences.
+    let complains =
+        ["error:", "fatal:", "cannot ", "No such file", "not found", "denied"].iter().any(|word| output.contains(word));
+    !complains && (commands.iter().all(|simple| answers(simple) || is_harmless(simple)) || output.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::grep("grep -rn foo src", 1, "", true)]
+    #[case::in_a_folder("cd src && rg foo", 1, "", true)]
+    #[case::piped("git log | grep -q foo", 1, "", true)]
+    #[case::diff("diff a b", 1, "1c1\n< x\n---\n> y", true)]
+    #[case::test("[ -f build/a.o ]", 1, "", true)]
+    #[case::test_with_echo("test -d out && echo yes", 1, "", true)]
+    #[case::git("git diff --exit-code", 1, "diff --git a/x b/x", true)]
+    #[case::ancestor("git merge-base --is-ancestor a b", 1, "", true)]
+    #[case::asked("command -v poetry", 1, "", true)]
+    #[case::which("which node", 1, "", true)]
+    #[case::no_file("grep foo nothing.txt", 2, "grep: nothing.txt: No such file or directory", false)]
+    #[case::bad_option("grep --fo x", 1, "error: unknown option", false)]
+    #[case::build("make && grep -q ok out.log", 1, "main.c:1: error: x", false)]
+    #[case::build_alone("make", 1, "", false)]
+    #[case::tests("cargo test | grep FAILED && exit 1", 1, "test x ... FAILED", false)]
+    #[case::push("git push", 1, "rejected", false)]
+    fn an_exit_code_may_be_an_answer(
+        #[case] line: &str,
+        #[case] code: i32,
+        #[case] output: &str,
+        #[case] expected: bool,
+    ) {
+        assert_eq!(is_answer(line, code, output), expected);
+    }
+
+    #[rstest]
+    #[case::plain("make", "make")]
+    #[case::output("cd app && FOO=1 cargo test -p x parser 2>&1 | tail -20", "cargo test -p x parser")]
+    #[case::runner("uv run --frozen pytest -q tests/a.py", "pytest -q tests/a.py")]
+    #[case::module("python3 -m pytest tests", "pytest tests")]
+    #[case::npx("npx tsc --noEmit", "tsc --noEmit")]
+    #[case::script("./scripts/deploy.sh prod", "scripts/deploy.sh prod")]
+    #[case::npm("npm run lint -- --fix", "npm lint -- --fix")]
+    #[case::several("npm ci && npm test", "npm ci; npm test")]
+    #[case::only_looks("cat a.txt", "cat a.txt")]
+    fn a_line_is_for_its_last_commands(#[case] line: &str, #[case] expected: &str) {
+        let found: Vec<String> = tasks(line).iter().map(Task::line).collect();
+        assert_eq!(found.join("; "), expected);
+    }
+}

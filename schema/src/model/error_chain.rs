@@ -1,0 +1,44 @@
+//! An error with its causes in one line, as people read it.
+
+use std::error::Error;
+
+/// The texts of an error and of what caused it, without those that only say again what was said.
+pub fn join_causes(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    for cause in std::iter::successors(error.source(), |cause| (*cause).source()) {
+        let cause = cause.to_string();
+        if !already_contains(&text, &cause) {
+            text.push_str(&format!(": {cause}"));
+        }
+    }
+    text
+}
+
+/// SQLite tells most faults twice: once by themselves and once as `Error code 11: The …`.
+fn already_contains(text: &str, cause: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace("the ", "");
+    let cause = plain(cause);
+    let cause = match cause.strip_prefix("error code ").and_then(|rest| rest.split_once(": ")) {
+        Some((_, said)) => said,
+        None => &cause,
+    };
+    plain(text).contains(cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreError;
+
+    #[test]
+    fn what_sqlite_says_twice_is_told_once_and_every_other_cause_is_told() {
+        let malformed = rusqlite::Error::SqliteFailure(
+            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
+            Some("database disk image is malformed".to_owned()),
+        );
+        assert_eq!(join_causes(&StoreError::Sqlite(malformed)), "memory.db failed: database disk image is malformed");
+        let source = std::io::Error::other("no such luck");
+        let fault = StoreError::Io { doing: "read", path: "a".into(), source };
+        assert_eq!(join_causes(&fault), "cannot read a: no such luck");
+    }
+}

@@ -1,0 +1,284 @@
+//! Notes: changes of a memory's state. Each is a comment of its own line in a log, so that a state changes by an append.
+//!
+//! `<!-- note {"about":"ID","at":"2026-01-28T10:30:15+09:00","resolved":"ID"} -->`. A note changes one memory, which may be in another
+//! log. The state of a memory is derived from its notes in the order of their times.
+
+use serde_json::{Map, Value};
+
+use crate::model::memory::MemoryId;
+use crate::model::moment::Moment;
+
+/// A change of the state of one memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateNote {
+    /// The memory whose state changes.
+    pub about: MemoryId,
+    pub at: Moment,
+    pub change: StateChange,
+}
+
+/// What changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StateChange {
+    /// The same happened once more.
+    Repeated,
+    /// A failure is over.
+    Resolved(Settlement),
+    /// A task is done.
+    Closed(Settlement),
+}
+
+/// Whether something is settled, and by what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Settlement {
+    /// It is open again.
+    Undone,
+    Done,
+    /// The id of the memory that tells how, or a few words.
+    DoneBy(String),
+}
+
+/// The longest text of a settlement in bytes.
+const TEXT_LIMIT: usize = 200;
+
+/// How a line that is a note begins, whole or torn.
+const OPENING: &str = "<!-- note {";
+
+/// Whether a line is a note, or the beginning of one whose writer was killed. Notes that this version does not know are left alone.
+pub(crate) fn is_note(line: &str) -> bool {
+    line.starts_with(OPENING)
+}
+
+impl StateNote {
+    /// What the line of a note says. Fields that are not known change nothing.
+    pub(crate) fn parse(line: &str) -> Vec<Self> {
+        let object = line.trim_end().strip_suffix("-->").and_then(|line| line.strip_prefix("<!-- note "));
+        let fields: Option<Map<String, Value>> = object.and_then(|json| serde_json::from_str(json).ok());
+        let Some(fields) = fields else { return Vec::new() };
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let (Some(about), Some(at)) =
+            (text("about").and_then(MemoryId::parse), text("at").and_then(Moment::parse_rfc3339))
+        else {
+            return Vec::new();
+        };
+        let changes = fields.iter().filter_map(|(name, value)| StateChange::of(name, value));
+        changes.map(|change| Self { about: about.clone(), at, change }).collect()
+    }
+
+    /// The line of this note without its end.
+    pub(crate) fn to_comment(&self) -> String {
+        let mut fields = Map::new();
+        fields.insert("about".to_owned(), self.about.as_str().into());
+        fields.insert("at".to_owned(), self.at.rfc3339().into());
+        fields.insert(self.change.name().to_owned(), self.change.value());
+        // Inside strings only, where JSON reads the escape back: nothing in a value may end the comment.
+        let json = Value::Object(fields).to_string().replace('<', "\\u003c").replace('>', "\\u003e");
+        format!("<!-- note {json} -->")
+    }
+}
+
+impl StateChange {
+    /// The change that a field of a note, or a row, stands for.
+    pub(crate) fn of(name: &str, value: &Value) -> Option<Self> {
+        match name {
+            "repeated" => (*value != Value::Bool(false)).then_some(Self::Repeated),
+            "resolved" => Settlement::of(value).map(Self::Resolved),
+            "closed" => Settlement::of(value).map(Self::Closed),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Repeated => "repeated",
+            Self::Resolved(_) => "resolved",
+            Self::Closed(_) => "closed",
+        }
+    }
+
+    pub(crate) fn value(&self) -> Value {
+        match self {
+            Self::Repeated => Value::Bool(true),
+            Self::Resolved(settlement) | Self::Closed(settlement) => settlement.value(),
+        }
+    }
+}
+
+impl Settlement {
+    /// Done by something that is told in a text: one line of it, not too long.
+    pub fn by(text: &str) -> Self {
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if line.is_empty() {
+            return Self::Done;
+        }
+        Self::DoneBy(line[..line.floor_char_boundary(TEXT_LIMIT)].trim_end().to_owned())
+    }
+
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::Bool(true) => Some(Self::Done),
+            Value::Bool(false) => Some(Self::Undone),
+            Value::String(text) => Some(Self::by(text)),
+            _ => None,
+        }
+    }
+
+    fn value(&self) -> Value {
+        match self {
+            Self::Undone => Value::Bool(false),
+            Self::Done => Value::Bool(true),
+            Self::DoneBy(text) => text.as_str().into(),
+        }
+    }
+}
+
+/// What the notes about a memory say in the end.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MemoryState {
+    pub phase: Phase,
+    /// What settled it: the id of a memory, or a few words.
+    pub settled_by: Option<String>,
+    /// When it was settled.
+    pub settled_at: Option<Moment>,
+    /// How often it happened again.
+    pub repeats: u32,
+    /// When it happened last, if that was more than once.
+    pub repeated_at: Option<Moment>,
+}
+
+/// Whether a memory still asks for something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    #[default]
+    Open,
+    /// Of a failure: what failed succeeded later.
+    Resolved,
+    /// Of a task: it is done.
+    Closed,
+}
+
+impl Phase {
+    /// The name in the database. What is open has none.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Open => None,
+            Self::Resolved => Some("resolved"),
+            Self::Closed => Some("closed"),
+        }
+    }
+
+    pub(crate) fn of_name(name: Option<&str>) -> Self {
+        match name {
+            Some("resolved") => Self::Resolved,
+            Some("closed") => Self::Closed,
+            _ => Self::Open,
+        }
+    }
+}
+
+impl MemoryState {
+    /// The state after these changes, in their order.
+    pub fn after<'c>(changes: impl IntoIterator<Item = (Moment, &'c StateChange)>) -> Self {
+        let mut state = Self::default();
+        for (at, change) in changes {
+            match change {
+                StateChange::Repeated => {
+                    state.repeats = state.repeats.saturating_add(1);
+                    state.repeated_at = Some(at);
+                    // A failure that comes back was not over.
+                    if state.phase == Phase::Resolved {
+                        state.settle(Phase::Open, &Settlement::Undone, at);
+                    }
+                }
+                StateChange::Resolved(settlement) => state.settle(Phase::Resolved, settlement, at),
+                StateChange::Closed(settlement) => state.settle(Phase::Closed, settlement, at),
+            }
+        }
+        state
+    }
+
+    fn settle(&mut self, phase: Phase, settlement: &Settlement, at: Moment) {
+        let is_done = *settlement != Settlement::Undone;
+        self.phase = if is_done { phase } else { Phase::Open };
+        self.settled_at = is_done.then_some(at);
+        self.settled_by = match settlement {
+            Settlement::DoneBy(text) => Some(text.clone()),
+            Settlement::Undone | Settlement::Done => None,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    fn at(second: i64) -> Moment {
+        Moment::from_unix(1_769_563_800 + second, Some(32_400)).unwrap()
+    }
+
+    fn note(change: StateChange) -> StateNote {
+        StateNote { about: MemoryId::parse("0af3").unwrap(), at: at(0), change }
+    }
+
+    #[test]
+    fn a_note_is_one_comment_that_is_read_back() {
+        let resolved = note(StateChange::Resolved(Settlement::by("src/a.rs --> b")));
+        insta::assert_snapshot!(resolved.to_comment(), @r#"<!-- note {"about":"0af3","at":"2026-01-28T10:30:00+09:00","resolved":"src/a.rs --\u003e b"} -->"#);
+        for change in [
+            StateChange::Repeated,
+            StateChange::Resolved(Settlement::Done),
+            StateChange::Closed(Settlement::Undone),
+            StateChange::Closed(Settlement::by("0af3")),
+        ] {
+            let written = note(change);
+            assert_eq!(StateNote::parse(&written.to_comment()), [written]);
+        }
+    }
+
+    #[rstest]
+    #[case::torn(r#"<!-- note {"about":"0af3","at":"2026-01-28T10"#)]
+    #[case::of_nothing(r#"<!-- note {"at":"2026-01-28T10:30:00+09:00","repeated":true} -->"#)]
+    #[case::without_a_time(r#"<!-- note {"about":"0af3","repeated":true} -->"#)]
+    #[case::of_a_later_version(r#"<!-- note {"about":"0af3","at":"2026-01-28T10:30:00+09:00","apart":"0af4"} -->"#)]
+    #[case::of_another_type(r#"<!-- note {"about":"0af3","at":"2026-01-28T10:30:00+09:00","closed":7} -->"#)]
+    fn a_note_that_is_not_understood_changes_nothing(#[case] line: &str) {
+        assert_eq!((is_note(line), StateNote::parse(line)), (true, vec![]));
+    }
+
+    #[test]
+    fn a_failure_that_comes_back_is_open_again() {
+        let fixed = StateChange::Resolved(Settlement::by("0af4"));
+        let resolved = MemoryState::after([(at(1), &StateChange::Repeated), (at(2), &fixed)]);
+        let expected = MemoryState {
+            phase: Phase::Resolved,
+            settled_by: Some("0af4".to_owned()),
+            settled_at: Some(at(2)),
+            repeats: 1,
+            repeated_at: Some(at(1)),
+        };
+        assert_eq!(resolved, expected);
+        let back = MemoryState::after([(at(2), &fixed), (at(3), &StateChange::Repeated)]);
+        assert_eq!(back, MemoryState { repeats: 1, repeated_at: Some(at(3)), ..MemoryState::default() });
+    }
+
+    #[test]
+    fn a_closed_task_stays_closed_until_it_is_reopened() {
+        let (done, undone) = (StateChange::Closed(Settlement::Done), StateChange::Closed(Settlement::Undone));
+        let closed = MemoryState::after([(at(1), &done), (at(2), &StateChange::Repeated)]);
+        assert_eq!((closed.phase, closed.settled_at), (Phase::Closed, Some(at(1))));
+        assert_eq!(MemoryState::after([(at(1), &done), (at(2), &undone)]), MemoryState::default());
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_of_a_settlement_stays_within_its_line(text in "(\\PC|\\s|-->|<!--){0,300}") {
+            let written = note(StateChange::Closed(Settlement::by(&text)));
+            let line = written.to_comment();
+            prop_assert!(!line.contains('\n') && line.matches("-->").count() == 1);
+            prop_assert_eq!(StateNote::parse(&line), vec![written]);
+        }
+    }
+}

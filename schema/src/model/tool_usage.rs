@@ -1,0 +1,121 @@
+//! The text of a `tool_usage` memory: what was changed and run, written for people and read back for the session's row.
+
+const FILES: &str = "Files modified: ";
+const COMMANDS: &str = "Commands: ";
+
+/// The longest text of all changes of a turn, in bytes.
+const CHANGES: usize = 16 * 1024;
+
+/// What was changed in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    pub file: String,
+    /// Lines that begin with `- `, `+ ` or `@ `.
+    pub text: String,
+}
+
+/// The text for the files, commands and changes of one turn, or `None` when there were none.
+pub fn describe(files: &[String], commands: &[String], changes: &[FileChange]) -> Option<String> {
+    let mut lines = Vec::new();
+    if !files.is_empty() {
+        lines.push(format!("{FILES}{}", files.join(", ")));
+    }
+    if !commands.is_empty() {
+        lines.push(format!("{COMMANDS}{}", commands.join("; ")));
+    }
+    lines.extend(described(files, changes));
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// The changes, file by file.
+fn described(files: &[String], changes: &[FileChange]) -> Vec<String> {
+    let (mut lines, mut length, mut left_out) = (Vec::new(), 0, 0);
+    for file in files {
+        let (mut title, mut told): (Option<&str>, Vec<&str>) = (None, Vec::new());
+        for change in changes.iter().filter(|change| change.file == *file) {
+            if length > CHANGES {
+                left_out += 1;
+                continue;
+            }
+            // The place of a change is a part of its heading.
+            let (place, text) = match change.text.strip_prefix("@ ").and_then(|rest| rest.split_once('\n')) {
+                Some((place, text)) => (place, text),
+                None => ("", change.text.as_str()),
+            };
+            if told.contains(&text) {
+                continue;
+            }
+            told.push(text);
+            if title != Some(place) {
+                // Of the only file, the line above tells the name.
+                match (place, files.len()) {
+                    ("", 1) => {}
+                    ("", _) => lines.push(file.clone()),
+                    (place, 1) => lines.push(format!("@ {place}")),
+                    (place, _) => lines.push(format!("{file} @ {place}")),
+                }
+                title = Some(place);
+            }
+            length += text.len() + file.len();
+            lines.push(text.to_owned());
+        }
+    }
+    if left_out > 0 {
+        lines.push(format!("… and {left_out} more edits"));
+    }
+    lines
+}
+
+/// The files that such a text names.
+pub fn files(content: &str) -> impl Iterator<Item = &str> {
+    labelled_items(content, FILES, ", ")
+}
+
+/// The commands that such a text names. One that holds `; ` counts as several.
+pub fn commands(content: &str) -> impl Iterator<Item = &str> {
+    labelled_items(content, COMMANDS, "; ")
+}
+
+fn labelled_items<'c>(content: &'c str, label: &'static str, separator: &'static str) -> impl Iterator<Item = &'c str> {
+    let line = content.lines().find_map(move |line| line.strip_prefix(label));
+    line.into_iter().flat_map(move |items| items.split(separator)).map(str::trim).filter(|item| !item.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_and_commands_of_a_turn_are_read_back() {
+        let change = |file: &str, text: &str| FileChange { file: file.into(), text: text.into() };
+        let changes = [
+            change("src/a.rs", "@ fn load\n- let x = 1;\n+ Files modified: y"),
+            change("b c.md", "+ Commands: z"),
+            change("src/a.rs", "@ fn load\n+ let y = 2;"),
+            change("src/a.rs", "@ fn load\n+ let y = 2;"),
+        ];
+        let text = describe(&["src/a.rs".into(), "b c.md".into()], &["cargo test".into(), "git push".into()], &changes);
+        let text = text.unwrap();
+        insta::assert_snapshot!(text, @r"
+        Files modified: src/a.rs, b c.md
+        Commands: cargo test; git push
+        src/a.rs @ fn load
+        - let x = 1;
+        + Files modified: y
+        + let y = 2;
+        b c.md
+        + Commands: z
+        ");
+        assert_eq!(files(&text).collect::<Vec<_>>(), ["src/a.rs", "b c.md"]);
+        assert_eq!(commands(&text).collect::<Vec<_>>(), ["cargo test", "git push"]);
+        assert_eq!(describe(&[], &[], &[]), None);
+    }
+
+    #[test]
+    fn of_very_many_edits_the_first_are_told() {
+        let edits: Vec<FileChange> =
+            (0..200).map(|n| FileChange { file: "a".into(), text: format!("+ {n} {}", "x".repeat(390)) }).collect();
+        let text = describe(&["a".into()], &[], &edits).unwrap();
+        assert!(text.len() < CHANGES + 1_024 && text.ends_with(" more edits"), "{} bytes", text.len());
+    }
+}

@@ -1,0 +1,364 @@
+//! The files of a project that leave no trace in its memory: globs in the manner of `.gitignore`.
+
+use std::path::{Component, Path, PathBuf};
+
+use glob::{MatchOptions, Pattern};
+use unicode_normalization::UnicodeNormalization as _;
+
+/// Globs against paths relative to the project. The last one that matches decides, as in `.gitignore`.
+///
+/// `*.pem` and `secrets` match at any depth, `/notes` and `docs/drafts` from the project's root; what matches a folder
+/// matches all that is in it; `!` before a glob takes files back in. Case does not matter, because on some systems it does
+/// not, and to hide too much is the smaller mistake. The default excludes nothing and costs nothing.
+#[derive(Debug, Clone, Default)]
+pub struct ExcludeList {
+    globs: Vec<ExcludeGlob>,
+}
+
+/// A glob that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the glob {glob:?} of `exclude` is not used")]
+pub struct GlobError {
+    /// The glob as it was given.
+    pub glob: String,
+    source: glob::PatternError,
+}
+
+#[derive(Debug, Clone)]
+struct ExcludeGlob {
+    /// Matches a path relative to the project.
+    inside: Pattern,
+    /// Matches a path of which it is not known where in a project it lies.
+    outside: Pattern,
+    excludes: bool,
+}
+
+impl ExcludeList {
+    /// Reads the globs. One that cannot be used is told beside the others, which work without it.
+    pub fn new(globs: &[String]) -> (Self, Vec<GlobError>) {
+        let mut exclude = Self::default();
+        let mut errors = Vec::new();
+        let lines = globs.iter().map(|glob| glob.trim()).filter(|glob| !glob.is_empty() && !glob.starts_with('#'));
+        for line in lines {
+            match ExcludeGlob::parse(line) {
+                Ok(glob) => exclude.globs.push(glob),
+                Err(source) => errors.push(GlobError { glob: line.to_owned(), source }),
+            }
+        }
+        (exclude, errors)
+    }
+
+    /// Whether a file is excluded, by its path or by the file that it leads to. A relative path is one below `directory`.
+    pub fn excludes_path(&self, path: &str, directory: &Path, project: &Path) -> bool {
+        !self.globs.is_empty()
+            && (self.excludes_location(&FileLocation::from_path(path, directory, project))
+                || FileLocation::resolve_links(path, directory, project)
+                    .is_some_and(|place| self.excludes_location(&place)))
+    }
+
+    /// Whether a word of a command line names an excluded file, or a folder of excluded files. `words` are those of the shell,
+    /// without their quotes.
+    pub fn excludes_command(&self, command: &str, words: &[String], directory: &Path, project: &Path) -> bool {
+        let is_linked =
+            |word: &str| [directory, project].iter().any(|directory| self.excludes_path(word, directory, project));
+        self.excludes_words(command, directory, project)
+            || !self.globs.is_empty()
+                && words.iter().flat_map(|word| shell_readings(word)).any(|word| {
+                    self.excludes_words(&word, directory, project)
+                        || word.split(is_word_separator).chain([&*word]).any(is_linked)
+                })
+    }
+
+    /// Whether a word of a text names an excluded file, by its path alone.
+    fn excludes_words(&self, command: &str, directory: &Path, project: &Path) -> bool {
+        if self.globs.is_empty() {
+            return false;
+        }
+        let is_quote = |character: char| matches!(character, '"' | '\'' | '`' | '‘' | '’' | '“' | '”' | '[' | ']');
+        let is_end = |character: char| character.is_whitespace() || is_quote(character);
+        // A glob of the shell may have brackets of its own.
+        let words = command.split(is_end).chain(command.split_whitespace().filter(|word| word.contains('[')));
+        let names = words.flat_map(|word| word.split(is_word_separator).chain([word])).filter(|name| !name.is_empty());
+        // A command may change its directory first, so both readings count.
+        names
+            .into_iter()
+            .any(|name| self.excludes_word(name, directory, project) || self.excludes_word(name, project, project))
+    }
+
+    /// Whether a text, such as the report of a failure, names an excluded file. There a sentence may end behind a name.
+    pub fn excludes_text(&self, text: &str, directory: &Path, project: &Path) -> bool {
+        let words = text.split_whitespace().map(|word| word.trim_end_matches(['.', '!', '?', '…']));
+        self.excludes_words(text, directory, project)
+            || !self.globs.is_empty() && words.into_iter().any(|word| self.excludes_words(word, directory, project))
+    }
+
+    fn excludes_word(&self, name: &str, directory: &Path, project: &Path) -> bool {
+        self.excludes_location(&FileLocation::from_path(name, directory, project))
+            || name.contains(['*', '?', '[']) && {
+                let place = FileLocation::from_path(name, directory, project);
+                self.globs.iter().any(|glob| glob.excludes && glob.overlaps(&place))
+            }
+    }
+
+    /// What the last glob that matches says of a file below `folder`.
+    pub(crate) fn decision(&self, file: &Path, folder: &Path) -> Option<bool> {
+        let place = FileLocation::from_absolute(file, folder);
+        self.globs.iter().rev().find(|glob| glob.matches(&place)).map(|glob| glob.excludes)
+    }
+
+    fn excludes_location(&self, place: &FileLocation) -> bool {
+        let last = self.globs.iter().rev().find(|glob| glob.matches(place));
+        last.is_some_and(|glob| glob.excludes)
+    }
+}
+
+/// What a word of a shell may mean: itself, without the backslashes that a shell drops, without a variable in front of a path,
+/// and with one of its alternatives in braces.
+fn shell_readings(word: &str) -> Vec<String> {
+    let mut readings = vec![word.to_owned()];
+    if word.contains('\\') {
+        readings.push(word.replace('\\', ""));
+    }
+    if let Some((_, path)) = word.split_once('/').filter(|_| word.starts_with(['$', '~'])) {
+        readings.push(path.to_owned());
+    }
+    if let Some((before, (alternatives, after))) =
+        word.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
+    {
+        readings.extend(alternatives.split(',').take(MAX_ALTERNATIVES).map(|part| format!("{before}{part}{after}")));
+    }
+    readings
+}
+
+const MAX_ALTERNATIVES: usize = 32;
+
+/// What joins the parts of a word in a shell: `--env-file=.env`, `HEAD:secrets/a`, `(cat x)`, `@.env`.
+fn is_word_separator(character: char) -> bool {
+    matches!(character, '=' | ':' | ';' | '|' | '&' | '(' | ')' | '<' | '>' | ',' | '@' | '{' | '}')
+}
+
+const OPTIONS: MatchOptions =
+    MatchOptions { case_sensitive: false, require_literal_separator: true, require_literal_leading_dot: false };
+
+impl ExcludeGlob {
+    fn parse(line: &str) -> Result<Self, glob::PatternError> {
+        let (line, excludes) = line.strip_prefix('!').map_or((line, true), |rest| (rest, false));
+        let line: String = line.replace('\\', "/").nfc().collect();
+        // What is in a folder is excluded with it, so that the folder's name is all that has to be matched.
+        let folder = line.trim_end_matches('/').trim_end_matches("/**");
+        let is_rooted = folder.contains('/');
+        let folder = folder.trim_start_matches("./").trim_start_matches('/');
+        let anywhere = Pattern::new(&format!("**/{}", folder.trim_start_matches("**/")))?;
+        let inside = if is_rooted { Pattern::new(folder)? } else { anywhere.clone() };
+        Ok(Self { inside, outside: anywhere, excludes })
+    }
+
+    fn matches(&self, place: &FileLocation) -> bool {
+        let (pattern, path) = match place {
+            FileLocation::Inside(path) => (&self.inside, path),
+            FileLocation::Outside(path) => (&self.outside, path),
+        };
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        ends.filter(|end| *end > 0).any(|end| pattern.matches_with(&path[..end], OPTIONS))
+    }
+}
+
+impl ExcludeGlob {
+    /// Whether a glob of the shell, such as `sec*/a`, reaches what this one excludes. Names of wildcards only do not count:
+    /// they name nothing.
+    fn overlaps(&self, shell: &FileLocation) -> bool {
+        let (pattern, path) = match shell {
+            FileLocation::Inside(path) => (&self.inside, path),
+            FileLocation::Outside(path) => (&self.outside, path),
+        };
+        let (is_anywhere, folder) =
+            pattern.as_str().strip_prefix("**/").map_or((false, pattern.as_str()), |folder| (true, folder));
+        let (names, folder): (Vec<&str>, Vec<&str>) = (path.split('/').collect(), folder.split('/').collect());
+        let last = if is_anywhere { names.len() } else { 1 };
+        names
+            .windows(folder.len())
+            .take(last)
+            .any(|names| names.iter().zip(&folder).all(|(name, other)| wildcard_may_match(name, other)))
+    }
+}
+
+/// Whether a name in a shell, which may have wildcards, can mean one of a glob.
+fn wildcard_may_match(name: &str, other: &str) -> bool {
+    let says_something = name.chars().any(char::is_alphanumeric);
+    let pattern = Pattern::new(name).ok().filter(|_| says_something);
+    name.eq_ignore_ascii_case(other) || pattern.is_some_and(|pattern| pattern.matches_with(other, OPTIONS))
+}
+
+/// Where a file lies, with `/` between names.
+#[derive(Debug, PartialEq, Eq)]
+enum FileLocation {
+    /// Relative to the project.
+    Inside(String),
+    /// Somewhere else, or in the project under a name of it that we do not know, such as a link.
+    Outside(String),
+}
+
+impl FileLocation {
+    fn from_path(path: &str, directory: &Path, project: &Path) -> Self {
+        let path = path.replace('\\', "/");
+        let whole = if path.starts_with('~') { PathBuf::from(&path) } else { normalize(&directory.join(&path)) };
+        Self::from_absolute(&whole, &normalize(project))
+    }
+
+    fn from_absolute(whole: &Path, project: &Path) -> Self {
+        let name = |path: &Path| path.to_string_lossy().replace('\\', "/").nfc().collect::<String>();
+        match whole.strip_prefix(project) {
+            Ok(rest) => Self::Inside(name(rest)),
+            Err(_) => Self::Outside(name(whole).trim_start_matches('/').to_owned()),
+        }
+    }
+
+    /// Where a path leads to, when that is another place because a part of it is a link. The last names may not exist.
+    fn resolve_links(path: &str, directory: &Path, project: &Path) -> Option<Self> {
+        let whole = directory.join(path);
+        let existing = whole.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
+        let (ancestor, real) = existing?;
+        let rest = whole.strip_prefix(ancestor).ok()?;
+        (real != ancestor).then(|| {
+            Self::from_absolute(
+                &normalize(&real.join(rest)),
+                &project.canonicalize().unwrap_or_else(|_| normalize(project)),
+            )
+        })
+    }
+}
+
+/// A path without `.` and `..`, by its words alone: the file may be gone.
+pub(crate) fn normalize(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::model::command_line::shell_words;
+
+    fn exclude(globs: &[&str]) -> ExcludeList {
+        let globs: Vec<String> = globs.iter().map(ToString::to_string).collect();
+        let (exclude, errors) = ExcludeList::new(&globs);
+        assert!(errors.is_empty(), "{errors:?}");
+        exclude
+    }
+
+    #[rstest]
+    #[case::below("secrets/**", "/p/secrets/a/b.txt", true)]
+    #[case::folder_itself("secrets/**", "secrets", true)]
+    #[case::trailing_slash("secrets/", "/p/app/secrets/a", true)]
+    #[case::rooted("/secrets", "/p/app/secrets/a", false)]
+    #[case::middle_slash_is_rooted("docs/drafts", "/p/docs/drafts/x.md", true)]
+    #[case::middle_slash_elsewhere("docs/drafts", "/p/app/docs/drafts/x.md", false)]
+    #[case::ending_anywhere("*.pem", "/p/a/b/key.pem", true)]
+    #[case::ending_at_root("*.pem", "key.pem", true)]
+    #[case::ending_outside("*.pem", "/home/ann/.ssh/key.pem", true)]
+    #[case::rooted_outside("secrets/**", "/mnt/link-to-p/secrets/a", true)]
+    #[case::star_stays_in_its_folder("docs/*.md", "/p/docs/a/b.md", false)]
+    #[case::any_depth("docs/**/b.md", "/p/docs/x/y/b.md", true)]
+    #[case::leading_any_depth("**/private", "/p/private/a", true)]
+    #[case::dotted(".env*", "/p/app/.env.local", true)]
+    #[case::dotted_is_not_all(".env*", "/p/app/environment.rs", false)]
+    #[case::case("*.PEM", "Key.pem", true)]
+    #[case::dots("secrets/**", "/p/src/../secrets/a", true)]
+    #[case::dot("./secrets", "./secrets/a", true)]
+    #[case::backslash("secrets\\**", "secrets\\a", true)]
+    #[case::korean("비밀/**", "/p/비밀/메모.md", true)]
+    #[case::other("secrets/**", "/p/src/secrets.rs", false)]
+    #[case::comment("# secrets", "secrets", false)]
+    fn globs_match_as_in_gitignore(#[case] glob: &str, #[case] path: &str, #[case] excluded: bool) {
+        assert_eq!(exclude(&[glob]).excludes_path(path, Path::new("/p"), Path::new("/p")), excluded);
+    }
+
+    #[rstest]
+    #[case::plain("cat secrets/a", true)]
+    #[case::folder("rm -r ./secrets", true)]
+    #[case::option("docker run --env-file=.env x", true)]
+    #[case::quoted("cp \"secrets/a\" b", true)]
+    #[case::revision("git show HEAD:secrets/a", true)]
+    #[case::data("curl -d @.env.local x.io", true)]
+    #[case::from_below("cargo test && cat ../secrets/a", true)]
+    #[case::by_the_project("cat /p/secrets/a", true)]
+    #[case::chained("make;cat<secrets/a", true)]
+    #[case::shell_glob("rm ../sec*/a", true)]
+    #[case::shell_glob_with_brackets("rm ../secret[s]/a", true)]
+    #[case::shell_glob_of_all("ls ../*", false)]
+    #[case::other_shell_glob("rm ../src*/a", false)]
+    #[case::adjacent_quotes("rm \"sec\"\"rets\"/x", true)]
+    #[case::quotes_inside("cat sec're'ts/x", true)]
+    #[case::empty_quotes("cat secr\"\"ets/x", true)]
+    #[case::escaped_letter("cat sec\\rets/x", true)]
+    #[case::redirected("cat < 'sec'rets/x", true)]
+    #[case::written("echo a > \"sec\"rets/x", true)]
+    #[case::shell_in_a_shell("bash -c \"rm 'sec''rets'/x\"", true)]
+    #[case::ansi_quotes("cat $'secrets'/x", true)]
+    #[case::coded_letters("cat $'sec\\x72ets/x'", true)]
+    #[case::in_a_substitution("echo $(cat 'sec'rets/x)", true)]
+    #[case::joined_option("docker run --env-file='.e'nv x", true)]
+    #[case::variable("cat $PWD/../\"secrets\"/x", true)]
+    #[case::braces("cat {app,sec}rets/x", true)]
+    #[case::other("cargo test -p secretsmanager", false)]
+    #[case::other_quotes("grep \"secret\" 'src'/a", false)]
+    fn a_command_that_names_a_file_is_found(#[case] command: &str, #[case] named: bool) {
+        let exclude = exclude(&["/secrets/**", ".env*"]);
+        let words = shell_words(command);
+        assert_eq!(exclude.excludes_command(command, &words, Path::new("/p/app"), Path::new("/p")), named);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn path_through_a_link_is_the_file_that_it_leads_to() {
+        let project = tempfile::tempdir().unwrap();
+        let root = project.path();
+        for folder in ["secrets/keys", "src"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("secrets"), root.join("public")).unwrap();
+        let exclude = exclude(&["/secrets/**", "!/secrets/README.md"]);
+        let holds = |path: &str| exclude.excludes_path(path, root, root);
+        assert!(holds("public/a") && holds("public") && holds("public/keys/new/a") && !holds("public/README.md"));
+        assert!(!holds("src/a"));
+        let named = |command: &str| exclude.excludes_command(command, &shell_words(command), &root.join("src"), root);
+        assert!(named("rm public/a") && named("cp --from=../public/a .") && !named("rm src/a"));
+    }
+
+    #[test]
+    fn decomposed_name_matches_a_composed_glob() {
+        let decomposed: String = "비밀/메모.md".nfd().collect();
+        assert!(exclude(&["비밀/**"]).excludes_path(&decomposed, Path::new("/p"), Path::new("/p")));
+    }
+
+    #[rstest]
+    #[case::of_cat("cat: secrets/a: No such file or directory", true)]
+    #[case::of_gnu("rm: cannot remove ‘secrets/a’: Permission denied", true)]
+    #[case::in_a_later_line("Exit code 1\n  File \"/p/secrets/a.py\", line 3", true)]
+    #[case::at_the_end_of_a_sentence("could not read .env.local.", true)]
+    #[case::in_brackets("failed: [secrets/a]", true)]
+    #[case::other("error[E0433]: no secretsmanager in src/a.rs", false)]
+    fn a_report_that_names_a_file_is_found(#[case] text: &str, #[case] told: bool) {
+        let exclude = exclude(&["/secrets/**", ".env.local"]);
+        assert_eq!(exclude.excludes_text(text, Path::new("/p/app"), Path::new("/p")), told);
+    }
+
+    #[test]
+    fn the_last_glob_that_matches_decides_and_a_bad_one_is_told() {
+        let globs = ["secrets/**", "!secrets/README.md", "a**b"].map(str::to_owned);
+        let (exclude, errors) = ExcludeList::new(&globs);
+        let holds = |path| exclude.excludes_path(path, Path::new("/p"), Path::new("/p"));
+        assert!(holds("secrets/a") && !holds("secrets/README.md"));
+        assert_eq!(errors[0].to_string(), "the glob \"a**b\" of `exclude` is not used");
+        assert!(!ExcludeList::default().excludes_path("secrets/a", Path::new("/p"), Path::new("/p")));
+    }
+}

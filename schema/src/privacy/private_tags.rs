@@ -1,0 +1,219 @@
+//! What stands between `<private>` and `</private>` is not remembered: it is cut out before anything else is done.
+
+use std::borrow::Cow;
+
+/// Removes every `<private>…</private>` of a text, tags included, in time linear in its length.
+///
+/// Tags may be in any case, carry attributes and be nested; spaces around the name, invisible characters anywhere and other
+/// forms of the brackets change nothing. A tag that is never closed hides everything after it, and a closing tag alone hides
+/// only itself. Where words would run together, one space is left.
+pub fn strip_private(text: &str) -> Cow<'_, str> {
+    let Some(mut stripped) = strip_outermost(text) else { return Cow::Borrowed(text) };
+    // What stands around a private part may form a tag together with what follows it.
+    for _ in 0..MAX_PASSES {
+        match strip_outermost(&stripped) {
+            Some(again) => stripped = again,
+            None => return Cow::Owned(stripped),
+        }
+    }
+    stripped.truncate(next_tag(&stripped, 0).map_or(stripped.len(), |tag| tag.start));
+    Cow::Owned(stripped)
+}
+
+/// More are needed only for a text that is made to need them.
+const MAX_PASSES: usize = 4;
+
+fn strip_outermost(text: &str) -> Option<String> {
+    let mut kept = String::new();
+    let (mut copied, mut depth) = (0, 0_usize);
+    while let Some(tag) = next_tag(text, copied) {
+        if depth == 0 {
+            append_piece(&mut kept, &text[copied..tag.start]);
+        }
+        depth = if tag.is_opening { depth + 1 } else { depth.saturating_sub(1) };
+        copied = tag.end;
+    }
+    if depth == 0 {
+        append_piece(&mut kept, &text[copied..]);
+    }
+    (copied > 0).then_some(kept)
+}
+
+const NAME: &str = "private";
+const OPENING: &str = "<private";
+const CLOSING: &str = "</private";
+const MAX_ATTRIBUTES_LENGTH: usize = 256;
+const MAX_FILLER_LENGTH: usize = 16;
+
+/// A `<private …>` or `</private>` in a text.
+struct PrivateTag {
+    start: usize,
+    end: usize,
+    is_opening: bool,
+}
+
+fn next_tag(text: &str, from: usize) -> Option<PrivateTag> {
+    text[from..].match_indices(['<', '＜', '&']).find_map(|(index, _)| tag_at(text, from + index))
+}
+
+fn tag_at(text: &str, start: usize) -> Option<PrivateTag> {
+    let rest = ["<", "＜", "&lt;"].iter().find_map(|bracket| text[start..].strip_prefix(bracket))?;
+    let (bracket, rest) = (rest, skip_invisible(rest));
+    let slash = rest.strip_prefix(['/', '／', '\\']).map(|rest| rest.strip_prefix('/').unwrap_or(rest));
+    let mut rest = skip_invisible(slash.unwrap_or(rest));
+    for letter in NAME.chars() {
+        rest = rest.strip_prefix([letter, letter.to_ascii_uppercase()])?.trim_start_matches(is_invisible);
+    }
+    let name_end = text.len() - rest.len();
+    let end = tag_end(text, name_end)?;
+    // `a < private` without an end compares.
+    let compares = end == name_end && bracket.starts_with(char::is_whitespace);
+    (!compares).then_some(PrivateTag { start, end, is_opening: slash.is_none() })
+}
+
+/// A text behind the spaces and invisible characters at its start. So many of them that they hold up the search are no tag.
+fn skip_invisible(text: &str) -> &str {
+    let length = text.chars().take(MAX_FILLER_LENGTH).take_while(|&next| next.is_whitespace() || is_invisible(next));
+    &text[length.map(char::len_utf8).sum()..]
+}
+
+/// Whether a character is not seen, so that a name that holds it looks like one that does not.
+fn is_invisible(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
+    ) || character.is_control() && !character.is_whitespace()
+}
+
+/// The end of a tag whose name ends here, or `None` when the name goes on and is another one.
+///
+/// A tag that is cut off counts as one: to hide too much is the smaller mistake, and a rest of it could otherwise become
+/// a whole tag once the part behind it is removed.
+fn tag_end(text: &str, name_end: usize) -> Option<usize> {
+    let rest = &text[name_end..];
+    if rest.starts_with(|next: char| next.is_ascii_alphanumeric() || matches!(next, '-' | '_')) {
+        return None;
+    }
+    let near = &rest[..rest.floor_char_boundary(MAX_ATTRIBUTES_LENGTH)];
+    let end = near.find(['<', '＜', '>', '＞', '&']).map(|end| &near[end..]);
+    let bracket = end.and_then(|end| [">", "＞", "&gt;"].into_iter().find(|bracket| end.starts_with(bracket)));
+    let length = end.zip(bracket).map_or(0, |(end, bracket)| near.len() - end.len() + bracket.len());
+    Some(name_end + length)
+}
+
+/// Adds what stands between two private parts, keeping the words on both sides apart.
+fn append_piece(kept: &mut String, piece: &str) {
+    let Some(first) = piece.chars().next() else { return };
+    let after_space = kept.chars().next_back().is_none_or(char::is_whitespace);
+    // The space before a private part and the one behind it become one.
+    let piece = if after_space && first == ' ' { &piece[1..] } else { piece };
+    if kept.ends_with(is_word_char) && is_word_char(first) || ends_in_partial_tag(kept) {
+        kept.push(' ');
+    }
+    kept.push_str(piece);
+}
+
+fn is_word_char(character: char) -> bool {
+    !character.is_whitespace() && !character.is_ascii_punctuation()
+}
+
+/// Whether a text ends like `<pri`: the piece behind it must not complete a tag that nobody wrote.
+fn ends_in_partial_tag(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let tail = &bytes[bytes.len().saturating_sub(CLOSING.len())..];
+    let Some(start) = tail.iter().rposition(|byte| *byte == b'<') else { return false };
+    let half = &tail[start..];
+    [OPENING, CLOSING]
+        .iter()
+        .any(|tag| half.len() <= tag.len() && half.eq_ignore_ascii_case(&tag.as_bytes()[..half.len()]))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::none("nothing to hide", "nothing to hide")]
+    #[case::between_words("a <private>x</private> b", "a b")]
+    #[case::inside_a_word("a<private>x</private>b", "a b")]
+    #[case::before_punctuation("a <private>x</private>.", "a .")]
+    #[case::inside_korean("가<private>x</private>나", "가 나")]
+    #[case::at_the_start("<private>x</private> b", "b")]
+    #[case::at_the_end("a <private>x</private>", "a ")]
+    #[case::alone("<private>x</private>", "")]
+    #[case::over_lines("a\n<private>\nx\n</private>\nb", "a\n\nb")]
+    #[case::any_case("a <PRIVATE>x</Private> b", "a b")]
+    #[case::attributes("a <private reason=\"key\">x</private > b", "a b")]
+    #[case::nested("a <private>x <private>y</private> z</private> b", "a b")]
+    #[case::several("a <private>x</private> b <private>y</private> c", "a b c")]
+    #[case::adjacent("a <private>x</private><private>y</private> b", "a b")]
+    #[case::unclosed("a <private>x y z", "a ")]
+    #[case::unclosed_inside("a <private>x <private>y</private> z", "a ")]
+    #[case::cut_off("a <private reason", "a ")]
+    #[case::closing_alone("a </private>b", "a b")]
+    #[case::another_name("a <privateer> and <private-key> b", "a <privateer> and <private-key> b")]
+    #[case::halves("<pri<private>x</private>vate>y", "<pri vate>y")]
+    #[case::spaces("a < private >x< / private > b", "a b")]
+    #[case::space_behind_the_slash("a <private>x</ private> b", "a b")]
+    #[case::line_break_in_a_tag("a <\nprivate\n>x</private> b", "a b")]
+    #[case::invisible_before("a <\u{200b}private>x</private> b", "a b")]
+    #[case::invisible_inside("a <pri\u{200b}va\u{ad}te>x</\u{feff}priv\u{2060}ate> b", "a b")]
+    #[case::wide_brackets("a ＜private＞x＜/private＞ b", "a b")]
+    #[case::escaped("a &lt;private&gt;x&lt;/private&gt; b", "a b")]
+    #[case::escaped_slash("a <private>x<\\/private> b", "a b")]
+    #[case::mixed_case("a < PriVate x=1 >x</pRIVATE> b", "a b")]
+    #[case::tag_around_a_part("a <<private>x</private>private>y", "a ")]
+    #[case::less_than("1 < private_count && a < private && b", "1 < private_count && a < private && b")]
+    #[case::other_tags("<b>a</b> <private>x</private> <i>c</i>", "<b>a</b> <i>c</i>")]
+    fn what_is_private_is_cut_out(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(strip_private(text), expected);
+    }
+
+    fn pieces() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "<private>",
+            "</private>",
+            "<PRIVATE a=1>",
+            "<pri",
+            "vate>",
+            "<",
+            ">",
+            "/",
+            "</",
+            "< ",
+            "\u{200b}",
+            "&lt;",
+            "＜",
+            "private",
+            " ",
+            "\n",
+            "a",
+            "나",
+        ]);
+        prop::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+
+        #[test]
+        fn nothing_between_the_tags_survives(before in "[^<]{0,12}", hidden in "[^<]{0,12}", after in "[^<]{0,12}") {
+            let text = format!("{before}<private>{hidden}§secret§{hidden}</private>{after}");
+            let stripped = strip_private(&text);
+            prop_assert!(!stripped.contains("§secret§"));
+            let letters = |text: &str| text.chars().filter(|character| *character != ' ').collect::<String>();
+            prop_assert_eq!(letters(&stripped), letters(&before) + &letters(&after));
+        }
+
+        #[test]
+        fn stripping_twice_is_stripping_once(text in pieces()) {
+            let once = strip_private(&text).into_owned();
+            prop_assert_eq!(strip_private(&once), once.as_str());
+        }
+    }
+}

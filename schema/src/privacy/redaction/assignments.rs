@@ -1,0 +1,354 @@
+//! Values that are secret because of the name they are given: `password=…`, `"api_key": "…"`, `--token …`, `비밀번호: …`.
+//!
+//! Reads the name, the separator and the value; whether the value looks like a secret is decided in `values`.
+
+use std::ops::Range;
+
+use super::cursor::TextCursor;
+use super::literals::{MAX_VALUE_LENGTH, PREVIEW, bare_value, quoted_value};
+use super::mentions;
+use super::names::{MAX_AFFIX_LENGTH, ValueName};
+use super::rule::TriggerSite;
+use super::values::{self, AssignmentForm, CandidateValue, NameFamily};
+use super::words::{self, CONSTRUCTORS};
+
+pub(super) fn find_password(site: &TriggerSite<'_>) -> Option<Range<usize>> {
+    find_assigned(site, NameFamily::Password)
+}
+
+pub(super) fn find_secret(site: &TriggerSite<'_>) -> Option<Range<usize>> {
+    find_assigned(site, NameFamily::Secret)
+}
+
+pub(super) fn find_token(site: &TriggerSite<'_>) -> Option<Range<usize>> {
+    find_assigned(site, NameFamily::Token)
+}
+
+pub(super) fn find_key(site: &TriggerSite<'_>) -> Option<Range<usize>> {
+    find_assigned(site, NameFamily::Key)
+}
+
+/// A name that holds other things more often than secrets: only a random value is one.
+pub(super) fn find_weak(site: &TriggerSite<'_>) -> Option<Range<usize>> {
+    find_assigned(site, NameFamily::Weak)
+}
+
+fn find_assigned(site: &TriggerSite<'_>, family: NameFamily) -> Option<Range<usize>> {
+    let mut cursor = TextCursor::new(site.text, site.trigger_end());
+    let name = ValueName::read(site, &mut cursor)?;
+    // `did:key:z6Mk…` and `…:secret:name` are names of parts.
+    let is_part = site.text[..name.start].ends_with(':') && cursor.rest().starts_with(':');
+    if family == NameFamily::Key && !name.is_owned_key(site) || is_part {
+        return None;
+    }
+    let behind = cursor.clone();
+    let separated = find_after_separator(site, &name, family, &mut cursor);
+    separated.or_else(|| mentions::find_mentioned(site, &name, family, behind))
+}
+
+/// The value behind a sign, such as `=`.
+fn find_after_separator(
+    site: &TriggerSite<'_>,
+    name: &ValueName<'_>,
+    family: NameFamily,
+    cursor: &mut TextCursor<'_>,
+) -> Option<Range<usize>> {
+    let closers = cursor.take(4, |character| matches!(character, '"' | '\'' | '`' | '*' | ']' | '\\' | ')'));
+    let blanks = cursor.skip_blanks();
+    skip_remark(cursor);
+    let separator = match Separator::read(site, name, closers, blanks, cursor) {
+        Some(separator) => separator,
+        None if closers.is_empty() && blanks > 0 && name.is_flag => Separator::Blank,
+        None if closers.is_empty() && blanks > 0 && name.is_set_by_command(site) => {
+            if name.is_command(site) {
+                Separator::Blank
+            } else {
+                Separator::Place
+            }
+        }
+        None if family == NameFamily::Password && blanks > 0 && !name.is_short && cursor.peek() == Some('\'') => {
+            Separator::Blank
+        }
+        None if family == NameFamily::Password && is_alone_on_line(site, name, closers, cursor) => Separator::LineBreak,
+        None => return None,
+    };
+    let spaced = cursor.skip_blanks() + blanks > 0;
+    if separator == Separator::Colon {
+        skip_declared_type(cursor);
+    } else if separator == Separator::Equals {
+        skip_constructor(cursor);
+    }
+    // Behind the brackets of a function stands its body.
+    if matches!(separator, Separator::Equals | Separator::Colon)
+        && !closers.contains(')')
+        && let Some(below) = ValueBelow::read(site, name, cursor)
+    {
+        return below.find_secret(site, family);
+    }
+    let literal = quoted_value(cursor);
+    let quoted = literal.is_some();
+    let span = literal.unwrap_or_else(|| bare_value(cursor, PREVIEW));
+    let form = assignment_form(site, name, &separator, spaced, &span);
+    let behind = &site.text[span.end..];
+    if matches!(separator, Separator::Tag | Separator::Content)
+        && !(behind.starts_with("</") || behind.starts_with("]]"))
+    {
+        return None;
+    }
+    // `$self->password` is read to the `-`, because a bare value ends at `>`.
+    if !quoted && site.text[span.clone()].ends_with('-') && behind.starts_with('>') {
+        return None;
+    }
+    let value =
+        CandidateValue { text: site.text[span.clone()].trim(), is_quoted: quoted, form, is_plural: name.is_plural };
+    if separator == Separator::Compared && !quoted
+        || separator == Separator::Word && !values::is_strikingly_secret(value.text, family)
+    {
+        return None;
+    }
+    let whole = || if quoted { span.clone() } else { bare_value(cursor, MAX_VALUE_LENGTH) };
+    values::is_secret(&value, family).then(whole)
+}
+
+/// Moves past what a name has in brackets: `Secret Access Key [None]:`, `password (staging):`.
+fn skip_remark(cursor: &mut TextCursor<'_>) {
+    let mut ahead = cursor.clone();
+    if ahead.eat("[") || ahead.eat("(") {
+        ahead.take(MAX_AFFIX_LENGTH, |character| !matches!(character, ']' | ')' | '"' | '\'' | '\n'));
+        if (ahead.eat("]") || ahead.eat(")")) && ahead.rest().starts_with(':') {
+            *cursor = ahead;
+        }
+    }
+}
+
+/// Whether a name is all that stands on its line.
+fn is_alone_on_line(site: &TriggerSite<'_>, name: &ValueName<'_>, closers: &str, cursor: &mut TextCursor<'_>) -> bool {
+    let before = site.text[..name.start].trim_end_matches([' ', '\t', '-', '*', '#']);
+    closers.is_empty()
+        && name.prefix.trim_start_matches('-').is_empty()
+        && (before.is_empty() || before.ends_with('\n'))
+        && (cursor.eat("\r\n") || cursor.eat("\n"))
+}
+
+/// A value on the lines below its name: a block of YAML, or an expression that goes on.
+struct ValueBelow {
+    span: Range<usize>,
+    is_string: bool,
+    is_indented: bool,
+}
+
+impl ValueBelow {
+    fn read(site: &TriggerSite<'_>, name: &ValueName<'_>, cursor: &TextCursor<'_>) -> Option<Self> {
+        let mut cursor = cursor.clone();
+        let is_block = cursor.eat("|") || cursor.eat(">");
+        cursor.take(3, |character| is_block && matches!(character, '-' | '+' | '0'..='9') || character == '\\');
+        cursor.skip_blanks();
+        if !(cursor.eat("\r\n") || cursor.eat("\n")) {
+            return None;
+        }
+        let indent = cursor.take(MAX_INDENT, |character| matches!(character, ' ' | '\t')).len();
+        if let Some(span) = quoted_value(&cursor) {
+            return Some(Self { span, is_string: true, is_indented: true });
+        }
+        let line = TextCursor::last_line(&site.text[..name.start]);
+        let outer = line.len() - line.trim_start_matches([' ', '\t', '-']).len();
+        let start = cursor.at();
+        let mut end = start + TextCursor::first_line(cursor.rest()).trim_end().len();
+        // A value that is wrapped goes on for as long as lines are indented and hold no blanks.
+        while is_block && end - start < MAX_VALUE_LENGTH {
+            let rest = site.text[end..].strip_prefix('\n').unwrap_or_default();
+            let next = TextCursor::first_line(rest).trim_end();
+            let is_more = next.len() > indent && next.as_bytes()[..indent].iter().all(|byte| *byte == b' ');
+            if !is_more || next.trim_start().contains(char::is_whitespace) {
+                break;
+            }
+            end += 1 + next.len();
+        }
+        let is_indented = indent > outer;
+        let is_below = is_indented || !is_block && line.trim().is_empty();
+        (is_below && end > start).then_some(Self { span: start..end, is_string: is_block, is_indented })
+    }
+
+    fn find_secret(self, site: &TriggerSite<'_>, family: NameFamily) -> Option<Range<usize>> {
+        let text = TextCursor::first_line(&site.text[self.span.clone()]);
+        let form = if self.is_string { AssignmentForm::OwnLine } else { AssignmentForm::Sentence };
+        let is_entry = text.ends_with(':') || !self.is_string && text.contains(char::is_whitespace);
+        let value = CandidateValue { text, is_quoted: self.is_string, form, is_plural: false };
+        let is_clear = self.is_indented || values::is_strikingly_secret(text, family);
+        (is_clear && !is_entry && values::is_secret(&value, family)).then_some(self.span)
+    }
+}
+
+const MAX_INDENT: usize = 64;
+
+/// What stands between a name and its value.
+#[derive(PartialEq, Eq)]
+enum Separator {
+    Equals,
+    /// `password == "hunter2"`; without quotes an expression follows.
+    Compared,
+    Colon,
+    /// `--password hunter2`, `ENV PASSWORD hunter2`, `PASSWORD 'hunter2'` of SQL
+    Blank,
+    /// `password`, and `hunter2` on the next line
+    LineBreak,
+    /// `<password>hunter2</password>`
+    Tag,
+    /// `<entry key="password">hunter2</entry>`
+    Content,
+    /// `name="password" value="hunter2"`
+    Pair,
+    /// `define('PASSWORD', 'hunter2')`, `setPassword("hunter2")`, `| password | hunter2 |`, `pass: hunter2`
+    Place,
+    /// `ann pass: hunter22`, which may be the first pass of something
+    Word,
+}
+
+impl Separator {
+    fn read(
+        site: &TriggerSite<'_>,
+        name: &ValueName<'_>,
+        closers: &str,
+        blanks: usize,
+        cursor: &mut TextCursor<'_>,
+    ) -> Option<Self> {
+        let is_quoted = closers.contains(['"', '\'', '`']);
+        let before = &site.text[..name.start];
+        if Self::is_pair(blanks > 0 || is_quoted, cursor) {
+            return Some(Self::Pair);
+        }
+        let separator = if ["===", "==", "!==", "!="].iter().any(|sign| cursor.eat(sign)) {
+            Self::Compared
+        } else if ["=>", "=", ":=", "?=", "＝", "%3D", "%3d"].iter().any(|sign| cursor.eat(sign)) {
+            Self::Equals
+        } else if cursor.eat(":") || cursor.eat("：") {
+            // The colon of `Type::name` separates no value.
+            if cursor.peek() == Some(':') {
+                return None;
+            }
+            match name.is_short {
+                true if before.trim_end_matches([' ', '\t']).ends_with(char::is_alphanumeric) => Self::Word,
+                true => Self::Place,
+                false => Self::Colon,
+            }
+        } else if cursor.peek() == Some('>') || before.ends_with('<') {
+            let is_element = closers.is_empty();
+            return Self::is_tag(cursor).then_some(if is_element { Self::Tag } else { Self::Content });
+        } else if is_quoted && (is_argument(before) || closers.contains("]'")) && cursor.eat(",")
+            || cursor.peek() == Some('|') && is_table_row(before) && cursor.eat("|")
+            || is_quoted && [".type(", ".fill(", ".send_keys(", ".sendKeys("].iter().any(|input| cursor.eat(input))
+        {
+            Self::Place
+        } else if closers.is_empty() && !name.is_question && !name.is_short && cursor.eat("(") {
+            return matches!(cursor.peek(), Some('"' | '\'' | '`')).then_some(Self::Place);
+        } else {
+            return None;
+        };
+        // Markdown closes its emphasis behind the colon: `**Password:** hunter2`.
+        if cursor.rest().starts_with("** ") {
+            cursor.eat("**");
+        }
+        Some(separator)
+    }
+
+    /// Moves past the end of a tag, which may have attributes.
+    fn is_tag(cursor: &mut TextCursor<'_>) -> bool {
+        cursor.take(MAX_AFFIX_LENGTH, |character| !matches!(character, '>' | '<' | '\n'));
+        let is_tag = cursor.eat(">");
+        let mut ahead = cursor.clone();
+        ahead.take(MAX_AFFIX_LENGTH, char::is_whitespace);
+        if ahead.eat("<![CDATA[") || ahead.eat_ignoring_case("<value>") {
+            *cursor = ahead;
+        }
+        is_tag
+    }
+
+    /// Moves past `value=`, which may stand on the next line or behind another attribute.
+    fn is_pair(mut is_apart: bool, cursor: &mut TextCursor<'_>) -> bool {
+        let mut ahead = cursor.clone();
+        let is_filler =
+            |character: char| character.is_whitespace() || matches!(character, ',' | '"' | '\'' | '\\' | '{');
+        for _ in 0..2 {
+            is_apart |= !ahead.take(MAX_AFFIX_LENGTH, is_filler).is_empty();
+            let attribute = ahead.take(16, |character| character.is_ascii_alphabetic());
+            ahead.take(4, |character| matches!(character, '"' | '\'' | '\\' | ' '));
+            if !is_apart || attribute.is_empty() || !(ahead.eat(":") || ahead.eat("=")) {
+                return false;
+            }
+            if attribute.to_ascii_lowercase().ends_with("value") || attribute == "default" {
+                *cursor = ahead;
+                return true;
+            }
+            ahead.skip_blanks();
+            ahead.take(MAX_AFFIX_LENGTH, |character| {
+                character.is_ascii_alphanumeric() || matches!(character, '"' | '\'')
+            });
+        }
+        false
+    }
+}
+
+/// Whether a cell of a table in Markdown ends here.
+fn is_table_row(before: &str) -> bool {
+    TextCursor::last_line(before).trim_start().starts_with('|')
+}
+
+/// Whether the string that begins here is the first argument of a call: `define('PASSWORD', 'hunter2')`.
+fn is_argument(before: &str) -> bool {
+    let callee = before.trim_end_matches(['"', '\'', '`', '\\']).strip_suffix('(');
+    callee.is_some_and(|callee| callee.ends_with(|last: char| last.is_ascii_alphanumeric()))
+}
+
+/// Moves from `String::from("…")` to its literal.
+fn skip_constructor(cursor: &mut TextCursor<'_>) {
+    let mut ahead = cursor.clone();
+    let path = ahead.take(MAX_AFFIX_LENGTH, |character| character.is_ascii_alphanumeric() || "_:.".contains(character));
+    let callee = path.rsplit([':', '.']).next().unwrap_or_default();
+    if words::list_contains(CONSTRUCTORS, callee) && ahead.eat("(") && quoted_value(&ahead).is_some() {
+        *cursor = ahead;
+    }
+}
+
+/// Moves from `password: &str = "…"` to its literal.
+fn skip_declared_type(cursor: &mut TextCursor<'_>) {
+    let mut ahead = cursor.clone();
+    ahead.take(48, |character| character.is_ascii_alphanumeric() || "_<>&'[] .?|*".contains(character));
+    if ahead.eat("=") {
+        ahead.skip_blanks();
+        if quoted_value(&ahead).is_some() {
+            *cursor = ahead;
+        }
+    }
+}
+
+/// How the assignment is written, which says how much a plain word is worth.
+fn assignment_form(
+    site: &TriggerSite<'_>,
+    name: &ValueName<'_>,
+    separator: &Separator,
+    spaced: bool,
+    span: &Range<usize>,
+) -> AssignmentForm {
+    let before = site.text[..name.start].chars().next_back();
+    let line_start = site.text[..name.start].trim_end_matches([' ', '\t', '-', '*', '"']).chars().next_back();
+    let next = site.text[span.end..].chars().next();
+    let ends_line = matches!(next, None | Some('\n' | '\r' | '\\'));
+    match separator {
+        Separator::Blank if name.is_upper && !name.is_flag => AssignmentForm::Shell,
+        Separator::Blank => AssignmentForm::Flag,
+        Separator::Tag => AssignmentForm::Shell,
+        Separator::LineBreak | Separator::Place | Separator::Word | Separator::Content => AssignmentForm::Sentence,
+        Separator::Equals if name.is_flag && !spaced => AssignmentForm::Shell,
+        Separator::Equals if !spaced && (name.is_upper || matches!(before, Some('?' | '&' | ';'))) => {
+            AssignmentForm::Shell
+        }
+        Separator::Equals if !spaced && matches!(next, None | Some(' ' | '\n' | '\r' | '&' | ';')) => {
+            AssignmentForm::OwnLine
+        }
+        Separator::Pair if ends_line => AssignmentForm::OwnLine,
+        _ if ends_line && matches!(line_start, None | Some('\n')) && !name.prefix.contains('(') => {
+            AssignmentForm::OwnLine
+        }
+        _ => AssignmentForm::Code,
+    }
+}

@@ -1,0 +1,100 @@
+//! Finds the secrets of a text by the rules, and leaves placeholders alone.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use super::rule::TriggerSite;
+use super::rules::RULES;
+use super::triggers;
+
+/// Where a secret stands, what it is called, and the index of the rule that found it.
+pub(super) struct Secret {
+    pub(super) span: Range<usize>,
+    pub(super) kind: &'static str,
+    pub(super) rule: usize,
+}
+
+pub(super) fn custom_secret(span: Range<usize>) -> Secret {
+    Secret { span, kind: "custom", rule: RULES.len() }
+}
+
+impl Secret {
+    /// The earliest start wins, then the longest, then the rule that comes first because it knows more.
+    pub(super) fn precedence(&self) -> (usize, Reverse<usize>, usize) {
+        (self.span.start, Reverse(self.span.end), self.rule)
+    }
+}
+
+pub(super) fn find_by_rule(text: &str) -> Vec<Secret> {
+    let mut secrets = Vec::new();
+    // A placeholder is a wall: nothing is matched in it or across it. That is what makes redaction idempotent.
+    let mut start = 0;
+    while let Some(placeholder) = next_placeholder(text, start) {
+        find_in_stretch(text, start..placeholder.start, &mut secrets);
+        start = placeholder.end;
+    }
+    find_in_stretch(text, start..text.len(), &mut secrets);
+    secrets
+}
+
+pub(super) const PLACEHOLDER_START: &str = "[redacted: ";
+
+pub(super) const MAX_KIND_LENGTH: usize = 32;
+
+/// The parts of a span between the placeholders in it.
+pub(super) fn outside_placeholders(text: &str, span: Range<usize>) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let (mut from, mut start) = (0, span.start);
+    while let Some(placeholder) = next_placeholder(text, from).filter(|found| found.start < span.end) {
+        from = placeholder.end;
+        if placeholder.end > start {
+            parts.push(start..placeholder.start.max(start));
+            start = placeholder.end;
+        }
+    }
+    parts.push(start.min(span.end)..span.end);
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// Finds the secrets of one stretch of text, in order and without overlap.
+///
+/// No secret starts before its trigger, so the best one so far is final when the next trigger stands behind its start.
+fn find_in_stretch(text: &str, stretch: Range<usize>, secrets: &mut Vec<Secret>) {
+    let mut start = stretch.start;
+    let mut best: Option<Secret> = None;
+    for occurrence in triggers::trigger_matches(&text[stretch.clone()]) {
+        let at = stretch.start + occurrence.at;
+        if let Some(found) = best.take_if(|found| found.span.start < at) {
+            start = found.span.end;
+            secrets.push(found);
+        }
+        if at < start {
+            continue;
+        }
+        let trigger = occurrence.trigger;
+        let site = TriggerSite { text: &text[start..stretch.end], context: &text[..at], at: at - start, trigger };
+        let rule = &RULES[occurrence.rule];
+        let Some(span) = rule.secret_at(&site) else { continue };
+        let span = start + span.start..start + span.end;
+        let found = Secret { span, kind: rule.kind, rule: occurrence.rule };
+        if best.as_ref().is_none_or(|best| found.precedence() < best.precedence()) {
+            best = Some(found);
+        }
+    }
+    secrets.extend(best);
+}
+
+fn next_placeholder(text: &str, from: usize) -> Option<Range<usize>> {
+    let mut from = from;
+    loop {
+        let start = from + text[from..].find(PLACEHOLDER_START)?;
+        let kind = start + PLACEHOLDER_START.len();
+        let is_kind = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b' ';
+        let length = text.as_bytes()[kind..].iter().take(MAX_KIND_LENGTH).take_while(|byte| is_kind(byte)).count();
+        if length > 0 && text.as_bytes().get(kind + length) == Some(&b']') {
+            return Some(start..kind + length + 1);
+        }
+        from = kind;
+    }
+}

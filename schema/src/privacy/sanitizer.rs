@@ -1,0 +1,164 @@
+//! What stands between the world and the store: private parts, secrets and excluded files are held back here.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use unicode_normalization::{UnicodeNormalization as _, is_nfc};
+
+use crate::privacy::exclude::{ExcludeList, GlobError};
+use crate::privacy::private_tags::strip_private;
+use crate::privacy::redaction::{PatternError, RedactedText, Redactor};
+
+/// What is not kept. The default knows what holds for every project, and costs nothing to make.
+#[derive(Debug, Clone, Default)]
+pub struct Sanitizer {
+    redactor: Redactor,
+    exclude: ExcludeList,
+}
+
+/// A setting of a screen that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub enum SanitizerError {
+    Pattern(#[from] PatternError),
+    Glob(#[from] GlobError),
+}
+
+impl Sanitizer {
+    /// A screen with a project's settings: patterns of more secrets, and globs of files that are to leave no trace.
+    ///
+    /// What cannot be used is told beside the screen, which holds back the rest.
+    pub fn new(redact: &[String], exclude: &[String]) -> (Self, Vec<SanitizerError>) {
+        let (redactor, patterns) = Redactor::new(redact);
+        let (exclude, globs) = ExcludeList::new(exclude);
+        let errors = patterns.into_iter().map(SanitizerError::from).chain(globs.into_iter().map(SanitizerError::from));
+        (Self { redactor, exclude }, errors.collect())
+    }
+
+    /// A text in NFC without its private parts and its secrets.
+    pub fn clean<'t>(&self, text: &'t str) -> RedactedText<'t> {
+        match strip_private_composed(text) {
+            Cow::Borrowed(open) => self.redactor.redact(open),
+            Cow::Owned(open) => into_owned_text(self.redactor.redact(&open)),
+        }
+    }
+
+    /// A text without its secrets and otherwise as it is.
+    pub fn redact<'t>(&self, text: &'t str) -> RedactedText<'t> {
+        self.redactor.redact(text)
+    }
+
+    /// An object without private parts and secrets in its names and values, and how many secrets there were.
+    pub fn clean_fields(&self, fields: Map<String, Value>) -> (Map<String, Value>, usize) {
+        let mut count = 0;
+        (self.clean_map(fields, &mut count), count)
+    }
+
+    /// Whether a file is to leave no trace. A relative path is one below `directory`.
+    pub fn excludes(&self, path: &str, directory: &Path, project: &Path) -> bool {
+        self.exclude.excludes_path(path, directory, project)
+    }
+
+    /// Whether a command line, whose words are given too as a shell reads them, names a file that is to leave no trace.
+    pub fn excludes_command(&self, line: &str, words: &[String], directory: &Path, project: &Path) -> bool {
+        self.exclude.excludes_command(line, words, directory, project)
+    }
+
+    /// Whether a text tells of a file that is to leave no trace.
+    pub fn excludes_text(&self, text: &str, directory: &Path, project: &Path) -> bool {
+        self.exclude.excludes_text(text, directory, project)
+    }
+
+    fn clean_map(&self, fields: Map<String, Value>, count: &mut usize) -> Map<String, Value> {
+        let clean = |(name, value): (String, Value)| {
+            let value = self.clean_value(&name, value, count);
+            let name = self.clean(&name);
+            *count += name.count;
+            (name.text.into_owned(), value)
+        };
+        fields.into_iter().map(clean).collect()
+    }
+
+    fn clean_value(&self, name: &str, value: Value, count: &mut usize) -> Value {
+        match value {
+            Value::String(text) => {
+                let open = strip_private_composed(&text);
+                let redacted = self.redactor.redact_named(name, &open);
+                *count += redacted.count;
+                Value::String(redacted.text.into_owned())
+            }
+            Value::Number(number) => {
+                let digits = number.to_string();
+                let redacted = self.redactor.redact_named(name, &digits);
+                *count += redacted.count;
+                if redacted.count > 0 { Value::String(redacted.text.into_owned()) } else { Value::Number(number) }
+            }
+            Value::Array(items) => items.into_iter().map(|item| self.clean_value(name, item, count)).collect(),
+            Value::Object(fields) => Value::Object(self.clean_map(fields, count)),
+            Value::Null | Value::Bool(_) => value,
+        }
+    }
+}
+
+/// A text without its private parts, composed: a name that is written in single jamo would hide what it names.
+fn strip_private_composed(text: &str) -> Cow<'_, str> {
+    // First, because what follows a tag may end its name only when it is composed.
+    match compose(text) {
+        Cow::Borrowed(text) => strip_private(text),
+        Cow::Owned(text) => Cow::Owned(compose(&strip_private(&text)).into_owned()),
+    }
+}
+
+fn compose(text: &str) -> Cow<'_, str> {
+    if is_nfc(text) { Cow::Borrowed(text) } else { Cow::Owned(text.nfc().collect()) }
+}
+
+fn into_owned_text(redacted: RedactedText<'_>) -> RedactedText<'static> {
+    RedactedText { text: Cow::Owned(redacted.text.into_owned()), count: redacted.count }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_clean_is_left_as_it_is_although_letters_are_composed() {
+        let screen = Sanitizer::default();
+        let once = screen.clean("a <private>b</private> c <privatee\u{301}>d").text.into_owned();
+        assert_eq!((screen.clean(&once).text.as_ref(), once.as_str()), (once.as_str(), "a c "));
+    }
+
+    #[test]
+    fn names_and_values_of_fields_are_cleaned_at_every_depth() {
+        let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
+        let fields = json!({
+            "context": "SPEC-001", "password": "hunter2", "tries": 3, "pin_password": 86420975,
+            token.clone(): true, "list": [{"비밀번호": "hunter2"}, token, "<private>x</private>y"],
+        });
+        let Value::Object(fields) = fields else { unreachable!("it is written as an object") };
+        let (cleaned, count) = Sanitizer::default().clean_fields(fields);
+        let expected = json!({
+            "context": "SPEC-001", "password": "[redacted: password]", "tries": 3,
+            "pin_password": "[redacted: password]", "[redacted: github token]": true,
+            "list": [{"비밀번호": "[redacted: password]"}, "[redacted: github token]", "y"],
+        });
+        assert_eq!((Value::Object(cleaned), count), (expected, 5));
+    }
+
+    #[test]
+    fn a_name_in_single_jamo_is_read_like_any_other() {
+        let decomposed: String = "비밀번호: hunter2".nfd().collect();
+        assert_eq!(Sanitizer::default().clean(&decomposed).text, "비밀번호: [redacted: password]");
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told_and_the_rest_works() {
+        let (screen, errors) = Sanitizer::new(&["(".into(), "Falcon".into()], &["a**b".into(), "*.pem".into()]);
+        assert_eq!(errors.len(), 2, "{errors:?}");
+        assert_eq!(screen.clean("Falcon flies").text, "[redacted: custom] flies");
+        assert!(screen.excludes("a.pem", Path::new("/p"), Path::new("/p")));
+    }
+}

@@ -1,0 +1,151 @@
+//! The beginning of a text that is worth a line: sentences of prose without markup, cut at a word.
+
+use crate::privacy::output_text::clean_line;
+use crate::prose::supersession::sentences;
+
+/// Sentences that say nothing by themselves, in lower case and without their mark.
+const EMPTY: [&str; 22] = [
+    "done",
+    "all done",
+    "fixed",
+    "ok",
+    "okay",
+    "sure",
+    "great",
+    "perfect",
+    "good question",
+    "got it",
+    "understood",
+    "yes",
+    "no",
+    "네",
+    "예",
+    "알겠습니다",
+    "완료",
+    "완료했습니다",
+    "완료되었습니다",
+    "다 됐습니다",
+    "확인했습니다",
+    "좋습니다",
+];
+
+/// The first sentences of an answer, as many as fit `limit` characters, on one line. `None` if it has none.
+pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
+    let mut told = String::new();
+    for paragraph in prose(text) {
+        for sentence in sentences(&paragraph) {
+            let sentence = clean_line(sentence);
+            let is_empty = EMPTY.contains(&sentence.trim_end_matches(['.', '!']).to_lowercase().as_str());
+            if sentence.is_empty() || is_empty {
+                continue;
+            }
+            let length = told.chars().count() + 1 + sentence.chars().count();
+            if !told.is_empty() && length > limit {
+                return Some(shortened(&told, limit));
+            }
+            if !told.is_empty() {
+                // Items of a list have no mark at their ends.
+                told.push_str(if told.ends_with(['.', '!', '?', ':', ';', '。']) { " " } else { "; " });
+            }
+            told.push_str(&sentence);
+        }
+    }
+    (!told.is_empty()).then(|| shortened(&told, limit))
+}
+
+/// The paragraphs of a text that are prose: no code, headings, tables and quotations. Items of lists stay, without their marks.
+fn prose(text: &str) -> Vec<String> {
+    let mut paragraphs: Vec<String> = Vec::new();
+    let (mut is_code, mut is_continued) = (false, false);
+    for line in text.lines() {
+        let line = line.trim();
+        if line.starts_with("```") || line.starts_with("~~~") {
+            is_code = !is_code;
+        }
+        let is_skipped = is_code
+            || line.is_empty()
+            || line.starts_with(['#', '|', '>', '`']) && !line.starts_with('`')
+            || line.starts_with("```");
+        if is_skipped {
+            is_continued = false;
+            continue;
+        }
+        let item = item(line);
+        let line = item.unwrap_or(line).replace("**", "");
+        match paragraphs.last_mut().filter(|_| is_continued && item.is_none()) {
+            Some(paragraph) => {
+                paragraph.push(' ');
+                paragraph.push_str(&line);
+            }
+            None => paragraphs.push(line),
+        }
+        is_continued = true;
+    }
+    paragraphs
+}
+
+/// The text of an item of a list.
+fn item(line: &str) -> Option<&str> {
+    let bullet = ["- ", "* ", "• ", "+ "].iter().find_map(|mark| line.strip_prefix(mark));
+    let numbered = || {
+        let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+        (1..=2)
+            .contains(&digits)
+            .then(|| &line[digits..])
+            .and_then(|rest| rest.strip_prefix(". ").or(rest.strip_prefix(") ")))
+    };
+    let text = bullet.or_else(numbered)?.trim_start();
+    Some(["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| text.strip_prefix(mark)).unwrap_or(text))
+}
+
+/// One line of text, clean, of at most `limit` characters, cut at a word.
+pub(crate) fn shortened(text: &str, limit: usize) -> String {
+    let line = clean_line(text);
+    let Some((end, _)) = line.char_indices().nth(limit) else { return line };
+    let room = line[..end].char_indices().next_back().map_or(0, |(at, _)| at);
+    let cut = &line[..room];
+    // A word that is longer than half of the line is cut itself.
+    let word = cut.rfind(' ').filter(|at| *at >= room / 2).unwrap_or(room);
+    let kept = cut[..word].trim_end_matches([' ', ',', ';', ':', '-', '(', '—']);
+    // A cut emoji leaves what joined its parts.
+    clean_line(kept) + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::sentences(
+        "Done. The handler claims the event first. It answers in 40 ms.\n\nMore follows.",
+        60,
+        "The handler claims the event first. It answers in 40 ms."
+    )]
+    #[case::code("```\nlet x = 1;\n```\nIt compiles.", 60, "It compiles.")]
+    #[case::heading("## Summary\n**Fixed** the parser.", 60, "Fixed the parser.")]
+    #[case::list("Changed:\n- the parser\n- the writer", 60, "Changed: the parser; the writer")]
+    #[case::korean("완료했습니다. 조건부 UPDATE 로 바꿨습니다.", 60, "조건부 UPDATE 로 바꿨습니다.")]
+    #[case::inline_code("`merge` keeps the local edit.", 60, "`merge` keeps the local edit.")]
+    fn a_gist_is_prose(#[case] text: &str, #[case] limit: usize, #[case] expected: &str) {
+        assert_eq!(gist(text, limit).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_text_without_prose_has_no_gist() {
+        assert_eq!(gist("Done!\n```\nx\n```", 60), None);
+        assert_eq!(gist("", 60), None);
+    }
+
+    #[rstest]
+    #[case::short("one two", 7, "one two")]
+    #[case::word("one two three", 9, "one two…")]
+    #[case::mark("one two, three", 10, "one two…")]
+    #[case::long_word("abcdefghijkl", 5, "abcd…")]
+    #[case::korean("재고를 바로 복원", 6, "재고를…")]
+    fn a_line_is_cut_at_a_word(#[case] text: &str, #[case] limit: usize, #[case] expected: &str) {
+        assert_eq!(shortened(text, limit), expected);
+        assert!(shortened(text, limit).chars().count() <= limit);
+    }
+}

@@ -1,0 +1,216 @@
+//! Tells small talk from work: prompts that only agree, greet or say goodbye, and answers that say nothing.
+
+use crate::prose::terms::terms;
+
+/// The longest prompt that can be small talk, in characters.
+const LONGEST: usize = 60;
+
+/// The fewest distinctive terms, and characters, of an answer that says something.
+const LEAST_TERMS: usize = 3;
+const LEAST_CHARACTERS: usize = 60;
+
+/// Whether a prompt asks for nothing new: it agrees, thanks, greets, ends the day, or is a command of the host.
+pub(crate) fn is_small_talk(prompt: &str) -> bool {
+    let prompt = prompt.trim();
+    if prompt.starts_with('/') && !prompt.contains(char::is_whitespace) {
+        return true;
+    }
+    if prompt.chars().count() > LONGEST {
+        return false;
+    }
+    let folded = prompt.to_lowercase();
+    let folded = PHRASES.iter().fold(folded, |text, phrase| text.replace(phrase, " "));
+    words(&folded).all(says_nothing)
+}
+
+fn words(folded: &str) -> impl Iterator<Item = &str> {
+    folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// `okkkk` is `ok`.
+fn says_nothing(word: &str) -> bool {
+    let is_listed = |word: &str| WORDS.split_whitespace().any(|listed| listed == word);
+    let drawn_out = || {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.dedup();
+        is_listed(&letters.into_iter().collect::<String>())
+    };
+    is_listed(word) || is_interjection(word) || drawn_out()
+}
+
+/// Whether a prompt is a bare acknowledgement, which nobody would look for: small talk that asks nothing and names nothing.
+pub fn is_acknowledgement(prompt: &str) -> bool {
+    let prompt = prompt.trim();
+    let names_something = |c: char| matches!(c, '?' | '？' | '`' | '/' | '\\' | '_' | '=' | '@' | '#');
+    HOST_COMMANDS.contains(&prompt) || !prompt.is_empty() && !prompt.contains(names_something) && is_small_talk(prompt)
+}
+
+/// Whether an answer only says that there was one: "Done.".
+pub fn is_empty_answer(answer: &str) -> bool {
+    let answer = answer.trim();
+    if answer.is_empty() || answer.chars().count() > LONGEST {
+        return false;
+    }
+    let folded = answer.to_lowercase();
+    let mut words = words(&folded);
+    words.all(|word| says_nothing(word) || CLOSING.split_whitespace().any(|listed| listed == word))
+}
+
+/// Whether an answer tells something of the work.
+pub(crate) fn is_substantial(answer: &str) -> bool {
+    let answer = answer.trim();
+    answer.chars().count() >= LEAST_CHARACTERS || terms(answer).len() >= LEAST_TERMS
+}
+
+/// `ㅇㅇ`, `ㅋㅋㅋ`, `ㅇㅋ`: single letters of Hangul.
+fn is_interjection(word: &str) -> bool {
+    word.chars().all(|c| matches!(c, '\u{3131}'..='\u{318E}'))
+}
+
+/// Taken out before the words are looked at.
+const PHRASES: [&str; 14] = [
+    "calling it a day",
+    "call it a day",
+    "that's all",
+    "thats all",
+    "that's it",
+    "see you",
+    "good night",
+    "have a nice",
+    "for today",
+    "for now",
+    "오늘은 여기까지",
+    "여기까지",
+    "수고하세요",
+    "수고했어",
+];
+
+const WORDS: &str = "
+    a again agreed ahead all alright and any appreciate awesome bye continue cool correct day do done enough everything exactly excellent
+    fine go goodbye good great hello hey hi i is it just keep k later lgtm lovely morning much my nice night nope no now ok okay on one perfect
+    please proceed resume right see so sounds stop super sure test testing thank thanks that the then there this thx today tomorrow ty very wait
+    we weekend well works works wow y yay yeah yep yes you
+    가자 가죠 갑시다 그러죠 그럽시다 내일봐요 하시죠 하자 하죠 할게요 합시다
+    감사 감사합니다 감사해요 계속 계속해 계속해서 계속해줘 계속해주세요 고마워 고마워요 고맙습니다 굿 그래 그래요 그렇게 그럼 그만 끝 내일 네 넵 넹 다음 또
+    또요 맞아 맞아요 부탁해 부탁해요 부탁합니다 봐요 봐 수고 수고하셨습니다 수고하셨어요 아니 아니요 안녕 안녕하세요 알겠어 알겠습니다 알았어 예 오늘 오늘은 오케이 완벽해 응 이어서 이제
+    계속하자 계속하세요 그러자 그대로 넴 됐다 됐어 땡큐 맞습니다 부탁드립니다 수고했어 수고했어요 아주 안녕히 알겠어요 엉 옙 오케 오키 완벽 완벽합니다 완벽해요 웅 일단 좋다 좀 진행시켜
+    진행하자 최고 하자 해주세요
+    はい うん 了解 了解です ありがとう ありがとうございます 続けて 続けてください お願いします 好 好的 是 是的 对 谢谢 继续 可以 行 嗯
+    ahora bien bitte bueno claro continua continuez da danke dank genau gracias gut ja jo merci muy nein non oui perfekt si sí sim top vale viel vielen
+    weiter да ок продолжай спасибо хорошо
+    잘 잘했어 잘자 정말 좋네 좋네요 좋습니다 좋아 좋아요 진행 진행해 진행해줘 진행해주세요 퇴근 해 해줘 확인 확인했어 확인했습니다 훌륭해
+";
+
+/// What else an agent says that says nothing.
+const CLOSING: &str = "
+    anytime certainly complete completed fait fertig fixed finished erledigt got hecho listo noted problem ready set updated understood welcome готово
+    다 됐습니다 모두 완료 완료됐습니다 완료되었습니다 완료했습니다 적용했습니다 반영했습니다 수정했습니다 처리했습니다 천만에요 했습니다 끝났습니다 完了 完了しました 完成 完成了 re
+";
+
+/// Commands of the host that begin no turn, or that say nothing without words behind them.
+#[rustfmt::skip]
+const HOST_COMMANDS: &[&str] = &[
+    "/agents", "/bug", "/clear", "/compact", "/config", "/context", "/cost", "/doctor", "/exit", "/export", "/fast", "/help", "/hooks",
+    "/ide", "/init", "/login", "/logout", "/mcp", "/memory", "/model", "/permissions", "/plugin", "/quit", "/resume", "/rewind",
+    "/status", "/statusline", "/tasks", "/todos", "/usage", "/vim",
+];
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("ok", true)]
+    #[case("ok good, calling it a day", true)]
+    #[case("Thanks, that's all for today!", true)]
+    #[case("ㅇㅇ", true)]
+    #[case("네 감사합니다 :)", true)]
+    #[case("/clear", true)]
+    #[case("오늘은 여기까지, 수고하셨습니다", true)]
+    #[case("/review the parser", false)]
+    #[case("yes, but use arq", false)]
+    #[case("로그인 고쳐줘", false)]
+    #[case("why?", false)]
+    fn small_talk_is_told_from_work(#[case] prompt: &str, #[case] expected: bool) {
+        assert_eq!(is_small_talk(prompt), expected);
+    }
+
+    #[rstest]
+    #[case("Good night! Nothing is running.", false)]
+    #[case("천만에요!", false)]
+    #[case("Done.", false)]
+    #[case("The retry queue is drained by `drain_dead_letters` now.", true)]
+    #[case("37 orders are affected. The script lists them and refunds the second charge.", true)]
+    #[case("재고를 바로 복원하도록 CancelListener 를 고쳤습니다.", true)]
+    fn an_answer_without_content_says_nothing(#[case] answer: &str, #[case] expected: bool) {
+        assert_eq!(is_substantial(answer), expected);
+    }
+
+    #[test]
+    fn what_agrees_and_no_more_is_an_acknowledgement() {
+        let agreeing = [
+            "ok",
+            "OK!",
+            "y",
+            "네",
+            "ㅇㅇ",
+            "ㅋㅋㅋㅋㅋ",
+            "continue",
+            "thanks!",
+            "thank you so much",
+            "yes, go ahead please",
+            "👍",
+            "네 감사합니다",
+            "계속 진행해줘",
+            "좋아요 그대로 진행해주세요",
+            "/clear",
+            "lgtm",
+            "Sounds good, thanks",
+            "okkkkk",
+            "go on",
+            "好的，谢谢",
+            "응 그래",
+        ];
+        for prompt in agreeing {
+            assert!(is_acknowledgement(prompt), "{prompt}");
+        }
+    }
+
+    #[test]
+    fn what_asks_or_decides_is_no_acknowledgement() {
+        let others = [
+            "ok, use arq",
+            "yes, drop the table",
+            "no, keep redis",
+            "1",
+            "2번으로 해줘",
+            "fix it",
+            "ok?",
+            "go back",
+            "continue with the parser",
+            "/review the parser",
+            "네 배포해줘",
+            "merge",
+            "",
+            "rust",
+            "계속 실패해",
+            "좋아 커밋해",
+        ];
+        for prompt in others {
+            assert!(!is_acknowledgement(prompt), "{prompt}");
+        }
+    }
+
+    #[rstest]
+    #[case::done("Done.", true)]
+    #[case::korean("모두 완료했습니다.", true)]
+    #[case::welcome("You're welcome!", true)]
+    #[case::with_a_reason("Done: the cache is in Redis.", false)]
+    #[case::what_was_done("Fixed the parser.", false)]
+    #[case::a_count("37 orders are affected.", false)]
+    fn an_answer_that_only_says_that_it_is_one_is_empty(#[case] answer: &str, #[case] expected: bool) {
+        assert_eq!(is_empty_answer(answer), expected);
+    }
+}

@@ -1,0 +1,104 @@
+use rstest::rstest;
+
+use super::*;
+
+fn replaces(newer: &str, older: &str) -> bool {
+    Statement::of(newer).replaces(&Statement::of(older), Care::Strict)
+}
+
+#[rstest]
+#[case::instead_of("Use Postgres instead of Redis for the sessions", "Sessions are stored in Redis")]
+#[case::not("Sessions go into Postgres, not Redis", "Store the sessions in Redis")]
+#[case::no_longer("We no longer simulate at 60 Hz, go down to 50 Hz for ticks", "60 Hz ticks")]
+#[case::rid_of("Put it on arq, we're getting rid of Celery", "Use Celery for background jobs")]
+#[case::from_to("We switched from npm to pnpm in the frontend", "The frontend uses npm")]
+#[case::dropped("Drop the nightly export", "A nightly export runs at two")]
+#[case::quantity("The access token TTL is now 15 minutes", "Access token TTL: 5 minutes")]
+#[case::quantity_of_two_terms("Access token TTL 15 minutes", "Access token TTL of five minutes")]
+#[case::defined("The package manager is pnpm", "Our package manager is NPM")]
+#[case::moved("Move the sessions to Postgres", "Use Redis for sessions")]
+#[case::korean_not("재고 복원은 배치 말고 이벤트로 바로 하자", "취소 주문의 재고 복원을 배치로")]
+#[case::korean_instead("세션 저장소는 Redis 대신 Postgres로 하자", "세션 저장소는 Redis로 한다")]
+#[case::korean_from_to("로그 수집을 Fluentd에서 Vector로 바꾸기로 했다", "로그 수집은 Fluentd로 한다")]
+#[case::korean_cancelled("슬롯을 1.75MB 로 늘려. 1.5MB 는 취소.", "플래시 4MB 니까 슬롯당 1.5MB 로 잡고")]
+#[case::korean_quantity("이제 토큰 만료는 30분으로 한다", "토큰 만료는 15분")]
+fn a_change_replaces_what_it_changes(#[case] newer: &str, #[case] older: &str) {
+    assert!(replaces(newer, older), "{:?}\n{:?}", Statement::of(newer), Statement::of(older));
+}
+
+#[rstest]
+#[case::another_subject("Use Postgres instead of Redis for the sessions", "JWT keys are cached in Redis")]
+#[case::another_scope("Use spaces, not tabs, in Python files", "Makefiles are written with tabs")]
+#[case::qualified("The refresh token TTL is now 30 minutes", "Access token TTL: 5 minutes")]
+#[case::another_unit("Access tokens live 15 minutes", "Access tokens have 3 scopes")]
+#[case::two_tools("Use Prometheus for monitoring", "Use Grafana for monitoring")]
+#[case::two_platforms("Use Kotlin for Android", "Use Kotlin for iOS")]
+#[case::two_targets("Deploy to staging with Helm", "Deploy to production with Helm")]
+#[case::part_of_it("We moved session cleanup to a cron job", "Sessions live in Redis")]
+#[case::same_again("arq, not Celery", "Use arq instead of Celery")]
+#[case::same("The package manager is pnpm", "Our package manager is pnpm")]
+#[case::addition("Cache tokens in Redis and evict them after an hour", "Cache tokens in Redis")]
+#[case::repaired("Replaced the broken parser test", "The parser reads UTF-8 only")]
+#[case::does_not("The gateway does not retry webhooks", "Webhooks are signed by the gateway")]
+#[case::korean_other("이미지는 S3 대신 로컬에 저장", "로그는 S3에 보관한다")]
+#[case::korean_other_value("재시도는 5번까지", "타임아웃은 5초")]
+#[case::korean_qualified("리프레시 토큰 만료는 30일", "액세스 토큰 만료는 15분")]
+fn a_statement_about_something_else_replaces_nothing(#[case] newer: &str, #[case] older: &str) {
+    assert!(!replaces(newer, older), "{:?}\n{:?}", Statement::of(newer), Statement::of(older));
+}
+
+#[test]
+fn only_the_replaced_part_of_a_text_is_left_out() {
+    let newer = Statement::of("The tick rate: we no longer simulate at 60 Hz, go down to 50 Hz");
+    let keep = |text: &str| without_replaced(text, &[&newer], Care::Strict);
+    assert_eq!(
+        keep("60 Hz ticks, inputs delayed by 3 frames, and state is fixed-point.").as_deref(),
+        Some("inputs delayed by 3 frames, and state is fixed-point.")
+    );
+    assert_eq!(keep("Ticks run at 60 Hz. Replays are signed.").as_deref(), Some("Replays are signed."));
+    assert_eq!(keep("Ticks run at 60 Hz."), None);
+    assert_eq!(keep("Replays are signed.").as_deref(), Some("Replays are signed."));
+}
+
+#[test]
+fn sentences_end_behind_their_marks_and_not_within_numbers() {
+    assert_eq!(
+        sentences("One. Two 1.5 e.g. this! 3\n1. item; a;b"),
+        ["One.", " Two 1.5 e.g. this!", " 3\n", "1. item;", " a;b"]
+    );
+    assert_eq!(sentences(""), Vec::<&str>::new());
+}
+
+#[rstest]
+#[case::removed("I removed the Redis store and the compose service", "Sessions are kept in Redis", true)]
+#[case::quantity("We no longer run at 60 Hz", "Wrote config.h with 60 Hz and a delay of 3 frames", true)]
+#[case::korean("latest 태그는 쓰지 마, git sha 로 고정해", "image tag 는 일단 latest 로 두었습니다", true)]
+#[case::part("Removed the broken Docusaurus plugin", "We stay on Docusaurus", false)]
+#[case::another("Removed `package-lock.json`", "Use yarn", false)]
+fn what_was_only_said_is_compared_loosely(#[case] newer: &str, #[case] older: &str, #[case] expected: bool) {
+    let (newer, older) = (Statement::of(newer), Statement::of(older));
+    assert!(!newer.replaces(&older, Care::Strict));
+    assert_eq!(newer.replaces(&older, Care::Loose), expected);
+}
+
+/// Pairs of a newer and an older statement from many kinds of projects, and whether the newer one replaces the older one. They were written
+/// before the rules met them; the rules found 31 of the 50 replaced ones then and took 2 of the others.
+#[test]
+fn most_changes_are_seen_and_hardly_anything_else() {
+    let (mut seen, mut replaced, mut taken) = (0, 0, Vec::new());
+    for line in include_str!("pairs.tsv").lines() {
+        let [kind, newer, older] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        let is_taken = replaces(newer, older);
+        match kind {
+            "replaces" => {
+                replaced += 1;
+                seen += usize::from(is_taken);
+            }
+            "apart" if is_taken => taken.push(line),
+            "apart" => {}
+            other => panic!("{other}"),
+        }
+    }
+    assert!(seen * 100 >= 88 * replaced, "{seen} of {replaced}");
+    assert!(taken.len() <= 1, "{taken:#?}");
+}

@@ -1,0 +1,196 @@
+//! Tasks: what is left to do, what it waits for, and what says that it is done. Text only; states are kept by notes and checkboxes.
+
+use serde_json::{Map, Value};
+
+use crate::prose::supersession::sentences;
+use crate::prose::terms::{is_hangul, terms};
+
+/// The field of a task's metadata that says what it waits for: a text, or the id of another memory.
+pub const BLOCKED_BY: &str = "blocked_by";
+
+/// The longest answer or prompt that is searched for finished tasks, in bytes.
+const LONGEST: usize = 16 * 1024;
+
+/// The fewest terms that a sentence and a task must share, and of how many of the task's terms.
+const LEAST_SHARED: usize = 2;
+const LEAST_SHARE: (usize, usize) = (2, 3);
+
+/// What a task waits for, by its metadata or its text, as in `Release 1.2 (blocked by: review of Kim)`.
+pub fn blocked_by(content: &str, metadata: &Map<String, Value>) -> Option<String> {
+    if let Some(text) = metadata.get(BLOCKED_BY).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
+    {
+        return Some(text.to_owned());
+    }
+    let lower = content.to_lowercase();
+    // A folded text of another length has no place for what was found in it.
+    if lower.len() != content.len() {
+        return None;
+    }
+    let (at, mark) = MARKS.iter().find_map(|mark| lower.find(mark).map(|at| (at, mark)))?;
+    let rest = content[at + mark.len()..].trim_start_matches([':', ' ']);
+    let end = rest.find([')', '\n']).unwrap_or(rest.len());
+    let text = rest[..end].trim_end_matches(['.', ' ']);
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Folded, with a bracket or a dash where words alone may mean something else.
+const MARKS: [&str; 10] = [
+    "(blocked by",
+    "(blocked on",
+    "(blocked:",
+    "(waiting for",
+    "(waits for",
+    "— blocked by",
+    "- blocked by",
+    "blocked by:",
+    "(대기:",
+    "(막힘:",
+];
+
+/// Which of some open tasks a text plainly says are done, by their places in `tasks`.
+///
+/// One sentence must say so: it reports something finished, in the past, and has most of the task's terms.
+pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
+    if tasks.is_empty() || text.len() > LONGEST {
+        return Vec::new();
+    }
+    let reports: Vec<Vec<String>> =
+        sentences(text).into_iter().filter(|sentence| reports_an_end(sentence)).map(terms).collect();
+    let is_finished = |task: &&str| {
+        let task = terms(task);
+        reports.iter().any(|report| {
+            let shared = task.iter().filter(|term| report.binary_search(term).is_ok()).count();
+            shared >= LEAST_SHARED && shared * LEAST_SHARE.1 >= task.len() * LEAST_SHARE.0
+        })
+    };
+    tasks.iter().enumerate().filter(|(_, task)| is_finished(task)).map(|(at, _)| at).collect()
+}
+
+/// Whether a sentence reports that something was finished: no plan, question or condition, and nothing that is left.
+fn reports_an_end(sentence: &str) -> bool {
+    if sentence.contains(['?', '？']) || sentence.trim_start().starts_with(['>', '|']) {
+        return false;
+    }
+    let lower = sentence.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).peekable();
+    // "Renewed the certificate."
+    let begins_past = words.peek().is_some_and(|word| word.len() > 4 && word.ends_with("ed"));
+    let is_open = OPEN.iter().any(|phrase| lower.contains(phrase))
+        || words.clone().any(|word| OPEN_WORDS.split_whitespace().any(|listed| listed == word));
+    if is_open {
+        return false;
+    }
+    let is_korean = sentence.chars().any(is_hangul);
+    is_korean && KOREAN_ENDS.iter().any(|ending| lower.contains(ending))
+        || begins_past
+        || words.any(|word| ENDS.split_whitespace().any(|listed| listed == word))
+}
+
+/// Phrases of what is still open, folded.
+const OPEN: [&str; 19] = [
+    "not yet",
+    "to do",
+    "next step",
+    "- [ ]",
+    "follow-up",
+    "follow up",
+    "아직",
+    "남은",
+    "남았",
+    "남아",
+    "할 일",
+    "해야",
+    "예정",
+    "다음에",
+    "나중에",
+    "못 했",
+    "못했",
+    "하지 않",
+    "않았",
+];
+
+const OPEN_WORDS: &str = "
+    almost before cannot can't could didn't fail failed fails if later must need needs next once open pending remain remaining remains should
+    still todo tomorrow unless until wait waiting waits when will without won't would
+";
+
+/// Words that report an end.
+const ENDS: &str = "
+    added applied automated backfilled built changed cleaned closed committed completed configured converted covered created deleted deployed
+    documented done enabled disabled dropped extended finished fixed implemented installed introduced landed merged migrated moved passed
+    published pushed refactored released removed renamed replaced reset resolved restored rotated scheduled shipped solved switched tested
+    translated updated upgraded wired written wrote
+";
+
+/// Endings and words that report an end in Korean.
+const KOREAN_ENDS: [&str; 22] = [
+    "했습니다",
+    "했어",
+    "했다",
+    "했음",
+    "했고",
+    "됐습니다",
+    "됐어",
+    "됐다",
+    "되었습니다",
+    "완료",
+    "끝났",
+    "끝냈",
+    "마쳤",
+    "넣었",
+    "고쳤",
+    "바꿨",
+    "옮겼",
+    "지웠",
+    "만들었",
+    "올렸",
+    "붙였",
+    "적었",
+];
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::metadata("Release", r#"{"blocked_by": "0af312aa"}"#, Some("0af312aa"))]
+    #[case::bracket("Release 1.2 (blocked by: the review of Kim)", "{}", Some("the review of Kim"))]
+    #[case::waiting("Cut over DNS (waiting for the certificate)", "{}", Some("the certificate"))]
+    #[case::dash("Cut over DNS — blocked by legal.", "{}", Some("legal"))]
+    #[case::korean("인증서 교체 (대기: 보안팀 승인)", "{}", Some("보안팀 승인"))]
+    #[case::open("Find out what is blocked by the firewall", "{}", None)]
+    #[case::empty("Release (blocked by: )", r#"{"blocked_by": " "}"#, None)]
+    fn a_task_says_what_it_waits_for(#[case] content: &str, #[case] metadata: &str, #[case] expected: Option<&str>) {
+        let metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap();
+        assert_eq!(blocked_by(content, &metadata).as_deref(), expected);
+    }
+
+    #[rstest]
+    #[case::reported("Added an alert on dropped duplicates.", "add an alert for dropped duplicates", true)]
+    #[case::among_others(
+        "All green. The Polish translation of the conflict screen is done.",
+        "translate the conflict screen into Polish",
+        true
+    )]
+    #[case::korean("재입고 알림 신청 버튼을 추가했습니다.", "재입고 알림 신청 버튼", true)]
+    #[case::plan("I will add an alert on dropped duplicates.", "add an alert for dropped duplicates", false)]
+    #[case::open(
+        "Still open: an alert for dropped duplicates was requested and added to the list.",
+        "add an alert for dropped duplicates",
+        false
+    )]
+    #[case::condition(
+        "Once the alert for dropped duplicates is added, we merge.",
+        "add an alert for dropped duplicates",
+        false
+    )]
+    #[case::question("Is the alert for dropped duplicates done?", "add an alert for dropped duplicates", false)]
+    #[case::another("Added an alert on slow queries.", "add an alert for dropped duplicates", false)]
+    #[case::part("Added the duplicates table.", "add an alert for dropped duplicates", false)]
+    #[case::korean_open("재입고 알림 신청 버튼은 아직 추가하지 않았습니다.", "재입고 알림 신청 버튼", false)]
+    fn only_a_plain_report_finishes_a_task(#[case] text: &str, #[case] task: &str, #[case] expected: bool) {
+        assert_eq!(finished(text, &[task]), if expected { vec![0] } else { vec![] });
+    }
+}

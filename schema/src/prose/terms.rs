@@ -1,0 +1,234 @@
+//! What a text is about: its distinctive terms and its quantities, in English and Korean. Reads text only, knows no store.
+//!
+//! Two statements are compared by these terms, and a session's topics are counted in them. A search has tokens of its own.
+
+mod korean;
+mod words;
+
+/// The longest text that is read for its terms, in bytes. What a statement is about stands at its beginning.
+const LONGEST: usize = 4 * 1024;
+
+/// A piece of a text: a term, a quantity, or a word that only connects.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    /// The folded word: lower case, without plural, particle or ending.
+    pub(crate) text: String,
+    /// The Korean particle that followed the word.
+    pub(crate) particle: &'static str,
+    /// Whether the word is a name: capitalised within a sentence, an identifier, or ASCII in a Korean sentence.
+    pub(crate) is_name: bool,
+    /// Whether a comma, semicolon, colon, dash, bracket or sentence end stands before it.
+    pub(crate) begins_clause: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum TokenKind {
+    /// Says what the text is about.
+    Term,
+    /// A number; the text of the token is its unit, such as `second` for every length of time.
+    Quantity(f64),
+    /// Connects, asks, or stands in every text.
+    Other,
+}
+
+impl Token {
+    pub(crate) fn is_term(&self) -> bool {
+        self.kind == TokenKind::Term
+    }
+}
+
+/// The pieces of a text in their order.
+pub(crate) fn tokens(text: &str) -> Vec<Token> {
+    let text = &text[..text.floor_char_boundary(LONGEST)];
+    let has_korean = text.chars().any(is_hangul);
+    let mut found: Vec<Token> = Vec::new();
+    let (mut begins_clause, mut begins_sentence) = (true, true);
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if !is_word(c) {
+            if matches!(c, ',' | ';' | ':' | '(' | ')' | '.' | '!' | '?' | '\n' | '—' | '–' | '"' | '“' | '”' | '→')
+            {
+                begins_clause = true;
+            }
+            if matches!(c, '.' | '!' | '?' | '\n') {
+                begins_sentence = true;
+            }
+            rest = &rest[c.len_utf8()..];
+            continue;
+        }
+        let length = run(rest);
+        let (word, after) = rest.split_at(length);
+        rest = after;
+        if is_hangul(c) {
+            if let Some(particle) = korean::particle(word)
+                && let Some(last) = found.last_mut()
+                && last.particle.is_empty()
+                && !begins_clause
+            {
+                // "Redis로" and "Redis 로": the particle belongs to the name before it.
+                last.particle = particle;
+                continue;
+            }
+            found.push(korean_token(word, begins_clause));
+        } else {
+            found.push(ascii_token(word, begins_clause, begins_sentence, has_korean));
+        }
+        (begins_clause, begins_sentence) = (false, false);
+    }
+    with_quantities(found)
+}
+
+/// The distinctive terms of a text, each once, in order.
+pub(crate) fn terms(text: &str) -> Vec<String> {
+    let mut terms: Vec<String> = tokens(text).into_iter().filter(Token::is_term).map(|token| token.text).collect();
+    terms.sort_unstable();
+    terms.dedup();
+    terms
+}
+
+fn korean_token(word: &str, begins_clause: bool) -> Token {
+    let (stem, particle) = korean::stem(word);
+    let is_term = !stem.is_empty() && !korean::is_common(stem) && !korean::is_common(word);
+    let kind = if is_term { TokenKind::Term } else { TokenKind::Other };
+    let text = if stem.is_empty() { word } else { stem };
+    Token { kind, text: text.to_owned(), particle, is_name: false, begins_clause }
+}
+
+fn ascii_token(word: &str, begins_clause: bool, begins_sentence: bool, has_korean: bool) -> Token {
+    if let Some((number, unit)) = number(word) {
+        let kind = TokenKind::Quantity(number);
+        return Token { kind, text: words::fold(unit), particle: "", is_name: false, begins_clause };
+    }
+    let folded = words::fold(word);
+    if let Some(number) = words::number(&folded) {
+        let kind = TokenKind::Quantity(number);
+        return Token { kind, text: String::new(), particle: "", is_name: false, begins_clause };
+    }
+    let is_identifier = word.chars().any(|c| !c.is_ascii_lowercase() && c != '-')
+        && !(begins_sentence && word.chars().skip(1).all(|c| c.is_lowercase()));
+    // A word such as `latest` is a name among Korean words.
+    let is_common = folded.chars().count() < 2 || words::is_common(&folded) && !(has_korean && folded.len() > 3);
+    let kind = if is_common { TokenKind::Other } else { TokenKind::Term };
+    Token { kind, text: folded, particle: "", is_name: !is_common && (is_identifier || has_korean), begins_clause }
+}
+
+/// Joins a number with the unit that follows it as a word, as in `50 Hz` and `5 분`.
+fn with_quantities(found: Vec<Token>) -> Vec<Token> {
+    let mut joined: Vec<Token> = Vec::with_capacity(found.len());
+    for token in found {
+        if let Some(last) = joined.last_mut()
+            && matches!(last.kind, TokenKind::Quantity(_))
+            && last.text.is_empty()
+            && !token.begins_clause
+            && words::is_unit(&token.text)
+        {
+            last.text = token.text;
+            last.particle = token.particle;
+            continue;
+        }
+        joined.push(token);
+    }
+    for token in &mut joined {
+        if let TokenKind::Quantity(number) = &mut token.kind {
+            let (unit, factor) = words::unit(&token.text);
+            *number *= factor;
+            token.text = unit.to_owned();
+        }
+    }
+    joined
+}
+
+/// A number at the start of a word and what is attached to it: `1.5MB`, `50`, `15분`.
+fn number(word: &str) -> Option<(f64, &str)> {
+    let end = word.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(word.len());
+    let digits = word[..end].trim_end_matches(['.', ',']);
+    let unit = &word[digits.len()..];
+    if digits.is_empty() || !unit.is_empty() && !words::is_unit(&words::fold(unit)) {
+        return None;
+    }
+    Some((digits.replace(',', "").parse().ok()?, unit))
+}
+
+/// Bytes of the run of word characters of one script at the start of a text.
+fn run(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    let mut hangul = None;
+    let mut previous = ' ';
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, c)| *c);
+        let joins = matches!(c, '.' | '/' | ':' | '@' | '+' | '#' | '\'' | ',')
+            && hangul == Some(false)
+            && next.is_some_and(|next| is_word(next) && !is_hangul(next))
+            && (c != ',' || previous.is_ascii_digit() && next.is_some_and(|next| next.is_ascii_digit()));
+        if !joins && (!is_word(c) || *hangul.get_or_insert(is_hangul(c)) != is_hangul(c)) {
+            // A unit is written in Hangul right behind its number: `15분`.
+            let is_unit = previous.is_ascii_digit() && is_hangul(c) && text[..at].bytes().all(|b| b.is_ascii_digit());
+            return if is_unit { at + unit_length(&text[at..]) } else { at };
+        }
+        previous = c;
+    }
+    text.len()
+}
+
+/// Bytes of a Korean unit at the start of a text; none where another word stands there.
+fn unit_length(text: &str) -> usize {
+    let end = text.find(|c: char| !is_hangul(c)).unwrap_or(text.len());
+    (1..=2)
+        .rev()
+        .filter_map(|count| text.char_indices().nth(count).map(|(at, _)| at).or(Some(text.len())))
+        .find(|at| *at <= end && words::is_unit(&text[..*at]))
+        .unwrap_or(0)
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+pub(crate) fn is_hangul(c: char) -> bool {
+    matches!(c, '\u{AC00}'..='\u{D7A3}' | '\u{1100}'..='\u{11FF}' | '\u{3130}'..='\u{318F}')
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::english("We store the sessions in Redis, not in Postgres.", "postgre redis session")]
+    #[case::identifiers("call `on_invoice_paid` of services/api/tasks.py", "on_invoice_paid services/api/tasks.py")]
+    #[case::korean("세션은 Redis에 저장하고 토큰은 15분 뒤에 만료된다", "redis 만료 세션 저장 토큰")]
+    #[case::hyphens("per-field vector clocks", "clock field vector")]
+    #[case::only_common("ok, let's do it then", "")]
+    fn a_text_has_the_terms_that_it_is_about(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(terms(text).join(" "), expected);
+    }
+
+    #[rstest]
+    #[case::attached("limit 2Ki", 2048.0, "byte")]
+    #[case::apart("go down to 50 Hz", 50.0, "hz")]
+    #[case::words("after five minutes", 300.0, "second")]
+    #[case::short("after 15 min", 900.0, "second")]
+    #[case::korean("15분 뒤", 900.0, "second")]
+    #[case::korean_apart("슬롯당 1.5 MB 로", 1_500_000.0, "byte")]
+    #[case::thousands("at most 4,000 characters", 4000.0, "character")]
+    fn a_quantity_has_its_unit(#[case] text: &str, #[case] number: f64, #[case] unit: &str) {
+        let found = tokens(text).into_iter().find(|token| matches!(token.kind, TokenKind::Quantity(_))).unwrap();
+        assert_eq!((found.kind, found.text.as_str()), (TokenKind::Quantity(number), unit));
+    }
+
+    #[test]
+    fn a_name_keeps_the_particle_behind_it() {
+        let found = tokens("저장소는 Postgres로 옮긴다");
+        let name = found.iter().find(|token| token.is_name).unwrap();
+        assert_eq!((name.text.as_str(), name.particle), ("postgre", "로"));
+    }
+
+    #[test]
+    fn a_long_text_is_read_at_its_beginning() {
+        let long = format!("beginning {}ending", "filler ".repeat(2_000));
+        let found = terms(&long);
+        assert!(found.contains(&"beginning".to_owned()) && !found.contains(&"ending".to_owned()));
+    }
+}

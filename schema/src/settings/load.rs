@@ -1,0 +1,297 @@
+//! Reads settings from all their places, the later over the earlier.
+
+use std::fmt::Display;
+use std::io;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable as Table, DeValue as Value};
+
+use super::catalogue::{KEYS, SettingKey};
+use super::value::{
+    BriefMode, Edits, EmbeddingProvider, LegWeights, parse_bytes, parse_days, parse_number, parse_switch, parse_texts,
+    parse_unless_never, parse_weights, parse_word,
+};
+use crate::files::environment;
+use crate::files::layout::Layout;
+use crate::files::project::user_settings_file as user_file;
+use crate::files::regular_file;
+use crate::files::store_file::verify;
+use crate::files::trust;
+use crate::privacy::sanitizer::Sanitizer;
+
+/// The host's own switch for people who want no record of their prompts.
+pub(super) const NO_HISTORY: &str = "CLAUDE_CODE_SKIP_PROMPT_HISTORY";
+
+/// Bytes of a settings file that are read; a longer one is refused.
+const FILE_LIMIT: u64 = 64 * 1024;
+
+/// Characters of a brief: fewer say nothing, and of more the host shows the beginning only.
+const BRIEF_SIZES: std::ops::RangeInclusive<usize> = 200..=9_000;
+
+/// Dimensions of vectors: fewer tell little apart, and no model makes more.
+const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=8_192;
+
+/// What is set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Hooks do nothing at all.
+    pub disabled: bool,
+    /// Events are remembered.
+    pub capture: bool,
+    /// When a session begins with a brief.
+    pub brief: BriefMode,
+    /// Characters of a brief at most.
+    pub brief_size: usize,
+    /// A prompt is answered with memories that fit it.
+    pub recall: bool,
+    /// What is recorded of edits.
+    pub edits: Edits,
+    /// Conclusions in prompts and answers are recorded.
+    pub conclusions: bool,
+    /// Globs of files, relative to the project, of which nothing is remembered.
+    pub exclude: Vec<String>,
+    /// Patterns of further secrets.
+    pub redact: Vec<String>,
+    /// Who makes the embeddings.
+    pub embedding_provider: EmbeddingProvider,
+    /// The provider's name of the model, or the path of a local one; `None` is the provider's usual one.
+    pub embedding_model: Option<String>,
+    /// What each leg of a search weighs; `None` is what did best with the kind of model that is in use.
+    pub search_weights: Option<LegWeights>,
+    /// Where a service is that speaks like OpenAI, or like the provider that is named.
+    pub embedding_base_url: Option<String>,
+    /// Dimensions of vectors; `None` is what the model makes.
+    pub embedding_dimensions: Option<usize>,
+    /// The server clears what is older than so many days, once a day.
+    pub gc_older_than: Option<u32>,
+    /// The server clears the oldest until the logs have at most so many bytes, once a day.
+    pub gc_keep_bytes: Option<u64>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            disabled: false,
+            capture: true,
+            brief: BriefMode::Always,
+            brief_size: 4_000,
+            recall: false,
+            edits: Edits::Full,
+            conclusions: true,
+            exclude: Vec::new(),
+            redact: Vec::new(),
+            embedding_provider: EmbeddingProvider::Auto,
+            embedding_model: None,
+            search_weights: None,
+            embedding_base_url: None,
+            embedding_dimensions: None,
+            gc_older_than: None,
+            gc_keep_bytes: None,
+        }
+    }
+}
+
+/// Settings, and what could not be understood of them.
+#[derive(Debug, Clone, Default)]
+pub struct LoadedSettings {
+    pub settings: Settings,
+    /// Made of `redact` and `exclude`.
+    pub sanitizer: Sanitizer,
+    /// In words for people, each with the file or variable that it is about.
+    pub problems: Vec<String>,
+}
+
+/// Reads the settings of a project as this process sees them.
+pub fn load(layout: &Layout) -> LoadedSettings {
+    combine(user_file().as_deref(), &layout.settings_file(), environment::text)
+}
+
+pub(super) fn combine(
+    user: Option<&Path>,
+    project: &Path,
+    variable: impl Fn(&str) -> Option<String>,
+) -> LoadedSettings {
+    let mut layers = SettingsLayers::default();
+    user.into_iter().for_each(|path| layers.add_file(path, SettingsOwner::User));
+    let Settings { capture: is_allowed, edits, conclusions, .. } = layers.settings.clone();
+    layers.add_file(project, SettingsOwner::Project);
+    // A project comes from anywhere: it may turn capture off, and not on again when its user does not want it.
+    layers.settings.capture &= is_allowed;
+    layers.settings.edits = layers.settings.edits.min(edits);
+    layers.settings.conclusions &= conclusions;
+    for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
+        if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
+            layers.set(key, &Value::String(value.into()), &name);
+        }
+    }
+    layers.settings.disabled = is_set(&variable, "JIKIME_MEMORY_DISABLED");
+    layers.settings.capture &= !is_set(&variable, NO_HISTORY);
+    layers.finish()
+}
+
+/// Whether a variable that is a switch is on.
+pub(super) fn is_set(variable: &impl Fn(&str) -> Option<String>, name: &str) -> bool {
+    let off = ["", "0", "false", "no", "off"];
+    variable(name).is_some_and(|value| !off.iter().any(|off| value.trim().eq_ignore_ascii_case(off)))
+}
+
+/// Who wrote a file. A project comes from anywhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SettingsOwner {
+    User,
+    Project,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct SettingsLayers {
+    pub(super) settings: Settings,
+    pub(super) problems: Vec<String>,
+    /// Whether something that may forbid capture could not be understood.
+    has_unclear_guard: bool,
+}
+
+impl SettingsLayers {
+    pub(super) fn add_file(&mut self, path: &Path, writer: SettingsOwner) {
+        let place = path.display();
+        let text = match read_file(path) {
+            Err(error) if is_absent(&error) => return,
+            read => read.map_err(|error| error.to_string()),
+        };
+        let table = text.as_deref().map_err(String::clone).and_then(parse_file);
+        match table {
+            Ok(table) => table.iter().for_each(|(name, value)| {
+                let before = text.as_deref().unwrap_or_default().get(..name.span().start).unwrap_or_default();
+                let place = format!("{place}: line {}", before.matches('\n').count() + 1);
+                self.add_value(name.as_ref(), value.as_ref(), writer, &place);
+            }),
+            Err(problem) => {
+                self.has_unclear_guard = true;
+                self.problems.push(format!("{place}: {problem}"));
+            }
+        }
+    }
+
+    fn add_value(&mut self, name: &str, value: &Value<'_>, writer: SettingsOwner, place: &impl Display) {
+        match KEYS.iter().find(|key| key.name == name) {
+            Some(key) if key.is_user_only && writer == SettingsOwner::Project => {
+                let danger =
+                    if name.starts_with("gc_") { "have your memories deleted" } else { "send your memories to others" };
+                self.problems.push(format!(
+                    "{place}: {name} is not for a project to set, which could {danger}; set it in the user's file or the environment"
+                ));
+            }
+            None if looks_like_key(name) => self.problems.push(format!(
+                "{place}: no setting {name}: keys come from the environment alone, such as JIKIME_EMBEDDING_API_KEY"
+            )),
+            Some(key) => self.set(key, value, place),
+            None => {
+                self.has_unclear_guard |= looks_like_guard(name, value);
+                let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+                self.problems.push(format!("{place}: no setting {name}; there is {}", known.join(", ")));
+            }
+        }
+    }
+
+    fn set(&mut self, key: &SettingKey, value: &Value<'_>, place: &impl Display) {
+        if self.settings.set(key.name, value).is_none() {
+            self.has_unclear_guard |= key.is_guard;
+            self.problems.push(format!("{place}: {} must be {}", key.name, key.values));
+        }
+    }
+
+    fn finish(mut self) -> LoadedSettings {
+        let (screen, errors) = Sanitizer::new(&self.settings.redact, &self.settings.exclude);
+        self.has_unclear_guard |= !errors.is_empty();
+        self.problems.extend(errors.iter().map(ToString::to_string));
+        if self.has_unclear_guard {
+            self.settings.capture = false;
+            self.problems.push("nothing is captured until this is mended".to_owned());
+        }
+        LoadedSettings { settings: self.settings, sanitizer: screen, problems: self.problems }
+    }
+}
+
+impl Settings {
+    /// Takes a value over when it is one that the setting may have.
+    pub(super) fn set(&mut self, name: &str, value: &Value<'_>) -> Option<()> {
+        match name {
+            "capture" => self.capture = parse_switch(value)?,
+            "recall" => self.recall = parse_switch(value)?,
+            "edits" => {
+                self.edits = match parse_word(value)? {
+                    "full" => Edits::Full,
+                    "names" => Edits::Names,
+                    "off" => Edits::Off,
+                    _ => return None,
+                }
+            }
+            "conclusions" => self.conclusions = parse_switch(value)?,
+            "brief" => {
+                self.brief = match parse_word(value)? {
+                    "on" => BriefMode::Always,
+                    "compact-only" => BriefMode::AfterCompaction,
+                    "off" => BriefMode::Never,
+                    _ => return None,
+                }
+            }
+            "brief_size" => self.brief_size = parse_number(value, BRIEF_SIZES)?,
+            // A project adds to what its user keeps out; it takes nothing away.
+            "exclude" => self.exclude.extend(parse_texts(value)?),
+            "redact" => self.redact.extend(parse_texts(value)?),
+            "embedding_provider" => {
+                let name = parse_word(value)?;
+                self.embedding_provider =
+                    EmbeddingProvider::ALL.into_iter().find(|provider| provider.as_str() == name)?;
+            }
+            "gc_older_than" => self.gc_older_than = parse_unless_never(value, parse_days)?,
+            "gc_keep_bytes" => self.gc_keep_bytes = parse_unless_never(value, parse_bytes)?,
+            "search_weights" => self.search_weights = parse_weights(value)?,
+            "embedding_model" => {
+                self.embedding_model = Some(parse_word(value).filter(|name| !name.is_empty())?.to_owned())
+            }
+            "embedding_base_url" => {
+                self.embedding_base_url = Some(parse_word(value).filter(|url| !url.is_empty())?.to_owned());
+            }
+            "embedding_dimensions" => self.embedding_dimensions = Some(parse_number(value, DIMENSIONS)?),
+            // It is read when a store is opened, before the settings of its project.
+            trust::SETTING => drop(trust::parse_trusted_paths(value)?),
+            _ => unreachable!("every name of the catalogue is handled above"),
+        }
+        Some(())
+    }
+}
+
+/// Files are committed and copied, so that no key has a place in one.
+fn looks_like_key(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["api_key", "apikey", "api-key", "token", "secret"].iter().any(|part| name.contains(part))
+}
+
+/// Whether somebody may have meant to say what may be kept: other capitals, or a table around it.
+fn looks_like_guard(name: &str, value: &Value<'_>) -> bool {
+    let is_guard = KEYS.iter().any(|key| key.is_guard && key.name.eq_ignore_ascii_case(name.trim()));
+    let inside = value.as_table().into_iter().flatten();
+    is_guard || inside.into_iter().any(|(name, value)| looks_like_guard(name.as_ref(), value.as_ref()))
+}
+
+pub(super) fn read_file(path: &Path) -> io::Result<String> {
+    // A project's file comes with the repository; a user's own may well be a link to where such files are kept.
+    if path.parent().is_some_and(|parent| parent.ends_with(".jikime")) {
+        verify(path)?;
+    }
+    regular_file::read_text(path, FILE_LIMIT)
+}
+
+pub(super) fn parse_file(text: &str) -> Result<Table<'_>, String> {
+    Table::parse(text).map(Spanned::into_inner).map_err(|error| {
+        let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!("line {}, column {column}: {}", before.matches('\n').count() + 1, error.message())
+    })
+}
+
+/// Also when a directory above is a file.
+pub(super) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}

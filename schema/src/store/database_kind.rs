@@ -1,0 +1,106 @@
+//! Which kind of database `memory.db` is, and how ours begins.
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::files::database;
+
+/// The version of the tables in `memory.sql`.
+pub(super) const VERSION: i64 = 8;
+
+/// The versions there were, with the [`database::schema_hash`] of their tables. Those before were the Go program's.
+pub(super) const SCHEMAS: [(i64, &str); 5] = [
+    (4, "66d474bfc24e321c2a43f5ca8f450f6467f71b0053d07bb66adc022caf1c7cc3"),
+    (5, "47c5b95246b0424137ccfc39cb43bb7e6be387617da7c8036f52c6f00370af8e"),
+    (6, "7966b05169f9f027c60fd27e56aa8c291b65f8b7378e128ac15e1137e67c8172"),
+    (7, "b7746bb183541f5f570db4d2a0ccf5d8fb06007213ddf5d999f4f4ffa22f08b2"),
+    (VERSION, "fd7d5a4569f988cd1b8954b497cf4e2f5f55cb9d395ed0808eb92bd8b8f60152"),
+];
+
+/// Marks a database as ours: "JMEM".
+const APPLICATION_ID: i64 = 0x4a4d_454d;
+
+/// What a database holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DatabaseKind {
+    /// No table yet.
+    Nothing,
+    /// Our tables of this version.
+    Current,
+    /// Our tables of an earlier version.
+    Earlier(i64),
+    /// Our tables of a later version.
+    Newer(i64),
+    /// The tables of the Go version.
+    GoVersion,
+    /// Somebody else's tables.
+    Foreign,
+}
+
+pub(super) fn detect_kind(db: &Connection) -> rusqlite::Result<DatabaseKind> {
+    // Another process may be creating or upgrading it.
+    let _snapshot = db.is_autocommit().then(|| db.unchecked_transaction()).transpose()?;
+    let number = |pragma: &str| db.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
+    if number("application_id")? == APPLICATION_ID {
+        let version = number("user_version")?;
+        let is_ours = SCHEMAS.contains(&(version, &database::schema_hash(db)?));
+        return Ok(match version {
+            VERSION if is_ours => DatabaseKind::Current,
+            _ if is_ours => DatabaseKind::Earlier(version),
+            _ if version > VERSION => DatabaseKind::Newer(version),
+            _ => DatabaseKind::Foreign,
+        });
+    }
+    if is_go_database(db)? {
+        return Ok(DatabaseKind::GoVersion);
+    }
+    let objects: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(if objects == 0 { DatabaseKind::Nothing } else { DatabaseKind::Foreign })
+}
+
+/// The Go version writes its version into `meta`. Only the third one has chunks.
+fn is_go_database(db: &Connection) -> rusqlite::Result<bool> {
+    let has_table = |name: &str| db.table_exists(None, name);
+    let version = "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'schema_version')";
+    // Another program may have a table of that name, with other columns.
+    let has_version =
+        || has_table("meta").is_ok_and(|has| has && db.query_row(version, [], |row| row.get(0)).unwrap_or(false));
+    Ok(has_table("memories")? && (has_table("chunks")? || has_version()))
+}
+
+/// Makes our tables, unless another process was faster.
+pub(super) fn create_database(db: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = Transaction::new(db, TransactionBehavior::Immediate)?;
+    if detect_kind(&transaction)? == DatabaseKind::Nothing {
+        create_tables(&transaction)?;
+    }
+    transaction.commit()
+}
+
+/// Makes our tables and marks the database as ours, inside the caller's transaction.
+pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
+    db.execute_batch(include_str!("memory.sql"))?;
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    db.pragma_update(None, "user_version", VERSION)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_are_those_of_every_released_version() {
+        let dir = tempfile::tempdir().unwrap();
+        let fixture = |version: i64| {
+            let path = format!("{}/../tests/fixtures/stores/v{version}/memory.db", env!("CARGO_MANIFEST_DIR"));
+            let copy = dir.path().join(version.to_string());
+            std::fs::copy(path, &copy).unwrap();
+            Connection::open(copy).and_then(|db| database::schema_hash(&db)).unwrap()
+        };
+        let current = Connection::open_in_memory().unwrap();
+        create_tables(&current).unwrap();
+        let current = database::schema_hash(&current).unwrap();
+        let found =
+            SCHEMAS.map(|(version, _)| (version, if version == VERSION { current.clone() } else { fixture(version) }));
+        assert_eq!(found.each_ref().map(|(version, hash)| (*version, hash.as_str())), SCHEMAS);
+    }
+}

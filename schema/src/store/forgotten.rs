@@ -1,0 +1,147 @@
+//! The hashes of what was deleted on purpose, so that no replay, no import and no restored log brings it back.
+//!
+//! The file is only appended to. A line is a hash; a later line `-HASH` takes it back, because the entry was saved again.
+
+use std::collections::HashSet;
+use std::io::{self, Write as _};
+
+use crate::files::layout::Layout;
+use crate::files::store_file::{self, options_for_private};
+use crate::model::memory::{Memory, MemoryId, content_hash};
+use crate::store::{MemoryRow, StoreError};
+
+/// Marks a line that takes a hash back.
+const TAKEN_BACK: char = '-';
+
+/// Everything that was forgotten, read once.
+#[derive(Debug, Default)]
+pub struct ForgottenHashes(HashSet<String>);
+
+impl ForgottenHashes {
+    /// Reads what was forgotten so far.
+    pub fn read(layout: &Layout) -> Result<Self, StoreError> {
+        let bytes = read_bytes(layout)?;
+        let mut hashes = HashSet::new();
+        for line in String::from_utf8_lossy(&bytes).lines().map(str::trim) {
+            match line.strip_prefix(TAKEN_BACK) {
+                Some(hash) => hashes.remove(hash),
+                None => !line.is_empty() && hashes.insert(line.to_owned()),
+            };
+        }
+        Ok(Self(hashes))
+    }
+
+    /// Whether a text was forgotten.
+    pub fn contains(&self, content: &str) -> bool {
+        !self.0.is_empty() && self.0.contains(&content_hash(content))
+    }
+
+    /// Whether a session was forgotten as a whole.
+    pub fn contains_session(&self, session_id: &str) -> bool {
+        self.contains(&session_key(session_id))
+    }
+
+    /// Whether an entry of a log was forgotten there. An entry that a person types by hand has no time, and is always new.
+    pub fn contains_entry(&self, path: &str, Memory { id, session_id, at, .. }: &Memory) -> bool {
+        let is_typed = session_id.is_empty() && at.time() == "00:00:00";
+        !is_typed && self.contains(&entry_key(path, id))
+    }
+}
+
+/// The text whose hash stands for a session. No stored text begins so.
+pub fn session_key(session_id: &str) -> String {
+    format!("\0session {session_id}")
+}
+
+/// The text whose hash stands for an entry of a log.
+fn entry_key(path: &str, id: &MemoryId) -> String {
+    format!("\0entry {path} {}", id.original())
+}
+
+/// Remembers that memories of one log were forgotten. `there` are all of it; where one that stays says the same, it takes over the place.
+/// The caller holds the store lock.
+pub fn add_memories(layout: &Layout, rows: &[&MemoryRow], there: &[MemoryRow]) -> Result<(), StoreError> {
+    let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
+    let staying = there.iter().filter(|row| !ids.contains(&row.memory.id));
+    let staying: HashSet<&str> = staying.map(|row| row.memory.content.as_str()).collect();
+    let entry = |MemoryRow { memory, path, .. }: &MemoryRow| {
+        (!staying.contains(memory.content.as_str())).then(|| entry_key(path, &memory.id))
+    };
+    let texts = rows.iter().flat_map(|row| [Some(row.memory.content.clone()), entry(row)].into_iter().flatten());
+    add_texts(layout, texts)
+}
+
+/// Remembers that texts were forgotten. The caller holds the store lock.
+pub fn add_texts<T: AsRef<str>>(layout: &Layout, contents: impl IntoIterator<Item = T>) -> Result<(), StoreError> {
+    let mut known = ForgottenHashes::read(layout)?.0;
+    let hashes = contents.into_iter().map(|text| content_hash(text.as_ref()));
+    let lines: String = hashes.filter(|hash| known.insert(hash.clone())).map(|hash| hash + "\n").collect();
+    append_lines(layout, &lines)
+}
+
+/// Takes back that an entry of a log was forgotten, because it is saved again. Its text stays refused for replays and imports.
+/// The caller holds the store lock.
+pub fn unforget(layout: &Layout, path: &str, memory: &Memory) -> Result<(), StoreError> {
+    let hash = content_hash(&entry_key(path, &memory.id));
+    if !is_last_forgotten(&read_bytes(layout)?, &hash) {
+        return Ok(());
+    }
+    append_lines(layout, &format!("{TAKEN_BACK}{hash}\n"))
+}
+
+/// Whether a text was forgotten.
+pub fn is_forgotten(layout: &Layout, content: &str) -> Result<bool, StoreError> {
+    Ok(is_last_forgotten(&read_bytes(layout)?, &content_hash(content)))
+}
+
+/// Whether the last line about a hash is the hash itself. Every capture asks this, so nothing is copied.
+fn is_last_forgotten(lines: &[u8], hash: &str) -> bool {
+    let mut lines = lines.rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.find(|line| line.ends_with(hash.as_bytes())).is_some_and(|line| line.len() == hash.len())
+}
+
+/// Appends whole lines.
+fn append_lines(layout: &Layout, lines: &str) -> Result<(), StoreError> {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    // A killed process may have left half a line.
+    let before = read_bytes(layout)?;
+    let end = if before.is_empty() || before.ends_with(b"\n") { "" } else { "\n" };
+    let path = layout.forgotten_file();
+    options_for_private()
+        .append(true)
+        .create(true)
+        .open(&path)
+        .and_then(|mut file| file.write_all(format!("{end}{lines}").as_bytes()))
+        .map_err(|source| StoreError::Io { doing: "append to", path, source })
+}
+
+/// The file, empty when there is none.
+fn read_bytes(layout: &Layout) -> Result<Vec<u8>, StoreError> {
+    let path = layout.forgotten_file();
+    match store_file::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read.map_err(|source| StoreError::Io { doing: "read", path, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn half_a_line_of_a_process_that_was_killed_spoils_no_other() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        layout.create_dirs_and_gitignore().unwrap();
+        add_texts(&layout, ["one", "two"]).unwrap();
+        let bytes = fs::read(layout.forgotten_file()).unwrap();
+        fs::write(layout.forgotten_file(), &bytes[..bytes.len() - 9]).unwrap();
+        add_texts(&layout, ["two", "three"]).unwrap();
+        let forgotten = ForgottenHashes::read(&layout).unwrap();
+        assert!(["one", "two", "three"].iter().all(|text| forgotten.contains(text)));
+    }
+}

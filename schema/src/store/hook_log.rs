@@ -1,0 +1,93 @@
+//! Faults of hooks, where `memory_stats` finds them: a hook has nobody to tell.
+
+use std::error::Error;
+use std::fs;
+use std::io::Write as _;
+
+use crate::files::layout::Layout;
+use crate::files::store_file::{self, options_for_private};
+use crate::model::error_chain::join_causes;
+use crate::model::moment::Moment;
+use crate::privacy::redaction::redact;
+use crate::privacy::sanitizer::Sanitizer;
+
+/// The size above which the older half of the log is dropped, in bytes.
+const LIMIT: u64 = 64 * 1024;
+
+/// Seconds.
+const WEEK: i64 = 7 * 24 * 60 * 60;
+
+/// Notes an error with its causes.
+pub fn append_error(layout: &Layout, error: &(dyn Error + 'static)) {
+    append_note(layout, &join_causes(error));
+}
+
+/// Notes a fault on one line, without the secrets that a path in it may hold. A log that cannot be written is given up in
+/// silence: there is nowhere left to tell it.
+pub fn append_note(layout: &Layout, text: &str) {
+    let path = layout.hook_log_file();
+    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LIMIT) {
+        drop_older_half(layout);
+    }
+    let line = format!("{} {}\n", Moment::now().rfc3339(), redact(text).text.replace(['\n', '\r'], " "));
+    let file = options_for_private().append(true).create(true).open(path);
+    let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
+}
+
+/// The last faults of the week before `now`, newest first: what is older has passed, or comes again.
+pub fn recent_notes(layout: &Layout, now: &Moment, limit: usize) -> Vec<String> {
+    let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let is_recent = |line: &&str| {
+        let at = line.split(' ').next().and_then(Moment::parse_rfc3339);
+        at.is_some_and(|at| now.unix() - at.unix() < WEEK)
+    };
+    text.lines().rev().filter(is_recent).take(limit).map(str::to_owned).collect()
+}
+
+/// Takes secrets out that are known today.
+pub fn redact_notes(layout: &Layout, screen: &Sanitizer) {
+    let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let redacted = screen.redact(&text);
+    if redacted.count > 0 {
+        let file = options_for_private().truncate(true).open(layout.hook_log_file());
+        let _ = file.and_then(|mut file| file.write_all(redacted.text.as_bytes()));
+    }
+}
+
+fn drop_older_half(layout: &Layout) {
+    let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
+    let half = &bytes[bytes.len() / 2..];
+    let start = half.iter().position(|byte| *byte == b'\n').map_or(half.len(), |newline| newline + 1);
+    let file = options_for_private().truncate(true).open(layout.hook_log_file());
+    let _ = file.and_then(|mut file| file.write_all(&half[start..]));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_of_faults_stays_small_and_keeps_the_newest() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        layout.create_dirs_and_gitignore().unwrap();
+        for n in 0..2_000 {
+            append_note(&layout, &format!("fault {n}\n{}", "x".repeat(60)));
+        }
+        assert!(fs::metadata(layout.hook_log_file()).unwrap().len() <= LIMIT + 200);
+        assert!(recent_notes(&layout, &Moment::now(), 1)[0].contains("fault 1999 xxx"));
+    }
+
+    #[test]
+    fn a_fault_of_a_week_ago_is_told_no_more() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        layout.create_dirs_and_gitignore().unwrap();
+        fs::write(layout.hook_log_file(), "2026-01-01T10:00:00+09:00 old\nnot ours\n2026-01-08T09:00:00+09:00 new\n")
+            .unwrap();
+        let now = Moment::parse_rfc3339("2026-01-08T11:00:00+09:00").unwrap();
+        assert_eq!(recent_notes(&layout, &now, 5), ["2026-01-08T09:00:00+09:00 new"]);
+    }
+}

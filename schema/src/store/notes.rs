@@ -1,0 +1,123 @@
+//! The notes of the logs as rows, and the states that they make of memories.
+
+use std::collections::HashSet;
+
+use rusqlite::params;
+use serde_json::Value;
+
+use super::Rows;
+use crate::model::memory::MemoryId;
+use crate::model::moment::Moment;
+use crate::model::state_note::{MemoryState, StateChange, StateNote};
+
+impl Rows<'_> {
+    /// The notes of one log.
+    pub(crate) fn notes_in(&self, path: &str) -> rusqlite::Result<Vec<StateNote>> {
+        let sql = "SELECT about, at, utc_offset, change, value FROM notes INDEXED BY notes_by_path WHERE path = ?1";
+        let mut statement = self.0.prepare_cached(sql)?;
+        let mut found = statement.query([path])?;
+        let mut notes = Vec::new();
+        while let Some(row) = found.next()? {
+            let about = MemoryId::parse(row.get_ref(0)?.as_str()?);
+            let at = Moment::parse_rfc3339(row.get_ref(1)?.as_str()?)
+                .and_then(|at| Moment::from_unix(at.unix(), row.get(2).ok()));
+            let change = change(row.get_ref(3)?.as_str()?, row.get_ref(4)?.as_str()?);
+            notes.extend((|| Some(StateNote { about: about?, at: at?, change: change? }))());
+        }
+        Ok(notes)
+    }
+
+    /// Adds a note of a log, and derives the state of its memory. `false` if the same note is there.
+    pub(crate) fn add_note(&self, path: &str, note: &StateNote) -> rusqlite::Result<bool> {
+        let StateNote { about, at, change } = note;
+        let sql =
+            "INSERT OR IGNORE INTO notes (about, at, utc_offset, change, value, path) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let value = change.value().to_string();
+        let values = params![about.as_str(), at.utc(), at.offset_seconds(), change.name(), value, path];
+        let is_new = self.0.prepare_cached(sql)?.execute(values)? > 0;
+        if is_new {
+            self.derive_state(about)?;
+        }
+        Ok(is_new)
+    }
+
+    /// Whether a log has a note.
+    pub(crate) fn has_note(&self, note: &StateNote) -> rusqlite::Result<bool> {
+        let StateNote { about, at, change } = note;
+        let sql = "SELECT EXISTS (SELECT 1 FROM notes WHERE about = ?1 AND at = ?2 AND change = ?3 AND value = ?4)";
+        let values = params![about.as_str(), at.utc(), change.name(), change.value().to_string()];
+        self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))
+    }
+
+    /// Whether it is noted that a memory repeated between two moments, in seconds since 1970.
+    pub fn is_repeated_between(&self, id: &MemoryId, from: i64, to: i64) -> rusqlite::Result<bool> {
+        let utc = |seconds| Moment::from_unix(seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
+        let sql =
+            "SELECT EXISTS (SELECT 1 FROM notes WHERE about = ?1 AND change = 'repeated' AND at BETWEEN ?2 AND ?3)";
+        self.0.prepare_cached(sql)?.query_row(params![id.as_str(), utc(from), utc(to)], |row| row.get(0))
+    }
+
+    /// Brings the notes of a log from those that were `known` when it was read to those that were `found` in it. Notes that were added
+    /// since stay.
+    pub(super) fn replace_notes(&self, path: &str, known: &[StateNote], found: &[StateNote]) -> rusqlite::Result<()> {
+        let before: HashSet<_> = known.iter().map(key).collect();
+        let now: HashSet<_> = found.iter().map(key).collect();
+        for note in found.iter().filter(|note| !before.contains(&key(note))) {
+            self.add_note(path, note)?;
+        }
+        let mut delete = self.0.prepare_cached(
+            "DELETE FROM notes WHERE about = ?1 AND at = ?2 AND change = ?3 AND value = ?4 AND path = ?5",
+        )?;
+        for note in known {
+            let key = key(note);
+            if !now.contains(&key) {
+                let (about, at, change, value) = key;
+                delete.execute(params![about, at, change, value, path])?;
+                self.derive_state(&note.about)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Derives the state of a memory that was just inserted.
+    pub(super) fn derive_first_state(&self, id: &MemoryId) -> rusqlite::Result<()> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM notes WHERE about = ?1)";
+        let is_noted = self.0.prepare_cached(sql)?.query_row([id.as_str()], |row| row.get(0))?;
+        if is_noted { self.derive_state(id) } else { Ok(()) }
+    }
+
+    /// The state of a memory by the notes about it up to a moment.
+    pub(crate) fn state_at(&self, id: &MemoryId, until: &Moment) -> rusqlite::Result<MemoryState> {
+        let sql =
+            "SELECT DISTINCT at, change, value FROM notes WHERE about = ?1 AND at <= ?2 ORDER BY at, change, value";
+        let mut statement = self.0.prepare_cached(sql)?;
+        let mut found = statement.query(params![id.as_str(), until.utc()])?;
+        let mut changes: Vec<(Moment, StateChange)> = Vec::new();
+        while let Some(row) = found.next()? {
+            let at = Moment::parse_rfc3339(row.get_ref(0)?.as_str()?);
+            changes.extend(at.zip(change(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?)));
+        }
+        Ok(MemoryState::after(changes.iter().map(|(at, change)| (*at, change))))
+    }
+
+    /// Derives the state of a memory from the notes about it.
+    pub(super) fn derive_state(&self, id: &MemoryId) -> rusqlite::Result<()> {
+        let state = self.state_at(id, &Moment::latest())?;
+        let sql = "UPDATE memories SET phase = ?2, settled_by = ?3, settled_at = ?4, repeats = ?5, repeated_at = ?6
+             WHERE id = ?1 AND (phase IS NOT ?2 OR settled_by IS NOT ?3 OR settled_at IS NOT ?4 OR repeats <> ?5 OR repeated_at IS NOT ?6)";
+        let MemoryState { phase, settled_by, settled_at, repeats, repeated_at } = state;
+        let [settled_at, repeated_at] = [settled_at, repeated_at].map(|at| at.map(|at| at.utc()));
+        let values = params![id.as_str(), phase.name(), settled_by, settled_at, repeats, repeated_at];
+        self.0.prepare_cached(sql)?.execute(values).map(drop)
+    }
+}
+
+/// What tells a note of a log from the others there.
+fn key(StateNote { about, at, change }: &StateNote) -> (&str, String, &'static str, String) {
+    (about.as_str(), at.utc(), change.name(), change.value().to_string())
+}
+
+fn change(name: &str, value: &str) -> Option<StateChange> {
+    let value: Value = serde_json::from_str(value).ok()?;
+    StateChange::of(name, &value)
+}

@@ -1,0 +1,248 @@
+//! Opens the store of a project.
+//!
+//! A server opens it whatever is in the database: a damaged or foreign one is emptied in place and rebuilt, one of an earlier version
+//! is upgraded in place, and a store that may not be written is read from its Markdown into memory. Hooks leave all of that to servers.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use super::database_kind::{DatabaseKind, detect_kind};
+use super::handle::{ReadOnlyReason, Store, StoreAccess, StoreError};
+use super::{database_kind, go_version, schema_upgrade};
+use crate::files::crash_point;
+use crate::files::database::{self, Database, DatabaseError, LockTimeout};
+use crate::files::layout::Layout;
+use crate::files::lock::{FileLock, LockError};
+use crate::files::store_file::{self, options_for_private};
+use crate::model::moment::Moment;
+
+impl Store {
+    /// Opens the store of a project, making it when there is none.
+    pub fn open(project: &Path, patience: LockTimeout) -> Result<Self, StoreError> {
+        let layout = Layout::new(project);
+        if let Err(source) = layout.create_dirs_and_gitignore() {
+            if is_write_refusal(&source) && layout.store_dir().is_dir() {
+                return Self::open_in_memory(layout, patience, ReadOnlyReason::NotWritable(source.to_string()));
+            }
+            return Err(StoreError::Create { path: layout.store_dir().to_owned(), source });
+        }
+        // A hook finds out when it writes, and lays aside what it has. What may not be written at all is told by its database.
+        if patience == LockTimeout::Server
+            && let Err(LockError::Io { path, source }) = FileLock::acquire(&layout.store_lock(), Duration::ZERO)
+            && !is_write_refusal(&source)
+        {
+            let cause = format!("{} cannot be locked: {source}", path.display());
+            return Self::open_in_memory(layout, patience, ReadOnlyReason::NotWritable(cause));
+        }
+        Self::open_database(layout, patience)
+    }
+
+    fn open_database(layout: Layout, patience: LockTimeout) -> Result<Self, StoreError> {
+        let is_hook = patience == LockTimeout::Hook;
+        let mut notes = Vec::new();
+        let mut db = match database::open(&layout.memory_db(), patience) {
+            Err(error) if error.is_damage() && !is_hook => {
+                notes.push(reset_database(&layout, None, patience)?);
+                database::open(&layout.memory_db(), patience)?
+            }
+            Err(error) => return Self::open_read_only(layout, patience, error.into()),
+            Ok(db) => db,
+        };
+        for _ in 0..STEPS {
+            match detect_kind(&db) {
+                Ok(DatabaseKind::Current) => {
+                    db.note_schema()?;
+                    return Ok(Self { layout, db, access: StoreAccess::Full, lock_timeout: patience, notes });
+                }
+                Ok(DatabaseKind::Newer(version)) => {
+                    return Self::open_in_memory(layout, patience, ReadOnlyReason::Newer(version));
+                }
+                Ok(DatabaseKind::Nothing) => {
+                    crash_point::crash_if_armed("store.created");
+                    database_kind::create_database(&mut db)?;
+                }
+                Err(error) if is_hook || !database::is_damage(&error) => {
+                    return Self::open_read_only(layout, patience, error.into());
+                }
+                // A hook has no time for the rest. It spools.
+                Ok(_) if is_hook => return Err(StoreError::NeedsServer),
+                Ok(DatabaseKind::Earlier(version)) => {
+                    match schema_upgrade::upgrade_schema(&layout, &mut db, version, patience) {
+                        Err(error) if error.is_damage() => notes.push(reset_database(&layout, Some(&db), patience)?),
+                        Err(error) => return Self::open_read_only(layout, patience, error),
+                        Ok(()) => {}
+                    }
+                }
+                Ok(DatabaseKind::GoVersion) => {
+                    let mut store = Self { layout, db, access: StoreAccess::Full, lock_timeout: patience, notes };
+                    let note = go_version::upgrade_from_go(&mut store)?;
+                    store.notes.push(note);
+                    return Ok(store);
+                }
+                Ok(DatabaseKind::Foreign) | Err(_) => notes.push(reset_database(&layout, Some(&db), patience)?),
+            }
+        }
+        Err(StoreError::NeedsServer)
+    }
+
+    /// Resets `memory.db` if SQLite finds damage in it; whether it did. A note says so, and the rows come back from Markdown.
+    pub fn repair(&mut self) -> Result<bool, StoreError> {
+        if self.access != StoreAccess::Full || database::integrity_errors(&self.db)?.is_empty() {
+            return Ok(false);
+        }
+        let mut notes = std::mem::take(&mut self.notes);
+        notes.push(reset_database(&self.layout, Some(&self.db), self.lock_timeout)?);
+        *self = Self::open_database(self.layout.clone(), self.lock_timeout)?;
+        notes.append(&mut self.notes);
+        self.notes = notes;
+        Ok(true)
+    }
+
+    /// Deletes rows whose values cannot be those of a memory, and answers how many. The logs are read again for them.
+    pub fn delete_unreadable_rows(&mut self) -> Result<usize, StoreError> {
+        self.require_writable()?;
+        let unreadable: Vec<i64> = {
+            let rows = self.rows();
+            let mut statement = self.db.prepare("SELECT seq FROM memories")?;
+            let all: Vec<i64> = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            all.into_iter()
+                .filter(|seq| rows.by_seq(*seq).is_err_and(|error| database::is_conversion_error(&error)))
+                .collect()
+        };
+        if !unreadable.is_empty() {
+            self.with_transaction(|rows| {
+                let mut delete = rows.0.prepare("DELETE FROM memories WHERE seq = ?1")?;
+                unreadable.iter().try_for_each(|seq| delete.execute([seq]).map(drop))?;
+                rows.0.execute_batch("DELETE FROM files")
+            })?;
+            self.notes
+                .push(format!("{} rows of memory.db could not be read and come back from Markdown", unreadable.len()));
+        }
+        Ok(unreadable.len())
+    }
+
+    /// A store whose database may not be written, if that is what is wrong with it.
+    fn open_read_only(layout: Layout, patience: LockTimeout, error: StoreError) -> Result<Self, StoreError> {
+        if !refuses_writing(&error) {
+            return Err(error);
+        }
+        let cause = if has_less_space_than(layout.store_dir(), MIN_FREE_SPACE) {
+            // SQLite calls it an I/O error when its shared memory does not fit any more.
+            "no space is left on the disk".to_owned()
+        } else {
+            std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
+        };
+        Self::open_in_memory(layout, patience, ReadOnlyReason::NotWritable(cause))
+    }
+
+    /// A store whose rows live in memory, made of its Markdown.
+    fn open_in_memory(layout: Layout, patience: LockTimeout, reason: ReadOnlyReason) -> Result<Self, StoreError> {
+        let mut db = database::open_in_memory(Some(&layout.memory_db()))?;
+        database_kind::create_database(&mut db)?;
+        db.note_schema()?;
+        let note = format!("the store is read-only: {reason}");
+        Ok(Self { layout, db, access: StoreAccess::ReadOnly(reason), lock_timeout: patience, notes: vec![note] })
+    }
+
+    /// The same store with its rows in memory and without `memory.db`, for deleting on a full disk. The next process to open the store
+    /// rebuilds the file from Markdown.
+    pub fn without_database(self) -> Result<Self, StoreError> {
+        let lock = self.lock()?;
+        let Self { layout, db, lock_timeout: patience, notes, .. } = self;
+        let path = layout.memory_db();
+        drop(db);
+        database::delete_files(&path).map_err(|source| StoreError::Io { doing: "delete", path, source })?;
+        drop(lock);
+        let mut db = database::open_in_memory(None)?;
+        database_kind::create_database(&mut db)?;
+        db.note_schema()?;
+        Ok(Self { layout, db, access: StoreAccess::Full, lock_timeout: patience, notes })
+    }
+}
+
+/// Steps from what is found to a store of this version: one resets, one creates, and other processes do the same at the same time.
+const STEPS: usize = 8;
+
+/// Empties `memory.db` in place, unless another process has repaired it, and says so. The rows come back from Markdown. `open` is a
+/// connection to it, if it can be opened.
+fn reset_database(layout: &Layout, open: Option<&Database>, patience: LockTimeout) -> Result<String, StoreError> {
+    let _lock = FileLock::acquire(&layout.store_lock(), patience.duration())?;
+    let path = layout.memory_db();
+    let opened = if open.is_none() && path.exists() { database::open(&path, patience).ok() } else { None };
+    let open = open.or(opened.as_ref());
+    let is_ours = |db| !matches!(detect_kind(db), Ok(DatabaseKind::Foreign) | Err(_));
+    if open.is_some_and(|db| is_ours(db) && database::integrity_errors(db).is_ok_and(|found| found.is_empty())) {
+        return Ok("memory.db was damaged and has been rebuilt".to_owned());
+    }
+    let copied = match copy_damaged(layout) {
+        Ok(name) => format!("a copy of it is {name}"),
+        Err(error) => format!("it could not be copied: {error}"),
+    };
+    database::reset(&path, open, patience)?;
+    crash_point::crash_if_armed("store.reset");
+    Ok(format!("memory.db could not be used and is rebuilt from Markdown; {copied}"))
+}
+
+/// Copies a database that is about to be reset, and its write-ahead log. One copy an hour is enough, should it be damaged again and again.
+fn copy_damaged(layout: &Layout) -> io::Result<String> {
+    let hour = Moment::now().local_second()[..13].replace('-', "");
+    let name = format!("memory.db.damaged-{hour}");
+    for ending in ["-wal", ""] {
+        let mut old = match store_file::open(&layout.store_path(&format!("memory.db{ending}"))) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened?,
+        };
+        let copy = layout.store_path(&format!("{name}{ending}"));
+        let copied = match options_for_private().create_new(true).open(&copy) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(0),
+            created => created.and_then(|mut new| io::copy(&mut old, &mut new)),
+        };
+        database::leak_open_file(old);
+        if let Err(error) = copied {
+            // Half a copy is of no use; what matters is the error.
+            let _ = fs::remove_file(&copy);
+            return Err(error);
+        }
+    }
+    Ok(name)
+}
+
+/// The space below which SQLite cannot work, in bytes: it needs 32 KiB of shared memory, and a page or more of its log.
+const MIN_FREE_SPACE: u64 = 64 * 1024;
+
+/// Whether the disk of a directory has less space than these bytes, where the platform tells.
+pub fn has_less_space_than(dir: &Path, bytes: u64) -> bool {
+    #[cfg(unix)]
+    {
+        rustix::fs::statvfs(dir).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < bytes)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = (dir, bytes);
+        false
+    }
+}
+
+fn is_write_refusal(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    matches!(error.kind(), PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull)
+}
+
+fn refuses_writing(error: &StoreError) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, DiskFull, PermissionDenied, ReadOnly, SystemIoFailure};
+    match error {
+        StoreError::Database(DatabaseError::Create { source, .. }) | StoreError::Io { source, .. } => {
+            is_write_refusal(source)
+        }
+        StoreError::Lock(LockError::Io { source, .. }) => is_write_refusal(source),
+        StoreError::Database(DatabaseError::Sqlite { source, .. }) | StoreError::Sqlite(source) => {
+            matches!(
+                source.sqlite_error_code(),
+                Some(CannotOpen | DiskFull | PermissionDenied | ReadOnly | SystemIoFailure)
+            )
+        }
+        _ => false,
+    }
+}

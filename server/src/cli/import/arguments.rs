@@ -1,0 +1,71 @@
+//! Arguments of `import`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use schema::model::moment::Moment;
+
+use crate::cli::time_argument;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportCommand {
+    /// Sessions of Claude Code, from their transcripts
+    #[command(after_help = "Example: jikime-memory import claude-code --since 2026-01-01")]
+    ClaudeCode(TranscriptArguments),
+    /// Notes of Claude Code, from its memory/*.md, which stay unchanged
+    AutoMemory(NoteArguments),
+    /// Memories that `export` wrote, one per line
+    #[command(after_help = "Example: jikime-memory export | jikime-memory --personal import jsonl -")]
+    Jsonl(ImportFileArguments),
+    /// Memories that `export --format json` wrote
+    #[command(after_help = "Example: jikime-memory export --format json | jikime-memory --personal import json -")]
+    Json(ImportFileArguments),
+    /// Memories that `export --format md` wrote, a log, or a folder of logs
+    #[command(after_help = "Example: jikime-memory import md ../old-project/.jikime/memory")]
+    Md(ImportFileArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TranscriptArguments {
+    /// Import sessions of all projects that have a memory, each into its own
+    #[arg(long, conflicts_with = "from")]
+    pub(super) all: bool,
+    /// Import this transcript, or all in this folder, whatever project they belong to
+    #[arg(long, value_name = "PATH")]
+    pub(super) from: Option<PathBuf>,
+    /// Only events since this date or time
+    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_since)]
+    pub(super) since: Option<Moment>,
+    /// Also import unchanged transcripts again
+    #[arg(long)]
+    pub(super) again: bool,
+    /// Only show what would be imported
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NoteArguments {
+    /// The folder of notes [default: the folder of Claude Code]
+    #[arg(long, value_name = "DIR")]
+    pub(super) from: Option<PathBuf>,
+    /// Only show what would be imported
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportFileArguments {
+    /// The file; `-` is standard input
+    pub(super) file: PathBuf,
+    /// Only show what would be imported
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+impl ImportCommand {
+    /// Importing all projects needs no current project.
+    pub(crate) fn concerns_all_projects(&self) -> bool {
+        matches!(self, Self::ClaudeCode(TranscriptArguments { all: true, .. }))
+    }
+}

@@ -1,0 +1,228 @@
+//! Imports memories in batches and reports the result.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use schema::files::database::LockTimeout;
+use schema::files::layout::Layout;
+use schema::model::memory::MemoryType;
+use schema::settings::{self, LoadedSettings};
+use schema::store::{Store, StoreError};
+use serde::Serialize;
+use tools::bulk_import::{BATCH, BulkImporter, ImportMode, ImportOutcome, IncomingMemory};
+use tools::error::ToolError;
+
+use crate::cli::opening::open_engine;
+use crate::cli::output::Printer;
+use crate::cli::terminal_text::{self, count_with_unit};
+use crate::exit;
+
+#[derive(Debug, Default, Serialize)]
+pub(super) struct ImportSummary {
+    pub(super) project: String,
+    pub(super) kept: BTreeMap<MemoryType, usize>,
+    pub(super) sessions: usize,
+    pub(super) already_known: usize,
+    pub(super) forgotten_before: usize,
+    pub(super) secrets_taken_out: usize,
+    pub(super) files: usize,
+    pub(super) unchanged: usize,
+    /// Files whose last turn has not ended, so that more may follow.
+    pub(super) still_open: usize,
+    /// Files that end in the middle of a line.
+    pub(super) torn: usize,
+    pub(super) lines_not_understood: usize,
+    pub(super) bytes: u64,
+    pub(super) milliseconds: u64,
+    pub(super) dry_run: bool,
+    pub(super) problems: Vec<String>,
+}
+
+impl ImportSummary {
+    pub(super) fn from_outcome(project: &Path, outcome: &ImportOutcome, effect: ImportMode) -> Self {
+        Self {
+            project: project.to_string_lossy().into_owned(),
+            kept: outcome.imported.clone(),
+            sessions: outcome.sessions.iter().filter(|session| !session.is_empty()).count(),
+            already_known: outcome.duplicates,
+            forgotten_before: outcome.forgotten,
+            secrets_taken_out: outcome.redactions,
+            dry_run: effect == ImportMode::DryRun,
+            ..Self::default()
+        }
+    }
+
+    fn text(&self) -> String {
+        let total: usize = self.kept.values().sum();
+        let verb = if self.dry_run { "Would import" } else { "Imported" };
+        let of_sessions = match self.sessions {
+            0 => String::new(),
+            sessions => format!(" of {}", count_with_unit(sessions as u64, "session")),
+        };
+        let mut text =
+            format!("{verb} {}{of_sessions} in {}\n", terminal_text::count_of_memories(total as u64), self.project);
+        for (kind, count) in &self.kept {
+            text.push_str(&format!("  {count:>7}  {kind}\n"));
+        }
+        for (count, one, several) in [
+            (self.already_known, "duplicate", "duplicates"),
+            (self.forgotten_before, "deleted before and skipped", "deleted before and skipped"),
+            (self.secrets_taken_out, "secret removed", "secrets removed"),
+            (self.lines_not_understood, "unknown line", "unknown lines"),
+            (self.torn, "file ends in the middle of a line", "files end in the middle of a line"),
+        ] {
+            if count > 0 {
+                text.push_str(&format!("  {count:>7}  {}\n", if count == 1 { one } else { several }));
+            }
+        }
+        text.push_str(&format!("Read {}", count_with_unit(self.files as u64, "file")));
+        if self.unchanged > 0 {
+            text.push_str(&format!(", skipped {} unchanged", self.unchanged));
+        }
+        if self.still_open > 0 {
+            text.push_str(&format!(", {} may go on", self.still_open));
+        }
+        let seconds = self.milliseconds as f64 / 1_000.0;
+        text + &format!("; {} in {seconds:.1} s\n", terminal_text::format_bytes(self.bytes))
+    }
+}
+
+pub(super) fn print_summaries(printer: &Printer, summaries: &[ImportSummary]) -> anyhow::Result<()> {
+    for problem in summaries.iter().flat_map(|summary| &summary.problems) {
+        exit::print_warning(problem);
+    }
+    match summaries {
+        [one] => printer.print_value(one, || one.text()),
+        several => {
+            printer.print_value(several, || several.iter().map(ImportSummary::text).collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+/// An import into a store, or a dry run.
+pub(super) struct ImportSession {
+    /// `None` for a dry run without a store.
+    pub(super) open: Option<(Store, BulkImporter)>,
+    pub(super) pending: Vec<IncomingMemory>,
+    /// Marks to write after the waiting memories are saved.
+    pub(super) import_marks: Vec<(String, String)>,
+    /// The result of a dry run without a store.
+    pub(super) reported: ImportOutcome,
+    pub(super) loaded: LoadedSettings,
+}
+
+impl ImportSession {
+    pub(super) fn open(project: &Path, effect: ImportMode) -> anyhow::Result<Self> {
+        let layout = Layout::new(project);
+        let loaded = settings::load(&layout);
+        if !loaded.settings.capture || loaded.settings.disabled {
+            let problems = loaded.problems.join("; ");
+            let text = format!("capture is off, so nothing is imported: {problems}");
+            return Err(ToolError::Invalid(text.trim_end_matches([':', ' ']).to_owned()).into());
+        }
+        let open = match effect {
+            ImportMode::DryRun if !layout.memory_db().exists() => None,
+            _ => {
+                // Reads changed logs first, so that duplicates are detected.
+                let mut engine = open_engine(project)?;
+                engine.refresh()?;
+                engine.take_repair_notes().iter().for_each(|note| exit::print_warning(note));
+                let store = Store::open(project, LockTimeout::Server).map_err(ToolError::from)?;
+                if effect == ImportMode::Write {
+                    store.require_writable().map_err(ToolError::from)?;
+                }
+                let bulk = BulkImporter::new(&store, effect).map_err(ToolError::from)?;
+                Some((store, bulk))
+            }
+        };
+        Ok(Self { open, pending: Vec::new(), import_marks: Vec::new(), reported: ImportOutcome::default(), loaded })
+    }
+
+    /// The mark of an earlier import. If the store has no sessions, logs were deleted by hand, and old marks do not count.
+    pub(super) fn mark(&self, key: &str) -> Option<String> {
+        let (store, _) = self.open.as_ref()?;
+        let rows = store.rows();
+        if rows.sessions_beginning_with("").ok()?.is_empty() { None } else { rows.meta(key).ok()? }
+    }
+
+    pub(super) fn add(&mut self, arrival: IncomingMemory) -> Result<(), ToolError> {
+        self.pending.push(arrival);
+        if self.pending.len() >= BATCH { self.flush() } else { Ok(()) }
+    }
+
+    pub(super) fn flush(&mut self) -> Result<(), ToolError> {
+        let waiting = std::mem::take(&mut self.pending);
+        let marks = std::mem::take(&mut self.import_marks);
+        match &mut self.open {
+            None => {
+                for arrival in waiting {
+                    let draft = arrival.prepared.draft();
+                    *self.reported.imported.entry(draft.kind).or_default() += 1;
+                    self.reported.sessions.insert(draft.session_id.clone());
+                    self.reported.redactions += arrival.prepared.redactions();
+                }
+            }
+            Some((store, bulk)) => {
+                import_with_retries(store, bulk, waiting)?;
+                if !marks.is_empty() && bulk.is_writing() {
+                    store
+                        .with_transaction(|rows| marks.iter().try_for_each(|(key, value)| rows.set_meta(key, value)))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves the waiting memories, updates the index, and returns the result.
+    pub(super) fn finish(mut self, project: &Path) -> anyhow::Result<ImportOutcome> {
+        self.flush()?;
+        let Some((store, bulk)) = self.open else { return Ok(self.reported) };
+        let is_new = bulk.is_writing() && bulk.outcome.total() > 0;
+        drop(store);
+        if is_new {
+            let spinner = spinner("updating the index; imported memories can be found already");
+            let mut engine = open_engine(project)?;
+            engine.refresh()?;
+            spinner.finish_and_clear();
+        }
+        Ok(bulk.outcome)
+    }
+}
+
+/// A progress bar in bytes, hidden without a terminal.
+pub(super) fn progress_bar(bytes: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let template = "{bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left  {wide_msg}";
+    let style = ProgressStyle::with_template(template);
+    ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// Retries while another process holds the lock, because an import is long and others are short.
+fn import_with_retries(
+    store: &mut Store,
+    bulk: &mut BulkImporter,
+    waiting: Vec<IncomingMemory>,
+) -> Result<(), ToolError> {
+    const TRIES: usize = 10;
+    for _ in 0..TRIES {
+        match bulk.import(store, waiting.clone()) {
+            Err(error @ StoreError::Lock(_)) if error.is_busy() => std::thread::sleep(Duration::from_millis(100)),
+            kept => return kept.map_err(ToolError::from),
+        }
+    }
+    bulk.import(store, waiting).map_err(ToolError::from)
+}
+
+fn spinner(text: &'static str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let spinner = ProgressBar::new_spinner().with_message(text);
+    spinner.enable_steady_tick(Duration::from_millis(100));
+    spinner
+}

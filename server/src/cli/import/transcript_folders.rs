@@ -1,0 +1,111 @@
+//! Finds transcripts and notes of Claude Code, and their projects.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use schema::files::environment;
+use schema::files::project::{ProjectContext, resolve};
+use schema::files::store_file::is_linked_file;
+use tools::error::ToolError;
+use tools::import::session_directory;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TranscriptFile {
+    pub(super) path: PathBuf,
+    pub(super) bytes: u64,
+    pub(super) changed: SystemTime,
+}
+
+impl TranscriptFile {
+    /// Changes if the file changes.
+    pub(super) fn fingerprint(&self) -> String {
+        let nanoseconds = self.changed.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        format!("{} {nanoseconds}", self.bytes)
+    }
+}
+
+/// The folders in which the host stores data of projects, each with its project if known.
+pub(super) fn host_folders() -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
+    let request = ProjectContext::from_environment(None).context("cannot determine the working directory")?;
+    let named = environment::path("CLAUDE_CONFIG_DIR");
+    let config = named.or_else(|| Some(request.home.as_ref()?.join(".claude")));
+    let projects = config.context("no home directory found; set HOME or CLAUDE_CONFIG_DIR")?.join("projects");
+    let listing = match fs::read_dir(&projects) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => {
+            return Err(ToolError::Unavailable(format!("cannot read {}: {error}", projects.display())).into());
+        }
+    };
+    let mut folders: Vec<PathBuf> = listing.filter_map(|item| Some(item.ok()?.path())).collect();
+    folders.retain(|path| path.is_dir());
+    folders.sort();
+    let root = |folder: &PathBuf| project_root_of(folder, request.home.as_deref());
+    Ok(folders.into_iter().map(|folder| (folder.clone(), root(&folder))).collect())
+}
+
+/// Whether a folder belongs to a project. Its transcripts decide; without transcripts, its name does.
+pub(super) fn is_folder_of_project(folder: &Path, root: Option<&Path>, project: &Path) -> bool {
+    match root {
+        Some(root) => is_same_path(root, project),
+        None => folder.file_name().is_some_and(|name| name.to_string_lossy() == folder_name(project)),
+    }
+}
+
+pub(super) fn is_same_path(a: &Path, b: &Path) -> bool {
+    a == b || fs::canonicalize(a).is_ok_and(|a| fs::canonicalize(b).is_ok_and(|b| a == b))
+}
+
+/// The host's name for the folder of a directory.
+fn folder_name(directory: &Path) -> String {
+    directory.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+}
+
+/// The project of the newest transcripts, if its directory or a parent of it still exists.
+fn project_root_of(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let mut transcripts = list_transcripts(folder).ok()?.0;
+    transcripts.sort_by_key(|transcript| std::cmp::Reverse(transcript.changed));
+    let said = transcripts.iter().take(5).find_map(|transcript| session_directory(&transcript.path).ok()?)?;
+    let directory = said.ancestors().find(|path| path.is_dir())?.to_owned();
+    let home = home.map(Path::to_owned);
+    resolve(&ProjectContext { working_directory: directory, home, ..ProjectContext::default() })
+        .ok()
+        .map(|project| project.root)
+}
+
+/// The transcripts in a folder, oldest change first, and the number of skipped links. A single file is accepted too.
+pub(super) fn list_transcripts(place: &Path) -> anyhow::Result<(Vec<TranscriptFile>, usize)> {
+    let refused = |error: std::io::Error| ToolError::Invalid(format!("cannot read {}: {error}", place.display()));
+    if place.is_file() {
+        let metadata = fs::metadata(place).map_err(refused)?;
+        let changed = metadata.modified().unwrap_or(UNIX_EPOCH);
+        return Ok((vec![TranscriptFile { path: place.to_owned(), bytes: metadata.len(), changed }], 0));
+    }
+    let (mut found, mut links) = (Vec::new(), 0);
+    for item in fs::read_dir(place).map_err(refused)? {
+        let path = item.map_err(refused)?.path();
+        if path.extension().is_none_or(|ending| ending != "jsonl") {
+            continue;
+        }
+        if is_linked_file(&path) {
+            links += 1;
+            continue;
+        }
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        if metadata.is_file() {
+            let changed = metadata.modified().unwrap_or(UNIX_EPOCH);
+            found.push(TranscriptFile { path, bytes: metadata.len(), changed });
+        }
+    }
+    found.sort_by(|a, b| (a.changed, &a.path).cmp(&(b.changed, &b.path)));
+    Ok((found, links))
+}
+
+/// Whether the host has sessions of this project to import.
+pub(crate) fn has_transcripts(project: &Path) -> bool {
+    let folders = host_folders().unwrap_or_default().into_iter();
+    let mut folders = folders.filter(|(folder, root)| is_folder_of_project(folder, root.as_deref(), project));
+    folders.any(|(folder, _)| list_transcripts(&folder).is_ok_and(|(found, _)| !found.is_empty()))
+}

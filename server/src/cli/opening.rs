@@ -1,0 +1,96 @@
+//! Opens the project of a command and its memory.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use schema::files::layout::Layout;
+use schema::files::project::{ProjectContext, checkout_dir, personal_project, resolve};
+use tools::engine::Engine;
+use tools::error::ToolError;
+
+use super::arguments::CommonArguments;
+use crate::exit;
+use crate::network::ReqwestNetwork;
+use crate::setup::project_dirs::ProjectDirs;
+
+/// Runs a command on an existing memory.
+pub(super) fn with_memory(
+    common: CommonArguments,
+    command: impl FnOnce(&mut Engine) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    with_engine(&require_store(resolve_project(common)?)?, command)
+}
+
+/// Runs a command that may delete memories. Deletion also works on a full disk.
+pub(super) fn with_deletable_memory(
+    common: CommonArguments,
+    deletes: bool,
+    command: impl FnOnce(&mut Engine) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let project = require_store(resolve_project(common)?)?;
+    if deletes {
+        return run_with_engine(Engine::open_to_delete(&project, Some(Arc::new(ReqwestNetwork::default())))?, command);
+    }
+    with_engine(&project, command)
+}
+
+/// Runs a command after the index is synchronised.
+pub(super) fn with_engine(
+    project: &Path,
+    command: impl FnOnce(&mut Engine) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    run_with_engine(open_engine(project)?, command)
+}
+
+/// Fails without a memory, because commands that only read must not create one.
+pub(super) fn require_store(project: PathBuf) -> Result<PathBuf, ToolError> {
+    if Layout::new(&project).store_dir().exists() {
+        return Ok(project);
+    }
+    Err(ToolError::NotFound(format!("{} has no memory yet; jikime-memory init creates one", project.display())))
+}
+
+pub(super) fn resolve_project(common: CommonArguments) -> anyhow::Result<PathBuf> {
+    if common.personal {
+        return Ok(personal_project()?.root);
+    }
+    let request = ProjectContext::from_environment(common.project).context("cannot determine the working directory")?;
+    Ok(resolve(&request)?.root)
+}
+
+/// The directories of the project whose hosts are set up.
+pub(super) fn resolve_project_dirs(common: CommonArguments, is_for_user: bool) -> anyhow::Result<ProjectDirs> {
+    if common.personal {
+        let text = "--personal does not work here; --scope user sets up a host for all your projects";
+        return Err(ToolError::Invalid(text.to_owned()).into());
+    }
+    let request = ProjectContext::from_environment(common.project).context("cannot determine the working directory")?;
+    match resolve(&request) {
+        Ok(project) => Ok(ProjectDirs { files: checkout_dir(&request, &project), project: project.root }),
+        // A setup for all projects needs no project, for example in the home directory.
+        Err(_) if is_for_user => Ok(ProjectDirs::for_project(&request.working_directory)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Opens the store and reports repairs on standard error.
+pub(super) fn open_engine(project: &Path) -> anyhow::Result<Engine> {
+    let mut engine = Engine::open(project, None, Some(Arc::new(ReqwestNetwork::default())))?;
+    print_repair_notes(&mut engine);
+    Ok(engine)
+}
+
+pub(super) fn print_repair_notes(engine: &mut Engine) {
+    for note in engine.take_repair_notes() {
+        exit::print_warning(&note);
+    }
+}
+
+fn run_with_engine(mut engine: Engine, command: impl FnOnce(&mut Engine) -> anyhow::Result<()>) -> anyhow::Result<()> {
+    engine.refresh()?;
+    print_repair_notes(&mut engine);
+    let done = command(&mut engine);
+    print_repair_notes(&mut engine);
+    done
+}

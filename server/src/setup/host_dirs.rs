@@ -1,0 +1,144 @@
+//! The directories of host settings on this machine, from the environment.
+
+use std::env::consts::EXE_SUFFIX;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use schema::files::environment;
+use schema::files::project::{home_dir, personal_project};
+use tools::error::ToolError;
+
+/// Directories of settings. Any of them may be unknown.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct HostDirs {
+    pub(crate) home: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`, which moves all files of Claude Code.
+    claude_dir: Option<PathBuf>,
+    /// `CODEX_HOME`.
+    codex_dir: Option<PathBuf>,
+    /// The settings directory of desktop programs.
+    desktop: Option<PathBuf>,
+    zed: Option<PathBuf>,
+    /// Our own data directory of the user.
+    own_dir: Option<PathBuf>,
+    pub(crate) path: Option<OsString>,
+}
+
+impl HostDirs {
+    pub(crate) fn from_environment() -> Self {
+        let variable = environment::path;
+        let home = home_dir();
+        let below = |folder: &str| home.as_ref().map(|home| home.join(folder));
+        let xdg = variable("XDG_CONFIG_HOME").or_else(|| below(".config"));
+        let desktop = if cfg!(windows) {
+            variable("APPDATA").or_else(|| below("AppData/Roaming"))
+        } else if cfg!(target_os = "macos") {
+            below("Library/Application Support")
+        } else {
+            xdg.clone()
+        };
+        let zed = match &desktop {
+            Some(desktop) if cfg!(windows) => Some(desktop.join("Zed")),
+            _ if cfg!(target_os = "macos") => below(".config/zed"),
+            _ => xdg.map(|config| config.join("zed")),
+        };
+        Self {
+            claude_dir: variable("CLAUDE_CONFIG_DIR"),
+            codex_dir: variable("CODEX_HOME").or_else(|| below(".codex")),
+            desktop,
+            zed,
+            own_dir: personal_project().ok().and_then(|project| Some(project.root.parent()?.to_owned())),
+            path: environment::variable("PATH"),
+            home,
+        }
+    }
+
+    /// The folder of Claude Code's settings and instructions.
+    pub(crate) fn claude_dir(&self) -> Option<PathBuf> {
+        self.claude_dir.clone().or_else(|| self.in_home(".claude"))
+    }
+
+    /// The file in which Claude Code lists servers.
+    pub(crate) fn claude_json(&self) -> Option<PathBuf> {
+        self.claude_dir.as_ref().map(|claude| claude.join(".claude.json")).or_else(|| self.in_home(".claude.json"))
+    }
+
+    pub(super) fn claude_desktop(&self) -> Option<PathBuf> {
+        self.desktop.as_ref().map(|desktop| desktop.join("Claude"))
+    }
+
+    pub(super) fn codex_dir(&self) -> Option<PathBuf> {
+        self.codex_dir.clone()
+    }
+
+    pub(super) fn cursor_dir(&self) -> Option<PathBuf> {
+        self.in_home(".cursor")
+    }
+
+    pub(super) fn vscode_dir(&self) -> Option<PathBuf> {
+        self.desktop.as_ref().map(|desktop| desktop.join("Code").join("User"))
+    }
+
+    pub(super) fn gemini_dir(&self) -> Option<PathBuf> {
+        self.in_home(".gemini")
+    }
+
+    pub(super) fn zed_dir(&self) -> Option<PathBuf> {
+        self.zed.clone()
+    }
+
+    /// Newer builds have no inner folder.
+    pub(super) fn windsurf_dir(&self) -> Option<PathBuf> {
+        let folder = self.in_home(".codeium")?;
+        let inner = folder.join("windsurf");
+        Some(if folder.join("mcp_config.json").exists() && !inner.join("mcp_config.json").exists() {
+            folder
+        } else {
+            inner
+        })
+    }
+
+    /// The record of changes for all projects.
+    pub(super) fn setup_record_file(&self) -> Option<PathBuf> {
+        self.own_dir.as_ref().map(|own| own.join("setup.json"))
+    }
+
+    fn in_home(&self, name: &str) -> Option<PathBuf> {
+        self.home.as_ref().map(|home| home.join(name))
+    }
+
+    /// Fails if the home directory does not exist, because no host would read files there.
+    pub(crate) fn require_home(&self) -> Result<(), ToolError> {
+        match &self.home {
+            Some(home) if home.is_dir() => Ok(()),
+            Some(home) => {
+                Err(ToolError::NotFound(format!("the home directory {} does not exist; check HOME", home.display())))
+            }
+            None => Err(ToolError::NotFound("no home directory is known; set HOME".to_owned())),
+        }
+    }
+
+    /// A path for messages, with `~` for the home directory.
+    pub(crate) fn display_path(&self, path: &Path) -> String {
+        match self.home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+            Some(rest) if !rest.as_os_str().is_empty() => Path::new("~").join(rest).display().to_string(),
+            _ => path.display().to_string(),
+        }
+    }
+}
+
+/// The program that a shell would start.
+pub(crate) fn find_on_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
+    let file = format!("{name}{EXE_SUFFIX}");
+    let folders = std::env::split_paths(path?).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(&file)).find(|path| is_program(path))
+}
+
+pub(super) fn is_program(path: &Path) -> bool {
+    #[cfg(unix)]
+    let may_run =
+        |metadata: &std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let may_run = |_: &std::fs::Metadata| true;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && may_run(&metadata))
+}

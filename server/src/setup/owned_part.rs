@@ -1,0 +1,83 @@
+//! Our parts of files, and the edits that set and remove them, as functions from text to text.
+
+use super::json::JsonServerList;
+use super::server_entry::{ListedServer, ServerEntry};
+use super::settings_text::EditError;
+use super::{json, markdown, toml};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum OwnedPart {
+    /// The entry that starts the server.
+    Server(ServerListFormat, ServerEntry),
+    /// The hooks of Claude Code, with the program that they call.
+    Hooks(String),
+    /// Instructions for models.
+    Instructions,
+}
+
+/// The format of a server list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ServerListFormat {
+    Json(JsonServerList),
+    Toml,
+}
+
+impl OwnedPart {
+    /// Returns the text with this part. Returns it unchanged if the part is already there.
+    pub(super) fn add_to(&self, text: &str) -> Result<String, EditError> {
+        match self {
+            Self::Server(ServerListFormat::Json(shape), entry) => json::set_server(text, *shape, entry),
+            Self::Server(ServerListFormat::Toml, entry) => toml::set_server(text, entry),
+            Self::Hooks(program) => json::set_hooks(text, program),
+            Self::Instructions => markdown::set_part(text),
+        }
+    }
+
+    /// Returns the text without our parts of this kind.
+    pub(super) fn remove_from(&self, text: &str) -> Result<String, EditError> {
+        match self {
+            Self::Server(ServerListFormat::Json(shape), entry) => json::remove_server(text, *shape, entry),
+            Self::Server(ServerListFormat::Toml, entry) => toml::remove_server(text, entry),
+            Self::Hooks(_) => json::remove_hooks(text),
+            Self::Instructions => markdown::remove_part(text),
+        }
+    }
+
+    /// A syntax error that also prevents the host from reading the file.
+    pub(super) fn syntax_error(&self, text: &str) -> Option<EditError> {
+        let error = match self {
+            Self::Server(format, _) => format.list_servers(text).err(),
+            Self::Hooks(_) => json::own_hook_programs(text).err(),
+            Self::Instructions => None,
+        };
+        error.filter(|error| matches!(error, EditError::Syntax { .. }))
+    }
+
+    /// Whether the remaining text is empty, so that the file can be deleted.
+    pub(super) fn is_blank(&self, text: &str) -> bool {
+        match self {
+            Self::Server(ServerListFormat::Json(_), _) | Self::Hooks(_) => json::is_blank(text),
+            Self::Server(ServerListFormat::Toml, _) | Self::Instructions => text.trim().is_empty(),
+        }
+    }
+
+    /// Whether the text has this part.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        match self {
+            Self::Server(format, entry) => {
+                format.list_servers(text).is_ok_and(|servers| servers.iter().any(|server| server.is_same_server(entry)))
+            }
+            Self::Hooks(_) => json::own_hook_programs(text).is_ok_and(|hooks| !hooks.is_empty()),
+            Self::Instructions => markdown::has_part(text),
+        }
+    }
+}
+
+impl ServerListFormat {
+    pub(super) fn list_servers(self, text: &str) -> Result<Vec<ListedServer>, EditError> {
+        match self {
+            Self::Json(shape) => json::list_servers(text, shape),
+            Self::Toml => toml::list_servers(text),
+        }
+    }
+}

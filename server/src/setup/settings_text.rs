@@ -1,0 +1,116 @@
+//! The text of a settings file without its byte order mark and with normalised line ends. Unedited lines keep their exact bytes.
+
+use similar::{Algorithm, ChangeTag, TextDiff};
+
+/// Why a text cannot be edited. Lines and columns count from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EditError {
+    Syntax { line: usize, column: usize, what: String },
+    Shape { line: usize, what: String },
+}
+
+impl std::fmt::Display for EditError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Syntax { line, column, what } => write!(f, "line {line}, column {column}: {what}"),
+            Self::Shape { line, what } => write!(f, "line {line}: {what}"),
+        }
+    }
+}
+
+const MARK: &str = "\u{feff}";
+
+/// The exact text of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct SettingsText {
+    whole: String,
+}
+
+/// Why a file is not text that can be edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum EncodingError {
+    Utf16,
+    Other { line: usize },
+}
+
+impl SettingsText {
+    pub(super) fn from_bytes(bytes: Vec<u8>) -> Result<Self, EncodingError> {
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            return Err(EncodingError::Utf16);
+        }
+        match String::from_utf8(bytes) {
+            Ok(whole) => Ok(Self { whole }),
+            Err(error) => {
+                let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                Err(EncodingError::Other { line: 1 + good.iter().filter(|byte| **byte == b'\n').count() })
+            }
+        }
+    }
+
+    pub(super) fn whole(&self) -> &str {
+        &self.whole
+    }
+
+    /// The text for edits: no byte order mark, and lines end with a line feed.
+    pub(super) fn plain(&self) -> String {
+        self.body().replace("\r\n", "\n")
+    }
+
+    /// The text of the file after an edit of its plain text. Old lines keep their line ends; new lines get the more frequent one.
+    pub(super) fn with_plain(&self, plain: &str) -> String {
+        let body = self.body();
+        if !body.contains("\r\n") {
+            return format!("{}{plain}", self.byte_order_mark());
+        }
+        let before = self.plain();
+        let old: Vec<&str> = before.split_inclusive('\n').collect();
+        let new: Vec<&str> = plain.split_inclusive('\n').collect();
+        let originals: Vec<&str> = body.split_inclusive('\n').collect();
+        let with_return = originals.iter().filter(|line| line.ends_with("\r\n")).count();
+        let ending = if 2 * with_return >= originals.len() { "\r\n" } else { "\n" };
+        let mut text = self.byte_order_mark().to_owned();
+        let diff = TextDiff::configure().algorithm(Algorithm::Patience).diff_slices(&old, &new);
+        for change in diff.iter_all_changes() {
+            match (change.tag(), change.old_index(), change.value().strip_suffix('\n')) {
+                (ChangeTag::Delete, ..) => {}
+                (ChangeTag::Equal, Some(index), _) => text.push_str(originals[index]),
+                (_, _, Some(line)) => text.extend([line, ending]),
+                (_, _, None) => text.push_str(change.value()),
+            }
+        }
+        text
+    }
+
+    fn byte_order_mark(&self) -> &str {
+        if self.whole.starts_with(MARK) { MARK } else { "" }
+    }
+
+    fn body(&self) -> &str {
+        self.whole.strip_prefix(MARK).unwrap_or(&self.whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> SettingsText {
+        SettingsText::from_bytes(text.as_bytes().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn old_lines_keep_their_ends_new_ones_follow_most() {
+        let file = text("\u{feff}a\r\nb\nc\r\nd");
+        assert_eq!(file.plain(), "a\nb\nc\nd");
+        assert_eq!(file.with_plain("a\nb\nnew\nc\nd"), "\u{feff}a\r\nb\nnew\r\nc\r\nd");
+        assert_eq!(file.with_plain(&file.plain()), file.whole());
+        assert_eq!(text("a\nb\r\nc\n").with_plain("a\nb\nc\nd\n"), "a\nb\r\nc\nd\n");
+        assert_eq!(text("").with_plain("a\n"), "a\n");
+    }
+
+    #[test]
+    fn invalid_utf8_is_reported_with_its_line() {
+        assert_eq!(SettingsText::from_bytes(b"a\nb\xffc".to_vec()), Err(EncodingError::Other { line: 2 }));
+        assert_eq!(SettingsText::from_bytes(vec![0xff, 0xfe, b'{', 0]), Err(EncodingError::Utf16));
+    }
+}

@@ -1,0 +1,135 @@
+//! Trains the network that finds conclusions, from the labelled messages in `tests/extraction`, and measures it.
+//!
+//! `conclusions train` writes the weights; `conclusions cross` trains without each fifth of the messages and measures on it;
+//! `conclusions score FILE` measures the weights that are built in, and `predict` prints what they take, as JSON. Nothing is fetched,
+//! and every run gives the same weights.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
+
+mod file;
+mod labelled;
+mod training;
+mod vocabulary;
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use labelled::{Labelled, Measure, name, read};
+use schema::host::conclusions::network::Network;
+use schema::host::conclusions::{Conclusion, conclusions, conclusions_by};
+use training::{Example, example, train};
+use vocabulary::{Pieces, choose};
+
+/// Pieces of words that the network knows, and members that are averaged: together they stay below 200 KB.
+const PIECES: usize = 6_000;
+const MEMBERS: u64 = 3;
+
+const FOLDS: usize = 5;
+
+fn main() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        ["train"] => write_weights(&root().join("schema/src/host/conclusions/weights.bin")),
+        ["cross"] => cross(FOLDS),
+        ["cross", folds] => cross(folds.parse().expect("a number of folds")),
+        ["score", file] => score(&read(Path::new(file)), |labelled| conclusions(&labelled.text, labelled.speaker)),
+        ["predict", file] => println!("{}", predictions(&read(Path::new(file)))),
+        _ => eprintln!("usage: conclusions train | cross [FOLDS] | score FILE | predict FILE"),
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn prepared() -> (Vec<Labelled>, Pieces) {
+    let messages = read(&root().join("tests/extraction"));
+    let pieces = choose(&root().join("tools/model/static-32k-384-int4.bin"), PIECES, &messages);
+    println!("{} messages, {} pieces", messages.len(), pieces.hashes.len());
+    (messages, pieces)
+}
+
+fn network(pieces: &Pieces, examples: &[Example]) -> (Vec<u8>, Network) {
+    let bytes = file::write(pieces, &train(pieces, examples, MEMBERS));
+    // The network borrows its file for good, as the product's is built in.
+    let network = Network::parse(Vec::leak(bytes.clone())).expect("it was just written");
+    (bytes, network)
+}
+
+fn write_weights(path: &Path) {
+    let (messages, pieces) = prepared();
+    let examples: Vec<_> = messages.iter().map(|labelled| example(&pieces, labelled)).collect();
+    let (bytes, _) = network(&pieces, &examples);
+    fs::write(path, &bytes).expect("the file can be written");
+    println!("{} bytes", bytes.len());
+}
+
+fn cross(folds: usize) {
+    let (messages, pieces) = prepared();
+    let mut networks = Vec::new();
+    for fold in 0..folds.min(FOLDS) {
+        let rest = messages.iter().filter(|labelled| labelled.block % FOLDS != fold);
+        let examples: Vec<_> = rest.map(|labelled| example(&pieces, labelled)).collect();
+        networks.push(network(&pieces, &examples).1);
+        println!("fold {fold} is trained");
+    }
+    let tested: Vec<_> = messages.into_iter().filter(|labelled| labelled.block % FOLDS < networks.len()).collect();
+    thresholds(&tested, |labelled, least| {
+        conclusions_by(&networks[labelled.block % FOLDS], &labelled.text, labelled.speaker, least)
+    });
+}
+
+fn thresholds(messages: &[Labelled], found: impl Fn(&Labelled, &[f32; 6]) -> Vec<Conclusion>) {
+    for hundredths in (40..=96).step_by(4) {
+        let mut measure = Measure::default();
+        let least = [hundredths as f32 / 100.0; 6];
+        messages.iter().for_each(|labelled| drop(measure.add(labelled, &found(labelled, &least))));
+        println!("{:.2}: {}", least[0], measure.line());
+    }
+}
+
+fn score(messages: &[Labelled], found: impl Fn(&Labelled) -> Vec<Conclusion>) {
+    let mut measure = Measure::default();
+    for labelled in messages {
+        measure.add(labelled, &found(labelled)).iter().for_each(|note| println!("{note}"));
+    }
+    println!("{}", measure.line());
+}
+
+/// What is taken from each message, by its id.
+fn predictions(messages: &[Labelled]) -> serde_json::Value {
+    let found = |labelled: &Labelled| {
+        let found = conclusions(&labelled.text, labelled.speaker).into_iter();
+        found.map(|found| serde_json::json!({ "type": name(found.kind), "text": found.text })).collect::<Vec<_>>()
+    };
+    messages
+        .iter()
+        .map(|labelled| (labelled.id.clone(), found(labelled).into()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::labelled::overlap;
+
+    /// Messages that were written apart from the training set, half of them without a conclusion that differ little from others with one.
+    #[test]
+    fn built_in_weights_hold_on_unseen_messages() {
+        let mut measure = Measure::default();
+        for labelled in read(&root().join("tests/extraction/heldout")) {
+            measure.add(&labelled, &conclusions(&labelled.text, labelled.speaker));
+        }
+        assert!(measure.precision() >= 0.8 && measure.recall() >= 0.33, "{}", measure.line());
+        assert!(measure.share_of_negatives() <= 0.06, "{}", measure.line());
+    }
+
+    #[test]
+    fn overlap_counts_words_and_pairs_of_other_letters() {
+        assert_eq!(overlap("Use Redis", "use redis!"), 1.0);
+        assert_eq!(overlap("쓰기로 했다", "쓰기로"), 0.8);
+        assert_eq!(overlap("a", "b"), 0.0);
+    }
+}

@@ -1,0 +1,411 @@
+//! Trains the members of the network, each alone: Adam on the cross-entropy of sentences. The vector of a token is a projection of the
+//! static model's, and something learned for tokens that were often met.
+
+use std::collections::{HashMap, HashSet};
+
+use schema::host::conclusions::KINDS;
+use schema::host::conclusions::message::{FEATURES, Judged, judged};
+use schema::host::conclusions::network::{CLASSES, Member, Probabilities, WIDTHS};
+use schema::host::conclusions::sentences::Place;
+use schema::host::conclusions::tokens::{SIGNS, Token};
+
+use crate::labelled::Labelled;
+use crate::vocabulary::Pieces;
+
+/// Dimensions of a token's vector, and filters of each width.
+pub(crate) const DIMS: usize = 16;
+pub(crate) const FILTERS: usize = 24;
+
+/// Dimensions of the static model.
+const STATIC: usize = 384;
+/// What is pooled of a sentence.
+const POOLED: usize = FILTERS * WIDTHS.len() + DIMS;
+
+const EPOCHS: usize = 20;
+const BATCH: usize = 16;
+const RATE: f32 = 0.003;
+const DECAY: f32 = 0.02;
+/// The share of pooled values, of words, and of neighbours that are left out while training.
+const DROP: f32 = 0.5;
+const DROP_WORDS: f32 = 0.25;
+const DROP_NEIGHBOURS: f32 = 0.15;
+/// Messages in which a token must be met to have a learned part.
+const LEAST_MET: usize = 5;
+/// The probability that is aimed at.
+const AIM: f32 = 0.95;
+
+/// A message to learn from: its sentences and the class of each, unless it is unclear.
+pub(crate) struct Example {
+    pub message: Vec<Judged>,
+    pub classes: Vec<Option<usize>>,
+}
+
+/// What a message teaches: a sentence is of a kind when half of it, or half of the conclusion, is.
+pub(crate) fn example(pieces: &Pieces, labelled: &Labelled) -> Example {
+    let message = judged(pieces, &labelled.text, labelled.speaker);
+    let class = |judged: &Judged| {
+        if judged.sentence.place == Place::Heading {
+            return None;
+        }
+        let range = &judged.sentence.range;
+        let common =
+            |gold: &std::ops::Range<usize>| range.end.min(gold.end).saturating_sub(range.start.max(gold.start));
+        let best = labelled.gold.iter().max_by_key(|(_, gold)| common(gold)).filter(|(_, gold)| common(gold) > 0);
+        match best {
+            None => Some(KINDS.len()),
+            Some((kind, gold)) => (2 * common(gold) >= range.len() || 2 * common(gold) >= gold.len()).then_some(*kind),
+        }
+    };
+    let classes = message.iter().map(class).collect();
+    Example { message, classes }
+}
+
+/// A trained member and the vectors of tokens that it was trained with.
+pub(crate) struct Trained {
+    pub member: Member,
+    /// Of pieces, then of signs.
+    pub table: Vec<[f32; DIMS]>,
+}
+
+/// Where the parts of a member lie among its weights.
+struct Layout {
+    learned: usize,
+    filters: [usize; WIDTHS.len()],
+    biases: [usize; WIDTHS.len()],
+    output: [usize; 3],
+    features: usize,
+    bias: usize,
+    count: usize,
+}
+
+impl Layout {
+    fn new(learned: usize) -> Self {
+        let mut count = 0;
+        let mut take = |size: usize| {
+            count += size;
+            count - size
+        };
+        take(STATIC * DIMS);
+        let learned = take(learned * DIMS);
+        let filters = WIDTHS.map(|width| take(FILTERS * width * DIMS));
+        let biases = WIDTHS.map(|_| take(FILTERS));
+        let output = [(); 3].map(|()| take(POOLED * CLASSES));
+        let features = take(FEATURES * CLASSES);
+        let bias = take(CLASSES);
+        Self { learned, filters, biases, output, features, bias, count }
+    }
+}
+
+struct Trainer<'a> {
+    pieces: &'a Pieces,
+    /// The number of a token's learned part.
+    learned: HashMap<usize, usize>,
+    layout: Layout,
+    weights: Vec<f32>,
+    random: Random,
+}
+
+/// What became of the tokens of a sentence on the way forward.
+struct Forward {
+    vectors: Vec<f32>,
+    /// Of each token, unless it was left out: its row in the static model and its learned part.
+    parts: Vec<(Option<usize>, Option<usize>)>,
+    pooled: Vec<f32>,
+    /// Where each filter had its greatest answer.
+    greatest: Vec<Option<usize>>,
+}
+
+/// Trains members that begin with different weights.
+pub(crate) fn train(pieces: &Pieces, examples: &[Example], members: u64) -> Vec<Trained> {
+    let member = |seed| {
+        let mut trainer = Trainer::new(pieces, examples, seed);
+        trainer.run(examples);
+        Trained { member: trainer.member(), table: trainer.table() }
+    };
+    (1..=members).map(member).collect()
+}
+
+impl<'a> Trainer<'a> {
+    fn new(pieces: &'a Pieces, examples: &[Example], seed: u64) -> Self {
+        let mut met: HashMap<usize, usize> = HashMap::new();
+        for example in examples {
+            let tokens = example.message.iter().flat_map(|judged| &judged.tokens).map(|token| number(pieces, *token));
+            tokens.collect::<HashSet<_>>().into_iter().for_each(|token| *met.entry(token).or_default() += 1);
+        }
+        let is_sign = |token: usize| token >= pieces.hashes.len();
+        let mut kept: Vec<_> =
+            met.iter().filter(|(token, met)| **met >= LEAST_MET || is_sign(**token)).map(|(token, _)| *token).collect();
+        kept.sort_unstable();
+        let learned: HashMap<_, _> = kept.into_iter().enumerate().map(|(at, token)| (token, at)).collect();
+        let layout = Layout::new(learned.len());
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut weights = vec![0.0; layout.count];
+        let mut fill = |from: usize, to: usize, spread: f32| {
+            weights[from..to].iter_mut().for_each(|weight| *weight = random.normal() * spread);
+        };
+        fill(0, layout.learned, 1.0 / (DIMS as f32).sqrt());
+        fill(layout.learned, layout.filters[0], 0.05);
+        for (at, width) in WIDTHS.into_iter().enumerate() {
+            let size = FILTERS * width * DIMS;
+            fill(layout.filters[at], layout.filters[at] + size, (2.0 / (width * DIMS) as f32).sqrt());
+        }
+        fill(layout.output[0], layout.output[1], 0.1);
+        Self { pieces, learned, layout, weights, random }
+    }
+
+    fn run(&mut self, examples: &[Example]) {
+        let count = self.layout.count;
+        let (mut mean, mut square, mut gradient) = (vec![0.0f32; count], vec![0.0f32; count], vec![0.0f32; count]);
+        let mut order: Vec<usize> = (0..examples.len()).collect();
+        let steps = (EPOCHS * examples.len().div_ceil(BATCH)) as f32;
+        let mut step = 0;
+        for _ in 0..EPOCHS {
+            for at in (1..order.len()).rev() {
+                order.swap(at, self.random.below(at + 1));
+            }
+            for batch in order.chunks(BATCH) {
+                gradient.fill(0.0);
+                batch.iter().for_each(|at| self.add_gradient(&examples[*at], &mut gradient));
+                step += 1;
+                let rate = RATE * (1.0 - step as f32 / (steps + 1.0)).max(0.02);
+                let (first_moment, second_moment) = (1.0 - 0.9f32.powi(step), 1.0 - 0.99f32.powi(step));
+                for at in 0..count {
+                    let slope = gradient[at] / batch.len() as f32;
+                    mean[at] = 0.9 * mean[at] + 0.1 * slope;
+                    square[at] = 0.99 * square[at] + 0.01 * slope * slope;
+                    let change = (mean[at] / first_moment) / ((square[at] / second_moment).sqrt() + 1e-6);
+                    self.weights[at] -= rate * (change + DECAY * self.weights[at]);
+                }
+            }
+        }
+    }
+
+    fn add_gradient(&mut self, example: &Example, gradient: &mut [f32]) {
+        let forwards: Vec<_> = example.message.iter().map(|judged| self.forward(&judged.tokens)).collect();
+        let mut slopes = vec![[0.0f32; POOLED]; forwards.len()];
+        for (at, judged) in example.message.iter().enumerate() {
+            let Some(class) = example.classes[at] else { continue };
+            let mut around = [Some(at), judged.before, judged.after].map(|at| at.map(|at| (at, [0.0f32; POOLED])));
+            for (which, neighbour) in around.iter_mut().enumerate() {
+                if which > 0 && self.random.share() < DROP_NEIGHBOURS {
+                    *neighbour = None;
+                }
+                if let Some((_, kept)) = neighbour {
+                    kept.fill_with(|| if self.random.share() < DROP { 0.0 } else { 1.0 / (1.0 - DROP) });
+                }
+            }
+            let probabilities = self.classes(&forwards, &around, &judged.features);
+            let mut errors = probabilities;
+            for (other, error) in errors.iter_mut().enumerate() {
+                *error -= if other == class { AIM } else { (1.0 - AIM) / (CLASSES - 1) as f32 };
+                gradient[self.layout.bias + other] += *error;
+            }
+            for (feature, value) in judged.features.iter().enumerate() {
+                add(&mut gradient[self.layout.features + feature * CLASSES..][..CLASSES], &errors, *value);
+            }
+            for (which, neighbour) in around.iter().enumerate() {
+                let Some((of, kept)) = neighbour else { continue };
+                for (at, kept) in kept.iter().enumerate().filter(|(_, kept)| **kept != 0.0) {
+                    let place = self.layout.output[which] + at * CLASSES;
+                    add(&mut gradient[place..][..CLASSES], &errors, forwards[*of].pooled[at] * kept);
+                    let slope: f32 = self.weights[place..][..CLASSES]
+                        .iter()
+                        .zip(&errors)
+                        .map(|(weight, error)| weight * error)
+                        .sum();
+                    slopes[*of][at] += slope * kept;
+                }
+            }
+        }
+        for (forward, slopes) in forwards.iter().zip(&slopes) {
+            self.add_sentence(forward, slopes, gradient);
+        }
+    }
+
+    /// The way back from what was pooled to filters and vectors.
+    fn add_sentence(&self, forward: &Forward, slopes: &[f32; POOLED], gradient: &mut [f32]) {
+        let tokens = forward.parts.len();
+        let mut back = vec![0.0f32; tokens * DIMS];
+        for (which, width) in WIDTHS.into_iter().enumerate() {
+            for filter in 0..FILTERS {
+                let pooled = which * FILTERS + filter;
+                let (Some(at), slope) = (forward.greatest[pooled], slopes[pooled]) else { continue };
+                if slope == 0.0 {
+                    continue;
+                }
+                gradient[self.layout.biases[which] + filter] += slope;
+                let (place, size) = (self.layout.filters[which] + filter * width * DIMS, width * DIMS);
+                add(&mut gradient[place..][..size], &forward.vectors[at * DIMS..][..size], slope);
+                add(&mut back[at * DIMS..][..size], &self.weights[place..][..size], slope);
+            }
+        }
+        let scale = 1.0 / (tokens.max(1) as f32).sqrt();
+        for (back, (row, learned)) in back.chunks_exact_mut(DIMS).zip(&forward.parts) {
+            add(back, &slopes[POOLED - DIMS..], scale);
+            if let Some(row) = row {
+                for (value, place) in self.pieces.rows[*row].iter().zip(gradient.chunks_exact_mut(DIMS)) {
+                    add(place, back, *value);
+                }
+            }
+            if let Some(learned) = learned {
+                add(&mut gradient[self.layout.learned + learned * DIMS..][..DIMS], back, 1.0);
+            }
+        }
+    }
+
+    fn forward(&mut self, tokens: &[Token]) -> Forward {
+        let mut forward = Forward {
+            vectors: vec![0.0; tokens.len() * DIMS],
+            parts: Vec::new(),
+            pooled: vec![0.0; POOLED],
+            greatest: Vec::new(),
+        };
+        for (token, vector) in tokens.iter().zip(forward.vectors.chunks_exact_mut(DIMS)) {
+            let is_word = matches!(token, Token::Piece(_));
+            let is_left_out = is_word && self.random.share() < DROP_WORDS;
+            let is_unlearned = is_word && self.random.share() < DROP_WORDS;
+            let token = number(self.pieces, *token);
+            let mut parts = (None, None);
+            if !is_left_out {
+                parts = (
+                    (token < self.pieces.rows.len()).then_some(token),
+                    self.learned.get(&token).copied().filter(|_| !is_unlearned),
+                );
+                self.vector(parts, vector);
+            }
+            forward.parts.push(parts);
+        }
+        for (which, width) in WIDTHS.into_iter().enumerate() {
+            for filter in 0..FILTERS {
+                let weights = &self.weights[self.layout.filters[which] + filter * width * DIMS..][..width * DIMS];
+                let bias = self.weights[self.layout.biases[which] + filter];
+                let mut greatest = None;
+                let mut most = 0.0;
+                for (at, window) in forward.vectors.windows(width * DIMS).step_by(DIMS).enumerate() {
+                    let answer = dot(window, weights) + bias;
+                    if answer > most {
+                        (most, greatest) = (answer, Some(at));
+                    }
+                }
+                forward.pooled[which * FILTERS + filter] = most;
+                forward.greatest.push(greatest);
+            }
+        }
+        let scale = 1.0 / (tokens.len().max(1) as f32).sqrt();
+        for vector in forward.vectors.chunks_exact(DIMS) {
+            add(&mut forward.pooled[POOLED - DIMS..], vector, scale);
+        }
+        forward
+    }
+
+    /// Adds up the parts of a token's vector.
+    fn vector(&self, parts: (Option<usize>, Option<usize>), vector: &mut [f32]) {
+        if let Some(row) = parts.0 {
+            for (value, weights) in self.pieces.rows[row].iter().zip(self.weights.chunks_exact(DIMS)) {
+                add(vector, weights, *value);
+            }
+        }
+        if let Some(learned) = parts.1 {
+            add(vector, &self.weights[self.layout.learned + learned * DIMS..][..DIMS], 1.0);
+        }
+    }
+
+    fn classes(
+        &self,
+        forwards: &[Forward],
+        around: &[Option<(usize, [f32; POOLED])>; 3],
+        features: &[f32],
+    ) -> Probabilities {
+        let mut classes = [0.0; CLASSES];
+        add(&mut classes, &self.weights[self.layout.bias..][..CLASSES], 1.0);
+        for (which, neighbour) in around.iter().enumerate() {
+            let Some((of, kept)) = neighbour else { continue };
+            for (at, (value, kept)) in forwards[*of].pooled.iter().zip(kept).enumerate() {
+                add(&mut classes, &self.weights[self.layout.output[which] + at * CLASSES..][..CLASSES], value * kept);
+            }
+        }
+        for (at, value) in features.iter().enumerate() {
+            add(&mut classes, &self.weights[self.layout.features + at * CLASSES..][..CLASSES], *value);
+        }
+        let greatest = classes.iter().copied().fold(f32::MIN, f32::max);
+        let powers = classes.map(|class| (class - greatest).exp());
+        let sum: f32 = powers.iter().sum();
+        powers.map(|power| power / sum)
+    }
+
+    fn table(&self) -> Vec<[f32; DIMS]> {
+        let count = self.pieces.hashes.len();
+        let row = |token: usize| {
+            let mut vector = [0.0; DIMS];
+            self.vector(((token < count).then_some(token), self.learned.get(&token).copied()), &mut vector);
+            vector
+        };
+        (0..count + SIGNS).map(row).collect()
+    }
+
+    fn member(&self) -> Member {
+        let rows = |from: usize, count: usize| self.weights[from..][..count * CLASSES].as_chunks().0.to_vec();
+        let filters = WIDTHS.into_iter().enumerate().map(|(which, width)| {
+            let weights = self.weights[self.layout.filters[which]..].chunks_exact(width * DIMS).take(FILTERS);
+            weights
+                .enumerate()
+                .map(|(at, weights)| (self.weights[self.layout.biases[which] + at], weights.to_vec()))
+                .collect()
+        });
+        Member {
+            filters: filters.collect(),
+            output: self.layout.output.map(|from| rows(from, POOLED)),
+            features: rows(self.layout.features, FEATURES),
+            bias: rows(self.layout.bias, 1)[0],
+        }
+    }
+}
+
+/// The number of a token: pieces first, then signs.
+fn number(pieces: &Pieces, token: Token) -> usize {
+    match token {
+        Token::Piece(piece) => usize::from(piece),
+        Token::Sign(sign) => pieces.hashes.len() + sign as usize,
+    }
+}
+
+fn add(to: &mut [f32], values: &[f32], by: f32) {
+    to.iter_mut().zip(values).for_each(|(to, value)| *to += value * by);
+}
+
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let (a, b) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
+    let mut sums = [0.0; 8];
+    for (a, b) in a.iter().zip(b) {
+        for at in 0..8 {
+            sums[at] += a[at] * b[at];
+        }
+    }
+    sums.iter().sum()
+}
+
+/// Marsaglia's xorshift: the same weights on every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end as u64) as usize
+    }
+
+    /// From 0 to 1.
+    fn share(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1u64 << 24) as f32
+    }
+
+    fn normal(&mut self) -> f32 {
+        let (radius, angle) = (self.share().max(1e-7), self.share());
+        (-2.0 * radius.ln()).sqrt() * (std::f32::consts::TAU * angle).cos()
+    }
+}

@@ -1,0 +1,344 @@
+//! Stories: sessions of a developer with a coding agent, replayed through the real hooks. The next brief is compared with
+//! the expected facts, and searches are run as in the next session.
+//!
+//! A file holds `{"stories": [STORY]}`, and a story `{id, lang, title, server, sessions: [{events: [EVENT]}], brief, search}`.
+//!
+//! | event | is |
+//! | --- | --- |
+//! | `prompt` TEXT, `say` TEXT, `answer` TEXT | what a person asks, what the agent says between tools, and its final answer |
+//! | `edit` {file, old, new}, `write` {file, content} | a change of a file, which is really made |
+//! | `bash` {command, stdout, exit} | a command; an `exit` other than 0 is a failure |
+//! | `compact` {summary, trigger} | a compaction, with the hooks in the order of the host |
+//! | `interrupt` true | the turn ends without an answer |
+//! | `save` {type, content, …} | `memory_save` |
+//! | `memory_md` TEXT | a person adds to `MEMORY.md` |
+//! | `end` REASON | the end of the session; without it a session ends at its last event |
+//!
+//! `brief` is `{source, must: [{fact, kind, any, weight}], must_not: [{why, kind, any}]}`, and `search` a list of
+//! `{q, kind, any, within, not_first}`. `any` and `not_first` are regular expressions, without look-around and whatever the case.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use regex_lite::{Regex, RegexBuilder};
+use serde_json::{Value, json};
+
+use crate::mcp_client::{Era, McpClient};
+use crate::polling::eventually;
+use crate::sandbox::{Binaries, Sandbox};
+
+/// Time limit of indexing.
+const SETTLED: Duration = Duration::from_secs(30);
+
+/// Result of a story.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub id: String,
+    pub brief: String,
+    /// Weight of the facts in the brief, and of all facts.
+    pub facts: (usize, usize),
+    /// Facts missing from the brief.
+    pub missed: Vec<String>,
+    /// Forbidden facts in the brief.
+    pub violations: Vec<String>,
+    /// Successful searches, and all searches.
+    pub searches: (usize, usize),
+    /// Questions of failed searches.
+    pub not_found: Vec<String>,
+}
+
+/// The project's own stories.
+pub fn own_stories() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "stories", "stories.json"].iter().collect()
+}
+
+/// The stories of a file.
+pub fn read(path: &PathBuf) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    list(&json["stories"]).to_vec()
+}
+
+/// Plays a story and tells what came of it.
+pub fn play(story: &Value, binaries: Binaries) -> Told {
+    let mut scene =
+        Scene { sandbox: Sandbox::new(binaries), server: None, with_server: story["server"] == true, sessions: 0 };
+    let source = text(&story["brief"]["source"]);
+    let sessions = list(&story["sessions"]);
+    let (mut brief, mut last, mut start) = (String::new(), String::new(), "startup");
+    for (number, session) in sessions.iter().enumerate() {
+        let mut session_id = scene.new_session();
+        scene.begin(&session_id, start);
+        start = "startup";
+        let events = list(&session["events"]);
+        let mut is_open = true;
+        for event in events {
+            let (kind, value) = event.as_object().and_then(|event| event.iter().next()).expect("an event has a kind");
+            if kind == "end" {
+                scene.end(&session_id, text(value));
+                start = if value == "clear" { "clear" } else { "startup" };
+                is_open = false;
+            } else if let Some(told) = scene.tell(&session_id, kind, value) {
+                brief = told;
+            }
+        }
+        let ends_compacted = number + 1 == sessions.len() && source == "compact";
+        if is_open && !ends_compacted {
+            scene.end(&session_id, "other");
+        }
+        last = std::mem::take(&mut session_id);
+    }
+    if source != "compact" {
+        if source != "resume" {
+            last = scene.new_session();
+        }
+        brief = scene.begin(&last, source);
+    }
+    evaluate(story, &mut scene, &last, brief)
+}
+
+fn evaluate(story: &Value, scene: &mut Scene, session_id: &str, brief: String) -> Told {
+    let mut told = Told {
+        id: text(&story["id"]).to_owned(),
+        brief,
+        facts: (0, 0),
+        missed: Vec::new(),
+        violations: Vec::new(),
+        searches: (0, 0),
+        not_found: Vec::new(),
+    };
+    for fact in list(&story["brief"]["must"]) {
+        let weight = fact["weight"].as_u64().map_or(1, |weight| weight as usize);
+        told.facts.1 += weight;
+        if matches(&fact["any"], &told.brief) {
+            told.facts.0 += weight;
+        } else {
+            told.missed.push(text(&fact["fact"]).to_owned());
+        }
+    }
+    let violated = list(&story["brief"]["must_not"]).iter().filter(|unwanted| matches(&unwanted["any"], &told.brief));
+    told.violations = violated.map(|unwanted| text(&unwanted["why"]).to_owned()).collect();
+    let mut asked = HashSet::new();
+    for question in list(&story["search"]) {
+        told.searches.1 += 1;
+        if scene.finds(session_id, question, &mut asked) {
+            told.searches.0 += 1;
+        } else {
+            told.not_found.push(text(&question["q"]).to_owned());
+        }
+    }
+    told
+}
+
+/// A project in which a story happens.
+struct Scene {
+    sandbox: Sandbox,
+    server: Option<McpClient>,
+    with_server: bool,
+    sessions: usize,
+}
+
+impl Scene {
+    /// The id of a session that begins in a second of its own: logs tell no finer times, and people never begin two in one.
+    fn new_session(&mut self) -> String {
+        let second = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let before = second();
+        eventually(Duration::from_secs(5), || second() > before);
+        self.sessions += 1;
+        format!("5e550000-0000-4000-8000-{:012}", self.sessions)
+    }
+
+    fn transcript(&self, session_id: &str) -> PathBuf {
+        self.sandbox.home().join(format!("{session_id}.jsonl"))
+    }
+
+    /// Adds a line to the transcript as the host writes it.
+    fn write_line(&self, session_id: &str, kind: &str, message: &Value) {
+        let now = schema::model::moment::Moment::now().utc();
+        let line =
+            json!({"type": kind, "sessionId": session_id, "timestamp": now, "isSidechain": false, "message": message});
+        let opened = fs::OpenOptions::new().append(true).create(true).open(self.transcript(session_id));
+        let written = opened.and_then(|mut file| writeln!(file, "{line}"));
+        written.unwrap_or_else(|error| panic!("the transcript: {error}"));
+    }
+
+    fn hook(&self, command: &str, event: &str, session_id: &str, fields: Value) -> String {
+        let mut payload = json!({
+            "hook_event_name": event,
+            "session_id": session_id,
+            "transcript_path": self.transcript(session_id),
+            "cwd": self.sandbox.project(),
+        });
+        if let (Some(payload), Value::Object(fields)) = (payload.as_object_mut(), fields) {
+            payload.extend(fields);
+        }
+        let outcome = self.sandbox.run_hook(command, &payload.to_string());
+        outcome.assert_success().assert_no_stderr();
+        outcome.stdout.clone()
+    }
+
+    /// Starts a session and returns its brief.
+    fn begin(&mut self, session_id: &str, source: &str) -> String {
+        if self.with_server && self.server.is_none() {
+            self.server = Some(self.settled(None));
+        }
+        let answer = self.hook("memory-load", "SessionStart", session_id, json!({"source": source}));
+        if answer.trim().is_empty() {
+            return String::new();
+        }
+        let answer: Value = serde_json::from_str(&answer).expect("a hook prints JSON or nothing");
+        text(&answer["hookSpecificOutput"]["additionalContext"]).to_owned()
+    }
+
+    fn end(&mut self, session_id: &str, reason: &str) {
+        // `/clear` keeps the server; otherwise the host stops it before this hook.
+        if reason != "clear" {
+            self.server = None;
+        }
+        self.hook("memory-save", "SessionEnd", session_id, json!({"reason": reason}));
+    }
+
+    /// Replays an event. A compaction returns the brief after it.
+    fn tell(&mut self, session_id: &str, kind: &str, value: &Value) -> Option<String> {
+        match kind {
+            "prompt" => {
+                self.hook("memory-prompt-save", "UserPromptSubmit", session_id, json!({"prompt": value}));
+                self.write_line(session_id, "user", &json!({"role": "user", "content": value}));
+            }
+            "say" => self.answer_line(session_id, value),
+            "answer" => {
+                let fields = json!({"last_assistant_message": value, "stop_hook_active": false});
+                self.hook("memory-complete", "Stop", session_id, fields);
+                self.answer_line(session_id, value);
+            }
+            "edit" => {
+                let (path, old, new) = (text(&value["file"]), text(&value["old"]), text(&value["new"]));
+                let before = fs::read_to_string(self.sandbox.project().join(path)).unwrap_or_default();
+                let before = if before.contains(old) { before } else { before + old + "\n" };
+                let path = self.sandbox.write(path, before.replacen(old, new, 1));
+                let input = json!({"file_path": path, "old_string": old, "new_string": new});
+                self.used(session_id, "Edit", &input, &json!({"filePath": path}));
+            }
+            "write" => {
+                let path = self.sandbox.write(text(&value["file"]), text(&value["content"]));
+                let input = json!({"file_path": path, "content": value["content"]});
+                self.used(session_id, "Write", &input, &json!({"filePath": path, "type": "create"}));
+            }
+            "bash" => self.run(session_id, value),
+            "compact" => {
+                let summary = format!("<analysis>\nx\n</analysis>\n<summary>\n{}\n</summary>", text(&value["summary"]));
+                let trigger = &value["trigger"];
+                self.hook("memory-flush", "PreCompact", session_id, json!({"trigger": trigger}));
+                let brief = self.begin(session_id, "compact");
+                let fields = json!({"trigger": trigger, "compact_summary": summary});
+                self.hook("memory-compact", "PostCompact", session_id, fields);
+                return Some(brief);
+            }
+            "save" => {
+                let mut own = if self.server.is_none() { Some(self.settled(None)) } else { None };
+                let server = own.as_mut().or(self.server.as_mut()).expect("one of them is there");
+                server.call("memory_save", value.clone()).expect("a tool that answers").expect_success();
+            }
+            "memory_md" => {
+                let path = self.sandbox.store().join("MEMORY.md");
+                let before = fs::read_to_string(&path).unwrap_or_default();
+                let gap = if before.is_empty() { "" } else { "\n" };
+                self.sandbox.write(path, format!("{before}{gap}{}\n", text(value).trim_end()));
+            }
+            "interrupt" | "days" => {}
+            other => panic!("no event {other}"),
+        }
+        None
+    }
+
+    fn answer_line(&self, session_id: &str, said: &Value) {
+        let content = json!([{"type": "text", "text": said}]);
+        self.write_line(
+            session_id,
+            "assistant",
+            &json!({"role": "assistant", "model": "claude-opus-5-5", "content": content}),
+        );
+    }
+
+    fn used(&self, session_id: &str, tool: &str, input: &Value, response: &Value) {
+        let fields = json!({"tool_name": tool, "tool_input": input, "tool_response": response});
+        self.hook("memory-track", "PostToolUse", session_id, fields);
+    }
+
+    fn run(&self, session_id: &str, value: &Value) {
+        let (input, stdout) = (json!({"command": value["command"]}), value["stdout"].as_str().unwrap_or_default());
+        match value["exit"].as_i64().unwrap_or(0) {
+            0 => self.used(session_id, "Bash", &input, &json!({"stdout": stdout, "stderr": "", "interrupted": false})),
+            code => {
+                let error = format!("Exit code {code}\n{stdout}");
+                let fields = json!({"tool_name": "Bash", "tool_input": input, "error": error, "is_interrupt": false});
+                self.hook("memory-track", "PostToolUseFailure", session_id, fields);
+            }
+        }
+    }
+
+    /// A server that has indexed everything.
+    fn settled(&self, server: Option<McpClient>) -> McpClient {
+        let mut server = server.unwrap_or_else(|| self.sandbox.serve(Era::Legacy));
+        eventually(SETTLED, || {
+            let stats = server.call("memory_stats", json!({})).expect("a tool that answers");
+            let stats = stats.expect_success();
+            let is_done = |pending: &Value| pending.as_u64().unwrap_or(0) == 0;
+            is_done(&stats["pending"]) && is_done(&stats["queue"]) && is_done(&stats["embedding"]["pending"])
+        });
+        server
+    }
+
+    /// Whether a question, as a prompt or as a search, finds what it looks for. Skips questions of this session.
+    fn finds(&mut self, session_id: &str, question: &Value, asked: &mut HashSet<String>) -> bool {
+        self.tell(session_id, "prompt", &question["q"]);
+        asked.insert(letters(text(&question["q"])));
+        let server = self.server.take();
+        let mut server = self.settled(server);
+        let found = server.call("memory_search", json!({"query": question["q"]})).expect("a tool that answers");
+        let mut shown = Vec::new();
+        for hit in list(&found.expect_success()["results"]).to_vec() {
+            let mut whole = String::new();
+            if hit["source"] == "memory" {
+                let opened = server.call("memory_get", json!({"id": hit["id"]})).expect("a tool that answers");
+                whole = text(&opened.expect_success()["content"]).to_owned();
+            }
+            let snippet = text(&hit["snippet"]);
+            let said = if whole.is_empty() { snippet } else { &whole };
+            if !asked.contains(&letters(said)) {
+                shown.push(format!("{snippet}\n{whole}"));
+            }
+        }
+        self.server = Some(server);
+        let within = question["within"].as_u64().map_or(1, |within| within as usize);
+        let is_found = shown.iter().take(within).any(|hit| matches(&question["any"], hit));
+        let is_misled = shown.first().is_some_and(|first| matches(&question["not_first"], first));
+        is_found && !is_misled
+    }
+}
+
+/// Whether a text matches one of some patterns.
+fn matches(patterns: &Value, text: &str) -> bool {
+    patterns.as_array().into_iter().flatten().any(|pattern| compiled(pattern).is_match(text))
+}
+
+fn compiled(pattern: &Value) -> Regex {
+    let pattern = text(pattern);
+    let built = RegexBuilder::new(pattern).case_insensitive(true).multi_line(true).build();
+    built.unwrap_or_else(|error| panic!("{pattern}: {error}"))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}

@@ -1,0 +1,160 @@
+//! Confirmations on a terminal, and interruptions: nothing happens without consent, and a repeated command finishes
+//! interrupted work.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use harness::{Sandbox, eventually, files_below, sandbox};
+use rstest::rstest;
+use schema::model::moment::Moment;
+use serde_json::json;
+
+const CTRL_C: &str = "\u{3}";
+const CTRL_D: &str = "\u{4}";
+const SIGINT: i32 = 2;
+
+fn was_interrupted(status: ExitStatus) -> bool {
+    status.signal() == Some(SIGINT) || status.code() == Some(128 + SIGINT)
+}
+
+#[rstest]
+#[case::no("n\r", false)]
+#[case::nothing("\r", false)]
+#[case::other("sure\r", false)]
+#[case::end_of_input(CTRL_D, false)]
+#[case::yes("y\r", true)]
+#[case::yes_in_korean("네\r", true)]
+fn action_needs_confirmation(#[case] keys: &str, #[case] is_yes: bool) {
+    let sandbox = sandbox!();
+    for text in ["Falcon flies", "It stays"] {
+        sandbox.run_cli(["save", "decision", text]).assert_success();
+    }
+    let mut terminal = sandbox.terminal((80, 24), &["forget", "--query", "falcon"]);
+    terminal.wait_for("Delete 1 memory for good? [y/N]").press(keys);
+    let said = if is_yes { "Deleted 1 memory." } else { "Nothing was changed." };
+    terminal.wait_for(said);
+    assert!(terminal.end().success());
+    assert_eq!(sandbox.logs().contains("Falcon"), !is_yes);
+}
+
+#[test]
+fn a_memory_is_deleted_after_a_yes_on_a_terminal() {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", "It stays"]).assert_success();
+    let saved = sandbox.run_cli(["save", "decision", "Falcon flies", "--json"]).assert_success().json();
+    let id = saved["id"].as_str().unwrap();
+    for (keys, said) in [("n\r", "Nothing was changed."), ("y\r", "Deleted 1 memory.")] {
+        assert!(sandbox.logs().contains("Falcon"));
+        let mut terminal = sandbox.terminal((80, 24), &["delete", id]);
+        terminal.wait_for("Delete 1 memory for good? [y/N]").press(keys).wait_for(said);
+        assert!(terminal.end().success());
+    }
+    assert!(!sandbox.logs().contains("Falcon"));
+}
+
+#[test]
+fn init_and_uninstall_ask_and_interrupt_means_no() {
+    let sandbox = sandbox!().installed();
+    let is_written = || sandbox.project().join(".mcp.json").exists();
+    let mut terminal = sandbox.terminal((40, 24), &["init"]);
+    terminal.wait_for("Write this? [y/N]").press(CTRL_C);
+    assert!(was_interrupted(terminal.end()) && !is_written() && !sandbox.store().exists());
+    let mut terminal = sandbox.terminal((80, 24), &["init"]);
+    terminal.wait_for("Write this? [y/N]").press("y\r").wait_for("lists 6 tools");
+    assert!(terminal.end().success() && is_written());
+    let mut terminal = sandbox.terminal((80, 24), &["uninstall"]);
+    terminal.wait_for("Do this? [y/N]").press("n\r").wait_for("Nothing was changed.");
+    assert!(terminal.end().success() && is_written());
+}
+
+#[test]
+fn prompts_fit_forty_columns() {
+    let mut sandbox = sandbox!().installed();
+    sandbox.run_cli(["init", "--yes"]).assert_success();
+    sandbox.set_variable("COLUMNS", "40");
+    sandbox.run_cli(["save", "decision", "Nothing is deleted before somebody said that it may be."]).assert_success();
+    for arguments in [
+        &["init", "--yes"][..],
+        &["init", "--list-hosts"],
+        &["doctor"],
+        &["forget", "--query", "deleted", "--dry-run"],
+        &["uninstall", "--dry-run", "--host", "zed"],
+    ] {
+        let said = sandbox.run_cli(arguments).assert_success().stdout.clone();
+        let longest = said.lines().map(|line| line.chars().count()).max();
+        assert!(longest.is_some_and(|longest| longest <= 40), "{arguments:?}: {said}");
+    }
+}
+
+/// Writes a transcript with this many questions and answers.
+fn transcript(path: &Path, lines: usize) {
+    let line = |n: usize| {
+        let time = Moment::from_unix(1_769_563_800 + n as i64 * 90, Some(0)).unwrap().utc();
+        let (kind, message) = match n % 2 {
+            0 => ("user", json!({ "content": format!("question {n} {}", "of many words ".repeat(20)) })),
+            _ => {
+                let content = json!([{ "type": "text", "text": format!("answer {n}") }]);
+                ("assistant", json!({ "id": format!("m{n}"), "stop_reason": "end_turn", "content": content }))
+            }
+        };
+        format!("{}\n", json!({ "type": kind, "message": message, "timestamp": time, "sessionId": "s" }))
+    };
+    fs::write(path, (0..lines).map(line).collect::<String>()).unwrap();
+}
+
+/// Starts a command, interrupts it once `is_at_it`, and returns its exit status.
+fn interrupted(sandbox: &Sandbox, arguments: &[&str], is_at_it: impl Fn() -> bool) -> ExitStatus {
+    let mut command = sandbox.memory_command();
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    eventually(Duration::from_secs(60), || is_at_it() || child.try_wait().unwrap().is_some());
+    let id = child.id().to_string();
+    // It may have ended by itself meanwhile, which is valid too.
+    let _ = Command::new("kill").args(["-INT", &id]).stderr(Stdio::null()).status().unwrap();
+    child.wait().unwrap()
+}
+
+fn exported(sandbox: &Sandbox) -> Vec<String> {
+    let mut lines: Vec<String> =
+        sandbox.run_cli(["export"]).assert_success().stdout.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn interrupted_import_and_forget_are_completed() {
+    const LINES: usize = 2_000;
+    let (stopped, whole) = (sandbox!(), sandbox!());
+    for sandbox in [&stopped, &whole] {
+        transcript(&sandbox.root().join("long.jsonl"), LINES);
+    }
+    let place = |sandbox: &Sandbox| sandbox.root().join("long.jsonl").to_string_lossy().into_owned();
+    let status =
+        interrupted(&stopped, &["import", "claude-code", "--from", &place(&stopped)], || !stopped.logs().is_empty());
+    assert!(was_interrupted(status) || status.success(), "{status}");
+    // The result is consistent: each entry is a memory of the transcript, and no files are left over.
+    let some = exported(&stopped);
+    let again =
+        stopped.run_cli(["import", "claude-code", "--from", &place(&stopped), "--json"]).assert_success().json();
+    assert_eq!(again["already_known"], if status.success() { 0 } else { some.len() }, "{again:#}");
+    whole.run_cli(["import", "claude-code", "--from", &place(&whole)]).assert_success();
+    let all = exported(&whole);
+    assert_eq!(exported(&stopped), all);
+    assert!(some.iter().all(|line| all.contains(line)) && all.len() == LINES);
+
+    let before = stopped.logs().len();
+    let forget = ["forget", "--query", "question", "--yes"];
+    let status = interrupted(&stopped, &forget, || stopped.logs().len() < before);
+    assert!(was_interrupted(status) || status.success(), "{status}");
+    stopped.run_cli(forget).assert_success();
+    let left = exported(&stopped);
+    assert!(left.len() == LINES / 2 && left.iter().all(|line| all.contains(line)), "{} are left", left.len());
+    for file in files_below(&stopped.store()) {
+        let bytes = fs::read(&file).unwrap();
+        let is_clean = !bytes.windows(b"of many words".len()).any(|part| part == b"of many words");
+        assert!(is_clean, "{} holds what was forgotten", file.display());
+    }
+}

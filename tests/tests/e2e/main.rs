@@ -1,0 +1,69 @@
+//! All end-to-end tests in one program, so that they link once. `cargo test -p jikime-memory-tests --test e2e queue::` runs
+//! one module.
+
+#![cfg(test)]
+
+#[cfg(unix)]
+mod asked;
+mod backfill;
+mod bad_input;
+mod bad_lines;
+#[cfg(unix)]
+mod browse;
+mod canary;
+mod canary_elsewhere;
+mod concurrency;
+mod contract;
+#[cfg(unix)]
+mod crash;
+mod damage;
+mod disk;
+#[cfg(unix)]
+mod documents;
+mod editors;
+mod embedding;
+mod evaluation;
+#[cfg(target_os = "linux")]
+mod file_systems;
+mod forget;
+#[cfg(target_os = "linux")]
+mod full_disk;
+mod fuzz;
+mod hook_in_trouble;
+mod hosts;
+mod http;
+mod import;
+#[cfg(target_os = "linux")]
+mod leaks;
+#[cfg(unix)]
+mod links;
+mod logs;
+mod main_job;
+mod markdown_is_the_truth;
+mod prompts;
+mod queue;
+mod readers;
+mod reading;
+mod registry;
+mod remote_embedding;
+mod resources;
+mod retrieval;
+mod rust_client;
+mod secrets;
+mod server;
+mod servers;
+mod setup;
+#[cfg(unix)]
+mod setup_in_git;
+#[cfg(unix)]
+mod setup_trouble;
+#[cfg(target_os = "linux")]
+mod soak;
+mod stories;
+#[cfg(unix)]
+mod strangers;
+mod supply;
+#[cfg(unix)]
+mod trust;
+mod turns;
+mod upgrades;

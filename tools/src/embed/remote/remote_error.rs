@@ -1,0 +1,104 @@
+//! Errors of a service, with the next step for the user.
+
+use std::time::Duration;
+
+use super::NetworkError;
+use super::response::ServiceFault;
+use super::service::Service;
+
+/// Pause after a transient error, unless the service names another.
+const SHORT_COOLDOWN: Duration = Duration::from_secs(30);
+
+/// Pause after an error that a person has to fix. Not endless, because that may happen while the server runs.
+const LONG_COOLDOWN: Duration = Duration::from_secs(600);
+
+/// The longest pause that a service may request.
+const MAX_COOLDOWN: Duration = Duration::from_secs(3_600);
+
+/// Why a service returned no vectors. The message has no key in it, and equal errors have equal messages, so that callers
+/// can report each once.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct RemoteError {
+    message: String,
+    cooldown: Duration,
+}
+
+impl RemoteError {
+    /// Pause before the next request.
+    pub fn cooldown(&self) -> Duration {
+        self.cooldown
+    }
+
+    pub(super) fn from_settings(message: String) -> Self {
+        Self { message, cooldown: LONG_COOLDOWN }
+    }
+
+    pub(super) fn new(service: &Service, fault: ServiceFault) -> Self {
+        let rest = match &fault {
+            ServiceFault::Busy { pause, .. } => pause.unwrap_or(SHORT_COOLDOWN).clamp(SHORT_COOLDOWN, MAX_COOLDOWN),
+            fault if fault.is_transient() => SHORT_COOLDOWN,
+            _ => LONG_COOLDOWN,
+        };
+        let (what, remedy) = describe_fault(service, fault);
+        let remedy = remedy.unwrap_or_else(|| "search uses words only until a later attempt succeeds".to_owned());
+        Self { message: format!("{} at {} {what}; {remedy}", service.provider(), service.host()), cooldown: rest }
+    }
+}
+
+const INSTEAD: &str = "or set JIKIME_EMBEDDING_PROVIDER=local";
+const CHECK: &str = "check JIKIME_EMBEDDING_BASE_URL and JIKIME_EMBEDDING_MODEL";
+
+/// The error and the next step.
+fn describe_fault(service: &Service, fault: ServiceFault) -> (String, Option<String>) {
+    let said = |message: &str| match service.clean_message(message) {
+        message if message.is_empty() => String::new(),
+        message => format!(": {message}"),
+    };
+    let variable = service.key_variable();
+    match fault {
+        ServiceFault::Network(NetworkError::Unreachable(cause)) => (format!("cannot be reached{}", said(&cause)), None),
+        ServiceFault::Network(NetworkError::TimedOut) => ("does not answer in time".to_owned(), None),
+        ServiceFault::Network(NetworkError::Broken(cause)) => {
+            (format!("closed the connection early{}", said(&cause)), None)
+        }
+        ServiceFault::Network(NetworkError::TooLarge) => {
+            ("returned too large a response".to_owned(), Some(format!("{CHECK}, {INSTEAD}")))
+        }
+        ServiceFault::Busy { status: 429, .. } => ("limits the request rate (429)".to_owned(), None),
+        ServiceFault::Busy { status, message, .. } => (format!("failed ({status}){}", said(&message)), None),
+        ServiceFault::QuotaExhausted(message) => (
+            format!("reports that the quota is used up{}", said(&message)),
+            Some(format!("check the plan and billing, {INSTEAD}")),
+        ),
+        ServiceFault::TooLong(message) => {
+            (format!("rejects even a short text as too long{}", said(&message)), Some(format!("{CHECK}, {INSTEAD}")))
+        }
+        ServiceFault::KeyRefused(status) if service.has_key() => (
+            format!("rejects the key in {variable} ({status})"),
+            Some(format!("set a valid key and restart, {INSTEAD}")),
+        ),
+        ServiceFault::KeyRefused(status) => {
+            (format!("requires a key ({status})"), Some(format!("set {variable} and restart, {INSTEAD}")))
+        }
+        ServiceFault::Forbidden(message) => (
+            format!("denies access with the key in {variable} (403){}", said(&message)),
+            Some(format!("change its permissions or use another key, {INSTEAD}")),
+        ),
+        ServiceFault::NotFound(message) => {
+            (format!("has no model {} (404){}", service.model(), said(&message)), Some(format!("{CHECK}, {INSTEAD}")))
+        }
+        ServiceFault::Redirected(place) => {
+            let place = place.map(|place| format!(" to {}", service.clean_message(&place))).unwrap_or_default();
+            (format!("redirects{place}, which is not followed"), Some(format!("{CHECK}, {INSTEAD}")))
+        }
+        ServiceFault::Refused { status, message } => {
+            (format!("rejects the request ({status}){}", said(&message)), Some(format!("{CHECK}, {INSTEAD}")))
+        }
+        ServiceFault::Unusable(what) => (format!("returned {what}"), Some(format!("{CHECK}, {INSTEAD}"))),
+        ServiceFault::WrongDimensions(theirs, ours) => (
+            format!("returned vectors with {theirs} dimensions instead of {ours}"),
+            Some(format!("set JIKIME_EMBEDDING_DIMENSIONS to the dimensions of {}, {INSTEAD}", service.model())),
+        ),
+    }
+}

@@ -1,0 +1,132 @@
+//! Interprets a response: usable vectors, or a transient or permanent error.
+
+use std::time::{Duration, SystemTime};
+
+use super::error_body::ErrorBody;
+use super::retry::requested_pause;
+use super::{HttpResponse, NetworkError};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum ServiceFault {
+    Network(NetworkError),
+    /// Rate limit or server error.
+    Busy {
+        status: u16,
+        message: String,
+        pause: Option<Duration>,
+    },
+    /// Daily or paid quota is used up.
+    QuotaExhausted(String),
+    /// One text or the whole request is too long.
+    TooLong(String),
+    KeyRefused(u16),
+    Forbidden(String),
+    NotFound(String),
+    Redirected(Option<String>),
+    Refused {
+        status: u16,
+        message: String,
+    },
+    /// A successful response without usable vectors.
+    Unusable(String),
+    /// Received and expected dimensions.
+    WrongDimensions(usize, usize),
+}
+
+impl From<NetworkError> for ServiceFault {
+    fn from(outage: NetworkError) -> Self {
+        Self::Network(outage)
+    }
+}
+
+impl ServiceFault {
+    /// Whether a retry may help.
+    pub(super) fn is_transient(&self) -> bool {
+        match self {
+            Self::Network(outage) => *outage != NetworkError::TooLarge,
+            Self::Busy { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Whether one text may be the cause.
+    pub(super) fn may_be_text_specific(&self) -> bool {
+        match self {
+            Self::Refused { .. } | Self::TooLong(_) => true,
+            Self::Unusable(what) => what == NOT_VECTORS,
+            _ => false,
+        }
+    }
+
+    pub(super) fn requested_pause(&self) -> Option<Duration> {
+        match self {
+            Self::Busy { pause, .. } => *pause,
+            _ => None,
+        }
+    }
+}
+
+/// The content is not quoted, because it may be anything.
+const NOT_VECTORS: &str = "no valid vectors";
+
+/// Checks count and dimensions, and that each value is finite.
+pub(super) fn parse_vectors(
+    reply: &HttpResponse,
+    parse: impl Fn(&[u8]) -> serde_json::Result<Vec<Vec<f32>>>,
+    count: usize,
+    dims: Option<usize>,
+    now: SystemTime,
+) -> Result<Vec<Vec<f32>>, ServiceFault> {
+    if !(200..300).contains(&reply.status) {
+        return Err(fault_of_refusal(reply, &ErrorBody::read(&reply.body), now));
+    }
+    let vectors = parse(&reply.body).map_err(|error| fault_without_vectors(reply, &error, now))?;
+    if vectors.len() != count {
+        return Err(ServiceFault::Unusable(format!("{} vectors for {count} texts", vectors.len())));
+    }
+    let dims = dims.or_else(|| vectors.first().map(Vec::len)).unwrap_or_default();
+    match vectors.iter().find(|vector| vector.len() != dims || dims == 0) {
+        Some(vector) => Err(ServiceFault::WrongDimensions(vector.len(), dims)),
+        None if vectors.iter().flatten().all(|value| value.is_finite()) => Ok(vectors),
+        None => Err(ServiceFault::Unusable(NOT_VECTORS.to_owned())),
+    }
+}
+
+/// Classifies a response that should have vectors and has none.
+fn fault_without_vectors(reply: &HttpResponse, error: &serde_json::Error, now: SystemTime) -> ServiceFault {
+    let complaint = ErrorBody::read(&reply.body);
+    if !complaint.message.is_empty() {
+        return fault_of_refusal(reply, &complaint, now);
+    }
+    let body = reply.body.trim_ascii_start();
+    ServiceFault::Unusable(match body.first() {
+        None => "nothing".to_owned(),
+        Some(b'<') => "a web page instead of JSON".to_owned(),
+        Some(_) if error.is_eof() => "an incomplete response".to_owned(),
+        Some(_) => NOT_VECTORS.to_owned(),
+    })
+}
+
+fn fault_of_refusal(reply: &HttpResponse, complaint: &ErrorBody, now: SystemTime) -> ServiceFault {
+    let (status, message) = (reply.status, complaint.message.clone());
+    let is_about_length = complaint.is_too_long();
+    match status {
+        413 => ServiceFault::TooLong(message),
+        // Ollama, if the model's vector is not finite.
+        500 if complaint.is_invalid_number() => ServiceFault::Unusable(NOT_VECTORS.to_owned()),
+        // llama.cpp reports it with 500, and OpenAI with 429 if the request exceeds the limit per minute.
+        200 | 400 | 422 | 429 | 500 if is_about_length => ServiceFault::TooLong(message),
+        401 => ServiceFault::KeyRefused(status),
+        400 | 403 if complaint.is_invalid_key() => ServiceFault::KeyRefused(status),
+        402 => ServiceFault::QuotaExhausted(message),
+        429 if complaint.is_quota_exhausted() => ServiceFault::QuotaExhausted(message),
+        403 => ServiceFault::Forbidden(message),
+        404 => ServiceFault::NotFound(message),
+        300..=399 => ServiceFault::Redirected(reply.header("location").map(str::to_owned)),
+        408 | 425 | 429 | 500..=599 => {
+            let pause = requested_pause(reply, now).or(complaint.pause);
+            ServiceFault::Busy { status, message, pause }
+        }
+        _ => ServiceFault::Refused { status, message },
+    }
+}

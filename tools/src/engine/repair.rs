@@ -1,0 +1,115 @@
+//! Handles database errors during a call: repairs only what is damaged, then retries once.
+
+use super::{Engine, INDEX_RESET, open_index};
+use crate::error::ToolError;
+use crate::index::Index;
+use schema::files::database::LockTimeout;
+use schema::store::Store;
+
+impl Engine {
+    /// Runs an operation and retries it once after a repair, or after another process replaced a database.
+    pub(super) fn with_repair<T>(
+        &mut self,
+        mut work: impl FnMut(&mut Self) -> Result<T, ToolError>,
+    ) -> Result<T, ToolError> {
+        let is_of_database = |error: &ToolError| {
+            matches!(error, ToolError::Damaged(_) | ToolError::Unavailable(_) | ToolError::Internal(_))
+        };
+        let outcome = match work(self) {
+            Err(error) if is_of_database(&error) && !self.is_current() => {
+                self.reopen()?;
+                work(self)
+            }
+            outcome => outcome,
+        };
+        match outcome {
+            Err(ToolError::Damaged(_)) => {
+                if !self.repair_databases()? && self.is_writable() {
+                    self.store.delete_unreadable_rows()?;
+                    self.note_store_repairs();
+                }
+                self.index_changes(&mut |_| {}, &|| true, &|| true)?;
+                work(self)
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Resets each database in which SQLite finds damage, and returns whether it did. Reads both completely.
+    pub(super) fn repair_databases(&mut self) -> Result<bool, ToolError> {
+        let is_store_repaired = self.store.repair()?;
+        self.note_store_repairs();
+        // A newer version may own the store now. Then the shared index must not change.
+        if !self.is_writable() {
+            self.index = Index::in_memory(&self.store)?;
+            return Ok(is_store_repaired);
+        }
+        let is_index_repaired = self.index.repair()?;
+        if is_index_repaired {
+            self.repair_notes.add(INDEX_RESET.to_owned());
+        }
+        Ok(is_store_repaired || is_index_repaired)
+    }
+
+    fn reopen(&mut self) -> Result<(), ToolError> {
+        self.store = Store::open(self.store.layout().project(), LockTimeout::Server)?;
+        self.note_store_repairs();
+        let shelf = self.index.vector_cache().clone();
+        self.index = open_index(&self.store, &self.repair_notes)?;
+        self.index.share_vectors(&shelf);
+        self.index_changes(&mut |_| {}, &|| true, &|| true).map(drop)
+    }
+
+    fn note_store_repairs(&mut self) {
+        self.store.take_notes().into_iter().for_each(|note| self.repair_notes.add(note));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::settings::{EmbeddingProvider, Settings};
+
+    use super::*;
+
+    fn engine(project: &std::path::Path) -> Engine {
+        let settings = Settings { embedding_provider: EmbeddingProvider::None, ..Settings::default() };
+        Engine::open_with(project, None, &settings).unwrap()
+    }
+
+    #[test]
+    fn an_error_after_a_deletion_is_met_by_reopening() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = engine(project.path());
+        for name in ["memory.db", "index.db"] {
+            let mut attempts = 0;
+            let path = project.path().join(".jikime/memory").join(name);
+            let is_current = engine.with_repair(|engine| {
+                attempts += 1;
+                if attempts > 1 {
+                    return Ok(engine.is_current());
+                }
+                std::fs::remove_file(&path).unwrap();
+                Err(ToolError::Internal("no such table".to_owned()))
+            });
+            assert_eq!((is_current.unwrap(), attempts), (true, 2), "{name}");
+        }
+        assert_eq!(engine.repair_notes.all(), [""; 0], "nothing was repaired");
+    }
+
+    #[test]
+    fn error_without_damage_repairs_nothing() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = engine(project.path());
+        for fault in [ToolError::Unavailable, ToolError::Internal, ToolError::Invalid] {
+            let mut attempts = 0;
+            let failed = engine.with_repair(|_| {
+                attempts += 1;
+                Err::<(), _>(fault("no such column: the disk is full".to_owned()))
+            });
+            assert_eq!((failed.is_err(), attempts, engine.is_current()), (true, 1, true));
+        }
+        // Damage that SQLite does not confirm is reported.
+        assert!(engine.with_repair(|_| Err::<(), _>(ToolError::Damaged("it looks odd".to_owned()))).is_err());
+        assert_eq!(engine.repair_notes.all(), [""; 0]);
+    }
+}

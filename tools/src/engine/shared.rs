@@ -1,0 +1,128 @@
+//! Several engines on one store in a process: one writes, the others answer in parallel.
+
+use std::path::PathBuf;
+
+use schema::files::file_stamp::file_identity;
+use schema::files::layout::Layout;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::settings::{EmbeddingProvider, Settings};
+
+use super::Engine;
+use super::repair_notes::RepairNotes;
+use crate::embed::EmbeddingModel;
+use crate::error::ToolError;
+use crate::index::VectorCache;
+
+/// The shared part of engines on one store. An engine opened from it keeps the settings of the first.
+#[derive(Debug, Clone)]
+pub struct SharedEngine {
+    project: PathBuf,
+    /// Identity of the `memory.db` file.
+    database: Option<(u64, u64)>,
+    session_id: Option<String>,
+    settings: Settings,
+    sanitizer: Sanitizer,
+    /// Shared, so that a model is loaded once and a failed provider is paused for all.
+    model: Option<EmbeddingModel>,
+    vector_cache: VectorCache,
+    repair_notes: RepairNotes,
+}
+
+impl Engine {
+    /// Whether others see its writes: rows and index are on disk, not in memory.
+    pub fn is_shared(&self) -> bool {
+        self.is_writable() && self.index.is_shared()
+    }
+
+    /// The shared part; `None` if rows or index are only in memory.
+    pub fn share(&self) -> Option<SharedEngine> {
+        self.is_shared().then(|| SharedEngine {
+            project: self.store.layout().project().to_owned(),
+            database: file_identity(&self.store.layout().memory_db()),
+            session_id: Some(self.session_id.clone()),
+            settings: self.settings.clone(),
+            sanitizer: self.sanitizer.clone(),
+            model: self.model.clone(),
+            vector_cache: self.index.vector_cache().clone(),
+            repair_notes: self.repair_notes.clone(),
+        })
+    }
+}
+
+impl SharedEngine {
+    /// Opens another engine. It must not index files. If `memory.db` was replaced, opening fails, because the indexing
+    /// process fills the new one.
+    pub fn open_reader(&self) -> Result<Engine, ToolError> {
+        if file_identity(&Layout::new(&self.project).memory_db()) != self.database {
+            return Err(ToolError::Unavailable("memory.db was replaced".to_owned()));
+        }
+        // The embedder is shared, so no other is opened.
+        let settings = Settings { embedding_provider: EmbeddingProvider::None, ..self.settings.clone() };
+        let mut engine = Engine::open_with(&self.project, self.session_id.clone(), &settings)?;
+        engine.settings = self.settings.clone();
+        engine.sanitizer = self.sanitizer.clone();
+        engine.model = self.model.clone();
+        engine.index.share_vectors(&self.vector_cache);
+        let own = std::mem::replace(&mut engine.repair_notes, self.repair_notes.clone());
+        own.all().into_iter().for_each(|note| engine.repair_notes.add(note));
+        Ok(engine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::model::memory::MemoryType;
+    use schema::tool::{GetInput, ReindexInput, SaveInput, SearchInput};
+
+    use super::*;
+
+    #[test]
+    fn a_rebuild_by_another_process_is_seen_at_once() {
+        let project = tempfile::tempdir().unwrap();
+        let open = || Engine::open(project.path(), None, None).unwrap();
+        let (mut first, mut second) = (open(), open());
+        let note = |text: &str| std::fs::write(project.path().join(".jikime/memory/note.md"), text).unwrap();
+        note("# Note\n\nThe walrus guards the vault.\n");
+        second.reindex(&ReindexInput { full: true, path: None }, &mut |_| {}, &|| true).unwrap();
+        assert!(first.index.is_current());
+        let mut found = |query: &str| {
+            let input = SearchInput { query: query.to_owned(), ..SearchInput::default() };
+            first.search(&input).unwrap().count
+        };
+        assert_eq!(found("walrus"), 1);
+        note("# Note\n\nThe ocelot guards the vault now.\n");
+        assert_eq!(second.refresh().unwrap().files, 1);
+        assert_eq!((found("ocelot"), found("walrus")), (1, 0));
+    }
+
+    #[test]
+    fn second_engine_answers_like_the_first() {
+        let project = tempfile::tempdir().unwrap();
+        let mut writer = Engine::open(project.path(), Some("s".to_owned()), None).unwrap();
+        let mut reader = writer.share().unwrap().open_reader().unwrap();
+        let saved = |writer: &mut Engine, text: &str| {
+            let input = SaveInput {
+                kind: MemoryType::Decision,
+                content: text.to_owned(),
+                metadata: None,
+                long_term: false,
+                supersedes: None,
+            };
+            writer.save(&input).unwrap().id
+        };
+        for n in 0..50 {
+            saved(&mut writer, &format!("Part {n} keeps its rows in a table of its own."));
+        }
+        let id = saved(&mut writer, "Tokens are cached in Redis for five minutes.");
+        let query = SearchInput { query: "where are tokens cached?".to_owned(), ..SearchInput::default() };
+        let (own, beside) = (writer.search(&query).unwrap(), reader.search(&query).unwrap());
+        assert_eq!(own, beside);
+        assert_eq!(beside.results[0].id, id);
+        assert!(reader.get(&GetInput { id: Some(id), ..GetInput::default() }).unwrap().content.contains("Redis"));
+        writer.repair_notes.add("something was repaired".to_owned());
+        assert_eq!(
+            (reader.take_repair_notes(), writer.take_repair_notes()),
+            (vec!["something was repaired".to_owned()], vec![])
+        );
+    }
+}

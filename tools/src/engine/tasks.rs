@@ -1,0 +1,131 @@
+//! Tasks: which are open, what they wait for, and closing them by hand.
+
+use schema::model::memory::{MemoryId, MemoryType};
+use schema::model::moment::Moment;
+use schema::model::state_note::{Settlement, StateChange, StateNote};
+use schema::prose::tasks::blocked_by;
+use schema::store::{MemoryFilter, MemoryRow};
+
+use super::Engine;
+use crate::error::ToolError;
+
+/// A task and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    pub row: MemoryRow,
+    pub state: TaskState,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskState {
+    Open,
+    /// It waits for this: words, or the text of another memory.
+    Blocked(String),
+    /// What says that it is done: the id of a memory, or words.
+    Done(Option<String>),
+}
+
+impl Engine {
+    /// The tasks, the newest first.
+    pub fn tasks(&mut self) -> Result<Vec<Task>, ToolError> {
+        let filter = MemoryFilter { kind: Some(MemoryType::Task), ..MemoryFilter::default() };
+        let rows = self.list(&filter, usize::MAX >> 1)?;
+        rows.into_iter().map(|row| Ok(Task { state: self.state_of_task(&row)?, row })).collect()
+    }
+
+    fn state_of_task(&mut self, row: &MemoryRow) -> Result<TaskState, ToolError> {
+        if !row.is_open_task() {
+            let replaced = row.superseded_by.as_ref().map(ToString::to_string);
+            return Ok(TaskState::Done(row.state.settled_by.clone().or(replaced)));
+        }
+        let Some(awaited) = blocked_by(&row.memory.content, &row.memory.attributes.metadata) else {
+            return Ok(TaskState::Open);
+        };
+        // A task that waited for another one is open when that is done.
+        let other = match MemoryId::parse(&awaited) {
+            Some(id) => self.with_repair(|engine| Ok(engine.store.rows().by_id(&id)?))?,
+            None => None,
+        };
+        Ok(match other {
+            Some(other) if !other.is_open_task() => TaskState::Open,
+            Some(other) => TaskState::Blocked(other.memory.content),
+            None => TaskState::Blocked(awaited),
+        })
+    }
+
+    /// Closes a task, or opens it again, and returns it. A checkbox that a person ticked is theirs to clear.
+    pub fn close_task(&mut self, id: &str, settlement: Settlement) -> Result<Task, ToolError> {
+        let (id, row) = self.find_by_prefix(id)?;
+        if row.memory.kind != MemoryType::Task {
+            return Err(ToolError::Invalid(format!("{id} is a {}, not a task", row.memory.kind)));
+        }
+        if settlement == Settlement::Undone && row.memory.attributes.done {
+            return Err(ToolError::Invalid(format!("{id} has a ticked checkbox: clear it in {}", row.path)));
+        }
+        self.note(&[StateNote { about: id.clone(), at: Moment::now(), change: StateChange::Closed(settlement) }])?;
+        let (_, row) = self.find_by_prefix(id.as_str())?;
+        Ok(Task { state: self.state_of_task(&row)?, row })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::settings::Settings;
+    use schema::tool::SaveInput;
+    use serde_json::json;
+
+    use super::*;
+
+    fn save(
+        engine: &mut Engine,
+        kind: MemoryType,
+        content: &str,
+        waits_for: Option<&str>,
+        supersedes: Option<&str>,
+    ) -> String {
+        let input = SaveInput {
+            kind,
+            content: content.to_owned(),
+            metadata: waits_for.map(|waits_for| json!({"blocked_by": waits_for})),
+            long_term: false,
+            supersedes: supersedes.map(str::to_owned),
+        };
+        engine.save(&input).unwrap().id
+    }
+
+    fn states(engine: &mut Engine) -> Vec<(String, TaskState)> {
+        let mut states: Vec<_> =
+            engine.tasks().unwrap().into_iter().map(|task| (task.row.memory.content, task.state)).collect();
+        states.sort_by(|a, b| a.0.cmp(&b.0));
+        states
+    }
+
+    #[test]
+    fn a_task_is_open_blocked_or_done() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let first = save(&mut engine, MemoryType::Task, "A: renew the certificate", None, None);
+        save(&mut engine, MemoryType::Task, "B: cut over the DNS", Some(&first), None);
+        save(&mut engine, MemoryType::Task, "C: send the list (blocked by: Dana)", None, None);
+        let last = save(&mut engine, MemoryType::Task, "D: rename the job", None, None);
+        let decision = save(&mut engine, MemoryType::Decision, "The job keeps its name", None, Some(&last));
+        let blocked = |text: &str| TaskState::Blocked(text.to_owned());
+        let expected =
+            [TaskState::Open, blocked("A: renew the certificate"), blocked("Dana"), TaskState::Done(Some(decision))];
+        assert_eq!(states(&mut engine).into_iter().map(|(_, state)| state).collect::<Vec<_>>(), expected);
+        let closed = engine.close_task(&first[..8], Settlement::by("by hand")).unwrap();
+        assert_eq!(closed.state, TaskState::Done(Some("by hand".to_owned())));
+        assert_eq!(states(&mut engine)[1].1, TaskState::Open, "nothing is in its way any more");
+        let again = engine.close_task(&first, Settlement::Undone).unwrap();
+        assert_eq!(again.state, TaskState::Open);
+    }
+
+    #[test]
+    fn only_tasks_are_closed() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let id = save(&mut engine, MemoryType::Decision, "The job keeps its name", None, None);
+        let error = engine.close_task(&id, Settlement::Done).unwrap_err();
+        assert!(error.to_string().contains("is a decision, not a task"), "{error}");
+    }
+}

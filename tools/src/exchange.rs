@@ -1,0 +1,190 @@
+//! Exports memories and reads exports: JSON lines, one JSON document, or Markdown. An import recreates the same store.
+
+mod document;
+
+pub use document::{MarkdownLogs, from_json};
+
+use std::collections::{BTreeMap, HashMap};
+
+use schema::intake::capture::{Destination, Draft, prepare};
+use schema::log::{LONG_TERM_FILE, LogKind, render_grouped};
+use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
+use schema::model::moment::Moment;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::store::MemoryRow;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::bulk_import::{IncomingMemory, OriginalEntry};
+
+/// A memory as a JSON line. Unknown fields are ignored.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ExportedMemory {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub kind: MemoryType,
+    /// RFC 3339 with the offset of the place of capture.
+    pub at: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub session: String,
+    pub content: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub importance: Option<u8>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub done: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub auto: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    pub path: String,
+    /// Fields with unusable values, which are ignored; a time out of range is clamped.
+    #[serde(skip)]
+    pub odd: Vec<&'static str>,
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExportLineError {
+    #[error("not the JSON of a memory: {0}")]
+    Json(String),
+    #[error("{0:?} is not an id")]
+    Id(String),
+    #[error("{0:?} is not a time such as 2026-01-28T10:30:15+09:00")]
+    Time(String),
+}
+
+/// Unparsed fields of a line.
+type JsonFields<'j> = HashMap<String, &'j RawValue>;
+
+fn required_field<T: DeserializeOwned>(fields: &JsonFields<'_>, name: &str) -> Result<T, ExportLineError> {
+    let value = fields.get(name).ok_or_else(|| ExportLineError::Json(format!("missing field `{name}`")))?;
+    serde_json::from_str(value.get()).map_err(|error| ExportLineError::Json(format!("{name}: {error}")))
+}
+
+fn optional_field<T: DeserializeOwned + Default>(
+    fields: &JsonFields<'_>,
+    name: &'static str,
+    odd: &mut Vec<&'static str>,
+) -> T {
+    let Some(value) = fields.get(name) else { return T::default() };
+    serde_json::from_str(value.get()).unwrap_or_else(|_| {
+        odd.push(name);
+        T::default()
+    })
+}
+
+impl ExportedMemory {
+    pub fn from_row(row: &MemoryRow) -> Self {
+        Self::from_memory(row.memory.clone(), row.path.clone())
+    }
+
+    fn from_memory(memory: Memory, path: String) -> Self {
+        let Memory { id, session_id, kind, content, at, attributes } = memory;
+        Self {
+            id: id.to_string(),
+            kind,
+            at: at.rfc3339(),
+            session: session_id,
+            content,
+            importance: attributes.importance,
+            pinned: attributes.pinned,
+            done: attributes.done,
+            supersedes: attributes.supersedes.map(|id| id.to_string()),
+            origin: attributes.origin,
+            auto: attributes.auto,
+            source: attributes.source.map(|id| id.to_string()),
+            metadata: attributes.metadata,
+            path,
+            odd: Vec::new(),
+        }
+    }
+
+    /// Whether another memory with the same id must be imported first.
+    pub fn is_copy(&self) -> bool {
+        MemoryId::parse(&self.id).is_some_and(|id| id.original() != id)
+    }
+
+    /// Parses a line. Only the identifying fields must be valid.
+    pub fn parse(line: &[u8]) -> Result<Self, ExportLineError> {
+        let fields: JsonFields<'_> =
+            serde_json::from_slice(line).map_err(|error| ExportLineError::Json(error.to_string()))?;
+        let at: String = required_field(&fields, "at")?;
+        let mut odd: Vec<_> = Moment::is_out_of_range(&at).then_some("at").into_iter().collect();
+        Ok(Self {
+            id: required_field(&fields, "id")?,
+            kind: required_field(&fields, "type")?,
+            at,
+            session: optional_field(&fields, "session", &mut odd),
+            content: required_field(&fields, "content")?,
+            importance: optional_field(&fields, "importance", &mut odd),
+            pinned: optional_field(&fields, "pinned", &mut odd),
+            done: optional_field(&fields, "done", &mut odd),
+            supersedes: optional_field(&fields, "supersedes", &mut odd),
+            origin: optional_field(&fields, "origin", &mut odd),
+            auto: optional_field(&fields, "auto", &mut odd),
+            source: optional_field(&fields, "source", &mut odd),
+            metadata: optional_field(&fields, "metadata", &mut odd),
+            path: optional_field(&fields, "path", &mut odd),
+            odd,
+        })
+    }
+
+    /// Converts it for import, redacted; `None` if nothing is left.
+    pub fn into_incoming(self, screen: &Sanitizer) -> Result<Option<IncomingMemory>, ExportLineError> {
+        let id = MemoryId::parse(&self.id).ok_or(ExportLineError::Id(self.id))?;
+        let at = Moment::parse_rfc3339(&self.at).ok_or(ExportLineError::Time(self.at))?;
+        let day = LogKind::Daily(at.date());
+        let log = match LogKind::from_path(&self.path) {
+            // An event has only a time, so it belongs to its own day.
+            Some(LogKind::Daily(_)) if self.kind.is_event() => day,
+            Some(log) => log,
+            None => day,
+        };
+        let destination = if log == LogKind::LongTerm { Destination::LongTerm } else { Destination::DailyLog };
+        let attributes = MemoryAttributes {
+            importance: self.importance.map(|importance| importance.min(3)),
+            pinned: self.pinned,
+            done: self.done,
+            supersedes: self.supersedes.as_deref().and_then(MemoryId::parse),
+            origin: self.origin,
+            auto: self.auto,
+            source: self.source.as_deref().and_then(MemoryId::parse),
+            metadata: self.metadata,
+        };
+        let draft =
+            Draft { session_id: self.session, kind: self.kind, content: self.content, at, attributes, destination };
+        Ok(prepare(draft, screen).map(|prepared| IncomingMemory { prepared, exact: Some(OriginalEntry { id, log }) }))
+    }
+}
+
+/// Writes memories as Markdown logs: long-term memory first, then day by day.
+pub fn render_markdown(rows: &[MemoryRow]) -> String {
+    let mut logs: BTreeMap<(bool, String), Vec<&Memory>> = BTreeMap::new();
+    for row in rows {
+        let day = LogKind::Daily(row.memory.at.date());
+        let log = match LogKind::from_path(&row.path) {
+            // An event has only a time, so it belongs to its own day.
+            Some(LogKind::Daily(_)) | None if row.memory.kind.is_event() => day,
+            Some(log) => log,
+            None => day,
+        };
+        let name = log.file_name();
+        logs.entry((name != LONG_TERM_FILE, name)).or_default().push(&row.memory);
+    }
+    let text = |((_, name), memories): (&(bool, String), &Vec<&Memory>)| {
+        let kind = LogKind::from_path(name).unwrap_or(LogKind::LongTerm);
+        String::from_utf8_lossy(&render_grouped(memories, kind)).into_owned()
+    };
+    logs.iter().map(text).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! Matches tool calls with their results, as hooks see them.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolResponse, Used};
+use schema::privacy::sanitizer::Sanitizer;
+use serde_json::Value;
+
+use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
+
+/// Most tool calls that wait for a result.
+const MAX_PENDING_TOOLS: usize = 1_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SubagentEvent {
+    Used(Used),
+    Failed(String),
+    Reported(String),
+}
+
+/// Context of the transcript.
+#[derive(Debug)]
+pub(super) struct ReplayContext<'s> {
+    pub(super) project: &'s Path,
+    pub(super) sanitizer: &'s Sanitizer,
+    pub(super) session_id: String,
+    pending: HashMap<String, (String, Value)>,
+}
+
+impl<'s> ReplayContext<'s> {
+    pub(super) fn new(project: &'s Path, screen: &'s Sanitizer, session_id: String) -> Self {
+        Self { project, sanitizer: screen, session_id, pending: HashMap::new() }
+    }
+
+    pub(super) fn start_tools(&mut self, begun: Vec<StartedTool>) {
+        for StartedTool { id, name, input } in begun {
+            if self.pending.len() >= MAX_PENDING_TOOLS {
+                self.pending.clear();
+            }
+            self.pending.insert(id, (name, input));
+        }
+    }
+
+    /// Converts a result as hooks convert its payload.
+    pub(super) fn finish_tool(&mut self, done: FinishedTool, cwd: Option<&str>) -> Option<SubagentEvent> {
+        let (name, input) = self.pending.remove(&done.id)?;
+        let (event, error, tool_response) = match done.result {
+            Ok(response) => ("PostToolUse", None, response),
+            Err(ToolFailure::Failed(text)) => ("PostToolUseFailure", Some(text), ToolResponse::default()),
+            Err(ToolFailure::NeverStarted) => return None,
+        };
+        let payload = HookPayload {
+            session_id: None,
+            hook_event_name: Some(event.to_owned()),
+            transcript_path: None,
+            cwd: cwd.map(str::to_owned),
+            source: None,
+            prompt: None,
+            tool_name: Some(name),
+            tool_input: input,
+            tool_response,
+            error,
+            is_interrupt: None,
+            last_assistant_message: None,
+            agent_type: None,
+            agent_transcript_path: None,
+            compact_summary: None,
+            model: None,
+            reason: None,
+        };
+        match HostEvent::from_payload(&payload, self.project, self.sanitizer)?.kind {
+            EventKind::ToolUse(used) => Some(SubagentEvent::Used(used)),
+            EventKind::Failure(text) => Some(SubagentEvent::Failed(text)),
+            _ => None,
+        }
+    }
+}

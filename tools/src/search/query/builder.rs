@@ -1,0 +1,203 @@
+//! Splits a query into words and terms.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::{Query, QueryWord};
+use crate::fulltext::QueryTerm;
+use crate::search::{korean_stem, stop_words};
+use crate::text::compound::{self, PieceRole};
+use crate::text::script::CharacterClass;
+use crate::text::units::{TextUnit, split_units};
+use crate::text::{bigrams, fold, stem};
+
+/// Most distinct terms of a query.
+pub(super) const MAX_TERMS: usize = 64;
+
+/// Shares of a word's terms. A pair that crosses into a particle gets less, because an apparent particle may be the end of
+/// a noun.
+const PAIR: f32 = 1.0;
+
+const CROSSING: f32 = 0.4;
+
+const GROUP: f32 = 2.0;
+
+const PART: f32 = 1.0;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WordSelection {
+    Content,
+    Everything,
+}
+
+pub(super) struct QueryBuilder<'t> {
+    pub(super) text: &'t str,
+    selection: WordSelection,
+    is_shouted: bool,
+    quotes: Vec<Range<usize>>,
+    places: HashMap<QueryTerm, usize>,
+    /// Words by their terms.
+    seen_words: HashMap<Vec<usize>, usize>,
+    pub(super) runs: Vec<QueryRun>,
+    pub(super) query: Query,
+}
+
+pub(super) fn exact_term(text: &str) -> QueryTerm {
+    QueryTerm { text: text.to_owned(), prefix: false }
+}
+
+/// A run of one character class in a query.
+#[derive(Debug, Clone)]
+pub(super) struct QueryRun {
+    pub(super) class: CharacterClass,
+    /// Its key in the glossary.
+    pub(super) key: String,
+    /// Its word of the query, if any.
+    pub(super) word: Option<usize>,
+}
+
+impl<'t> QueryBuilder<'t> {
+    pub(super) fn read(text: &'t str, wanted: WordSelection) -> Self {
+        let mut builder = Self {
+            text,
+            selection: wanted,
+            is_shouted: !text.chars().any(char::is_lowercase),
+            quotes: quoted_ranges(text),
+            places: HashMap::new(),
+            seen_words: HashMap::new(),
+            runs: Vec::new(),
+            query: Query::default(),
+        };
+        let mut previous: Option<TextUnit> = None;
+        for unit in split_units(text) {
+            let glued = previous.filter(|before| before.word == unit.word);
+            let (key, word) = match unit.class {
+                CharacterClass::Letter => builder.add_letters(unit),
+                CharacterClass::Hangul => builder.add_hangul(unit, glued),
+                CharacterClass::Han | CharacterClass::Unspaced => builder.add_unspaced(unit, glued),
+            };
+            builder.runs.push(QueryRun { class: unit.class, key, word });
+            previous = Some(unit);
+        }
+        builder.query.literals = builder.query.terms.len();
+        builder
+    }
+
+    /// Adds a word and returns its glossary key and its index.
+    fn add_letters(&mut self, unit: TextUnit) -> (String, Option<usize>) {
+        let source = &self.text[unit.start..unit.end];
+        let mut pieces = Vec::new();
+        let mut function_word = false;
+        compound::visit_pieces(source, &mut String::new(), |piece, _, role| {
+            // Capitals distinguish `IT` and `US` from pronouns, unless the whole query is in capitals.
+            let capitals = !self.is_shouted && source.len() > 1 && source.chars().all(char::is_uppercase);
+            function_word |= role == PieceRole::Whole && !capitals && stop_words::is_stop_word(piece);
+            let token =
+                if stem::is_stemmable(piece) { stem::stem_english(piece).into_owned() } else { piece.to_owned() };
+            pieces.push((token, role));
+        });
+        let whole = pieces.iter().find(|(_, role)| *role == PieceRole::Whole).map(|(token, _)| exact_term(token));
+        let key = whole.as_ref().map_or_else(String::new, |term| term.text.clone());
+        if function_word && self.selection == WordSelection::Content {
+            return (key, None);
+        }
+        let parts = pieces.iter().filter(|(_, role)| *role != PieceRole::Whole);
+        let parts = parts
+            .map(|(token, role)| (exact_term(token), if *role == PieceRole::Group { GROUP } else { PART }))
+            .collect();
+        (key, self.add_word(unit, whole, parts))
+    }
+
+    fn add_hangul(&mut self, unit: TextUnit, glued: Option<TextUnit>) -> (String, Option<usize>) {
+        let folded = fold::fold(&self.text[unit.start..unit.end]);
+        self.add_counted(unit, glued, &folded);
+        if self.selection == WordSelection::Content
+            && (stop_words::is_stop_word(&folded) || (glued.is_some() && korean_stem::is_ending(&folded)))
+        {
+            return (folded, None);
+        }
+        let stem = if self.selection == WordSelection::Content { korean_stem::strip_endings(&folded) } else { &folded };
+        if self.selection == WordSelection::Content && stop_words::is_stop_word(stem) {
+            return (folded, None);
+        }
+        let certain = bigrams::bigrams(stem).len();
+        let word = self.add_pairs(unit, &folded, certain);
+        (folded, word)
+    }
+
+    fn add_unspaced(&mut self, unit: TextUnit, glued: Option<TextUnit>) -> (String, Option<usize>) {
+        let folded = fold::fold(&self.text[unit.start..unit.end]);
+        self.add_counted(unit, glued, &folded);
+        let word = self.add_pairs(unit, &folded, usize::MAX);
+        (folded, word)
+    }
+
+    /// A number with its unit, as documents have it.
+    fn add_counted(&mut self, unit: TextUnit, glued: Option<TextUnit>, folded: &str) {
+        let number = glued.map(|before| &self.text[before.start..before.end]);
+        let number = number.filter(|number| number.bytes().all(|b| b.is_ascii_digit()));
+        if let Some(counted) = number.and_then(|number| bigrams::counted_token(number, folded)) {
+            self.add_word(unit, Some(exact_term(&counted)), Vec::new());
+        }
+    }
+
+    /// A word of pairs, whose first `certain` pairs belong to its stem.
+    fn add_pairs(&mut self, unit: TextUnit, folded: &str, certain: usize) -> Option<usize> {
+        let pairs = bigrams::bigrams(folded);
+        if let [only] = pairs[..] {
+            let prefix = only.chars().nth(1).is_none();
+            return self.add_word(unit, Some(QueryTerm { text: only.to_owned(), prefix }), Vec::new());
+        }
+        let share = |i: usize| if i < certain { PAIR } else { CROSSING };
+        let parts = pairs.iter().enumerate();
+        // A pair that is an ending, such as `기로` in `쓰기로`, is in every other sentence.
+        let parts = parts.filter(|(i, pair)| *i < certain || *i == 0 || !korean_stem::is_ending(pair));
+        let parts = parts.map(|(i, pair)| (exact_term(pair), share(i))).collect();
+        self.add_word(unit, None, parts)
+    }
+
+    /// Adds a word once; `None` if it has no terms, or too many.
+    fn add_word(&mut self, unit: TextUnit, whole: Option<QueryTerm>, parts: Vec<(QueryTerm, f32)>) -> Option<usize> {
+        let fresh: HashSet<&QueryTerm> = whole.iter().chain(parts.iter().map(|(term, _)| term)).collect();
+        let fresh = fresh.into_iter().filter(|term| !self.places.contains_key(*term)).count();
+        if self.query.terms.len() + fresh > MAX_TERMS {
+            self.query.is_truncated = true;
+            return None;
+        }
+        let whole = whole.map(|term| self.place_of_term(term));
+        let parts: Vec<(usize, f32)> =
+            parts.into_iter().map(|(term, share)| (self.place_of_term(term), share)).collect();
+        let key = whole.into_iter().chain(parts.iter().map(|(place, _)| *place)).collect::<Vec<_>>();
+        if key.is_empty() {
+            return None;
+        }
+        if let Some(word) = self.seen_words.get(&key) {
+            return Some(*word);
+        }
+        let word = self.query.words.len();
+        self.seen_words.insert(key, word);
+        let quote = self.quotes.iter().position(|quote| quote.start <= unit.start && unit.end <= quote.end);
+        self.query.words.push(QueryWord { whole, parts, position: unit.word, quote, is_idiom: false });
+        Some(word)
+    }
+
+    pub(super) fn place_of_term(&mut self, term: QueryTerm) -> usize {
+        *self.places.entry(term).or_insert_with_key(|term| {
+            self.query.terms.push(term.clone());
+            self.query.terms.len() - 1
+        })
+    }
+}
+
+/// Byte ranges between quotation marks.
+fn quoted_ranges(text: &str) -> Vec<Range<usize>> {
+    let mut quotes = Vec::new();
+    let mut open = None;
+    for (i, c) in text.char_indices().filter(|(_, c)| matches!(c, '"' | '“' | '”' | '「' | '」')) {
+        match open.take() {
+            Some(start) => quotes.push(start..i),
+            None => open = Some(i + c.len_utf8()),
+        }
+    }
+    quotes
+}

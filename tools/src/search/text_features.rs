@@ -1,0 +1,146 @@
+//! Features of a passage that need no understanding: whether it asks, tells a time, or quotes a speaker.
+
+use std::collections::HashSet;
+
+use super::dates::MONTHS;
+use crate::text::fold::fold;
+
+/// Most tokens of an utterance. In longer passages these features say nothing, and words occur by chance.
+pub(super) const UTTERANCE: u32 = 80;
+
+/// Whether a text ends with a question mark.
+pub(super) fn is_question(text: &str) -> bool {
+    text.trim_end().ends_with(['?', '？'])
+}
+
+/// Whether a question asks for a time.
+pub(super) fn asks_for_time(question: &str) -> bool {
+    let words: Vec<String> = question.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
+    let is_asked = |pair: &[String]| {
+        let of_time = matches!(pair[1].as_str(), "date" | "day" | "year" | "month" | "time" | "week");
+        of_time && matches!(pair[0].as_str(), "what" | "which")
+    };
+    words.iter().any(|word| word == "when" || word.starts_with("언제") || word.starts_with("며칠"))
+        || words.windows(2).any(is_asked)
+        || question.contains("몇 월")
+        || question.contains("몇 년")
+        || question.contains("몇 시")
+}
+
+/// Whether a text names a time: a day, a month, a year, or a word such as `yesterday`.
+pub(super) fn mentions_time(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).any(|word| {
+        let is_year = word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit());
+        is_year || (word.is_ascii() && is_english_time(&word.to_ascii_lowercase())) || is_korean_time(word)
+    })
+}
+
+/// `May` is more often a verb.
+fn is_english_time(word: &str) -> bool {
+    ENGLISH.contains(&word) || (word != "may" && MONTHS.contains(&word))
+}
+
+fn is_korean_time(word: &str) -> bool {
+    let counts = |unit: &str| {
+        word.split_once(unit).is_some_and(|(number, _)| {
+            !number.is_empty() && number.len() <= 4 && number.bytes().all(|b| b.is_ascii_digit())
+        })
+    };
+    KOREAN.iter().any(|time| word.starts_with(time)) || ["월", "일", "년", "시"].iter().any(|unit| counts(unit))
+}
+
+/// Words for times besides the names of months.
+const ENGLISH: [&str; 38] = [
+    "yesterday",
+    "today",
+    "tonight",
+    "tomorrow",
+    "last",
+    "next",
+    "ago",
+    "week",
+    "weekend",
+    "weeks",
+    "month",
+    "months",
+    "year",
+    "years",
+    "days",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+    "saturday",
+    "sunday",
+    "summer",
+    "winter",
+    "spring",
+    "fall",
+    "autumn",
+    "morning",
+    "afternoon",
+    "evening",
+    "night",
+    "noon",
+    "midnight",
+    "since",
+    "recently",
+    "quarter",
+    "sprint",
+    "deadline",
+];
+
+const KOREAN: [&str; 12] =
+    ["어제", "오늘", "내일", "모레", "지난", "다음", "작년", "내년", "올해", "아침", "저녁", "오전"];
+
+/// Words of a question that may be names.
+pub(super) fn person_names(question: &str) -> HashSet<String> {
+    question.split(|c: char| !c.is_alphanumeric() && c != '_').map(fold).filter(|name| !name.is_empty()).collect()
+}
+
+/// Whether the passage's speaker is named in the question: it begins with the name and a colon.
+pub(super) fn is_spoken_by(text: &str, names: &HashSet<String>) -> bool {
+    text.split_once(':').is_some_and(|(name, said)| {
+        let name = name.trim();
+        !name.is_empty()
+            && name.chars().count() <= 24
+            && said.starts_with(char::is_whitespace)
+            && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+            && names.contains(&fold(name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("When did we deploy?", true)]
+    #[case("what day was the release", true)]
+    #[case("언제 배포했지", true)]
+    #[case("what is the day job", false)]
+    fn questions_ask_when(#[case] question: &str, #[case] expected: bool) {
+        assert_eq!(asks_for_time(question), expected);
+    }
+
+    #[rstest]
+    #[case("We deployed last Tuesday.", true)]
+    #[case("지난주에 배포했다", true)]
+    #[case("6월 3일 배포", true)]
+    #[case("Released in 2025.", true)]
+    #[case("We deployed with Actions.", false)]
+    fn times_in_texts_are_recognised(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(mentions_time(text), expected);
+    }
+
+    #[test]
+    fn speaker_name_precedes_the_passage() {
+        let names = person_names("What did Caroline's sister paint?");
+        assert!(is_spoken_by("Caroline: I painted a lake.", &names));
+        assert!(!is_spoken_by("Melanie: Caroline painted a lake.", &names));
+        assert!(!is_spoken_by("caroline::paint is a function", &names));
+    }
+}

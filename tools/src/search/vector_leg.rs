@@ -1,0 +1,218 @@
+//! The vector leg: how near each document is to the question, and how unusual that is in this store.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::stop_words;
+use crate::embed::{EmbeddingLocation, EmbeddingModel};
+use crate::error::ToolError;
+use crate::index::{Index, VectorLoader, Vectors};
+use crate::text::script::Script;
+
+/// Documents whose cosine is recomputed from full vectors.
+const RESCORED: usize = 100;
+
+/// Number of vectors from which the word search runs in parallel.
+const SLOW_FROM_VECTORS: usize = 10_000;
+
+/// Virtual documents with usual cosines, so that small stores have a usual cosine too: mean and deviation for texts in the
+/// question's script, and in another. A model that sums words separates languages.
+const PSEUDO_DOCUMENTS: f64 = 30.0;
+const SAME_SCRIPT_PRIOR: (f64, f64) = (0.12, 0.1);
+const CROSS_SCRIPT_PRIOR: (f64, f64) = (-0.07, 0.045);
+
+/// Nearness from 0 to 1 of a text in the question's script, from its cosine in a model that sums words.
+pub(super) fn similarity_in_script(cosine: f32) -> f32 {
+    let (mean, deviation) = SAME_SCRIPT_PRIOR;
+    ((cosine - mean as f32) / deviation as f32 / MAX_DEVIATIONS).clamp(0.0, 1.0)
+}
+
+/// Standard deviations above the mean that count as 1.
+const MAX_DEVIATIONS: f32 = 6.0;
+
+#[derive(Debug)]
+pub(super) struct VectorScores {
+    vectors: Arc<Vectors>,
+    /// Per row.
+    cosines: Vec<f32>,
+    /// Usual cosines per script.
+    baselines: [ScriptBaseline; 4],
+    /// Standard deviations of the nearest documents, from full vectors.
+    exact: HashMap<i64, f32>,
+    /// Best first.
+    pub(super) nearest: Vec<i64>,
+}
+
+/// A comparison that needs no index, so it can run while another thread reads the index.
+#[derive(Debug)]
+pub(super) struct VectorComparison {
+    vectors: VectorSource,
+    vector: Vec<f32>,
+    query_script: Script,
+    /// Whether texts of all scripts form one group.
+    is_across_scripts: bool,
+}
+
+#[derive(Debug)]
+enum VectorSource {
+    Memory(Arc<Vectors>),
+    /// First search: reads the vectors while comparing.
+    File(VectorLoader),
+}
+
+/// Prepares a comparison with all documents; `None` without vectors.
+pub(super) fn prepare_comparison(
+    index: &mut Index,
+    meaning: &EmbeddingModel,
+    question: &str,
+) -> Result<Option<VectorComparison>, ToolError> {
+    meaning.embedder.readiness()?;
+    let identity = meaning.embedder.identity();
+    let vectors = match index.loader(identity)? {
+        Some(loader) => VectorSource::File(loader),
+        None => match index.shared_vectors(identity)?.filter(|vectors| !vectors.is_empty()) {
+            Some(vectors) => VectorSource::Memory(vectors),
+            None => return Ok(None),
+        },
+    };
+    // A model that sums words would mistake function words for content; one that reads sentences needs them.
+    let asked = match meaning.embedder.location() {
+        EmbeddingLocation::InProcess => stop_words::strip_stop_words(question),
+        EmbeddingLocation::Remote => question.to_owned(),
+    };
+    let Some(vector) = meaning.embedder.embed_query(&asked)? else { return Ok(None) };
+    let is_together = meaning.embedder.location() == EmbeddingLocation::Remote;
+    Ok(Some(VectorComparison {
+        vectors,
+        vector,
+        query_script: Script::detect(question),
+        is_across_scripts: is_together,
+    }))
+}
+
+impl VectorComparison {
+    /// Whether it is slow enough to run in parallel.
+    pub(super) fn is_slow(&self) -> bool {
+        match &self.vectors {
+            VectorSource::Memory(vectors) => vectors.len() >= SLOW_FROM_VECTORS,
+            VectorSource::File(_) => true,
+        }
+    }
+
+    /// Compares the question with all documents and finds at least the nearest `count`.
+    pub(super) fn scan(&self, count: usize) -> Result<VectorScores, ToolError> {
+        let vectors = match &self.vectors {
+            VectorSource::Memory(vectors) => Arc::clone(vectors),
+            VectorSource::File(loader) => loader.load()?,
+        };
+        let cosines = vectors.scan(&self.vector);
+        let usual = self.baselines(&cosines, vectors.scripts());
+        let scripts = vectors.scripts();
+        let value = |row: usize| usual[scripts[row] as usize].deviations_above(cosines[row]);
+        let nearest = if cosines.is_empty() { Vec::new() } else { vectors.greatest(count.max(RESCORED), value) };
+        Ok(VectorScores { vectors, cosines, baselines: usual, exact: HashMap::new(), nearest })
+    }
+
+    /// Usual cosines per script.
+    fn baselines(&self, cosines: &[f32], scripts: &[Script]) -> [ScriptBaseline; 4] {
+        let mut sums = Script::ALL.map(|script| {
+            RunningStats::from_prior(if self.is_across_scripts || script == self.query_script {
+                SAME_SCRIPT_PRIOR
+            } else {
+                CROSS_SCRIPT_PRIOR
+            })
+        });
+        let mut counts = [0; 4];
+        for (cosine, script) in cosines.iter().zip(scripts) {
+            counts[*script as usize] += 1;
+            sums[if self.is_across_scripts { 0 } else { *script as usize }].add(*cosine);
+        }
+        std::array::from_fn(|script| {
+            let sums = &sums[if self.is_across_scripts { 0 } else { script }];
+            let (mean, deviation) = sums.mean_and_deviation();
+            ScriptBaseline { mean, deviation, count: counts[script] }
+        })
+    }
+
+    /// Compares the nearest documents again by full vectors.
+    pub(super) fn rescore_nearest(&self, mut near: VectorScores, index: &Index) -> Result<VectorScores, ToolError> {
+        for document in near.nearest.iter().take(RESCORED) {
+            let (Some(row), Some(cosine)) = (near.vectors.row(*document), index.cosine_with(*document, &self.vector)?)
+            else {
+                continue;
+            };
+            near.exact.insert(*document, near.baselines[near.vectors.scripts()[row] as usize].deviations_above(cosine));
+        }
+        let at = |document: &i64| near.exact.get(document).copied().unwrap_or(f32::MIN);
+        near.nearest.sort_by(|a, b| at(b).total_cmp(&at(a)));
+        Ok(near)
+    }
+}
+
+impl VectorScores {
+    /// Nearness from 0, which is usual or less, to 1; `None` without a vector.
+    pub(super) fn nearness(&self, document: i64) -> Option<f32> {
+        Some((self.deviations(document)? / MAX_DEVIATIONS).clamp(0.0, 1.0))
+    }
+
+    /// How reliable the usual cosine of a script is in this store, up to 1.
+    pub(super) fn baseline_trust(&self, script: Script) -> f32 {
+        let count = self.count_in_script(script) as f64;
+        ((count + PSEUDO_DOCUMENTS) / (count + 2.0 * PSEUDO_DOCUMENTS)) as f32
+    }
+
+    /// Number of texts of a script with a vector.
+    pub(super) fn count_in_script(&self, script: Script) -> usize {
+        self.baselines[script as usize].count
+    }
+
+    /// Standard deviations of a document above usual for its script.
+    pub(super) fn deviations(&self, document: i64) -> Option<f32> {
+        let scanned = || {
+            let row = self.vectors.row(document)?;
+            Some(self.baselines[self.vectors.scripts()[row] as usize].deviations_above(*self.cosines.get(row)?))
+        };
+        self.exact.get(&document).copied().or_else(scanned)
+    }
+}
+
+/// Distribution of a script's cosines with a question.
+#[derive(Debug, Clone, Copy)]
+struct ScriptBaseline {
+    mean: f32,
+    deviation: f32,
+    /// Number of texts.
+    count: usize,
+}
+
+impl ScriptBaseline {
+    fn deviations_above(&self, cosine: f32) -> f32 {
+        (cosine - self.mean) / self.deviation
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct RunningStats {
+    sum: f64,
+    squares: f64,
+    count: f64,
+}
+
+impl RunningStats {
+    fn from_prior((mean, deviation): (f64, f64)) -> Self {
+        let squares = PSEUDO_DOCUMENTS * (deviation * deviation + mean * mean);
+        Self { sum: PSEUDO_DOCUMENTS * mean, squares, count: PSEUDO_DOCUMENTS }
+    }
+
+    fn add(&mut self, cosine: f32) {
+        let cosine = f64::from(cosine);
+        self.sum += cosine;
+        self.squares += cosine * cosine;
+        self.count += 1.0;
+    }
+
+    fn mean_and_deviation(&self) -> (f32, f32) {
+        let mean = self.sum / self.count;
+        (mean as f32, (self.squares / self.count - mean * mean).max(1e-6).sqrt() as f32)
+    }
+}
