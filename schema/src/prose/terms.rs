@@ -106,7 +106,7 @@ fn ascii_token(word: &str, begins_clause: bool, begins_sentence: bool, has_korea
         return Token { kind, text: String::new(), particle: "", is_name: false, begins_clause };
     }
     let is_identifier = word.chars().any(|c| !c.is_ascii_lowercase() && c != '-')
-        && !(begins_sentence && word.chars().skip(1).all(|c| c.is_lowercase()));
+        && !(begins_sentence && word.chars().skip(1).all(char::is_lowercase));
     // A word such as `latest` is a name among Korean words.
     let is_common = folded.chars().count() < 2 || words::is_common(&folded) && !(has_korean && folded.len() > 3);
     let kind = if is_common { TokenKind::Other } else { TokenKind::Term };

@@ -286,7 +286,7 @@ fn each_version_of_the_go_program_is_taken_over(#[case] version: usize) {
     let session = store.rows().session("bbbb2222").unwrap().unwrap();
     assert_eq!(
         (session.ended.time(), session.summary),
-        ("10:35:31".to_owned(), Some("Talked about the cache".to_owned()))
+        ("10:40:00".to_owned(), Some("Talked about the cache".to_owned()))
     );
     let written = log_texts(&layout);
     let kept = "\n- Tokens expire after five minutes ({\"source\":\"transcript_user\",\"trigger\":\"auto\"})\n";
