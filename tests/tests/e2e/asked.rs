@@ -129,6 +129,7 @@ fn interrupted_import_and_forget_are_completed() {
     const LINES: usize = 2_000;
     let (stopped, whole) = (sandbox!(), sandbox!());
     for sandbox in [&stopped, &whole] {
+        sandbox.write(".jikime/memory.toml", "conclusions = false\n");
         transcript(&sandbox.root().join("long.jsonl"), LINES);
     }
     let place = |sandbox: &Sandbox| sandbox.root().join("long.jsonl").to_string_lossy().into_owned();

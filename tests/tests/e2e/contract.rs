@@ -110,12 +110,11 @@ fn the_example_configuration_starts_the_server() {
 }
 
 /// Imports in cycles that remain to be removed.
-const KNOWN: [(&str, &str); 5] = [
+const KNOWN: [(&str, &str); 4] = [
     ("host/brief", "host/brief/knowledge"),
     ("host/brief", "host/brief/work"),
     ("host/hook/edit/diff", "host/hook/edit/symbol"),
     ("intake/capture", "intake/spool"),
-    ("intake/capture/note", "intake/spool"),
 ];
 
 #[rstest]

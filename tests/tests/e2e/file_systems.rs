@@ -97,10 +97,10 @@ fn suddenly_full_disk_loses_no_confirmed_memory() {
     let found = sandbox.run_cli(["search", "walrus vault"]);
     assert!(found.assert_success().stdout.contains(KEPT), "{found:?}");
     sandbox.restore_features();
-    prompt(&sandbox, "and now there is");
+    prompt(&sandbox, "and now there is room");
     sandbox.run_cli(["index"]).assert_success();
     let there = texts_in_rows(&sandbox.store()).unwrap();
-    assert_eq!(there, [KEPT, "and now there is"].map(|text| (text.to_owned(), 1)).into());
+    assert_eq!(there, [KEPT, "and now there is room"].map(|text| (text.to_owned(), 1)).into());
     assert_eq!(check_at_rest(&sandbox.store()), [""; 0]);
 }
 

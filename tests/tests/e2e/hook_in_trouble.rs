@@ -137,7 +137,7 @@ fn hooks_survive_a_locked_store() {
     assert!(waiting >= 5, "{waiting}");
     lock.unlock().unwrap();
     // The next hook saves some queued events, the next command all.
-    sandbox.run_hook("memory-prompt-save", &prompt(&sandbox, "and now")).assert_success();
+    sandbox.run_hook("memory-prompt-save", &prompt(&sandbox, "and now the cache")).assert_success();
     assert!(spooled(&sandbox) < waiting);
     sandbox.run_cli(["index"]).assert_success();
     assert_eq!(spooled(&sandbox), 0);

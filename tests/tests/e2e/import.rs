@@ -180,6 +180,7 @@ fn killed_import_resumes() {
     };
     let text: String = (0..2_000).map(line).collect();
     for sandbox in [&killed, &whole] {
+        sandbox.write(".jikime/memory.toml", "conclusions = false\n");
         fs::write(sandbox.root().join("long.jsonl"), &text).unwrap();
     }
     let place = killed.root().join("long.jsonl").to_string_lossy().into_owned();

@@ -179,7 +179,7 @@ fn next_capture_restores_overwritten_entries() {
     capture_text(&mut store, MemoryType::Decision, 1, "two");
     fs::write(&file, opened.clone() + &"\nA line of a person, who makes it longer.\n".repeat(9)).unwrap();
     capture_text(&mut store, MemoryType::UserPrompt, 2, "three");
-    assert_eq!(row_texts(&store), ["one", "two", "(three)"]);
+    assert_eq!(row_texts(&store), ["one", "(two)", "(three)"]);
     assert!(!fs::read_to_string(&file).unwrap().contains("three"));
     // A minute later.
     set_old_mtime(&file);
