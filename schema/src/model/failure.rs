@@ -181,7 +181,11 @@ mod tests {
     #[case::preparation("Bash failed: npm ci && npm test\nx", "npm ci", false)]
     #[case::what_was_prepared("Bash failed: npm ci && npm test\nx", "npm test", true)]
     #[case::other_tool("Edit failed: a.rs\nx", "a.rs", false)]
-    fn success_of_the_same_command_settles_a_failure(#[case] failure: &str, #[case] success: &str, #[case] expected: bool) {
+    fn success_of_the_same_command_settles_a_failure(
+        #[case] failure: &str,
+        #[case] success: &str,
+        #[case] expected: bool,
+    ) {
         let success = Attempt { tool: "Bash".into(), input: Some(success.into()) };
         assert_eq!(is_settled_by(failure, &success), expected);
         let has_topic = success.topics().iter().any(|topic| topics_of(failure).contains(topic));
