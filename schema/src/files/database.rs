@@ -63,7 +63,7 @@ const READER_WAIT: Duration = Duration::from_millis(60);
 const STATEMENTS: usize = 64;
 
 /// The error if the file system does not support WAL. SQLite could use another journal, but then hooks would wait for every search.
-const NO_LOG: &str = "the file system has no memory that programs can share";
+const NO_LOG: &str = "the file system does not support shared memory";
 
 /// The error when a database cannot be opened or used.
 #[derive(Debug, thiserror::Error)]
@@ -317,7 +317,7 @@ fn exists(path: &Path) -> io::Result<bool> {
         found => found?,
     };
     if !found.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     // SQLite would report only that it cannot open the file.
     #[cfg(unix)]

@@ -177,7 +177,7 @@ impl Layout {
                 private_dir_builder().recursive(true).create(&self.project)?;
             } else {
                 let text = format!(
-                    "there is no directory {}; if the project was moved, start the session again where it is now",
+                    "the directory {} does not exist; if the project was moved, restart the session in its new place",
                     self.project.display()
                 );
                 return Err(io::Error::new(io::ErrorKind::NotFound, text));

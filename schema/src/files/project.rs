@@ -60,7 +60,7 @@ impl fmt::Display for ProjectReason {
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
     /// A named directory does not exist.
-    #[error("no directory {} that {named_by} names", path.display())]
+    #[error("the directory {} named by {named_by} does not exist", path.display())]
     Missing {
         /// The source of the name: `--project`, `JIKIME_PROJECT_DIR`, `CLAUDE_PROJECT_DIR` or the working directory.
         named_by: &'static str,
@@ -69,7 +69,7 @@ pub enum ProjectError {
     },
     /// The search ended at the home directory or above it. A memory there would belong to everything.
     #[error(
-        "{} is the home directory or above it: pass --project to use it as a project, or --personal for a memory of your own",
+        "{} is the home directory or above it: pass --project to use it as a project, or --personal for your own memory",
         path.display()
     )]
     Home {
@@ -77,7 +77,7 @@ pub enum ProjectError {
         path: PathBuf,
     },
     /// No directory for the user's own data is known.
-    #[error("no place for a memory of your own: neither a directory for data nor a home directory is set")]
+    #[error("no place for your own memory: neither a data directory nor a home directory is set")]
     NoPlace,
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn read_open(file: &File, limit: u64) -> io::Result<Vec<u8>> {
 
 /// Returns options with which an open never waits for the other end of a pipe.
 pub(crate) fn open_options() -> OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has something to add"))]
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "options are added only on Unix"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());

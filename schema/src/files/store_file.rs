@@ -102,7 +102,7 @@ impl fmt::Display for RefusedPath {
             Some(at) => write!(f, "{} ", trust::printable_path(at))?,
         }
         match self.reason {
-            RefusalReason::Link => f.write_str("is a symbolic link, and links of a store are not followed"),
+            RefusalReason::Link => f.write_str("is a symbolic link, and links in a store are not followed"),
             RefusalReason::Special => f.write_str("is a pipe or device, not a file"),
             RefusalReason::Distrusted(why) => {
                 write!(f, "{why}; if you trust it, run: {}", trust::trust_command(&self.project))
@@ -115,7 +115,7 @@ impl std::error::Error for RefusedPath {}
 
 /// Returns options that refuse a link at the end of the path on Unix, even if it was put there after the check.
 fn base_options() -> OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has something to add"))]
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "options are added only on Unix"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {

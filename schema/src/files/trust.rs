@@ -21,7 +21,7 @@ const FILE_LIMIT: u64 = 64 * 1024;
 
 /// The reason why a file or directory of a store is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(unix), expect(dead_code, reason = "only Unix finds any"))]
+#[cfg_attr(not(unix), expect(dead_code, reason = "constructed only on Unix"))]
 pub(crate) enum DistrustReason {
     /// Another user, with this uid, owns it.
     Owner(u32),

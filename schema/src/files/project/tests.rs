@@ -192,7 +192,7 @@ fn missing_directory_error_names_its_path(
         set(&mut request, Some(missing.into()));
         let message = resolve(&request).unwrap_err().to_string();
         let path = sandbox.path("w").join(missing);
-        assert_eq!(message, format!("no directory {} that {named_by} names", path.display()));
+        assert_eq!(message, format!("the directory {} named by {named_by} does not exist", path.display()));
     }
 }
 
