@@ -134,7 +134,7 @@ impl Layout {
     }
 
     /// Creates the directories, private to their owner, and `.gitignore`. Existing ones are not changed, and unsafe ones are an error; see
-    /// [`verify_dirs`]. The project directory itself is never created, because a moved project would leave a second one behind.
+    /// [`Self::verify_dirs`]. The project directory itself is never created, because a moved project would leave a second one behind.
     pub fn create_dirs_and_gitignore(&self) -> io::Result<()> {
         self.verify_dirs()?;
         if self.gitignore().exists() && self.track_dir().is_dir() && self.spool_dir().is_dir() {

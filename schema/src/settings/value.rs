@@ -140,9 +140,9 @@ pub(super) fn parse_weights(value: &Value<'_>) -> Option<Option<LegWeights>> {
         "stated" => Some(Some(LegWeights::VECTOR_HEAVY)),
         text => {
             let numbers: Vec<u16> = text.split('/').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
-            let [words, kin, vector] = numbers[..] else { return None };
+            let [words, tokens, vector] = numbers[..] else { return None };
             let is_possible = numbers.iter().all(|number| *number <= 100) && numbers.iter().any(|number| *number > 0);
-            is_possible.then_some(Some(LegWeights { words, tokens: kin, vector }))
+            is_possible.then_some(Some(LegWeights { words, tokens, vector }))
         }
     }
 }

@@ -317,7 +317,7 @@ mod tests {
     #[case::block("a { b }; f() { c; }", &["a", "b", "f", "c"])]
     #[case::windows("C:\\bin\\a.exe b", &["C:\\bin\\a.exe b"])]
     #[case::unclosed("a 'b; c", &["a b; c"])]
-    fn a_line_is_split_into_simple_commands(#[case] line: &str, #[case] expected: &[&str]) {
+    fn line_is_split_into_simple_commands(#[case] line: &str, #[case] expected: &[&str]) {
         let found = split_commands(line);
         assert!(found.iter().all(|simple| !simple.writes), "{found:?}");
         assert_eq!(found.iter().map(|simple| simple.words.join(" ")).collect::<Vec<_>>(), expected);

@@ -240,12 +240,7 @@ mod tests {
     #[case::build_alone("make", 1, "", false)]
     #[case::tests("cargo test | grep FAILED && exit 1", 1, "test x ... FAILED", false)]
     #[case::push("git push", 1, "rejected", false)]
-    fn an_exit_code_may_be_an_answer(
-        #[case] line: &str,
-        #[case] code: i32,
-        #[case] output: &str,
-        #[case] expected: bool,
-    ) {
+    fn exit_code_may_be_an_answer(#[case] line: &str, #[case] code: i32, #[case] output: &str, #[case] expected: bool) {
         assert_eq!(is_answer(line, code, output), expected);
     }
 
