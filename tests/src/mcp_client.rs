@@ -131,8 +131,8 @@ impl McpClient {
     }
 
     /// Sets the time limit of each response.
-    pub fn set_timeout(&mut self, patience: Duration) {
-        self.timeout = patience;
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
     }
 
     /// Calls a tool with a progress token, as Claude Code does, and waits for the result.
@@ -270,8 +270,8 @@ impl McpClient {
                 Ok(line) => self.handle_line(&line),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    let patience = self.timeout;
-                    panic!("no answer within {patience:?} to request {}; standard error: {}", id.0, self.stderr());
+                    let timeout = self.timeout;
+                    panic!("no answer within {timeout:?} to request {}; standard error: {}", id.0, self.stderr());
                 }
             }
         }

@@ -17,7 +17,7 @@ use crate::polling::{eventually, poll};
 use crate::sandbox::Sandbox;
 
 /// The time limit for a text to appear.
-const PATIENCE: Duration = Duration::from_secs(30);
+const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Kills the program on drop.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ impl Terminal {
 
     #[track_caller]
     fn wait_until(&mut self, text: &str, is_so: impl Fn(&str) -> bool) -> &mut Self {
-        let came = poll(PATIENCE, || is_so(&self.screen()).then_some(()));
+        let came = poll(DEADLINE, || is_so(&self.screen()).then_some(()));
         assert!(came.is_some(), "about {text:?} the screen still shows:\n{}", self.screen());
         self
     }
@@ -128,7 +128,7 @@ impl Terminal {
     #[track_caller]
     pub fn end(&mut self) -> ExitStatus {
         let mut status = None;
-        eventually(PATIENCE, || {
+        eventually(DEADLINE, || {
             status = self.child.try_wait().expect("a child of this process can be waited for");
             status.is_some()
         });

@@ -195,14 +195,14 @@ impl DerefMut for Database {
 }
 
 /// Opens the database at `path`, and creates an empty one if necessary.
-pub fn open(path: &Path, patience: LockTimeout) -> Result<Database, DatabaseError> {
+pub fn open(path: &Path, timeout: LockTimeout) -> Result<Database, DatabaseError> {
     for ending in SIDE_FILES {
         let path = side_file(path, ending);
         verify(&path).map_err(|source| DatabaseError::Create { path, source })?;
     }
-    create_if_missing(path, patience).map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
+    create_if_missing(path, timeout).map_err(|source| DatabaseError::Create { path: path.to_owned(), source })?;
     let file = file_identity(path);
-    configure(path, patience)
+    configure(path, timeout)
         .and_then(|connection| Database::new(connection, Some(path.to_owned()), file))
         .map_err(|source| DatabaseError::Sqlite { path: path.to_owned(), source })
 }
@@ -213,10 +213,10 @@ pub fn open_in_memory(instead_of: Option<&Path>) -> rusqlite::Result<Database> {
 }
 
 /// Empties a database in place, with or without an open connection to it. The caller holds the lock for resets of this database.
-pub fn reset(path: &Path, open: Option<&Database>, patience: LockTimeout) -> Result<(), DatabaseError> {
+pub fn reset(path: &Path, open: Option<&Database>, timeout: LockTimeout) -> Result<(), DatabaseError> {
     let reset = || {
         let db = Connection::open_with_flags(path, OPEN)?;
-        db.busy_timeout(patience.duration())?;
+        db.busy_timeout(timeout.duration())?;
         drop_all_objects(&db)
     };
     let is_in_use = |error: &rusqlite::Error| error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy);
@@ -277,12 +277,12 @@ const SIDE_FILES: [&str; 3] = ["-wal", "-shm", "-journal"];
 ///
 /// A person may have deleted only the database while programs use it. Its old side files are removed first, because SQLite would use the
 /// old shared memory for the new database. The lock keeps another process from removing the new side files.
-fn create_if_missing(path: &Path, patience: LockTimeout) -> io::Result<()> {
+fn create_if_missing(path: &Path, timeout: LockTimeout) -> io::Result<()> {
     if exists(path)? {
         return Ok(());
     }
     let _lock =
-        FileLock::acquire(&path.with_file_name(STORE_LOCK), patience.duration()).map_err(|error| match error {
+        FileLock::acquire(&path.with_file_name(STORE_LOCK), timeout.duration()).map_err(|error| match error {
             LockError::Busy(_) => io::Error::new(io::ErrorKind::ResourceBusy, error),
             LockError::Io { source, .. } => source,
         })?;
@@ -325,20 +325,20 @@ fn exists(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-fn configure(path: &Path, patience: LockTimeout) -> rusqlite::Result<Connection> {
+fn configure(path: &Path, timeout: LockTimeout) -> rusqlite::Result<Connection> {
     let db = Connection::open_with_flags(path, OPEN)?;
-    db.busy_timeout(patience.duration())?;
+    db.busy_timeout(timeout.duration())?;
     // A cloned project may contain a stranger's database, whose triggers and views must not run.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    switch_to_wal(&db, patience)?;
+    switch_to_wal(&db, timeout)?;
     db.execute_batch("PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;")?;
     db.set_prepared_statement_cache_capacity(STATEMENTS);
     // Otherwise SQLite would prepare some statements again for each bound value. Our statements name their indexes themselves.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     db.pragma_update(None, "wal_autocheckpoint", WAL_PAGES)?;
     db.pragma_update(None, "journal_size_limit", WAL_KEPT)?;
-    if patience == LockTimeout::Hook {
+    if timeout == LockTimeout::Hook {
         // Copying the log on close, with its syncs, costs five times as much as the hook itself, so it is left to servers. A hook copies
         // only a long log, because the next process that opens the database reads all of it.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, wal_length(path) < WAL_LIMIT)?;
@@ -389,8 +389,8 @@ fn side_file(path: &Path, ending: &str) -> PathBuf {
 /// have to retry.
 ///
 /// Where memory cannot be shared, SQLite keeps another journal mode without an error.
-fn switch_to_wal(db: &Connection, patience: LockTimeout) -> rusqlite::Result<()> {
-    let deadline = Instant::now() + patience.duration();
+fn switch_to_wal(db: &Connection, timeout: LockTimeout) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + timeout.duration();
     loop {
         match db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0)) {
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < deadline => {

@@ -17,7 +17,7 @@ pub struct FileStamp {
     pub size: i64,
 }
 
-/// Returns the device and inode of the file at a path, or `None` on other platforms than Unix. There, a file in use cannot be replaced.
+/// Returns the device and inode of the file at a path, or `None` on platforms other than Unix, where a file in use cannot be replaced.
 pub fn file_identity(path: &Path) -> Option<(u64, u64)> {
     #[cfg(unix)]
     {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::files::store_file::options_for_private;
 
-/// The pauses between two tries. A store's lock is held for a fraction of a millisecond, so longer first pauses would leave it unused.
-/// Locks that are held for longer do not justify waking up as often.
+/// The first and the longest pause between two tries. A store's lock is held for a fraction of a millisecond, so longer first pauses
+/// would leave it unused. Locks that are held for longer do not justify waking up as often.
 const FIRST_PAUSE: Duration = Duration::from_micros(100);
 const MAX_PAUSE: Duration = Duration::from_millis(1);
 
@@ -28,11 +28,11 @@ pub enum LockError {
 }
 
 impl FileLock {
-    /// Acquires the lock, trying for at most `patience`.
-    pub fn acquire(path: &Path, patience: Duration) -> Result<Self, LockError> {
+    /// Acquires the lock, trying for at most `timeout`.
+    pub fn acquire(path: &Path, timeout: Duration) -> Result<Self, LockError> {
         let fault = |source| LockError::Io { path: path.to_owned(), source };
         let file = options_for_private().create(true).truncate(false).open(path).map_err(fault)?;
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         let mut pause = FIRST_PAUSE;
         loop {
             match file.try_lock() {

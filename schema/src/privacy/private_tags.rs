@@ -1,4 +1,4 @@
-//! Removes everything between `<private>` and `</private>`, before a text is processed in any other way.
+//! Removes everything between `<private>` and `</private>`, before secrets are redacted.
 
 use std::borrow::Cow;
 

@@ -30,7 +30,7 @@ struct CrowdSize {
 
 const EVERYBODY: CrowdSize = CrowdSize { servers: 3, hooks: 2, commands: 1, edits: true, rests: (100, 200) };
 
-/// Only programs that open and close an index while it is constantly replaced.
+/// Only programs that open and close an index while it is constantly rebuilt.
 const OPENING: CrowdSize = CrowdSize { servers: 1, hooks: 0, commands: 3, edits: false, rests: (1, 0) };
 
 /// A command that takes longer hangs.
@@ -70,7 +70,7 @@ pub fn run(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
     run_crowd(EVERYBODY, "everybody", binaries, length, seed)
 }
 
-/// Runs programs that open and close databases while the index is constantly replaced.
+/// Runs programs that open and close databases while the index is constantly rebuilt.
 pub fn run_opening(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
     run_crowd(OPENING, "opening", binaries, length, seed)
 }

@@ -29,7 +29,7 @@ const EVENTS_PER_DAY: u64 = 1_000;
 const MEASURED: Duration = Duration::from_secs(600);
 
 /// The factor by which a run may exceed the requested time on a slow machine.
-const PATIENCE: u32 = 2;
+const MAX_TIME_FACTOR: u32 = 2;
 
 /// The time limit of a run that does its rounds as fast as possible.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -101,7 +101,7 @@ pub fn run(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
     let (all, pace, limit) = match length {
         RunLength::Time(time) => {
             let share = (time.as_secs_f64() / MEASURED.as_secs_f64()).min(1.0);
-            (MEMORIES as f64 / NEW * share, Some(time), time * PATIENCE)
+            (MEMORIES as f64 / NEW * share, Some(time), time * MAX_TIME_FACTOR)
         }
         RunLength::Rounds(events) => (events as f64, None, LONGEST),
     };

@@ -16,7 +16,7 @@ use crate::figures::{FigureTable, percentile};
 use crate::growth::GrowthPoint;
 use crate::memories::{LogLines, sample_memories, sample_questions, write_logs};
 use crate::serving::BenchServer;
-use crate::start::{PATIENCE, serve_command, time_command};
+use crate::start::{COMMAND_DEADLINE, serve_command, time_command};
 use crate::{hooks, peer, saves, start, vectors};
 
 /// 40 searches of each class.
@@ -212,7 +212,7 @@ fn measure_import(binaries: &Binaries, table: &mut FigureTable) -> Outcome<()> {
     }
     let mut command = sandbox.memory_command();
     command.args(["import", "--json", "claude-code"]);
-    let outcome = run_to_end(command, "", PATIENCE);
+    let outcome = run_to_end(command, "", COMMAND_DEADLINE);
     let kept: u64 = match &outcome.assert_success().json()["kept"] {
         Value::Object(kept) => kept.values().filter_map(Value::as_u64).sum(),
         _ => 0,

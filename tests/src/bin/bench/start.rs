@@ -98,8 +98,8 @@ pub(crate) fn measure(
 pub(crate) fn time_command(sandbox: &Sandbox, provider: &str, arguments: &[&str]) -> f64 {
     let mut command = sandbox.memory_command();
     command.args(arguments).env("JIKIME_EMBEDDING_PROVIDER", provider);
-    run_to_end(command, "", PATIENCE).assert_success().elapsed.as_secs_f64()
+    run_to_end(command, "", COMMAND_DEADLINE).assert_success().elapsed.as_secs_f64()
 }
 
 /// Time limit of a command on a large store.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(3_600);
+pub(crate) const COMMAND_DEADLINE: Duration = Duration::from_secs(3_600);
