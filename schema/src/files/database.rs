@@ -272,7 +272,7 @@ const OPEN: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(OpenFlags::SQLIT
 /// The suffixes of the files that SQLite keeps next to a database.
 const SIDE_FILES: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Creates an empty file if there is none, because SQLite would create one that everybody may read. Side files get the mode of the
+/// Creates an empty file if necessary, because SQLite would create one that everybody may read. Side files get the mode of the
 /// database.
 ///
 /// A person may have deleted only the database while programs use it. Its old side files are removed first, because SQLite would use the

@@ -8,8 +8,8 @@ mod split;
 mod tasks;
 
 use programs::{
-    CHANGING, CHANGING_WITH, ENDINGS, HEADS, INTERPRETERS, KEYWORDS, PRINT_ONLY_OPTIONS, READ_ONLY_WITH, SHELLS, TWINS,
-    VALUED, WRAPPERS,
+    ALIASES, CHANGING, CHANGING_WITH, CONSTRUCTS, EXTENSIONS, INTERPRETERS, KEYWORDS, PRINT_ONLY_OPTIONS,
+    READ_ONLY_WITH, SHELLS, VALUED, WRAPPERS,
 };
 
 pub(crate) use tasks::{Task, is_answer, tasks};
@@ -58,7 +58,7 @@ fn is_changing_command(words: &[&str], depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let Some((word, arguments)) = effective_program(words) else { return false };
     let name = program_name(word);
-    if HEADS.contains(&&*name) || only_prints(arguments) {
+    if CONSTRUCTS.contains(&&*name) || only_prints(arguments) {
         return false;
     }
     match &*name {
@@ -140,11 +140,11 @@ fn is_assignment(word: &str) -> bool {
 /// Returns the name of a program in the tables: in lower case, without directory, extension and version.
 fn program_name(word: &str) -> String {
     let name = word.trim_start_matches('{').rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
-    let name = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let name = EXTENSIONS.iter().find_map(|extension| name.strip_suffix(extension)).unwrap_or(&name);
     let plain = name.trim_end_matches(|next: char| next.is_ascii_digit() || matches!(next, '.' | '-'));
     let has_versions = matches!(plain, "python" | "pip" | "gcc" | "g++" | "clang" | "clang++");
     let name = if has_versions { plain } else { name };
-    TWINS.iter().find(|(twin, _)| *twin == name).map_or(name, |(_, known)| known).to_owned()
+    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, known)| known).to_owned()
 }
 
 fn only_prints(arguments: &[&str]) -> bool {

@@ -14,7 +14,7 @@ pub struct FileChange {
     pub text: String,
 }
 
-/// Describes the files, commands and edits of a turn. Returns `None` if there are none.
+/// Describes the files, commands and edits of a turn. Returns `None` for a turn without any of them.
 pub fn describe(files: &[String], commands: &[String], changes: &[FileChange]) -> Option<String> {
     let mut lines = Vec::new();
     if !files.is_empty() {

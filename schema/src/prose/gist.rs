@@ -29,7 +29,7 @@ const EMPTY: [&str; 22] = [
     "좋습니다",
 ];
 
-/// Returns the first sentences of an answer that fit `limit` characters, on one line. Returns `None` if there are none.
+/// Returns the first sentences of an answer that fit `limit` characters, on one line, or `None` without prose.
 pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
     let mut told = String::new();
     for paragraph in prose(text) {

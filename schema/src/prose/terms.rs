@@ -171,7 +171,7 @@ fn run(text: &str) -> usize {
     text.len()
 }
 
-/// Returns the length in bytes of a Korean unit at the start of a text, or 0 if there is none.
+/// Returns the length in bytes of a Korean unit at the start of a text, or 0 without a unit.
 fn unit_length(text: &str) -> usize {
     let end = text.find(|c: char| !is_hangul(c)).unwrap_or(text.len());
     (1..=2)

@@ -1,7 +1,7 @@
 //! Tables of programs: which ones change something, and with which arguments. All tables are sorted by name.
 
 /// Programs that work like another program, and the name of that program in the other tables.
-pub(super) const TWINS: &[(&str, &str)] = &[
+pub(super) const ALIASES: &[(&str, &str)] = &[
     ("gradlew", "gradle"),
     ("mamba", "conda"),
     ("micromamba", "conda"),
@@ -335,7 +335,7 @@ pub(super) const KEYWORDS: &[&str] =
     &["!", "(", "coproc", "do", "elif", "else", "if", "then", "until", "while", "{", "}"];
 
 /// Shell keywords that start a construct which runs nothing by itself.
-pub(super) const HEADS: &[&str] = &["case", "for", "foreach", "function", "select"];
+pub(super) const CONSTRUCTS: &[&str] = &["case", "for", "foreach", "function", "select"];
 
 /// Options that make any program print something and change nothing.
 pub(super) const PRINT_ONLY_OPTIONS: &[&str] = &["--dry-run", "--help", "-WhatIf"];
@@ -347,4 +347,4 @@ pub(super) const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "rub
 pub(super) const SHELLS: &[&str] = &["bash", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"];
 
 /// File extensions of programs and scripts, mostly on Windows.
-pub(super) const ENDINGS: &[&str] = &[".exe", ".cmd", ".bat", ".ps1", ".sh"];
+pub(super) const EXTENSIONS: &[&str] = &[".exe", ".cmd", ".bat", ".ps1", ".sh"];
