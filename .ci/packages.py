@@ -1,7 +1,7 @@
-"""What the checks of the protocol need from npm: exact versions with the hashes of `node/package-lock.json`, Node.js among them.
+"""Installs the npm packages of the protocol checks, including Node.js, in the versions and with the hashes of `node/package-lock.json`.
 
-They are installed once, into a cache folder outside the repository: `JIKIME_CI_NODE`, else jikime-ci-node in the folder for temporary
-files, and in it a folder for each state of the lock file.
+They are installed once into a cache folder outside the repository: `JIKIME_CI_NODE`, or jikime-ci-node in the temporary folder. It
+contains a folder for each version of the lock file.
 """
 
 import hashlib
@@ -22,20 +22,20 @@ CALL_SECONDS = 120
 
 
 class Packages:
-    """Node.js, and the packages beside it."""
+    """Node.js and the installed packages."""
 
     def __init__(self, modules):
         self.modules = modules
         self.node = modules / "node/bin/node"
 
     def script(self, package, name):
-        """The path of a package's program."""
+        """Returns the path of a package's program."""
         folder = self.modules / package
         programs = json.loads((folder / "package.json").read_text())["bin"]
         return folder / (programs if isinstance(programs, str) else programs[name])
 
     def environment(self, home):
-        """Nothing but what a program needs, and a home of its own."""
+        """Returns a minimal environment with its own home directory."""
         return {
             "PATH": f"{self.node.parent}{os.pathsep}{os.environ['PATH']}",
             "HOME": str(home),
@@ -44,18 +44,18 @@ class Packages:
 
 
 def install():
-    """Gives the packages, after installing them if they are not there yet."""
+    """Returns the packages, and installs them if necessary."""
     lock = (HERE / "node/package-lock.json").read_bytes()
     cache = pathlib.Path(os.environ.get("JIKIME_CI_NODE") or pathlib.Path(tempfile.gettempdir()) / "jikime-ci-node")
     place = cache / hashlib.sha256(lock).hexdigest()[:16]
     if not place.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
-        # Put together in a folder of its own and renamed, so that a run cut short leaves no half of an installation behind.
+        # Installed into a temporary folder and renamed, so that an interrupted run leaves no partial installation.
         fresh = pathlib.Path(tempfile.mkdtemp(prefix="fresh-", dir=cache))
         try:
             for name in ("package.json", "package-lock.json"):
                 shutil.copy(HERE / "node" / name, fresh)
-            # The package `node` fetches the program for this platform in an install script; the others need none of theirs.
+            # Only the package `node` needs its install script, which downloads the program for this platform.
             npm = ["npm", "ci", "--no-audit", "--no-fund", "--no-update-notifier"]
             code, output, errors = run(npm, INSTALL_SECONDS, cwd=fresh, env=dict(os.environ))
             if code != 0:
@@ -73,7 +73,7 @@ def install():
 
 
 def binary():
-    """The server that the command line names, else that of a debug build."""
+    """Returns the server from the command line, or that of a debug build."""
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
     found = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else target / "debug/jikime-memory").resolve()
     if not os.access(found, os.X_OK):
@@ -82,7 +82,7 @@ def binary():
 
 
 def run(command, seconds, cwd, env):
-    """Runs a command in a process group of its own, so that a time-out ends it with all that it started, and nothing else."""
+    """Runs a command in its own process group, so that a timeout ends the command and its children."""
     pipe = subprocess.PIPE
     child = subprocess.Popen(
         [str(part) for part in command],
@@ -93,12 +93,12 @@ def run(command, seconds, cwd, env):
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, signal.SIGKILL)
         output, errors = child.communicate()
-        sys.exit(f"{' '.join(map(str, command))}\nhad not ended after {seconds} s\n{output}{errors}")
+        sys.exit(f"{' '.join(map(str, command))}\ndid not end within {seconds} s\n{output}{errors}")
     return child.returncode, output, errors
 
 
 class Server:
-    """A server over HTTP on a project of its own, which ends with the block that it is used in."""
+    """An HTTP server with its own project. It ends with its `with` block."""
 
     def __init__(self, binary, scratch, packages, *options):
         self.command = [binary, "serve", "--http", "127.0.0.1:0", "--project", scratch / "project", *options]
@@ -126,4 +126,4 @@ class Server:
             self.child.wait(timeout=10)
         except subprocess.TimeoutExpired:
             self.child.kill()
-            sys.exit("the server ran on for 10 s after SIGTERM")
+            sys.exit("the server did not end within 10 s of SIGTERM")

@@ -4,13 +4,13 @@ set -euo pipefail
 export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
-# One target directory for every step, the scratch copy's included, so that no dependency is built twice.
+# One target directory for all steps and the scratch copy, so that no dependency is built twice.
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/target}"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/jikime-ci.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 log="$scratch/log"
 
-# step HEADING COMMAND...: runs the command with no input; its output stays in $log.
+# step HEADING COMMAND...: runs the command without input, with its output in $log.
 step() {
     local heading=$1 start=$SECONDS code
     shift
@@ -28,7 +28,7 @@ step() {
     echo "   $((SECONDS - start)) s"
 }
 
-# readme_block NAME: the fenced block that follows `<!-- ci:NAME -->` in README.md, so that what is told is what is checked.
+# readme_block NAME: extracts the fenced block after `<!-- ci:NAME -->` in README.md, so that the documented commands are checked.
 readme_block() {
     awk -v mark="<!-- ci:$1 -->" '
         /^```/ && inside { done = 1; exit }
@@ -41,17 +41,16 @@ readme_block() {
 
 run_block() { bash -euo pipefail "$scratch/$1.sh"; }
 
-# The tests of the crate `tests` and the proofs run the installed programs: users have these, and other flags of SQLite or of the compiler
-# change what they do. A hook that saved no row once passed every test, because all of them ran another build of it. Two kinds of tests
-# run the programs of their own debug build: crashes at points that a release has not, and a library loaded before the C library, which a
-# static hook does not take.
+# The tests of the crate `tests` and the proofs run the installed programs, because other flags of SQLite or the compiler change their
+# behaviour. A hook that saved no row once passed all tests, because they ran another build of it. Two kinds of tests run their own debug
+# build: crashes at named points, which a release lacks, and tests with a preloaded library, which a static hook does not load.
 on_installed() { JIKIME_TEST_PROGRAMS="$scratch/installed/bin" "$@"; }
 
-# The tracked files in a folder of their own, a home directory that holds nothing, and the commands of README.md.
+# Runs the commands of README.md on a copy of the tracked files, with an empty home directory.
 install() {
     git checkout-index --all --prefix="$scratch/copy/"
     mkdir "$scratch/home"
-    # The toolchain and its downloads stay where they are; only what a command might write to the home directory is caught.
+    # The toolchain and its downloads stay where they are. Only writes to the home directory are redirected.
     export CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
     (
         cd "$scratch/copy"
@@ -62,4 +61,4 @@ install() {
     "$scratch/installed/bin/jikime-hook" --version
 }
 
-step "README.md: the block of the installation" readme_block install
+step "README.md: installation commands" readme_block install

@@ -1,4 +1,4 @@
-//! Where everything lies, and how files are opened, locked and trusted. Knows nothing of what they hold.
+//! Projects, the layout of a store, and safe opening, locking and trust of files. Independent of what the files contain.
 
 pub mod crash_point;
 pub mod database;

@@ -1,4 +1,4 @@
-//! What a memory is: its type and id, the moment it was noted, the text of a turn's changes. Touches no file.
+//! The data types of a memory: type and id, moments with their UTC offset, state notes, tool use and failures. Accesses no files.
 
 pub mod age;
 pub(crate) mod command_line;

@@ -1,4 +1,5 @@
-//! What is held back before anything is written, and what is cleaned before anything leaves. Writes nothing itself.
+//! Removes secrets, private parts and excluded files before anything is written, and cleans text before it leaves. Performs no writes
+//! itself.
 
 pub mod exclude;
 pub mod output_text;

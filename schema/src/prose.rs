@@ -1,5 +1,5 @@
-//! What a text says, by rules in English and Korean: its terms and its beginning, small talk, finished tasks, and what replaces what.
-//! Reads text alone, so that the brief, a capture and a search see it the same way.
+//! Rules for English and Korean text: its terms and gist, small talk, finished tasks, and which statement replaces another. They use only
+//! the text, so that a brief, a capture and a search get the same results.
 
 pub(crate) mod gist;
 pub mod small_talk;

@@ -47,7 +47,7 @@ impl BaselinePrograms {
     }
 }
 
-/// Builds a program as README.md does, in its own target directory.
+/// Builds a program with the commands of README.md, in its own target directory.
 pub fn install_program(package: &str, options: &[&str]) -> BenchResult<PathBuf> {
     let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut cargo = Command::new(env!("CARGO"));

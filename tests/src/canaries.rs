@@ -1,4 +1,4 @@
-//! Synthetic secrets of every kind. Tests plant them where real ones could be, and search for them where none may be.
+//! Synthetic secrets of each kind. Tests plant them where real secrets could be, and search for them where there must be none.
 //!
 //! They are assembled from pieces, so that no secret scanner flags this file.
 
@@ -94,7 +94,8 @@ const TEMPLATES: [(&str, &str); 74] = [
     ("session", "session = '{40}'"),
 ];
 
-/// More formats from providers' documentation, for measuring only, because the others are sent through all programs.
+/// More formats from the documentation of providers. They are only measured, because sending all of them through the programs takes too
+/// long.
 const MORE: [&str; 96] = [
     "AS~IA{u16}",
     r#""SecretAccessKey": "{40}""#,
@@ -200,7 +201,7 @@ pub fn measured_canaries() -> Vec<Canary> {
     canaries().into_iter().chain(MORE.iter().map(|template| Canary::fill("", template, &mut random))).collect()
 }
 
-/// One canary of every kind, and one between private tags.
+/// Returns one canary of each kind, and one between private tags.
 pub fn canaries() -> Vec<Canary> {
     let mut random = TokenGenerator(0x9E37_79B9_7F4A_7C15);
     let mut canaries: Vec<Canary> =
@@ -209,7 +210,7 @@ pub fn canaries() -> Vec<Canary> {
     canaries
 }
 
-/// Traces of canaries in a text or in a file's bytes, with their surroundings.
+/// Returns the traces of canaries in a text or in a file's bytes, with the text around them.
 pub fn find_traces(canaries: &[Canary], bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(bytes);
     let lower = text.to_ascii_lowercase();
@@ -242,7 +243,7 @@ pub fn assert_no_traces(canaries: &[Canary], folder: &Path) {
     assert!(found.is_empty(), "{} traces:\n{}", found.len(), found.join("\n"));
 }
 
-/// Guards against a test that plants nothing: each label must be in the logs.
+/// Checks that a test planted its canaries: each label must be in the logs.
 ///
 /// # Panics
 ///
@@ -279,14 +280,14 @@ impl Canary {
                 rest = after;
                 continue;
             };
-            // A part at each end, so that a truncated secret is found too.
+            // Traces of both ends, so that a truncated secret is found too.
             let part = drawn.len().min(10);
             traces.extend([&drawn[..part], &drawn[drawn.len() - part..]].map(str::to_ascii_lowercase));
             text.push_str(&drawn);
             rest = behind;
         }
         text.push_str(rest);
-        // For a short secret both parts are equal.
+        // Both ends of a short secret are equal.
         traces.dedup();
         Self { label, text, traces }
     }
@@ -303,7 +304,7 @@ impl TokenGenerator {
         (self.0 >> 33) as usize
     }
 
-    /// The value of a placeholder; `None` for anything else.
+    /// Returns the value of a placeholder, or `None` for any other text.
     fn draw(&mut self, hole: &str) -> Option<String> {
         let (alphabet, length): (&[u8], &str) = match hole.as_bytes().first()? {
             b'h' => (b"0123456789abcdef", &hole[1..]),

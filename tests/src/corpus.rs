@@ -32,7 +32,7 @@ impl SyntheticCorpus {
         of[self.draw(of.len())]
     }
 
-    /// A question of one to five words about the memories.
+    /// Returns a question of one to five words about the memories.
     pub fn question(&mut self) -> String {
         let (part, tool, trouble) = (self.pick(&PARTS), self.pick(&TOOLS), self.pick(&TROUBLES));
         let (part_ko, trouble_ko) = (self.pick(&PARTS_KO), self.pick(&TROUBLES_KO));
@@ -46,7 +46,7 @@ impl SyntheticCorpus {
         }
     }
 
-    /// A file name, one of some thousands.
+    /// Returns one of several thousand file names.
     fn name(&mut self) -> String {
         format!("{}_{}{}.rs", self.pick(&STEMS), self.pick(&STEMS), self.draw(40))
     }
@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memories_are_the_same_for_a_seed_and_three_in_ten_are_korean() {
+    fn seed_determines_memories_and_three_in_ten_are_korean() {
         let taken = |seed| SyntheticCorpus::new(seed).take(2_000).collect::<Vec<_>>();
         assert_eq!(taken(1), taken(1));
         assert_ne!(taken(1), taken(2));

@@ -12,7 +12,7 @@ pub use stores::{EvalStore, RetrievedDocuments};
 
 use std::path::PathBuf;
 
-/// The project's own sets.
+/// Returns the project's own sets.
 pub fn own_sets() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "evaluation"].iter().collect()
 }

@@ -34,8 +34,8 @@ impl Sandbox {
         true
     }
 
-    /// Programs started from now on have a clock this many seconds behind; 0 restores the clock. Returns `false`, with a
-    /// message, if that is impossible.
+    /// Sets the clock of programs started from now on back by this many seconds; 0 restores it. Returns `false`, with a message, if that is
+    /// impossible.
     pub fn set_clock_back(&mut self, seconds: i64) -> bool {
         if !self.preload_library() {
             return false;
@@ -44,11 +44,11 @@ impl Sandbox {
         true
     }
 
-    /// Preloads the library.
+    /// Preloads the library into all later programs.
     fn preload_library(&mut self) -> bool {
         let library = self.root().join("lacking.so");
         if cfg!(target_feature = "crt-static") {
-            report_skip("no library can be loaded before programs that are static");
+            report_skip("static programs load no library");
             return false;
         }
         let is_there = library.exists() || compile_library(&library);
@@ -61,7 +61,7 @@ impl Sandbox {
         is_there
     }
 
-    /// And from now on it lacks nothing again.
+    /// Restores the features for programs started from now on.
     pub fn restore_features(&mut self) {
         self.set_variable("JIKIME_LACKING", "");
     }

@@ -9,7 +9,7 @@ pub fn fixtures_dir() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fixtures")
 }
 
-/// A recorded event by its file name without extension: `Stop`, `PostToolUse.Edit`, `2.1.20/Stop`.
+/// Returns a recorded event by its file name without extension: `Stop`, `PostToolUse.Edit`, `2.1.20/Stop`.
 #[track_caller]
 pub fn recorded_event(name: &str) -> Value {
     let path = fixtures_dir().join("hooks").join(format!("{name}.json"));

@@ -35,7 +35,7 @@ impl HttpServer {
         command.args(["serve", "--http", "127.0.0.1:0"]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
-        let stderr = child.stderr.take().expect("standard error was asked for as a pipe");
+        let stderr = child.stderr.take().expect("standard error is piped");
         let mut lines = BufReader::new(stderr).lines().map_while(Result::ok);
         let url = lines.find_map(|line| line.strip_prefix("serving http://").map(str::to_owned));
         let authority = url.as_deref().and_then(|url| url.strip_suffix("/mcp")).expect("the server tells its URL");
@@ -50,7 +50,7 @@ impl HttpServer {
         self.child.id()
     }
 
-    /// Its exit status, if it ended.
+    /// Returns the exit status, if the server has ended.
     pub fn try_wait(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child of this process can be waited for")
     }
@@ -96,7 +96,7 @@ impl HttpServer {
         self.post(&headers, body.as_bytes())
     }
 
-    /// The same without waiting for the response.
+    /// Sends such a request without waiting for the response.
     #[track_caller]
     pub fn begin(&self, token: &str, method: &str, params: Value) -> TcpStream {
         let (headers, body) = modern_request(token, method, params);
@@ -105,7 +105,7 @@ impl HttpServer {
     }
 }
 
-/// Headers and body of a 2026-07-28 request.
+/// Returns the headers and the body of a 2026-07-28 request.
 fn modern_request(token: &str, method: &str, mut params: Value) -> (Vec<(&'static str, String)>, String) {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -129,7 +129,7 @@ impl Drop for HttpServer {
 }
 
 impl HttpAnswer {
-    /// The message of a plain response or of an event stream.
+    /// Returns the message in a plain response or in an event stream.
     #[track_caller]
     pub fn message(&self) -> Value {
         let from = self.body.find("{\"jsonrpc\"").unwrap_or_else(|| panic!("no message: {}", self.body));

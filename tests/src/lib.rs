@@ -1,7 +1,7 @@
-//! The harness of end-to-end tests: a sandbox with its own project and home, the real programs, an MCP client, and recorded
-//! host events.
+//! The harness of the end-to-end tests: a sandbox with its own project and home, the real programs, an MCP client, and recorded host
+//! events.
 //!
-//! It knows only the product's programs, files and protocol. Failures panic with the observed values.
+//! It uses only the programs, files and protocol of the product. Failures panic with the observed values.
 
 pub mod benchmark;
 mod canaries;

@@ -1,6 +1,6 @@
 //! An MCP client of `jikime-memory serve` over standard input and output.
 //!
-//! It is stricter than a host: it panics on any other line on standard output, and on a missing response.
+//! It is stricter than a host: it panics if standard output contains anything but messages, and if a response is missing.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -22,7 +22,7 @@ const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 /// Time limit of a server's exit after the end of its input.
 const END_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How soon one of several servers must own the queue.
+/// The time within which one of several servers must own the queue.
 const OWNER_DEADLINE: Duration = Duration::from_secs(30);
 
 const LEGACY_VERSION: &str = "2025-11-25";
@@ -31,9 +31,9 @@ const MODERN_VERSION: &str = "2026-07-28";
 /// Protocol eras of hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
-    /// `initialize` with 2025-11-25, then a session.
+    /// `initialize` with 2025-11-25, followed by a session.
     Legacy,
-    /// `server/discover` with 2026-07-28; each request has version, client and capabilities.
+    /// `server/discover` with 2026-07-28. Each request contains version, client and capabilities.
     Modern,
 }
 
@@ -77,8 +77,8 @@ impl McpClient {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
         let stdin = child.stdin.take();
-        let lines = read_lines(child.stdout.take().expect("standard output was asked for as a pipe"));
-        let stderr = collect_text(child.stderr.take().expect("standard error was asked for as a pipe"));
+        let lines = read_lines(child.stdout.take().expect("standard output is piped"));
+        let stderr = collect_text(child.stderr.take().expect("standard error is piped"));
         Self {
             child,
             stdin,
@@ -121,7 +121,7 @@ impl McpClient {
         self.request(method, params).unwrap_or_else(|error| panic!("{method}: {error:?}"))
     }
 
-    /// The server's initial response: name, version, capabilities, instructions.
+    /// Returns the server's initial response: name, version, capabilities, instructions.
     pub fn greeting(&self) -> &Value {
         &self.greeting
     }
@@ -131,8 +131,8 @@ impl McpClient {
     }
 
     /// Sets the time limit of each response.
-    pub fn set_timeout(&mut self, patience: Duration) {
-        self.timeout = patience;
+    pub fn set_timeout(&mut self, timeout: Duration) {
+        self.timeout = timeout;
     }
 
     /// Calls a tool with a progress token, as Claude Code does, and waits for the result.
@@ -142,14 +142,14 @@ impl McpClient {
         self.answer(id).map(ToolResult::read)
     }
 
-    /// The queue's owner from this server's view: `this_server`, `another_server` or `nobody`.
+    /// Returns the owner of the queue from this server's view: `this_server`, `another_server` or `nobody`.
     #[track_caller]
     pub fn queue_answered_by(&mut self) -> String {
         let stats = self.call("memory_stats", json!({})).expect("an answer");
         stats.expect_success()["queue_answered_by"].as_str().expect("a word").to_owned()
     }
 
-    /// The index of the server that owns the queue; waits until one does.
+    /// Waits until a server owns the queue, and returns its index.
     #[track_caller]
     pub fn owner_of(servers: &mut [Self]) -> usize {
         let mut asked = || servers.iter_mut().position(|server| server.queue_answered_by() == "this_server");
@@ -234,7 +234,7 @@ impl McpClient {
         });
     }
 
-    /// Waits for the next response and returns it unparsed.
+    /// Waits for the next message and returns it unparsed.
     #[track_caller]
     pub fn next_answer(&mut self) -> Value {
         let deadline = Instant::now() + self.timeout;
@@ -258,7 +258,7 @@ impl McpClient {
         }
     }
 
-    /// The same, or `None` if the server ends before it responds.
+    /// Waits for a response, or returns `None` if the server ends before it responds.
     #[track_caller]
     pub fn answer_or_end(&mut self, id: RequestId) -> Option<Result<Value, RpcError>> {
         let deadline = Instant::now() + self.timeout;
@@ -270,14 +270,14 @@ impl McpClient {
                 Ok(line) => self.handle_line(&line),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {
-                    let patience = self.timeout;
-                    panic!("no answer within {patience:?} to request {}; standard error: {}", id.0, self.stderr());
+                    let timeout = self.timeout;
+                    panic!("no answer within {timeout:?} to request {}; standard error: {}", id.0, self.stderr());
                 }
             }
         }
     }
 
-    /// Parameters of a method's notifications so far.
+    /// Returns the parameters of a method's notifications so far.
     #[track_caller]
     pub fn notifications(&mut self, method: &str) -> Vec<Value> {
         while let Ok(line) = self.lines.try_recv() {
@@ -297,7 +297,7 @@ impl McpClient {
             Ok(ServerMessage::Request { id, method }) => self.refuse(&id, &method),
             Ok(ServerMessage::Notification { method, params }) => self.notifications.push((method, params)),
             Err(why) => panic!(
-                "standard output carries what is not a message ({why}): {line:?}; standard error: {}",
+                "standard output has a line that is not a message ({why}): {line:?}; standard error: {}",
                 self.stderr()
             ),
         }
@@ -315,7 +315,7 @@ impl McpClient {
         self.send_line(&answer.to_string());
     }
 
-    /// Standard error so far.
+    /// Returns the standard error so far.
     pub fn stderr(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -346,7 +346,7 @@ impl McpClient {
     /// Kills the server without a chance to clean up, as in a power cut.
     pub fn kill(mut self) {
         end(&mut self.child);
-        // A killed server may leave half a line, which drop must not check.
+        // A killed server may leave half a line, which must not be checked on drop.
         self.stdin = None;
     }
 
@@ -354,10 +354,10 @@ impl McpClient {
     #[track_caller]
     fn wait(&mut self, deadline: Duration) -> Option<ExitStatus> {
         let status = poll(deadline, || self.child.try_wait().expect("a child of this process can be waited for"))?;
-        // The rest of its output is in the pipe; a child process may keep the pipe open.
+        // The rest of its output is in the pipe, which a child process may keep open.
         while let Ok(line) = self.lines.recv_timeout(Duration::from_millis(200)) {
             if let Err(why) = ServerMessage::parse(&line) {
-                panic!("standard output carries what is not a message ({why}): {line:?}");
+                panic!("standard output has a line that is not a message ({why}): {line:?}");
             }
         }
         Some(status)

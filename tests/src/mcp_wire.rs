@@ -21,7 +21,7 @@ pub(crate) enum ServerMessage {
 }
 
 impl ServerMessage {
-    /// Parses a line, or explains why it is no JSON-RPC message.
+    /// Parses a line. Returns the reason if it is not a JSON-RPC message.
     pub(crate) fn parse(line: &str) -> Result<Self, String> {
         let value: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         if value.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
@@ -35,7 +35,7 @@ impl ServerMessage {
                 Ok(Self::Notification { method, params: value.get("params").cloned().unwrap_or_default() })
             }
             (Some(id), None, Some(result), None) => Ok(Self::Answer { id, answer: Ok(result.clone()) }),
-            // Without an id it responds to an unreadable message.
+            // A response without an id answers an unreadable message.
             (id, None, None, Some(error)) => {
                 Ok(Self::Answer { id: id.unwrap_or_default(), answer: Err(RpcError::read(error)?) })
             }

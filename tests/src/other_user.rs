@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::sandbox::{Binaries, Sandbox};
 
-/// The owner of the sandbox, and another user.
+/// The user ids of the sandbox's owner and of another user.
 pub const OWNER: u32 = 65_534;
 pub const STRANGER: u32 = 65_533;
 

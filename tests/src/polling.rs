@@ -1,4 +1,4 @@
-//! Polls for a condition that another process fulfils.
+//! Waits for a condition that another process fulfils.
 
 use std::thread;
 use std::time::{Duration, Instant};

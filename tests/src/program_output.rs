@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::polling::poll;
 
-/// How long a child may keep the pipes of an ended program open before a host would hang.
+/// The maximum time for which a child may keep the pipes of an ended program open. With more, a host would hang.
 const PIPES_CLOSE: Duration = Duration::from_secs(2);
 
 /// Exit status, output and duration of a program.
@@ -22,7 +22,7 @@ pub struct ProgramOutput {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
-    /// From start to end, as its caller sees it.
+    /// The time from start to end, as the caller sees it.
     pub elapsed: Duration,
 }
 
@@ -70,13 +70,13 @@ pub fn run_to_end(mut command: Command, input: &str, deadline: Duration) -> Prog
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {name}: {error}"));
     feed(&mut child, input.to_owned());
-    let stdout = drain(child.stdout.take().expect("standard output was asked for as a pipe"));
-    let stderr = drain(child.stderr.take().expect("standard error was asked for as a pipe"));
+    let stdout = drain(child.stdout.take().expect("standard output is piped"));
+    let stderr = drain(child.stderr.take().expect("standard error is piped"));
     let ended = poll(deadline, || child.try_wait().expect("a child of this process can be waited for"));
     let seen = Instant::now();
     let Some(status) = ended else {
         end(&mut child);
-        panic!("{name} had not ended after {deadline:?}; it wrote {:?}", (stdout.try_recv(), stderr.try_recv()));
+        panic!("{name} did not end within {deadline:?}; it wrote {:?}", (stdout.try_recv(), stderr.try_recv()));
     };
     let text = |pipe: Receiver<PipeText>| match pipe.recv_timeout(PIPES_CLOSE) {
         Ok(drained) => drained,
@@ -101,7 +101,7 @@ pub(crate) fn end(child: &mut Child) {
 }
 
 fn feed(child: &mut Child, input: String) {
-    let mut stdin = child.stdin.take().expect("standard input was asked for as a pipe");
+    let mut stdin = child.stdin.take().expect("standard input is piped");
     // A program may end before it has read everything; the test decides whether that is valid.
     thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
 }

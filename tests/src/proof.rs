@@ -1,7 +1,6 @@
-//! Proofs that nothing is lost: rounds of faults in real programs, and checks afterwards.
+//! Proofs that nothing is lost: rounds of faults in the real programs, with checks after each.
 //!
-//! Tests run a short form of each, `prove` a long one. Findings are collected instead of panicking, so that a long run
-//! continues.
+//! Tests run a short form of each proof, and `prove` a long one. Findings are collected instead of panicking, so that a long run continues.
 
 pub mod concurrency;
 #[cfg(unix)]

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub struct ProviderRequest {
     /// The target of the request line: a path, or a full URL through a proxy.
     pub target: String,
-    /// Names are in lower case.
+    /// The headers, with names in lower case.
     pub headers: HashMap<String, String>,
     pub body: Value,
 }
@@ -34,7 +34,7 @@ pub enum ProviderBehaviour {
     Silence,
 }
 
-/// A running fake; its thread ends with the process.
+/// A running fake. Its thread ends with the process.
 #[derive(Debug)]
 pub struct ProviderStandIn {
     address: SocketAddr,
@@ -42,7 +42,7 @@ pub struct ProviderStandIn {
 }
 
 impl ProviderStandIn {
-    /// Starts a fake; `does` gets the number of the request, from 0, and the request.
+    /// Starts a fake. `does` gets the number of the request, from 0, and the request.
     pub fn start(does: impl Fn(usize, &ProviderRequest) -> ProviderBehaviour + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port of the loopback interface");
         let address = listener.local_addr().expect("a bound socket has an address");
@@ -58,17 +58,17 @@ impl ProviderStandIn {
         Self { address, asked }
     }
 
-    /// A fake that returns vectors of this length.
+    /// Starts a fake that returns vectors of this length.
     pub fn embedding(dims: usize) -> Self {
         Self::start(move |_, _| ProviderBehaviour::Embed(dims))
     }
 
-    /// Its URL without a path.
+    /// Returns its URL without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// All requests so far.
+    /// Returns all requests so far.
     pub fn asked(&self) -> Vec<ProviderRequest> {
         self.asked.lock().expect("no thread panics while holding it").clone()
     }
@@ -110,7 +110,7 @@ fn wait_for_hangup(reader: &mut impl io::Read) -> io::Result<()> {
     io::copy(reader, &mut io::sink()).map(drop)
 }
 
-/// The next request, or `None` at the end of the connection.
+/// Reads the next request, or returns `None` at the end of the connection.
 fn read_request(reader: &mut BufReader<TcpStream>) -> io::Result<Option<ProviderRequest>> {
     let mut first = String::new();
     if reader.read_line(&mut first)? == 0 {
@@ -139,7 +139,7 @@ fn write_response(mut stream: &TcpStream, status: u16, headers: &str, body: &str
     )
 }
 
-/// Vectors in the format of the requested service. Texts with common words have near vectors.
+/// Returns vectors in the format of the requested service. Texts with common words have near vectors.
 fn response_vectors(asked: &ProviderRequest, dims: usize) -> Value {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     if let Some(requests) = asked.body["requests"].as_array() {
@@ -154,7 +154,7 @@ fn response_vectors(asked: &ProviderRequest, dims: usize) -> Value {
     json!({"object": "list", "data": data, "model": asked.body["model"], "usage": {"prompt_tokens": 1, "total_tokens": 1}})
 }
 
-/// The number of words that fall into each dimension.
+/// Counts the words that fall into each dimension.
 fn text_vector(text: &str, dims: usize) -> Vec<f32> {
     let mut vector = vec![0.0; dims];
     for word in

@@ -14,7 +14,7 @@ use crate::fixtures::{recorded_event, replace_texts};
 use crate::mcp_client::{Era, McpClient};
 use crate::program_output::{ProgramOutput, run_to_end};
 
-/// Time limit of a command. Generous, because a test that checks speed measures `elapsed` instead.
+/// Returns the time limit of a command. It is generous, because tests of speed measure `elapsed` instead.
 fn command_deadline() -> Duration {
     // Long tests are slow in a debug build.
     let seconds = if environment::is_long() { 600 } else { 60 };
@@ -24,10 +24,10 @@ fn command_deadline() -> Duration {
 /// The time zone of sandboxes: far from UTC, on another day than America, and without daylight saving.
 const TIME_ZONE: &str = "Asia/Seoul";
 
-/// Variables that programs need on some platform, and that reveal nothing of the user.
+/// Variables that programs need on some platform, and that reveal nothing about the user.
 const INHERITED: [&str; 4] = ["PATH", "SystemRoot", "SystemDrive", "PATHEXT"];
 
-/// Names a folder with `jikime-memory` and `jikime-hook` to test instead of this build, for example programs that README.md
+/// The variable for a folder with `jikime-memory` and `jikime-hook` to test instead of this build, such as the programs that README.md
 /// installs.
 const PROGRAMS: &str = "JIKIME_TEST_PROGRAMS";
 
@@ -39,7 +39,7 @@ pub struct Binaries {
 }
 
 impl Binaries {
-    /// The programs in `JIKIME_TEST_PROGRAMS`, if it is set.
+    /// Returns the programs in `JIKIME_TEST_PROGRAMS`, if it is set.
     #[track_caller]
     pub fn named() -> Option<Self> {
         let folder = PathBuf::from(environment::variable(PROGRAMS).filter(|folder| !folder.is_empty())?);
@@ -52,8 +52,8 @@ impl Binaries {
         Some(Self { memory: program("jikime-memory"), hook: program("jikime-hook") })
     }
 
-    /// Copies both to a new folder under their usual names.
-    pub fn put_in(&self, bin: &Path) -> Self {
+    /// Copies both programs to a new folder under their usual names.
+    pub fn copy_to(&self, bin: &Path) -> Self {
         fs::create_dir(bin).expect("the folder is new");
         let put = |program: &Path, name: &str| {
             let to = bin.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
@@ -74,7 +74,7 @@ macro_rules! binaries {
     };
 }
 
-/// The [`Binaries`] of this build, for tests of what other builds lack: crash points, and a hook that loads shared libraries.
+/// The [`Binaries`] of this build, for tests of features that other builds lack: crash points, and a hook that loads shared libraries.
 #[macro_export]
 macro_rules! built_binaries {
     () => {
@@ -99,19 +99,19 @@ pub struct Sandbox {
     root: TempDir,
     pub(crate) binaries: Binaries,
     environment: Vec<(OsString, OsString)>,
-    /// The user that runs the programs, if not the user of the tests.
+    /// The user id that runs the programs, if not the user of the tests.
     pub(crate) user: Option<u32>,
 }
 
 impl Sandbox {
-    /// A sandbox whose project is the root of a git checkout.
+    /// Creates a sandbox whose project is the root of a git checkout.
     pub fn new(binaries: Binaries) -> Self {
         let sandbox = Self::without_git(binaries);
         sandbox.write(".git/HEAD", "ref: refs/heads/main\n");
         sandbox
     }
 
-    /// A sandbox whose project is a plain directory.
+    /// Creates a sandbox whose project is a plain directory.
     pub fn without_git(binaries: Binaries) -> Self {
         let root = tempfile::Builder::new().prefix("jikime-").tempdir().expect("a temporary directory can be made");
         let sandbox = Self { root, binaries, environment: Vec::new(), user: None };
@@ -121,12 +121,12 @@ impl Sandbox {
         sandbox
     }
 
-    /// The root directory. Links are resolved, so that printed paths compare.
+    /// Returns the root directory. Its links are resolved, so that printed paths can be compared.
     pub fn root(&self) -> PathBuf {
-        fs::canonicalize(self.root.path()).expect("the sandbox exists as long as its value")
+        fs::canonicalize(self.root.path()).expect("the sandbox exists until it is dropped")
     }
 
-    /// The project, which is the working directory of commands.
+    /// Returns the project, which is the working directory of commands.
     pub fn project(&self) -> PathBuf {
         self.root().join("project")
     }
@@ -135,7 +135,7 @@ impl Sandbox {
         self.root().join("home")
     }
 
-    /// The project's store, which may not exist yet.
+    /// Returns the project's store, which may not exist yet.
     pub fn store(&self) -> PathBuf {
         self.project().join(".jikime").join("memory")
     }
@@ -144,19 +144,19 @@ impl Sandbox {
         self.root().join("tmp")
     }
 
-    /// Replaces the programs by copies elsewhere.
+    /// Replaces the programs by other ones.
     pub fn set_binaries(&mut self, binaries: Binaries) -> &mut Self {
         self.binaries = binaries;
         self
     }
 
-    /// The same with both programs in a folder of their own, first on `PATH`.
+    /// Copies both programs to a folder of the sandbox, which becomes the first one in `PATH`.
     pub fn installed(mut self) -> Self {
         let bin = self.root().join("bin");
-        self.binaries.put_in(&bin);
+        self.binaries.copy_to(&bin);
         let path = environment::variable("PATH").unwrap_or_default();
         let path = std::env::join_paths(std::iter::once(bin).chain(std::env::split_paths(&path)));
-        self.set_variable("PATH", path.expect("folders without the sign between folders"));
+        self.set_variable("PATH", path.expect("folders without the separator of PATH"));
         self
     }
 
@@ -182,7 +182,7 @@ impl Sandbox {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// The daily logs joined by date; empty if there are none.
+    /// Returns the daily logs joined by date, or an empty text without logs.
     pub fn logs(&self) -> String {
         let Ok(entries) = fs::read_dir(self.store()) else { return String::new() };
         let is_log =
@@ -196,7 +196,7 @@ impl Sandbox {
         names.iter().map(|path| fs::read_to_string(path).unwrap_or_default()).collect()
     }
 
-    /// The path of the store's socket, even if no server listens any more.
+    /// Returns the path of the store's socket, even if no server listens any more.
     pub fn socket(&self) -> Option<PathBuf> {
         let directories = fs::read_dir(self.temporary()).expect("it was made with the sandbox").filter_map(Result::ok);
         let files = directories.filter_map(|directory| fs::read_dir(directory.path()).ok()).flatten();
@@ -214,7 +214,7 @@ impl Sandbox {
         before
     }
 
-    /// A recorded event adapted to this sandbox; see [`recorded_event`].
+    /// Returns a recorded event adapted to this sandbox; see [`recorded_event`].
     #[track_caller]
     pub fn event(&self, name: &str) -> Value {
         let mut event = recorded_event(name);
@@ -238,7 +238,7 @@ impl Sandbox {
         command.current_dir(self.project()).env_clear();
         command.envs(INHERITED.iter().filter_map(|name| Some((name, environment::variable(name)?))));
         command.env("TZ", TIME_ZONE);
-        // No background process, except in tests about it.
+        // Prevents background processes, except in tests about them.
         command.env("JIKIME_EMBED_BACKFILL", "0");
         for name in ["HOME", "USERPROFILE"] {
             command.env(name, self.home());

@@ -1,21 +1,21 @@
-//! Stories: sessions of a developer with a coding agent, replayed through the real hooks. The next brief is compared with
-//! the expected facts, and searches are run as in the next session.
+//! Stories: sessions of a developer with a coding agent, replayed through the real hooks. The next brief is compared with the expected
+//! facts, and searches are run as in the next session.
 //!
-//! A file holds `{"stories": [STORY]}`, and a story `{id, lang, title, server, sessions: [{events: [EVENT]}], brief, search}`.
+//! A file contains `{"stories": [STORY]}`, and a story is `{id, lang, title, server, sessions: [{events: [EVENT]}], brief, search}`.
 //!
-//! | event | is |
+//! | event | meaning |
 //! | --- | --- |
-//! | `prompt` TEXT, `say` TEXT, `answer` TEXT | what a person asks, what the agent says between tools, and its final answer |
+//! | `prompt` TEXT, `say` TEXT, `answer` TEXT | a prompt, the agent's text between tools, and its final answer |
 //! | `edit` {file, old, new}, `write` {file, content} | a change of a file, which is really made |
 //! | `bash` {command, stdout, exit} | a command; an `exit` other than 0 is a failure |
 //! | `compact` {summary, trigger} | a compaction, with the hooks in the order of the host |
 //! | `interrupt` true | the turn ends without an answer |
 //! | `save` {type, content, …} | `memory_save` |
 //! | `memory_md` TEXT | a person adds to `MEMORY.md` |
-//! | `end` REASON | the end of the session; without it a session ends at its last event |
+//! | `end` REASON | the end of the session; without it a session ends after its last event |
 //!
-//! `brief` is `{source, must: [{fact, kind, any, weight}], must_not: [{why, kind, any}]}`, and `search` a list of
-//! `{q, kind, any, within, not_first}`. `any` and `not_first` are regular expressions, without look-around and whatever the case.
+//! `brief` is `{source, must: [{fact, kind, any, weight}], must_not: [{why, kind, any}]}`, and `search` a list of `{q, kind, any, within,
+//! not_first}`. `any` and `not_first` are case-insensitive regular expressions without look-around.
 
 use std::collections::HashSet;
 use std::fs;
@@ -30,15 +30,15 @@ use crate::mcp_client::{Era, McpClient};
 use crate::polling::eventually;
 use crate::sandbox::{Binaries, Sandbox};
 
-/// Time limit of indexing.
-const SETTLED: Duration = Duration::from_secs(30);
+/// The time limit of indexing.
+const INDEXING_DEADLINE: Duration = Duration::from_secs(30);
 
-/// Result of a story.
+/// The result of a story.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct StoryResult {
     pub id: String,
     pub brief: String,
-    /// Weight of the facts in the brief, and of all facts.
+    /// The weight of the facts in the brief, and of all facts.
     pub facts: (usize, usize),
     /// Facts missing from the brief.
     pub missed: Vec<String>,
@@ -50,20 +50,20 @@ pub struct Told {
     pub not_found: Vec<String>,
 }
 
-/// The project's own stories.
+/// Returns the path of the project's own stories.
 pub fn own_stories() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "stories", "stories.json"].iter().collect()
 }
 
-/// The stories of a file.
+/// Reads the stories of a file.
 pub fn read(path: &PathBuf) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     list(&json["stories"]).to_vec()
 }
 
-/// Plays a story and tells what came of it.
-pub fn play(story: &Value, binaries: Binaries) -> Told {
+/// Plays a story and returns its result.
+pub fn play(story: &Value, binaries: Binaries) -> StoryResult {
     let mut scene =
         Scene { sandbox: Sandbox::new(binaries), server: None, with_server: story["server"] == true, sessions: 0 };
     let source = text(&story["brief"]["source"]);
@@ -81,7 +81,7 @@ pub fn play(story: &Value, binaries: Binaries) -> Told {
                 scene.end(&session_id, text(value));
                 start = if value == "clear" { "clear" } else { "startup" };
                 is_open = false;
-            } else if let Some(told) = scene.tell(&session_id, kind, value) {
+            } else if let Some(told) = scene.replay(&session_id, kind, value) {
                 brief = told;
             }
         }
@@ -100,8 +100,8 @@ pub fn play(story: &Value, binaries: Binaries) -> Told {
     evaluate(story, &mut scene, &last, brief)
 }
 
-fn evaluate(story: &Value, scene: &mut Scene, session_id: &str, brief: String) -> Told {
-    let mut told = Told {
+fn evaluate(story: &Value, scene: &mut Scene, session_id: &str, brief: String) -> StoryResult {
+    let mut result = StoryResult {
         id: text(&story["id"]).to_owned(),
         brief,
         facts: (0, 0),
@@ -112,28 +112,28 @@ fn evaluate(story: &Value, scene: &mut Scene, session_id: &str, brief: String) -
     };
     for fact in list(&story["brief"]["must"]) {
         let weight = fact["weight"].as_u64().map_or(1, |weight| weight as usize);
-        told.facts.1 += weight;
-        if matches(&fact["any"], &told.brief) {
-            told.facts.0 += weight;
+        result.facts.1 += weight;
+        if matches(&fact["any"], &result.brief) {
+            result.facts.0 += weight;
         } else {
-            told.missed.push(text(&fact["fact"]).to_owned());
+            result.missed.push(text(&fact["fact"]).to_owned());
         }
     }
-    let violated = list(&story["brief"]["must_not"]).iter().filter(|unwanted| matches(&unwanted["any"], &told.brief));
-    told.violations = violated.map(|unwanted| text(&unwanted["why"]).to_owned()).collect();
+    let violated = list(&story["brief"]["must_not"]).iter().filter(|unwanted| matches(&unwanted["any"], &result.brief));
+    result.violations = violated.map(|unwanted| text(&unwanted["why"]).to_owned()).collect();
     let mut asked = HashSet::new();
     for question in list(&story["search"]) {
-        told.searches.1 += 1;
+        result.searches.1 += 1;
         if scene.finds(session_id, question, &mut asked) {
-            told.searches.0 += 1;
+            result.searches.0 += 1;
         } else {
-            told.not_found.push(text(&question["q"]).to_owned());
+            result.not_found.push(text(&question["q"]).to_owned());
         }
     }
-    told
+    result
 }
 
-/// A project in which a story happens.
+/// The project in which a story is played.
 struct Scene {
     sandbox: Sandbox,
     server: Option<McpClient>,
@@ -142,7 +142,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// The id of a session that begins in a second of its own: logs tell no finer times, and people never begin two in one.
+    /// Returns the id of a new session, which begins in its own second. Logs record only seconds, and people never begin two sessions in
+    /// one.
     fn new_session(&mut self) -> String {
         let second = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let before = second();
@@ -155,7 +156,7 @@ impl Scene {
         self.sandbox.home().join(format!("{session_id}.jsonl"))
     }
 
-    /// Adds a line to the transcript as the host writes it.
+    /// Adds a line to the transcript in the format of the host.
     fn write_line(&self, session_id: &str, kind: &str, message: &Value) {
         let now = schema::model::moment::Moment::now().utc();
         let line =
@@ -183,7 +184,7 @@ impl Scene {
     /// Starts a session and returns its brief.
     fn begin(&mut self, session_id: &str, source: &str) -> String {
         if self.with_server && self.server.is_none() {
-            self.server = Some(self.settled(None));
+            self.server = Some(self.settle(None));
         }
         let answer = self.hook("memory-load", "SessionStart", session_id, json!({"source": source}));
         if answer.trim().is_empty() {
@@ -202,7 +203,7 @@ impl Scene {
     }
 
     /// Replays an event. A compaction returns the brief after it.
-    fn tell(&mut self, session_id: &str, kind: &str, value: &Value) -> Option<String> {
+    fn replay(&mut self, session_id: &str, kind: &str, value: &Value) -> Option<String> {
         match kind {
             "prompt" => {
                 self.hook("memory-prompt-save", "UserPromptSubmit", session_id, json!({"prompt": value}));
@@ -238,7 +239,7 @@ impl Scene {
                 return Some(brief);
             }
             "save" => {
-                let mut own = if self.server.is_none() { Some(self.settled(None)) } else { None };
+                let mut own = if self.server.is_none() { Some(self.settle(None)) } else { None };
                 let server = own.as_mut().or(self.server.as_mut()).expect("one of them is there");
                 server.call("memory_save", value.clone()).expect("a tool that answers").expect_success();
             }
@@ -280,10 +281,10 @@ impl Scene {
         }
     }
 
-    /// A server that has indexed everything.
-    fn settled(&self, server: Option<McpClient>) -> McpClient {
+    /// Waits until a server has indexed everything, starting it if necessary.
+    fn settle(&self, server: Option<McpClient>) -> McpClient {
         let mut server = server.unwrap_or_else(|| self.sandbox.serve(Era::Legacy));
-        eventually(SETTLED, || {
+        eventually(INDEXING_DEADLINE, || {
             let stats = server.call("memory_stats", json!({})).expect("a tool that answers");
             let stats = stats.expect_success();
             let is_done = |pending: &Value| pending.as_u64().unwrap_or(0) == 0;
@@ -292,12 +293,12 @@ impl Scene {
         server
     }
 
-    /// Whether a question, as a prompt or as a search, finds what it looks for. Skips questions of this session.
+    /// Whether a question, as a prompt or as a search, finds the expected text. Ignores hits that repeat a question.
     fn finds(&mut self, session_id: &str, question: &Value, asked: &mut HashSet<String>) -> bool {
-        self.tell(session_id, "prompt", &question["q"]);
+        self.replay(session_id, "prompt", &question["q"]);
         asked.insert(letters(text(&question["q"])));
         let server = self.server.take();
-        let mut server = self.settled(server);
+        let mut server = self.settle(server);
         let found = server.call("memory_search", json!({"query": question["q"]})).expect("a tool that answers");
         let mut shown = Vec::new();
         for hit in list(&found.expect_success()["results"]).to_vec() {
@@ -320,7 +321,7 @@ impl Scene {
     }
 }
 
-/// Whether a text matches one of some patterns.
+/// Whether a text matches one of the patterns.
 fn matches(patterns: &Value, text: &str) -> bool {
     patterns.as_array().into_iter().flatten().any(|pattern| compiled(pattern).is_match(text))
 }

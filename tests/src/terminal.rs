@@ -16,8 +16,8 @@ use vt100::Parser;
 use crate::polling::{eventually, poll};
 use crate::sandbox::Sandbox;
 
-/// Time limit for something to appear.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit for a text to appear.
+const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Kills the program on drop.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Sandbox {
 }
 
 impl Terminal {
-    /// Starts a program with the arguments, directory and variables of `command` only.
+    /// Starts a program with only the arguments, directory and variables of `command`.
     pub fn start(command: &Command, (columns, rows): (u16, u16)) -> Self {
         let (pty, inside) = blocking::open().expect("this system has terminals");
         pty.resize(pty_process::Size::new(rows, columns)).expect("a terminal has a size");
@@ -60,7 +60,7 @@ impl Terminal {
             program = program.current_dir(directory);
         }
         let child = program.spawn(inside).unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
-        let file = || File::from(pty.as_fd().try_clone_to_owned().expect("a descriptor can be doubled"));
+        let file = || File::from(pty.as_fd().try_clone_to_owned().expect("a descriptor can be duplicated"));
         let (mut screen, keys) = (file(), file());
         let size = |number| NonZeroU16::new(number).expect("a terminal has columns and rows");
         let parser = Parser::new(size(rows), size(columns), 1_000);
@@ -68,7 +68,7 @@ impl Terminal {
         let told = Arc::clone(&seen);
         let reader = thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // At the program's end, reading fails on some systems and returns nothing on others.
+            // At the end of the program, reading fails on some systems and returns nothing on others.
             while let Ok(count @ 1..) = screen.read(&mut bytes) {
                 let mut seen = told.lock().expect("no thread panics while holding it");
                 seen.parser.process(&bytes[..count]);
@@ -91,7 +91,7 @@ impl Terminal {
         at(self.lock_output().parser.screen())
     }
 
-    /// All output so far.
+    /// Returns all output so far.
     pub fn written(&self) -> String {
         String::from_utf8_lossy(&self.lock_output().bytes).into_owned()
     }
@@ -119,7 +119,7 @@ impl Terminal {
 
     #[track_caller]
     fn wait_until(&mut self, text: &str, is_so: impl Fn(&str) -> bool) -> &mut Self {
-        let came = poll(PATIENCE, || is_so(&self.screen()).then_some(()));
+        let came = poll(DEADLINE, || is_so(&self.screen()).then_some(()));
         assert!(came.is_some(), "about {text:?} the screen still shows:\n{}", self.screen());
         self
     }
@@ -128,7 +128,7 @@ impl Terminal {
     #[track_caller]
     pub fn end(&mut self) -> ExitStatus {
         let mut status = None;
-        eventually(PATIENCE, || {
+        eventually(DEADLINE, || {
             status = self.child.try_wait().expect("a child of this process can be waited for");
             status.is_some()
         });

@@ -1,46 +1,46 @@
-//! Points at which a process ends, for tests of what is left of its work then.
+//! Crash points: named places at which a process can be ended, to test what its work leaves behind.
 //!
-//! They are there in builds with debug assertions, where `JIKIME_CRASH_AT` names one: `JIKIME_CRASH_AT=log.half`, or `log.half:3` for
-//! the third time that it is reached, or `panic=engine.open` for a panic there. A release build holds none of it.
+//! Only builds with debug assertions have them. `JIKIME_CRASH_AT=log.half` ends the process at that point, `log.half:3` when it is reached
+//! for the third time, and `panic=engine.open` panics there instead.
 
-/// Every point, and what has been done when it is reached.
+/// All points, with the state when each is reached.
 pub const POINTS: &[(&str, &str)] = &[
     ("engine.open", "a server is about to open its store"),
     ("log.half", "half of an entry is at the end of a log"),
     ("log.appended", "an entry is at the end of a log"),
-    ("log.rewritten", "a log is written anew, under another name"),
-    ("log.replaced", "a log is replaced by the one that was written anew"),
-    ("capture.logged", "a memory is in its log, and its row is not there yet"),
-    ("capture.done", "a memory is in its log and its row is there, and nobody was told"),
-    ("bulk.logged", "a log of several that take in memories has them, without their rows"),
-    ("bulk.written", "all logs have the memories of a batch, without their rows"),
-    ("bulk.done", "a batch is in logs and rows"),
-    ("spool.half", "half of a memory is in the spool, under another name"),
-    ("spool.written", "a memory is in the spool, under another name"),
-    ("spool.put", "a memory waits in the spool"),
-    ("spool.kept", "a memory of the spool is kept, and still waits there"),
-    ("track.kept", "what a turn changed is kept, and its buffer is still full"),
-    ("store.created", "memory.db is there, without tables"),
-    ("store.reset", "a damaged memory.db is empty, and has no tables yet"),
-    ("sync.batch", "some rows of a log are in step"),
-    ("sync.rows", "all rows of a log are in step, and its stamp is not noted"),
-    ("forget.hash", "what is forgotten is noted, and still in log and rows"),
-    ("forget.log", "what is forgotten is out of the log, and still in the rows"),
-    ("forget.rows", "what is forgotten is out of log and rows"),
-    ("upgrade.copied", "a copy of the database of the Go version is there, under another name"),
-    ("upgrade.backed-up", "the copy has its name"),
-    ("upgrade.logged", "the logs hold everything, and the tables are those of the Go version"),
-    ("upgrade.tables", "the tables are ours, and have no rows yet"),
-    ("upgrade.filled", "the tables of this version are full, and not committed"),
-    ("upgrade.done", "the tables of this version are committed"),
-    ("index.file", "a file is indexed, and not noted as such"),
+    ("log.rewritten", "a rewritten log exists under a temporary name"),
+    ("log.replaced", "the rewritten log has replaced the old one"),
+    ("capture.logged", "a memory is in its log, but has no row yet"),
+    ("capture.done", "a memory is in its log and has a row, but the sender has no answer"),
+    ("bulk.logged", "a log has its memories of a batch, without rows"),
+    ("bulk.written", "all logs have their memories of a batch, without rows"),
+    ("bulk.done", "all memories of a batch are in logs and rows"),
+    ("spool.half", "half of a memory is in the spool, under a temporary name"),
+    ("spool.written", "a memory is in the spool, under a temporary name"),
+    ("spool.put", "a memory is in the spool"),
+    ("spool.kept", "a memory of the spool is stored, but not removed from the spool"),
+    ("track.kept", "the changes of a turn are stored, but their buffer is not emptied"),
+    ("store.created", "memory.db exists without tables"),
+    ("store.reset", "a damaged memory.db was emptied and has no tables yet"),
+    ("sync.batch", "some rows of a log are in sync"),
+    ("sync.rows", "all rows of a log are in sync, but its stamp is not recorded"),
+    ("forget.hash", "the hashes of deleted texts are recorded, but the texts are in log and rows"),
+    ("forget.log", "deleted texts are removed from the log, but not from the rows"),
+    ("forget.rows", "deleted texts are removed from log and rows"),
+    ("upgrade.copied", "a copy of the Go version's database exists under a temporary name"),
+    ("upgrade.backed-up", "the copy has its final name"),
+    ("upgrade.logged", "the logs contain everything, but the tables are those of the Go version"),
+    ("upgrade.tables", "the new tables exist without rows"),
+    ("upgrade.filled", "the new tables are filled, but not committed"),
+    ("upgrade.done", "the new tables are committed"),
+    ("index.file", "a file is indexed, but not recorded as indexed"),
     ("index.memories", "some memories are indexed"),
-    ("rebuild.filled", "a rebuilt index is in the write-ahead log, and not committed"),
-    ("rebuild.done", "a rebuilt index is committed, and the write-ahead log is not truncated"),
-    ("queue.kept", "a server has kept what a hook sent, and not answered"),
+    ("rebuild.filled", "a rebuilt index is in the write-ahead log, but not committed"),
+    ("rebuild.done", "a rebuilt index is committed, but the write-ahead log is not truncated"),
+    ("queue.kept", "the server has stored an event of a hook, but not answered"),
 ];
 
-/// Ends the process here if it is to end here.
+/// Ends the process if this point is armed.
 #[inline(always)]
 pub fn crash_if_armed(name: &'static str) {
     if is_armed(name) {
@@ -48,7 +48,7 @@ pub fn crash_if_armed(name: &'static str) {
     }
 }
 
-/// Whether the process is to end at a point, by the caller with [`crash`].
+/// Whether a point is armed. The caller then ends the process with [`crash`].
 #[inline(always)]
 #[cfg_attr(not(debug_assertions), expect(unused_variables, reason = "a release build has no points"))]
 pub fn is_armed(name: &'static str) -> bool {
@@ -58,7 +58,7 @@ pub fn is_armed(name: &'static str) -> bool {
     return false;
 }
 
-/// Ends the process as `kill -9` does.
+/// Ends the process as `kill -9` does, or panics if the point asks for that.
 pub fn crash(name: &'static str) -> ! {
     #[cfg(debug_assertions)]
     armed::crash(name);
@@ -73,11 +73,11 @@ mod armed {
 
     use crate::files::environment;
 
-    /// What the environment says.
+    /// The point that `JIKIME_CRASH_AT` names.
     struct ArmedPoint {
         point: String,
         is_panic: bool,
-        /// How often the point is still to be passed, the last time included.
+        /// How often the point is still to be reached, including the time at which the process ends.
         remaining: AtomicUsize,
     }
 

@@ -1,4 +1,4 @@
-//! What tells, without reading it, that a file changed or is another one by the same name.
+//! Detects changed and replaced files without reading them.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
@@ -7,18 +7,17 @@ use std::path::Path;
 use crate::files::layout::Layout;
 use crate::files::store_file::verify;
 
-/// What a file has to be like to be taken for unchanged.
+/// Size and state of a file. An unchanged file keeps its stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
-    /// A number that is another one after a change: on Unix made of when the file was changed last, as the system notes it for itself
-    /// and no program can set, and of which file it is; elsewhere when it was written last, in nanoseconds since 1970.
+    /// A number that changes with the file. On Unix it combines the inode with the time of the last status change, which no program can
+    /// set. Elsewhere it is the time of the last write, in nanoseconds since 1970.
     pub state: i64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: i64,
 }
 
-/// Which file a path leads to. Two files by the same name differ, where the platform tells; where it does not, a file in use
-/// cannot be replaced either.
+/// Returns the device and inode of the file at a path, or `None` on platforms other than Unix, where a file in use cannot be replaced.
 pub fn file_identity(path: &Path) -> Option<(u64, u64)> {
     #[cfg(unix)]
     {
@@ -31,7 +30,7 @@ pub fn file_identity(path: &Path) -> Option<(u64, u64)> {
     }
 }
 
-/// The same of a file that is open.
+/// Returns the device and inode of an open file.
 pub(crate) fn open_file_identity(metadata: &Metadata) -> Option<(u64, u64)> {
     #[cfg(unix)]
     {
@@ -45,7 +44,7 @@ pub(crate) fn open_file_identity(metadata: &Metadata) -> Option<(u64, u64)> {
     }
 }
 
-/// The paths, relative to the store, whose files are not as they were when `known` was noted: new, changed or gone. Sorted.
+/// Returns the sorted paths, relative to the store, of files that are new, changed or gone since `known` was recorded.
 pub fn changed_paths(
     layout: &Layout,
     present: impl IntoIterator<Item = String>,
@@ -60,27 +59,27 @@ pub fn changed_paths(
 }
 
 impl FileStamp {
-    /// The stamp of a file, or `None` when there is none or none that is used.
+    /// Returns the stamp of a file, or `None` if the file is missing or unsafe.
     pub fn read(path: &Path) -> Option<Self> {
         let metadata = fs::symlink_metadata(path).ok().filter(|_| verify(path).is_ok())?;
         Self::from_metadata(&metadata)
     }
 
-    /// A stamp that no file has, of one of this size that is to be read.
+    /// Returns a stamp that no file has, so that the file is read again.
     pub(crate) fn unread(size: i64) -> Self {
         Self { state: -1, size }
     }
 
-    /// The stamp of a file that is open.
+    /// Returns the stamp of an open file.
     pub(crate) fn from_metadata(metadata: &Metadata) -> Option<Self> {
         let size = i64::try_from(metadata.len()).unwrap_or(i64::MAX);
         #[cfg(unix)]
         let state = {
             use std::os::unix::fs::MetadataExt as _;
-            // Spread over all bits, so that no other file is made up for by another moment.
+            // Spread over all bits, so that a change of the inode cannot cancel out a change of the time.
             let file = metadata.ino().wrapping_mul(0x9E37_79B9_7F4A_7C15).cast_signed();
             let changed = metadata.ctime().wrapping_mul(1_000_000_000).wrapping_add(metadata.ctime_nsec());
-            // Those that are below zero are left for files of which no stamp was noted.
+            // Negative numbers are reserved for files without a recorded stamp.
             changed.wrapping_add(file) & i64::MAX
         };
         #[cfg(not(unix))]
@@ -99,13 +98,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_edit_of_equal_size_shows_although_its_time_was_set_back() {
+    fn same_size_edit_is_detected_although_its_time_was_reset() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("note.md");
         fs::write(&path, "one").unwrap();
         let (before, written) = (FileStamp::read(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
         assert_eq!(FileStamp::read(&path), Some(before));
-        // The clock of a file system stands still for some milliseconds.
+        // File system clocks advance only every few milliseconds.
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
         let mut after = before;
         while after == before && std::time::Instant::now() < deadline {
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_in_the_place_of_one_shows() {
+    fn replaced_file_is_detected() {
         let dir = tempfile::tempdir().unwrap();
         let (path, other) = (dir.path().join("note.md"), dir.path().join("other.md"));
         fs::write(&path, "one").unwrap();

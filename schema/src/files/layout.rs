@@ -1,4 +1,4 @@
-//! Where everything of a store lies on disk. The only place that knows a file name; docs/dev/storage.md describes them.
+//! The paths of all files of a store. No other module knows a file name. docs/dev/storage.md describes the files.
 
 use std::fs;
 use std::io;
@@ -8,10 +8,10 @@ use crate::files::project::personal_project;
 use crate::files::store_file::{options_for_private, verify};
 use crate::model::memory::content_hash;
 
-/// The store's directory relative to the project, with `/`.
+/// The store directory relative to the project, with `/` as separator.
 pub const STORE_DIR: &str = ".jikime/memory";
 
-/// See [`Layout::store_lock`].
+/// The file name of [`Layout::store_lock`].
 pub(crate) const STORE_LOCK: &str = "store.lock";
 
 const GITIGNORE: &str = "\
@@ -26,7 +26,7 @@ const GITIGNORE: &str = "\
 /spool/
 ";
 
-/// The line of it that names files such as `2026-01-28.2.md`.
+/// The line of `.gitignore` for files such as `2026-01-28.2.md`.
 const LATER_FILES: &str = "[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].[0-9].md";
 
 /// The paths of one store.
@@ -37,17 +37,16 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of the store in `project`. Touches nothing.
+    /// Returns the layout of the store in `project`, without accessing the file system.
     pub fn new(project: &Path) -> Self {
         Self { project: project.to_owned(), store_dir: project.join(".jikime").join("memory") }
     }
 
-    /// The project whose memory this is.
+    /// Returns the project directory.
     pub fn project(&self) -> &Path {
         &self.project
     }
 
-    /// The store's directory.
     pub fn store_dir(&self) -> &Path {
         &self.store_dir
     }
@@ -60,27 +59,27 @@ impl Layout {
         self.store_dir.join("index.db")
     }
 
-    /// Held for every change of a log, and while a database is created, upgraded or reset.
+    /// Returns the lock for each change of a log, and for creating, upgrading and resetting a database.
     pub fn store_lock(&self) -> PathBuf {
         self.store_dir.join(STORE_LOCK)
     }
 
-    /// Held by the one process that indexes.
+    /// Returns the lock of the process that writes the index.
     pub fn index_lock(&self) -> PathBuf {
         self.store_dir.join("index.lock")
     }
 
-    /// Held by the one process that has vectors made elsewhere, so that none is paid for twice.
+    /// Returns the lock of the process that asks a remote service for vectors, so that no vector is paid for twice.
     pub fn embedding_lock(&self) -> PathBuf {
         self.store_dir.join("embedding.lock")
     }
 
-    /// Held by the one process that makes up for vectors while no server runs.
+    /// Returns the lock of the process that computes missing vectors while no server runs.
     pub fn backfill_lock(&self) -> PathBuf {
         self.store_dir.join("backfill.lock")
     }
 
-    /// Held by the server that answers the queue.
+    /// Returns the lock of the server that answers the queue.
     pub fn queue_lock(&self) -> PathBuf {
         self.store_dir.join("queue.lock")
     }
@@ -89,7 +88,7 @@ impl Layout {
         self.store_dir.join("track")
     }
 
-    /// A file of one session among the buffers. An id that makes no file name goes by its hash.
+    /// Returns the path of a session's file among the buffers. A session id that is not a valid file name is replaced by its hash.
     pub(crate) fn session_file(&self, session_id: &str, ending: &str) -> PathBuf {
         let plain = (1..=64).contains(&session_id.len())
             && session_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
@@ -97,7 +96,7 @@ impl Layout {
         self.track_dir().join(format!("{name}.{ending}"))
     }
 
-    /// The topics of what failed lately.
+    /// Returns the file with the topics of recent failures.
     pub fn failed(&self) -> PathBuf {
         self.track_dir().join("failed")
     }
@@ -114,28 +113,28 @@ impl Layout {
         self.store_dir.join("hook.log")
     }
 
-    /// What servers log of themselves, a file a day.
+    /// Returns the directory of the servers' own logs, with one file per day.
     pub fn server_log_dir(&self) -> PathBuf {
         self.store_dir.join("log")
     }
 
-    /// What was changed in the project to set hosts up, for taking it back.
+    /// Returns the file that records what `setup` changed, so that it can be undone.
     pub fn setup_record(&self) -> PathBuf {
         self.store_dir.join("setup.json")
     }
 
-    /// The project's settings, beside the store so that they may be committed while it is not.
+    /// Returns the project's settings. They are outside the store directory, so that they can be committed without it.
     pub fn settings_file(&self) -> PathBuf {
         self.project.join(".jikime").join("memory.toml")
     }
 
-    /// The file at a path relative to the store, written with `/`.
+    /// Returns the path of a file in the store, given relative to the store with `/` as separator.
     pub fn store_path(&self, relative: &str) -> PathBuf {
         self.store_dir.join(relative)
     }
 
-    /// Creates the directories, for their owner only, and `.gitignore`. What exists stays as it is, and what [`verify_dirs`] refuses is an
-    /// error. The project's own directory is never created: a project that was moved would leave a second one behind.
+    /// Creates the directories, private to their owner, and `.gitignore`. Existing ones are not changed, and unsafe ones are an error; see
+    /// [`Self::verify_dirs`]. The project directory itself is never created, because a moved project would leave a second one behind.
     pub fn create_dirs_and_gitignore(&self) -> io::Result<()> {
         self.verify_dirs()?;
         if self.gitignore().exists() && self.track_dir().is_dir() && self.spool_dir().is_dir() {
@@ -149,7 +148,7 @@ impl Layout {
         }
     }
 
-    /// Keeps the later files of a day out of the repository, where an earlier program wrote `.gitignore`.
+    /// Adds the later files of a day to a `.gitignore` that an earlier version wrote.
     pub(crate) fn ignore_continued_days(&self) -> io::Result<()> {
         let before = fs::read_to_string(self.gitignore()).unwrap_or_default();
         if before.contains(LATER_FILES) {
@@ -160,15 +159,15 @@ impl Layout {
         io::Write::write_all(&mut file, format!("{end}{LATER_FILES}\n").as_bytes())
     }
 
-    /// Makes the spool alone, for when nothing else may be written.
+    /// Creates only the spool, for a store in which nothing else may be written.
     pub(crate) fn create_spool_dir(&self) -> io::Result<()> {
         verify(&self.spool_dir())?;
         self.create_dirs(&[self.spool_dir()])
     }
 
-    /// Refuses a store one of whose directories is not used.
+    /// Returns an error if a directory of the store is unsafe.
     pub fn verify_dirs(&self) -> io::Result<()> {
-        // By the name of the directory, because the error is about the store.
+        // Checks a path inside each directory, so that the error is about the store and names the directory.
         [self.track_dir(), self.spool_dir()].iter().try_for_each(|dir| verify(&dir.join("file")))
     }
 
@@ -178,7 +177,7 @@ impl Layout {
                 private_dir_builder().recursive(true).create(&self.project)?;
             } else {
                 let text = format!(
-                    "there is no directory {}; if the project was moved, start the session again where it is now",
+                    "the directory {} does not exist; if the project was moved, restart the session in its new place",
                     self.project.display()
                 );
                 return Err(io::Error::new(io::ErrorKind::NotFound, text));
@@ -195,8 +194,8 @@ impl Layout {
         self.store_dir.join(".gitignore")
     }
 
-    /// Every Markdown file of the store as a path relative to it, sorted. Links are not followed, so that nothing outside
-    /// the store is ever taken for memory.
+    /// Returns the paths of all Markdown files of the store, relative to it and sorted. Links are not followed, so nothing outside the
+    /// store is read as memory.
     pub fn markdown_files(&self) -> io::Result<Vec<String>> {
         let mut found = Vec::new();
         let mut pending = vec![self.store_dir.clone()];
@@ -220,7 +219,7 @@ impl Layout {
         Ok(found)
     }
 
-    /// A path inside the store as it is written in answers: relative to the store, with `/`.
+    /// Returns a path inside the store as results show it: relative to the store, with `/` as separator.
     pub fn relative_path(&self, path: &Path) -> Option<String> {
         let parts = path.strip_prefix(&self.store_dir).ok()?.components().map(|part| match part {
             Component::Normal(name) => name.to_str(),
@@ -230,7 +229,7 @@ impl Layout {
     }
 }
 
-/// Whether a path of the store is Markdown for people, not a hidden file or an editor's or our own temporary one.
+/// Whether a path in the store is Markdown for people, and not hidden or temporary.
 pub fn is_visible_markdown(path: &str) -> bool {
     path.ends_with(".md") && !path.split('/').any(|part| part.starts_with('.'))
 }
@@ -248,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_store_is_for_its_owner_and_keeps_a_gitignore_that_was_edited() {
+    fn new_store_is_private_and_keeps_an_edited_gitignore() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();
@@ -282,7 +281,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn notes_in_subfolders_count_and_hidden_files_buffers_and_links_do_not() {
+    fn markdown_files_are_found_without_hidden_files_and_links() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();

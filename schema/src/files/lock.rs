@@ -1,4 +1,4 @@
-//! A lock between processes, on a file of its own, that gives up after a while.
+//! A lock between processes, with a timeout, on a file of its own.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 
 use crate::files::store_file::options_for_private;
 
-/// How long to rest between two tries. A lock of a store is held for a fraction of a millisecond, so that a crowd that rested for longer
-/// would leave it unused; one that is held for longer is not worth the waking up.
+/// The first and the longest pause between two tries. A store's lock is held for a fraction of a millisecond, so longer first pauses
+/// would leave it unused. Locks that are held for longer do not justify waking up as often.
 const FIRST_PAUSE: Duration = Duration::from_micros(100);
 const MAX_PAUSE: Duration = Duration::from_millis(1);
 
-/// Held until dropped; the operating system lets go of it when the process ends, however it ends.
+/// A lock that is held until it is dropped. The operating system releases it whenever the process ends.
 #[derive(Debug)]
 pub struct FileLock {
     _file: File,
 }
 
-/// Why a lock was not taken.
+/// The error when a lock is not acquired.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     #[error("{path} is held by another process", path = .0.display())]
@@ -28,11 +28,11 @@ pub enum LockError {
 }
 
 impl FileLock {
-    /// Takes the lock, trying for `patience` at most.
-    pub fn acquire(path: &Path, patience: Duration) -> Result<Self, LockError> {
+    /// Acquires the lock, trying for at most `timeout`.
+    pub fn acquire(path: &Path, timeout: Duration) -> Result<Self, LockError> {
         let fault = |source| LockError::Io { path: path.to_owned(), source };
         let file = options_for_private().create(true).truncate(false).open(path).map_err(fault)?;
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + timeout;
         let mut pause = FIRST_PAUSE;
         loop {
             match file.try_lock() {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_holder_is_refused_until_the_first_lets_go() {
+    fn second_holder_is_refused_until_the_first_releases() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let first = FileLock::acquire(&path, Duration::ZERO).unwrap();

@@ -1,6 +1,6 @@
-//! Which project a process works for: the one resolver that every entry point uses.
+//! Determines the project that a process works for. All entry points use this resolver.
 //!
-//! Reads a few small files and starts no process. Never takes the home directory unless it was named.
+//! It reads a few small files and starts no process. It chooses the home directory only if that was named explicitly.
 
 pub(crate) mod git;
 
@@ -15,31 +15,30 @@ use git::normalize;
 pub use git::{Head, head_of};
 use std::path::{Path, PathBuf};
 
-/// The directory whose memory this is, and why it was chosen.
+/// A project directory, and why it was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
-    /// An absolute path; the store is `.jikime/memory/` in it.
+    /// The absolute path. The store is `.jikime/memory/` in it.
     pub root: PathBuf,
-    /// The rule that chose it.
     pub reason: ProjectReason,
 }
 
-/// The rule by which a project was chosen. Its `Display` completes the sentence "this project, because …".
+/// The rule that chose a project. Its `Display` completes the sentence "this project, because …".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectReason {
-    /// `--project` named it.
+    /// `--project` names it.
     Flag,
-    /// `JIKIME_PROJECT_DIR` named it.
+    /// `JIKIME_PROJECT_DIR` names it.
     Environment,
-    /// It is the nearest directory that holds `.jikime/`.
+    /// It is the nearest directory with `.jikime/`.
     Store,
     /// It is the root of the git repository.
     GitRoot,
-    /// It is the main worktree of the linked one in which the search started.
+    /// It is the main worktree of the linked worktree in which the search started.
     Worktree,
-    /// The search started here and found nothing better.
+    /// The search started here and found nothing else.
     Start,
-    /// `--personal` asked for the user's own.
+    /// `--personal` asks for the user's own memory.
     Personal,
 }
 
@@ -57,48 +56,48 @@ impl fmt::Display for ProjectReason {
     }
 }
 
-/// Why there is no project.
+/// The error when no project can be chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
-    /// A directory that was named is not there.
-    #[error("no directory {} that {named_by} names", path.display())]
+    /// A named directory does not exist.
+    #[error("the directory {} named by {named_by} does not exist", path.display())]
     Missing {
-        /// What named it: `--project`, `JIKIME_PROJECT_DIR`, `CLAUDE_PROJECT_DIR` or the working directory.
+        /// The source of the name: `--project`, `JIKIME_PROJECT_DIR`, `CLAUDE_PROJECT_DIR` or the working directory.
         named_by: &'static str,
-        /// The directory, absolute.
+        /// The absolute path of the directory.
         path: PathBuf,
     },
-    /// The search ended at the home directory or above it, whose memory would be that of everything.
+    /// The search ended at the home directory or above it. A memory there would belong to everything.
     #[error(
-        "{} is the home directory or above it: pass --project to use it as a project, or --personal for a memory of your own",
+        "{} is the home directory or above it: pass --project to use it as a project, or --personal for your own memory",
         path.display()
     )]
     Home {
-        /// The directory that was refused.
+        /// The refused directory.
         path: PathBuf,
     },
-    /// Nothing tells where the user keeps what is his own.
-    #[error("no place for a memory of your own: neither a directory for data nor a home directory is set")]
+    /// No directory for the user's own data is known.
+    #[error("no place for your own memory: neither a data directory nor a home directory is set")]
     NoPlace,
 }
 
-/// What a process knows when it asks for its project.
+/// The inputs from which a project is resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProjectContext {
     /// The value of `--project`.
     pub flag: Option<PathBuf>,
-    /// `JIKIME_PROJECT_DIR`.
+    /// The value of `JIKIME_PROJECT_DIR`.
     pub environment: Option<PathBuf>,
-    /// `CLAUDE_PROJECT_DIR`, which hosts set for their hooks and servers.
+    /// The value of `CLAUDE_PROJECT_DIR`, which hosts set for their hooks and servers.
     pub claude_project_dir: Option<PathBuf>,
-    /// Where the process runs; relative paths start here.
+    /// The working directory of the process. Relative paths start here.
     pub working_directory: PathBuf,
-    /// The user's home directory, when there is one.
+    /// The user's home directory, if known.
     pub home: Option<PathBuf>,
 }
 
 impl ProjectContext {
-    /// What the environment of this process says. Fails when the working directory is gone.
+    /// Collects the inputs from this process. Fails if the working directory no longer exists.
     pub fn from_environment(flag: Option<PathBuf>) -> io::Result<Self> {
         let variable = |name| environment::variable(name).map(PathBuf::from);
         Ok(Self {
@@ -110,21 +109,21 @@ impl ProjectContext {
         })
     }
 
-    /// A path as an absolute one; an empty path is as good as none.
+    /// Makes a path absolute. Returns `None` for an empty path.
     fn absolute(&self, path: Option<&Path>) -> Option<PathBuf> {
         let path = path.filter(|path| !path.as_os_str().is_empty())?;
         Some(normalize(&self.working_directory.join(path)))
     }
 }
 
-/// The user's home directory as the environment tells it. Asking the user database as well would make the hooks client load
-/// the system's resolvers, for a case in which shells do not know the home directory either.
+/// Returns the user's home directory from the environment. Asking the user database as well would make hooks load the system's resolvers,
+/// for a case in which shells do not know the home directory either.
 pub fn home_dir() -> Option<PathBuf> {
     let variable = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
     environment::path(variable)
 }
 
-/// The file of the user's own settings, whether it is there or not.
+/// Returns the path of the user's own settings file, which may not exist.
 pub fn user_settings_file() -> Option<PathBuf> {
     let variable = if cfg!(windows) { "APPDATA" } else { "XDG_CONFIG_HOME" };
     let directory = environment::path(variable).or_else(|| home_dir().map(|home| home.join(".config")))?;
@@ -133,8 +132,8 @@ pub fn user_settings_file() -> Option<PathBuf> {
 
 /// Chooses the project.
 ///
-/// `--project`, then `JIKIME_PROJECT_DIR`, exactly as given. Otherwise the walk starts at `CLAUDE_PROJECT_DIR`, else at
-/// the working directory, and takes the nearest ancestor with `.jikime/`, else the git root, else the start itself.
+/// `--project`, then `JIKIME_PROJECT_DIR`, are used exactly as given. Otherwise the search walks up from `CLAUDE_PROJECT_DIR`, or from the
+/// working directory. It takes the nearest directory with `.jikime/`, else the git root, else the directory where it started.
 pub fn resolve(request: &ProjectContext) -> Result<Project, ProjectError> {
     if let Some(root) = request.absolute(request.flag.as_deref()) {
         return Ok(Project { root: require_existing(root, "--project")?, reason: ProjectReason::Flag });
@@ -153,8 +152,8 @@ pub fn resolve(request: &ProjectContext) -> Result<Project, ProjectError> {
     Ok(walk_up(&start, &homes))
 }
 
-/// The directory in which hosts work on a project that was resolved: its root or, where a linked worktree shares its memory, that
-/// worktree's own top.
+/// Returns the directory in which hosts work on a project: its root or, if a linked worktree shares the memory of the main one, the root of
+/// that worktree.
 pub fn checkout_dir(request: &ProjectContext, project: &Project) -> PathBuf {
     if project.reason != ProjectReason::Worktree {
         return project.root.clone();
@@ -165,7 +164,7 @@ pub fn checkout_dir(request: &ProjectContext, project: &Project) -> PathBuf {
     start.ancestors().find(is_linked).unwrap_or(&project.root).to_owned()
 }
 
-/// The user's own memory, for hosts that know no project. It lies like that of a project, in the user's directory for data.
+/// Returns the user's own memory, for hosts without a project. It has the layout of a project, in the user's data directory.
 pub fn personal_project() -> Result<Project, ProjectError> {
     let variable = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_DATA_HOME" };
     personal_project_in(environment::path(variable), home_dir())
@@ -178,7 +177,7 @@ fn personal_project_in(data: Option<PathBuf>, home: Option<PathBuf>) -> Result<P
     Ok(Project { root, reason: ProjectReason::Personal })
 }
 
-/// Walks from a start that is not the home directory up to the git root, to the home directory or to the top.
+/// Walks up from `start`, which is below the home directory, until the git root, the home directory or the root of the file system.
 fn walk_up(start: &Path, homes: &HomeDirs) -> Project {
     for directory in start.ancestors().take_while(|directory| !homes.is_home_or_above(directory)) {
         let holds_store = directory.join(".jikime").is_dir();
@@ -200,7 +199,7 @@ fn require_existing(path: PathBuf, named_by: &'static str) -> Result<PathBuf, Pr
     if path.is_dir() { Ok(path) } else { Err(ProjectError::Missing { named_by, path }) }
 }
 
-/// The home directory as it is named and as it is when links are followed.
+/// The home directory as named, and with links resolved.
 struct HomeDirs(Vec<PathBuf>);
 
 impl HomeDirs {
@@ -210,7 +209,7 @@ impl HomeDirs {
         Self(named.into_iter().chain(real).collect())
     }
 
-    /// Whether a directory is the home directory or one of its ancestors, by whatever links it was reached.
+    /// Whether a directory is the home directory or one of its ancestors, even through links.
     fn is_home_or_above(&self, directory: &Path) -> bool {
         let holds_home = |directory: &Path| self.0.iter().any(|home| home.starts_with(directory));
         holds_home(directory) || directory.canonicalize().is_ok_and(|real| holds_home(&real))

@@ -1,30 +1,30 @@
-//! Opens regular files and nothing else: a pipe would be waited for, and a device may have no end.
+//! Opens regular files and nothing else. Opening a pipe could block, and a device may have no end.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The largest file that is read as a whole, in bytes. A hundred years of logs fit in; a file that fills the memory does not.
+/// The size limit for files that are read as a whole, in bytes. It is enough for a hundred years of logs, and small enough for the memory.
 pub const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Opens a file for reading. Links are followed: people link their own settings and notes.
+/// Opens a file for reading. Links are followed, because people link their settings and notes.
 pub fn open(path: &Path) -> io::Result<File> {
-    // Before it is opened as well, because some devices act when they are opened.
+    // Checked before the open too, because opening some devices has effects.
     require_regular_file(&fs::metadata(path)?)?;
     open_with(open_options().read(true), path)
 }
 
-/// The bytes of a file that has at most `limit` of them.
+/// Reads a file of at most `limit` bytes.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read_open(&open(path)?, limit)
 }
 
-/// The text of a file that has at most `limit` bytes.
+/// Reads a text file of at most `limit` bytes.
 pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
-/// The bytes of an open file that has at most `limit` of them.
+/// Reads an open file of at most `limit` bytes.
 pub(crate) fn read_open(file: &File, limit: u64) -> io::Result<Vec<u8>> {
     let size = file.metadata()?.len();
     let mut bytes = Vec::new();
@@ -38,23 +38,23 @@ pub(crate) fn read_open(file: &File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Options with which an open never waits for the other end of a pipe.
+/// Returns options with which an open never waits for the other end of a pipe.
 pub(crate) fn open_options() -> OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has something to add"))]
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "options are added only on Unix"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
     options
 }
 
-/// Opens a file, and closes it again if something else took its place meanwhile.
+/// Opens a file, and returns an error if something else was put in its place meanwhile.
 pub(crate) fn open_with(options: &OpenOptions, path: &Path) -> io::Result<File> {
     let file = options.open(path)?;
     require_regular_file(&file.metadata()?)?;
     Ok(file)
 }
 
-/// Whether it is a pipe, a device or a socket.
+/// Whether a path is a pipe, a device or a socket.
 pub(crate) fn is_special(metadata: &Metadata) -> bool {
     !metadata.is_file() && !metadata.is_dir() && !metadata.is_symlink()
 }

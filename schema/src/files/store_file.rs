@@ -1,5 +1,5 @@
-//! Opens files of the store: private, never through a symbolic link, never a pipe or device, and only what the user trusts. A cloned
-//! repository may bring links that lead anywhere, and another user may have put a store in a directory above.
+//! Opens files of a store: private, never through a symbolic link, never a pipe or device, and only in stores that the user trusts. A
+//! cloned repository may contain links to anywhere, and another user may have put a store in a parent directory.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use crate::files::regular_file::{self, is_special};
 use crate::files::trust::{self, DistrustReason};
 
-/// The folder that everything of ours lies in, links of which are not followed either.
-const HOME: &str = ".jikime";
+/// The directory of all our files in a project. Links to it are not followed either.
+const JIKIME_DIR: &str = ".jikime";
 
-/// How a file of the store is opened.
+/// Options for opening a file of the store.
 #[derive(Debug, Clone)]
 pub struct StoreFile(OpenOptions);
 
-/// For writing; a new file is readable by its owner only, where the platform has modes.
+/// Returns options for writing. On Unix only the owner can read a new file.
 pub fn options_for_private() -> StoreFile {
     let mut options = base_options();
     options.write(true);
@@ -32,41 +32,41 @@ pub fn open(path: &Path) -> io::Result<File> {
     StoreFile(options).open(path)
 }
 
-/// The bytes of a file of the store, which has at most [`regular_file::MAX_BYTES`].
+/// Reads a file of the store of at most [`regular_file::MAX_BYTES`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     regular_file::read_open(&open(path)?, regular_file::MAX_BYTES)
 }
 
-/// Refuses a path of the store that is not used: it, or a folder of ours that it is in, is a link, a pipe or a device, or another user
-/// may have written it. A path that does not exist yet is fine.
+/// Returns an error for an unsafe path: it or one of our directories above it is a link, a pipe or a device, or another user may have
+/// written it. A path that does not exist yet is safe.
 ///
-/// Outside of a store only the file itself is checked, and not its owner. What the project itself is behind, such as a link to a
-/// folder of temporary files, does not matter.
+/// Outside a store only the file itself is checked, and not its owner. Links above the project do not matter, such as one to a temporary
+/// directory.
 pub fn verify(path: &Path) -> io::Result<()> {
-    let depth = path.ancestors().position(|path| path.file_name().is_some_and(|name| name == HOME));
+    let depth = path.ancestors().position(|path| path.file_name().is_some_and(|name| name == JIKIME_DIR));
     let project = depth.and_then(|depth| path.ancestors().nth(depth + 1));
     let mut trusted = None;
     let mut is_trusted = || *trusted.get_or_insert_with(|| project.is_some_and(trust::is_trusted));
     let refusals =
         path.ancestors().take(depth.unwrap_or(0) + 1).filter_map(|at| Some((at, RefusalReason::find(at, project)?)));
-    // The outermost one is the cause of those inside it.
+    // The outermost refusal is the cause of those inside it.
     let refusal = refusals.filter(|(_, why)| !matches!(why, RefusalReason::Distrusted(_)) || !is_trusted()).last();
     let Some((at, why)) = refusal else { return Ok(()) };
     let at = (at != path).then(|| at.to_owned());
     Err(io::Error::other(RefusedPath { path: at, reason: why, project: project.unwrap_or(path).to_owned() }))
 }
 
-/// Whether an error says that a file is not used, because of what it is or because it is too large to be read.
+/// Whether an error says that a file is unsafe or too large to be read.
 pub fn is_refused(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::FileTooLarge || matches!(error.get_ref(), Some(cause) if cause.is::<RefusedPath>())
 }
 
-/// Whether a file of others, which is only read, is a link, or a junction of Windows.
+/// Whether a file outside the store is a link, or a junction on Windows.
 pub fn is_linked_file(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
 }
 
-/// Why a path is not used.
+/// The reason why a path is refused.
 #[derive(Debug, Clone, Copy)]
 enum RefusalReason {
     Link,
@@ -87,7 +87,7 @@ impl RefusalReason {
     }
 }
 
-/// A path that is not used: the one that was asked for, or one that it is in.
+/// The error for a refused path. `path` is set if the reason is a directory above the requested path.
 #[derive(Debug)]
 struct RefusedPath {
     path: Option<PathBuf>,
@@ -102,7 +102,7 @@ impl fmt::Display for RefusedPath {
             Some(at) => write!(f, "{} ", trust::printable_path(at))?,
         }
         match self.reason {
-            RefusalReason::Link => f.write_str("is a symbolic link, and links of a store are not followed"),
+            RefusalReason::Link => f.write_str("is a symbolic link, and links in a store are not followed"),
             RefusalReason::Special => f.write_str("is a pipe or device, not a file"),
             RefusalReason::Distrusted(why) => {
                 write!(f, "{why}; if you trust it, run: {}", trust::trust_command(&self.project))
@@ -113,9 +113,9 @@ impl fmt::Display for RefusedPath {
 
 impl std::error::Error for RefusedPath {}
 
-/// On Unix the system refuses a link at the end of the path, however late it was put there.
+/// Returns options that refuse a link at the end of the path on Unix, even if it was put there after the check.
 fn base_options() -> OpenOptions {
-    #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has something to add"))]
+    #[cfg_attr(not(unix), expect(unused_mut, reason = "options are added only on Unix"))]
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     {
@@ -151,7 +151,7 @@ impl StoreFile {
         self
     }
 
-    /// Opens the file, unless it is not used; see [`verify`].
+    /// Opens the file if its path is safe; see [`verify`].
     pub fn open(&self, path: impl AsRef<Path>) -> io::Result<File> {
         verify(path.as_ref())?;
         regular_file::open_with(&self.0, path.as_ref())
@@ -166,13 +166,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn neither_a_link_nor_what_stands_behind_one_is_opened() {
+    fn links_and_paths_through_links_are_refused() {
         let root = tempfile::tempdir().unwrap();
         let real = root.path().join("real");
         fs::create_dir_all(real.join(".jikime/memory/track")).unwrap();
         fs::create_dir(root.path().join("outside")).unwrap();
         fs::write(root.path().join("outside/file"), "theirs").unwrap();
-        // A project behind a link is as good as any.
+        // The project itself may be behind a link.
         let project = root.path().join("project");
         symlink(&real, &project).unwrap();
         let store = project.join(".jikime/memory");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_behind_a_link_is_refused_by_the_name_of_the_link() {
+    fn refusal_of_a_linked_store_names_the_link() {
         let root = tempfile::tempdir().unwrap();
         fs::create_dir_all(root.path().join("outside/memory")).unwrap();
         symlink(root.path().join("outside"), root.path().join(".jikime")).unwrap();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn files_and_folders_that_every_user_may_change_are_refused() {
+    fn world_writable_files_and_directories_are_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let root = tempfile::tempdir().unwrap();
         let home = root.path().join(".jikime");
@@ -232,7 +232,7 @@ mod tests {
         let refused = options_for_private().create(true).open(home.join("memory/new.md")).unwrap_err().to_string();
         let expected = format!("{} may be changed by every user; if you trust it, run: ", home.display());
         assert_eq!(refused, expected + &trust::trust_command(root.path()));
-        // Outside of a store others may do as they like.
+        // Outside a store, permissions do not matter.
         set(root.path(), 0o777);
         options_for_private().create(true).open(root.path().join("file")).unwrap();
     }

@@ -1,6 +1,6 @@
-//! Whose stores are used: one's own, and those that the user's own settings list. The same as `safe.directory` of git.
+//! Decides whose stores are used: those of the user, and those that the user's settings trust, like `safe.directory` in git.
 //!
-//! Windows has no owner that a few calls can compare: every store is used there.
+//! On Windows ownership is not checked, and every store is used.
 
 use std::fmt;
 use std::fs::Metadata;
@@ -12,18 +12,18 @@ use crate::files::environment;
 use crate::files::project;
 use crate::files::regular_file;
 
-/// The setting of the user's file, and the variable that goes before it.
+/// The setting in the user's file, and the variable that overrides it.
 pub(crate) const SETTING: &str = "trusted";
 pub(crate) const VARIABLE: &str = "JIKIME_TRUSTED";
 
-/// Bytes of the user's file that are read.
+/// The maximum size of the user's file, in bytes.
 const FILE_LIMIT: u64 = 64 * 1024;
 
-/// Why a file or folder of a store is not used.
+/// The reason why a file or directory of a store is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(unix), expect(dead_code, reason = "only Unix finds any"))]
+#[cfg_attr(not(unix), expect(dead_code, reason = "constructed only on Unix"))]
 pub(crate) enum DistrustReason {
-    /// This other user owns it.
+    /// Another user, with this uid, owns it.
     Owner(u32),
     /// Every user may change it.
     WorldWritable,
@@ -39,11 +39,11 @@ impl fmt::Display for DistrustReason {
 }
 
 impl DistrustReason {
-    /// Why what has this metadata is not used, if the user's settings do not say otherwise.
+    /// Returns why a file is not trusted, unless the user's settings trust its store.
     #[cfg(unix)]
     pub(crate) fn from_metadata(metadata: &Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
-        // It does not change, and is asked for with every file.
+        // Cached, because the effective user does not change and each file needs it.
         static USER: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| rustix::process::geteuid().as_raw());
         let user = *USER;
         let sudo = || environment::text("SUDO_UID")?.parse().ok();
@@ -55,7 +55,7 @@ impl DistrustReason {
         None
     }
 
-    /// Like git: the superuser also uses what belongs to the user who called sudo.
+    /// Compares owner and mode. Like git, the superuser also trusts the files of the user who called sudo.
     #[cfg(unix)]
     fn from_owner_and_mode(owner: u32, mode: u32, user: u32, sudo: impl FnOnce() -> Option<u32>) -> Option<Self> {
         if owner != user && !(user == 0 && sudo() == Some(owner)) {
@@ -65,12 +65,12 @@ impl DistrustReason {
     }
 }
 
-/// Whether the user's settings trust the store of a project. Reads them anew, so that a running server learns of a change.
+/// Whether the user's settings trust the store of a project. They are read again each time, so that a running server notices a change.
 pub(crate) fn is_trusted(project: &Path) -> bool {
     is_listed(project, &trusted_paths(environment::text(VARIABLE), project::user_settings_file().as_deref()))
 }
 
-/// A path on one line, as it reads: another user may have chosen the name.
+/// Returns a path on one line without invisible characters, because another user may have chosen the name.
 pub(crate) fn printable_path(path: &Path) -> String {
     let is_unseen = |c: char| {
         c.is_control() || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
@@ -78,7 +78,7 @@ pub(crate) fn printable_path(path: &Path) -> String {
     path.to_string_lossy().chars().map(|c| if is_unseen(c) { '\u{FFFD}' } else { c }).collect()
 }
 
-/// The command that trusts the store of a project, for a shell.
+/// Returns the shell command that trusts the store of a project.
 pub(crate) fn trust_command(project: &Path) -> String {
     let path = printable_path(project);
     let is_plain = |c: char| c.is_alphanumeric() || "/._-+@%:,".contains(c);
@@ -89,7 +89,7 @@ pub(crate) fn trust_command(project: &Path) -> String {
     }
 }
 
-/// The projects that a value lists: `*` is all of them.
+/// Parses the list of trusted projects; `*` trusts all projects.
 pub(crate) fn parse_trusted_paths(value: &Value<'_>) -> Option<Vec<PathBuf>> {
     match value {
         Value::String(list) => Some(std::env::split_paths(list.as_ref()).collect()),
@@ -135,7 +135,7 @@ mod tests {
     #[case::sudo(1000, 0o755, 0, Some(1000), None)]
     #[case::sudo_of_another(1000, 0o755, 0, Some(1001), Some(DistrustReason::Owner(1000)))]
     #[case::variable_of_a_user(1001, 0o755, 1000, Some(1001), Some(DistrustReason::Owner(1001)))]
-    fn only_own_files_that_others_cannot_change_are_used(
+    fn only_own_files_that_others_cannot_change_are_trusted(
         #[case] owner: u32,
         #[case] mode: u32,
         #[case] user: u32,

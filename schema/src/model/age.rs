@@ -1,13 +1,13 @@
-//! How long ago, as people say it: `12h`, `7d`, `2w`, `3mo`, `1y`. One grammar for commands and settings.
+//! Ages such as `12h`, `7d`, `2w`, `3mo` and `1y`, in the one format that commands and settings share.
 
-/// So many of a unit.
+/// A number of units, such as 7 days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Age {
     pub count: u32,
     pub unit: AgeUnit,
 }
 
-/// What an age is counted in.
+/// The unit of an age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgeUnit {
     Hour,
@@ -18,7 +18,7 @@ pub enum AgeUnit {
 }
 
 impl Age {
-    /// Reads a number and a unit; minutes are no age, so that `m` is neither those nor months.
+    /// Parses a number and a unit. There are no minutes, and a bare `m` is rejected because it could also mean months.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (number, unit) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
@@ -33,7 +33,7 @@ impl Age {
         Some(Self { count: number.parse().ok()?, unit })
     }
 
-    /// Whole days, a part of one being one: a month has 30 of them and a year 365.
+    /// Converts to whole days, rounding up. A month has 30 days and a year 365.
     pub fn to_days(self) -> Option<u32> {
         match self.unit {
             AgeUnit::Hour => Some(self.count.div_ceil(24)),
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ages_are_read_as_people_write_them() {
+    fn ages_convert_to_days() {
         let days = |text| Age::parse(text).and_then(Age::to_days);
         for (text, expected) in [
             ("36h", Some(2)),

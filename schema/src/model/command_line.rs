@@ -1,37 +1,37 @@
-//! Tells command lines that change something from those that only look.
+//! Distinguishes command lines that change something from those that only read.
 //!
-//! What is not known only looks: a line too few is a smaller mistake than a memory full of noise. A script by its path is
-//! not known, but nobody runs one in order to look.
+//! Unknown programs count as read-only, because a missing line is a smaller mistake than a memory full of noise. A script that is called by
+//! its path is unknown too, but counts as changing: nobody runs one just to look.
 
 mod programs;
 mod split;
 mod tasks;
 
 use programs::{
-    CHANGING, CHANGING_WITH, ENDINGS, HEADS, INTERPRETERS, KEYWORDS, PRINT_ONLY_OPTIONS, READ_ONLY_WITH, SHELLS, TWINS,
-    VALUED, WRAPPERS,
+    ALIASES, CHANGING, CHANGING_WITH, CONSTRUCTS, EXTENSIONS, INTERPRETERS, KEYWORDS, PRINT_ONLY_OPTIONS,
+    READ_ONLY_WITH, SHELLS, VALUED, WRAPPERS,
 };
 
 pub(crate) use tasks::{Task, is_answer, tasks};
 
 use split::SimpleCommand;
 
-/// Commands in commands (`bash -c "bash -c …"`) that are followed.
+/// The maximum nesting of commands (`bash -c "bash -c …"`) that is followed.
 const DEPTH: usize = 6;
 
-/// Whether a shell's command line changes something, as far as its words tell.
+/// Whether a shell command line changes something, judging by its words.
 pub(crate) fn changes_something(line: &str) -> bool {
     is_changing_line(line, DEPTH)
 }
 
-/// The words of a command line as a shell reads them, those of commands in commands and of redirections included.
+/// Returns the words of a command line as a shell reads them, including those of nested commands and redirections.
 pub(crate) fn shell_words(line: &str) -> Vec<String> {
     let mut words: Vec<String> = split::split_commands(line)
         .into_iter()
         .flat_map(|simple| simple.words.into_iter().chain(simple.files))
         .collect();
     let mut nested = 0;
-    // A word with blanks may be a command: `bash -c "…"`. One that comes from it has fewer quotes.
+    // A word with blanks may itself be a command, as in `bash -c "…"`. Each level of nesting removes quotes, so this ends.
     while let Some(word) = words.get(nested).filter(|_| nested < MAX_WORDS) {
         if word.contains(['\'', '"', '\\']) && word.contains(char::is_whitespace) {
             let inner =
@@ -44,7 +44,7 @@ pub(crate) fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// A line with more words is read no deeper.
+/// The number of words after which nested commands are no longer searched.
 const MAX_WORDS: usize = 256;
 
 fn is_changing_line(line: &str, depth: usize) -> bool {
@@ -58,7 +58,7 @@ fn is_changing_command(words: &[&str], depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else { return false };
     let Some((word, arguments)) = effective_program(words) else { return false };
     let name = program_name(word);
-    if HEADS.contains(&&*name) || only_prints(arguments) {
+    if CONSTRUCTS.contains(&&*name) || only_prints(arguments) {
         return false;
     }
     match &*name {
@@ -87,7 +87,7 @@ fn is_changing_command(words: &[&str], depth: usize) -> bool {
     }
 }
 
-/// The program that a simple command runs in the end, and its arguments.
+/// Returns the program that a simple command runs in the end, and its arguments.
 fn effective_program<'w>(mut words: &'w [&'w str]) -> Option<(&'w str, &'w [&'w str])> {
     loop {
         let (first, rest) = words.split_first()?;
@@ -97,7 +97,7 @@ fn effective_program<'w>(mut words: &'w [&'w str]) -> Option<(&'w str, &'w [&'w 
         } else if first.starts_with('$') && rest.first() == Some(&"=") {
             words = &rest[1..];
         } else if let Ok(at) = WRAPPERS.binary_search_by_key(&&*name, |(name, ..)| name) {
-            // `command -v x` asks where it is.
+            // `command -v x` only prints where the program is.
             if name == "command" && rest.first().is_some_and(|option| option.eq_ignore_ascii_case("-v")) {
                 return None;
             }
@@ -109,7 +109,7 @@ fn effective_program<'w>(mut words: &'w [&'w str]) -> Option<(&'w str, &'w [&'w 
     }
 }
 
-/// The words after options, their values, assignments and a number of operands.
+/// Skips options with their values, assignments and `operands` operands.
 fn skip_options<'w>(mut words: &'w [&'w str], valued: &[&str], mut operands: usize) -> &'w [&'w str] {
     while let Some((first, rest)) = words.split_first() {
         words = match first {
@@ -128,7 +128,7 @@ fn skip_options<'w>(mut words: &'w [&'w str], valued: &[&str], mut operands: usi
     words
 }
 
-/// `NAME=value`, and `$env:NAME=value` of PowerShell.
+/// Whether a word is `NAME=value`, or `$env:NAME=value` in PowerShell.
 fn is_assignment(word: &str) -> bool {
     let name = word.split_once('=').map(|(name, _)| name.trim_end_matches('+'));
     name.is_some_and(|name| {
@@ -137,14 +137,14 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-/// The name by which the tables know a program: without its folders, its ending and its version, in small letters.
+/// Returns the name of a program in the tables: in lower case, without directory, extension and version.
 fn program_name(word: &str) -> String {
     let name = word.trim_start_matches('{').rsplit(['/', '\\']).next().unwrap_or(word).to_ascii_lowercase();
-    let name = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
+    let name = EXTENSIONS.iter().find_map(|extension| name.strip_suffix(extension)).unwrap_or(&name);
     let plain = name.trim_end_matches(|next: char| next.is_ascii_digit() || matches!(next, '.' | '-'));
     let has_versions = matches!(plain, "python" | "pip" | "gcc" | "g++" | "clang" | "clang++");
     let name = if has_versions { plain } else { name };
-    TWINS.iter().find(|(twin, _)| *twin == name).map_or(name, |(_, known)| known).to_owned()
+    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, known)| known).to_owned()
 }
 
 fn only_prints(arguments: &[&str]) -> bool {
@@ -175,7 +175,7 @@ fn any_pattern_matches(patterns: &[&str], name: &str, arguments: &[&str]) -> boo
     patterns.iter().any(|pattern| pattern_matches(pattern, arguments, &subcommands))
 }
 
-/// Whether arguments begin with the words of a pattern; its options may stand anywhere.
+/// Whether the arguments begin with the words of a pattern. Options of the pattern may be anywhere in the arguments.
 fn pattern_matches(pattern: &str, arguments: &[&str], subcommands: &[&str]) -> bool {
     let (pattern, is_all) = pattern.strip_suffix('$').map_or((pattern, false), |pattern| (pattern, true));
     let (options, words): (Vec<&str>, Vec<&str>) =
@@ -184,7 +184,7 @@ fn pattern_matches(pattern: &str, arguments: &[&str], subcommands: &[&str]) -> b
     is_rest_fine && subcommands.starts_with(&words) && options.iter().all(|option| arguments.contains(option))
 }
 
-/// Arguments without options and what they take.
+/// Returns the arguments without options and their values.
 fn subcommands<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
     let valued = table_row(VALUED, name).unwrap_or_default();
     let mut words = arguments.iter();
@@ -199,7 +199,8 @@ fn subcommands<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
     found
 }
 
-/// Whether one of the short options holds a letter: `-i`, `-Ei`, `-i.bak`. What follows one of `valued` is its value.
+/// Whether one of the short options contains a letter, as in `-i`, `-Ei` or `-i.bak`. The rest of an option after a letter in `valued` is a
+/// value.
 fn has_short_option(arguments: &[&str], letter: char, valued: &str) -> bool {
     let short =
         arguments.iter().enumerate().filter(|(_, argument)| argument.starts_with('-') && !argument.starts_with("--"));
@@ -213,7 +214,7 @@ fn has_argument_prefix(arguments: &[&str], start: &str) -> bool {
     arguments.iter().any(|argument| argument.starts_with(start))
 }
 
-/// The command that `find` runs.
+/// Returns the command that `find` runs.
 fn find_exec_command<'w>(arguments: &'w [&'w str]) -> Option<&'w [&'w str]> {
     let at = arguments.iter().position(|argument| matches!(*argument, "-exec" | "-execdir" | "-ok" | "-okdir"))?;
     arguments.get(at + 1..)
@@ -251,10 +252,10 @@ fn is_changing_interpreter_call(interpreter: &str, arguments: &[&str], depth: us
     }
 }
 
-/// A program that lies in the project, or a file of commands. An installed one that is not known only looks.
+/// Whether a word names a program inside the project or a script file. Installed programs that no table knows count as read-only.
 fn is_script(word: &str) -> bool {
     let word = word.trim_start_matches('{');
-    // `\ls` is `ls` without an alias of that name.
+    // `\ls` runs `ls` without an alias of that name.
     let word = word.strip_prefix('\\').unwrap_or(word);
     let Some((folder, _)) = word.rsplit_once(['/', '\\']) else {
         return [".sh", ".cmd", ".bat", ".ps1"].iter().any(|ending| word.ends_with(ending));
@@ -263,7 +264,7 @@ fn is_script(word: &str) -> bool {
     !is_installed
 }
 
-/// Some of git's subcommands show something or change it by what follows them.
+/// Whether a git call changes something. Some subcommands list or change things depending on the arguments that follow.
 fn is_changing_git_call(arguments: &[&str]) -> bool {
     let words = subcommands("git", arguments);
     let has = |options: &[&str]| {

@@ -1,8 +1,8 @@
-//! An error with its causes in one line, as people read it.
+//! Formats an error and its causes as one line.
 
 use std::error::Error;
 
-/// The texts of an error and of what caused it, without those that only say again what was said.
+/// Joins the messages of an error and its causes, leaving out a cause whose text is already included.
 pub fn join_causes(error: &(dyn Error + 'static)) -> String {
     let mut text = error.to_string();
     for cause in std::iter::successors(error.source(), |cause| (*cause).source()) {
@@ -14,7 +14,7 @@ pub fn join_causes(error: &(dyn Error + 'static)) -> String {
     text
 }
 
-/// SQLite tells most faults twice: once by themselves and once as `Error code 11: The …`.
+/// Whether `text` already contains `cause`. SQLite reports most errors twice: plainly, and as `Error code 11: The …`.
 fn already_contains(text: &str, cause: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace("the ", "");
     let cause = plain(cause);
@@ -31,7 +31,7 @@ mod tests {
     use crate::store::StoreError;
 
     #[test]
-    fn what_sqlite_says_twice_is_told_once_and_every_other_cause_is_told() {
+    fn repeated_sqlite_messages_are_joined_once() {
         let malformed = rusqlite::Error::SqliteFailure(
             rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT),
             Some("database disk image is malformed".to_owned()),

@@ -1,6 +1,7 @@
-//! Failures of tools: what is remembered of one, whether two are the same, and what settles one.
+//! Failures of tools: the text of their memories, whether two are the same, and which success settles one.
 //!
-//! The first line of a memory says what was tried, `Bash failed: make`; the lines behind it are its cause and place.
+//! The first line of such a memory names the attempt, as in `Bash failed: make`. The lines after it are its cause and the place in the
+//! code.
 
 mod cause;
 
@@ -11,20 +12,20 @@ use serde::{Deserialize, Serialize};
 use crate::model::command_line::{Task, tasks};
 use crate::model::memory::content_hash;
 
-/// What stands between the tool and what it was given.
+/// Separates the tool from its input in the first line of a failure.
 const FAILED: &str = " failed";
 
-/// Something that was tried: a tool, and what it was given.
+/// An attempt to use a tool with some input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
     pub tool: String,
-    /// The command line, file or address, if the tool was given one.
+    /// The command line, file or URL, if the tool was given one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
 }
 
 impl Attempt {
-    /// What a memory of a failure says was tried.
+    /// Parses the first line of a failure's memory. Returns `None` for any other text.
     fn of(content: &str) -> Option<Self> {
         let line = content.lines().next()?;
         let (tool, rest) = line.split_once(FAILED)?;
@@ -42,18 +43,18 @@ impl Attempt {
         self.input.as_deref().filter(|_| self.is_command()).map(tasks).unwrap_or_default()
     }
 
-    /// Short names of what this attempt is about. An attempt can only settle a failure with which it has one in common.
+    /// Returns short keys of what this attempt is about. An attempt can settle a failure only if both share a key.
     pub fn topics(&self) -> Vec<String> {
         let tasks = self.tasks();
         let names = match (tasks.is_empty(), &self.input) {
             (false, _) => tasks.iter().map(Task::topic).collect(),
             (true, input) => vec![format!("{} {}", self.tool, input.as_deref().unwrap_or_default())],
         };
-        // Of a secret in one nothing is to be read.
+        // Hashed, because a command line can contain a secret.
         names.into_iter().map(|name| content_hash(&name)[..TOPIC].to_owned()).collect()
     }
 
-    /// The text of a memory that this attempt failed.
+    /// Returns the text of the memory that this attempt failed.
     pub(crate) fn failed(&self, cause: &str) -> String {
         let mut text = format!("{}{FAILED}", self.tool);
         if let Some(input) = &self.input {
@@ -68,26 +69,26 @@ impl Attempt {
     }
 }
 
-/// An attempt that succeeded after one of its topic had failed.
+/// A success after a failure with the same topic.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Success {
     pub attempt: Attempt,
-    /// RFC 3339.
+    /// The time in RFC 3339.
     pub at: String,
 }
 
-/// Digits of a topic.
+/// The length of a topic, in hexadecimal digits.
 const TOPIC: usize = 16;
 
-/// What a memory of a failure is about; see [`Attempt::topics`].
+/// Returns the topics of a failure's memory; see [`Attempt::topics`].
 pub fn topics_of(content: &str) -> Vec<String> {
     Attempt::of(content).map(|attempt| attempt.topics()).unwrap_or_default()
 }
 
-/// The same for every repeat of a failure: numbers, addresses and the like in its cause do not count.
+/// Returns a text that is the same for every repeat of a failure, without the numbers, hashes and durations in its cause.
 pub fn signature(content: &str) -> String {
     let (first, cause) = content.split_once('\n').unwrap_or((content, ""));
-    // What no tool reported is only repeated by the same words.
+    // A text that does not come from a tool has to repeat word for word.
     let Some(attempt) = Attempt::of(content) else { return content.to_owned() };
     let tasks = attempt.tasks();
     let mut text = match tasks.is_empty() {
@@ -101,7 +102,7 @@ pub fn signature(content: &str) -> String {
     text
 }
 
-/// A line in which every number is the same one.
+/// Replaces all numbers, hashes and durations in a line by `#`.
 fn without_numbers(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     for word in line.split_inclusive(|c: char| !c.is_alphanumeric()) {
@@ -113,27 +114,27 @@ fn without_numbers(line: &str) -> String {
                 kept.push_str(&name[..at]);
                 kept.push('#');
             }
-            // A duration: `1.9s`, `12ms`.
+            // A duration such as `1.9s` or `12ms`.
             Some(0) => kept.push('#'),
             _ => kept.push_str(name),
         }
         kept.push_str(&word[name.len()..]);
     }
-    // `1.9s` and `12s` are both a time.
+    // `1.9s` and `12s` both become `#`.
     kept.replace("#.#", "#")
 }
 
-/// Whether a failure is over once this attempt succeeded.
+/// Whether `success` settles the failure in `content`.
 ///
-/// The same attempt settles it. So does a wider run of the same checks, `cargo test` for `cargo test parser`, and a narrower one of what
-/// the report of the failure names.
+/// The same command settles it. So does a wider run of the same checks, such as `cargo test` after `cargo test parser`, and a narrower run
+/// of the tests that the failure's report names.
 pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     let Some(failed) = Attempt::of(content).filter(|failed| failed.tool == success.tool) else { return false };
     if !failed.is_command() {
         return failed.input == success.input;
     }
     let (failed, succeeded) = (failed.tasks(), success.tasks());
-    // Of several commands the last one most likely was the one that failed, as the others only prepare it.
+    // Among several commands the last one most likely failed; the others usually prepare it.
     let Some(task) = failed.last() else { return false };
     succeeded.iter().any(|done| {
         if done.name != task.name {
@@ -180,7 +181,11 @@ mod tests {
     #[case::preparation("Bash failed: npm ci && npm test\nx", "npm ci", false)]
     #[case::what_was_prepared("Bash failed: npm ci && npm test\nx", "npm test", true)]
     #[case::other_tool("Edit failed: a.rs\nx", "a.rs", false)]
-    fn a_failure_is_over_when_the_same_succeeds(#[case] failure: &str, #[case] success: &str, #[case] expected: bool) {
+    fn success_of_the_same_command_settles_a_failure(
+        #[case] failure: &str,
+        #[case] success: &str,
+        #[case] expected: bool,
+    ) {
         let success = Attempt { tool: "Bash".into(), input: Some(success.into()) };
         assert_eq!(is_settled_by(failure, &success), expected);
         let has_topic = success.topics().iter().any(|topic| topics_of(failure).contains(topic));
@@ -188,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_failed_is_over_when_one_of_its_file_succeeds() {
+    fn later_edit_of_the_same_file_settles_a_failed_edit() {
         let edit = |file: &str| Attempt { tool: "Edit".into(), input: Some(file.into()) };
         let failure = edit("src/a.rs").failed("String to replace not found in file.");
         assert!(is_settled_by(&failure, &edit("src/a.rs")));
@@ -207,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_failure_of_a_tool_settles_nothing() {
+    fn text_without_a_failed_tool_settles_nothing() {
         for text in ["", "something failed: x", "the test failed", "Bash was slow"] {
             assert_eq!((topics_of(text), Attempt::of(text)), (vec![], None), "{text}");
         }

@@ -1,6 +1,6 @@
-//! A memory: one remembered entry, its type and its id.
+//! A memory with its type, id and attributes.
 //!
-//! Knows nothing of files or databases: `log` writes memories as Markdown, `store` keeps their rows.
+//! Uses no files or databases: `log` writes memories as Markdown, and `store` keeps their rows.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,45 +10,43 @@ use sha2::{Digest, Sha256};
 
 use crate::model::moment::Moment;
 
-/// One remembered entry, as the daily log and a row in `memories` both hold it.
+/// A stored entry, as it is in a daily log and in a row of `memories`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Memory {
     /// Derived from session, type, local second and content; see [`MemoryId::derive`].
     pub id: MemoryId,
-    /// The host's session, empty when there was none.
+    /// The session id of the host, or empty outside of a session.
     pub session_id: String,
-    /// What kind of entry this is.
     pub kind: MemoryType,
     /// The text, redacted and in NFC.
     pub content: String,
-    /// When it was captured.
+    /// The time of capture.
     pub at: Moment,
-    /// What else travels with it.
     pub attributes: MemoryAttributes,
 }
 
-/// What a memory carries beside its text. Only values other than the default are written to Markdown.
+/// Optional fields of a memory. Only values other than the default are written to Markdown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MemoryAttributes {
-    /// From 0 (passing) to 3 (keep in view); `None` is the default of the type.
+    /// From 0 (passing) to 3 (keep in view). `None` is the default of the type.
     pub importance: Option<u8>,
-    /// Never removed by clean-up.
+    /// Whether clean-up never removes it.
     pub pinned: bool,
-    /// Whether a task is done. Of any other type it is false.
+    /// Whether a task is done. False for all other types.
     pub done: bool,
     /// The memory that this one replaces.
     pub supersedes: Option<MemoryId>,
-    /// Where it came from when not from capture, for example `import`.
+    /// The source of a memory that was not captured, for example `import`.
     pub origin: Option<String>,
-    /// Whether it was concluded from what was said, and saved by nobody on purpose.
+    /// Whether it was extracted from a conversation automatically, and not saved on purpose.
     pub auto: bool,
-    /// The memory of the event in which that was said.
+    /// The memory of the event that it was extracted from.
     pub source: Option<MemoryId>,
     /// Free-form fields of the caller.
     pub metadata: serde_json::Map<String, serde_json::Value>,
 }
 
-/// The types of memory.
+/// The types of memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
 #[serde(rename_all = "snake_case")]
@@ -70,7 +68,7 @@ pub enum MemoryType {
 }
 
 impl MemoryType {
-    /// Every type: events first, then knowledge.
+    /// All types: events first, then knowledge.
     pub const ALL: [Self; 14] = [
         Self::UserPrompt,
         Self::AssistantResponse,
@@ -88,7 +86,7 @@ impl MemoryType {
         Self::Task,
     ];
 
-    /// The name in tool arguments, on the command line and in the database.
+    /// Returns the name that is used in tool arguments, on the command line and in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UserPrompt => "user_prompt",
@@ -108,7 +106,7 @@ impl MemoryType {
         }
     }
 
-    /// The name that people read in a daily log: the bold label of a line, or the heading of a section.
+    /// Returns the name in daily logs: the bold label of a line, or the heading of a section.
     pub fn label(self) -> &'static str {
         match self {
             Self::UserPrompt => "User Prompt",
@@ -128,13 +126,13 @@ impl MemoryType {
         }
     }
 
-    /// The type whose label this is, whatever its case.
+    /// Returns the type with this label, ignoring case.
     pub fn from_label(label: &str) -> Option<Self> {
         let label = label.trim();
         Self::ALL.into_iter().find(|kind| kind.label().eq_ignore_ascii_case(label))
     }
 
-    /// Whether this is the raw course of a session rather than something concluded from it.
+    /// Whether this type records what happened in a session, not knowledge that was drawn from it.
     pub fn is_event(self) -> bool {
         matches!(
             self,
@@ -142,7 +140,7 @@ impl MemoryType {
         )
     }
 
-    /// Whether it holds until somebody says otherwise, and is not cleared up when it is old.
+    /// Whether memories of this type hold until someone says otherwise, so that clean-up does not remove old ones.
     pub fn is_lasting(self) -> bool {
         matches!(
             self,
@@ -150,7 +148,7 @@ impl MemoryType {
         )
     }
 
-    /// From 0 to 3: how much a memory of this type weighs when nothing else is said.
+    /// Returns the importance, from 0 to 3, of a memory of this type that does not set its own.
     pub fn default_importance(self) -> u8 {
         match self {
             Self::ToolUsage => 0,
@@ -167,7 +165,7 @@ impl fmt::Display for MemoryType {
     }
 }
 
-/// A name that is no type.
+/// The error for an unknown type name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown type {0:?}: known types are {known}", known = type_names())]
 pub struct UnknownType(pub String);
@@ -184,24 +182,24 @@ impl FromStr for MemoryType {
     }
 }
 
-/// The id of a memory: 128 bits as 32 hexadecimal digits when derived, any short word when it came from elsewhere.
+/// The id of a memory: 32 hexadecimal digits (128 bits) if derived, or any short word that a log contains.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemoryId(String);
 
-/// Characters of an id.
+/// The maximum length of an id, in bytes.
 const MAX_ID_LENGTH: usize = 64;
 
-/// Digits that tell which file a copy stands in.
+/// The number of digits that identify the file of a copy.
 const COPY_DIGITS: usize = 8;
 
 impl MemoryId {
-    /// Derives the id of a memory, so that the same event always gets the same one.
+    /// Derives the id of a memory. The same event always gets the same id.
     ///
-    /// `ordinal` is 0, or counts up when one local second of a session holds the same text of the same type again.
+    /// `ordinal` is 0, or counts up when the same text of the same type occurs again in the same session and local second.
     pub fn derive(session_id: &str, kind: MemoryType, at: &Moment, content: &str, ordinal: u32) -> Self {
         let mut hash = Sha256::new();
         for part in [session_id, kind.as_str(), &at.local_second(), content] {
-            // The length first: no two different tuples may run together into the same bytes.
+            // Hash the length first, so that different tuples never produce the same bytes.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part.as_bytes());
         }
@@ -211,20 +209,20 @@ impl MemoryId {
         Self(hex(&hash.finalize()[..16]))
     }
 
-    /// Takes an id as it was given. Ids are words of at most 64 characters without space or markup.
+    /// Parses an id: a word of at most 64 characters without blanks or markup.
     pub fn parse(text: &str) -> Option<Self> {
         let fits = (1..=MAX_ID_LENGTH).contains(&text.len())
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':'));
         fits.then(|| Self(text.to_owned()))
     }
 
-    /// The id of an entry in the log `path` that carries this id, when another file has the better claim to it: this one, a
-    /// dot, and eight digits for the file. It needs to know no other copy, and so is the same whatever was read first.
+    /// Returns the id for an entry in the log `path` when an entry in another file already has this id: this id, a dot, and eight digits
+    /// that are derived from the path. It depends on no other copy, so the order of reading does not matter.
     pub fn for_copy(&self, path: &str) -> Self {
         Self(format!("{}.{}", self.copy_stem(), &content_hash(path)[..COPY_DIGITS]))
     }
 
-    /// The id without what tells a copy: what an entry that carries it lays claim to.
+    /// Returns the id without the suffix of a copy, as it is written in the log.
     pub fn original(&self) -> Self {
         let is_mark =
             |mark: &str| mark.len() == COPY_DIGITS && mark.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
@@ -234,7 +232,7 @@ impl MemoryId {
         }
     }
 
-    /// What the ids of copies begin with, short enough that they are ids as well.
+    /// Returns the prefix of the ids of copies, short enough that these ids are valid too.
     pub(crate) fn copy_stem(&self) -> String {
         if self.0.len() + 1 + COPY_DIGITS <= MAX_ID_LENGTH {
             self.0.clone()
@@ -243,7 +241,6 @@ impl MemoryId {
         }
     }
 
-    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -255,7 +252,7 @@ impl fmt::Display for MemoryId {
     }
 }
 
-/// SHA-256 of a text, as 64 hexadecimal digits.
+/// Returns the SHA-256 of a text as 64 hexadecimal digits.
 pub fn content_hash(content: &str) -> String {
     hex(&Sha256::digest(content.as_bytes()))
 }
@@ -270,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_event_derives_the_same_id_and_any_difference_another() {
+    fn id_depends_on_every_part_of_an_event() {
         let at = Moment::parse_rfc3339("2026-01-28T10:30:15+09:00").unwrap();
         let later = Moment::parse_rfc3339("2026-01-28T10:30:16+09:00").unwrap();
         let id = MemoryId::derive("s", MemoryType::Decision, &at, "text", 0);
@@ -288,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_labels_lead_back_to_their_type() {
+    fn names_and_labels_parse_back_to_their_type() {
         for kind in MemoryType::ALL {
             assert_eq!(kind.as_str().parse(), Ok(kind));
             assert_eq!(MemoryType::from_label(kind.label()), Some(kind));
@@ -296,13 +293,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_type_is_answered_with_the_known_ones() {
+    fn unknown_type_error_lists_the_known_types() {
         let message = "idea".parse::<MemoryType>().unwrap_err().to_string();
         assert!(message.starts_with("unknown type \"idea\": known types are user_prompt, "), "{message}");
     }
 
     #[test]
-    fn the_id_of_a_copy_is_an_id_that_leads_back_to_the_first() {
+    fn copy_id_is_valid_and_leads_back_to_the_original() {
         let id = MemoryId::parse("0af3").unwrap();
         let copy = id.for_copy("MEMORY.md");
         assert_ne!(copy, id.for_copy("2026-01-28.md"));
@@ -315,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_a_word_that_markup_cannot_hide_in() {
+    fn ids_contain_no_markup() {
         assert!(MemoryId::parse("0af3").is_some());
         for bad in ["", "a b", "-->", "a\n", &"x".repeat(65)] {
             assert_eq!(MemoryId::parse(bad), None, "{bad:?}");

@@ -1,7 +1,7 @@
-//! Notes: changes of a memory's state. Each is a comment of its own line in a log, so that a state changes by an append.
+//! State notes: changes of a memory's state. Each note is a comment on its own line in a log, so a change is an append.
 //!
-//! `<!-- note {"about":"ID","at":"2026-01-28T10:30:15+09:00","resolved":"ID"} -->`. A note changes one memory, which may be in another
-//! log. The state of a memory is derived from its notes in the order of their times.
+//! `<!-- note {"about":"ID","at":"2026-01-28T10:30:15+09:00","resolved":"ID"} -->`. A note changes one memory, which may be in another log.
+//! The state of a memory is derived from its notes in order of time.
 
 use serde_json::{Map, Value};
 
@@ -17,40 +17,40 @@ pub struct StateNote {
     pub change: StateChange,
 }
 
-/// What changes.
+/// The kind of a state change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateChange {
-    /// The same happened once more.
+    /// It happened again.
     Repeated,
-    /// A failure is over.
+    /// A failure is settled.
     Resolved(Settlement),
     /// A task is done.
     Closed(Settlement),
 }
 
-/// Whether something is settled, and by what.
+/// Whether a failure or task is settled, and by what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settlement {
     /// It is open again.
     Undone,
     Done,
-    /// The id of the memory that tells how, or a few words.
+    /// The id of the memory that settled it, or a few words.
     DoneBy(String),
 }
 
-/// The longest text of a settlement in bytes.
+/// The maximum length of a settlement's text, in bytes.
 const TEXT_LIMIT: usize = 200;
 
-/// How a line that is a note begins, whole or torn.
+/// The beginning of a note's line, complete or torn.
 const OPENING: &str = "<!-- note {";
 
-/// Whether a line is a note, or the beginning of one whose writer was killed. Notes that this version does not know are left alone.
+/// Whether a line is a note, or the beginning of one whose writer was killed. Notes of later versions count too, and have no effect.
 pub(crate) fn is_note(line: &str) -> bool {
     line.starts_with(OPENING)
 }
 
 impl StateNote {
-    /// What the line of a note says. Fields that are not known change nothing.
+    /// Parses the changes in a note's line. Unknown fields are ignored.
     pub(crate) fn parse(line: &str) -> Vec<Self> {
         let object = line.trim_end().strip_suffix("-->").and_then(|line| line.strip_prefix("<!-- note "));
         let fields: Option<Map<String, Value>> = object.and_then(|json| serde_json::from_str(json).ok());
@@ -65,20 +65,20 @@ impl StateNote {
         changes.map(|change| Self { about: about.clone(), at, change }).collect()
     }
 
-    /// The line of this note without its end.
+    /// Formats this note as a comment, without a line break.
     pub(crate) fn to_comment(&self) -> String {
         let mut fields = Map::new();
         fields.insert("about".to_owned(), self.about.as_str().into());
         fields.insert("at".to_owned(), self.at.rfc3339().into());
         fields.insert(self.change.name().to_owned(), self.change.value());
-        // Inside strings only, where JSON reads the escape back: nothing in a value may end the comment.
+        // Escapes `<` and `>`, which occur only inside JSON strings here, so that no value can end the comment.
         let json = Value::Object(fields).to_string().replace('<', "\\u003c").replace('>', "\\u003e");
         format!("<!-- note {json} -->")
     }
 }
 
 impl StateChange {
-    /// The change that a field of a note, or a row, stands for.
+    /// Returns the change for a field of a note or for the columns of a row.
     pub(crate) fn of(name: &str, value: &Value) -> Option<Self> {
         match name {
             "repeated" => (*value != Value::Bool(false)).then_some(Self::Repeated),
@@ -105,7 +105,7 @@ impl StateChange {
 }
 
 impl Settlement {
-    /// Done by something that is told in a text: one line of it, not too long.
+    /// Returns a settlement by a text, which is reduced to one line of limited length.
     pub fn by(text: &str) -> Self {
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if line.is_empty() {
@@ -132,33 +132,33 @@ impl Settlement {
     }
 }
 
-/// What the notes about a memory say in the end.
+/// The state of a memory after all its notes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MemoryState {
     pub phase: Phase,
-    /// What settled it: the id of a memory, or a few words.
+    /// The id of the memory that settled it, or a few words.
     pub settled_by: Option<String>,
-    /// When it was settled.
+    /// The time at which it was settled.
     pub settled_at: Option<Moment>,
-    /// How often it happened again.
+    /// The number of times that it happened again.
     pub repeats: u32,
-    /// When it happened last, if that was more than once.
+    /// The last time that it happened again.
     pub repeated_at: Option<Moment>,
 }
 
-/// Whether a memory still asks for something.
+/// Whether a memory is still open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
     #[default]
     Open,
-    /// Of a failure: what failed succeeded later.
+    /// A failure whose attempt succeeded later.
     Resolved,
-    /// Of a task: it is done.
+    /// A task that is done.
     Closed,
 }
 
 impl Phase {
-    /// The name in the database. What is open has none.
+    /// Returns the name in the database, or `None` if the memory is open.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Self::Open => None,
@@ -177,7 +177,7 @@ impl Phase {
 }
 
 impl MemoryState {
-    /// The state after these changes, in their order.
+    /// Applies changes in the given order.
     pub fn after<'c>(changes: impl IntoIterator<Item = (Moment, &'c StateChange)>) -> Self {
         let mut state = Self::default();
         for (at, change) in changes {
@@ -185,7 +185,7 @@ impl MemoryState {
                 StateChange::Repeated => {
                     state.repeats = state.repeats.saturating_add(1);
                     state.repeated_at = Some(at);
-                    // A failure that comes back was not over.
+                    // A failure that happens again was not settled.
                     if state.phase == Phase::Resolved {
                         state.settle(Phase::Open, &Settlement::Undone, at);
                     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_one_comment_that_is_read_back() {
+    fn note_round_trips_as_one_comment() {
         let resolved = note(StateChange::Resolved(Settlement::by("src/a.rs --> b")));
         insta::assert_snapshot!(resolved.to_comment(), @r#"<!-- note {"about":"0af3","at":"2026-01-28T10:30:00+09:00","resolved":"src/a.rs --\u003e b"} -->"#);
         for change in [
@@ -244,12 +244,12 @@ mod tests {
     #[case::without_a_time(r#"<!-- note {"about":"0af3","repeated":true} -->"#)]
     #[case::of_a_later_version(r#"<!-- note {"about":"0af3","at":"2026-01-28T10:30:00+09:00","apart":"0af4"} -->"#)]
     #[case::of_another_type(r#"<!-- note {"about":"0af3","at":"2026-01-28T10:30:00+09:00","closed":7} -->"#)]
-    fn a_note_that_is_not_understood_changes_nothing(#[case] line: &str) {
+    fn invalid_note_changes_nothing(#[case] line: &str) {
         assert_eq!((is_note(line), StateNote::parse(line)), (true, vec![]));
     }
 
     #[test]
-    fn a_failure_that_comes_back_is_open_again() {
+    fn repeated_failure_is_open_again() {
         let fixed = StateChange::Resolved(Settlement::by("0af4"));
         let resolved = MemoryState::after([(at(1), &StateChange::Repeated), (at(2), &fixed)]);
         let expected = MemoryState {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_task_stays_closed_until_it_is_reopened() {
+    fn closed_task_stays_closed_until_reopened() {
         let (done, undone) = (StateChange::Closed(Settlement::Done), StateChange::Closed(Settlement::Undone));
         let closed = MemoryState::after([(at(1), &done), (at(2), &StateChange::Repeated)]);
         assert_eq!((closed.phase, closed.settled_at), (Phase::Closed, Some(at(1))));
@@ -274,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_of_a_settlement_stays_within_its_line(text in "(\\PC|\\s|-->|<!--){0,300}") {
+        fn settlement_text_stays_within_its_line(text in "(\\PC|\\s|-->|<!--){0,300}") {
             let written = note(StateChange::Closed(Settlement::by(&text)));
             let line = written.to_comment();
             prop_assert!(!line.contains('\n') && line.matches("-->").count() == 1);

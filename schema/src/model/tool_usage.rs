@@ -1,12 +1,12 @@
-//! The text of a `tool_usage` memory: what was changed and run, written for people and read back for the session's row.
+//! The text of a `tool_usage` memory: edited files, commands and edits of a turn. The session's row is derived from this text.
 
 const FILES: &str = "Files modified: ";
 const COMMANDS: &str = "Commands: ";
 
-/// The longest text of all changes of a turn, in bytes.
+/// The maximum length of all edits of a turn, in bytes.
 const CHANGES: usize = 16 * 1024;
 
-/// What was changed in a file.
+/// An edit of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
     pub file: String,
@@ -14,7 +14,7 @@ pub struct FileChange {
     pub text: String,
 }
 
-/// The text for the files, commands and changes of one turn, or `None` when there were none.
+/// Describes the files, commands and edits of a turn. Returns `None` for a turn without any of them.
 pub fn describe(files: &[String], commands: &[String], changes: &[FileChange]) -> Option<String> {
     let mut lines = Vec::new();
     if !files.is_empty() {
@@ -27,7 +27,7 @@ pub fn describe(files: &[String], commands: &[String], changes: &[FileChange]) -
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The changes, file by file.
+/// Returns the lines of the edits, grouped by file.
 fn described(files: &[String], changes: &[FileChange]) -> Vec<String> {
     let (mut lines, mut length, mut left_out) = (Vec::new(), 0, 0);
     for file in files {
@@ -37,7 +37,7 @@ fn described(files: &[String], changes: &[FileChange]) -> Vec<String> {
                 left_out += 1;
                 continue;
             }
-            // The place of a change is a part of its heading.
+            // The place of an edit goes into its heading.
             let (place, text) = match change.text.strip_prefix("@ ").and_then(|rest| rest.split_once('\n')) {
                 Some((place, text)) => (place, text),
                 None => ("", change.text.as_str()),
@@ -47,7 +47,7 @@ fn described(files: &[String], changes: &[FileChange]) -> Vec<String> {
             }
             told.push(text);
             if title != Some(place) {
-                // Of the only file, the line above tells the name.
+                // With a single file, the first line already names it.
                 match (place, files.len()) {
                     ("", 1) => {}
                     ("", _) => lines.push(file.clone()),
@@ -66,12 +66,12 @@ fn described(files: &[String], changes: &[FileChange]) -> Vec<String> {
     lines
 }
 
-/// The files that such a text names.
+/// Returns the files that a `tool_usage` text names.
 pub fn files(content: &str) -> impl Iterator<Item = &str> {
     labelled_items(content, FILES, ", ")
 }
 
-/// The commands that such a text names. One that holds `; ` counts as several.
+/// Returns the commands that a `tool_usage` text names. A command that contains `; ` counts as several.
 pub fn commands(content: &str) -> impl Iterator<Item = &str> {
     labelled_items(content, COMMANDS, "; ")
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_files_and_commands_of_a_turn_are_read_back() {
+    fn files_and_commands_round_trip() {
         let change = |file: &str, text: &str| FileChange { file: file.into(), text: text.into() };
         let changes = [
             change("src/a.rs", "@ fn load\n- let x = 1;\n+ Files modified: y"),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn of_very_many_edits_the_first_are_told() {
+    fn excess_edits_are_counted() {
         let edits: Vec<FileChange> =
             (0..200).map(|n| FileChange { file: "a".into(), text: format!("+ {n} {}", "x".repeat(390)) }).collect();
         let text = describe(&["a".into()], &[], &edits).unwrap();

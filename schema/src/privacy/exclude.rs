@@ -1,40 +1,40 @@
-//! The files of a project that leave no trace in its memory: globs in the manner of `.gitignore`.
+//! Excludes files of a project from its memory, with globs in the style of `.gitignore`.
 
 use std::path::{Component, Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// Globs against paths relative to the project. The last one that matches decides, as in `.gitignore`.
+/// Globs that match paths relative to the project. As in `.gitignore`, the last matching glob decides.
 ///
-/// `*.pem` and `secrets` match at any depth, `/notes` and `docs/drafts` from the project's root; what matches a folder
-/// matches all that is in it; `!` before a glob takes files back in. Case does not matter, because on some systems it does
-/// not, and to hide too much is the smaller mistake. The default excludes nothing and costs nothing.
+/// `*.pem` and `secrets` match at any depth, `/notes` and `docs/drafts` only from the project root. A glob that matches a directory matches
+/// everything in it. `!` before a glob includes files again. Matching ignores case, because some file systems do and hiding too much is the
+/// smaller mistake. The default excludes nothing and costs nothing.
 #[derive(Debug, Clone, Default)]
 pub struct ExcludeList {
     globs: Vec<ExcludeGlob>,
 }
 
-/// A glob that cannot be used.
+/// The error for an invalid glob.
 #[derive(Debug, thiserror::Error)]
-#[error("the glob {glob:?} of `exclude` is not used")]
+#[error("invalid glob {glob:?} in `exclude`")]
 pub struct GlobError {
-    /// The glob as it was given.
+    /// The glob as given.
     pub glob: String,
     source: glob::PatternError,
 }
 
 #[derive(Debug, Clone)]
 struct ExcludeGlob {
-    /// Matches a path relative to the project.
+    /// Matches paths relative to the project.
     inside: Pattern,
-    /// Matches a path of which it is not known where in a project it lies.
+    /// Matches paths whose position relative to the project is unknown.
     outside: Pattern,
     excludes: bool,
 }
 
 impl ExcludeList {
-    /// Reads the globs. One that cannot be used is told beside the others, which work without it.
+    /// Parses globs. Invalid ones are returned as errors, and the others work without them.
     pub fn new(globs: &[String]) -> (Self, Vec<GlobError>) {
         let mut exclude = Self::default();
         let mut errors = Vec::new();
@@ -48,7 +48,7 @@ impl ExcludeList {
         (exclude, errors)
     }
 
-    /// Whether a file is excluded, by its path or by the file that it leads to. A relative path is one below `directory`.
+    /// Whether a file is excluded, by its path or after resolving links. A relative path is below `directory`.
     pub fn excludes_path(&self, path: &str, directory: &Path, project: &Path) -> bool {
         !self.globs.is_empty()
             && (self.excludes_location(&FileLocation::from_path(path, directory, project))
@@ -56,8 +56,8 @@ impl ExcludeList {
                     .is_some_and(|place| self.excludes_location(&place)))
     }
 
-    /// Whether a word of a command line names an excluded file, or a folder of excluded files. `words` are those of the shell,
-    /// without their quotes.
+    /// Whether a word of a command line names an excluded file or a directory of excluded files. `words` are the words as a shell reads
+    /// them, without quotes.
     pub fn excludes_command(&self, command: &str, words: &[String], directory: &Path, project: &Path) -> bool {
         let is_linked =
             |word: &str| [directory, project].iter().any(|directory| self.excludes_path(word, directory, project));
@@ -69,23 +69,23 @@ impl ExcludeList {
                 })
     }
 
-    /// Whether a word of a text names an excluded file, by its path alone.
+    /// Whether a word of a text names an excluded file, judging by the path alone.
     fn excludes_words(&self, command: &str, directory: &Path, project: &Path) -> bool {
         if self.globs.is_empty() {
             return false;
         }
         let is_quote = |character: char| matches!(character, '"' | '\'' | '`' | '‘' | '’' | '“' | '”' | '[' | ']');
         let is_end = |character: char| character.is_whitespace() || is_quote(character);
-        // A glob of the shell may have brackets of its own.
+        // A shell glob may contain brackets itself.
         let words = command.split(is_end).chain(command.split_whitespace().filter(|word| word.contains('[')));
         let names = words.flat_map(|word| word.split(is_word_separator).chain([word])).filter(|name| !name.is_empty());
-        // A command may change its directory first, so both readings count.
+        // A command may change its directory first, so names are tried relative to both directories.
         names
             .into_iter()
             .any(|name| self.excludes_word(name, directory, project) || self.excludes_word(name, project, project))
     }
 
-    /// Whether a text, such as the report of a failure, names an excluded file. There a sentence may end behind a name.
+    /// Whether a text, such as the report of a failure, names an excluded file. In a text, punctuation may follow a name.
     pub fn excludes_text(&self, text: &str, directory: &Path, project: &Path) -> bool {
         let words = text.split_whitespace().map(|word| word.trim_end_matches(['.', '!', '?', '…']));
         self.excludes_words(text, directory, project)
@@ -100,7 +100,7 @@ impl ExcludeList {
             }
     }
 
-    /// What the last glob that matches says of a file below `folder`.
+    /// Returns the decision of the last glob that matches a file below `folder`, or `None` if no glob matches.
     pub(crate) fn decision(&self, file: &Path, folder: &Path) -> Option<bool> {
         let place = FileLocation::from_absolute(file, folder);
         self.globs.iter().rev().find(|glob| glob.matches(&place)).map(|glob| glob.excludes)
@@ -112,8 +112,8 @@ impl ExcludeList {
     }
 }
 
-/// What a word of a shell may mean: itself, without the backslashes that a shell drops, without a variable in front of a path,
-/// and with one of its alternatives in braces.
+/// Returns the possible readings of a word in a shell: the word itself, without backslashes, without a leading variable or `~`, and with
+/// each alternative in braces.
 fn shell_readings(word: &str) -> Vec<String> {
     let mut readings = vec![word.to_owned()];
     if word.contains('\\') {
@@ -132,7 +132,7 @@ fn shell_readings(word: &str) -> Vec<String> {
 
 const MAX_ALTERNATIVES: usize = 32;
 
-/// What joins the parts of a word in a shell: `--env-file=.env`, `HEAD:secrets/a`, `(cat x)`, `@.env`.
+/// Whether a character separates the parts of a shell word, as in `--env-file=.env`, `HEAD:secrets/a`, `(cat x)` and `@.env`.
 fn is_word_separator(character: char) -> bool {
     matches!(character, '=' | ':' | ';' | '|' | '&' | '(' | ')' | '<' | '>' | ',' | '@' | '{' | '}')
 }
@@ -144,7 +144,7 @@ impl ExcludeGlob {
     fn parse(line: &str) -> Result<Self, glob::PatternError> {
         let (line, excludes) = line.strip_prefix('!').map_or((line, true), |rest| (rest, false));
         let line: String = line.replace('\\', "/").nfc().collect();
-        // What is in a folder is excluded with it, so that the folder's name is all that has to be matched.
+        // A match of the directory name covers everything in the directory.
         let folder = line.trim_end_matches('/').trim_end_matches("/**");
         let is_rooted = folder.contains('/');
         let folder = folder.trim_start_matches("./").trim_start_matches('/');
@@ -164,8 +164,8 @@ impl ExcludeGlob {
 }
 
 impl ExcludeGlob {
-    /// Whether a glob of the shell, such as `sec*/a`, reaches what this one excludes. Names of wildcards only do not count:
-    /// they name nothing.
+    /// Whether a shell glob, such as `sec*/a`, can match files that this glob excludes. A name of wildcards alone does not count, because
+    /// it names nothing.
     fn overlaps(&self, shell: &FileLocation) -> bool {
         let (pattern, path) = match shell {
             FileLocation::Inside(path) => (&self.inside, path),
@@ -182,19 +182,19 @@ impl ExcludeGlob {
     }
 }
 
-/// Whether a name in a shell, which may have wildcards, can mean one of a glob.
+/// Whether a name in a shell, which may contain wildcards, can match a name in a glob.
 fn wildcard_may_match(name: &str, other: &str) -> bool {
     let says_something = name.chars().any(char::is_alphanumeric);
     let pattern = Pattern::new(name).ok().filter(|_| says_something);
     name.eq_ignore_ascii_case(other) || pattern.is_some_and(|pattern| pattern.matches_with(other, OPTIONS))
 }
 
-/// Where a file lies, with `/` between names.
+/// The position of a file, with `/` as separator.
 #[derive(Debug, PartialEq, Eq)]
 enum FileLocation {
-    /// Relative to the project.
+    /// A path relative to the project.
     Inside(String),
-    /// Somewhere else, or in the project under a name of it that we do not know, such as a link.
+    /// Any other path. It may still lead into the project, for example through a link.
     Outside(String),
 }
 
@@ -213,7 +213,7 @@ impl FileLocation {
         }
     }
 
-    /// Where a path leads to, when that is another place because a part of it is a link. The last names may not exist.
+    /// Returns the position of a path after its links are resolved, or `None` if it contains no link. The last names may not exist.
     fn resolve_links(path: &str, directory: &Path, project: &Path) -> Option<Self> {
         let whole = directory.join(path);
         let existing = whole.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
@@ -228,7 +228,7 @@ impl FileLocation {
     }
 }
 
-/// A path without `.` and `..`, by its words alone: the file may be gone.
+/// Resolves `.` and `..` lexically, because the file may no longer exist.
 pub(crate) fn normalize(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -311,7 +311,7 @@ mod tests {
     #[case::braces("cat {app,sec}rets/x", true)]
     #[case::other("cargo test -p secretsmanager", false)]
     #[case::other_quotes("grep \"secret\" 'src'/a", false)]
-    fn a_command_that_names_a_file_is_found(#[case] command: &str, #[case] named: bool) {
+    fn command_naming_an_excluded_file_is_detected(#[case] command: &str, #[case] named: bool) {
         let exclude = exclude(&["/secrets/**", ".env*"]);
         let words = shell_words(command);
         assert_eq!(exclude.excludes_command(command, &words, Path::new("/p/app"), Path::new("/p")), named);
@@ -319,7 +319,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn path_through_a_link_is_the_file_that_it_leads_to() {
+    fn links_are_resolved_before_matching() {
         let project = tempfile::tempdir().unwrap();
         let root = project.path();
         for folder in ["secrets/keys", "src"] {
@@ -347,18 +347,18 @@ mod tests {
     #[case::at_the_end_of_a_sentence("could not read .env.local.", true)]
     #[case::in_brackets("failed: [secrets/a]", true)]
     #[case::other("error[E0433]: no secretsmanager in src/a.rs", false)]
-    fn a_report_that_names_a_file_is_found(#[case] text: &str, #[case] told: bool) {
+    fn report_naming_an_excluded_file_is_detected(#[case] text: &str, #[case] told: bool) {
         let exclude = exclude(&["/secrets/**", ".env.local"]);
         assert_eq!(exclude.excludes_text(text, Path::new("/p/app"), Path::new("/p")), told);
     }
 
     #[test]
-    fn the_last_glob_that_matches_decides_and_a_bad_one_is_told() {
+    fn last_matching_glob_wins_and_invalid_ones_are_reported() {
         let globs = ["secrets/**", "!secrets/README.md", "a**b"].map(str::to_owned);
         let (exclude, errors) = ExcludeList::new(&globs);
         let holds = |path| exclude.excludes_path(path, Path::new("/p"), Path::new("/p"));
         assert!(holds("secrets/a") && !holds("secrets/README.md"));
-        assert_eq!(errors[0].to_string(), "the glob \"a**b\" of `exclude` is not used");
+        assert_eq!(errors[0].to_string(), "invalid glob \"a**b\" in `exclude`");
         assert!(!ExcludeList::default().excludes_path("secrets/a", Path::new("/p"), Path::new("/p")));
     }
 }

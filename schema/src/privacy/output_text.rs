@@ -1,13 +1,13 @@
-//! Cleans every text that leaves: to a model, to a terminal, as JSON. Stored text stays as it is.
+//! Cleans all text that leaves the program: to a model, to a terminal, as JSON. Stored text does not change.
 //!
-//! Two things must not pass: characters that a reader does not see or that reorder what they see, and tags that a host would take
-//! for its own. The first are removed. Of the second, `<` becomes `‹`: readable, and a tag no more.
+//! Invisible characters, and characters that reorder text, are removed. Tags that a host would take for its own become harmless but stay
+//! readable: their `<` becomes `‹`.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
-/// Tags of hosts and of ours, in lower case and with `-` for `_`.
+/// Tags of hosts and our own, in lower case and with `-` for `_`.
 const TAGS: &str = "
     additional-data command-args command-contents command-message command-name environment-context function-calls
     function-results ide-diagnostics ide-opened-file ide-selection invoke memory-context new-diagnostics persisted-output
@@ -16,17 +16,17 @@ const TAGS: &str = "
     user-memory-input user-query
 ";
 
-/// How the names of families of such tags begin, and how those of hooks end.
+/// Prefixes of other host tags, and the suffix of hook tags.
 const FAMILIES: [&str; 3] = ["local-command-", "bash-", "antml:"];
 const HOOK_SUFFIX: &str = "-hook";
 
-/// Tags whose names are common in code, as in `#include <memory>` and `Box<system>`, where they stay.
+/// Tag names that are common in code, as in `#include <memory>` and `Box<system>`. Code keeps them.
 const WORDS: [&str; 5] = ["memory", "system", "instructions", "human", "assistant"];
 
-/// The longest tag sequence of a flag emoji, such as Scotland's `gbsct`.
+/// The maximum length of the tag sequence in a flag emoji, such as `gbsct` for Scotland.
 const FLAG: usize = 6;
 
-/// A text without unseen characters and without tags of hosts. Line feeds, tabs, code, emoji and the joiners of words stay.
+/// Removes invisible characters and host tags from a text. Line feeds, tabs, code, emoji and joiners within words stay.
 pub fn clean_text(text: &str) -> Cow<'_, str> {
     match strip_unseen(text) {
         Cow::Borrowed(text) => escape_host_tags(text),
@@ -34,12 +34,12 @@ pub fn clean_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same on one line: a run of white space is one space.
+/// Cleans a text and joins it into one line with single spaces.
 pub fn clean_line(text: &str) -> String {
     clean_text(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Cleans every text of a JSON value, names included.
+/// Cleans all strings in a JSON value, including names.
 pub fn clean_json(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(clean_text(&text).into_owned()),
@@ -52,7 +52,8 @@ pub fn clean_json(value: Value) -> Value {
     }
 }
 
-/// JSON with escapes for what [`clean_text`] would remove or change: it reads back the same, and shows nothing else than it says.
+/// Escapes the characters in JSON that [`clean_text`] would remove or change. The JSON parses to the same value and shows nothing
+/// invisible.
 pub fn escape_json_text(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for (at, c) in json.char_indices() {
@@ -66,7 +67,7 @@ pub fn escape_json_text(json: &str) -> String {
     escaped
 }
 
-/// A text for a model, cleaned and labelled as data.
+/// Cleans a text for a model and labels it as data.
 pub fn label_as_data(source: &str, text: &str) -> String {
     if text.is_empty() {
         return String::new();
@@ -91,7 +92,7 @@ fn strip_unseen(text: &str) -> Cow<'_, str> {
         match c {
             '\n' | '\t' => kept.push(c),
             '\r' if next == Some('\n') => {}
-            // They end a line in some programs and are unseen in others. A line feed would break JSON.
+            // Some programs end a line at these characters, and others do not show them. A line feed would break JSON.
             '\r' | '\u{B}' | '\u{C}' | '\u{85}' | '\u{2028}' | '\u{2029}' => kept.push(' '),
             '\u{1F3F4}' => {
                 kept.push(c);
@@ -105,7 +106,7 @@ fn strip_unseen(text: &str) -> Cow<'_, str> {
             '\u{200D}' if last.is_some_and(ends_emoji) && next.is_some_and(is_emoji) => kept.push(c),
             '\u{FE0E}' | '\u{FE0F}' if last.is_some_and(is_emoji) => kept.push(c),
             '\u{FE0F}' if matches!(last, Some('0'..='9' | '#' | '*')) && next == Some('\u{20E3}') => kept.push(c),
-            // They choose the form of a Mongolian letter.
+            // These select the form of a Mongolian letter.
             '\u{180B}'..='\u{180D}' if matches!(last, Some('\u{1820}'..='\u{18AA}')) => kept.push(c),
             _ if is_unseen(c) => {}
             _ => kept.push(c),
@@ -114,7 +115,7 @@ fn strip_unseen(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// What Unicode calls default ignorable, with controls and what turns the direction of writing.
+/// Whether a character is invisible: default ignorable in Unicode, a control, or a change of the writing direction.
 fn is_unseen(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}')
@@ -124,14 +125,15 @@ fn is_unseen(c: char) -> bool {
         || matches!(c, '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// A letter or mark of a script in which joiners shape words: Arabic and Syriac, those of India and its neighbours, Mongolian.
+/// Whether a character belongs to a script in which joiners shape words: Arabic and Syriac, the scripts of India and its neighbours, and
+/// Mongolian.
 fn is_joined_script(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{8FF}' | '\u{900}'..='\u{DFF}' | '\u{F00}'..='\u{109F}' | '\u{1780}'..='\u{17FF}')
         || matches!(c, '\u{1820}'..='\u{18AA}' | '\u{1A20}'..='\u{1CFF}' | '\u{A8E0}'..='\u{A8FF}')
         || matches!(c, '\u{FB50}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}' | '\u{11000}'..='\u{1193F}')
 }
 
-/// A character that is shown as a picture, or may be.
+/// Whether a character is, or can be, shown as an emoji.
 fn is_emoji(c: char) -> bool {
     matches!(c, '\u{A9}' | '\u{AE}' | '\u{203C}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{2190}'..='\u{21FF}')
         || matches!(c, '\u{2300}'..='\u{23FF}' | '\u{24C2}' | '\u{25A0}'..='\u{27BF}' | '\u{2934}' | '\u{2935}')
@@ -158,17 +160,17 @@ fn escape_host_tags(text: &str) -> Cow<'_, str> {
     Cow::Owned(inert + &text[done..])
 }
 
-/// Whether `<` between these two begins a tag of a host.
+/// Whether a `<` between these two texts starts a host tag.
 fn is_host_tag(before: &str, after: &str) -> bool {
     let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':');
-    // `<|im_start|>`, which some models are trained on.
+    // `<|im_start|>`, a token that some models are trained on.
     if let Some((token, _)) = after.strip_prefix('|').and_then(|rest| rest.split_once("|>")) {
         return !token.is_empty() && token.chars().all(is_of_name);
     }
     let start = after.trim_start();
     let (is_end, start) = start.strip_prefix('/').map_or((false, start), |rest| (true, rest.trim_start()));
     let (name, rest) = start.split_at(start.find(|c| !is_of_name(c)).unwrap_or(start.len()));
-    // A backslash is the line end behind a name in JSON.
+    // In JSON, a backslash after a name escapes a line feed.
     if !rest.is_empty() && !rest.starts_with(|c: char| c.is_whitespace() || matches!(c, '>' | '/' | '\\')) {
         return false;
     }

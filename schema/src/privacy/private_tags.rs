@@ -1,15 +1,15 @@
-//! What stands between `<private>` and `</private>` is not remembered: it is cut out before anything else is done.
+//! Removes everything between `<private>` and `</private>`, before secrets are redacted.
 
 use std::borrow::Cow;
 
-/// Removes every `<private>…</private>` of a text, tags included, in time linear in its length.
+/// Removes each `<private>…</private>` from a text, including the tags, in linear time.
 ///
-/// Tags may be in any case, carry attributes and be nested; spaces around the name, invisible characters anywhere and other
-/// forms of the brackets change nothing. A tag that is never closed hides everything after it, and a closing tag alone hides
-/// only itself. Where words would run together, one space is left.
+/// Tags may be in any case, have attributes and be nested. They may contain invisible characters, blanks around the name, and other forms
+/// of brackets. A tag without an end hides everything after it, and a closing tag alone is removed by itself. One space is left where words
+/// would run together.
 pub fn strip_private(text: &str) -> Cow<'_, str> {
     let Some(mut stripped) = strip_outermost(text) else { return Cow::Borrowed(text) };
-    // What stands around a private part may form a tag together with what follows it.
+    // The text around a private part may form a new tag.
     for _ in 0..MAX_PASSES {
         match strip_outermost(&stripped) {
             Some(again) => stripped = again,
@@ -20,7 +20,7 @@ pub fn strip_private(text: &str) -> Cow<'_, str> {
     Cow::Owned(stripped)
 }
 
-/// More are needed only for a text that is made to need them.
+/// Only a text that is made for it needs more passes.
 const MAX_PASSES: usize = 4;
 
 fn strip_outermost(text: &str) -> Option<String> {
@@ -45,7 +45,7 @@ const CLOSING: &str = "</private";
 const MAX_ATTRIBUTES_LENGTH: usize = 256;
 const MAX_FILLER_LENGTH: usize = 16;
 
-/// A `<private …>` or `</private>` in a text.
+/// A `<private …>` or `</private>` tag in a text.
 struct PrivateTag {
     start: usize,
     end: usize,
@@ -66,18 +66,18 @@ fn tag_at(text: &str, start: usize) -> Option<PrivateTag> {
     }
     let name_end = text.len() - rest.len();
     let end = tag_end(text, name_end)?;
-    // `a < private` without an end compares.
+    // `a < private` without a closing bracket is a comparison.
     let compares = end == name_end && bracket.starts_with(char::is_whitespace);
     (!compares).then_some(PrivateTag { start, end, is_opening: slash.is_none() })
 }
 
-/// A text behind the spaces and invisible characters at its start. So many of them that they hold up the search are no tag.
+/// Skips blanks and invisible characters at the start of a text, up to a limit that keeps the search fast.
 fn skip_invisible(text: &str) -> &str {
     let length = text.chars().take(MAX_FILLER_LENGTH).take_while(|&next| next.is_whitespace() || is_invisible(next));
     &text[length.map(char::len_utf8).sum()..]
 }
 
-/// Whether a character is not seen, so that a name that holds it looks like one that does not.
+/// Whether a character is invisible, so that a name looks the same with or without it.
 fn is_invisible(character: char) -> bool {
     matches!(
         character,
@@ -87,10 +87,10 @@ fn is_invisible(character: char) -> bool {
     ) || character.is_control() && !character.is_whitespace()
 }
 
-/// The end of a tag whose name ends here, or `None` when the name goes on and is another one.
+/// Returns the end of a tag after its name, or `None` if the name continues and is a different one.
 ///
-/// A tag that is cut off counts as one: to hide too much is the smaller mistake, and a rest of it could otherwise become
-/// a whole tag once the part behind it is removed.
+/// A truncated tag counts, because hiding too much is the smaller mistake. Its rest could also become a complete tag when the part after it
+/// is removed.
 fn tag_end(text: &str, name_end: usize) -> Option<usize> {
     let rest = &text[name_end..];
     if rest.starts_with(|next: char| next.is_ascii_alphanumeric() || matches!(next, '-' | '_')) {
@@ -103,11 +103,11 @@ fn tag_end(text: &str, name_end: usize) -> Option<usize> {
     Some(name_end + length)
 }
 
-/// Adds what stands between two private parts, keeping the words on both sides apart.
+/// Appends the text between two private parts, keeping the words around a private part apart.
 fn append_piece(kept: &mut String, piece: &str) {
     let Some(first) = piece.chars().next() else { return };
     let after_space = kept.chars().next_back().is_none_or(char::is_whitespace);
-    // The space before a private part and the one behind it become one.
+    // The spaces before and after a private part are merged.
     let piece = if after_space && first == ' ' { &piece[1..] } else { piece };
     if kept.ends_with(is_word_char) && is_word_char(first) || ends_in_partial_tag(kept) {
         kept.push(' ');
@@ -119,7 +119,7 @@ fn is_word_char(character: char) -> bool {
     !character.is_whitespace() && !character.is_ascii_punctuation()
 }
 
-/// Whether a text ends like `<pri`: the piece behind it must not complete a tag that nobody wrote.
+/// Whether a text ends in a partial tag such as `<pri`, which the next piece must not complete.
 fn ends_in_partial_tag(text: &str) -> bool {
     let bytes = text.as_bytes();
     let tail = &bytes[bytes.len().saturating_sub(CLOSING.len())..];
@@ -170,7 +170,7 @@ mod tests {
     #[case::tag_around_a_part("a <<private>x</private>private>y", "a ")]
     #[case::less_than("1 < private_count && a < private && b", "1 < private_count && a < private && b")]
     #[case::other_tags("<b>a</b> <private>x</private> <i>c</i>", "<b>a</b> <i>c</i>")]
-    fn what_is_private_is_cut_out(#[case] text: &str, #[case] expected: &str) {
+    fn private_parts_are_removed(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(strip_private(text), expected);
     }
 
@@ -202,7 +202,7 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
 
         #[test]
-        fn nothing_between_the_tags_survives(before in "[^<]{0,12}", hidden in "[^<]{0,12}", after in "[^<]{0,12}") {
+        fn no_text_between_the_tags_survives(before in "[^<]{0,12}", hidden in "[^<]{0,12}", after in "[^<]{0,12}") {
             let text = format!("{before}<private>{hidden}§secret§{hidden}</private>{after}");
             let stripped = strip_private(&text);
             prop_assert!(!stripped.contains("§secret§"));
@@ -211,7 +211,7 @@ mod tests {
         }
 
         #[test]
-        fn stripping_twice_is_stripping_once(text in pieces()) {
+        fn stripping_is_idempotent(text in pieces()) {
             let once = strip_private(&text).into_owned();
             prop_assert_eq!(strip_private(&once), once.as_str());
         }

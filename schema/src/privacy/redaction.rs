@@ -1,7 +1,7 @@
-//! Secrets in a text become labels such as `[redacted: github token]` before the text is stored, logged or sent anywhere.
+//! Replaces secrets in a text by placeholders such as `[redacted: github token]`, before the text is stored, logged or sent.
 //!
-//! Runs inside hooks that live for two milliseconds: one pass looks for the triggers of all rules, and a rule does its
-//! work, or compiles its pattern, only where one of its triggers stands.
+//! Hooks that run for two milliseconds do this. One pass finds the triggers of all rules, and a rule runs, or compiles its pattern, only at
+//! its triggers.
 
 mod assignments;
 mod commands;
@@ -32,33 +32,33 @@ use regex_lite::{Regex, RegexBuilder};
 
 use find::{PLACEHOLDER_START, Secret, custom_secret, find_by_rule, outside_placeholders};
 
-/// A text without its secrets.
+/// A text after redaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedactedText<'t> {
-    /// The text, borrowed when nothing had to be replaced.
+    /// The text, borrowed if nothing was replaced.
     pub text: Cow<'t, str>,
-    /// How many secrets were replaced.
+    /// The number of secrets that were replaced.
     pub count: usize,
 }
 
-/// What takes secrets out: the rules that everybody has, and the patterns of a project.
+/// Redacts secrets, with the built-in rules and the patterns of a project.
 ///
-/// The default has no patterns and costs nothing to make.
+/// The default has no patterns and costs nothing to create.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     patterns: Vec<Regex>,
 }
 
-/// Replaces every secret in a text by the rules that everybody has; see [`Redactor::redact`].
+/// Redacts a text with the built-in rules; see [`Redactor::redact`].
 pub fn redact(text: &str) -> RedactedText<'_> {
     Redactor::default().redact(text)
 }
 
 impl Redactor {
-    /// A redactor with patterns of its own, in the syntax of `regex-lite`. What the first group of one matches, or all that
-    /// it matches, becomes `[redacted: custom]`.
+    /// Creates a redactor with additional patterns in the syntax of `regex-lite`. The first group of a match, or the whole match, becomes
+    /// `[redacted: custom]`.
     ///
-    /// A pattern that cannot be used is told beside the redactor, which works without it.
+    /// Invalid patterns are returned as errors, and the redactor works without them.
     pub fn new(patterns: &[String]) -> (Self, Vec<PatternError>) {
         let mut redactor = Self::default();
         let mut errors = Vec::new();
@@ -71,13 +71,13 @@ impl Redactor {
         (redactor, errors)
     }
 
-    /// Replaces every secret in a text with `[redacted: kind]`; the name and the punctuation around it stay.
+    /// Replaces each secret in a text with `[redacted: kind]`. The name and the punctuation around it stay.
     ///
-    /// Redacting the result again changes nothing and counts 0. Time is linear in the length of the text.
+    /// Redaction is idempotent: a second call finds nothing. It takes linear time.
     pub fn redact<'t>(&self, text: &'t str) -> RedactedText<'t> {
         let mut redacted = RedactedText { text: Cow::Borrowed(text), count: 0 };
-        // A placeholder may end what stood before it and begin what stands after it, so a text that changed is read again
-        // until nothing is found. The second reading finds nothing unless a text was made to defeat this.
+        // A placeholder changes how the text before and after it is read, so a changed text is read again until nothing is found. Only a
+        // text that is made for it has secrets in the second reading.
         for _ in 0..MAX_READINGS {
             let secrets = self.find_secrets(&redacted.text);
             if secrets.is_empty() {
@@ -89,7 +89,7 @@ impl Redactor {
         redacted
     }
 
-    /// Replaces every secret in a value that stands under a name, as in JSON: the name may be what makes it one.
+    /// Redacts a named value, as in JSON. The name can show that the value is a secret.
     pub fn redact_named<'t>(&self, name: &str, value: &'t str) -> RedactedText<'t> {
         let plain = self.redact(value);
         if plain.count > 0 || value.contains(['"', '\\', '\n']) {
@@ -106,7 +106,7 @@ impl Redactor {
         }
     }
 
-    /// The secrets of one reading. What is known comes first, so that it keeps its name.
+    /// Returns the secrets of one reading. Specific finders come first, so that they choose the label.
     fn find_secrets(&self, text: &str) -> Vec<Secret> {
         let mut secrets = find_by_rule(text);
         for finder in [tables::find_in_tables, unnamed::find_unnamed] {
@@ -117,7 +117,7 @@ impl Redactor {
         if secrets.is_empty() { self.find_by_pattern(text) } else { secrets }
     }
 
-    /// What the patterns match, without the placeholders in it.
+    /// Returns the matches of the patterns, without the placeholders in them.
     fn find_by_pattern(&self, text: &str) -> Vec<Secret> {
         if self.patterns.is_empty() {
             return Vec::new();
@@ -152,17 +152,17 @@ fn replace_secrets(text: &str, secrets: &[Secret]) -> String {
     replaced
 }
 
-/// A pattern that cannot be used.
+/// The error for an invalid pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern {pattern:?} of `redact` is not used: {reason}")]
+#[error("invalid pattern {pattern:?} in `redact`: {reason}")]
 pub struct PatternError {
-    /// The pattern as it was given.
+    /// The pattern as given.
     pub pattern: String,
-    /// What is wrong with it, in words.
+    /// The reason, for people.
     pub reason: String,
 }
 
-/// A pattern's program is no larger than this in bytes, so that one of a cloned project cannot hold up its hooks.
+/// The maximum size of a compiled pattern, in bytes, so that a pattern in a cloned project cannot slow down hooks.
 const SIZE_LIMIT: usize = 64 * 1024;
 
 fn compile(pattern: &str) -> Result<Regex, PatternError> {
@@ -170,12 +170,12 @@ fn compile(pattern: &str) -> Result<Regex, PatternError> {
     let regex =
         RegexBuilder::new(pattern).size_limit(SIZE_LIMIT).build().map_err(|error| refused(error.to_string()))?;
     if regex.is_match("") {
-        return Err(refused("it matches the empty text, and so every place of every text".to_owned()));
+        return Err(refused("it matches the empty string and therefore everywhere".to_owned()));
     }
     Ok(regex)
 }
 
-/// What a pattern matches, in order: its first group, or all of it. Matches that touch are one.
+/// Returns the matches of a pattern in order: the first group, or the whole match. Adjacent matches are merged.
 fn matches(regex: &Regex, text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for captures in regex.captures_iter(text) {

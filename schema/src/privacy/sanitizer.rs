@@ -1,4 +1,4 @@
-//! What stands between the world and the store: private parts, secrets and excluded files are held back here.
+//! Removes private parts and secrets from text, and detects excluded files, before anything is stored.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -10,14 +10,14 @@ use crate::privacy::exclude::{ExcludeList, GlobError};
 use crate::privacy::private_tags::strip_private;
 use crate::privacy::redaction::{PatternError, RedactedText, Redactor};
 
-/// What is not kept. The default knows what holds for every project, and costs nothing to make.
+/// The rules for what is not stored. The default applies to all projects and costs nothing to create.
 #[derive(Debug, Clone, Default)]
 pub struct Sanitizer {
     redactor: Redactor,
     exclude: ExcludeList,
 }
 
-/// A setting of a screen that cannot be used.
+/// The error for an invalid setting of a sanitizer.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub enum SanitizerError {
@@ -26,9 +26,9 @@ pub enum SanitizerError {
 }
 
 impl Sanitizer {
-    /// A screen with a project's settings: patterns of more secrets, and globs of files that are to leave no trace.
+    /// Creates a sanitizer with a project's settings: patterns of additional secrets, and globs of excluded files.
     ///
-    /// What cannot be used is told beside the screen, which holds back the rest.
+    /// Invalid settings are returned as errors, and the sanitizer works without them.
     pub fn new(redact: &[String], exclude: &[String]) -> (Self, Vec<SanitizerError>) {
         let (redactor, patterns) = Redactor::new(redact);
         let (exclude, globs) = ExcludeList::new(exclude);
@@ -36,7 +36,7 @@ impl Sanitizer {
         (Self { redactor, exclude }, errors.collect())
     }
 
-    /// A text in NFC without its private parts and its secrets.
+    /// Returns a text in NFC without its private parts and secrets.
     pub fn clean<'t>(&self, text: &'t str) -> RedactedText<'t> {
         match strip_private_composed(text) {
             Cow::Borrowed(open) => self.redactor.redact(open),
@@ -44,28 +44,28 @@ impl Sanitizer {
         }
     }
 
-    /// A text without its secrets and otherwise as it is.
+    /// Returns a text without its secrets, otherwise unchanged.
     pub fn redact<'t>(&self, text: &'t str) -> RedactedText<'t> {
         self.redactor.redact(text)
     }
 
-    /// An object without private parts and secrets in its names and values, and how many secrets there were.
+    /// Removes private parts and secrets from the names and values of an object. Also returns the number of secrets.
     pub fn clean_fields(&self, fields: Map<String, Value>) -> (Map<String, Value>, usize) {
         let mut count = 0;
         (self.clean_map(fields, &mut count), count)
     }
 
-    /// Whether a file is to leave no trace. A relative path is one below `directory`.
+    /// Whether a file is excluded. A relative path is below `directory`.
     pub fn excludes(&self, path: &str, directory: &Path, project: &Path) -> bool {
         self.exclude.excludes_path(path, directory, project)
     }
 
-    /// Whether a command line, whose words are given too as a shell reads them, names a file that is to leave no trace.
+    /// Whether a command line names an excluded file. `words` are its words as a shell reads them.
     pub fn excludes_command(&self, line: &str, words: &[String], directory: &Path, project: &Path) -> bool {
         self.exclude.excludes_command(line, words, directory, project)
     }
 
-    /// Whether a text tells of a file that is to leave no trace.
+    /// Whether a text names an excluded file.
     pub fn excludes_text(&self, text: &str, directory: &Path, project: &Path) -> bool {
         self.exclude.excludes_text(text, directory, project)
     }
@@ -101,9 +101,9 @@ impl Sanitizer {
     }
 }
 
-/// A text without its private parts, composed: a name that is written in single jamo would hide what it names.
+/// Removes the private parts of a text and composes it. A secret's name in decomposed Hangul would not be recognized.
 fn strip_private_composed(text: &str) -> Cow<'_, str> {
-    // First, because what follows a tag may end its name only when it is composed.
+    // Composed before the tags are removed, because the text after a tag may end its name only in composed form.
     match compose(text) {
         Cow::Borrowed(text) => strip_private(text),
         Cow::Owned(text) => Cow::Owned(compose(&strip_private(&text)).into_owned()),
@@ -125,14 +125,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_clean_is_left_as_it_is_although_letters_are_composed() {
+    fn clean_text_stays_clean_after_composition() {
         let screen = Sanitizer::default();
         let once = screen.clean("a <private>b</private> c <privatee\u{301}>d").text.into_owned();
         assert_eq!((screen.clean(&once).text.as_ref(), once.as_str()), (once.as_str(), "a c "));
     }
 
     #[test]
-    fn names_and_values_of_fields_are_cleaned_at_every_depth() {
+    fn nested_field_names_and_values_are_cleaned() {
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         let fields = json!({
             "context": "SPEC-001", "password": "hunter2", "tries": 3, "pin_password": 86420975,
@@ -149,13 +149,13 @@ mod tests {
     }
 
     #[test]
-    fn a_name_in_single_jamo_is_read_like_any_other() {
+    fn decomposed_hangul_name_is_recognized() {
         let decomposed: String = "비밀번호: hunter2".nfd().collect();
         assert_eq!(Sanitizer::default().clean(&decomposed).text, "비밀번호: [redacted: password]");
     }
 
     #[test]
-    fn what_cannot_be_used_is_told_and_the_rest_works() {
+    fn invalid_settings_are_reported_and_the_others_work() {
         let (screen, errors) = Sanitizer::new(&["(".into(), "Falcon".into()], &["a**b".into(), "*.pem".into()]);
         assert_eq!(errors.len(), 2, "{errors:?}");
         assert_eq!(screen.clean("Falcon flies").text, "[redacted: custom] flies");

@@ -1,9 +1,9 @@
-//! The beginning of a text that is worth a line: sentences of prose without markup, cut at a word.
+//! Extracts a gist: the first sentences of prose, without markup, cut at a word.
 
 use crate::privacy::output_text::clean_line;
 use crate::prose::supersession::sentences;
 
-/// Sentences that say nothing by themselves, in lower case and without their mark.
+/// Sentences that carry no information, in lower case and without punctuation.
 const EMPTY: [&str; 22] = [
     "done",
     "all done",
@@ -29,7 +29,7 @@ const EMPTY: [&str; 22] = [
     "좋습니다",
 ];
 
-/// The first sentences of an answer, as many as fit `limit` characters, on one line. `None` if it has none.
+/// Returns the first sentences of an answer that fit `limit` characters, on one line, or `None` without prose.
 pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
     let mut told = String::new();
     for paragraph in prose(text) {
@@ -44,7 +44,7 @@ pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
                 return Some(shortened(&told, limit));
             }
             if !told.is_empty() {
-                // Items of a list have no mark at their ends.
+                // List items end without punctuation.
                 told.push_str(if told.ends_with(['.', '!', '?', ':', ';', '。']) { " " } else { "; " });
             }
             told.push_str(&sentence);
@@ -53,7 +53,7 @@ pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
     (!told.is_empty()).then(|| shortened(&told, limit))
 }
 
-/// The paragraphs of a text that are prose: no code, headings, tables and quotations. Items of lists stay, without their marks.
+/// Returns the paragraphs of prose in a text: no code, headings, tables or quotations. List items are included without their markers.
 fn prose(text: &str) -> Vec<String> {
     let mut paragraphs: Vec<String> = Vec::new();
     let (mut is_code, mut is_continued) = (false, false);
@@ -84,7 +84,7 @@ fn prose(text: &str) -> Vec<String> {
     paragraphs
 }
 
-/// The text of an item of a list.
+/// Returns the text of a list item.
 fn item(line: &str) -> Option<&str> {
     let bullet = ["- ", "* ", "• ", "+ "].iter().find_map(|mark| line.strip_prefix(mark));
     let numbered = || {
@@ -98,16 +98,16 @@ fn item(line: &str) -> Option<&str> {
     Some(["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| text.strip_prefix(mark)).unwrap_or(text))
 }
 
-/// One line of text, clean, of at most `limit` characters, cut at a word.
+/// Returns a text as one clean line of at most `limit` characters, cut at a word.
 pub(crate) fn shortened(text: &str, limit: usize) -> String {
     let line = clean_line(text);
     let Some((end, _)) = line.char_indices().nth(limit) else { return line };
     let room = line[..end].char_indices().next_back().map_or(0, |(at, _)| at);
     let cut = &line[..room];
-    // A word that is longer than half of the line is cut itself.
+    // If the last word is longer than half the line, it is cut itself.
     let word = cut.rfind(' ').filter(|at| *at >= room / 2).unwrap_or(room);
     let kept = cut[..word].trim_end_matches([' ', ',', ';', ':', '-', '(', '—']);
-    // A cut emoji leaves what joined its parts.
+    // A cut emoji leaves its joiners behind.
     clean_line(kept) + "…"
 }
 
@@ -128,12 +128,12 @@ mod tests {
     #[case::list("Changed:\n- the parser\n- the writer", 60, "Changed: the parser; the writer")]
     #[case::korean("완료했습니다. 조건부 UPDATE 로 바꿨습니다.", 60, "조건부 UPDATE 로 바꿨습니다.")]
     #[case::inline_code("`merge` keeps the local edit.", 60, "`merge` keeps the local edit.")]
-    fn a_gist_is_prose(#[case] text: &str, #[case] limit: usize, #[case] expected: &str) {
+    fn gist_contains_only_prose(#[case] text: &str, #[case] limit: usize, #[case] expected: &str) {
         assert_eq!(gist(text, limit).as_deref(), Some(expected));
     }
 
     #[test]
-    fn a_text_without_prose_has_no_gist() {
+    fn text_without_prose_has_no_gist() {
         assert_eq!(gist("Done!\n```\nx\n```", 60), None);
         assert_eq!(gist("", 60), None);
     }
@@ -144,7 +144,7 @@ mod tests {
     #[case::mark("one two, three", 10, "one two…")]
     #[case::long_word("abcdefghijkl", 5, "abcd…")]
     #[case::korean("재고를 바로 복원", 6, "재고를…")]
-    fn a_line_is_cut_at_a_word(#[case] text: &str, #[case] limit: usize, #[case] expected: &str) {
+    fn line_is_cut_at_a_word(#[case] text: &str, #[case] limit: usize, #[case] expected: &str) {
         assert_eq!(shortened(text, limit), expected);
         assert!(shortened(text, limit).chars().count() <= limit);
     }

@@ -1,11 +1,11 @@
-//! Tells small talk from work: prompts that only agree, greet or say goodbye, and answers that say nothing.
+//! Distinguishes small talk from work: prompts that only agree, greet or say goodbye, and answers without content.
 
 use crate::prose::terms::terms;
 
-/// The longest prompt that can be small talk, in characters.
+/// The maximum length of a prompt that can be small talk, in characters.
 const LONGEST: usize = 60;
 
-/// The fewest distinctive terms, and characters, of an answer that says something.
+/// The minimum number of distinctive terms, or of characters, in an answer with content.
 const LEAST_TERMS: usize = 3;
 const LEAST_CHARACTERS: usize = 60;
 
@@ -27,7 +27,7 @@ fn words(folded: &str) -> impl Iterator<Item = &str> {
     folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// `okkkk` is `ok`.
+/// Whether a word carries no information. Repeated letters are ignored: `okkkk` is `ok`.
 fn says_nothing(word: &str) -> bool {
     let is_listed = |word: &str| WORDS.split_whitespace().any(|listed| listed == word);
     let drawn_out = || {
@@ -38,14 +38,14 @@ fn says_nothing(word: &str) -> bool {
     is_listed(word) || is_interjection(word) || drawn_out()
 }
 
-/// Whether a prompt is a bare acknowledgement, which nobody would look for: small talk that asks nothing and names nothing.
+/// Whether a prompt is a bare acknowledgement that nobody would search for: small talk that asks and names nothing.
 pub fn is_acknowledgement(prompt: &str) -> bool {
     let prompt = prompt.trim();
     let names_something = |c: char| matches!(c, '?' | '？' | '`' | '/' | '\\' | '_' | '=' | '@' | '#');
     HOST_COMMANDS.contains(&prompt) || !prompt.is_empty() && !prompt.contains(names_something) && is_small_talk(prompt)
 }
 
-/// Whether an answer only says that there was one: "Done.".
+/// Whether an answer only reports completion, such as "Done.".
 pub fn is_empty_answer(answer: &str) -> bool {
     let answer = answer.trim();
     if answer.is_empty() || answer.chars().count() > LONGEST {
@@ -56,18 +56,18 @@ pub fn is_empty_answer(answer: &str) -> bool {
     words.all(|word| says_nothing(word) || CLOSING.split_whitespace().any(|listed| listed == word))
 }
 
-/// Whether an answer tells something of the work.
+/// Whether an answer has content.
 pub(crate) fn is_substantial(answer: &str) -> bool {
     let answer = answer.trim();
     answer.chars().count() >= LEAST_CHARACTERS || terms(answer).len() >= LEAST_TERMS
 }
 
-/// `ㅇㅇ`, `ㅋㅋㅋ`, `ㅇㅋ`: single letters of Hangul.
+/// Whether a word consists of single Hangul letters, such as `ㅇㅇ`, `ㅋㅋㅋ` and `ㅇㅋ`.
 fn is_interjection(word: &str) -> bool {
     word.chars().all(|c| matches!(c, '\u{3131}'..='\u{318E}'))
 }
 
-/// Taken out before the words are looked at.
+/// Phrases that are removed before the words are checked.
 const PHRASES: [&str; 14] = [
     "calling it a day",
     "call it a day",
@@ -101,13 +101,13 @@ const WORDS: &str = "
     잘 잘했어 잘자 정말 좋네 좋네요 좋습니다 좋아 좋아요 진행 진행해 진행해줘 진행해주세요 퇴근 해 해줘 확인 확인했어 확인했습니다 훌륭해
 ";
 
-/// What else an agent says that says nothing.
+/// Words in answers without content, in addition to `WORDS`.
 const CLOSING: &str = "
     anytime certainly complete completed fait fertig fixed finished erledigt got hecho listo noted problem ready set updated understood welcome готово
     다 됐습니다 모두 완료 완료됐습니다 완료되었습니다 완료했습니다 적용했습니다 반영했습니다 수정했습니다 처리했습니다 천만에요 했습니다 끝났습니다 完了 完了しました 完成 完成了 re
 ";
 
-/// Commands of the host that begin no turn, or that say nothing without words behind them.
+/// Commands of the host that start no turn, or that say nothing without arguments.
 #[rustfmt::skip]
 const HOST_COMMANDS: &[&str] = &[
     "/agents", "/bug", "/clear", "/compact", "/config", "/context", "/cost", "/doctor", "/exit", "/export", "/fast", "/help", "/hooks",
@@ -133,7 +133,7 @@ mod tests {
     #[case("yes, but use arq", false)]
     #[case("로그인 고쳐줘", false)]
     #[case("why?", false)]
-    fn small_talk_is_told_from_work(#[case] prompt: &str, #[case] expected: bool) {
+    fn small_talk_differs_from_work(#[case] prompt: &str, #[case] expected: bool) {
         assert_eq!(is_small_talk(prompt), expected);
     }
 
@@ -144,12 +144,12 @@ mod tests {
     #[case("The retry queue is drained by `drain_dead_letters` now.", true)]
     #[case("37 orders are affected. The script lists them and refunds the second charge.", true)]
     #[case("재고를 바로 복원하도록 CancelListener 를 고쳤습니다.", true)]
-    fn an_answer_without_content_says_nothing(#[case] answer: &str, #[case] expected: bool) {
+    fn answer_needs_content_to_be_substantial(#[case] answer: &str, #[case] expected: bool) {
         assert_eq!(is_substantial(answer), expected);
     }
 
     #[test]
-    fn what_agrees_and_no_more_is_an_acknowledgement() {
+    fn agreement_alone_is_an_acknowledgement() {
         let agreeing = [
             "ok",
             "OK!",
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_asks_or_decides_is_no_acknowledgement() {
+    fn question_or_decision_is_not_an_acknowledgement() {
         let others = [
             "ok, use arq",
             "yes, drop the table",
@@ -210,7 +210,7 @@ mod tests {
     #[case::with_a_reason("Done: the cache is in Redis.", false)]
     #[case::what_was_done("Fixed the parser.", false)]
     #[case::a_count("37 orders are affected.", false)]
-    fn an_answer_that_only_says_that_it_is_one_is_empty(#[case] answer: &str, #[case] expected: bool) {
+    fn answer_that_only_reports_completion_is_empty(#[case] answer: &str, #[case] expected: bool) {
         assert_eq!(is_empty_answer(answer), expected);
     }
 }

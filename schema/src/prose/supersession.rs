@@ -1,19 +1,19 @@
-//! Tells whether a newer statement plainly replaces an older one, by rules in English and Korean. Nothing is read or stored here.
+//! Decides whether a newer statement plainly replaces an older one, with rules for English and Korean text. Accesses no store.
 //!
-//! A replaced statement must not be shown as valid, and a valid one must not be hidden, so a rule needs both: shared terms, and a
-//! sign of change.
+//! A replaced statement must not be shown as valid, and a valid one must not be hidden. So each rule needs shared terms and a sign of
+//! change.
 //!
-//! | rule | sign of change | also needed |
+//! | rule | sign of change | also required |
 //! | --- | --- | --- |
-//! | given up | "no longer X", "X, not Y", "instead of X", "from X to Y", "drop X", "X 대신", "X 말고", "X 는 취소" | the older text has all of X, and another term in common; a statement that X is gone altogether needs no other term |
-//! | another quantity | the same unit with another number | the terms of one are among those of the other, with two in common or a word of change |
-//! | back again | it chooses what the older text gave up | a word of change |
+//! | gives up | "no longer X", "X, not Y", "instead of X", "from X to Y", "drop X", "X 대신", "X 말고", "X 는 취소" | the older text contains all of X and shares another term; if X is gone completely, no other term |
+//! | another quantity | another number with the same unit | the terms of one are among those of the other, with two in common or a word of change |
+//! | goes back | chooses something that the older text gave up | a word of change |
 //! | another choice | both choose a name for the same terms | "the S is X", "S 는 X", or a word of change |
 
 use crate::model::memory::MemoryType;
 use crate::prose::terms::{Token, TokenKind, tokens};
 
-/// Whether memories of a type say how things are, so that a newer one may replace an older one.
+/// Whether memories of a type state facts, so that a newer one may replace an older one.
 pub fn is_statement(kind: MemoryType) -> bool {
     matches!(
         kind,
@@ -25,29 +25,30 @@ pub fn is_statement(kind: MemoryType) -> bool {
     )
 }
 
-/// What is compared of a statement.
+/// The parts of a statement that are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
     terms: Vec<String>,
     quantities: Vec<(f64, String)>,
-    /// What it gives up.
+    /// The things that it gives up.
     given_up: Vec<GivenUp>,
     /// The names that it chooses.
     choices: Vec<String>,
-    /// Whether it says what something is: "the package manager is pnpm".
+    /// Whether it defines something, as in "the package manager is pnpm".
     defines: bool,
-    /// Whether it has a word of change.
+    /// Whether it contains a word of change.
     changes: bool,
-    /// Whether it says how something was before.
-    tells_the_past: bool,
+    /// Whether it mentions an earlier state.
+    mentions_past: bool,
 }
 
-/// How sure it must be that a text is replaced.
+/// The evidence that is needed to treat a text as replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Care {
-    /// For what was concluded: a valid statement must not be hidden.
+pub enum Strictness {
+    /// For conclusions. A valid statement must not be hidden.
     Strict,
-    /// For what was only said: rather less than something that no longer holds. A name or a quantity that is gone is enough.
+    /// For conversation. Hiding a valid statement is better than showing an invalid one, so a name or a quantity that was given up is
+    /// enough.
     Loose,
 }
 
@@ -58,18 +59,18 @@ struct GivenUp {
     names: Vec<String>,
     quantities: Vec<(f64, String)>,
     scope: Scope,
-    /// What no longer has it: "the mobile app" in "the mobile app no longer caches images".
+    /// The subject that loses it: "the mobile app" in "the mobile app no longer caches images".
     subject: Vec<String>,
 }
 
-/// Of what something is given up.
+/// The extent to which something is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scope {
-    /// For the subject of the statement.
+    /// Only for the subject of the statement.
     Subject,
-    /// Altogether.
+    /// Completely.
     All,
-    /// It was removed. Often that is a file or a part of something that stays.
+    /// It was removed, which often means only a file or a part of something that stays.
     Removed,
 }
 
@@ -80,7 +81,7 @@ impl GivenUp {
 }
 
 impl Statement {
-    /// What is to be compared of a text.
+    /// Parses a text.
     pub fn of(text: &str) -> Self {
         let tokens = tokens(text);
         let mut statement = Self {
@@ -90,7 +91,7 @@ impl Statement {
             choices: choices(&tokens),
             defines: defines(&tokens),
             changes: tokens.iter().enumerate().any(|(at, token)| is_change(&tokens, at, token)),
-            tells_the_past: tokens.iter().any(|token| is_listed(&token.text, PAST)),
+            mentions_past: tokens.iter().any(|token| is_listed(&token.text, PAST)),
         };
         for list in [&mut statement.terms, &mut statement.choices] {
             list.sort_unstable();
@@ -100,16 +101,16 @@ impl Statement {
         statement
     }
 
-    /// Whether this statement, which is the newer one, plainly replaces an older one.
-    pub fn replaces(&self, older: &Self, care: Care) -> bool {
+    /// Whether this newer statement plainly replaces an older one.
+    pub fn replaces(&self, older: &Self, strictness: Strictness) -> bool {
         self.gives_up(older)
             || self.sets_another_quantity(older)
             || self.chooses_another(older)
             || self.goes_back(older)
-            || care == Care::Loose && self.gives_up_a_name(older)
+            || strictness == Strictness::Loose && self.gives_up_a_name(older)
     }
 
-    /// Whether a name or a quantity is gone that the older one has.
+    /// Whether it gives up a name or a quantity of the older statement.
     fn gives_up_a_name(&self, older: &Self) -> bool {
         self.given_up.iter().filter(|given_up| given_up.scope != Scope::Subject).any(|given_up| {
             let has_name = given_up.names.iter().any(|name| older.terms.contains(name));
@@ -146,17 +147,17 @@ impl Statement {
         let is_other = match of_unit.as_slice() {
             [new] => self.quantities.len() == 1 && !is_old(new),
             // "8 s, 4 s was too short"
-            [new, before] => !is_old(new) && is_old(before) && self.tells_the_past,
+            [new, before] => !is_old(new) && is_old(before) && self.mentions_past,
             _ => false,
         };
         let common = shared(&self.terms, &older.terms);
         let is_same_subject = common == self.terms.len().min(older.terms.len());
-        // Numbers without a unit are versions, ports and counts: more has to be the same.
+        // Numbers without a unit are versions, ports and counts, so they need more terms in common.
         let least = if old.1.is_empty() || !self.changes && of_unit.len() == 1 { 2 } else { 1 };
         is_other && common >= least && (is_same_subject || of_unit.len() == 2)
     }
 
-    /// Whether it goes back to what the older one gave up.
+    /// Whether it returns to something that the older statement gave up.
     fn goes_back(&self, older: &Self) -> bool {
         let mut given_up = older.given_up.iter().flat_map(|given_up| &given_up.terms);
         self.changes && given_up.any(|term| self.choices.contains(term))
@@ -179,12 +180,12 @@ impl Statement {
     }
 }
 
-/// A text without the sentences that newer statements replace, or `None` when all of it is replaced. Of a sentence that lists several
-/// things, the replaced ones.
-pub fn without_replaced(text: &str, newer: &[&Statement], care: Care) -> Option<String> {
+/// Returns a text without the sentences that newer statements replace, or `None` if nothing remains. In a sentence that lists several
+/// things, only the replaced ones are removed.
+pub fn without_replaced(text: &str, newer: &[&Statement], strictness: Strictness) -> Option<String> {
     let is_replaced = |part: &str| {
         let statement = Statement::of(part);
-        newer.iter().any(|newer| newer.replaces(&statement, care))
+        newer.iter().any(|newer| newer.replaces(&statement, strictness))
     };
     if newer.is_empty() {
         return Some(text.to_owned());
@@ -199,10 +200,10 @@ pub fn without_replaced(text: &str, newer: &[&Statement], care: Care) -> Option<
         }
         is_changed = true;
         let clauses: Vec<&str> = part.split_inclusive([',', ';']).collect();
-        // Of two halves neither stands by itself.
+        // A sentence of two clauses is removed as a whole, because neither makes sense without the other.
         if clauses.len() >= 3 {
             let valid: Vec<&str> =
-                clauses.iter().copied().filter(|clause| !is_replaced_within(clause, part, newer, care)).collect();
+                clauses.iter().copied().filter(|clause| !is_replaced_within(clause, part, newer, strictness)).collect();
             if valid.len() < clauses.len() {
                 kept.push_str(&valid.concat());
             }
@@ -212,20 +213,20 @@ pub fn without_replaced(text: &str, newer: &[&Statement], care: Care) -> Option<
     (!kept.chars().all(|c| !c.is_alphanumeric())).then_some(kept)
 }
 
-/// Whether the replaced part of a sentence is in one of its clauses.
-fn is_replaced_within(clause: &str, sentence: &str, newer: &[&Statement], care: Care) -> bool {
+/// Whether the replaced part of a sentence is in this clause.
+fn is_replaced_within(clause: &str, sentence: &str, newer: &[&Statement], strictness: Strictness) -> bool {
     let (clause, sentence) = (Statement::of(clause), Statement::of(sentence));
-    newer.iter().filter(|newer| newer.replaces(&sentence, care)).any(|newer| {
+    newer.iter().filter(|newer| newer.replaces(&sentence, strictness)).any(|newer| {
         let has_given_up = newer.given_up.iter().any(|given_up| {
             given_up.terms.iter().all(|term| clause.terms.contains(term))
                 && given_up.quantities.iter().all(|quantity| clause.quantities.contains(quantity))
         });
-        let has_name = care == Care::Loose && newer.gives_up_a_name(&clause);
+        let has_name = strictness == Strictness::Loose && newer.gives_up_a_name(&clause);
         has_given_up || has_name || newer.sets_another_quantity(&clause) || newer.chooses_another(&clause)
     })
 }
 
-/// The sentences of a text with the space behind them.
+/// Splits a text into sentences. Each includes the space before it.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -255,7 +256,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     joined
 }
 
-/// Whether a full stop behind this text belongs to an abbreviation or to the number of an item.
+/// Whether the period after this text belongs to an abbreviation or to the number of a list item.
 fn is_abbreviation(before: &str) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
     let is_number = !word.is_empty() && word.len() <= 2 && word.bytes().all(|byte| byte.is_ascii_digit());
@@ -276,12 +277,12 @@ fn only<T>(items: &[T]) -> Option<&T> {
     if let [only] = items { Some(only) } else { None }
 }
 
-/// How many items of one sorted list are in another one.
+/// Counts the items that two sorted lists share.
 fn shared(a: &[String], b: &[String]) -> usize {
     a.iter().filter(|item| b.binary_search(item).is_ok()).count()
 }
 
-/// Words that give something up, in front of it.
+/// Words that precede something that is given up.
 const GIVES_UP_NEXT: [(&[&str], Scope); 29] = [
     (&["instead", "of"], Scope::Subject),
     (&["rather", "than"], Scope::Subject),
@@ -314,36 +315,36 @@ const GIVES_UP_NEXT: [(&[&str], Scope); 29] = [
     (&["uninstalled"], Scope::Removed),
 ];
 
-/// Parts of something whose removal removes all of it.
+/// Nouns for parts whose removal removes the whole thing.
 const PARTS: &str =
     "client code config dependency driver integration library module package service setup store support";
 
-/// What is said behind "is" or "are" of something that is given up.
+/// Words after "is" or "are" that mark the subject as given up.
 const GONE: &str = "cancelled canceled deprecated dropped gone history obsolete out removed replaced retired";
 
-/// Words of how something was before.
+/// Words that mark an earlier state.
 const PAST: &str = "before earlier formerly from previously was were 기존 이전 원래 너무";
 
-/// Verbs before "from A to B".
+/// Verbs of change before "from A to B".
 const CHANGES_FROM: &str = "
     away bump bumped change changed changing cut go going lower lowered migrate migrated migrating move moved moving raise raised switch
     switched switching went
 ";
 
-/// Words that end what is given up.
+/// Words that end the phrase that is given up.
 const ENDS: &str = "
     after and anymore any as at because before but by for from if in into next on since so than that then to until we when
     where which while with
 ";
 
-/// Words that end what something is for.
+/// Words that end the phrase after "for".
 const REASONS: &str = "and as because but since so when while";
 
-/// Verbs behind "no longer" and "stop", which are not what is given up.
+/// Verbs after "no longer" and "stop", which are not part of what is given up.
 const VERBS_BEHIND: &str =
     "build call depend deploy keep need put rely run send ship simulate store support use want write";
 
-/// Korean words behind what is given up.
+/// Korean words that follow something that is given up.
 const GIVES_UP_BEFORE: [(&str, Scope); 14] = [
     ("대신", Scope::Subject),
     ("없이", Scope::Subject),
@@ -361,7 +362,7 @@ const GIVES_UP_BEFORE: [(&str, Scope); 14] = [
     ("지우", Scope::Removed),
 ];
 
-/// Korean verbs of change behind "A에서 B로".
+/// Korean verbs of change after "A에서 B로".
 const CHANGES_TO: [&str; 31] = [
     "바꾸",
     "바꿔",
@@ -407,7 +408,7 @@ fn given_up(tokens: &[Token]) -> Vec<GivenUp> {
 
 fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     let word = |offset: usize| tokens.get(at + offset).map(|token| token.text.as_str());
-    // "from 60 Hz to 50 Hz", behind a verb of change.
+    // "from 60 Hz to 50 Hz", after a verb of change.
     if word(0) == Some("from") && at > 0 {
         let is_change = tokens[..at].iter().rev().take(4).any(|token| is_listed(&token.text, CHANGES_FROM));
         let end = tokens[at + 1..].iter().take(5).position(|token| token.text == "to" || token.text == "onto");
@@ -426,7 +427,7 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     {
         next += 1;
     }
-    // "arq, not Celery" gives Celery up; "does not support Celery" gives nothing up.
+    // "arq, not Celery" gives up Celery. "does not support Celery" gives up nothing.
     if words == &["not"] {
         let first = tokens.get(next)?;
         let is_contrast = tokens[at].begins_clause || at > 0 && matches!(tokens[at - 1].text.as_str(), "and" | "but");
@@ -442,12 +443,12 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
             || is_listed(&token.text, ENDS) && !(n == 0 && matches!(token.text.as_str(), "at" | "in" | "on" | "with"))
     });
     let end = end.unwrap_or(rest.len().min(5));
-    // "replaced the parser" without "by" or "with" may just be a repair.
+    // "replaced the parser" without "by" or "with" may be just a repair.
     if replaces && !rest.get(end).is_some_and(|token| matches!(token.text.as_str(), "by" | "with")) {
         return None;
     }
     let mut given_up = collect(&rest[..end], *scope);
-    // "for the database" says of what.
+    // "for the database" names the subject.
     if let Some(qualifier) = rest.get(end).filter(|token| token.text == "for").map(|_| &rest[end + 1..]) {
         let until = qualifier.iter().position(|token| token.begins_clause || is_listed(&token.text, REASONS));
         given_up.subject = collect(&qualifier[..until.unwrap_or(qualifier.len())], Scope::Subject).terms;
@@ -472,7 +473,7 @@ fn korean_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     if at == 0 {
         return None;
     }
-    // "배치 말고": what stands before it in its clause, as far as it has no particle of another part of the sentence.
+    // "배치 말고": the words before it in its clause, up to a particle of another part of the sentence.
     let mut start = at;
     while start > 0 && at - start < 3 && !(start < at && tokens[start].begins_clause) {
         let before = &tokens[start - 1];
@@ -495,7 +496,7 @@ fn collect(tokens: &[Token], scope: Scope) -> GivenUp {
     }
 }
 
-/// The names that a text chooses: behind "use", "with", "to" and the like, or before a Korean particle of means.
+/// Returns the names that a text chooses: after "use", "with", "to" and similar words, or before a Korean particle of means.
 fn choices(tokens: &[Token]) -> Vec<String> {
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_term()) {
@@ -544,7 +545,7 @@ fn choices(tokens: &[Token]) -> Vec<String> {
     found
 }
 
-/// Whether a text says what something is: "the S is", "S:", "S는".
+/// Whether a text defines something: "the S is", "S는".
 fn defines(tokens: &[Token]) -> bool {
     let subject = tokens.iter().take(4).position(Token::is_term);
     subject.is_some_and(|subject| {
@@ -553,7 +554,7 @@ fn defines(tokens: &[Token]) -> bool {
     })
 }
 
-/// Whether a word says that something changes.
+/// Whether a word announces a change.
 fn is_change(tokens: &[Token], at: usize, token: &Token) -> bool {
     const ENGLISH: &str = "
         back bump bumped change changed changing correction decrease decreased from increase increased instead lower lowered

@@ -1,28 +1,28 @@
-//! Tasks: what is left to do, what it waits for, and what says that it is done. Text only; states are kept by notes and checkboxes.
+//! Extracts blockers of tasks and finds finished tasks, from text alone. State notes and checkboxes hold the actual state.
 
 use serde_json::{Map, Value};
 
 use crate::prose::supersession::sentences;
 use crate::prose::terms::{is_hangul, terms};
 
-/// The field of a task's metadata that says what it waits for: a text, or the id of another memory.
+/// The metadata field for what a task waits for: a text, or the id of another memory.
 pub const BLOCKED_BY: &str = "blocked_by";
 
-/// The longest answer or prompt that is searched for finished tasks, in bytes.
+/// The maximum length of a text that is searched for finished tasks, in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// The fewest terms that a sentence and a task must share, and of how many of the task's terms.
+/// The minimum number of terms that a sentence and a task share, and their minimum share of the task's terms.
 const LEAST_SHARED: usize = 2;
 const LEAST_SHARE: (usize, usize) = (2, 3);
 
-/// What a task waits for, by its metadata or its text, as in `Release 1.2 (blocked by: review of Kim)`.
+/// Returns what a task waits for, from its metadata or its text, as in `Release 1.2 (blocked by: review of Kim)`.
 pub fn blocked_by(content: &str, metadata: &Map<String, Value>) -> Option<String> {
     if let Some(text) = metadata.get(BLOCKED_BY).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
     {
         return Some(text.to_owned());
     }
     let lower = content.to_lowercase();
-    // A folded text of another length has no place for what was found in it.
+    // If lower case has another length, offsets in it do not apply to the text.
     if lower.len() != content.len() {
         return None;
     }
@@ -33,7 +33,7 @@ pub fn blocked_by(content: &str, metadata: &Map<String, Value>) -> Option<String
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Folded, with a bracket or a dash where words alone may mean something else.
+/// Markers in lower case, with a bracket or a dash if the words alone are ambiguous.
 const MARKS: [&str; 10] = [
     "(blocked by",
     "(blocked on",
@@ -47,9 +47,9 @@ const MARKS: [&str; 10] = [
     "(막힘:",
 ];
 
-/// Which of some open tasks a text plainly says are done, by their places in `tasks`.
+/// Returns the indexes of the `tasks` that a text clearly reports as done.
 ///
-/// One sentence must say so: it reports something finished, in the past, and has most of the task's terms.
+/// A single sentence must report in the past tense that something is finished, and contain most of the task's terms.
 pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     if tasks.is_empty() || text.len() > LONGEST {
         return Vec::new();
@@ -66,7 +66,7 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     tasks.iter().enumerate().filter(|(_, task)| is_finished(task)).map(|(at, _)| at).collect()
 }
 
-/// Whether a sentence reports that something was finished: no plan, question or condition, and nothing that is left.
+/// Whether a sentence reports that something is finished, and is not a plan, a question, a condition or about remaining work.
 fn reports_an_end(sentence: &str) -> bool {
     if sentence.contains(['?', '？']) || sentence.trim_start().starts_with(['>', '|']) {
         return false;
@@ -86,7 +86,7 @@ fn reports_an_end(sentence: &str) -> bool {
         || words.any(|word| ENDS.split_whitespace().any(|listed| listed == word))
 }
 
-/// Phrases of what is still open, folded.
+/// Phrases of open work, in lower case.
 const OPEN: [&str; 19] = [
     "not yet",
     "to do",
@@ -114,7 +114,7 @@ const OPEN_WORDS: &str = "
     still todo tomorrow unless until wait waiting waits when will without won't would
 ";
 
-/// Words that report an end.
+/// Words that report completion.
 const ENDS: &str = "
     added applied automated backfilled built changed cleaned closed committed completed configured converted covered created deleted deployed
     documented done enabled disabled dropped extended finished fixed implemented installed introduced landed merged migrated moved passed
@@ -122,7 +122,7 @@ const ENDS: &str = "
     translated updated upgraded wired written wrote
 ";
 
-/// Endings and words that report an end in Korean.
+/// Korean endings and words that report completion.
 const KOREAN_ENDS: [&str; 22] = [
     "했습니다",
     "했어",
@@ -162,7 +162,7 @@ mod tests {
     #[case::korean("인증서 교체 (대기: 보안팀 승인)", "{}", Some("보안팀 승인"))]
     #[case::open("Find out what is blocked by the firewall", "{}", None)]
     #[case::empty("Release (blocked by: )", r#"{"blocked_by": " "}"#, None)]
-    fn a_task_says_what_it_waits_for(#[case] content: &str, #[case] metadata: &str, #[case] expected: Option<&str>) {
+    fn blockers_of_tasks_are_extracted(#[case] content: &str, #[case] metadata: &str, #[case] expected: Option<&str>) {
         let metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap();
         assert_eq!(blocked_by(content, &metadata).as_deref(), expected);
     }

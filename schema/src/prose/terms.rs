@@ -1,34 +1,34 @@
-//! What a text is about: its distinctive terms and its quantities, in English and Korean. Reads text only, knows no store.
+//! Extracts distinctive terms and quantities from English and Korean text, without access to a store.
 //!
-//! Two statements are compared by these terms, and a session's topics are counted in them. A search has tokens of its own.
+//! The terms are used to compare statements and to count the topics of a session. A search has its own tokens.
 
 mod korean;
 mod words;
 
-/// The longest text that is read for its terms, in bytes. What a statement is about stands at its beginning.
+/// The maximum length of a text that is read, in bytes. The topic of a statement is at its beginning.
 const LONGEST: usize = 4 * 1024;
 
-/// A piece of a text: a term, a quantity, or a word that only connects.
+/// A piece of a text: a term, a quantity, or another word.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
-    /// The folded word: lower case, without plural, particle or ending.
+    /// The normalized word: in lower case, without plural, particle or ending.
     pub(crate) text: String,
-    /// The Korean particle that followed the word.
+    /// The Korean particle after the word.
     pub(crate) particle: &'static str,
     /// Whether the word is a name: capitalised within a sentence, an identifier, or ASCII in a Korean sentence.
     pub(crate) is_name: bool,
-    /// Whether a comma, semicolon, colon, dash, bracket or sentence end stands before it.
+    /// Whether a comma, semicolon, colon, dash, bracket or sentence end precedes it.
     pub(crate) begins_clause: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum TokenKind {
-    /// Says what the text is about.
+    /// A word that is distinctive for the text.
     Term,
-    /// A number; the text of the token is its unit, such as `second` for every length of time.
+    /// A number. The text of the token is its unit, such as `second` for all durations.
     Quantity(f64),
-    /// Connects, asks, or stands in every text.
+    /// A function word, a question word, or a word that occurs in any text.
     Other,
 }
 
@@ -38,7 +38,7 @@ impl Token {
     }
 }
 
-/// The pieces of a text in their order.
+/// Returns the tokens of a text, in order.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let text = &text[..text.floor_char_boundary(LONGEST)];
     let has_korean = text.chars().any(is_hangul);
@@ -79,7 +79,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
     with_quantities(found)
 }
 
-/// The distinctive terms of a text, each once, in order.
+/// Returns the distinctive terms of a text, sorted and without duplicates.
 pub(crate) fn terms(text: &str) -> Vec<String> {
     let mut terms: Vec<String> = tokens(text).into_iter().filter(Token::is_term).map(|token| token.text).collect();
     terms.sort_unstable();
@@ -107,13 +107,13 @@ fn ascii_token(word: &str, begins_clause: bool, begins_sentence: bool, has_korea
     }
     let is_identifier = word.chars().any(|c| !c.is_ascii_lowercase() && c != '-')
         && !(begins_sentence && word.chars().skip(1).all(char::is_lowercase));
-    // A word such as `latest` is a name among Korean words.
+    // A word such as `latest` is a name in Korean text.
     let is_common = folded.chars().count() < 2 || words::is_common(&folded) && !(has_korean && folded.len() > 3);
     let kind = if is_common { TokenKind::Other } else { TokenKind::Term };
     Token { kind, text: folded, particle: "", is_name: !is_common && (is_identifier || has_korean), begins_clause }
 }
 
-/// Joins a number with the unit that follows it as a word, as in `50 Hz` and `5 분`.
+/// Joins a number with its unit in the next word, as in `50 Hz` and `5 분`, and converts it to the base unit.
 fn with_quantities(found: Vec<Token>) -> Vec<Token> {
     let mut joined: Vec<Token> = Vec::with_capacity(found.len());
     for token in found {
@@ -139,7 +139,7 @@ fn with_quantities(found: Vec<Token>) -> Vec<Token> {
     joined
 }
 
-/// A number at the start of a word and what is attached to it: `1.5MB`, `50`, `15분`.
+/// Parses a number at the start of a word and the unit attached to it: `1.5MB`, `50`, `15분`.
 fn number(word: &str) -> Option<(f64, &str)> {
     let end = word.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ',').unwrap_or(word.len());
     let digits = word[..end].trim_end_matches(['.', ',']);
@@ -150,7 +150,7 @@ fn number(word: &str) -> Option<(f64, &str)> {
     Some((digits.replace(',', "").parse().ok()?, unit))
 }
 
-/// Bytes of the run of word characters of one script at the start of a text.
+/// Returns the length in bytes of the first word, which consists of characters of one script.
 fn run(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     let mut hangul = None;
@@ -162,7 +162,7 @@ fn run(text: &str) -> usize {
             && next.is_some_and(|next| is_word(next) && !is_hangul(next))
             && (c != ',' || previous.is_ascii_digit() && next.is_some_and(|next| next.is_ascii_digit()));
         if !joins && (!is_word(c) || *hangul.get_or_insert(is_hangul(c)) != is_hangul(c)) {
-            // A unit is written in Hangul right behind its number: `15분`.
+            // A Hangul unit directly follows its number: `15분`.
             let is_unit = previous.is_ascii_digit() && is_hangul(c) && text[..at].bytes().all(|b| b.is_ascii_digit());
             return if is_unit { at + unit_length(&text[at..]) } else { at };
         }
@@ -171,7 +171,7 @@ fn run(text: &str) -> usize {
     text.len()
 }
 
-/// Bytes of a Korean unit at the start of a text; none where another word stands there.
+/// Returns the length in bytes of a Korean unit at the start of a text, or 0 without a unit.
 fn unit_length(text: &str) -> usize {
     let end = text.find(|c: char| !is_hangul(c)).unwrap_or(text.len());
     (1..=2)
@@ -201,7 +201,7 @@ mod tests {
     #[case::korean("세션은 Redis에 저장하고 토큰은 15분 뒤에 만료된다", "redis 만료 세션 저장 토큰")]
     #[case::hyphens("per-field vector clocks", "clock field vector")]
     #[case::only_common("ok, let's do it then", "")]
-    fn a_text_has_the_terms_that_it_is_about(#[case] text: &str, #[case] expected: &str) {
+    fn distinctive_terms_are_extracted(#[case] text: &str, #[case] expected: &str) {
         assert_eq!(terms(text).join(" "), expected);
     }
 
@@ -213,20 +213,20 @@ mod tests {
     #[case::korean("15분 뒤", 900.0, "second")]
     #[case::korean_apart("슬롯당 1.5 MB 로", 1_500_000.0, "byte")]
     #[case::thousands("at most 4,000 characters", 4000.0, "character")]
-    fn a_quantity_has_its_unit(#[case] text: &str, #[case] number: f64, #[case] unit: &str) {
+    fn quantities_are_converted_to_base_units(#[case] text: &str, #[case] number: f64, #[case] unit: &str) {
         let found = tokens(text).into_iter().find(|token| matches!(token.kind, TokenKind::Quantity(_))).unwrap();
         assert_eq!((found.kind, found.text.as_str()), (TokenKind::Quantity(number), unit));
     }
 
     #[test]
-    fn a_name_keeps_the_particle_behind_it() {
+    fn name_keeps_its_particle() {
         let found = tokens("저장소는 Postgres로 옮긴다");
         let name = found.iter().find(|token| token.is_name).unwrap();
         assert_eq!((name.text.as_str(), name.particle), ("postgre", "로"));
     }
 
     #[test]
-    fn a_long_text_is_read_at_its_beginning() {
+    fn only_the_beginning_of_a_long_text_is_read() {
         let long = format!("beginning {}ending", "filler ".repeat(2_000));
         let found = terms(&long);
         assert!(found.contains(&"beginning".to_owned()) && !found.contains(&"ending".to_owned()));

@@ -1,22 +1,22 @@
-//! The table of settings: names, values, defaults and meanings. A test generates docs/reference/config.md from it.
+//! The table of settings: names, values, defaults and descriptions. A test generates docs/reference/config.md from it.
 
 use crate::files::trust::{SETTING, VARIABLE};
 
-/// One setting.
+/// A setting.
 #[derive(Debug)]
-#[cfg_attr(not(test), expect(dead_code, reason = "only the document uses some of it"))]
+#[cfg_attr(not(test), expect(dead_code, reason = "only the generated reference uses some fields"))]
 pub(super) struct SettingKey {
-    /// Its name in files.
+    /// The name in settings files.
     pub(super) name: &'static str,
-    /// The variable that sets it for one process.
+    /// The environment variable that sets it for one process.
     pub(super) variable: Option<&'static str>,
-    /// What it may be, in TOML.
+    /// The allowed values, in TOML.
     pub(super) values: &'static str,
     pub(super) default: &'static str,
     pub(super) description: &'static str,
-    /// Whether it says what may be kept: where it cannot be understood, nothing is.
+    /// Whether it restricts recording. If its value is invalid, nothing is recorded.
     pub(super) is_guard: bool,
-    /// Whether only the user's file and the environment may set it: a project must not say where data goes.
+    /// Whether only the user's file and the environment may set it, because a project must not decide where data goes.
     pub(super) is_user_only: bool,
 }
 
@@ -63,9 +63,9 @@ pub(super) const KEYS: [SettingKey; 16] = [
         variable: Some("JIKIME_EDITS"),
         values: "`\"full\"`, `\"names\"` or `\"off\"`",
         default: "`\"full\"`",
-        description: "What is remembered of edits: removed and added lines, at most 400 characters an edit; only which files; or nothing. \
-                  Of files that git ignores, lock files, generated and binary files it is only which files. \
-                  A project's file can turn it down, but not up.",
+        description: "The details recorded about edits: removed and added lines (at most 400 characters per edit), only file names, or nothing. \
+                  For files that git ignores, lock files, generated and binary files, only the names are recorded. \
+                  A project's file can reduce this, but not increase it.",
         is_guard: true,
         is_user_only: false,
     },
@@ -74,8 +74,8 @@ pub(super) const KEYS: [SettingKey; 16] = [
         variable: Some("JIKIME_CONCLUSIONS"),
         values: "`\"on\"` or `\"off\"`",
         default: "`\"on\"`",
-        description: "Whether decisions, learnings, fixes and the like that are said in prompts and answers are remembered by themselves. \
-                  They are marked as automatic and rank below what was saved on purpose. A project's file can turn it off, but not on.",
+        description: "Record decisions, learnings, fixes and similar conclusions in prompts and answers. They are marked as automatic and \
+                  rank below memories that were saved on purpose. A project's file can turn this off, but not on.",
         is_guard: true,
         is_user_only: false,
     },
@@ -112,7 +112,7 @@ pub(super) const KEYS: [SettingKey; 16] = [
         variable: Some("JIKIME_EMBEDDING_MODEL"),
         values: "a name, or with `local` the path of a model file",
         default: "the provider's",
-        description: "The model that makes the vectors. After a change, they are made again in the background.",
+        description: "The model that computes the vectors. After a change, vectors are recomputed in the background.",
         is_guard: false,
         is_user_only: true,
     },
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_is_generated_from_this_table() {
+    fn reference_is_generated_from_this_table() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/config.md");
         let current = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
         let document = document();

@@ -1,4 +1,4 @@
-//! Reads settings from all their places, the later over the earlier.
+//! Loads settings from all sources. Later sources override earlier ones.
 
 use std::fmt::Display;
 use std::io;
@@ -20,52 +20,52 @@ use crate::files::store_file::verify;
 use crate::files::trust;
 use crate::privacy::sanitizer::Sanitizer;
 
-/// The host's own switch for people who want no record of their prompts.
+/// Claude Code's own switch for people who want no record of their prompts.
 pub(super) const NO_HISTORY: &str = "CLAUDE_CODE_SKIP_PROMPT_HISTORY";
 
-/// Bytes of a settings file that are read; a longer one is refused.
+/// The maximum size of a settings file, in bytes. A longer file is an error.
 const FILE_LIMIT: u64 = 64 * 1024;
 
-/// Characters of a brief: fewer say nothing, and of more the host shows the beginning only.
+/// The allowed sizes of a brief, in characters. A shorter one says nothing, and of a longer one the host shows only the beginning.
 const BRIEF_SIZES: std::ops::RangeInclusive<usize> = 200..=9_000;
 
-/// Dimensions of vectors: fewer tell little apart, and no model makes more.
+/// The allowed dimensions of vectors. Fewer dimensions distinguish too little, and no model has more.
 const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=8_192;
 
-/// What is set.
+/// The settings of a project, with all sources applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Hooks do nothing at all.
+    /// Whether hooks do nothing at all.
     pub disabled: bool,
-    /// Events are remembered.
+    /// Whether events are recorded.
     pub capture: bool,
-    /// When a session begins with a brief.
+    /// The cases in which a session starts with a brief.
     pub brief: BriefMode,
-    /// Characters of a brief at most.
+    /// The maximum length of a brief, in characters.
     pub brief_size: usize,
-    /// A prompt is answered with memories that fit it.
+    /// Whether memories that match a prompt are added to it.
     pub recall: bool,
-    /// What is recorded of edits.
+    /// The details that are recorded about edits.
     pub edits: Edits,
-    /// Conclusions in prompts and answers are recorded.
+    /// Whether conclusions in prompts and answers are recorded.
     pub conclusions: bool,
-    /// Globs of files, relative to the project, of which nothing is remembered.
+    /// Globs of files that are not recorded, relative to the project.
     pub exclude: Vec<String>,
-    /// Patterns of further secrets.
+    /// Patterns of additional secrets.
     pub redact: Vec<String>,
-    /// Who makes the embeddings.
+    /// The source of embeddings.
     pub embedding_provider: EmbeddingProvider,
-    /// The provider's name of the model, or the path of a local one; `None` is the provider's usual one.
+    /// The provider's name of the model, or the path of a local model. `None` is the provider's default.
     pub embedding_model: Option<String>,
-    /// What each leg of a search weighs; `None` is what did best with the kind of model that is in use.
+    /// The weights of the search legs. `None` is the best measured choice for the kind of model in use.
     pub search_weights: Option<LegWeights>,
-    /// Where a service is that speaks like OpenAI, or like the provider that is named.
+    /// The URL of a service with the OpenAI protocol, or that of the chosen provider.
     pub embedding_base_url: Option<String>,
-    /// Dimensions of vectors; `None` is what the model makes.
+    /// The dimensions of vectors. `None` is the default of the model.
     pub embedding_dimensions: Option<usize>,
-    /// The server clears what is older than so many days, once a day.
+    /// Once a day, the server deletes memories that are older than this number of days.
     pub gc_older_than: Option<u32>,
-    /// The server clears the oldest until the logs have at most so many bytes, once a day.
+    /// Once a day, the server deletes the oldest memories until the logs have at most this size, in bytes.
     pub gc_keep_bytes: Option<u64>,
 }
 
@@ -92,17 +92,17 @@ impl Default for Settings {
     }
 }
 
-/// Settings, and what could not be understood of them.
+/// Settings, and the problems found while loading them.
 #[derive(Debug, Clone, Default)]
 pub struct LoadedSettings {
     pub settings: Settings,
-    /// Made of `redact` and `exclude`.
+    /// Created from `redact` and `exclude`.
     pub sanitizer: Sanitizer,
-    /// In words for people, each with the file or variable that it is about.
+    /// Messages for people. Each names the file or variable.
     pub problems: Vec<String>,
 }
 
-/// Reads the settings of a project as this process sees them.
+/// Loads the settings of a project, including the environment of this process.
 pub fn load(layout: &Layout) -> LoadedSettings {
     combine(user_file().as_deref(), &layout.settings_file(), environment::text)
 }
@@ -116,7 +116,7 @@ pub(super) fn combine(
     user.into_iter().for_each(|path| layers.add_file(path, SettingsOwner::User));
     let Settings { capture: is_allowed, edits, conclusions, .. } = layers.settings.clone();
     layers.add_file(project, SettingsOwner::Project);
-    // A project comes from anywhere: it may turn capture off, and not on again when its user does not want it.
+    // A project may be a stranger's: it can turn recording down, but not up against the user's settings.
     layers.settings.capture &= is_allowed;
     layers.settings.edits = layers.settings.edits.min(edits);
     layers.settings.conclusions &= conclusions;
@@ -130,13 +130,13 @@ pub(super) fn combine(
     layers.finish()
 }
 
-/// Whether a variable that is a switch is on.
+/// Whether a variable that works as a switch is on.
 pub(super) fn is_set(variable: &impl Fn(&str) -> Option<String>, name: &str) -> bool {
     let off = ["", "0", "false", "no", "off"];
     variable(name).is_some_and(|value| !off.iter().any(|off| value.trim().eq_ignore_ascii_case(off)))
 }
 
-/// Who wrote a file. A project comes from anywhere.
+/// The owner of a settings file. A project may be a stranger's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SettingsOwner {
     User,
@@ -147,7 +147,7 @@ pub(super) enum SettingsOwner {
 pub(super) struct SettingsLayers {
     pub(super) settings: Settings,
     pub(super) problems: Vec<String>,
-    /// Whether something that may forbid capture could not be understood.
+    /// Whether a setting that may restrict recording is invalid.
     has_unclear_guard: bool,
 }
 
@@ -176,19 +176,19 @@ impl SettingsLayers {
         match KEYS.iter().find(|key| key.name == name) {
             Some(key) if key.is_user_only && writer == SettingsOwner::Project => {
                 let danger =
-                    if name.starts_with("gc_") { "have your memories deleted" } else { "send your memories to others" };
+                    if name.starts_with("gc_") { "delete your memories" } else { "send your memories to others" };
                 self.problems.push(format!(
-                    "{place}: {name} is not for a project to set, which could {danger}; set it in the user's file or the environment"
+                    "{place}: a project cannot set {name}, because it could {danger}; set it in the user's file or the environment"
                 ));
             }
             None if looks_like_key(name) => self.problems.push(format!(
-                "{place}: no setting {name}: keys come from the environment alone, such as JIKIME_EMBEDDING_API_KEY"
+                "{place}: unknown setting {name}: keys are read only from the environment, such as JIKIME_EMBEDDING_API_KEY"
             )),
             Some(key) => self.set(key, value, place),
             None => {
                 self.has_unclear_guard |= looks_like_guard(name, value);
                 let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
-                self.problems.push(format!("{place}: no setting {name}; there is {}", known.join(", ")));
+                self.problems.push(format!("{place}: unknown setting {name}; the settings are {}", known.join(", ")));
             }
         }
     }
@@ -206,14 +206,14 @@ impl SettingsLayers {
         self.problems.extend(errors.iter().map(ToString::to_string));
         if self.has_unclear_guard {
             self.settings.capture = false;
-            self.problems.push("nothing is captured until this is mended".to_owned());
+            self.problems.push("nothing is recorded until this is fixed".to_owned());
         }
         LoadedSettings { settings: self.settings, sanitizer: screen, problems: self.problems }
     }
 }
 
 impl Settings {
-    /// Takes a value over when it is one that the setting may have.
+    /// Sets a value, or returns `None` if the setting does not allow it.
     pub(super) fn set(&mut self, name: &str, value: &Value<'_>) -> Option<()> {
         match name {
             "capture" => self.capture = parse_switch(value)?,
@@ -236,7 +236,7 @@ impl Settings {
                 }
             }
             "brief_size" => self.brief_size = parse_number(value, BRIEF_SIZES)?,
-            // A project adds to what its user keeps out; it takes nothing away.
+            // A project adds to the user's lists and removes nothing.
             "exclude" => self.exclude.extend(parse_texts(value)?),
             "redact" => self.redact.extend(parse_texts(value)?),
             "embedding_provider" => {
@@ -254,7 +254,7 @@ impl Settings {
                 self.embedding_base_url = Some(parse_word(value).filter(|url| !url.is_empty())?.to_owned());
             }
             "embedding_dimensions" => self.embedding_dimensions = Some(parse_number(value, DIMENSIONS)?),
-            // It is read when a store is opened, before the settings of its project.
+            // Only checked here. It is read when a store is opened, before the project's settings.
             trust::SETTING => drop(trust::parse_trusted_paths(value)?),
             _ => unreachable!("every name of the catalogue is handled above"),
         }
@@ -262,13 +262,13 @@ impl Settings {
     }
 }
 
-/// Files are committed and copied, so that no key has a place in one.
+/// Whether a setting looks like an API key. Files are committed and copied, so they must not contain keys.
 fn looks_like_key(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["api_key", "apikey", "api-key", "token", "secret"].iter().any(|part| name.contains(part))
 }
 
-/// Whether somebody may have meant to say what may be kept: other capitals, or a table around it.
+/// Whether a name may be meant as a setting that restricts recording: in other capitals, or inside a table.
 fn looks_like_guard(name: &str, value: &Value<'_>) -> bool {
     let is_guard = KEYS.iter().any(|key| key.is_guard && key.name.eq_ignore_ascii_case(name.trim()));
     let inside = value.as_table().into_iter().flatten();
@@ -276,7 +276,7 @@ fn looks_like_guard(name: &str, value: &Value<'_>) -> bool {
 }
 
 pub(super) fn read_file(path: &Path) -> io::Result<String> {
-    // A project's file comes with the repository; a user's own may well be a link to where such files are kept.
+    // A project's file comes with the repository, but users often link their own file to another place.
     if path.parent().is_some_and(|parent| parent.ends_with(".jikime")) {
         verify(path)?;
     }
@@ -291,7 +291,7 @@ pub(super) fn parse_file(text: &str) -> Result<Table<'_>, String> {
     })
 }
 
-/// Also when a directory above is a file.
+/// Whether a file is missing, also because a parent directory is a file.
 pub(super) fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

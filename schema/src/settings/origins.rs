@@ -1,4 +1,4 @@
-//! Where each setting comes from, and what is wrong with each file: for people who ask, not for programs that obey.
+//! Explains the origin of each setting and the problems of each file, for people. Nothing depends on the result.
 
 use std::path::{Path, PathBuf};
 
@@ -16,31 +16,31 @@ use crate::files::environment;
 use crate::files::layout::Layout;
 use crate::privacy::sanitizer::Sanitizer;
 
-/// Who set a value.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SettingOrigin {
     Default,
     User(PathBuf),
     Project(PathBuf),
     Environment(&'static str),
-    /// Something that may forbid capture could not be understood.
+    /// Capture was turned off because a setting that may restrict recording is invalid.
     Fallback,
 }
 
-/// A setting as it is in force.
+/// The effective value of a setting.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     pub name: &'static str,
-    /// `null` where the default is not one value.
+    /// `null` if the default is not a single value.
     pub value: Json,
     pub default: Json,
-    /// All that have a part in it, the last one first in rank; lists add up.
+    /// The sources of the value: several for lists, which are combined.
     pub origins: Vec<SettingOrigin>,
-    /// The variable that sets it.
+    /// The environment variable that sets it.
     pub variable: Option<&'static str>,
 }
 
-/// One of the two files.
+/// A settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingsFile {
     pub path: PathBuf,
@@ -48,20 +48,20 @@ pub struct SettingsFile {
     pub problems: Vec<String>,
 }
 
-/// All settings with where they come from.
+/// All settings and their origins.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExplainedSettings {
     pub settings: Vec<Setting>,
-    /// `None` where no directory for settings is known.
+    /// `None` if no directory for settings is known.
     pub user: Option<SettingsFile>,
     pub project: SettingsFile,
-    /// What is wrong with variables, and what follows from all problems.
+    /// Problems of variables, and the consequences of all problems.
     pub problems: Vec<String>,
     /// Whether hooks do nothing at all.
     pub is_disabled: bool,
 }
 
-/// Tells where each setting of a project comes from, as this process sees them.
+/// Explains the settings of a project, including the environment of this process.
 pub fn explain(layout: &Layout) -> ExplainedSettings {
     explain_from(user_file().as_deref(), &layout.settings_file(), environment::text)
 }
@@ -130,7 +130,7 @@ impl Setting {
 
     fn apply(&mut self, value: &Value<'_>, origin: SettingOrigin) {
         let value = to_json(value);
-        // A project turns down what is kept, and not up again when its user does not want it.
+        // A project can turn recording down, but not up against the user's settings.
         if matches!(origin, SettingOrigin::Project(_)) && amount(self.name, &value) > amount(self.name, &self.value) {
             return;
         }
@@ -147,7 +147,7 @@ impl Setting {
         }
     }
 
-    /// Brings capture in step with what is in force.
+    /// Turns capture off if the loaded settings do.
     fn apply_loaded(&mut self, loaded: &LoadedSettings, is_unwanted: bool) {
         if loaded.settings.capture || self.value == Json::Bool(false) {
             return;
@@ -157,7 +157,7 @@ impl Setting {
     }
 }
 
-/// How much is kept with a value of a setting that a project can only turn down.
+/// Returns how much is recorded with a value, for settings that a project can only turn down.
 fn amount(name: &str, value: &Json) -> usize {
     let value = switch_to_bool(value.clone());
     match (name, value.as_str()) {
@@ -168,7 +168,7 @@ fn amount(name: &str, value: &Json) -> usize {
     }
 }
 
-/// A switch as it is meant: variables say it in words.
+/// Converts the words that variables use for a switch.
 fn switch_to_bool(value: Json) -> Json {
     let text = value.as_str().map(str::to_owned);
     text.and_then(|text| parse_switch(&Value::String(text.into()))).map_or(value, Json::Bool)
@@ -217,7 +217,7 @@ mod tests {
         })
     }
 
-    /// Name, value and origins of what is not a default, and of these also what is told of each file.
+    /// Returns name, value and origins of each setting that differs from its default.
     fn describe(explained: &ExplainedSettings) -> Vec<String> {
         let origin = |origin: &SettingOrigin| match origin {
             SettingOrigin::Default => "default",
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_setting_all_are_defaults() {
+    fn without_any_setting_all_values_are_defaults() {
         let explained = explained("", "", &[]);
         assert_eq!(describe(&explained), Vec::<String>::new());
         assert!(!explained.project.exists && explained.problems.is_empty());
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn each_value_names_who_set_it() {
+    fn each_value_names_its_origin() {
         let user = "brief = \"off\"\nexclude = [\"a\"]\nbrief_size = 500\nembedding_provider = \"none\"";
         let project = "brief = \"on\"\nexclude = [\"b\"]\nembedding_provider = \"openai\"\nbrief_size = 9";
         let explained = explained(user, project, &[("JIKIME_RECALL", "on"), ("JIKIME_BRIEF", "sometimes")]);
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn capture_tells_why_it_is_off() {
+    fn capture_explains_why_it_is_off() {
         for (user, project, variables, expected) in [
             ("capture = false", "capture = true", &[][..], "capture false user"),
             ("", "capture = false", &[], "capture false project"),

@@ -24,13 +24,13 @@ fn loaded(user: &str, project: &str, variables: &[(&str, &str)]) -> LoadedSettin
 }
 
 #[test]
-fn without_any_setting_the_defaults_hold() {
+fn defaults_apply_without_any_setting() {
     let LoadedSettings { settings, problems, .. } = loaded("", "", &[]);
     assert_eq!((settings, problems), (Settings::default(), vec![]));
 }
 
 #[test]
-fn the_later_wins_and_lists_add_up() {
+fn later_sources_win_and_lists_are_combined() {
     let user = "brief = \"off\"\nbrief_size = 500\nexclude = [\"a\"]";
     let project = "brief = \"compact-only\"\nexclude = [\"b\"]\nredact = ['ACME-\\d+']";
     let LoadedSettings { settings, problems, .. } =
@@ -47,7 +47,7 @@ fn the_later_wins_and_lists_add_up() {
 }
 
 #[test]
-fn a_project_turns_capture_off_and_not_on() {
+fn project_turns_capture_off_but_not_on() {
     let captures =
         |user: &str, project: &str, variables: &[(&str, &str)]| loaded(user, project, variables).settings.capture;
     assert!(!captures("", "capture = false", &[]));
@@ -62,14 +62,14 @@ fn a_project_turns_capture_off_and_not_on() {
 #[case("0/0/0", None)]
 #[case("40/30", None)]
 #[case("40/30/300", None)]
-fn weights_are_named_or_given(#[case] text: &str, #[case] expected: Option<Option<LegWeights>>) {
+fn weights_are_presets_or_numbers(#[case] text: &str, #[case] expected: Option<Option<LegWeights>>) {
     let found = loaded("", &format!("search_weights = \"{text}\""), &[]);
     assert_eq!(found.settings.search_weights, expected.flatten());
     assert_eq!(found.problems.is_empty(), expected.is_some(), "{:?}", found.problems);
 }
 
 #[test]
-fn a_project_does_not_say_who_makes_embeddings() {
+fn project_cannot_choose_an_embedding_provider() {
     let text = "embedding_provider = \"openai\"\nembedding_model = \"x\"";
     let of_the_project = loaded("", text, &[]);
     assert_eq!(of_the_project.settings, Settings::default());
@@ -87,27 +87,27 @@ fn a_project_does_not_say_who_makes_embeddings() {
 #[case::hours("12h", Some(1))]
 #[case::minutes("6min", None)]
 #[case::nothing("0d", None)]
-fn an_age_is_said_as_commands_read_it(#[case] text: &str, #[case] expected: Option<u32>) {
+fn ages_are_parsed_as_in_commands(#[case] text: &str, #[case] expected: Option<u32>) {
     let found = loaded(&format!("gc_older_than = \"{text}\""), "", &[]);
     assert_eq!((found.settings.gc_older_than, found.problems.is_empty()), (expected, expected.is_some()));
     let refused = loaded("", "\n\ngc_older_than = \"1d\"", &[]).problems;
     assert!(
-        refused[0].starts_with("project.toml: line 3: gc_older_than is not for a project to set, which could have")
+        refused[0].starts_with("project.toml: line 3: a project cannot set gc_older_than, because it could delete")
     );
 }
 
 #[rstest]
 #[case::base_url(
     "embedding_base_url = \"https://elsewhere.example/v1\"",
-    "embedding_base_url is not for a project to set, which could send your memories to others"
+    "a project cannot set embedding_base_url, because it could send your memories to others"
 )]
-#[case::dimensions("embedding_dimensions = 64", "embedding_dimensions is not for a project to set")]
+#[case::dimensions("embedding_dimensions = 64", "a project cannot set embedding_dimensions")]
 #[case::key(
     "embedding_api_key = \"k-123456789\"",
-    "no setting embedding_api_key: keys come from the environment alone"
+    "unknown setting embedding_api_key: keys are read only from the environment"
 )]
-#[case::key_of_a_service("OPENAI_API_KEY = \"k-123456789\"", "no setting OPENAI_API_KEY")]
-fn a_project_does_not_say_where_texts_are_sent_or_with_which_key(#[case] text: &str, #[case] problem: &str) {
+#[case::key_of_a_service("OPENAI_API_KEY = \"k-123456789\"", "unknown setting OPENAI_API_KEY")]
+fn project_cannot_set_service_addresses_or_keys(#[case] text: &str, #[case] problem: &str) {
     let found = loaded("", text, &[]);
     assert_eq!(found.settings, Settings::default());
     assert_eq!(found.problems.len(), 1, "{:?}", found.problems);
@@ -116,7 +116,7 @@ fn a_project_does_not_say_where_texts_are_sent_or_with_which_key(#[case] text: &
 }
 
 #[test]
-fn the_user_says_where_texts_are_sent() {
+fn user_can_set_a_service_address() {
     let user = "embedding_base_url = \"http://localhost:11434/v1\"\nembedding_dimensions = 256";
     let settings = loaded(user, "", &[("JIKIME_EMBEDDING_DIMENSIONS", "512")]).settings;
     assert_eq!(settings.embedding_base_url.as_deref(), Some("http://localhost:11434/v1"));
@@ -132,7 +132,7 @@ fn the_user_says_where_texts_are_sent() {
 #[case::not_disabled("JIKIME_MEMORY_DISABLED", "No", true, false)]
 #[case::disabled("JIKIME_MEMORY_DISABLED", "1", true, true)]
 #[case::empty("JIKIME_CAPTURE", "", true, false)]
-fn the_environment_turns_things_off(
+fn environment_turns_recording_off(
     #[case] name: &str,
     #[case] value: &str,
     #[case] captures: bool,
@@ -142,18 +142,18 @@ fn the_environment_turns_things_off(
     assert_eq!((settings.capture, settings.disabled), (captures, is_disabled));
 }
 
-const STOPPED: &str = "nothing is captured until this is mended";
+const STOPPED: &str = "nothing is recorded until this is fixed";
 
 #[rstest]
 #[case::no_toml("capture = \"on\"\nbrief =", &["project.toml: line 2, column 8: "], false)]
 #[case::wrong_type("exclude = \"secrets\"", &["project.toml: line 1: exclude must be a list of at most 100 globs such as"], false)]
 #[case::wrong_word("brief = \"sometimes\"", &["project.toml: line 1: brief must be `\"on\"`, `\"compact-only\"` or `\"off\"`"], true)]
 #[case::out_of_range("brief_size = 10", &["project.toml: line 1: brief_size must be a number from 200 to 9000"], true)]
-#[case::no_pattern("redact = ['(']", &["the pattern"], false)]
-#[case::capitals("Capture = true", &["project.toml: line 1: no setting Capture"], false)]
-#[case::in_a_table("[memory]\ncapture = true", &["project.toml: line 1: no setting memory"], false)]
-#[case::of_a_later_version("colour = \"red\"", &["project.toml: line 1: no setting colour; there is capture, brief, brief_size, recall, edits, conclusions, exclude, redact, embedding_provider, embedding_model, search_weights, embedding_base_url, embedding_dimensions"], true)]
-fn what_is_not_understood_is_told_and_never_captures_against_a_wish(
+#[case::no_pattern("redact = ['(']", &["invalid pattern"], false)]
+#[case::capitals("Capture = true", &["project.toml: line 1: unknown setting Capture"], false)]
+#[case::in_a_table("[memory]\ncapture = true", &["project.toml: line 1: unknown setting memory"], false)]
+#[case::of_a_later_version("colour = \"red\"", &["project.toml: line 1: unknown setting colour; the settings are capture, brief, brief_size, recall, edits, conclusions, exclude, redact, embedding_provider, embedding_model, search_weights, embedding_base_url, embedding_dimensions"], true)]
+fn invalid_settings_are_reported_and_never_permit_capture(
     #[case] text: &str,
     #[case] expected: &[&str],
     #[case] captures: bool,
@@ -168,7 +168,7 @@ fn what_is_not_understood_is_told_and_never_captures_against_a_wish(
 }
 
 #[test]
-fn a_file_that_is_too_large_or_cannot_be_read_stops_capture() {
+fn oversized_or_unreadable_file_stops_capture() {
     let large = format!("redact = [{}]", "'x',".repeat(20_000));
     assert!(!loaded("", &large, &[]).settings.capture);
     let directory = tempfile::tempdir().unwrap();

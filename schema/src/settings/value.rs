@@ -1,4 +1,4 @@
-//! Values of settings, as they stand in files and, as text, in the environment.
+//! Parses and represents the values of settings, from files and from the environment.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -7,39 +7,39 @@ use toml::de::DeValue as Value;
 
 use crate::model::age::Age;
 
-/// What each leg of a search weighs, in any unit.
+/// The weights of the search legs, in any unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LegWeights {
     pub words: u16,
-    /// Words that mean much the same.
+    /// The weight of similar tokens.
     pub tokens: u16,
     pub vector: u16,
 }
 
 impl LegWeights {
-    /// What did best on the development sets with the model inside the binary.
+    /// The best result on the development sets with the built-in model.
     pub const LOCAL_MODEL_DEFAULT: Self = Self { words: 65, tokens: 35, vector: 5 };
     /// The weights that other products state: 0.7 for vectors and 0.3 for words.
     pub const VECTOR_HEAVY: Self = Self { words: 30, tokens: 0, vector: 70 };
 }
 
-/// Who makes the embeddings.
+/// The source of embeddings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmbeddingProvider {
-    /// A service whose key is set, else the model inside the binary.
+    /// A service whose key is set, otherwise the built-in model.
     Auto,
     OpenAi,
     Gemini,
-    /// The model inside the binary, or one in a file.
+    /// The built-in model, or a model file.
     Local,
-    /// Nobody: search goes by words alone.
+    /// No embeddings. Searches use words only.
     None,
 }
 
 impl EmbeddingProvider {
     pub(super) const ALL: [Self; 5] = [Self::Auto, Self::OpenAi, Self::Gemini, Self::Local, Self::None];
 
-    /// The name in settings.
+    /// Returns the name in settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -57,7 +57,7 @@ impl Display for EmbeddingProvider {
     }
 }
 
-/// When a session begins with a brief.
+/// The cases in which a session starts with a brief.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BriefMode {
     Always,
@@ -66,18 +66,17 @@ pub enum BriefMode {
     Never,
 }
 
-/// What is recorded of edits. The order is that of how much it is.
+/// The details that are recorded about edits, in increasing order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edits {
-    /// Nothing.
     Off,
-    /// Which files were changed.
+    /// The names of changed files.
     Names,
-    /// What was changed in them, too.
+    /// The names of changed files, and the changes.
     Full,
 }
 
-/// The most patterns or globs of one file, and the longest of them in bytes.
+/// The maximum number of patterns or globs in one file, and their maximum length in bytes.
 const MAX_TEXTS: usize = 100;
 const MAX_TEXT_LENGTH: usize = 1_000;
 
@@ -108,7 +107,7 @@ pub(super) fn parse_texts(value: &Value<'_>) -> Option<Vec<String>> {
     list.iter().map(|item| parse_word(item.as_ref()).filter(is_fit).map(str::to_owned)).collect()
 }
 
-/// What a text says, or nothing where it is `never`.
+/// Parses a text with `read`. `never` gives `Some(None)`.
 pub(super) fn parse_unless_never<T>(value: &Value<'_>, read: impl Fn(&str) -> Option<T>) -> Option<Option<T>> {
     match parse_word(value)? {
         "never" => Some(None),
@@ -116,13 +115,13 @@ pub(super) fn parse_unless_never<T>(value: &Value<'_>, read: impl Fn(&str) -> Op
     }
 }
 
-/// An age such as `180d`, `26w`, `6mo` or `1y`, in days. What was set before there was one grammar of ages may say `6m` for months.
+/// Parses an age such as `180d`, `26w`, `6mo` or `1y` into days. Old settings may contain `6m` for six months.
 pub fn parse_days(text: &str) -> Option<u32> {
     let months = text.trim().strip_suffix(['m', 'M']).map(|number| format!("{number}mo"));
     Age::parse(months.as_deref().unwrap_or(text))?.to_days().filter(|days| *days > 0)
 }
 
-/// A size such as `500KB`, `50MB` or `1GB`, in bytes.
+/// Parses a size such as `500KB`, `50MB` or `1GB` into bytes.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let (number, bytes) = parse_with_unit(text, &[("kb", 1_000), ("mb", 1_000_000), ("gb", 1_000_000_000), ("b", 1)])?;
     number.checked_mul(bytes)
@@ -134,16 +133,16 @@ fn parse_with_unit(text: &str, units: &[(&str, u64)]) -> Option<(u64, u64)> {
     Some((number.trim().parse().ok()?, unit))
 }
 
-/// A named preset, or three numbers such as `65/35/5`; `Some(None)` are those that were measured.
+/// Parses a preset or three numbers such as `65/35/5`. The measured weights give `Some(None)`.
 pub(super) fn parse_weights(value: &Value<'_>) -> Option<Option<LegWeights>> {
     match parse_word(value)? {
         "measured" => Some(None),
         "stated" => Some(Some(LegWeights::VECTOR_HEAVY)),
         text => {
             let numbers: Vec<u16> = text.split('/').map(|part| part.trim().parse().ok()).collect::<Option<_>>()?;
-            let [words, kin, vector] = numbers[..] else { return None };
+            let [words, tokens, vector] = numbers[..] else { return None };
             let is_possible = numbers.iter().all(|number| *number <= 100) && numbers.iter().any(|number| *number > 0);
-            is_possible.then_some(Some(LegWeights { words, tokens: kin, vector }))
+            is_possible.then_some(Some(LegWeights { words, tokens, vector }))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use schema::model::memory::MemoryType;
 use serde_json::Value;
 
-/// Average characters from which documents are notes, which are found by passages.
+/// The average number of characters from which documents are notes, which are found by their passages.
 const LONG: usize = 1_500;
 
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub struct EvalDocument {
 #[derive(Debug, Clone)]
 pub struct EvalQuestion {
     pub text: String,
-    /// Ids of documents; empty if the question is unanswerable.
+    /// The ids of the right documents, or empty if the question is unanswerable.
     pub relevant: Vec<String>,
     pub class: String,
 }

@@ -1,4 +1,4 @@
-//! A group of an evaluation set as a store on disk, filled like a real one.
+//! Creates a store on disk from a group of an evaluation set, filled like a real one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use tools::engine::Engine;
 
 use super::set::{DocumentShape, EvalDocument, EvalGroup};
 
-/// Hits considered.
+/// The number of hits considered.
 const DEPTH: i64 = 50;
 
 /// Seconds between two turns of a session.
@@ -39,10 +39,10 @@ struct NoteSection {
     document: String,
 }
 
-/// Distinct documents, best first, regardless of score.
+/// The distinct documents of a search, best first, regardless of score.
 #[derive(Debug, Clone)]
 pub struct RetrievedDocuments {
-    /// The score of the first hit; 0 without one.
+    /// The score of the first hit, or 0 without hits.
     pub first: f64,
     pub found: Vec<(String, f64)>,
 }
@@ -62,7 +62,7 @@ impl EvalStore {
         Ok(filled)
     }
 
-    /// The engine on the store, fully indexed.
+    /// Returns an engine on the store, fully indexed.
     pub fn engine(&self, settings: &Settings) -> Result<Engine, String> {
         let mut engine = Engine::open_with(self.project.path(), None, settings).map_err(|error| error.to_string())?;
         engine.refresh().map_err(|error| error.to_string())?;
@@ -95,7 +95,7 @@ impl EvalStore {
     fn write(&self, name: &str, text: &str) -> Result<(), String> {
         let store = Store::open(self.project.path(), LockTimeout::Server).map_err(|error| error.to_string())?;
         let path = store.layout().store_path(name);
-        let parent = path.parent().ok_or("a note lies in a folder")?;
+        let parent = path.parent().ok_or("a note is in a folder")?;
         fs::create_dir_all(parent).and_then(|()| fs::write(&path, text)).map_err(|error| error.to_string())
     }
 
@@ -136,7 +136,7 @@ impl EvalStore {
         Ok(())
     }
 
-    /// Asks without a score threshold.
+    /// Searches without a score threshold.
     pub fn ask(&self, engine: &mut Engine, question: &str) -> Result<RetrievedDocuments, String> {
         let input = SearchInput {
             query: question.to_owned(),
@@ -158,7 +158,7 @@ impl EvalStore {
         Ok(RetrievedDocuments { first, found })
     }
 
-    /// The documents of a hit: one, or the sections in its passage.
+    /// Returns the documents of a hit: one, or the sections in its passage.
     fn documents(&self, hit: &Hit) -> Vec<&str> {
         let key = if hit.source == HitSource::Memory { &hit.id } else { &hit.path };
         let shown = |section: &&NoteSection| {
@@ -169,7 +169,7 @@ impl EvalStore {
     }
 }
 
-/// The time of documents without a date.
+/// The time of documents without a date, in Unix seconds.
 const YESTERDAY: i64 = 1_767_225_600;
 
 fn document_time(document: &EvalDocument, place: usize, turn: i64) -> Option<Moment> {
@@ -180,12 +180,12 @@ fn document_time(document: &EvalDocument, place: usize, turn: i64) -> Option<Mom
     Moment::from_unix(start + turn * TURN, Some(0))
 }
 
-/// The speaker of a turn that begins with a name.
+/// Returns the speaker of a turn that begins with a name.
 fn speaker(text: &str) -> &str {
     text.split_once(": ").map_or("", |(name, _)| name)
 }
 
-/// Parses `1:56 pm on 8 May, 2023` to seconds since 1970.
+/// Parses `1:56 pm on 8 May, 2023` into Unix seconds.
 fn parse_date(text: &str) -> Option<i64> {
     let (time, date) = text.split_once(" on ")?;
     let (clock, half) = time.trim().split_once(' ')?;

@@ -24,22 +24,22 @@ struct CrowdSize {
     hooks: usize,
     commands: usize,
     edits: bool,
-    /// Longest pause of a command, and the pause after a rebuild, in milliseconds.
+    /// The maximum pause of a command, and the pause after a rebuild, in milliseconds.
     rests: (usize, u64),
 }
 
 const EVERYBODY: CrowdSize = CrowdSize { servers: 3, hooks: 2, commands: 1, edits: true, rests: (100, 200) };
 
-/// Programs that open and close an index while it is constantly replaced.
+/// Only programs that open and close an index while it is constantly rebuilt.
 const OPENING: CrowdSize = CrowdSize { servers: 1, hooks: 0, commands: 3, edits: false, rests: (1, 0) };
 
 /// A command that takes longer hangs.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Findings after which a run ends: a crowd that fails again and again never does all its rounds.
+/// The number of findings after which a run ends, because a run that fails repeatedly never completes its rounds.
 const ENOUGH: usize = 20;
 
-/// Messages that show an error caused by another process.
+/// Messages of errors that another process caused.
 const TROUBLE: [&str; 8] = [
     "disk I/O error",
     "temporarily in memory",
@@ -65,12 +65,12 @@ struct ConcurrencyRun<'f> {
     done: AtomicUsize,
 }
 
-/// Everybody at work.
+/// Runs all actors concurrently.
 pub fn run(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
     run_crowd(EVERYBODY, "everybody", binaries, length, seed)
 }
 
-/// Programs that open and close databases, while an index takes the place of another all the time.
+/// Runs programs that open and close databases while the index is constantly rebuilt.
 pub fn run_opening(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
     run_crowd(OPENING, "opening", binaries, length, seed)
 }
@@ -79,7 +79,7 @@ fn run_crowd(crowd: CrowdSize, part: &str, binaries: &Binaries, length: RunLengt
     let mut tally = ProofResult::new("concurrency", part);
     let mut sandbox = Sandbox::new(binaries.clone());
     sandbox.set_variable("JIKIME_EMBEDDING_PROVIDER", "none");
-    // Commands that read do not create a store, so the first one must save.
+    // Commands that only read do not create a store, so the first one must save.
     const FIRST: &str = "the first of all texts";
     sandbox.run_cli(["save", "decision", FIRST]).assert_success();
     let field = ConcurrencyRun {
@@ -131,17 +131,17 @@ fn describe_measurement(crowd: CrowdSize, time: Duration, kept: usize, rebuilds:
     let CrowdSize { servers, hooks: at_once, commands, .. } = crowd;
     if at_once == 0 {
         return format!(
-            "{seconds} s; {servers} server, {commands} command lines; {kept} memories kept; {rebuilds} indexes replaced"
+            "{seconds} s; {servers} server, {commands} commands; {kept} memories saved; {rebuilds} index rebuilds"
         );
     }
     format!(
-        "{seconds} s; {servers} servers, {at_once} hooks at once, a command line, an editor, a rebuild; {kept} memories kept; {} hooks, one took {}",
+        "{seconds} s; {servers} servers, {at_once} hooks at once, a command, an editor, a rebuild; {kept} memories saved; {} hooks, each took {}",
         hooks.count(),
         hooks.summary()
     )
 }
 
-/// The part of an outcome that shows an error caused by others.
+/// Returns the output of a program if it shows an error that another process caused.
 fn find_trouble(outcome: &ProgramOutput) -> Option<String> {
     let said = format!("{}{}", outcome.stdout, outcome.stderr);
     let shown = TROUBLE.iter().any(|trouble| said.contains(trouble));
@@ -158,7 +158,7 @@ impl ConcurrencyRun<'_> {
         self.findings.lock().expect("no thread panics while holding it").push(finding);
     }
 
-    /// A unique text that is about to be saved.
+    /// Creates a unique text that is about to be saved.
     fn new_text(&self, who: &str) -> String {
         let text = format!("text {} of {who}", self.texts.fetch_add(1, Ordering::Relaxed));
         self.ledger.lock().expect("no thread panics while holding it").allow(&text);

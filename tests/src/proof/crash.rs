@@ -1,5 +1,5 @@
-//! Crashes: kills programs at named points and at random moments, then checks the store after the next opening. Confirmed
-//! memories must exist once, and everything must be in sync.
+//! Crashes: kills programs at named points and at random moments, then reopens the store and checks it. Confirmed memories must exist once,
+//! and everything must be in sync.
 
 mod capture_crashes;
 mod crash_run;
@@ -56,8 +56,8 @@ impl CrashScenario {
     pub fn name(self) -> &'static str {
         match self {
             Self::Direct => "hook, directly",
-            Self::Spool => "hook, by the spool",
-            Self::Socket => "hook, by a server",
+            Self::Spool => "hook, through the spool",
+            Self::Socket => "hook, through a server",
             Self::Save => "save",
             Self::Index => "index",
             Self::Rebuild => "rebuild",
@@ -68,7 +68,7 @@ impl CrashScenario {
         }
     }
 
-    /// The named points that this work reaches.
+    /// Returns the named points that this work reaches.
     pub fn points(self) -> &'static [&'static str] {
         match self {
             Self::Direct => {
@@ -109,7 +109,7 @@ impl CrashScenario {
         matches!(self, Self::Socket | Self::Index | Self::Import)
     }
 
-    /// Initial range of random moments in microseconds.
+    /// Returns the initial range of random moments, in microseconds.
     fn max_duration_micros(self) -> usize {
         match self {
             Self::Direct | Self::Socket => 20_000,
@@ -136,21 +136,22 @@ impl CrashScenario {
     }
 }
 
-/// Whether the programs have named points; release builds have none.
+/// Whether the programs have named points, which release builds lack.
 pub fn has_points(binaries: &Binaries) -> bool {
     CrashRun::new(binaries.clone()).is_killed_at("capture.done")
 }
 
-/// When programs are killed, and how often.
+/// The moments at which programs are killed, and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KillPlan {
     /// At each point in turn.
     AtPoints { rounds: usize },
-    /// At random moments, until so many programs were killed at work.
+    /// At random moments, until this many programs were killed at work.
     AtMoments { kills: usize },
 }
 
-/// Rounds at random moments for each wanted kill, at most. Two of three moments meet a program at work once the span is right.
+/// The maximum number of rounds at random moments per wanted kill. About two of three moments hit a program at work once the range is
+/// right.
 const ROUNDS_FOR_A_KILL: usize = 12;
 
 impl KillPlan {
@@ -179,7 +180,7 @@ impl KillPlan {
     }
 }
 
-/// Kills the programs of one kind of work as planned. A point at which nobody was killed is a finding, and so are too few kills.
+/// Kills the programs of one kind of work as planned. It is a finding if no program was killed at a point, or if there were too few kills.
 pub fn run(binaries: &Binaries, work: CrashScenario, plan: KillPlan, seed: u64) -> ProofResult {
     let mut tally = ProofResult::new("crash", format!("{}, {}", work.name(), plan.name()));
     let (mut tried, mut met) = (BTreeSet::new(), BTreeSet::new());
@@ -207,15 +208,15 @@ pub fn run(binaries: &Binaries, work: CrashScenario, plan: KillPlan, seed: u64) 
         let told = |finding| format!("round {round} of seed {seed}, {blow:?}: {finding}");
         tally.findings.extend(field.findings().into_iter().map(told));
     }
-    tally.findings.extend(tried.difference(&met).map(|point| format!("nobody was killed at {point}")));
+    tally.findings.extend(tried.difference(&met).map(|point| format!("no program was killed at {point}")));
     if let KillPlan::AtMoments { kills } = plan
         && tally.faults < kills
     {
         tally.findings.push(format!("{} of {kills} kills in {} rounds", tally.faults, tally.rounds));
     }
-    tally.measured = format!("in {misses} of the rounds nobody was killed");
+    tally.measured = format!("in {misses} of the rounds no program was killed");
     tally
 }
 
-/// Microseconds below which a program has hardly started.
+/// The minimum range, in microseconds. A shorter run has hardly started.
 const SHORTEST_SPAN: usize = 2_000;

@@ -1,8 +1,7 @@
-//! Editors and git rewrite a store's Markdown while hooks and saves append to it, in all common ways of saving. The last
-//! text of the editor or git must stay, and so must every acknowledged memory.
+//! Editors and git rewrite a store's Markdown while hooks and saves append to it, in all common ways of saving. The last text of the editor
+//! or git must stay, and so must each acknowledged memory.
 //!
-//! A loop is a store with one editor, hooks and saves. It ends with a quiet period, because events may wait in the spool
-//! until then.
+//! A loop is a store with one editor, hooks and saves. It ends with a quiet period, because events may wait in the spool until then.
 
 mod editor;
 mod editor_saves;
@@ -43,7 +42,7 @@ impl EventSource {
     }
 }
 
-/// Runs each editor with each intake whose part name has these words, concurrently, because a round mostly waits.
+/// Runs each editor with each event source whose part name contains these words. The runs are concurrent, because a round mostly waits.
 pub fn run_all(binaries: &Binaries, words: &str, rounds: impl Fn(Editor) -> usize, seed: u64) -> Vec<ProofResult> {
     thread::scope(|scope| {
         let pairs = Editor::ALL.into_iter().flat_map(|editor| EventSource::ALL.map(|intake| (editor, intake)));
@@ -87,7 +86,7 @@ pub fn run(binaries: &Binaries, editor: Editor, intake: EventSource, rounds: usi
 
 #[derive(Debug, Default)]
 struct LoopOutcome {
-    /// Rounds in which something was sent.
+    /// The number of rounds in which something was sent.
     met: usize,
     captured: usize,
     refused: usize,
@@ -139,7 +138,7 @@ fn run_loop(
     if fell > 0 {
         shared.add_finding("a thread panicked", format!("{fell} threads panicked; see above"));
     }
-    verdict::wait_until_all_is_there(&shared);
+    verdict::wait_until_complete(&shared);
     if let Some(closed) = client.map(crate::McpClient::close)
         && !closed.status.success()
     {
@@ -154,12 +153,12 @@ fn run_loop(
     }
 }
 
-/// An independent generator of the same seed.
+/// Returns an independent generator that is derived from the same seed.
 fn fork_random(random: &mut SeededRandom, n: u64) -> SeededRandom {
     SeededRandom::new((random.below(usize::MAX) as u64) ^ n)
 }
 
-/// Fills a store like one in the middle of a day: events, conclusions, lines by a person, and long-term memory.
+/// Fills a store as in the middle of a day: events, conclusions, lines by a person, and long-term memory.
 fn fill_store(shared: &LoopState) -> io::Result<()> {
     let first = shared.begin_text("the start", MemoryFile::Log);
     let outcome = run_to_end(

@@ -12,7 +12,7 @@ use crate::sandbox::{Binaries, Sandbox};
 
 const TOKEN: &str = "a-token-of-the-proofs-only";
 
-/// Open connections at once; this process may open a thousand files.
+/// The number of open connections. This process may open a thousand files.
 const AT_ONCE: usize = 500;
 
 /// Opens connections and sends valid requests in between.
@@ -69,7 +69,7 @@ fn open_connection(server: &HttpServer, n: usize) -> std::io::Result<TcpStream> 
     Ok(stream)
 }
 
-/// Sends one byte on each, so that none is silent.
+/// Sends a byte on each connection, so that none is silent.
 fn send_byte_each(crowd: &mut [TcpStream]) {
     crowd.iter_mut().for_each(|stream| drop(stream.write_all(b"x")));
 }

@@ -1,5 +1,4 @@
-//! Invalid input: the files in `tests/fuzz-corpus` and mutations of them. No reader may panic, hang or return a wrong
-//! result.
+//! Fuzzing with the files in `tests/fuzz-corpus` and mutations of them. No reader may panic, hang or return a wrong result.
 
 mod mangle;
 pub mod readers;
@@ -15,13 +14,13 @@ use mangle::mangled_input;
 use targets::FuzzSubject;
 pub use targets::FuzzTarget;
 
-/// Time limit of one input. A debug build on a busy machine is slow, which is no hang.
+/// The time limit of an input. It allows for a debug build on a busy machine.
 const HANG: Duration = Duration::from_secs(10);
 
-/// Stops after this many findings.
+/// The number of findings after which a run stops.
 const ENOUGH: usize = 5;
 
-/// Reads the corpus, then mutated input.
+/// Reads the corpus, then mutations of it.
 pub fn run(target: FuzzTarget, length: RunLength, seed: u64) -> ProofResult {
     let mut tally = ProofResult::new("fuzz", target.name());
     let corpus = target.corpus();
@@ -53,12 +52,11 @@ pub fn run(target: FuzzTarget, length: RunLength, seed: u64) -> ProofResult {
         let shown: String = String::from_utf8_lossy(&input).chars().take(600).collect();
         tally.findings.push(format!("input {} of seed {seed}: {finding}: {shown:?}", tally.rounds));
     }
-    tally.measured = format!("{} kept inputs; an input took {}", corpus.len(), pace.summary());
+    tally.measured = format!("{} corpus files; an input took {}", corpus.len(), pace.summary());
     tally
 }
 
-/// Panics if an input is read incorrectly. For the cargo-fuzz targets in `tests/fuzz`, which call it repeatedly in one
-/// process.
+/// Panics if an input is read incorrectly. The cargo-fuzz targets in `tests/fuzz` call this repeatedly in one process.
 pub fn assert_reads(target: FuzzTarget, input: &[u8]) {
     static SUBJECT: Mutex<Option<FuzzSubject>> = Mutex::new(None);
     let mut subject = SUBJECT.lock().unwrap_or_else(PoisonError::into_inner);

@@ -22,7 +22,7 @@ impl ExpectedMemories {
         self.expected.insert(text.to_owned());
     }
 
-    /// From now on it may exist or not.
+    /// Records that a text may have been deleted.
     pub fn allow_gone(&mut self, text: &str) {
         self.expected.remove(text);
         self.allowed.insert(text.to_owned());
@@ -38,7 +38,7 @@ impl ExpectedMemories {
         self.expected.iter().map(String::as_str)
     }
 
-    /// Findings about the texts of a store, given how often each exists.
+    /// Returns findings about the texts of a store, given how often each exists.
     pub fn findings(&self, there: &BTreeMap<String, usize>) -> Vec<String> {
         let mut findings = Vec::new();
         for text in &self.expected {
@@ -60,7 +60,7 @@ impl ExpectedMemories {
         findings
     }
 
-    /// Whether it is the start of a text. A writer killed inside an entry leaves half of it if another process appends
+    /// Whether this is the beginning of an expected text. A writer killed inside an entry leaves half of it if another process appends
     /// before the repair; docs/dev/reliability.md allows that.
     fn is_partial(&self, text: &str) -> bool {
         let text = text.trim_end_matches(char::REPLACEMENT_CHARACTER);
@@ -77,7 +77,7 @@ fn is_of_a_comment(text: &str) -> bool {
     text.starts_with("<!--") || "<!--".starts_with(text)
 }
 
-/// A short form that still identifies the text.
+/// Returns a short form that still identifies the text.
 pub(super) fn shorten(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{:?}… of {} bytes", &text[..end], text.len()),

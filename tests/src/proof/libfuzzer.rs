@@ -75,7 +75,7 @@ pub fn run(target: FuzzTarget, time: Duration, seed: u64) -> ProofResult {
     tally
 }
 
-/// The input that failed, as libFuzzer saved it.
+/// Returns the failing input that libFuzzer saved.
 fn failing_input(folder: &Path) -> Option<String> {
     let left: Vec<PathBuf> = fs::read_dir(folder).ok()?.filter_map(|item| Some(item.ok()?.path())).collect();
     let is_artifact = |path: &&PathBuf| {

@@ -21,7 +21,7 @@ impl SeededRandom {
         of[self.below(of.len())]
     }
 
-    /// True once in `times` on average.
+    /// Returns true once in `times` on average.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 pub enum RunLength {
     /// The long form: as many rounds as fit into this time.
     Time(Duration),
-    /// Tests: the same rounds on all machines.
+    /// The short form for tests: the same rounds on all machines.
     Rounds(usize),
 }
 

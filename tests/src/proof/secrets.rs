@@ -1,5 +1,5 @@
-//! Recall and precision of redaction: synthetic secrets in their providers' formats, and this project's sources, documents
-//! and lock file, which are full of hashes and mentions of tokens.
+//! Measures recall and precision of redaction, with synthetic secrets in the formats of providers, and with this project's sources,
+//! documents and lock file, which are full of hashes and mentions of tokens.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::canaries::{files_below, find_traces, measured_canaries};
 use crate::fixtures::fixtures_dir;
 use crate::proof::ProofResult;
 
-/// Also reports texts that grow without bound or change on a second pass.
+/// Measures redaction. Also reports texts that grow without bound or change on a second pass.
 pub fn run() -> ProofResult {
     let mut tally = ProofResult::new("secrets", "canaries and this project's own files");
     let screen = Sanitizer::default();
@@ -38,7 +38,7 @@ pub fn run() -> ProofResult {
     tally.rounds = canaries.len() + harmless.len();
     let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
     tally.measured = format!(
-        "{taken_out} of {} secrets taken out (recall {:.3}); {changed} of {} harmless lines changed (precision {:.3})",
+        "{taken_out} of {} secrets redacted (recall {:.3}); {changed} of {} harmless lines changed (precision {:.3})",
         canaries.len(),
         share(taken_out, canaries.len()),
         harmless.len(),
@@ -47,7 +47,7 @@ pub fn run() -> ProofResult {
     tally
 }
 
-/// Reports a text that a second pass changes, or that grows by more than its labels.
+/// Returns a description if a second pass changes the text, or if the text grows by more than its labels.
 fn find_instability(screen: &Sanitizer, text: &str) -> Option<String> {
     let once = screen.clean(text);
     let twice = screen.clean(&once.text);
@@ -58,7 +58,7 @@ fn find_instability(screen: &Sanitizer, text: &str) -> Option<String> {
     (once.text.len() > longest).then(|| format!("{text:?} grows to {} bytes", once.text.len()))
 }
 
-/// Lines of files without secrets. Skips files about secrets.
+/// Returns the lines of files without secrets. Skips files about secrets.
 fn harmless_lines() -> Vec<(PathBuf, String)> {
     let root = fs::canonicalize(fixtures_dir().join("../..")).expect("the project is there");
     let folders = ["docs", "schema/src", "tools/src", "server/src", "hooks-client/src"];

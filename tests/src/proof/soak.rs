@@ -1,4 +1,4 @@
-//! One long-running server: events, searches and file changes, while its resources are measured.
+//! Runs one server for a long time, with events, searches and file changes, and measures its resources.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -12,46 +12,46 @@ use crate::mcp_client::{Era, McpClient};
 use crate::proof::{Durations, ProofResult, RunLength, check_at_rest, texts_in_rows};
 use crate::sandbox::{Binaries, Sandbox};
 
-/// Memories of a long run, and events per search and per file change: 50,000, 20,000 and 1,000 until all new events are
-/// sent, and a fifth more after that.
+/// The memories of a long run, and the events per search and per file change. This gives 50,000 events, 20,000 searches and 1,000 changes
+/// until all new events are sent, and a fifth more after that.
 const MEMORIES: u64 = 50_000;
 const EVENTS_PER_SEARCH: f64 = 2.5;
 const EVENTS_PER_CHANGE: f64 = 50.0;
 
 /// The share of a run with new events. Afterwards, hosts repeat earlier ones, so any further growth is a leak.
 const NEW: f64 = 5.0 / 6.0;
-const TOLD_AGAIN: usize = 500;
+const REPEATED_EVENTS: usize = 500;
 
-/// Events per day. They are dated on past days, because nobody has fifty thousand events in one.
+/// The number of events per day. Events are dated on past days, because nobody has fifty thousand in one.
 const EVENTS_PER_DAY: u64 = 1_000;
 
-/// Time from which a run does all of its work. A shorter one does its share.
+/// The duration from which a run does all of its work. A shorter run does a proportional part.
 const MEASURED: Duration = Duration::from_secs(600);
 
-/// How much longer than requested a run may take on a slow machine.
-const PATIENCE: u32 = 2;
+/// The factor by which a run may exceed the requested time on a slow machine.
+const MAX_TIME_FACTOR: u32 = 2;
 
-/// Time limit of a run that does its rounds as fast as possible.
+/// The time limit of a run that does its rounds as fast as possible.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Number of measurements.
-const LOOKS: u32 = 24;
+/// The number of measurements.
+const SAMPLES: u32 = 24;
 
-/// Bytes that a server may use per memory with its vector and index (measured: 535), and a constant for pages that the
-/// allocator and SQLite retain.
+/// The bytes that a server may use per memory with its vector and index (measured: 535), and a constant for pages that the allocator and
+/// SQLite retain.
 const PER_MEMORY: u64 = 700;
 const SLACK: u64 = 8 * 1024 * 1024;
 
-/// Bytes per reader; a server starts up to four on demand (measured: 5 MB of database pages).
+/// The bytes per reader. A server starts up to four on demand (measured: 5 MB of database pages).
 const PER_READER: u64 = 6 * 1024 * 1024;
 
 /// Allowed growth while nothing new is sent.
 const FLAT: u64 = 4 * 1024 * 1024;
 
-/// Greatest size of both write-ahead logs together.
+/// The maximum size of both write-ahead logs together.
 const LONGEST_LOGS: u64 = 48 * 1024 * 1024;
 
-/// Resources of a server at a time.
+/// The resources of a server at one time.
 #[derive(Debug, Clone, Copy, Default)]
 struct ResourceSample {
     seconds: u64,
@@ -89,19 +89,19 @@ struct SoakEvent {
     line: String,
 }
 
-/// A timed run spreads its work evenly. A run of rounds sends this many events as fast as possible.
+/// Runs the proof. A timed run spreads its work evenly. A run of rounds sends this many events as fast as possible.
 pub fn run(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
     let mut tally = ProofResult::new("soak", "one server");
     let sandbox = Sandbox::new(binaries.clone());
     let mut client = sandbox.serve(Era::Modern);
     let mut corpus = SyntheticCorpus::new(seed);
     let mut done = SoakProgress::default();
-    let mut looks: Vec<ResourceSample> = Vec::new();
+    let mut samples: Vec<ResourceSample> = Vec::new();
     let mut told: Vec<SoakEvent> = Vec::new();
     let (all, pace, limit) = match length {
         RunLength::Time(time) => {
             let share = (time.as_secs_f64() / MEASURED.as_secs_f64()).min(1.0);
-            (MEMORIES as f64 / NEW * share, Some(time), time * PATIENCE)
+            (MEMORIES as f64 / NEW * share, Some(time), time * MAX_TIME_FACTOR)
         }
         RunLength::Rounds(events) => (events as f64, None, LONGEST),
     };
@@ -144,11 +144,11 @@ pub fn run(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
             sandbox.write(format!(".jikime/memory/notes/{n}.md"), text);
             done.changes += 1;
         }
-        if is_new && told.len() < TOLD_AGAIN {
+        if is_new && told.len() < REPEATED_EVENTS {
             told.push(event);
         }
-        if share(&done) * f64::from(LOOKS) >= (looks.len() + 1) as f64 {
-            looks.push(take_sample(&client, &sandbox, start.elapsed(), &done));
+        if share(&done) * f64::from(SAMPLES) >= (samples.len() + 1) as f64 {
+            samples.push(take_sample(&client, &sandbox, start.elapsed(), &done));
         }
         let ahead = pace.and_then(|time| time.mul_f64(share(&done)).checked_sub(start.elapsed()));
         if let Some(ahead) = ahead {
@@ -157,7 +157,7 @@ pub fn run(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
     }
     let elapsed = start.elapsed();
     client.close();
-    check_samples(&looks, &mut tally);
+    check_samples(&samples, &mut tally);
     if share(&done) < 1.0 {
         tally.findings.push(format!("{} events of {all} in {} s", done.events(), elapsed.as_secs()));
     }
@@ -179,17 +179,17 @@ pub fn run(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
         done.changes,
         elapsed.as_secs()
     );
-    tally.table = render_table(&looks);
+    tally.table = render_table(&samples);
     tally
 }
 
-/// Memory may grow only with the number of memories, and not at all while nothing new is sent.
-fn check_samples(looks: &[ResourceSample], tally: &mut ProofResult) {
-    let grown = (f64::from(LOOKS) * NEW) as usize;
-    let (Some(warm), Some(grown), Some(end)) = (looks.get(grown / 3), looks.get(grown), looks.last()) else {
+/// Checks that memory grows only with the number of memories, and not while nothing new is sent.
+fn check_samples(samples: &[ResourceSample], tally: &mut ProofResult) {
+    let grown = (f64::from(SAMPLES) * NEW) as usize;
+    let (Some(warm), Some(grown), Some(end)) = (samples.get(grown / 3), samples.get(grown), samples.last()) else {
         return tally.findings.push("the run was too short for a result".to_owned());
     };
-    let mut find = |what: String| tally.findings.push(format!("{what}:\n{}", render_table(looks)));
+    let mut find = |what: String| tally.findings.push(format!("{what}:\n{}", render_table(samples)));
     let readers_since = |look: &ResourceSample| end.threads.saturating_sub(look.threads) as u64 * PER_READER;
     let allowed = warm.bytes + SLACK + (end.memories - warm.memories) * PER_MEMORY + readers_since(warm);
     if end.bytes > allowed {
@@ -201,19 +201,19 @@ fn check_samples(looks: &[ResourceSample], tally: &mut ProofResult) {
     if end.files > warm.files + 8 || end.threads > warm.threads + 4 {
         find("files or threads grow".to_owned());
     }
-    if looks.iter().any(|look| look.logs > LONGEST_LOGS) {
+    if samples.iter().any(|look| look.logs > LONGEST_LOGS) {
         find("the write-ahead logs grow".to_owned());
     }
 }
 
-/// A row per measurement, with the bytes per memory since the first.
-fn render_table(looks: &[ResourceSample]) -> String {
+/// Renders a row per measurement, with the bytes per memory since the first.
+fn render_table(samples: &[ResourceSample]) -> String {
     let mut text = String::from(
         "| seconds | memories | searches | memory of its own | for each memory | pages of files | files | threads | write-ahead logs |\n\
          | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
-    let first = looks.first().copied().unwrap_or_default();
-    for ResourceSample { seconds, memories, searches, bytes, pages, files, threads, logs } in looks {
+    let first = samples.first().copied().unwrap_or_default();
+    for ResourceSample { seconds, memories, searches, bytes, pages, files, threads, logs } in samples {
         let each = bytes.saturating_sub(first.bytes).checked_div(memories - first.memories);
         let each = each.map_or_else(String::new, |each| format!("{each} bytes"));
         let [bytes, pages, logs] = [bytes, pages, logs].map(|size| format!("{:.1} MB", *size as f64 / 1e6));
@@ -263,7 +263,7 @@ fn connect(sandbox: &Sandbox) -> Option<HookStream> {
 }
 
 impl SoakEvent {
-    /// The queue line of the nth event.
+    /// Creates the queue line of the nth event.
     fn new(n: u64, text: &str) -> Self {
         let now = schema::model::moment::Moment::now();
         let days_ago = (MEMORIES.saturating_sub(n) / EVENTS_PER_DAY) as i64;

@@ -12,7 +12,7 @@ use schema::log::{LogKind, parse};
 use super::ledger::shorten;
 use crate::canaries::files_below;
 
-/// Findings about a store that no process uses.
+/// Returns findings about a store that no process uses.
 pub fn check_at_rest(store: &Path) -> Vec<String> {
     let mut findings = find_leftovers(store);
     match check_databases(store) {
@@ -22,7 +22,7 @@ pub fn check_at_rest(store: &Path) -> Vec<String> {
     findings
 }
 
-/// How often each text is in the rows of a store.
+/// Counts each text in the rows of a store.
 pub fn texts_in_rows(store: &Path) -> rusqlite::Result<BTreeMap<String, usize>> {
     let db = open_database(&store.join("memory.db"))?;
     let mut statement = db.prepare("SELECT content, count(*) FROM memories GROUP BY content")?;
@@ -35,7 +35,7 @@ pub fn age_temporary_files(store: &Path) {
     let listing = fs::read_dir(store.join("spool")).into_iter().flatten().filter_map(Result::ok);
     for item in listing.filter(|item| item.file_name().to_string_lossy().starts_with('.')) {
         let opened = File::options().write(true).open(item.path());
-        opened.and_then(|file| file.set_modified(then)).expect("a file of this test can be dated back");
+        opened.and_then(|file| file.set_modified(then)).expect("the test can change the file's time");
     }
 }
 
@@ -45,7 +45,7 @@ fn open_database(path: &Path) -> rusqlite::Result<Connection> {
     Ok(db)
 }
 
-/// Unknown files, and queued memories.
+/// Returns unknown files, and queued memories.
 fn find_leftovers(store: &Path) -> Vec<String> {
     let names = files_below(store).into_iter().filter_map(|path| Some(path.strip_prefix(store).ok()?.to_owned()));
     let names = names.map(|name| name.to_string_lossy().replace('\\', "/"));
@@ -77,7 +77,7 @@ fn check_databases(store: &Path) -> rusqlite::Result<Vec<String>> {
     Ok(findings)
 }
 
-/// Differences between logs and rows.
+/// Returns the differences between logs and rows.
 fn compare_rows_and_logs(store: &Path, memory: &Connection) -> rusqlite::Result<Vec<String>> {
     type Found = BTreeMap<(String, String), i64>;
     let mut differences = Found::new();
@@ -102,7 +102,7 @@ fn compare_rows_and_logs(store: &Path, memory: &Connection) -> rusqlite::Result<
     Ok(differences.into_iter().filter_map(told).collect())
 }
 
-/// Differences between the full-text table and memories or chunks.
+/// Returns the differences between the full-text table and the memories and chunks.
 fn compare_rows_and_index(memory: &Connection, index: &Connection) -> rusqlite::Result<Vec<String>> {
     let numbers = |db: &Connection, sql: &str| -> rusqlite::Result<Vec<i64>> {
         db.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
@@ -125,7 +125,7 @@ fn compare_rows_and_index(memory: &Connection, index: &Connection) -> rusqlite::
     Ok(findings)
 }
 
-/// Invalid states of the full-text tables, with the query that counts them.
+/// Invalid states of the full-text tables, with the queries that count them.
 const FULL_TEXT: [(&str, &str); 3] = [
     (
         "wrong totals",

@@ -1,4 +1,4 @@
-//! Results of proofs as a table, and how long things took in them.
+//! Results of proofs as a table, and the durations measured in them.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -12,11 +12,11 @@ pub struct ProofResult {
     pub rounds: usize,
     /// Injected faults: killed processes, full disks, refused connections.
     pub faults: usize,
-    /// Additional measurements, in words.
+    /// Additional measurements, as text.
     pub measured: String,
-    /// A table of repeated measurements; mostly empty.
+    /// A table of repeated measurements, usually empty.
     pub table: String,
-    /// Findings, each with what is needed to reproduce it.
+    /// The findings, each with the data to reproduce it.
     pub findings: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl ProofReport {
         self.0.iter().all(|tally| tally.findings.is_empty())
     }
 
-    /// The table in Markdown, followed by the findings.
+    /// Returns the table in Markdown, followed by the findings.
     pub fn markdown(&self) -> String {
         let mut text = String::from(
             "| suite | part | rounds | faults | findings | measured |\n| --- | --- | ---: | ---: | ---: | --- |\n",
@@ -69,7 +69,7 @@ impl ProofReport {
     }
 }
 
-/// Durations of one kind of thing: the middle, and what all but one in a hundred stay below.
+/// Measured durations of one operation.
 #[derive(Debug, Clone, Default)]
 pub struct Durations(Vec<Duration>);
 
@@ -86,7 +86,7 @@ impl Durations {
         self.0.len()
     }
 
-    /// The duration at a quantile from 0 to 1.
+    /// Returns the duration at a quantile from 0 to 1.
     pub fn quantile(&self, share: f64) -> Duration {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
@@ -94,7 +94,7 @@ impl Durations {
         sorted.get(at).copied().unwrap_or_default()
     }
 
-    /// `12 ms at the median, 40 ms at p99, 55 ms at most`.
+    /// Formats the durations as `12 ms at the median, 40 ms at p99, 55 ms at most`.
     pub fn summary(&self) -> String {
         let milliseconds = |share| format!("{:.1} ms", self.quantile(share).as_secs_f64() * 1_000.0);
         format!("{} at the median, {} at p99, {} at most", milliseconds(0.5), milliseconds(0.99), milliseconds(1.0))

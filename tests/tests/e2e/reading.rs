@@ -225,8 +225,8 @@ fn wrong_settings_name_file_and_reason() {
     let outcome = sandbox.run_cli(["config", "check"]);
     outcome.assert_code(1);
     for part in [
-        "memory.toml: line 1: embedding_provider is not for a project to set",
-        "line 2: no setting captur",
+        "memory.toml: line 1: a project cannot set embedding_provider",
+        "line 2: unknown setting captur",
         "user's file",
     ] {
         assert!(outcome.stdout.replace("\n  ", " ").contains(part), "{part} in {}", outcome.stdout);

@@ -113,7 +113,7 @@ fn store_with_memories_stays_after_removal() {
 #[test]
 fn program_started_by_path_need_not_be_on_path() {
     let mut sandbox = harness::sandbox!();
-    let beside_each_other = harness::binaries!().put_in(&sandbox.root().join("bin"));
+    let beside_each_other = harness::binaries!().copy_to(&sandbox.root().join("bin"));
     sandbox.set_binaries(beside_each_other).set_variable("PATH", "/usr/bin:/bin");
     let told = sandbox.run_cli(["init", "--yes"]).assert_success().stdout.clone();
     assert!(told.contains("lists 6 tools"), "{told}");

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
-use schema::prose::supersession::{Care, Statement, is_statement};
+use schema::prose::supersession::{Statement, Strictness, is_statement};
 use schema::store::MemoryRow;
 
 use super::candidate::{Candidate, Passage};
@@ -90,7 +90,8 @@ fn mark_outdated(ranked: &mut [RankedCandidate]) -> bool {
     stated.sort_by_key(|(row, _)| row.order());
     let mut is_any = false;
     for old in 0..stated.len() {
-        let newer = stated[old + 1..].iter().rev().find(|(_, newer)| newer.replaces(&stated[old].1, Care::Strict));
+        let newer =
+            stated[old + 1..].iter().rev().find(|(_, newer)| newer.replaces(&stated[old].1, Strictness::Strict));
         if let Some(id) = newer.map(|(row, _)| row.memory.id.clone()) {
             stated[old].0.superseded_by = Some(id);
             is_any = true;

@@ -4,7 +4,7 @@ use super::*;
 use crate::store::StoreError;
 
 #[test]
-fn a_database_is_private_and_in_wal_mode() {
+fn database_is_private_and_in_wal_mode() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let db = open(&path, LockTimeout::Hook).unwrap();
@@ -19,10 +19,10 @@ fn a_database_is_private_and_in_wal_mode() {
     }
 }
 
-/// Where a file beside the database stands for a lock, SQLite shares no memory and stays with another journal, without an error.
+/// A file in the place of SQLite's lock directory makes WAL impossible. SQLite keeps another journal mode without an error.
 #[cfg(unix)]
 #[test]
-fn a_database_that_stays_with_another_journal_is_refused_and_says_why() {
+fn database_without_wal_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let db = Connection::open_with_flags_and_vfs(dir.path().join("a.db"), flags, c"unix-dotfile").unwrap();
@@ -32,7 +32,7 @@ fn a_database_that_stays_with_another_journal_is_refused_and_says_why() {
 }
 
 #[test]
-fn the_log_of_a_database_that_only_hooks_use_stays_small() {
+fn log_of_a_database_that_only_hooks_use_stays_small() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     open(&path, LockTimeout::Hook).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
@@ -46,13 +46,13 @@ fn the_log_of_a_database_that_only_hooks_use_stays_small() {
 }
 
 #[test]
-fn a_log_that_somebody_reads_at_every_moment_is_bound_and_cut_back() {
+fn log_with_overlapping_readers_is_truncated() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let length = || fs::metadata(dir.path().join("a.db-wal")).unwrap().len();
     let writer = open(&path, LockTimeout::Server).unwrap();
     writer.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
-    // Two take turns, so that there is always one who reads what was last written.
+    // Two readers take turns, so that one of them always reads the latest write.
     let readers = [open(&path, LockTimeout::Server).unwrap(), open(&path, LockTimeout::Server).unwrap()];
     let begin = |reader: &Connection| reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
     begin(&readers[0]);
@@ -65,7 +65,7 @@ fn a_log_that_somebody_reads_at_every_moment_is_bound_and_cut_back() {
     (0..60).for_each(write);
     assert!(length() > WAL_TRUNCATE_FROM, "{}", length());
     assert!(!truncate_long_wal(&writer, &path).unwrap(), "somebody reads");
-    // The one who reads is done, and another one begins while it is waited for.
+    // One reader ends, and the other one continues during the wait.
     readers[0].execute_batch("COMMIT").unwrap();
     assert!(truncate_long_wal(&writer, &path).unwrap());
     assert!(length() <= WAL_KEPT as u64, "{}", length());
@@ -79,11 +79,11 @@ fn a_log_that_somebody_reads_at_every_moment_is_bound_and_cut_back() {
 }
 
 #[test]
-fn a_log_shrinks_when_a_long_reader_has_ended() {
+fn log_shrinks_after_a_long_reader_ends() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     open(&path, LockTimeout::Hook).unwrap().execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
-    // A program of a stranger, which stays after it has read.
+    // Another program, which keeps its connection open after it has read.
     let reader = Connection::open(&path).unwrap();
     reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
     let save =
@@ -93,16 +93,16 @@ fn a_log_shrinks_when_a_long_reader_has_ended() {
     }
     assert!(is_wal_long(&path));
     reader.execute_batch("COMMIT").unwrap();
-    // One copies the log, and the next begins it anew.
+    // The first save copies the log, and the second one starts it over.
     save();
     save();
     assert!(wal_length(&path) <= WAL_KEPT.unsigned_abs(), "{}", wal_length(&path));
 }
 
-/// A person deletes the database and leaves the side files, which programs still use.
+/// A person deletes the database but not its side files, which programs still use.
 #[cfg(unix)]
 #[test]
-fn a_database_deleted_under_its_users_is_created_afresh() {
+fn database_deleted_while_in_use_is_recreated() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let beside = |ending| file_identity(&side_file(&path, ending));
@@ -119,7 +119,7 @@ fn a_database_deleted_under_its_users_is_created_afresh() {
     for ending in ["-wal", "-shm"] {
         assert!(beside(ending).is_some() && !in_use.contains(&beside(ending)), "{ending}");
     }
-    // And the old one takes nothing of the new one with it.
+    // Closing the old database removes nothing of the new one.
     let (log, rows) = (beside("-wal"), old.query_row("SELECT count(*) FROM t", [], |row| row.get(0)));
     assert_eq!(rows, Ok(1));
     drop(old);
@@ -138,10 +138,10 @@ fn creation_waits_for_the_store_lock() {
     open(&path, LockTimeout::Hook).unwrap();
 }
 
-/// Else another process takes the database for unused, and deletes the write-ahead log that this one reads.
+/// Otherwise another process would consider the database unused, and delete the write-ahead log that this process reads.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_database_that_is_open_stays_locked_when_it_is_opened_once_more() {
+fn open_database_stays_locked_after_a_second_open() {
     use std::os::unix::fs::MetadataExt as _;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
@@ -157,7 +157,7 @@ fn a_database_that_is_open_stays_locked_when_it_is_opened_once_more() {
 }
 
 #[test]
-fn garbage_is_told_from_other_faults() {
+fn damage_differs_from_other_errors() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     std::fs::write(&path, "no database at all, but long enough for a header of one hundred bytes".repeat(20)).unwrap();
@@ -176,7 +176,7 @@ fn only_two_result_codes_are_damage() {
     assert!(missing.to_string().contains("no such table") && !super::is_damage(&missing));
 }
 
-/// A database of a few hundred pages, closed.
+/// Creates a closed database of a few hundred pages.
 fn create_filled(path: &Path) {
     let db = open(path, LockTimeout::Server).unwrap();
     db.execute_batch(
@@ -223,7 +223,7 @@ fn damage(path: &Path, kind: &str) {
     }
 }
 
-/// It is empty, it is sound, and it can be used.
+/// Asserts that the database is empty, sound and usable.
 #[track_caller]
 fn assert_usable(path: &Path) {
     let db = open(path, LockTimeout::Server).unwrap();
@@ -236,7 +236,7 @@ fn assert_usable(path: &Path) {
 }
 
 #[rstest]
-fn a_damaged_database_is_reset_whoever_has_it_open(
+fn damaged_database_is_reset_while_open_elsewhere(
     #[values(
         "header",
         "all",
@@ -266,14 +266,14 @@ fn a_damaged_database_is_reset_whoever_has_it_open(
         user.as_ref().unwrap().execute_batch("INSERT INTO t VALUES (1)").unwrap();
     }
     if user.is_some() && ["rollback mode", "log", "journal"].contains(&kind) {
-        // It is in use and no damage, or the files are in use.
+        // In an open database these changes are not damage, or would overwrite files in use.
         return;
     }
     damage(&path, kind);
     let opened = open(&path, LockTimeout::Hook);
     assert!(opened.as_ref().err().is_none_or(DatabaseError::is_damage), "{opened:?}");
     if let Ok(db) = &opened {
-        // It was met in a transaction.
+        // Finds the damage inside a transaction.
         let _ = db.execute_batch("SAVEPOINT s; SELECT count(*) FROM t");
     }
     reset(&path, opened.as_ref().ok(), LockTimeout::Hook).unwrap();
@@ -284,7 +284,7 @@ fn a_damaged_database_is_reset_whoever_has_it_open(
 }
 
 #[test]
-fn a_database_is_reset_while_others_use_and_reset_it() {
+fn database_is_reset_while_others_use_and_reset_it() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     create_filled(&path);

@@ -1,32 +1,32 @@
-//! What git's files say about a directory, without starting git.
+//! Reads a repository's git files without starting git.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::files::regular_file;
 
-/// What a directory is to git.
+/// The role of a directory in git.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum GitDirKind {
-    /// A worktree that stands for itself: of a repository or of a submodule, or one whose `.git` cannot be read.
+    /// An independent worktree: of a repository, of a submodule, or one whose `.git` is unreadable.
     Root,
-    /// A linked worktree, and the main one when the repository has one (a bare repository has none).
+    /// A linked worktree, and its main worktree if there is one. A bare repository has no main worktree.
     Linked { main: Option<PathBuf> },
 }
 
-/// What a directory is to git, `None` when it holds no `.git`.
+/// Returns the role of a directory in git, or `None` if it has no `.git`.
 pub(crate) fn git_dir_kind(directory: &Path) -> Option<GitDirKind> {
     let dot_git = directory.join(".git");
     let metadata = fs::metadata(&dot_git).ok()?;
     if metadata.is_dir() {
-        // An empty folder of that name is no repository; every repository has a HEAD.
+        // An empty directory named `.git` is not a repository. Every repository has a HEAD.
         return dot_git.join("HEAD").exists().then_some(GitDirKind::Root);
     }
     let linked = read_path(&dot_git, "gitdir:", directory).and_then(|git_dir| linked_worktree(&git_dir));
     Some(linked.unwrap_or(GitDirKind::Root))
 }
 
-/// Follows the git directory of a worktree to the repository it shares; a submodule shares none.
+/// Follows a worktree's git directory to the repository that it shares. Returns `None` for a submodule, which shares none.
 fn linked_worktree(git_dir: &Path) -> Option<GitDirKind> {
     let common = read_path(&git_dir.join("commondir"), "", git_dir).or_else(|| worktrees_parent(git_dir))?;
     if !common.is_dir() {
@@ -36,28 +36,28 @@ fn linked_worktree(git_dir: &Path) -> Option<GitDirKind> {
     Some(GitDirKind::Linked { main: main.filter(|main| main.is_dir()).map(Path::to_owned) })
 }
 
-/// `<common>` of `<common>/worktrees/<name>`, for a worktree whose `commondir` is missing.
+/// Returns `<common>` for `<common>/worktrees/<name>`, if a worktree has no `commondir`.
 fn worktrees_parent(git_dir: &Path) -> Option<PathBuf> {
     let worktrees = git_dir.parent().filter(|parent| parent.file_name().is_some_and(|name| name == "worktrees"))?;
     worktrees.parent().map(Path::to_owned)
 }
 
-/// What is checked out in a worktree.
+/// The branch and commit that a worktree has checked out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Head {
     /// The branch, unless HEAD is detached.
     pub branch: Option<String>,
-    /// The beginning of the commit's id; a new branch has none.
+    /// The beginning of the commit id, or `None` on a branch without commits.
     pub commit: Option<String>,
 }
 
-/// Digits of a commit's id.
+/// The length of a shortened commit id.
 const COMMIT: usize = 12;
 
-/// Bytes of the file of packed references that are read.
+/// The maximum size of a file of packed references, in bytes.
 const PACKED: u64 = 1024 * 1024;
 
-/// What is checked out where a directory is. Empty outside of a repository.
+/// Returns the branch and commit of a directory's worktree. Both are `None` outside a repository.
 pub fn head_of(directory: &Path) -> Head {
     let found = directory.ancestors().map(|at| at.join(".git")).find(|at| at.exists());
     let git_dir = found.and_then(|at| if at.is_dir() { Some(at) } else { read_path(&at, "gitdir:", at.parent()?) });
@@ -68,7 +68,7 @@ pub fn head_of(directory: &Path) -> Head {
         return Head { branch: None, commit: commit(head) };
     };
     let common = read_path(&git_dir.join("commondir"), "", &git_dir).unwrap_or_else(|| git_dir.clone());
-    // A name may not lead out of the repository.
+    // A reference must not lead out of the repository.
     let is_plain = !reference.split('/').any(|part| part.is_empty() || part == "..");
     let loose = is_plain.then(|| regular_file::read_text(&common.join(reference), LIMIT).ok()).flatten();
     let packed = || {
@@ -84,19 +84,19 @@ fn commit(text: &str) -> Option<String> {
     is_id.then(|| text[..COMMIT].to_owned())
 }
 
-/// Bytes of a file of git that holds one path.
+/// The maximum size of a git file that contains one path, in bytes.
 const LIMIT: u64 = 64 * 1024;
 
-/// The path that the first line of a small file holds behind a prefix, relative to a base.
+/// Reads the path after `prefix` in the first line of a small file, relative to `base`.
 fn read_path(file: &Path, prefix: &str, base: &Path) -> Option<PathBuf> {
     let text = regular_file::read_text(file, LIMIT).ok()?;
     let path = text.lines().next()?.strip_prefix(prefix)?.trim();
     (!path.is_empty()).then(|| normalize(&base.join(path)))
 }
 
-/// Takes `.` and `..` out of an absolute path by its text alone, so that links in it stay as the user named them.
+/// Resolves `.` and `..` in an absolute path lexically, so that its links stay as the user named them.
 ///
-/// Where `..` follows a link, its text leads elsewhere than the file system does, and the path is left as it is.
+/// If a `..` follows a link, the lexical result differs from that of the file system, and the path is not changed.
 pub(super) fn normalize(path: &Path) -> PathBuf {
     let mut tidied = PathBuf::new();
     for component in path.components() {
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_out_of_the_repository_is_not_followed() {
+    fn reference_outside_the_repository_is_not_followed() {
         let root = tempfile::tempdir().unwrap();
         write(&root.path().join("id"), ID);
         write(&root.path().join(".git/HEAD"), "ref: ../id\n");

@@ -1,4 +1,4 @@
-//! Every rule of the resolver, on directories of its own.
+//! Tests each rule of the resolver in its own directory tree.
 
 use std::fs;
 
@@ -7,13 +7,13 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A directory tree with a home in it: `home/`, and whatever a case adds. Paths are relative to the top of the tree.
+/// A directory tree with `home/` and the entries of a test case. Paths are relative to the top of the tree.
 struct ProjectTree {
     top: TempDir,
 }
 
 impl ProjectTree {
-    /// Makes the entries: `name/` is a directory, `name: text` a file, and `{top}` stands for the tree's own path.
+    /// Creates the entries: `name/` is a directory, `name: text` a file, and `{top}` stands for the path of the tree.
     fn new(entries: &[&str]) -> Self {
         let sandbox = Self { top: TempDir::new().unwrap() };
         fs::create_dir_all(sandbox.path("home")).unwrap();
@@ -69,7 +69,7 @@ impl ProjectTree {
 #[case::repository_of_home(&["home/.git/", "home/a/b/"], "home/a/b", "home/a/b", ProjectReason::Start)]
 #[case::repository_above_home(&[".git/", "home/a/b/"], "home/a/b", "home/a/b", ProjectReason::Start)]
 #[case::store_above_both(&[".jikime/", "w/a/"], "w/a", "w/a", ProjectReason::Start)]
-fn the_walk_takes_the_nearest_store_then_the_git_root_then_the_start(
+fn nearest_store_wins_over_git_root_and_start(
     #[case] entries: &[&str],
     #[case] start: &str,
     #[case] expected: &str,
@@ -125,7 +125,7 @@ fn the_walk_takes_the_nearest_store_then_the_git_root_then_the_start(
 )]
 #[case::git_file_of_something_else(&["l/.git: hello", "l/a/"], "l/a", "l", ProjectReason::GitRoot)]
 #[case::git_file_without_a_path(&["l/.git: gitdir:", "l/a/"], "l/a", "l", ProjectReason::GitRoot)]
-fn a_linked_worktree_belongs_to_its_main_one_unless_it_keeps_its_own_memory(
+fn linked_worktree_uses_the_store_of_its_main_worktree(
     #[case] entries: &[&str],
     #[case] start: &str,
     #[case] expected: &str,
@@ -136,14 +136,14 @@ fn a_linked_worktree_belongs_to_its_main_one_unless_it_keeps_its_own_memory(
 }
 
 #[test]
-fn a_git_file_that_is_no_text_is_still_the_root_of_its_directory() {
+fn invalid_git_file_still_marks_a_root() {
     let sandbox = ProjectTree::new(&["l/a/"]);
     fs::write(sandbox.path("l/.git"), [0xff, 0xfe, 0x00]).unwrap();
     sandbox.check(&sandbox.context("l/a"), "l", ProjectReason::GitRoot);
 }
 
 #[test]
-fn the_flag_wins_over_the_environment_and_that_over_the_host() {
+fn flag_wins_over_environment_and_host() {
     let sandbox = ProjectTree::new(&["w/.git/", "w/f/", "e/.git/", "e/e/", "c/.git/", "c/c/"]);
     let mut request = sandbox.context("w");
     request.claude_project_dir = Some(sandbox.path("c/c"));
@@ -159,14 +159,14 @@ fn the_flag_wins_over_the_environment_and_that_over_the_host() {
 #[case::dots("./a/../b", "w/b")]
 #[case::above("../x", "x")]
 #[case::home("../home", "home")]
-fn what_is_named_is_taken_as_given_and_made_absolute(#[case] flag: &str, #[case] expected: &str) {
+fn named_project_is_used_as_given_and_made_absolute(#[case] flag: &str, #[case] expected: &str) {
     let sandbox = ProjectTree::new(&["w/.git/", "w/a/", "w/b/", "x/"]);
     let request = ProjectContext { flag: Some(flag.into()), ..sandbox.context("w") };
     sandbox.check(&request, expected, ProjectReason::Flag);
 }
 
 #[test]
-fn an_empty_variable_is_as_good_as_none() {
+fn empty_variable_counts_as_unset() {
     let sandbox = ProjectTree::new(&["w/"]);
     let empty = Some(PathBuf::new());
     let request = ProjectContext {
@@ -182,7 +182,7 @@ fn an_empty_variable_is_as_good_as_none() {
 #[case::flag(|request: &mut ProjectContext, path| request.flag = path, "--project")]
 #[case::environment(|request: &mut ProjectContext, path| request.environment = path, "JIKIME_PROJECT_DIR")]
 #[case::host(|request: &mut ProjectContext, path| request.claude_project_dir = path, "CLAUDE_PROJECT_DIR")]
-fn a_directory_that_is_missing_is_an_error_that_names_it(
+fn missing_directory_error_names_its_path(
     #[case] set: fn(&mut ProjectContext, Option<PathBuf>),
     #[case] named_by: &str,
 ) {
@@ -192,7 +192,7 @@ fn a_directory_that_is_missing_is_an_error_that_names_it(
         set(&mut request, Some(missing.into()));
         let message = resolve(&request).unwrap_err().to_string();
         let path = sandbox.path("w").join(missing);
-        assert_eq!(message, format!("no directory {} that {named_by} names", path.display()));
+        assert_eq!(message, format!("the directory {} named by {named_by} does not exist", path.display()));
     }
 }
 
@@ -200,7 +200,7 @@ fn a_directory_that_is_missing_is_an_error_that_names_it(
 #[case::home("home")]
 #[case::above_home(".")]
 #[case::home_through_dots("home/a/..")]
-fn a_start_at_home_or_above_it_is_refused_with_a_way_out(#[case] start: &str) {
+fn home_directory_is_refused_as_a_start(#[case] start: &str) {
     let sandbox = ProjectTree::new(&["home/a/", "home/.jikime/", "home/.git/"]);
     let error = resolve(&sandbox.context(start)).unwrap_err();
     assert!(matches!(error, ProjectError::Home { .. }), "{error}");
@@ -208,14 +208,14 @@ fn a_start_at_home_or_above_it_is_refused_with_a_way_out(#[case] start: &str) {
 }
 
 #[test]
-fn home_is_taken_when_the_environment_names_it() {
+fn home_directory_is_used_if_the_environment_names_it() {
     let sandbox = ProjectTree::new(&[]);
     let request = ProjectContext { environment: Some(sandbox.path("home")), ..sandbox.context("home") };
     sandbox.check(&request, "home", ProjectReason::Environment);
 }
 
 #[test]
-fn without_a_home_the_walk_goes_to_the_top() {
+fn walk_without_a_home_reaches_the_file_system_root() {
     let sandbox = ProjectTree::new(&["w/.jikime/", "w/a/"]);
     let request = ProjectContext { home: None, ..sandbox.context("w/a") };
     sandbox.check(&request, "w", ProjectReason::Store);
@@ -223,7 +223,7 @@ fn without_a_home_the_walk_goes_to_the_top() {
 
 #[cfg(unix)]
 #[test]
-fn home_is_recognised_through_links_on_either_side() {
+fn home_directory_is_recognised_through_links() {
     use std::os::unix::fs::symlink;
     let sandbox = ProjectTree::new(&["home/.jikime/", "home/a/"]);
     symlink(sandbox.path("home"), sandbox.path("link")).unwrap();
@@ -235,7 +235,7 @@ fn home_is_recognised_through_links_on_either_side() {
 
 #[cfg(unix)]
 #[test]
-fn a_path_through_a_link_and_back_is_left_to_the_file_system() {
+fn parent_of_a_linked_path_is_left_to_the_file_system() {
     let sandbox = ProjectTree::new(&["far/away/", "w/"]);
     std::os::unix::fs::symlink(sandbox.path("far/away"), sandbox.path("w/link")).unwrap();
     let request = ProjectContext { flag: Some("link/..".into()), ..sandbox.context("w") };
@@ -244,7 +244,7 @@ fn a_path_through_a_link_and_back_is_left_to_the_file_system() {
 }
 
 #[test]
-fn every_reason_says_why_in_words() {
+fn each_reason_has_a_readable_text() {
     for reason in [
         ProjectReason::Flag,
         ProjectReason::Environment,
@@ -263,7 +263,7 @@ fn every_reason_says_why_in_words() {
 #[case::relative(Some("data"), Some("/home/me"), Some("/home/me/.local/share"))]
 #[case::nothing(None, None, None)]
 #[cfg(unix)]
-fn the_memory_of_a_user_lies_where_data_of_the_user_lies(
+fn personal_memory_is_in_the_user_data_directory(
     #[case] data: Option<&str>,
     #[case] home: Option<&str>,
     #[case] expected: Option<&str>,

@@ -11,7 +11,7 @@ use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
-use crate::prose::supersession::{Care, Statement, without_replaced};
+use crate::prose::supersession::{Statement, Strictness, without_replaced};
 use crate::prose::tasks;
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
@@ -88,7 +88,7 @@ impl Knowledge {
             .iter()
             .map(|entry| {
                 let newer = self.newer(entry.row.order());
-                match without_replaced(&entry.text, &newer, Care::Strict) {
+                match without_replaced(&entry.text, &newer, Strictness::Strict) {
                     Some(text) => (text, false),
                     None => (entry.text.clone(), true),
                 }
@@ -114,7 +114,7 @@ impl Knowledge {
 
     /// A text that was said at this point of [`MemoryRow::order`], without what was replaced since.
     pub(super) fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
-        without_replaced(text, &self.newer(order), Care::Loose)
+        without_replaced(text, &self.newer(order), Strictness::Loose)
     }
 
     pub(super) fn is_replaced(&self, id: &MemoryId) -> bool {

@@ -5,7 +5,7 @@ use super::budget::Part;
 use super::knowledge::Knowledge;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::prose::gist::shortened;
-use crate::prose::supersession::{Care, Statement, sentences, without_replaced};
+use crate::prose::supersession::{Statement, Strictness, sentences, without_replaced};
 use crate::store::Rows;
 
 /// Sessions that are looked at for real ones.
@@ -150,7 +150,7 @@ impl<'k> Validity<'k> {
         let text = self.knowledge.still_valid(text, order)?;
         let newer: Vec<&Statement> =
             self.said.iter().filter(|(said, _)| *said > order).map(|(_, statement)| statement).collect();
-        without_replaced(&text, &newer, Care::Loose)
+        without_replaced(&text, &newer, Strictness::Loose)
     }
 
     /// What came of a session, as far as it still holds.

@@ -1,7 +1,7 @@
-//! What is known of programs: which of them change something, and with which arguments. All tables are in order of their names.
+//! Tables of programs: which ones change something, and with which arguments. All tables are sorted by name.
 
-/// Programs that are used as another one is, and that other one, under whose name the tables have them.
-pub(super) const TWINS: &[(&str, &str)] = &[
+/// Programs that work like another program, and the name of that program in the other tables.
+pub(super) const ALIASES: &[(&str, &str)] = &[
     ("gradlew", "gradle"),
     ("mamba", "conda"),
     ("micromamba", "conda"),
@@ -11,7 +11,7 @@ pub(super) const TWINS: &[(&str, &str)] = &[
     ("tofu", "terraform"),
 ];
 
-/// Programs that build, test, install, deploy or change files, whatever their arguments but those of [`READ_ONLY_WITH`].
+/// Programs that build, test, install, deploy or change files, with any arguments except those in [`READ_ONLY_WITH`].
 #[rustfmt::skip]
 pub(super) const CHANGING: &[&str] = &[
     "add-content", "alembic", "ansible-playbook", "ant", "apk", "apt", "apt-get", "asdf", "autoconf", "automake",
@@ -39,7 +39,7 @@ pub(super) const CHANGING: &[&str] = &[
     "xcopy", "yarn", "yum", "zig", "zip", "zypper",
 ];
 
-/// Programs that change something only with one of these: subcommands of one or two words, or options anywhere.
+/// Programs that change something only with one of these arguments: subcommands of one or two words, or options anywhere.
 #[rustfmt::skip]
 pub(super) const CHANGING_WITH: &[(&str, &[&str])] = &[
     ("astro", &["build", "check", "sync"]),
@@ -129,7 +129,7 @@ pub(super) const CHANGING_WITH: &[(&str, &[&str])] = &[
     ("vue-cli-service", &["build", "lint"]),
 ];
 
-/// What makes such a program only look, over the tables above. `$` stands for nothing that follows.
+/// Arguments that make a program read-only. They take precedence over the tables above. `$` means that nothing may follow.
 #[rustfmt::skip]
 pub(super) const READ_ONLY_WITH: &[(&str, &[&str])] = &[
     ("alembic", &["branches", "current", "heads", "history", "show"]),
@@ -297,7 +297,7 @@ pub(super) const VALUED: &[(&str, &[&str])] = &[
     ("yarn", &["--cwd"]),
 ];
 
-/// Programs that run another one: their options that take the next word, and how many operands come before the other program.
+/// Programs that run another program: their options that take the next word, and the number of operands before that program.
 #[rustfmt::skip]
 pub(super) const WRAPPERS: &[(&str, &[&str], usize)] = &[
     ("arch", &[], 0),
@@ -330,21 +330,21 @@ pub(super) const WRAPPERS: &[(&str, &[&str], usize)] = &[
     ("xvfb-run", &["--server-args", "-n", "-s"], 0),
 ];
 
-/// Words of a shell that stand before a program.
+/// Shell keywords that can precede a program.
 pub(super) const KEYWORDS: &[&str] =
     &["!", "(", "coproc", "do", "elif", "else", "if", "then", "until", "while", "{", "}"];
 
-/// Words of a shell that begin what runs nothing by itself.
-pub(super) const HEADS: &[&str] = &["case", "for", "foreach", "function", "select"];
+/// Shell keywords that start a construct which runs nothing by itself.
+pub(super) const CONSTRUCTS: &[&str] = &["case", "for", "foreach", "function", "select"];
 
-/// Options of every program that make it tell something, and do nothing.
+/// Options that make any program print something and change nothing.
 pub(super) const PRINT_ONLY_OPTIONS: &[&str] = &["--dry-run", "--help", "-WhatIf"];
 
-/// Programs that run a script in a file, or a text.
+/// Programs that run a script from a file or from an argument.
 pub(super) const INTERPRETERS: &[&str] = &["node", "perl", "php", "python", "ruby", "ts-node", "tsx"];
 
-/// Shells, which run a script in a file, or the text after `-c`.
+/// Shells, which run a script from a file or the text after `-c`.
 pub(super) const SHELLS: &[&str] = &["bash", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"];
 
-/// Endings of programs and scripts, mostly on Windows.
-pub(super) const ENDINGS: &[&str] = &[".exe", ".cmd", ".bat", ".ps1", ".sh"];
+/// File extensions of programs and scripts, mostly on Windows.
+pub(super) const EXTENSIONS: &[&str] = &[".exe", ".cmd", ".bat", ".ps1", ".sh"];

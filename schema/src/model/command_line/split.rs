@@ -1,22 +1,22 @@
-//! Splits a shell's command line into its simple commands: words without their quotes, and whether the output goes to a file.
+//! Splits a shell command line into simple commands: words without quotes, and whether the output goes to a file.
 //!
-//! It understands as much of bash and PowerShell as tells what is run, and takes any text. `shlex` and its like only split
-//! words: they do not tell `a; b` from `"a; b"`, and know nothing of here-documents.
+//! It parses only as much bash and PowerShell as is needed to find the programs, and accepts any text. Crates such as `shlex` only split
+//! words: they cannot distinguish `a; b` from `"a; b"`, and do not support here-documents.
 
-/// Substitutions in substitutions that are followed. What is deeper is read as if it stood beside, which is as good here.
+/// The maximum nesting of substitutions. Deeper ones are read as if they were not nested, which finds the same programs.
 const DEPTH: usize = 16;
 
 /// A program with its arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct SimpleCommand {
     pub(super) words: Vec<String>,
-    /// Whether its output goes to a file that stays.
+    /// Whether the output goes to a file, other than a device such as `/dev/null`.
     pub(super) writes: bool,
-    /// The files that it is redirected to and from.
+    /// The files that input and output are redirected to and from.
     pub(super) files: Vec<String>,
 }
 
-/// The simple commands of a line, in no order: those in a substitution come before the one that it stands in.
+/// Returns the simple commands of a line. Commands in a substitution come before the command that contains it.
 pub(super) fn split_commands(line: &str) -> Vec<SimpleCommand> {
     let mut splitter = CommandSplitter { rest: line, found: Vec::new(), here_documents: Vec::new(), depth: 0 };
     while !splitter.rest.is_empty() {
@@ -28,18 +28,18 @@ pub(super) fn split_commands(line: &str) -> Vec<SimpleCommand> {
 struct CommandSplitter<'l> {
     rest: &'l str,
     found: Vec<SimpleCommand>,
-    /// The last lines of the here-documents that begin at the end of this line.
+    /// The terminators of the here-documents that start after the end of this line.
     here_documents: Vec<String>,
     depth: usize,
 }
 
-/// What a command that is being read has so far.
+/// A command that is being read.
 #[derive(Default)]
 struct CommandBuilder {
     simple: SimpleCommand,
-    /// The word being read. A quoted one may be empty, and is still a word.
+    /// The word that is being read. A quoted word may be empty.
     word: Option<String>,
-    /// What the next word is, if it is no argument.
+    /// The kind of redirection whose target is the next word.
     redirection: Option<Redirection>,
 }
 
@@ -51,7 +51,7 @@ enum Redirection {
 }
 
 impl CommandSplitter<'_> {
-    /// Reads until the character that ends a substitution, or to the end.
+    /// Reads commands up to `end`, the character that closes a substitution, or to the end of the text.
     fn read_commands(&mut self, end: Option<char>) {
         let mut current = CommandBuilder::default();
         let mut open = 0;
@@ -65,7 +65,7 @@ impl CommandSplitter<'_> {
                 '"' => self.read_double_quoted(&mut current),
                 '$' if self.rest.starts_with("((") => self.skip_arithmetic(),
                 '$' if self.rest.starts_with('(') => self.read_substitution(&mut current),
-                // A bare PowerShell line goes on after a backtick at its end.
+                // In PowerShell a backtick at the end of a line continues it.
                 '`' if self.skip("\n") || self.skip("\r\n") => self.end_word(&mut current),
                 '`' if end != Some('`') => self.read_nested(&mut current, '`'),
                 '#' if current.word.is_none() => self.skip_to_line_end(),
@@ -84,7 +84,7 @@ impl CommandSplitter<'_> {
                 }
                 space if space.is_whitespace() => {
                     self.end_word(&mut current);
-                    // A block of PowerShell or of a shell: what is in it are commands of their own.
+                    // The commands in a block of PowerShell or a shell are commands of their own.
                     if current.simple.words.last().is_some_and(|word| is_brace(word)) {
                         self.end_command(&mut current);
                     }
@@ -107,7 +107,7 @@ impl CommandSplitter<'_> {
         rest.is_some()
     }
 
-    /// Skips what comes before `mark`, and `mark`. Without one it skips all.
+    /// Skips everything up to and including `mark`, or all of it if there is no `mark`, and returns the skipped text before `mark`.
     fn skip_past(&mut self, mark: &str) -> &str {
         let (before, rest) = self.rest.split_once(mark).unwrap_or((self.rest, ""));
         self.rest = rest;
@@ -118,7 +118,7 @@ impl CommandSplitter<'_> {
         self.rest = self.rest.find('\n').map_or("", |at| &self.rest[at..]);
     }
 
-    /// Before a letter it is part of a Windows path, more likely than an escape that does nothing.
+    /// Reads a backslash. Before a letter it is more likely part of a Windows path than an escape without effect.
     fn read_backslash(&mut self, current: &mut CommandBuilder) {
         if self.skip("\n") || self.skip("\r\n") {
             return;
@@ -138,7 +138,7 @@ impl CommandSplitter<'_> {
         current.word.get_or_insert_default().push_str(text);
     }
 
-    /// `$'…'`, in which letters may be written as numbers.
+    /// Reads `$'…'`, in which characters may be written as numbers.
     fn ansi_quoted(&mut self, current: &mut CommandBuilder) {
         let word = current.word.get_or_insert_default();
         while let Some(next) = self.next_char() {
@@ -195,11 +195,11 @@ impl CommandSplitter<'_> {
             self.here_documents = outer;
             self.depth -= 1;
         }
-        // What it puts out is not known; it is a word, or part of one.
+        // The output of a substitution is unknown; it is a word, or part of one.
         current.push('$');
     }
 
-    /// Skips `((…))`, in which `>` compares.
+    /// Skips `((…))`, where `>` is a comparison.
     fn skip_arithmetic(&mut self) {
         self.skip("(");
         self.skip("(");
@@ -268,12 +268,12 @@ impl CommandBuilder {
         self.word.is_none() && self.simple.words.is_empty()
     }
 
-    /// Whether it is `[[ … ]]`, in which `>` compares.
+    /// Whether this is `[[ … ]]`, where `>` is a comparison.
     fn is_test_expression(&self) -> bool {
         self.simple.words.iter().any(|word| word == "[[")
     }
 
-    /// The `2` of `2>`, and the `*` of PowerShell's `*>`, are no arguments.
+    /// Drops the `2` of `2>` and the `*` of `*>` in PowerShell, which are not arguments.
     fn drop_descriptor(&mut self) {
         let is_descriptor =
             |word: &String| word == "*" || word.len() == 1 && word.starts_with(|c: char| c.is_ascii_digit());
@@ -317,7 +317,7 @@ mod tests {
     #[case::block("a { b }; f() { c; }", &["a", "b", "f", "c"])]
     #[case::windows("C:\\bin\\a.exe b", &["C:\\bin\\a.exe b"])]
     #[case::unclosed("a 'b; c", &["a b; c"])]
-    fn a_line_is_split_into_simple_commands(#[case] line: &str, #[case] expected: &[&str]) {
+    fn line_is_split_into_simple_commands(#[case] line: &str, #[case] expected: &[&str]) {
         let found = split_commands(line);
         assert!(found.iter().all(|simple| !simple.writes), "{found:?}");
         assert_eq!(found.iter().map(|simple| simple.words.join(" ")).collect::<Vec<_>>(), expected);
@@ -338,13 +338,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_taken(line in r#"([ab \n;&|(){}<>'"`$\\#E2가]|<<E|\$\(|\(\(){0,80}"#) {
+        fn any_text_is_accepted(line in r#"([ab \n;&|(){}<>'"`$\\#E2가]|<<E|\$\(|\(\(){0,80}"#) {
             split_commands(&line);
         }
     }
 
     #[test]
-    fn what_is_nested_without_end_is_taken() {
+    fn endless_nesting_is_accepted() {
         for part in ["$(", "`", "\"$(", "\"`", "((", "$((", "<<E\n", "{ "] {
             split_commands(&part.repeat(20_000));
         }

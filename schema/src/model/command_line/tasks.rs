@@ -1,27 +1,26 @@
-//! What a command line is for: its commands without those that lead to them or only show their output.
+//! Extracts the commands that a command line is for, without those that only prepare them or format their output.
 
 use super::split;
 use super::{SimpleCommand, effective_program, is_known, program_name};
 
-/// A command that a line is for.
+/// One of the commands that a line is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Task {
-    /// The program, with the subcommand of one that has several.
+    /// The program, with its subcommand if it has subcommands.
     pub(crate) name: String,
-    /// Its arguments without options.
+    /// The arguments without options.
     pub(crate) operands: Vec<String>,
-    /// Its options.
     options: Vec<String>,
 }
 
-/// Programs that prepare, show or shorten.
+/// Programs that prepare a command, print something or shorten output.
 #[rustfmt::skip]
 const LEADING: &[&str] = &[
     ".", ":", "awk", "cat", "cd", "clear", "column", "cut", "date", "echo", "egrep", "export", "fgrep", "grep", "head", "jq", "less", "ls", "mkdir", "more",
     "popd", "printf", "pushd", "pwd", "rg", "sed", "set", "sleep", "sort", "source", "tail", "tee", "tr", "true", "uniq", "unset", "wc", "xargs",
 ];
 
-/// Programs whose first argument says what they do.
+/// Programs whose first argument is a subcommand.
 #[rustfmt::skip]
 const WITH_SUBCOMMANDS: &[&str] = &[
     "alembic", "apt", "apt-get", "ansible", "aws", "az", "bazel", "brew", "buf", "bun", "bundle", "cargo", "cmake", "composer", "conda", "dart", "deno",
@@ -30,7 +29,7 @@ const WITH_SUBCOMMANDS: &[&str] = &[
     "rustup", "sbt", "sqlx", "stack", "supabase", "swift", "systemctl", "terraform", "tox", "turbo", "uv", "vercel", "west", "wrangler", "yarn", "zig",
 ];
 
-/// Runners that run another program, with the words before it.
+/// Programs that run another program, and the subcommand that does so.
 const RUNNERS: &[(&str, &str)] = &[
     ("bundle", "exec"),
     ("hatch", "run"),
@@ -45,7 +44,7 @@ const RUNNERS: &[(&str, &str)] = &[
 ];
 const DIRECT_RUNNERS: &[&str] = &["bunx", "npx", "pipx", "uvx"];
 
-/// Programs that check something, or their subcommands: a run without operands checks everything.
+/// Programs or subcommands that check something. Without operands they check everything.
 #[rustfmt::skip]
 const CHECKS: &[&str] = &[
     "ava", "bazel build", "bazel test", "black", "bun test", "cargo build", "cargo check", "cargo clippy", "cargo nextest", "cargo run", "cargo test", "ctest",
@@ -57,12 +56,12 @@ const CHECKS: &[&str] = &[
 ];
 
 impl Task {
-    /// Whether a run of it with fewer operands checks more.
+    /// Whether a run with fewer operands checks more.
     pub(crate) fn is_check(&self) -> bool {
         CHECKS.contains(&self.name.as_str())
     }
 
-    /// What a failure of it, and a success that settles it, have in common.
+    /// Returns a key that a failure of this command shares with the success that settles it.
     pub(crate) fn topic(&self) -> String {
         if self.is_check() {
             return self.name.clone();
@@ -72,7 +71,7 @@ impl Task {
         format!("{} {}", self.name, operands.join(" "))
     }
 
-    /// The command in one form.
+    /// Returns the command in normalized form.
     pub(crate) fn line(&self) -> String {
         let words = std::iter::once(&self.name).chain(&self.options).chain(&self.operands);
         words.map(String::as_str).collect::<Vec<_>>().join(" ")
@@ -82,13 +81,13 @@ impl Task {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
         let (word, arguments) = effective_program(&words)?;
         let (mut name, mut arguments) = (program_name(word), arguments.to_vec());
-        // A runner runs another program, and that one may be one as well.
+        // The program that a runner runs may itself be a runner.
         for _ in 0..DEPTH {
             let Some(inner) = run_by(&name, &arguments) else { break };
             name = program_name(arguments[inner]);
             arguments.drain(..=inner);
         }
-        // Where a script lies is a part of its name.
+        // The directory of a script is part of its name.
         if !is_known(&name) && word.contains('/') && name == program_name(word) {
             name = word.trim_start_matches("./").to_owned();
         }
@@ -97,7 +96,7 @@ impl Task {
             if let Some(at) = at {
                 name = format!("{name} {}", arguments.remove(at));
             }
-            // `npm run lint` and `npm lint` are one.
+            // `npm run lint` and `npm lint` are the same command.
             if let Some(("npm" | "pnpm" | "yarn" | "bun", "run")) = name.split_once(' ')
                 && let Some(at) = arguments.iter().position(|word| !word.starts_with('-'))
             {
@@ -111,10 +110,10 @@ impl Task {
     }
 }
 
-/// Runners in runners that are followed.
+/// The maximum nesting of runners that is followed.
 const DEPTH: usize = 3;
 
-/// Where among the arguments of a runner the program stands that it runs.
+/// Returns the position of the program that a runner runs among the runner's arguments.
 fn run_by(name: &str, arguments: &[&str]) -> Option<usize> {
     let is_operand = |word: &&str| !word.starts_with('-');
     if name == "python" {
@@ -129,14 +128,14 @@ fn run_by(name: &str, arguments: &[&str]) -> Option<usize> {
     arguments[skipped..].iter().position(is_operand).map(|at| at + skipped)
 }
 
-/// The commands that a line is for, in their order. If all of them only lead somewhere, they all are.
+/// Returns the commands that a line is for, in order. If all commands only prepare something, all are returned.
 pub(crate) fn tasks(line: &str) -> Vec<Task> {
     let tasks: Vec<Task> = split::split_commands(line).iter().filter_map(Task::of).collect();
     let meant: Vec<Task> = tasks.iter().filter(|task| !LEADING.contains(&task.name.as_str())).cloned().collect();
     if meant.is_empty() { tasks } else { meant }
 }
 
-/// Programs whose exit code is an answer, with the code that means no.
+/// Programs whose exit code answers a question, and the subcommands or options for which it does.
 const ANSWERING: &[(&str, &[&str])] = &[
     ("[", &[]),
     ("[[", &[]),
@@ -181,13 +180,13 @@ const ANSWERING: &[(&str, &[&str])] = &[
     ("zgrep", &[]),
 ];
 
-/// Programs that hardly ever fail, beside which the exit code is that of another.
+/// Programs that hardly ever fail. Next to them, a non-zero exit code must come from another command.
 #[rustfmt::skip]
 const HARMLESS: &[&str] = &[
     ":", "basename", "cd", "cut", "date", "dirname", "echo", "export", "false", "head", "printf", "pushd", "popd", "pwd", "set", "sort", "tail", "tr", "true", "uniq", "wc", "xargs",
 ];
 
-/// Whether an exit code is the answer of what was asked rather than a failure: `grep` found nothing, `diff` found something.
+/// Whether an exit code is an answer and not a failure, as when `grep` finds nothing or `diff` finds a difference.
 pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
     if !(code == 1 || code == 3 && line.contains("systemctl")) {
         return false;
@@ -195,7 +194,7 @@ pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
     let commands = split::split_commands(line);
     let answers = |simple: &SimpleCommand| {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
-        // `command -v x` runs nothing, and asks.
+        // `command -v x` runs nothing; its exit code is the answer.
         let asked = words.first().is_some_and(|word| *word == "command");
         let found = effective_program(&words);
         let (name, arguments) = found.map_or(("", &[][..]), |(word, arguments)| (word, arguments));
@@ -212,7 +211,7 @@ pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
         effective_program(&words).is_none_or(|(word, _)| HARMLESS.contains(&&*program_name(word)))
     };
-    // What fails says why; what answers "no" is silent or shows differences.
+    // A program that fails prints a reason. A negative answer is silent, or prints differences.
     let complains =
         ["error:", "fatal:", "cannot ", "No such file", "not found", "denied"].iter().any(|word| output.contains(word));
     !complains && (commands.iter().all(|simple| answers(simple) || is_harmless(simple)) || output.trim().is_empty())
@@ -241,12 +240,7 @@ mod tests {
     #[case::build_alone("make", 1, "", false)]
     #[case::tests("cargo test | grep FAILED && exit 1", 1, "test x ... FAILED", false)]
     #[case::push("git push", 1, "rejected", false)]
-    fn an_exit_code_may_be_an_answer(
-        #[case] line: &str,
-        #[case] code: i32,
-        #[case] output: &str,
-        #[case] expected: bool,
-    ) {
+    fn exit_code_may_be_an_answer(#[case] line: &str, #[case] code: i32, #[case] output: &str, #[case] expected: bool) {
         assert_eq!(is_answer(line, code, output), expected);
     }
 
@@ -260,7 +254,7 @@ mod tests {
     #[case::npm("npm run lint -- --fix", "npm lint -- --fix")]
     #[case::several("npm ci && npm test", "npm ci; npm test")]
     #[case::only_looks("cat a.txt", "cat a.txt")]
-    fn a_line_is_for_its_last_commands(#[case] line: &str, #[case] expected: &str) {
+    fn main_commands_of_a_line_are_found(#[case] line: &str, #[case] expected: &str) {
         let found: Vec<String> = tasks(line).iter().map(Task::line).collect();
         assert_eq!(found.join("; "), expected);
     }

@@ -1,4 +1,4 @@
-//! Command lines of both kinds, one a line.
+//! Command lines that change something and command lines that only read, one per line.
 
 use proptest::prelude::*;
 
@@ -272,21 +272,21 @@ fn lines(table: &str) -> impl Iterator<Item = String> {
 }
 
 #[test]
-fn what_changes_something_is_told_from_looks() {
+fn changing_commands_are_distinguished_from_read_only_ones() {
     let dropped: Vec<String> = lines(CHANGES).filter(|line| !changes_something(line)).collect();
     let kept: Vec<String> = lines(LOOKS).filter(|line| changes_something(line)).collect();
     assert_eq!((dropped, kept), (vec![], vec![]));
 }
 
 #[test]
-fn the_tables_are_in_order_for_the_search() {
+fn tables_are_sorted_for_binary_search() {
     assert!(CHANGING.is_sorted());
     assert!([CHANGING_WITH, READ_ONLY_WITH, VALUED].iter().all(|table| table.is_sorted()));
     assert!(WRAPPERS.is_sorted());
 }
 
 #[test]
-fn commands_in_commands_come_to_an_end() {
+fn deep_nesting_terminates() {
     for part in ["eval ", "sudo ", "find -exec ", "python -m ", "bash -c ", "ssh x ", "A=b ", "$x = "] {
         assert!(!changes_something(&part.repeat(20_000)), "{part}");
     }
@@ -294,7 +294,7 @@ fn commands_in_commands_come_to_an_end() {
 
 proptest! {
     #[test]
-    fn any_text_is_taken(line in "([a-c \n;&|(){}<>'\"`$\\\\#=E2가-]|git |sudo |bash -c |find -exec |<<E|python -m ){0,60}") {
+    fn any_text_is_accepted(line in "([a-c \n;&|(){}<>'\"`$\\\\#=E2가-]|git |sudo |bash -c |find -exec |<<E|python -m ){0,60}") {
         changes_something(&line);
     }
 }

@@ -1,47 +1,48 @@
-//! What a failed command printed, as its cause and the place in the project's code: a stack trace is not remembered.
+//! Reduces the output of a failed command to its cause and the place in the project's code, without the stack trace.
 //!
-//! Knows the reports of Python, JavaScript, Rust, Go, Java and Kotlin, Ruby, C and C++ with gdb, C#, PHP, and of what runs their tests.
-//! Anything else is told by the words that failures use.
+//! Recognizes reports of Python, JavaScript, Rust, Go, Java and Kotlin, Ruby, C and C++ with gdb, C# and PHP, and of their test runners. In
+//! any other report it looks for words that are typical of failures.
 
-/// How many lines tell the cause at most.
+/// The maximum number of lines for the cause.
 const CAUSES: usize = 3;
 
-/// The longest line that is kept, in bytes.
+/// The maximum length of a line, in bytes.
 const LINE: usize = 200;
 
-/// Of a report of at most so many lines that tell something, as many lines below its only cause belong to it.
+/// The maximum number of lines, noise and frames excluded, in a short report. In a short report the fields below a single cause belong to
+/// it, up to `DETAILS` lines.
 const SHORT_REPORT: usize = 12;
 const DETAILS: usize = 4;
 
-/// A line with fewer characters may be the title of what follows.
+/// A line with fewer characters may be the title of the line below it.
 const TITLE: usize = 40;
 
-/// Lines of a report that are read: its beginning and its end.
+/// The maximum number of lines that are read: half from the beginning of a report, and half from its end.
 const READ: usize = 2_000;
 
-/// A report of at most so many lines and bytes is kept whole, if it has no frames.
+/// A report with at most this many lines, noise excluded, is returned as it is if it has no frames.
 const SHORT_LINES: usize = 3;
 
-/// What a line of a report is.
+/// The role of a line in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// Says nothing: a header, a rule, progress.
     Noise,
-    /// A frame of a library.
+    /// A stack frame in a library or a runtime.
     Foreign,
-    /// A frame of the project.
+    /// A stack frame in the project.
     Own,
     /// Any other line.
     Plain,
-    /// Has a word of failures.
+    /// Contains a word that is typical of failures.
     Hint,
     /// Counts failures, or names the failed test.
     Summary,
-    /// Says what went wrong, in the form of a known tool.
+    /// Says what went wrong, in the format of a known tool.
     Cause,
 }
 
-/// The cause and the place of a report. `project` is the root of the project's files.
+/// Returns the cause and the place of a failure. `project` is the root directory of the project.
 pub(crate) fn cause_of(report: &str, project: &str) -> String {
     let report = without_escapes(report);
     let lines: Vec<&str> = report.lines().map(str::trim_end).collect();
@@ -65,7 +66,7 @@ pub(crate) fn cause_of(report: &str, project: &str) -> String {
     shown(causes.chain(place).collect::<Vec<_>>().iter().map(String::as_str), project)
 }
 
-/// The lines that tell the cause, in their order.
+/// Returns the lines that describe the cause, in order.
 fn causes(lines: &[&str], kinds: &[Kind], telling: &[usize]) -> Vec<usize> {
     for kind in [Kind::Cause, Kind::Summary, Kind::Hint] {
         let found: Vec<usize> = telling.iter().copied().filter(|at| kinds[*at] == kind).collect();
@@ -74,7 +75,7 @@ fn causes(lines: &[&str], kinds: &[Kind], telling: &[usize]) -> Vec<usize> {
             continue;
         }
         if kind == Kind::Cause && found.len() > CAUSES {
-            // The first of a compiler's errors cause the others; the last of a chain of exceptions is the one that was raised.
+            // The first errors of a compiler usually cause the others. In a chain of exceptions, the last one was raised.
             let is_chain = is_exception(lines[found[found.len() - 1]].trim());
             found = if is_chain { vec![found[0], found[found.len() - 1]] } else { found[..CAUSES].to_vec() };
         }
@@ -82,7 +83,7 @@ fn causes(lines: &[&str], kinds: &[Kind], telling: &[usize]) -> Vec<usize> {
         if let [only] = found[..] {
             found.extend(details(lines, kinds, telling, only));
         }
-        // Which test it was belongs to what was wrong with it.
+        // The name of the failed test belongs to the cause.
         if kind == Kind::Cause && found.len() <= CAUSES {
             let named = telling.iter().copied().find(|at| kinds[*at] == Kind::Summary && names_something(lines[*at]));
             if let Some(named) = named.filter(|at| !found.contains(at)) {
@@ -92,7 +93,7 @@ fn causes(lines: &[&str], kinds: &[Kind], telling: &[usize]) -> Vec<usize> {
         }
         return found;
     }
-    // Tools say last what went wrong.
+    // Without a known format, the last lines most likely say what went wrong.
     let first = telling.first().copied();
     let last = telling.iter().rev().take(2).rev().copied();
     let mut found: Vec<usize> = first.into_iter().chain(last).collect();
@@ -100,7 +101,7 @@ fn causes(lines: &[&str], kinds: &[Kind], telling: &[usize]) -> Vec<usize> {
     found
 }
 
-/// The lines below the only cause that belong to it: the text of a title, and the fields of a short report.
+/// Returns the lines that belong to a single cause: the text below a title, and the fields of a short report.
 fn details(lines: &[&str], kinds: &[Kind], telling: &[usize], cause: usize) -> Vec<usize> {
     let bare = lines[cause].trim();
     if is_exception(bare) || is_diagnostic(bare) {
@@ -128,11 +129,11 @@ fn without_repeats(found: Vec<usize>, lines: &[&str]) -> Vec<usize> {
         .collect()
 }
 
-/// The frame of the project's code that is nearest to the cause.
+/// Returns the stack frame in the project's code that is nearest to the cause.
 fn place(lines: &[&str], kinds: &[Kind], causes: &[usize]) -> Option<String> {
     let own: Vec<usize> = (0..lines.len()).filter(|at| kinds[*at] == Kind::Own).take(READ).collect();
     let cause = causes.last().copied().unwrap_or_default();
-    // Python tells the frames before the cause, the last one nearest to it; others behind it, the first one nearest.
+    // Python prints frames before the cause, the nearest one last. Others print them after the cause, the nearest one first.
     let is_python = own.iter().any(|at| is_python_frame(lines[*at].trim_start()));
     let at = if is_python {
         own.iter().rev().find(|at| **at < cause).or(own.last())
@@ -182,7 +183,7 @@ fn kinds(lines: &[&str], project: &str) -> Vec<Kind> {
     kinds
 }
 
-/// What a line is, and how many lines behind it say nothing of their own.
+/// Returns the role of a line, and the number of lines after it that are noise.
 fn kind(line: &str, following: &[&str], project: &str) -> (Kind, usize) {
     let bare = line.trim();
     if is_noise(bare) {
@@ -190,7 +191,7 @@ fn kind(line: &str, following: &[&str], project: &str) -> (Kind, usize) {
     }
     if let Some(place) = frame(line, following) {
         let kind = if is_own(place, project) { Kind::Own } else { Kind::Foreign };
-        // Python quotes the line of code below its frame, with marks under it; Go says the function in the line before.
+        // Python quotes the line of code below its frame, with markers under it.
         let quoted = if is_python_frame(bare) {
             following.iter().take_while(|next| next.starts_with("    ")).count()
         } else {
@@ -207,7 +208,7 @@ fn kind(line: &str, following: &[&str], project: &str) -> (Kind, usize) {
     (if is_hint(bare) { Kind::Hint } else { Kind::Plain }, 0)
 }
 
-/// The place that a frame of a stack trace tells.
+/// Returns the place that a stack frame names, or `None` if the line is not a frame.
 fn frame<'l>(line: &'l str, following: &[&'l str]) -> Option<&'l str> {
     let bare = line.trim_start();
     let is_indented = bare.len() < line.len();
@@ -215,11 +216,11 @@ fn frame<'l>(line: &'l str, following: &[&'l str]) -> Option<&'l str> {
         return bare.split('"').nth(1);
     }
     if let Some(rest) = bare.strip_prefix("at ").filter(|_| is_indented) {
-        // JavaScript, Java, C#, and the places of a Rust backtrace.
+        // JavaScript, Java, C#, and the places in a Rust backtrace.
         let place = rest.rsplit_once('(').map(|(_, place)| place.trim_end_matches(')'));
         let place = rest.rsplit_once(" in ").map(|(_, place)| place).or(place).unwrap_or(rest);
         let name = rest.split_once('(').map_or(rest, |(name, _)| name);
-        // Java names a file, but no folder: the package tells whose it is.
+        // Java prints the file without its directory, but the package shows whose code it is.
         return Some(if place.contains('/') || place.contains('\\') || place.starts_with("node:") {
             place
         } else {
@@ -227,7 +228,7 @@ fn frame<'l>(line: &'l str, following: &[&'l str]) -> Option<&'l str> {
         });
     }
     if let Some(rest) = bare.strip_prefix('#').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
-        // gdb and sanitizers, and PHP.
+        // gdb, sanitizers and PHP.
         let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
         let place = rest.rsplit_once(" at ").or_else(|| rest.rsplit_once(" from ")).map(|(_, place)| place);
         return Some(place.or_else(|| rest.split_whitespace().last()).unwrap_or(rest));
@@ -238,7 +239,7 @@ fn frame<'l>(line: &'l str, following: &[&'l str]) -> Option<&'l str> {
     if let Some(place) = bare.strip_prefix("--> ") {
         return Some(place);
     }
-    // Go: a function, and its place in the next line.
+    // Go prints the function, and its place on the next line.
     if line.starts_with('\t')
         && bare.split(" +0x").next().is_some_and(|place| place.contains(".go:") && !place.contains(' '))
     {
@@ -247,7 +248,7 @@ fn frame<'l>(line: &'l str, following: &[&'l str]) -> Option<&'l str> {
     if bare.ends_with(')') && following.first().is_some_and(|next| next.starts_with('\t') && next.contains(".go:")) {
         return following.first().map(|_| "<function>");
     }
-    // A numbered function of a Rust backtrace, whose place is in the next line.
+    // Rust backtraces number their functions and print the place on the next line.
     let number = bare
         .split_once(": ")
         .filter(|(number, _)| is_indented && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()));
@@ -258,7 +259,7 @@ fn is_python_frame(bare: &str) -> bool {
     bare.starts_with("File \"") && bare.contains("\", line ")
 }
 
-/// Whether a place is in the project's code rather than in a library or a runtime.
+/// Whether a place is in the project's code, not in a library or a runtime.
 fn is_own(place: &str, project: &str) -> bool {
     const FOREIGN: [&str; 30] = [
         "node_modules",
@@ -328,7 +329,7 @@ fn is_own(place: &str, project: &str) -> bool {
     !FOREIGN_NAMES.iter().any(|name| place.starts_with(name))
 }
 
-/// The `file:line` of a text.
+/// Returns the `file:line` in a text.
 fn location(text: &str) -> Option<&str> {
     text.split([' ', '(', ')', '"', ',']).find(|word| {
         word.rsplit_once(':')
@@ -385,11 +386,11 @@ fn is_noise(bare: &str) -> bool {
     if STARTS.iter().any(|start| bare.starts_with(start)) {
         return true;
     }
-    // Any other code may say something: not found, killed, out of memory.
+    // Other exit codes can be informative: command not found, killed, out of memory.
     if bare == "Exit code 1" {
         return true;
     }
-    // "=== FAILURES ===", "____ test_x ____", "---- foo stdout ----" and "... 12 more".
+    // Matches "=== FAILURES ===", "____ test_x ____" and "... 12 more".
     let ruled = bare.starts_with(['=', '_', '─', '━', '*', '~'])
         && bare.ends_with(['=', '_', '─', '━', '*', '~'])
         && !bare.contains(" failed")
@@ -397,7 +398,7 @@ fn is_noise(bare: &str) -> bool {
     ruled || bare.starts_with("... ") && bare.ends_with(" more")
 }
 
-/// Whether a line says what went wrong in the form of a known tool.
+/// Whether a line says what went wrong, in the format of a known tool.
 fn is_cause(line: &str, bare: &str) -> bool {
     const STARTS: [&str; 50] = [
         "error:",
@@ -482,7 +483,8 @@ fn is_cause(line: &str, bare: &str) -> bool {
         || bare.contains("Out of memory")
 }
 
-/// `TypeError: …`, `django.db.utils.IntegrityError: …`, `java.lang.IllegalStateException: …`, `a.rb:12:in 'f': … (NoMethodError)`.
+/// Whether a line reports an exception, such as `TypeError: …`, `django.db.utils.IntegrityError: …`, `java.lang.IllegalStateException: …`
+/// or `a.rb:12:in 'f': … (NoMethodError)`.
 fn is_exception(bare: &str) -> bool {
     let name = bare.split([':', ' ']).next().unwrap_or_default();
     let last = name.rsplit(['.', '\\', ':']).next().unwrap_or_default();
@@ -497,7 +499,8 @@ fn is_exception(bare: &str) -> bool {
     bare.contains(".rb:") && bare.ends_with("Error)")
 }
 
-/// `src/a.c:12:3: error: …`, `a.go:12:3: undefined: x`, `src/a.ts(12,3): error TS…`, `src/a.ts:1:2 - error …`.
+/// Whether a line is a compiler's diagnostic, such as `src/a.c:12:3: error: …`, `a.go:12:3: undefined: x`, `src/a.ts(12,3): error TS…` or
+/// `src/a.ts:1:2 - error …`.
 fn is_diagnostic(bare: &str) -> bool {
     let (Some(place), rest) = (bare.split_whitespace().next(), bare.split_once(' ').map_or("", |(_, rest)| rest))
     else {
@@ -515,7 +518,7 @@ fn is_diagnostic(bare: &str) -> bool {
     is_numbered && says && !rest.is_empty()
 }
 
-/// Whether a line counts failures or names what failed.
+/// Whether a line counts failures or names the failed test.
 fn is_summary(bare: &str) -> bool {
     if bare == "FAIL" || bare.starts_with("FAIL\t") {
         return true;
@@ -557,7 +560,7 @@ fn names_something(line: &str) -> bool {
         .any(|mark| bare.starts_with(mark))
 }
 
-/// Whether a line has a word of failures.
+/// Whether a line contains a word that is typical of failures.
 fn is_hint(bare: &str) -> bool {
     #[rustfmt::skip]
     const WORDS: [&str; 46] = [
@@ -567,14 +570,14 @@ fn is_hint(bare: &str) -> bool {
         "오류", "실패", "에러", "없습니다", "예외", "エラー", "失败",
     ];
     let lower = bare.to_lowercase();
-    // "0 errors" is none.
+    // "0 errors" is not a failure.
     WORDS.iter().any(|word| lower.contains(word))
         && !lower.contains("0 error")
         && !lower.contains("0 fail")
         && !lower.contains("no errors")
 }
 
-/// A text without the escapes of terminals.
+/// Removes terminal escape sequences from a text.
 fn without_escapes(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;

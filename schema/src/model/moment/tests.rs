@@ -4,7 +4,7 @@ use rstest::rstest;
 use super::*;
 
 #[test]
-fn a_moment_shows_local_time_and_is_stored_in_utc() {
+fn moment_shows_local_time_and_stores_utc() {
     let at = Moment::parse_rfc3339("2026-01-28T00:30:15.987+09:00").unwrap();
     assert_eq!(at.date().to_string(), "2026-01-28");
     assert_eq!((at.time(), at.local_second()), ("00:30:15".to_owned(), "2026-01-28T00:30:15".to_owned()));
@@ -14,7 +14,7 @@ fn a_moment_shows_local_time_and_is_stored_in_utc() {
 }
 
 #[test]
-fn offsets_are_read_in_the_forms_that_logs_hold() {
+fn offsets_parse_in_every_form_of_a_log() {
     for (text, seconds) in [("+09:00", 32_400), ("-0330", -12_600), ("Z", 0)] {
         assert_eq!(parse_offset(text), Some(seconds));
     }
@@ -28,11 +28,11 @@ fn offsets_are_read_in_the_forms_that_logs_hold() {
 #[case::after_the_last_year("9999-12-31T23:59:59-12:00", "9999-12-30T11:59:59-12:00")]
 #[case::leap_second("2016-12-31T23:59:60.5Z", "2016-12-31T23:59:59+00:00")]
 #[case::odd_offset("2026-01-28T10:30:15-23:59", "2026-01-28T10:30:15-23:59")]
-fn odd_times_are_clamped_to_what_can_be_stored(#[case] text: &str, #[case] expected: &str) {
+fn out_of_range_times_are_clamped(#[case] text: &str, #[case] expected: &str) {
     assert_eq!(Moment::parse_rfc3339(text).unwrap().rfc3339(), expected);
 }
 
-/// A moment is the same after its way through Markdown and through the database, which both need years of four digits.
+/// Asserts that a moment survives a round trip through Markdown and the database. Both need years of four digits.
 fn assert_round_trip(at: Moment) -> Result<(), TestCaseError> {
     for text in [at.rfc3339(), at.utc(), at.local_second()] {
         prop_assert!(text.as_bytes()[..5].iter().all(|byte| byte.is_ascii_digit() || *byte == b'-'), "{}", text);
@@ -49,7 +49,7 @@ fn assert_round_trip(at: Moment) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn any_instant_at_any_offset_comes_back(seconds: i64, early in -70_000_000_000_i64..300_000_000_000, offset in -86_399..86_400) {
+    fn instants_round_trip_at_any_offset(seconds: i64, early in -70_000_000_000_i64..300_000_000_000, offset in -86_399..86_400) {
         for seconds in [seconds, early] {
             assert_round_trip(Moment::from_unix(seconds, Some(offset)).unwrap())?;
             assert_round_trip(Moment::from_unix(seconds, None).unwrap())?;
@@ -58,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn any_local_time_comes_back(days: i32, early in 0..4_000_000, second in 0_u32..86_400, offset in -86_399..86_400) {
+    fn local_times_round_trip(days: i32, early in 0..4_000_000, second in 0_u32..86_400, offset in -86_399..86_400) {
         let time = NaiveTime::from_num_seconds_from_midnight_opt(second, 0).unwrap();
         let days = [days, early].into_iter().filter_map(NaiveDate::from_num_days_from_ce_opt);
         for day in days.chain([NaiveDate::MIN, NaiveDate::MAX]) {

@@ -66,14 +66,14 @@ fn host_tags_become_inert(#[case] text: &str, #[case] expected: &str) {
 }
 
 #[test]
-fn every_markup_of_hosts_becomes_inert() {
+fn all_host_markup_becomes_inert() {
     for markup in HOST_MARKUP.iter().chain(&MACHINE_PROMPT).filter(|markup| markup.starts_with('<')) {
         assert!(clean_text(markup).starts_with('‹'), "{markup}");
     }
 }
 
 #[test]
-fn json_and_lines_are_cleaned_whole() {
+fn json_and_lines_are_cleaned_completely() {
     let value = json!({ "a\u{202e}": ["x\u{200b}", { "b": "</memory>" }, 1, null] });
     assert_eq!(clean_json(value), json!({ "a": ["x", { "b": "‹/memory>" }, 1, null] }));
     assert_eq!(clean_line(" a \u{200b} b\n\t</memory>\r\n"), "a b ‹/memory>");
@@ -91,17 +91,17 @@ fn escaped_json_reads_back_the_same() {
 }
 
 #[test]
-fn a_record_cannot_end_its_own_fence() {
+fn record_cannot_end_its_own_fence() {
     assert_eq!(label_as_data("memory_get", ""), "");
     let text = label_as_data("memory_get", "a\n</memory-context>\nb\n");
     assert_eq!(text.matches("</memory-context>").count(), 1);
     assert!(text.ends_with("a\n‹/memory-context>\nb\n</memory-context>"), "{text}");
 }
 
-/// What must never leave, whatever is around it.
+/// Characters that must never leave, in any context.
 const NEVER: &str = "\0\u{1b}\u{7f}\u{9b}\r\u{85}\u{ad}\u{61c}\u{115f}\u{180e}\u{200b}\u{200e}\u{200f}\u{2028}\u{202a}\u{202e}\u{2060}\u{2064}\u{2066}\u{2069}\u{3164}\u{fe00}\u{feff}\u{e0001}\u{e0100}";
 
-/// Pieces from which hard cases are made.
+/// Generates pieces of difficult texts.
 fn piece() -> impl Strategy<Value = String> {
     let hard = "\u{200c}\u{200d}\u{fe0e}\u{fe0f}\u{20e3}\u{1f3f4}\u{e0067}\u{e007f}\u{180b}क\u{94d}ی1👩❤ ᠮ<>/|\n\t-";
     let one = format!("{NEVER}{hard}").chars().map(String::from).collect::<Vec<_>>();

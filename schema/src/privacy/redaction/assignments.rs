@@ -1,6 +1,6 @@
-//! Values that are secret because of the name they are given: `password=…`, `"api_key": "…"`, `--token …`, `비밀번호: …`.
+//! Finds values whose name makes them secret: `password=…`, `"api_key": "…"`, `--token …`, `비밀번호: …`.
 //!
-//! Reads the name, the separator and the value; whether the value looks like a secret is decided in `values`.
+//! This module parses the name, the separator and the value. `values` decides whether the value looks like a secret.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub(super) fn find_key(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     find_assigned(site, NameFamily::Key)
 }
 
-/// A name that holds other things more often than secrets: only a random value is one.
+/// Finds a random value after a name that usually does not name a secret.
 pub(super) fn find_weak(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     find_assigned(site, NameFamily::Weak)
 }
@@ -36,7 +36,7 @@ pub(super) fn find_weak(site: &TriggerSite<'_>) -> Option<Range<usize>> {
 fn find_assigned(site: &TriggerSite<'_>, family: NameFamily) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     let name = ValueName::read(site, &mut cursor)?;
-    // `did:key:z6Mk…` and `…:secret:name` are names of parts.
+    // In `did:key:z6Mk…` and `…:secret:name`, the name is one part of an identifier.
     let is_part = site.text[..name.start].ends_with(':') && cursor.rest().starts_with(':');
     if family == NameFamily::Key && !name.is_owned_key(site) || is_part {
         return None;
@@ -46,7 +46,7 @@ fn find_assigned(site: &TriggerSite<'_>, family: NameFamily) -> Option<Range<usi
     separated.or_else(|| mentions::find_mentioned(site, &name, family, behind))
 }
 
-/// The value behind a sign, such as `=`.
+/// Finds the value after a separator, such as `=`.
 fn find_after_separator(
     site: &TriggerSite<'_>,
     name: &ValueName<'_>,
@@ -78,7 +78,7 @@ fn find_after_separator(
     } else if separator == Separator::Equals {
         skip_constructor(cursor);
     }
-    // Behind the brackets of a function stands its body.
+    // After the parentheses of a function comes its body.
     if matches!(separator, Separator::Equals | Separator::Colon)
         && !closers.contains(')')
         && let Some(below) = ValueBelow::read(site, name, cursor)
@@ -95,7 +95,7 @@ fn find_after_separator(
     {
         return None;
     }
-    // `$self->password` is read to the `-`, because a bare value ends at `>`.
+    // In `$self->password` the value would end at the `-`, because a bare value ends at `>`.
     if !quoted && site.text[span.clone()].ends_with('-') && behind.starts_with('>') {
         return None;
     }
@@ -110,7 +110,7 @@ fn find_after_separator(
     values::is_secret(&value, family).then(whole)
 }
 
-/// Moves past what a name has in brackets: `Secret Access Key [None]:`, `password (staging):`.
+/// Skips brackets after a name, as in `Secret Access Key [None]:` and `password (staging):`.
 fn skip_remark(cursor: &mut TextCursor<'_>) {
     let mut ahead = cursor.clone();
     if ahead.eat("[") || ahead.eat("(") {
@@ -121,7 +121,7 @@ fn skip_remark(cursor: &mut TextCursor<'_>) {
     }
 }
 
-/// Whether a name is all that stands on its line.
+/// Whether nothing else is on the line of a name.
 fn is_alone_on_line(site: &TriggerSite<'_>, name: &ValueName<'_>, closers: &str, cursor: &mut TextCursor<'_>) -> bool {
     let before = site.text[..name.start].trim_end_matches([' ', '\t', '-', '*', '#']);
     closers.is_empty()
@@ -130,7 +130,7 @@ fn is_alone_on_line(site: &TriggerSite<'_>, name: &ValueName<'_>, closers: &str,
         && (cursor.eat("\r\n") || cursor.eat("\n"))
 }
 
-/// A value on the lines below its name: a block of YAML, or an expression that goes on.
+/// A value on the lines below its name: a YAML block, or an expression that continues.
 struct ValueBelow {
     span: Range<usize>,
     is_string: bool,
@@ -154,7 +154,7 @@ impl ValueBelow {
         let outer = line.len() - line.trim_start_matches([' ', '\t', '-']).len();
         let start = cursor.at();
         let mut end = start + TextCursor::first_line(cursor.rest()).trim_end().len();
-        // A value that is wrapped goes on for as long as lines are indented and hold no blanks.
+        // A wrapped value continues while its lines are indented and contain no blanks.
         while is_block && end - start < MAX_VALUE_LENGTH {
             let rest = site.text[end..].strip_prefix('\n').unwrap_or_default();
             let next = TextCursor::first_line(rest).trim_end();
@@ -181,14 +181,14 @@ impl ValueBelow {
 
 const MAX_INDENT: usize = 64;
 
-/// What stands between a name and its value.
+/// The separator between a name and its value.
 #[derive(PartialEq, Eq)]
 enum Separator {
     Equals,
-    /// `password == "hunter2"`; without quotes an expression follows.
+    /// `password == "hunter2"`. Without quotes the right side is an expression.
     Compared,
     Colon,
-    /// `--password hunter2`, `ENV PASSWORD hunter2`, `PASSWORD 'hunter2'` of SQL
+    /// `--password hunter2`, `ENV PASSWORD hunter2`, `PASSWORD 'hunter2'` in SQL
     Blank,
     /// `password`, and `hunter2` on the next line
     LineBreak,
@@ -200,7 +200,7 @@ enum Separator {
     Pair,
     /// `define('PASSWORD', 'hunter2')`, `setPassword("hunter2")`, `| password | hunter2 |`, `pass: hunter2`
     Place,
-    /// `ann pass: hunter22`, which may be the first pass of something
+    /// `ann pass: hunter22`, where `pass` may mean a first pass
     Word,
 }
 
@@ -222,7 +222,7 @@ impl Separator {
         } else if ["=>", "=", ":=", "?=", "＝", "%3D", "%3d"].iter().any(|sign| cursor.eat(sign)) {
             Self::Equals
         } else if cursor.eat(":") || cursor.eat("：") {
-            // The colon of `Type::name` separates no value.
+            // The colons of `Type::name` do not separate a value.
             if cursor.peek() == Some(':') {
                 return None;
             }
@@ -239,12 +239,12 @@ impl Separator {
             || is_quoted && [".type(", ".fill(", ".send_keys(", ".sendKeys("].iter().any(|input| cursor.eat(input))
         {
             Self::Place
-        } else if closers.is_empty() && !name.is_question && !name.is_short && cursor.eat("(") {
+        } else if closers.is_empty() && !name.is_lookup && !name.is_short && cursor.eat("(") {
             return matches!(cursor.peek(), Some('"' | '\'' | '`')).then_some(Self::Place);
         } else {
             return None;
         };
-        // Markdown closes its emphasis behind the colon: `**Password:** hunter2`.
+        // In Markdown, emphasis can end after the colon: `**Password:** hunter2`.
         if cursor.rest().starts_with("** ") {
             cursor.eat("**");
         }
@@ -263,7 +263,7 @@ impl Separator {
         is_tag
     }
 
-    /// Moves past `value=`, which may stand on the next line or behind another attribute.
+    /// Moves past `value=`, which may be on the next line or after another attribute.
     fn is_pair(mut is_apart: bool, cursor: &mut TextCursor<'_>) -> bool {
         let mut ahead = cursor.clone();
         let is_filler =
@@ -288,12 +288,12 @@ impl Separator {
     }
 }
 
-/// Whether a cell of a table in Markdown ends here.
+/// Whether the text before a name starts with a cell of a Markdown table.
 fn is_table_row(before: &str) -> bool {
     TextCursor::last_line(before).trim_start().starts_with('|')
 }
 
-/// Whether the string that begins here is the first argument of a call: `define('PASSWORD', 'hunter2')`.
+/// Whether a string is the first argument of a call, as in `define('PASSWORD', 'hunter2')`.
 fn is_argument(before: &str) -> bool {
     let callee = before.trim_end_matches(['"', '\'', '`', '\\']).strip_suffix('(');
     callee.is_some_and(|callee| callee.ends_with(|last: char| last.is_ascii_alphanumeric()))
@@ -321,7 +321,7 @@ fn skip_declared_type(cursor: &mut TextCursor<'_>) {
     }
 }
 
-/// How the assignment is written, which says how much a plain word is worth.
+/// Returns the form of an assignment, which determines how likely a plain word is a secret.
 fn assignment_form(
     site: &TriggerSite<'_>,
     name: &ValueName<'_>,

@@ -1,4 +1,4 @@
-//! Passwords and cookies in the arguments of programs that take them there: `curl -u user:password`, `mysql -ppassword`.
+//! Finds passwords and cookies in command arguments, such as `curl -u user:password` and `mysql -ppassword`.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use super::headers::find_cookie_pairs;
 use super::rule::TriggerSite;
 use super::values;
 
-/// Where an option that takes a password may begin.
+/// The beginnings of options that take a password.
 pub(super) const OPTIONS: &[&str] =
     &["-u", "-p", "-a", "-k", "-w", "-n", "/p:", "--user", "--proxy-user", "--auth", "--body", "pass:"];
 
-/// The password that an option of the program at the start of the command takes.
+/// Finds the password in an option of the program that the command runs.
 pub(super) fn find_option_password(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let (option, takes) = option_at(site)?;
     read_argument(TextCursor::new(site.text, site.at + option.len()), takes)
 }
 
-/// The cookies of `curl -b name=value`.
+/// Finds the cookies in `curl -b name=value`.
 pub(super) fn find_curl_cookies(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let is_option = begins_word(site) && site.text[site.at..].starts_with("-b") && is_run_by(site.context, &["curl"]);
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
@@ -27,7 +27,7 @@ pub(super) fn find_curl_cookies(site: &TriggerSite<'_>) -> Option<Range<usize>> 
     is_option.then(|| find_cookie_pairs(&cursor, false)).flatten()
 }
 
-/// The password among the arguments of `htpasswd -b [file] user password`.
+/// Finds the password in `htpasswd -b [file] user password`.
 pub(super) fn find_htpasswd_password(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let rest = &site.text[site.trigger_end()..];
     let line = &rest[..rest.find(['\n', '|', ';', '&', '>', '`']).unwrap_or(rest.len())];
@@ -41,16 +41,16 @@ pub(super) fn find_htpasswd_password(site: &TriggerSite<'_>) -> Option<Range<usi
     }
     // Without a file there is one argument less.
     let place = if flags.contains('n') || operands.len() == 2 { 1 } else { 2 };
-    // A sentence about the command goes on.
+    // In a sentence about the command, more words follow.
     let is_command = rest.starts_with(' ') && flags.contains('b') && operands.len() == place + 1;
     let password = operands.get(place).filter(|_| is_command)?.trim_matches(['"', '\'']);
-    // The stretch ends where a password is gone already.
+    // The stretch ends early if the password was replaced already.
     let is_gone = line.len() == rest.len() && line.ends_with(char::is_whitespace);
     let is_secret = !is_gone && !password.is_empty() && !values::is_reference(password) && !values::is_masked(password);
     is_secret.then(|| start(password)..start(password) + password.len())
 }
 
-/// The value of `kubectl create secret … --from-literal=name=value`.
+/// Finds the value in `kubectl create secret … --from-literal=name=value`.
 pub(super) fn find_kubectl_literal(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     cursor.take(1, |character| matches!(character, ' ' | '='));
@@ -63,7 +63,7 @@ pub(super) fn find_kubectl_literal(site: &TriggerSite<'_>) -> Option<Range<usize
     read_argument(cursor, OptionValue::AttachedPassword)
 }
 
-/// The password of `echo hunter2 | sudo -S …` and of `echo ann:hunter2 | chpasswd`.
+/// Finds the password in `echo hunter2 | sudo -S …` and in `echo ann:hunter2 | chpasswd`.
 pub(super) fn find_piped_password(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let rest = &site.text[site.trigger_end()..];
     let near = &rest[..rest.floor_char_boundary(MAX_COMMAND_LENGTH)];
@@ -79,7 +79,7 @@ pub(super) fn find_piped_password(site: &TriggerSite<'_>) -> Option<Range<usize>
     read_argument(TextCursor::new(&site.text[..site.trigger_end() + said.trim_end().len()], start), takes)
 }
 
-/// The token of `vault login …` and `wandb login …`.
+/// Finds the token in `vault login …` and `wandb login …`.
 pub(super) fn find_login_token(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     cursor.eat("s.");
@@ -90,18 +90,18 @@ pub(super) fn find_login_token(site: &TriggerSite<'_>) -> Option<Range<usize>> {
 
 const MIN_TOKEN_LENGTH: usize = 24;
 
-/// What an option takes.
+/// The kind of value that an option takes.
 #[derive(Clone, Copy)]
 enum OptionValue {
     /// `-p password` or `-ppassword`
     Password,
-    /// Only `-ppassword`: with a space, the program asks for the password.
+    /// Only `-ppassword`. With a space, the program asks for the password.
     AttachedPassword,
     /// `-u user:password`
     Login(char),
 }
 
-/// The option that stands here, when the program in front of it is one that has it.
+/// Returns the option at a site, if the program of the command has that option.
 fn option_at(site: &TriggerSite<'_>) -> Option<(&'static str, OptionValue)> {
     const USER: OptionValue = OptionValue::Login(':');
     const TABLE: &[(&str, OptionValue, &[&str])] = &[
@@ -124,7 +124,7 @@ fn option_at(site: &TriggerSite<'_>) -> Option<(&'static str, OptionValue)> {
         ),
         ("/p:", OptionValue::AttachedPassword, &["xfreerdp", "wfreerdp", "mstsc"]),
         ("--body", OptionValue::Password, &["secret"]),
-        // `docker login`, `helm registry login` and their like.
+        // `docker login`, `helm registry login` and similar commands.
         ("-p", OptionValue::Password, &["login", "sshpass", "mongosh", "mongodump", "twine"]),
         ("pass:", OptionValue::AttachedPassword, &["openssl"]),
     ];
@@ -144,7 +144,7 @@ fn begins_word(site: &TriggerSite<'_>) -> bool {
     site.context.ends_with(char::is_whitespace)
 }
 
-/// Whether the command that ends here runs one of these programs, over lines that end in a backslash.
+/// Whether the command before a site runs one of these programs. Lines that end in a backslash continue.
 fn is_run_by(context: &str, programs: &[&str]) -> bool {
     let near = &context[context.ceil_char_boundary(context.len().saturating_sub(MAX_COMMAND_LENGTH))..];
     let is_break = |(at, _): &(usize, &str)| !near[..*at].ends_with('\\');
@@ -175,7 +175,7 @@ fn read_argument(mut cursor: TextCursor<'_>, takes: OptionValue) -> Option<Range
         OptionValue::Password | OptionValue::AttachedPassword => ("", value),
     };
     if password.is_empty() {
-        // Some services take a key as the user, and no password.
+        // Some services expect a key as the user name, without a password.
         return (user.len() >= MIN_LONE_USER_LENGTH && values::is_mixed_base64(user))
             .then(|| start..start + user.len());
     }

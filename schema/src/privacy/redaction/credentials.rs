@@ -1,5 +1,5 @@
-//! Secrets that a pattern would find too slowly or not at all: the password in an address, and tokens whose parts say what
-//! they are rather than their beginning.
+//! Finds secrets for which a pattern would be too slow or impossible: passwords in URLs, and tokens that are recognized by their parts and
+//! not by their prefix.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::literals::{bare_value, quoted_value};
 use super::rule::TriggerSite;
 use super::values::{self, AssignmentForm, CandidateValue, NameFamily};
 
-/// The password in `scheme://user:password@host`, or a long random user that stands there alone.
+/// Finds the password in `scheme://user:password@host`, or a long random user without a password.
 pub(super) fn find_url_password(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let start = site.trigger_end();
     let mut cursor = TextCursor::new(site.text, start);
@@ -29,7 +29,7 @@ pub(super) fn find_url_password(site: &TriggerSite<'_>) -> Option<Range<usize>> 
 const MAX_AUTHORITY_LENGTH: usize = 1024;
 const MIN_LONE_USER_LENGTH: usize = 20;
 
-/// The part of a Telegram bot's token behind the bot's number, which stays.
+/// Finds a Telegram bot token after the number of the bot. The number stays.
 pub(super) fn find_telegram_token(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let digits = site.text.as_bytes()[..site.at].iter().rev().take_while(|byte| byte.is_ascii_digit()).take(13).count();
     let start = site.at + 1;
@@ -39,7 +39,7 @@ pub(super) fn find_telegram_token(site: &TriggerSite<'_>) -> Option<Range<usize>
     is_token.then(|| start..start + token.len())
 }
 
-/// A Twilio API key: `SK` and 32 hexadecimal digits, alone in its word.
+/// Finds a Twilio API key: `SK` and 32 hexadecimal digits, as a word of its own.
 pub(super) fn find_twilio_key(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     if site.text[..site.at].ends_with(is_base64_url) || !site.text[site.at..].starts_with("SK") {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn find_twilio_key(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     (digits.len() == 32 && ends).then(|| site.at..cursor.at())
 }
 
-/// A secret of an application in Azure: three characters, a digit, `Q~` and the rest. What stands before `Q~` stays.
+/// Finds an Azure client secret: three characters, a digit, `Q~` and the rest. The text before `Q~` stays.
 pub(super) fn find_azure_secret(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let before = site.text.as_bytes()[..site.at].iter().rev();
     let start =
@@ -61,7 +61,7 @@ pub(super) fn find_azure_secret(site: &TriggerSite<'_>) -> Option<Range<usize>> 
     (start == 4 && follows_digit && (31..=40).contains(&rest.len())).then(|| site.at..cursor.at())
 }
 
-/// A personal token of Airtable: `pat`, its number, a dot and 64 hexadecimal digits.
+/// Finds a personal access token of Airtable: `pat`, its number, a dot and 64 hexadecimal digits.
 pub(super) fn find_airtable_token(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     let is_number = cursor.take(15, |character| character.is_ascii_alphanumeric()).len() == 14 && cursor.eat(".");
@@ -70,7 +70,7 @@ pub(super) fn find_airtable_token(site: &TriggerSite<'_>) -> Option<Range<usize>
     (digits == 64).then(|| site.at..cursor.at())
 }
 
-/// The password of `creds: admin / hunter2` and `credentials are admin:hunter2`.
+/// Finds the password in `creds: admin / hunter2` and `credentials are admin:hunter2`.
 pub(super) fn find_login_password(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.at);
     let name = cursor.take(MAX_NAME_LENGTH, |character| character.is_ascii_alphabetic());
@@ -89,7 +89,7 @@ pub(super) fn find_login_password(site: &TriggerSite<'_>) -> Option<Range<usize>
     if_plausible_password(site, span)
 }
 
-/// The password among the arguments of `auth("ann", "hunter2")`: the last that looks like one.
+/// Finds the password in the arguments of `auth("ann", "hunter2")`: the last one that looks like a password.
 pub(super) fn find_argument_password(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     let mut password = None;
@@ -115,7 +115,7 @@ fn if_plausible_password(site: &TriggerSite<'_>, span: Range<usize>) -> Option<R
     (!is_host && values::is_secret(&value, NameFamily::Password)).then_some(span)
 }
 
-/// The words from which a wallet is restored: twelve or more in small letters.
+/// Finds the seed phrase of a wallet: twelve or more lower-case words.
 pub(super) fn find_seed_phrase(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     cursor.take(MAX_NAME_LENGTH, |character| !character.is_ascii_alphabetic() && !matches!(character, '.' | '<'));

@@ -1,6 +1,6 @@
-//! A place in a text that only moves forward, for the rules that read more than a pattern can say.
+//! A forward-only position in a text, for rules that a pattern cannot express.
 
-/// A text and the byte offset that reading has come to, always at the boundary of a character.
+/// A text and a byte offset in it, always at a character boundary.
 #[derive(Clone)]
 pub(super) struct TextCursor<'t> {
     text: &'t str,
@@ -24,18 +24,18 @@ impl<'t> TextCursor<'t> {
         self.rest().chars().next()
     }
 
-    /// The last line of a text, as far as it is near its end: names are many, and a line may be the whole text.
+    /// Returns the last line of a text, up to a limit. A text can have many names, and one line can be the whole text.
     pub(super) fn last_line(text: &'t str) -> &'t str {
         let near = &text[text.ceil_char_boundary(text.len().saturating_sub(LAST_LINE_WINDOW))..];
         near.rsplit('\n').next().unwrap_or_default()
     }
 
-    /// The first line of a text, with the same limit.
+    /// Returns the first line of a text, up to a limit.
     pub(super) fn first_line(text: &'t str) -> &'t str {
         text[..text.floor_char_boundary(FIRST_LINE_WINDOW)].split('\n').next().unwrap_or_default()
     }
 
-    /// Moves past a prefix and tells whether it was there.
+    /// Moves past a prefix and returns whether it was there.
     pub(super) fn eat(&mut self, prefix: &str) -> bool {
         let found = self.rest().starts_with(prefix);
         if found {
@@ -44,7 +44,7 @@ impl<'t> TextCursor<'t> {
         found
     }
 
-    /// Moves past an ASCII prefix in any case and tells whether it was there.
+    /// Moves past an ASCII prefix in any case and returns whether it was there.
     pub(super) fn eat_ignoring_case(&mut self, prefix: &str) -> bool {
         let bytes = self.rest().as_bytes();
         let found = bytes.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix.as_bytes()));
@@ -54,7 +54,7 @@ impl<'t> TextCursor<'t> {
         found
     }
 
-    /// Takes at most `limit` bytes of characters that belong.
+    /// Takes the characters for which `belongs` is true, up to `limit` bytes.
     pub(super) fn take(&mut self, limit: usize, belongs: impl Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
         let end = rest
@@ -65,19 +65,19 @@ impl<'t> TextCursor<'t> {
         &rest[..end]
     }
 
-    /// Moves past a few spaces and tabs, but not past the line; answers how many.
+    /// Skips spaces and tabs, up to a limit, and returns their number.
     pub(super) fn skip_blanks(&mut self) -> usize {
         self.take(MAX_BLANKS, |character| matches!(character, ' ' | '\t')).len()
     }
 }
 
-/// Enough for values that are aligned in a column.
+/// Enough for values that are aligned in columns.
 const MAX_BLANKS: usize = 24;
 
 const LAST_LINE_WINDOW: usize = 256;
 const FIRST_LINE_WINDOW: usize = 4 * 1024;
 
-/// Whether a character is one of Korean, Japanese or Chinese, in which a sentence goes on behind a value without a blank.
+/// Whether a character is Korean, Japanese or Chinese. In these scripts a sentence continues after a value without a blank.
 pub(super) fn is_cjk(character: char) -> bool {
     matches!(character, '가'..='힣' | 'ㄱ'..='ㆎ' | 'ぁ'..='ヿ' | '一'..='鿿' | '，' | '）')
 }

@@ -1,30 +1,30 @@
-//! Whether a value is random, for names such as `key` and `session` that say too little about what they hold.
+//! Detects random values, for names such as `key` and `session` that say too little about their value.
 
-/// Whether a value looks like one that a machine drew: long, of many different characters, and mixed as words are not.
+/// Whether a value looks random: long, of many different characters, and mixed in a way that words are not.
 pub(super) fn is_random(value: &str) -> bool {
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     value.len() >= MIN_LENGTH && letters > LETTERS_OF_A_TIME && is_alternating(value) && entropy_bits(value) >= MIN_BITS
 }
 
-/// Whether the kinds of its characters alternate as they do in what a machine drew.
+/// Whether upper case, lower case and digits alternate as often as in a random value.
 pub(super) fn is_alternating(value: &str) -> bool {
     alternation(value) >= MIN_ALTERNATION
 }
 
 const MIN_LENGTH: usize = 16;
 
-/// `1979-05-27T07:32:00Z`
+/// The letters of `1979-05-27T07:32:00Z`.
 const LETTERS_OF_A_TIME: usize = 2;
 
-/// Random base64 has 3.6 bits at 16 characters and 5 at 64, random hexadecimal digits about 3.5; English words in a row
-/// have 3 to 4, which is why this alone does not tell.
+/// The minimum entropy per byte. Random base64 has 3.6 bits at 16 characters and 5 bits at 64, and random hexadecimal digits have about 3.5
+/// bits. English text has 3 to 4 bits, so entropy alone is not enough.
 const MIN_BITS: f64 = 3.0;
 
-/// How often one kind of character follows another: in random hexadecimal digits at 47 of 100 places, in random base64 at
-/// 44, in `user-session-2026-01` at one or two of 20.
+/// The minimum share of places where the kind of character changes. It is 0.47 in random hexadecimal digits, 0.44 in random base64, and at
+/// most 0.1 in `user-session-2026-01`.
 const MIN_ALTERNATION: f64 = 0.2;
 
-/// Shannon's entropy in bits for each byte, from the frequencies in the value itself.
+/// Returns the Shannon entropy in bits per byte, from the frequencies in the value itself.
 fn entropy_bits(value: &str) -> f64 {
     let mut counts = [0_u32; 256];
     value.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
@@ -33,12 +33,12 @@ fn entropy_bits(value: &str) -> f64 {
     -parts.map(|part| part * part.log2()).sum::<f64>()
 }
 
-/// The part of its neighbouring letters and digits that are of different kinds. Other characters are passed over, and a
-/// capital before a small letter only begins a word.
+/// Returns the share of neighbouring letters and digits that are of different kinds. Other characters are skipped, and a capital before a
+/// lower-case letter does not count as a change.
 fn alternation(value: &str) -> f64 {
     let kinds = || value.bytes().filter_map(ByteKind::from_byte);
     let changes = kinds().zip(kinds().skip(1)).filter(|(one, next)| one.changes_to(*next)).count();
-    // A value that is mostly punctuation says nothing; its few letters are not to decide.
+    // Otherwise the few letters of a value that is mostly punctuation would decide.
     changes as f64 / kinds().count().saturating_sub(1).max(value.len() / 2) as f64
 }
 
@@ -82,7 +82,7 @@ mod tests {
     #[case::time("1979-05-27T07:32:00Z", false)]
     #[case::row("aaaaaaaaaaaaaaaaaaaaaaaa", false)]
     #[case::path("src/components/Button2/index.tsx", false)]
-    fn what_a_machine_drew_is_told_from_words(#[case] value: &str, #[case] expected: bool) {
+    fn random_values_differ_from_words(#[case] value: &str, #[case] expected: bool) {
         assert_eq!(is_random(value), expected, "{} bits, mixing {}", entropy_bits(value), alternation(value));
     }
 }

@@ -1,4 +1,4 @@
-//! Finds the secrets of a text by the rules, and leaves placeholders alone.
+//! Finds secrets by the rules, without touching placeholders.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use super::rule::TriggerSite;
 use super::rules::RULES;
 use super::triggers;
 
-/// Where a secret stands, what it is called, and the index of the rule that found it.
+/// The span of a secret, its kind, and the index of the rule that found it.
 pub(super) struct Secret {
     pub(super) span: Range<usize>,
     pub(super) kind: &'static str,
@@ -19,7 +19,7 @@ pub(super) fn custom_secret(span: Range<usize>) -> Secret {
 }
 
 impl Secret {
-    /// The earliest start wins, then the longest, then the rule that comes first because it knows more.
+    /// Orders secrets: the earliest start wins, then the longest, then the first rule, because specific rules come first.
     pub(super) fn precedence(&self) -> (usize, Reverse<usize>, usize) {
         (self.span.start, Reverse(self.span.end), self.rule)
     }
@@ -27,7 +27,7 @@ impl Secret {
 
 pub(super) fn find_by_rule(text: &str) -> Vec<Secret> {
     let mut secrets = Vec::new();
-    // A placeholder is a wall: nothing is matched in it or across it. That is what makes redaction idempotent.
+    // Nothing matches in or across a placeholder. This makes redaction idempotent.
     let mut start = 0;
     while let Some(placeholder) = next_placeholder(text, start) {
         find_in_stretch(text, start..placeholder.start, &mut secrets);
@@ -41,7 +41,7 @@ pub(super) const PLACEHOLDER_START: &str = "[redacted: ";
 
 pub(super) const MAX_KIND_LENGTH: usize = 32;
 
-/// The parts of a span between the placeholders in it.
+/// Returns the parts of a span that are outside placeholders.
 pub(super) fn outside_placeholders(text: &str, span: Range<usize>) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let (mut from, mut start) = (0, span.start);
@@ -57,9 +57,9 @@ pub(super) fn outside_placeholders(text: &str, span: Range<usize>) -> Vec<Range<
     parts
 }
 
-/// Finds the secrets of one stretch of text, in order and without overlap.
+/// Finds the secrets of a text without placeholders, in order and without overlap.
 ///
-/// No secret starts before its trigger, so the best one so far is final when the next trigger stands behind its start.
+/// No secret starts before its trigger, so the best one so far is final when the next trigger is after its start.
 fn find_in_stretch(text: &str, stretch: Range<usize>, secrets: &mut Vec<Secret>) {
     let mut start = stretch.start;
     let mut best: Option<Secret> = None;

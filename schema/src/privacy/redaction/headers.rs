@@ -1,4 +1,4 @@
-//! The headers of HTTP that carry secrets: `Authorization`, and cookies in both directions.
+//! Finds secrets in HTTP headers: `Authorization`, and cookies in both directions.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::cursor::TextCursor;
 use super::rule::TriggerSite;
 use super::values;
 
-/// The credentials of an `Authorization` header, or what follows `Bearer`.
+/// Finds the credentials of an `Authorization` header, or the text after `Bearer`.
 pub(super) fn find_authorization(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     let mut shortest = MIN_BEARER_LENGTH;
@@ -34,7 +34,7 @@ const MIN_BEARER_LENGTH: usize = 12;
 const MIN_RAW_LENGTH: usize = 16;
 const MIN_LENGTH_WITH_SCHEME: usize = 6;
 
-/// The cookies of a `Cookie` header or of `document.cookie = …`, all of them; of a `Set-Cookie` header the value alone.
+/// Finds all cookies of a `Cookie` header or of `document.cookie = …`. In a `Set-Cookie` header it finds only the value.
 pub(super) fn find_cookies(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     let is_flag = site.text[..site.at].ends_with("--");
@@ -47,7 +47,7 @@ pub(super) fn find_cookies(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     find_cookie_pairs(&cursor, is_set)
 }
 
-/// The `name=value; name=value` that stands here, when one of the values could be a secret.
+/// Finds `name=value; name=value` if one of the values could be a secret.
 pub(super) fn find_cookie_pairs(cursor: &TextCursor<'_>, only_first: bool) -> Option<Range<usize>> {
     let mut cursor = cursor.clone();
     let mut span: Option<Range<usize>> = None;
@@ -82,11 +82,11 @@ pub(super) fn find_cookie_pairs(cursor: &TextCursor<'_>, only_first: bool) -> Op
 const MAX_COOKIE_NAME_LENGTH: usize = 64;
 const MIN_COOKIE_LENGTH: usize = 5;
 
-/// Moves from behind a header's name to its value, whatever a program puts between them.
+/// Moves from the name of a header to its value.
 fn skip_to_value(cursor: &mut TextCursor<'_>) -> Option<()> {
     let closers = cursor.take(4, |character| matches!(character, '"' | '\'' | '`' | '\\' | ']' | '*'));
     cursor.skip_blanks();
-    // `setHeader("Cookie", "…")`; without quotes the comma stands between arguments.
+    // `setHeader("Cookie", "…")`. Without quotes, a comma separates other arguments.
     let is_argument = !closers.is_empty() && cursor.eat(",");
     if !(is_argument || cursor.eat(":") || cursor.eat("=>") || cursor.eat("=")) {
         return None;

@@ -1,11 +1,11 @@
-//! Where the text of a value begins and ends: in quotes, or up to the next space.
+//! Finds the span of a value: within quotes, or up to the next blank.
 
 use std::ops::Range;
 
 use super::cursor::{TextCursor, is_cjk};
 use super::names::{MAX_AFFIX_LENGTH, is_name};
 
-/// The inside of the string literal that stands here, which may itself stand in an escaped string.
+/// Returns the span inside a string literal. The literal may itself be in an escaped string.
 pub(super) fn quoted_value(cursor: &TextCursor<'_>) -> Option<Range<usize>> {
     let mut cursor = cursor.clone();
     let mut prefixed = cursor.clone();
@@ -36,7 +36,7 @@ pub(super) fn quoted_value(cursor: &TextCursor<'_>) -> Option<Range<usize>> {
     None
 }
 
-/// A value without quotes: to the next space, without the punctuation of the text around it.
+/// Returns the span of a value without quotes: up to the next blank, without surrounding punctuation.
 pub(super) fn bare_value(cursor: &TextCursor<'_>, limit: usize) -> Range<usize> {
     let mut cursor = cursor.clone();
     cursor.take(3, |character| matches!(character, '"' | '\'' | '`' | '\\'));
@@ -61,7 +61,8 @@ pub(super) fn bare_value(cursor: &TextCursor<'_>, limit: usize) -> Range<usize> 
             }
             ')' | ']' | '}' => true,
             '&' | ';' | ',' | '|' => begins_assignment(rest),
-            // A literal `\n` or `\"` belongs to the string around this text.
+            // An escaped `
+            // ` or `\"` belongs to the string around this text.
             '\\' => rest.is_empty() || rest.starts_with(['n', 'r', 't', '\\']),
             _ => false,
         };
@@ -71,20 +72,20 @@ pub(super) fn bare_value(cursor: &TextCursor<'_>, limit: usize) -> Range<usize> 
         }
     }
     let value = run[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '|', '*', '…', '。']);
-    // A mask of stars, and a password that ends in `!`, are not punctuation.
+    // A mask of asterisks, and the `!` at the end of a password, are not punctuation.
     let value = if value.is_empty() { &run[..end] } else { value };
     let kept = run[..end].len() - value.len();
     let bangs = run[value.len()..value.len() + kept].bytes().take_while(|byte| matches!(byte, b'!' | b'*')).count();
     start..start + value.len() + bangs
 }
 
-/// Longer values are cut here; a password has long ended, and what a longer token leaves behind is no token.
+/// The length at which values are cut, in bytes. A password is shorter, and the rest of a longer token is useless.
 pub(super) const MAX_VALUE_LENGTH: usize = 4096;
 
-/// How much of a bare value is looked at to decide. A text of names without end would otherwise be read 4,096 times.
+/// The length of a bare value that is inspected, in bytes. Otherwise a text with very many names would be read 4,096 times.
 pub(super) const PREVIEW: usize = 256;
 
-/// The inside of `"""…"""`, whose first quote was read, without the space around it.
+/// Returns the span inside `"""…"""`, without blanks at both ends. The first quote was already read.
 fn fenced_value(cursor: &TextCursor<'_>, quote: char, fence: &str) -> Option<Range<usize>> {
     let mut cursor = cursor.clone();
     cursor.eat(fence);

@@ -1,4 +1,4 @@
-//! Values that a sentence gives to a name: `the password is hunter2`, `비밀번호를 hunter2로`, `das Passwort lautet hunter2`.
+//! Finds values that a sentence assigns to a name: `the password is hunter2`, `비밀번호를 hunter2로`, `das Passwort lautet hunter2`.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::rule::TriggerSite;
 use super::values::{self, AssignmentForm, CandidateValue, NameFamily};
 use super::words::{self, CHANGES, DESCRIPTIONS, PARTICLES, VERBS};
 
-/// The value that follows a name in the same sentence, when it looks like a secret rather than the next word.
+/// Finds the value that follows a name in the same sentence, if it looks like a secret and not like an ordinary word.
 pub(super) fn find_mentioned(
     site: &TriggerSite<'_>,
     name: &ValueName<'_>,
@@ -27,7 +27,7 @@ pub(super) fn find_mentioned(
     let text = &site.text[span.clone()];
     let is_clear = match link {
         MentionLink::Verb => true,
-        // `pass` alone is a verb, and a turn.
+        // `pass` alone is a verb, or means a run.
         _ if site.trigger == "pass" && !name.prefix.ends_with(char::is_alphanumeric) => false,
         MentionLink::Direct if quoted => true,
         MentionLink::Direct => values::is_strikingly_secret(text, family),
@@ -40,27 +40,27 @@ pub(super) fn find_mentioned(
     (is_clear && values::is_secret(&value, family)).then(whole)
 }
 
-/// Whether a secret can follow at all. Names are frequent in prose about them, which mostly holds no digit nearby.
+/// Whether a text can contain a secret. Names are frequent in prose about them, which rarely has a digit nearby.
 fn may_hold_secret(text: &str) -> bool {
     text.as_bytes().iter().take(WINDOW).any(|byte| byte.is_ascii_digit() || matches!(byte, b'!' | b'$' | b'%' | b'^'))
 }
 
 const WINDOW: usize = 120;
 
-/// Whether the words before a name say that it gets a new value: `changed the password to …`.
+/// Whether the words before a name announce a new value, as in `changed the password to …`.
 fn is_about_change(site: &TriggerSite<'_>, name: &ValueName<'_>) -> bool {
     let before = &site.text[..name.start];
     let near = &before[before.ceil_char_boundary(before.len().saturating_sub(24))..];
     near.to_ascii_lowercase().split_whitespace().any(|word| words::list_contains(CHANGES, word))
 }
 
-/// What stands between a name and its value.
+/// The link between a name and its value.
 enum MentionLink {
-    /// A word or a sign that says what the name is: `is`, `lautet`, `를`, `→`.
+    /// A word or sign that assigns the value: `is`, `lautet`, `를`, `→`.
     Verb,
-    /// Nothing.
+    /// Only blanks.
     Direct,
-    /// Words that say whose it is.
+    /// Words that describe the name.
     Distant,
 }
 
@@ -104,5 +104,5 @@ impl MentionLink {
 }
 
 const MAX_WORD_LENGTH: usize = 24;
-/// `the password for the new staging database is …`
+/// Enough for `the password for the new staging database is …`.
 const MAX_WORDS: usize = 6;

@@ -1,4 +1,4 @@
-//! The name of a value: the word around a trigger, and whether it names a secret or something about one.
+//! Parses the name of a value: the word around a trigger, and whether it names a secret or something about a secret.
 
 use super::cursor::TextCursor;
 use super::rule::TriggerSite;
@@ -7,20 +7,20 @@ use super::words::{self, HARMLESS_KEYS, KEY_OWNERS, PASS_OWNERS, SETTERS};
 
 /// The name around a trigger.
 pub(super) struct ValueName<'t> {
-    /// What stands before the trigger in the same word.
+    /// The part of the word before the trigger.
     pub(super) prefix: &'t str,
     pub(super) is_upper: bool,
     pub(super) is_plural: bool,
     pub(super) is_flag: bool,
-    /// Whether it is `pass` or `pw` alone, which are words of other meanings.
+    /// Whether it is just `pass` or `pw`, which also have other meanings.
     pub(super) is_short: bool,
-    /// Whether it belongs to a function that looks a secret up: `get_secret("name")`.
-    pub(super) is_question: bool,
+    /// Whether it is the name of a function that looks up a secret: `get_secret("name")`.
+    pub(super) is_lookup: bool,
     pub(super) start: usize,
 }
 
 impl<'t> ValueName<'t> {
-    /// Reads to the end of the name; `None` when it names something about a secret rather than the secret.
+    /// Reads to the end of the name. Returns `None` if it names something about a secret and not the secret itself.
     pub(super) fn read(site: &TriggerSite<'t>, cursor: &mut TextCursor<'t>) -> Option<Self> {
         let before = &site.text.as_bytes()[..site.at];
         let length = before.iter().rev().take(MAX_AFFIX_LENGTH).take_while(|byte| is_name(char::from(**byte))).count();
@@ -52,7 +52,7 @@ impl<'t> ValueName<'t> {
             is_plural: plural,
             is_flag: prefix.starts_with('-'),
             is_short,
-            is_question: is_asked,
+            is_lookup: is_asked,
             start,
         })
     }
@@ -65,7 +65,7 @@ impl<'t> ValueName<'t> {
             && words.next().is_some_and(|word| words::list_contains(SETTERS, word))
     }
 
-    /// Whether that command begins its line, so that it is no sentence.
+    /// Whether the line starts with such a command and is not a sentence.
     pub(super) fn is_command(&self, site: &TriggerSite<'_>) -> bool {
         let first = self
             .line_before(site)
@@ -78,7 +78,7 @@ impl<'t> ValueName<'t> {
         TextCursor::last_line(&site.text[..self.start])
     }
 
-    /// Whether a suffix is a word of its own: `password2`, `tokenProd`, `SECRET_KEY`, but not `tokenizer`.
+    /// Whether a suffix is a separate word: `password2`, `tokenProd`, `SECRET_KEY`, but not `tokenizer`.
     fn is_separate(found: &str, suffix: &str) -> bool {
         suffix.chars().next().is_none_or(|first| {
             matches!(first, '_' | '-' | '.')
@@ -87,7 +87,8 @@ impl<'t> ValueName<'t> {
         })
     }
 
-    /// Short triggers are parts of ordinary words (`compass`, `bypass`) unless the word before says what they mean.
+    /// Whether a trigger can follow a prefix. Short triggers are often parts of ordinary words (`compass`, `bypass`), unless the word
+    /// before them says otherwise.
     fn may_follow(prefix: &str, site: &TriggerSite<'_>) -> bool {
         let last = prefix.chars().next_back();
         let begins_word = last.is_none_or(|last| !last.is_ascii_alphanumeric())
@@ -107,7 +108,7 @@ impl<'t> ValueName<'t> {
         }
     }
 
-    /// Whether the word before `key` says that hardly anything but a secret is called so: `api_key`, `Access Key`.
+    /// Whether the word before `key` makes it the name of a secret, as in `api_key` and `Access Key`.
     pub(super) fn is_owned_key(&self, site: &TriggerSite<'_>) -> bool {
         if site.trigger != "key" {
             return true;
@@ -119,7 +120,7 @@ impl<'t> ValueName<'t> {
         [word, &word[hump..]].iter().any(|word| words::list_contains(KEY_OWNERS, &word.to_ascii_lowercase()))
     }
 
-    /// Whether the words before `key` or `signature` say that it is none to hide: `cache_key`, `public-key`.
+    /// Whether the words before `key` or `signature` make it the name of something public, as in `cache_key` and `public-key`.
     fn is_harmless(prefix: &str) -> bool {
         let mut parts = prefix.split(|character: char| !character.is_ascii_alphanumeric());
         parts.any(|part| words::list_contains(HARMLESS_KEYS, part))

@@ -1,4 +1,4 @@
-//! Private keys in PEM and of PuTTY: the whole block, and what there is of one that was cut off.
+//! Finds private keys in PEM and PuTTY format: the whole block, or the available part of a truncated one.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::cursor::TextCursor;
 use super::rule::TriggerSite;
 use super::values;
 
-/// The block that begins at a `-----BEGIN `, when it is one of a private key and holds something.
+/// Finds the block after `-----BEGIN `, if it is a private key with content.
 pub(super) fn find_block(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     let label = cursor.take(MAX_LABEL_LENGTH, |character| matches!(character, 'A'..='Z' | '0'..='9' | ' '));
@@ -15,8 +15,7 @@ pub(super) fn find_block(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     }
     let body = cursor.at();
     let unterminated = body + key_lines_length(cursor.rest());
-    // Between its markers a key may be wrapped in whatever a program puts around it; a sentence that quotes both markers
-    // holds no run of that length.
+    // Between its markers a key may be wrapped in any quoting. A sentence that quotes both markers contains no run of this length.
     let end = find_end_marker(site.text, body).filter(|end| {
         let is_bare = unterminated > body && site.text[unterminated..end.start].chars().all(is_filler);
         is_bare || has_key_run(&site.text[body..end.start])
@@ -27,7 +26,7 @@ pub(super) fn find_block(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     }
 }
 
-/// The lines behind the `Private-Lines: 14` of a key of PuTTY.
+/// Finds the lines after `Private-Lines: 14` in a PuTTY key.
 pub(super) fn find_putty_key(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     let mut cursor = TextCursor::new(site.text, site.trigger_end());
     cursor.skip_blanks();
@@ -42,10 +41,10 @@ const MAX_LABEL_LENGTH: usize = 40;
 const MAX_BODY_LENGTH: usize = 64 * 1024;
 /// Shorter runs of base64 characters are words.
 const MIN_RUN_LENGTH: usize = 24;
-/// Behind whole lines of a key, less is enough to be the rest of it.
+/// After whole lines of a key, a shorter run can be the rest of it.
 const MIN_REST_LENGTH: usize = 12;
 
-/// The `-----END …-----` of a body, unless another block begins first or it is out of reach.
+/// Returns the `-----END …-----` of a body, unless it is too far away or another block begins first.
 fn find_end_marker(text: &str, body: usize) -> Option<Range<usize>> {
     let within = &text.as_bytes()[body..text.len().min(body + MAX_BODY_LENGTH)];
     let start = body + within.windows(DASHES.len()).position(|window| window == DASHES.as_bytes())?;
@@ -62,9 +61,10 @@ fn has_key_run(body: &str) -> bool {
     body.split(|character| !is_base64(character)).any(|run| run.len() >= MIN_RUN_LENGTH)
 }
 
-/// How many bytes of lines that can only belong to a key stand at the start of a text.
+/// Returns the length in bytes of the lines at the start of a text that can only be key material.
 ///
-/// A line ends at a line break or, in quoted text, at a literal `\n`; quotes and `+` around it are those of a program.
+/// A line ends at a line break or, in quoted text, at an escaped `
+/// `. Quotes and `+` around a line are ignored.
 fn key_lines_length(text: &str) -> usize {
     let (mut at, mut end) = (0, 0);
     while at < text.len() {
@@ -73,7 +73,7 @@ fn key_lines_length(text: &str) -> usize {
         let line = raw.trim_start_matches(is_around_a_line);
         let is_key = line.chars().all(is_base64) && (end > 0 || line.is_empty() || is_key_start(line));
         if !is_key && (end > 0 || !is_header(line)) {
-            // The last line of a key that was cut off may go on with other text.
+            // Other text may follow the last line of a truncated key.
             let run = line.find(|character| !is_base64(character)).unwrap_or(line.len());
             if end > 0 && run >= MIN_REST_LENGTH && values::is_mixed_base64(&line[..run]) {
                 end = at + (raw.len() - line.len()) + run;
@@ -81,7 +81,7 @@ fn key_lines_length(text: &str) -> usize {
             break;
         }
         if is_key && !line.is_empty() {
-            // Up to the end of the line itself: the break behind it belongs to the text that follows.
+            // The line break is not included, because it belongs to the text after the key.
             end = at + raw.len();
         }
         at += line_length(rest.as_bytes());
@@ -103,17 +103,17 @@ fn is_around_a_line(character: char) -> bool {
     character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '+' | ',' | '>' | '|')
 }
 
-/// What stands between the last line of a key and its end marker: breaks, escaped ones too, and quotes.
+/// Whether a character may be between the last line of a key and its end marker: line breaks, escaped line breaks and quotes.
 fn is_filler(character: char) -> bool {
     is_around_a_line(character) || matches!(character, '\\' | 'n' | 'r')
 }
 
-/// Whether a first line is more than a word of the sentence in which the header is quoted.
+/// Whether a first line is more than a word of a sentence that quotes the header.
 fn is_key_start(line: &str) -> bool {
     line.bytes().any(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
-/// A header of an encrypted key or of PGP armour, for example `DEK-Info: AES-128-CBC,3F`.
+/// Whether a line is a header of an encrypted key or of PGP armour, for example `DEK-Info: AES-128-CBC,3F`.
 fn is_header(line: &str) -> bool {
     ["Proc-Type:", "DEK-Info:", "Version:", "Comment:", "Hash:"].iter().any(|name| line.starts_with(name))
 }

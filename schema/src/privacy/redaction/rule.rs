@@ -1,4 +1,4 @@
-//! What a rule is: what gives a secret away, what shape it has, and how it is called when it is gone.
+//! The parts of a rule: the triggers of a secret, its form, and the label of its placeholder.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -7,65 +7,65 @@ use regex_lite::Regex;
 
 use super::values;
 
-/// One kind of secret and how it is found.
+/// A kind of secret and the way to find it.
 pub(super) struct SecretRule {
-    /// What the placeholder says.
+    /// The label in the placeholder.
     pub(super) kind: &'static str,
-    /// Literals of two bytes or more, one of which stands at or before every secret of this kind.
+    /// Literals of at least two bytes. Each secret of this kind contains one of them or follows one.
     pub(super) triggers: &'static [&'static str],
-    /// Whether the case of a trigger matters.
+    /// Whether triggers are matched case-sensitively.
     pub(super) exact: bool,
-    /// Whether its triggers are names of values rather than parts of them.
+    /// Whether the triggers are names of values and not parts of values.
     pub(super) names: bool,
     search: RuleSearch,
 }
 
-/// A trigger in its text: where a rule starts to look.
+/// A trigger in a text, where a rule starts to search.
 pub(super) struct TriggerSite<'t> {
-    /// The stretch of text that a match must stay in.
+    /// The part of the text that a match must stay in.
     pub(super) text: &'t str,
-    /// All that stands before the trigger, in front of the stretch too. Tells what is meant; nothing of it is a match.
+    /// The whole text before the trigger, including parts outside `text`. It gives context and is never part of a match.
     pub(super) context: &'t str,
-    /// The byte offset of the trigger in the stretch.
+    /// The byte offset of the trigger in `text`.
     pub(super) at: usize,
     /// The trigger as the rule spells it.
     pub(super) trigger: &'static str,
 }
 
 impl TriggerSite<'_> {
-    /// The byte offset behind the trigger.
+    /// Returns the byte offset after the trigger.
     pub(super) fn trigger_end(&self) -> usize {
         self.at + self.trigger.len()
     }
 }
 
 enum RuleSearch {
-    /// A pattern from the trigger on; its first group, or all of it, is the secret.
-    Pattern { pattern: &'static str, regex: OnceLock<Regex>, stands_alone: TokenBoundary },
-    /// A function that answers the span of the secret.
+    /// A pattern that starts at the trigger. Its first group, or the whole match, is the secret.
+    Pattern { pattern: &'static str, regex: OnceLock<Regex>, boundary: TokenBoundary },
+    /// A function that returns the span of the secret.
     Function(fn(&TriggerSite<'_>) -> Option<Range<usize>>),
 }
 
-/// What may stand before a trigger.
+/// The characters that must not precede a trigger.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TokenBoundary {
-    /// Anything.
+    /// No restriction.
     No,
-    /// No ASCII letter or digit, so that a trigger in the middle of a word is none.
+    /// ASCII letters and digits, so that a trigger does not match inside a word.
     Word,
-    /// Nothing of which a token in an address could consist. Needed where a long run may turn out not to match.
+    /// Characters of base64url. Prevents repeated attempts within a long run.
     Base64Url,
-    /// Nothing of which base64 could consist, so that a short trigger inside of an image is none.
+    /// Characters of base64, so that a short trigger does not match inside an encoded image.
     Base64,
 }
 
 impl SecretRule {
-    /// A token that begins with its trigger, at the start of a word.
+    /// A token that starts with its trigger, at the start of a word.
     pub(super) const fn token(kind: &'static str, triggers: &'static [&'static str], pattern: &'static str) -> Self {
         Self::pattern(kind, triggers, pattern, TokenBoundary::Word, true)
     }
 
-    /// A secret somewhere behind a trigger that may stand anywhere, in any case.
+    /// A secret after a trigger, in any case and at any place.
     pub(super) const fn after_trigger(
         kind: &'static str,
         triggers: &'static [&'static str],
@@ -78,7 +78,7 @@ impl SecretRule {
         kind: &'static str,
         triggers: &'static [&'static str],
         pattern: &'static str,
-        stands_alone: TokenBoundary,
+        boundary: TokenBoundary,
         exact: bool,
     ) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl SecretRule {
             triggers,
             exact,
             names: false,
-            search: RuleSearch::Pattern { pattern, regex: OnceLock::new(), stands_alone },
+            search: RuleSearch::Pattern { pattern, regex: OnceLock::new(), boundary },
         }
     }
 
@@ -98,7 +98,7 @@ impl SecretRule {
         Self { kind, triggers, exact: false, names: false, search: RuleSearch::Function(function) }
     }
 
-    /// Values by their name.
+    /// A value that is recognized by its name.
     pub(super) const fn by_name(
         kind: &'static str,
         triggers: &'static [&'static str],
@@ -109,18 +109,18 @@ impl SecretRule {
         rule
     }
 
-    /// The secret that this trigger gives away, never starting before it.
+    /// Returns the secret that a trigger reveals. It never starts before the trigger.
     pub(super) fn secret_at(&self, site: &TriggerSite<'_>) -> Option<Range<usize>> {
         match &self.search {
             RuleSearch::Function(function) => function(site),
-            RuleSearch::Pattern { pattern, regex, stands_alone } => {
-                if !stands_alone.allows(&site.text.as_bytes()[..site.at]) {
+            RuleSearch::Pattern { pattern, regex, boundary } => {
+                if !boundary.allows(&site.text.as_bytes()[..site.at]) {
                     return None;
                 }
                 let regex = regex.get_or_init(|| compile_rule(pattern));
                 let captures = regex.captures(&site.text[site.at..])?;
                 let secret = captures.get(1).or_else(|| captures.get(0))?;
-                // A run of lower case letters alone is a name that only begins like a token, or a row of `x`.
+                // A run of only lower-case letters, or of `x`, just looks like the start of a token.
                 let is_secret = values::is_mixed_base64(secret.as_str()) && !secret.as_str().ends_with("EXAMPLE");
                 is_secret.then(|| site.at + secret.start()..site.at + secret.end())
             }
@@ -129,7 +129,7 @@ impl SecretRule {
 }
 
 fn compile_rule(pattern: &str) -> Regex {
-    // Anchored, a search ends where the pattern stops to fit, instead of running through the rest of the text.
+    // With an anchor, the search ends where the pattern fails, instead of continuing through the text.
     Regex::new(&format!(r"\A(?:{pattern})")).expect("a test compiles the pattern of every rule")
 }
 
@@ -145,7 +145,8 @@ impl TokenBoundary {
     }
 }
 
-/// Whether the letter before a token is the end of `\n` in quoted text or of `%3D` in an address.
+/// Whether the letter before a token ends an escape, such as `
+/// ` in quoted text or `%3D` in a URL.
 fn ends_in_escape(before: &[u8]) -> bool {
     match before {
         [.., b'\\', b'n' | b'r' | b't'] => true,
@@ -160,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pattern_compiles_and_every_trigger_is_long_enough_to_be_looked_up() {
+    fn patterns_compile_and_triggers_are_long_enough() {
         for rule in &RULES {
             if let RuleSearch::Pattern { pattern, .. } = &rule.search {
                 compile_rule(pattern);

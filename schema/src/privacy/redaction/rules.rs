@@ -1,17 +1,17 @@
-//! The table of rules, from those that know a service by its tokens to those that judge a value by its name.
+//! The table of rules, from rules for the tokens of single services to rules that judge a value by its name.
 //!
-//! Specific rules stand before general ones, because the first of two equal matches names the secret.
+//! Specific rules come before general ones, because the first of two equal matches determines the label.
 
 use super::rule::{SecretRule, TokenBoundary};
 use super::{assignments, commands, credentials, headers, private_keys};
 
-/// Every rule. Formats are those that the services document, or that their tokens are known to have; lengths are kept
-/// a little tolerant, because a token of tomorrow is longer rather than shorter.
+/// All rules. The formats are documented by the services, or known from their tokens. Maximum lengths are tolerant, because tokens tend to
+/// become longer.
 pub(super) static RULES: [SecretRule; 124] = [
     SecretRule::function("private key", &["-----BEGIN "], private_keys::find_block),
     SecretRule::function("private key", &["Private-Lines:"], private_keys::find_putty_key),
     SecretRule::token("private key", &["AGE-SECRET-KEY-"], r"AGE-SECRET-KEY-(?:PQ-)?1[0-9A-Z]{20,}"),
-    // Clouds.
+    // Cloud services.
     SecretRule::token("aws access key", &["AKIA", "ASIA", "ABIA", "ACCA"], r"A[KSBC][IC]A[A-Z0-9]{16}\b"),
     SecretRule::token("aws access key", &["ABSK"], r"ABSK[A-Za-z0-9+/]{60,}={0,2}"),
     SecretRule::after_trigger(
@@ -40,7 +40,7 @@ pub(super) static RULES: [SecretRule; 124] = [
     SecretRule::token("heroku key", &["HRKU-"], r"HRKU-[A-Za-z0-9_-]{30,}"),
     SecretRule::token("netlify token", &["nfp_", "nfc_", "nfo_"], r"nf[pco]_[A-Za-z0-9]{32,}"),
     SecretRule::token("scaleway key", &["SCW"], r"SCW[A-Z0-9]{17}\b"),
-    // Code and packages.
+    // Code hosting and packages.
     SecretRule::token(
         "github token",
         &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
@@ -64,7 +64,7 @@ pub(super) static RULES: [SecretRule; 124] = [
     SecretRule::token("circleci token", &["CCIPAT_", "CCIPRJ_"], r"CCIP(?:AT|RJ)_[A-Za-z0-9_]{20,}"),
     SecretRule::token("buildkite token", &["bkua_", "bkaj_", "bkct_"], r"bk(?:ua|aj|ct)_[A-Za-z0-9_.-]{30,}"),
     SecretRule::token("sourcegraph token", &["sgp_"], r"sgp_(?:[0-9a-zA-Z]{16}_|local_)?[0-9a-f]{40}"),
-    // Models.
+    // AI models.
     SecretRule::token("anthropic key", &["sk-ant-"], r"sk-ant-[A-Za-z0-9_-]{10,}"),
     SecretRule::token(
         "openai key",
@@ -79,7 +79,7 @@ pub(super) static RULES: [SecretRule; 124] = [
     SecretRule::token("tavily key", &["tvly-"], r"tvly-(?:dev-|prod-)?[A-Za-z0-9-]{20,}"),
     SecretRule::token("pinecone key", &["pcsk_"], r"pcsk_[A-Za-z0-9_]{30,}"),
     SecretRule::token("langsmith key", &["lsv2_pt_", "lsv2_sk_"], r"lsv2_[ps][tk]_[A-Za-z0-9_]{20,}"),
-    // Messages.
+    // Messaging.
     SecretRule::token(
         "slack token",
         &["xoxa-", "xoxb-", "xoxe-", "xoxe.", "xoxo-", "xoxp-", "xoxr-", "xoxs-", "xoxc-", "xoxd-"],
@@ -141,7 +141,7 @@ pub(super) static RULES: [SecretRule; 124] = [
     SecretRule::function("airtable token", &["pat"], credentials::find_airtable_token),
     SecretRule::token("figma token", &["figd_", "figo_"], r"fig[do]_[A-Za-z0-9_-]{30,}"),
     SecretRule::token("contentful token", &["CFPAT-"], r"CFPAT-[A-Za-z0-9_-]{40,}"),
-    // Other services. Those whose tokens are longer and of mixed letters are found without a rule, in `loose`.
+    // Other services. Longer tokens with mixed letters need no rule; `unnamed` finds them.
     SecretRule::token(
         "token",
         &[
@@ -180,7 +180,7 @@ pub(super) static RULES: [SecretRule; 124] = [
     SecretRule::token("mapbox token", &["sk.eyJ", "tk.eyJ"], r"[st]k\.eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{16,}"),
     SecretRule::token("onepassword token", &["A3-"], r"A3-[A-Z0-9]{6}-(?:[A-Z0-9]{5,6}-?){4,5}"),
     SecretRule::pattern("google key", &[":APA91b"], r":(APA91b[A-Za-z0-9_-]{100,})", TokenBoundary::No, true),
-    // What is known by its shape or its place.
+    // Secrets with a known format or place.
     SecretRule::pattern(
         "jwt",
         &["eyJ"],
@@ -227,7 +227,7 @@ pub(super) static RULES: [SecretRule; 124] = [
         &["machine "],
         r"(?i:machine)\s+\S+(?:\s+(?:login|account)\s+\S+){1,2}\s+password\s+([^\s<$*]\S*)",
     ),
-    // What is known by its name.
+    // Secrets with a known name.
     SecretRule::by_name("private key", &["private_key", "privatekey", "private-key"], assignments::find_key),
     SecretRule::by_name("password", PASSWORDS, assignments::find_password),
     SecretRule::by_name("secret", &["secret", "시크릿", "シークレット"], assignments::find_secret),
@@ -239,7 +239,7 @@ pub(super) static RULES: [SecretRule; 124] = [
     SecretRule::by_name("signature", &["signature"], assignments::find_weak),
 ];
 
-/// What a password is called in the languages of most developers.
+/// Words for passwords in the languages of most developers.
 const PASSWORDS: &[&str] = &[
     "password",
     "passwd",
@@ -271,7 +271,7 @@ const PASSWORDS: &[&str] = &[
     "Пароль",
 ];
 
-/// Names of keys that hardly ever hold anything else; `key` by the word before it.
+/// Names of keys that hardly ever hold anything else. For `key` the word before it decides.
 const API_KEYS: &[&str] = &[
     "key",
     "api 키",

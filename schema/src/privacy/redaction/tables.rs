@@ -1,4 +1,4 @@
-//! Secrets in the columns of tables, Markdown or CSV, whose header names a secret.
+//! Finds secrets in the columns of Markdown and CSV tables whose header names a secret.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::find::{PLACEHOLDER_START, Secret, find_by_rule};
 use super::rules::RULES;
 use super::triggers;
 
-/// The secrets below headers such as `password`, in order.
+/// Finds the secrets below headers such as `password`, in order.
 pub(super) fn find_in_tables(text: &str) -> Vec<Secret> {
     let mut secrets = Vec::new();
     let mut lines = text.split_inclusive('\n').scan(0, |end, line| {
@@ -30,14 +30,14 @@ pub(super) fn find_in_tables(text: &str) -> Vec<Secret> {
 
 struct SecretTable<'t> {
     delimiter: u8,
-    /// How many cells a row has.
+    /// The number of cells in a row.
     width: usize,
-    /// The columns whose header names a secret.
+    /// The columns whose header names a secret, with that header.
     columns: Vec<(usize, &'t str)>,
 }
 
 impl<'t> SecretTable<'t> {
-    /// A table that begins with a line and the one below it, if a column of it may hold secrets.
+    /// Parses a header and the line below it. Returns `None` unless they start a table with a column of secrets.
     fn parse(line: &'t str, below: &str) -> Option<Self> {
         let delimiter = *line.as_bytes().iter().find(|byte| matches!(byte, b'|' | b',' | b'\t' | b';'))?;
         if line.len() > MAX_HEADER_LENGTH {
@@ -66,12 +66,12 @@ impl<'t> SecretTable<'t> {
         (!columns.is_empty()).then_some(Self { delimiter, width: cells.len(), columns })
     }
 
-    /// The cells of a row; `None` below the table.
+    /// Returns the cells of a row, or `None` after the end of the table.
     fn cells(&self, row: &str) -> Option<Vec<Range<usize>>> {
         Some(split_cells(row, self.delimiter)).filter(|cells| cells.len() == self.width)
     }
 
-    /// The secrets of a row that begins at `offset`.
+    /// Returns the secrets of a row that starts at `offset`.
     fn find_secrets(&self, row: &str, offset: usize, cells: &[Range<usize>]) -> impl Iterator<Item = Secret> {
         self.columns.iter().filter_map(move |(column, name)| {
             let value = row[cells[*column].clone()].trim_matches(is_cell_padding);
@@ -81,7 +81,7 @@ impl<'t> SecretTable<'t> {
             }
             let (text, begin) = assignment_text(name, value, self.delimiter);
             let found = find_by_rule(&text).into_iter().find(|secret| secret.span.start >= begin)?;
-            // Only a password may be a word.
+            // Only passwords can be plain words.
             if found.kind != "password" && !value.bytes().any(|byte| byte.is_ascii_digit()) {
                 return None;
             }
@@ -91,8 +91,8 @@ impl<'t> SecretTable<'t> {
     }
 }
 
-/// A name and its value as one text, and where the value begins in it. In CSV a cell holds nothing but the value; in
-/// Markdown it may be a remark.
+/// Returns a text that assigns the value to the name, and the offset of the value in it. A CSV cell contains only the value, but a Markdown
+/// cell may contain a remark.
 fn assignment_text(name: &str, value: &str, delimiter: u8) -> (String, usize) {
     let (before, after) =
         if delimiter == b'|' { (format!("| {name} | "), " |") } else { (format!("\"{name}\": \""), "\"") };
@@ -103,7 +103,7 @@ fn is_cell_padding(character: char) -> bool {
     character.is_whitespace() || matches!(character, '"' | '\'' | '`' | '*')
 }
 
-/// The cells of a line; a delimiter in double quotes separates nothing.
+/// Returns the cells of a line. Delimiters in double quotes do not count.
 fn split_cells(line: &str, delimiter: u8) -> Vec<Range<usize>> {
     let (mut cells, mut start, mut is_quoted) = (Vec::new(), 0, false);
     for (at, byte) in line.bytes().enumerate() {
@@ -117,8 +117,8 @@ fn split_cells(line: &str, delimiter: u8) -> Vec<Range<usize>> {
     cells
 }
 
-/// `Console login link`
+/// Enough for `Console login link`.
 const MAX_WORDS: usize = 3;
 const MAX_HEADER_LENGTH: usize = 512;
-/// A value that is a secret under any name of one.
+/// A value that counts as a secret under any secret name.
 const PROBE: &str = "q8Zr2LkV0xYtB7nWc5Ja";

@@ -1,6 +1,6 @@
-//! The properties that hold for every text, and what takes more than a table; the tables are in `positives` and `negatives`.
+//! Tests of properties that hold for all texts, and of cases that need more than a table. The tables are in `positives` and `negatives`.
 //!
-//! Tokens are put together from pieces, so that no scanner of secrets mistakes these files for a leak.
+//! Tokens are composed of pieces, so that secret scanners do not report these files.
 
 mod negatives;
 mod positives;
@@ -13,7 +13,7 @@ use super::find::MAX_KIND_LENGTH;
 use super::rules::RULES;
 use super::*;
 
-/// A long run of letters and digits that is no word.
+/// Returns a long run of letters and digits that is not a word.
 fn random_run(length: usize) -> String {
     "aB3dE6gH9kM2nP5q".chars().cycle().take(length).collect()
 }
@@ -22,8 +22,7 @@ fn hex_run(length: usize) -> String {
     "0a1b2c3d4e5f6789".chars().cycle().take(length).collect()
 }
 
-/// Fills in the pieces that a case leaves open: `{run36}`, `{hex32}`, and `~`, which keeps known prefixes apart
-/// (`{tilde}` is one that stays).
+/// Fills the holes of a case: `{run36}`, `{hex32}`, and `~`, which separates known prefixes. `{tilde}` is a real tilde.
 fn fill_pieces(template: &str) -> String {
     let mut text = template.replace('~', "");
     for length in [6, 10, 16, 20, 22, 24, 27, 30, 32, 33, 34, 35, 36, 40, 43, 48, 64, 80, 100] {
@@ -48,7 +47,7 @@ fn key_block(kind: &str, end: &str, lines: &str) -> String {
 #[case::program("EC ", "\\n\" +\n  \"MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKt\\n\" +\n  \"", true)]
 #[case::unterminated("RSA ", "\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn\nQd81", false)]
 #[case::unterminated_and_escaped("RSA ", r"\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3xfn\nQd81", false)]
-fn a_private_key_is_replaced_as_a_whole(#[case] kind: &str, #[case] lines: &str, #[case] terminated: bool) {
+fn private_key_is_replaced_completely(#[case] kind: &str, #[case] lines: &str, #[case] terminated: bool) {
     let end = if terminated { format!("-----END {kind}PRIVATE KEY-----") } else { String::new() };
     let text = format!("before {}\nand what follows it", key_block(kind, &end, lines));
     let redacted = redact(&text);
@@ -57,13 +56,13 @@ fn a_private_key_is_replaced_as_a_whole(#[case] kind: &str, #[case] lines: &str,
 }
 
 #[test]
-fn the_last_line_of_a_key_that_was_cut_off_ends_where_other_text_begins() {
+fn truncated_key_ends_where_other_text_begins() {
     let text = format!("{} lies in it", key_block("", "", "\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC"));
     assert_eq!(redact(&text).text, "[redacted: private key] lies in it");
 }
 
 #[test]
-fn two_keys_are_two_secrets_and_the_text_between_them_stays() {
+fn text_between_two_keys_stays() {
     let key = key_block("", "-----END PRIVATE KEY-----", "\nMIIEvQIBADANBgkq\n");
     let text = format!("{key} and {key}");
     let expected = "[redacted: private key] and [redacted: private key]";
@@ -71,7 +70,7 @@ fn two_keys_are_two_secrets_and_the_text_between_them_stays() {
 }
 
 #[test]
-fn every_secret_of_a_text_is_counted() {
+fn every_secret_is_counted() {
     let text = fill_pieces("DB_PASSWORD=hunter2\nGITHUB_TOKEN=gh~p_{run36}\nURL=redis://:hunter2@cache\n");
     let redacted = redact(&text);
     assert_eq!(
@@ -82,8 +81,8 @@ fn every_secret_of_a_text_is_counted() {
 }
 
 #[test]
-fn what_only_a_placeholder_lays_bare_is_found_in_the_same_call() {
-    // With the token in it the value is a path; without it, it could be a password.
+fn secret_revealed_by_a_placeholder_is_found() {
+    // Together with the token the value is a path. Without it, it could be a password.
     let text = fill_pieces("password=x1/y-gh~p_{run36}.txt");
     let expected = "password=[redacted: password][redacted: github token].txt";
     assert_eq!(redact(&text), RedactedText { text: Cow::Borrowed(expected), count: 2 });
@@ -91,7 +90,7 @@ fn what_only_a_placeholder_lays_bare_is_found_in_the_same_call() {
 }
 
 #[test]
-fn every_label_is_told_in_the_documentation() {
+fn every_label_is_documented() {
     let documentation = include_str!("../../../../docs/privacy.md");
     for kind in RULES.iter().map(|rule| rule.kind).chain(["custom"]) {
         assert!(documentation.contains(&format!("`{kind}`")), "{kind} is not in docs/privacy.md");
@@ -99,19 +98,19 @@ fn every_label_is_told_in_the_documentation() {
 }
 
 #[test]
-fn a_command_may_hold_several() {
+fn command_may_contain_several_secrets() {
     let text = fill_pieces("curl -u ann:hunter2 -b sid={run24} --proxy-user=bob:hunter3 x.io");
     let expected = "curl -u ann:[redacted: password] -b [redacted: cookie] --proxy-user=bob:[redacted: password] x.io";
     assert_eq!(redact(&text), RedactedText { text: Cow::Borrowed(expected), count: 3 });
 }
 
 #[test]
-fn what_a_project_adds_is_taken_out_as_well_and_a_bad_pattern_does_not_spoil_the_good_ones() {
+fn project_patterns_apply_and_invalid_ones_are_reported() {
     let patterns = ["(", r"\bACME-(\d{4})", "x*", "Falcon|Heron"].map(str::to_owned);
     let (redactor, errors) = Redactor::new(&patterns);
     let refused: Vec<&str> = errors.iter().map(|error| error.pattern.as_str()).collect();
     assert_eq!(refused, ["(", "x*"]);
-    assert!(errors[0].to_string().starts_with("the pattern \"(\" of `redact` is not used: "), "{}", errors[0]);
+    assert!(errors[0].to_string().starts_with("invalid pattern \"(\" in `redact`: "), "{}", errors[0]);
     let text = "ACME-1234 and FalconHeron with password=hunter2, xx";
     let expected = "ACME-[redacted: custom] and [redacted: custom] with password=[redacted: password], xx";
     assert_eq!(redactor.redact(text), RedactedText { text: Cow::Borrowed(expected), count: 3 });
@@ -125,11 +124,11 @@ fn what_a_project_adds_is_taken_out_as_well_and_a_bad_pattern_does_not_spoil_the
 #[case::by_value("note", "redis://:hunter2@cache", "redis://:[redacted: password]@cache")]
 #[case::neither("context", "SPEC-001", "SPEC-001")]
 #[case::reference("password", "${DB_PASSWORD}", "${DB_PASSWORD}")]
-fn a_value_is_judged_by_its_name_too(#[case] name: &str, #[case] value: &str, #[case] expected: &str) {
+fn value_is_judged_by_its_name_too(#[case] name: &str, #[case] value: &str, #[case] expected: &str) {
     assert_eq!(Redactor::default().redact_named(name, value).text, expected);
 }
 
-/// Texts of pieces that mean something to a rule, which random characters would hardly ever form.
+/// Generates texts of pieces that are relevant to rules. Random characters would hardly ever form them.
 fn pieces() -> impl Strategy<Value = String> {
     let fixed: Vec<String> = [
         "password",
@@ -223,17 +222,17 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
 
     #[test]
-    fn redacting_twice_is_redacting_once_for_any_text(text in any::<String>()) {
+    fn redaction_of_any_text_is_idempotent(text in any::<String>()) {
         check_properties(&text)?;
     }
 
     #[test]
-    fn redacting_twice_is_redacting_once_for_texts_of_telling_pieces(text in pieces()) {
+    fn redaction_of_relevant_pieces_is_idempotent(text in pieces()) {
         check_properties(&text)?;
     }
 
     #[test]
-    fn patterns_of_a_project_change_nothing_the_second_time(text in pieces()) {
+    fn redaction_by_project_patterns_is_idempotent(text in pieces()) {
         let (redactor, _) = Redactor::new(&["t.k", "(?s)user.*?(hunter2|@)", "^[aZ7é]", "[a-c]+", "edact"].map(str::to_owned));
         let once = redactor.redact(&text);
         let twice = redactor.redact(&once.text);
@@ -242,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn a_token_does_not_survive_whatever_stands_around_it(before in "[^a-zA-Z0-9]{0,8}", after in "[^a-zA-Z0-9_]{0,8}") {
+    fn token_is_removed_from_any_context(before in "[^a-zA-Z0-9]{0,8}", after in "[^a-zA-Z0-9_]{0,8}") {
         let token = fill_pieces("gh~p_{run36}");
         let text = format!("{before}{token}{after}");
         prop_assert!(!redact(&text).text.contains(&token));

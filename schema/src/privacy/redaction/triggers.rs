@@ -1,12 +1,12 @@
-//! One pass over a text that finds where the triggers of all rules stand.
+//! Finds the triggers of all rules in one pass over a text.
 //!
-//! Most pairs of letters begin no trigger, so most bytes cost one lookup in a table of bits.
+//! Most pairs of bytes start no trigger, so most bytes cost one lookup in a bit table.
 
 use super::rules::RULES;
 
-/// A trigger that stands in a text.
+/// An occurrence of a trigger in a text.
 pub(super) struct TriggerMatch {
-    /// The byte offset at which it starts.
+    /// The byte offset of its start.
     pub(super) at: usize,
     /// The trigger as its rule spells it.
     pub(super) trigger: &'static str,
@@ -14,7 +14,7 @@ pub(super) struct TriggerMatch {
     pub(super) rule: usize,
 }
 
-/// Every occurrence of every trigger by position; at the same position, in the order of the rules.
+/// Returns all occurrences of all triggers, ordered by position and then by rule.
 pub(super) fn trigger_matches(text: &str) -> impl Iterator<Item = TriggerMatch> {
     let table: &'static TriggerTable = &TABLE;
     let bytes = text.as_bytes();
@@ -23,10 +23,10 @@ pub(super) fn trigger_matches(text: &str) -> impl Iterator<Item = TriggerMatch> 
         .flat_map(move |at| table.matches_at(bytes, at))
 }
 
-/// Made by the compiler: a hook would spend half of its instructions on it.
+/// Built at compile time. At run time it would be half of a hook's instructions.
 static TABLE: TriggerTable = TriggerTable::from_rules();
 
-/// How many triggers all rules have. The compiler refuses another number.
+/// The number of triggers of all rules. Any other number fails to compile.
 const COUNT: usize = 332;
 
 #[derive(Clone, Copy)]
@@ -36,17 +36,17 @@ struct TriggerEntry {
 }
 
 impl TriggerEntry {
-    /// The byte of its trigger at `place`, in lower case.
+    /// Returns the byte of the trigger at `place`, in lower case.
     const fn byte(self, place: usize) -> u8 {
         self.trigger.as_bytes()[place].to_ascii_lowercase()
     }
 }
 
-/// The triggers by the pair of bytes with which they begin.
+/// The triggers, indexed by their first two bytes.
 struct TriggerTable {
-    /// The pairs with which any trigger begins: small enough to stay in the nearest cache.
+    /// A bit for each pair of bytes that starts a trigger. It is small enough for the L1 cache.
     pairs: [u64; 1 << 10],
-    /// Where the triggers begin whose first byte, in lower case, is the index.
+    /// The position of the first entry for each first byte, in lower case.
     starts: [u16; (1 << 8) + 1],
     /// Sorted by the first two bytes in lower case, then in the order of the rules.
     entries: [TriggerEntry; COUNT],
@@ -98,7 +98,7 @@ impl TriggerTable {
     }
 }
 
-/// Marks the pairs that begin a trigger, in either case.
+/// Marks the pairs that start a trigger, in upper and lower case.
 const fn mark_pairs(pairs: &mut [u64; 1 << 10], trigger: &[u8]) {
     let firsts = [trigger[0].to_ascii_lowercase(), trigger[0].to_ascii_uppercase()];
     let seconds = [trigger[1].to_ascii_lowercase(), trigger[1].to_ascii_uppercase()];
@@ -110,7 +110,7 @@ const fn mark_pairs(pairs: &mut [u64; 1 << 10], trigger: &[u8]) {
     }
 }
 
-/// The entries sorted by one byte of their triggers, equal ones in their order, and where each byte begins. A counting sort.
+/// Sorts the entries by one byte of their triggers with a stable counting sort. Also returns the position of the first entry for each byte.
 const fn sort_entries(entries: &[TriggerEntry; COUNT], place: usize) -> ([TriggerEntry; COUNT], [u16; (1 << 8) + 1]) {
     let mut starts = [0; (1 << 8) + 1];
     let mut at = 0;

@@ -1,11 +1,11 @@
-//! Secrets that nothing names: the secret next to the id of an AWS key, and tokens of services that no rule knows.
+//! Finds secrets without a name: the secret next to the id of an AWS key, and tokens of services without a rule.
 
 use std::ops::Range;
 
 use super::entropy;
 use super::find::{PLACEHOLDER_START, Secret, custom_secret};
 
-/// What looks like a secret by itself, in order.
+/// Returns texts that look like secrets by themselves, in order.
 pub(super) fn find_unnamed(text: &str) -> Vec<Secret> {
     let mut secrets: Vec<Secret> = token_words(text).filter_map(|word| find_service_token(text, word)).collect();
     secrets.extend(find_aws_secrets(text));
@@ -15,7 +15,7 @@ pub(super) fn find_unnamed(text: &str) -> Vec<Secret> {
     secrets
 }
 
-/// The runs of letters, digits, `-` and `_` that are long enough for a token.
+/// Returns the runs of letters, digits, `-` and `_` that are long enough for a token.
 fn token_words(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut start = 0;
@@ -33,7 +33,7 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
-/// A word such as `abc_…`: what a service calls itself in small letters, and a long random run behind it.
+/// Returns a word such as `abc_…`: a lower-case prefix of a service and a long random run.
 fn find_service_token(text: &str, word: Range<usize>) -> Option<Secret> {
     let value = &text[word.clone()];
     let is_known = ["AZDO", "JQQJ99"].iter().any(|mark| value.len() == 84 && value.contains(mark))
@@ -45,14 +45,14 @@ fn find_service_token(text: &str, word: Range<usize>) -> Option<Secret> {
     let is_prefix = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_digest = ["sha", "md5", "blake", "nonce"].iter().any(|name| value.starts_with(name));
     let begins = value.as_bytes()[0].is_ascii_lowercase() && value.bytes().take(prefix).all(is_prefix);
-    // In base64 and in addresses a run may begin like that by chance.
+    // In base64 and in URLs a run can start like that by chance.
     let follows = text[..word.start].ends_with(['/', '+', '=', '%', '.']) && !text[..word.start].ends_with("=");
     let tail = value.rsplit(['-', '_']).next().unwrap_or_default();
     let is_token = is_token(&value[prefix + 1..]) || is_token(tail) || is_one_case(tail);
     (begins && !is_digest && !follows && is_token).then(|| Secret { span: word, kind: "token", ..custom_secret(0..0) })
 }
 
-/// Capitals, small letters and digits, mixed as only a machine mixes them.
+/// Whether a run mixes upper case, lower case and digits as only a machine does.
 fn is_token(value: &str) -> bool {
     let count = |is: fn(&u8) -> bool| value.bytes().filter(is).count() * MIN_SHARE >= value.len();
     value.len() >= MIN_TOKEN_LENGTH
@@ -62,7 +62,7 @@ fn is_token(value: &str) -> bool {
         && entropy::is_random(value)
 }
 
-/// Letters of one case and digits, which are not those of a hash.
+/// Whether a run consists of digits and letters of one case, and is not a hexadecimal hash.
 fn is_one_case(value: &str) -> bool {
     let is_case = |is: fn(&u8) -> bool| value.bytes().all(|byte| is(&byte) || byte.is_ascii_digit());
     let beyond_hex = value.bytes().filter(|byte| byte.to_ascii_lowercase() > b'f').count();
@@ -73,13 +73,13 @@ fn is_one_case(value: &str) -> bool {
         && beyond_hex * 4 >= value.len()
 }
 
-/// Ids of models, charges and chats have up to 29 characters behind their prefix.
+/// Longer than ids of models, charges and chats, which have up to 29 characters after their prefix.
 const MIN_TOKEN_LENGTH: usize = 32;
 const MAX_PREFIX_LENGTH: usize = 10;
-/// One character of 16 at least is of each kind; of 62 random ones about ten are digits.
+/// At least one of 16 characters must be of each kind. Of 62 random ones about ten are digits.
 const MIN_SHARE: usize = 16;
 
-/// The 40 characters of base64 within reach of the id of an AWS key, which is a placeholder by now.
+/// Finds AWS secret keys: 40 characters of base64 near the id of the key, which has already been replaced by a placeholder.
 fn find_aws_secrets(text: &str) -> impl Iterator<Item = Secret> {
     let id = format!("{PLACEHOLDER_START}aws access key]");
     let behind: Vec<usize> = text.match_indices(&id).map(|(at, id)| at + id.len()).collect();
@@ -96,7 +96,7 @@ fn find_aws_secrets(text: &str) -> impl Iterator<Item = Secret> {
 
 const AWS_REACH: usize = 240;
 
-/// The tokens of bots of Discord: a number in base64, six characters of time, and a signature, with dots between them.
+/// Finds Discord bot tokens: a number in base64, a six-character timestamp and a signature, separated by dots.
 fn find_discord_tokens(text: &str) -> impl Iterator<Item = Secret> {
     let bytes = text.as_bytes();
     text.match_indices('.').filter_map(move |(at, _)| {

@@ -1,55 +1,54 @@
-//! Whether a value that stands behind the name of a secret is one, or a reference, a placeholder, a type, a word.
+//! Decides whether the value of a secret name is a secret, and not a reference, a placeholder, a type or a word.
 //!
-//! The more a name says (`password` more than `token`) and the less the place looks like a program, the less is asked
-//! of the value.
+//! The more specific the name (`password` more than `token`) and the less the context looks like code, the less the value has to prove.
 
 use super::cursor::is_cjk;
 use super::entropy;
 use super::words::{self, ALGORITHMS, DESCRIPTIONS, FILE_ENDINGS, OWNERS, SCHEMES, SENTENCE_WORDS, WORDS};
 
-/// What the name of a value says about it.
+/// The kind of value that a name announces.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameFamily {
-    /// Chosen by people, so that any word can be one.
+    /// Chosen by people, so any word can be a secret.
     Password,
-    /// Either.
+    /// Chosen by people or made by machines.
     Secret,
-    /// Made by machines; the name has many other uses.
+    /// Made by machines. The name has many other uses.
     Token,
     /// Made by machines.
     Key,
-    /// Anything; the name (`key`, `session`) is used for much else.
+    /// Any value. The name (`key`, `session`) mostly means something else.
     Weak,
 }
 
-/// How a value is assigned.
+/// The form of an assignment.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AssignmentForm {
-    /// `NAME=value`, `?name=value`, `--name=value`: hardly anything but a value can stand here.
+    /// `NAME=value`, `?name=value`, `--name=value`. Almost always a value.
     Shell,
-    /// `--name value`: a sentence about the flag looks the same.
+    /// `--name value`. A sentence about the flag looks the same.
     Flag,
-    /// A line of its own, as in YAML: a type or a remark looks the same.
+    /// A line of its own, as in YAML. A type or a remark looks the same.
     OwnLine,
-    /// Anything else: an expression of a program looks the same.
+    /// Anything else. An expression in code looks the same.
     Code,
-    /// `the password is hunter2`: most sentences go on with what is true of it.
+    /// `the password is hunter2`. Most sentences continue with a remark.
     Sentence,
 }
 
-/// A value and what is known of its place.
+/// A value and its context.
 pub(super) struct CandidateValue<'t> {
     pub(super) text: &'t str,
     pub(super) is_quoted: bool,
     pub(super) form: AssignmentForm,
-    /// Whether the name is a plural, which announces a count more often than a secret.
+    /// Whether the name is a plural, which more often names a count than a secret.
     pub(super) is_plural: bool,
 }
 
 /// Whether a value of this family is a secret.
 pub(super) fn is_secret(value: &CandidateValue<'_>, family: NameFamily) -> bool {
     let text = value.text;
-    // First, because the names are frequent and hardly any of their values passes.
+    // Checked first, because these names are frequent and hardly any of their values are random.
     if family == NameFamily::Weak && (value.form == AssignmentForm::Sentence || !entropy::is_random(text)) {
         return false;
     }
@@ -77,8 +76,8 @@ pub(super) fn is_secret(value: &CandidateValue<'_>, family: NameFamily) -> bool 
     is_human_chosen(value, family)
 }
 
-/// Whether a sentence that says what a password is goes on with it rather than with a remark: a word with a digit, which
-/// no algorithm is called, or a number of some length.
+/// Whether a sentence about a password continues with the password and not with a remark: with a word that contains a digit and is not the
+/// name of an algorithm, or with a long number.
 pub(super) fn is_mentioned_secret(value: &str, family: NameFamily) -> bool {
     let is_chosen = matches!(family, NameFamily::Password | NameFamily::Secret);
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
@@ -93,7 +92,7 @@ pub(super) fn is_mentioned_secret(value: &str, family: NameFamily) -> bool {
         && !ALGORITHMS.split_ascii_whitespace().any(|name| lower.starts_with(name))
 }
 
-/// Whether a word behind a name is a secret although no verb says so.
+/// Whether a word after a name is clearly a secret, even without a verb between them.
 pub(super) fn is_strikingly_secret(value: &str, family: NameFamily) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let is_inside =
@@ -104,27 +103,27 @@ pub(super) fn is_strikingly_secret(value: &str, family: NameFamily) -> bool {
     }
 }
 
-/// Whether a word holds a sign that hardly any word but a password does.
+/// Whether a word contains a symbol that hardly any word except a password contains.
 pub(super) fn has_symbol(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_digit()) && value.contains(['!', '$', '%', '^', '&', '*', '@', '#'])
         || value.trim_end_matches(['!', '%']).contains(['!', '$', '%', '^'])
 }
 
-/// `8-character`, `16bytes`, `3600s`
+/// Whether a value is a measure, such as `8-character`, `16bytes` or `3600s`.
 fn is_measure(value: &str) -> bool {
     let unit = value.trim_start_matches(|character: char| character.is_ascii_digit());
     let unit_word = unit.trim_start_matches(['-', '_', '+']);
     unit.len() < value.len() && unit_word.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Whether a value of a weak name is the hash of something or the number of a thing.
+/// Whether the value of a weak name is a hash or an id.
 fn is_digest(value: &CandidateValue<'_>) -> bool {
     let text = value.text;
     let is_hexadecimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     let is_labelled = ["sha1", "sha2", "sha3", "sha5", "md5", "h1:", "w/", "blake"]
         .iter()
         .any(|label| text.get(..label.len()).is_some_and(|start| start.eq_ignore_ascii_case(label)));
-    // In an environment or a query a hexadecimal key is handed over; elsewhere it is what something hashes to.
+    // In environment variables and queries a hexadecimal value is likely a key, and elsewhere a hash.
     is_labelled || is_hexadecimal(text) && (text.contains('-') || value.form != AssignmentForm::Shell)
 }
 
@@ -132,7 +131,7 @@ fn min_length(family: NameFamily) -> usize {
     if family == NameFamily::Password { 4 } else { 6 }
 }
 
-/// Whether the rest of a name makes it something about a secret: `token_count`, `password-reset`, `SECRET_NAME`.
+/// Whether the rest of a name makes it something about a secret, as in `token_count`, `password-reset` and `SECRET_NAME`.
 pub(super) fn is_describing_suffix(suffix: &str) -> bool {
     let mut word = String::new();
     let mut words = Vec::new();
@@ -153,13 +152,13 @@ pub(super) fn is_describing_suffix(suffix: &str) -> bool {
     words.iter().any(|word| words::list_contains(DESCRIPTIONS, &word.to_ascii_lowercase()))
 }
 
-/// Whether a value is only a mask: `****`, `xxxx`, `…`, or a secret that was shortened with dots.
+/// Whether a value is masked: `****`, `xxxx`, `…`, or a secret that was shortened with dots.
 pub(super) fn is_masked(value: &str) -> bool {
     let masks = |character: char| matches!(character, '*' | 'x' | 'X' | '.' | '•' | '●' | '-' | '_' | '#' | '?' | '…');
     value.chars().all(masks) || value.contains("...") || value.contains('…') || value.contains("***")
 }
 
-/// Whether a value says where the secret is instead of being it: a variable, a template, a call, a member, a path.
+/// Whether a value refers to a secret: a variable, a template, a call, a member or a path.
 pub(super) fn is_reference(value: &str) -> bool {
     let mut characters = value.chars();
     let Some(first) = characters.next() else { return true };
@@ -190,7 +189,7 @@ pub(super) fn is_reference(value: &str) -> bool {
     }
 }
 
-/// Long values are judged by how they begin, so that looking at many of them stays cheap.
+/// Returns the beginning of a long value, which is enough to judge it and keeps many checks cheap.
 fn judged_head(value: &str) -> &str {
     value.char_indices().nth(256).map_or(value, |(end, _)| &value[..end])
 }
@@ -199,7 +198,7 @@ fn is_word_character(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_'
 }
 
-/// `getPassword()`, `env!("X")`, `os.environ["X"]`, `Option<String>`
+/// Whether a value is a call or an index, such as `getPassword()`, `env!("X")`, `os.environ["X"]` or `Option<String>`.
 fn is_call(value: &str) -> bool {
     let value = judged_head(value);
     let name = value.trim_start_matches(|character| is_word_character(character) || matches!(character, '.' | ':'));
@@ -208,7 +207,8 @@ fn is_call(value: &str) -> bool {
     callee.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') && name.starts_with(['(', '[', '<'])
 }
 
-/// `process.env.API_KEY`, `config.password`, `user?.token`; digits make it a value unless it begins like a reference.
+/// Whether a value is a member, such as `process.env.API_KEY`, `config.password` or `user?.token`. With digits it is a value, unless it
+/// starts like a reference.
 fn is_member(value: &str) -> bool {
     let value = value.trim_end_matches("()");
     let mut parts = judged_head(value).split('.').map(|part| part.trim_end_matches(['?', '!']));
@@ -221,7 +221,7 @@ fn is_member(value: &str) -> bool {
     !rest.is_empty() && is_owner && is_name(first) && rest.into_iter().all(is_name)
 }
 
-/// `/run/secrets/token`, `./token.txt`, `C:\keys`, `secrets/db.txt`
+/// Whether a value is a path, such as `/run/secrets/token`, `./token.txt`, `C:\keys` or `secrets/db.txt`.
 fn is_path(value: &str) -> bool {
     let is_plain = |character: char| is_word_character(character) || matches!(character, '/' | '.' | '-' | '~' | '@');
     let value = judged_head(value);
@@ -233,10 +233,9 @@ fn is_path(value: &str) -> bool {
     has_drive || value.chars().all(is_plain) && (is_rooted || is_absolute || slashes > 0 && has_extension)
 }
 
-/// Words that stand where a value would, and markers that say what to put there.
+/// Whether a value is a placeholder: a word that says there is no value, or what to put there.
 ///
-/// `changeme` is among them: it is what documentation prints, it protects nothing, and that a password was never set is
-/// worth remembering.
+/// `changeme` is one. Documentation prints it and it protects nothing, and it is worth remembering that a password was never set.
 fn is_placeholder(value: &str) -> bool {
     if value.len() > 64 {
         return false;
@@ -254,19 +253,19 @@ fn is_placeholder(value: &str) -> bool {
         || is_sequence(&value)
 }
 
-/// `0123456789abcdef`: what examples and tests put in the place of a value of 16 characters or more.
+/// Whether a value is a sequence such as `0123456789abcdef`, which examples and tests use for long values.
 fn is_sequence(value: &str) -> bool {
     let follows = |pair: &[u8]| pair[1] == pair[0] + 1 || pair == b"9a";
     value.is_ascii() && value.len() >= 16 && value.as_bytes().windows(2).all(follows)
 }
 
-/// `0x00a`: a constant of a program.
+/// Whether a value is a hexadecimal constant such as `0x00a`.
 fn is_number(value: &str) -> bool {
     let digits = value.strip_prefix("0x").map(|digits| digits.trim_end_matches(['u', 'l']));
     digits.is_some_and(|digits| digits.len() <= 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// `1.2.3`, `v0.9`, and measures such as `0.12ms`.
+/// Whether a value is a version such as `1.2.3` or `v0.9`, or a measure such as `0.12ms`.
 fn is_version(value: &str) -> bool {
     let digits = value.strip_prefix('v').unwrap_or(value);
     let unit = digits.bytes().rev().take_while(u8::is_ascii_alphabetic).count();
@@ -274,7 +273,7 @@ fn is_version(value: &str) -> bool {
     digits.contains('.') && digits.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Whether words in quotes are a passphrase rather than a sentence about one.
+/// Whether quoted words are a passphrase and not a sentence about one.
 fn is_passphrase(value: &str) -> bool {
     let is_sentence = |word: &str| {
         words::list_contains(SENTENCE_WORDS, word.to_lowercase().trim_matches(|c: char| !c.is_alphanumeric()))
@@ -282,7 +281,7 @@ fn is_passphrase(value: &str) -> bool {
     value.is_ascii() && value.len() <= 128 && !value.ends_with(':') && !value.split_whitespace().any(is_sentence)
 }
 
-/// Names, types and member accesses as programs write them without quotes.
+/// Whether a value looks like an unquoted name or type in code.
 fn is_expression(value: &str) -> bool {
     let has_digit = value.bytes().any(|byte| byte.is_ascii_digit());
     let is_name = value.chars().all(is_word_character);
@@ -292,10 +291,10 @@ fn is_expression(value: &str) -> bool {
     is_name && is_compound && value.len() <= 40 && (!has_digit || only_numbered && value.contains('_'))
 }
 
-/// Whether a token or a key could have been made by a machine: letters and digits, or a long run of letters.
+/// Whether a token or key can be made by a machine: letters and digits, or a long run of letters.
 fn is_machine_made(value: &CandidateValue<'_>) -> bool {
     let text = value.text;
-    // `other.colon2_token`, `FTS5_MAX_TOKEN`: a name of a program, though there is a digit in it.
+    // `other.colon2_token` and `FTS5_MAX_TOKEN` are names in code, although they contain digits.
     if !value.is_quoted
         && value.form == AssignmentForm::Code
         && text.contains(['_', '.', '-'])
@@ -315,7 +314,7 @@ fn is_machine_made(value: &CandidateValue<'_>) -> bool {
     }
 }
 
-/// Whether a password or a secret could have been chosen by a person for this place.
+/// Whether a person could have chosen this password or secret.
 fn is_human_chosen(value: &CandidateValue<'_>, family: NameFamily) -> bool {
     let text = value.text;
     let is_word = text.chars().all(|character| character.is_alphabetic() || matches!(character, '_' | '-' | '.'));
@@ -336,7 +335,7 @@ fn is_human_chosen(value: &CandidateValue<'_>, family: NameFamily) -> bool {
     }
 }
 
-/// Whether a run of base64 is more than a word: a digit, or a capital that does not begin it.
+/// Whether a run of base64 is not just a word: it contains a digit, or a capital that is not the first letter.
 pub(super) fn is_mixed_base64(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_digit()) || value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase())
 }

@@ -1,4 +1,4 @@
-//! Korean words: particles and the endings of verbs off, and the ones that every text has.
+//! Korean words: removes particles and verb endings, and lists words that occur in any text.
 
 /// Particles, the longest first.
 const PARTICLES: [&str; 47] = [
@@ -51,7 +51,7 @@ const PARTICLES: [&str; 47] = [
     "당",
 ];
 
-/// Endings of verbs that were made of a noun, as in "저장하고", the longest first.
+/// Endings of verbs that are derived from a noun, as in "저장하고", the longest first.
 const OF_NOUNS: [&str; 58] = [
     "하겠습니다",
     "했었습니다",
@@ -113,7 +113,7 @@ const OF_NOUNS: [&str; 58] = [
     "하세요",
 ];
 
-/// Endings that verbs alone have.
+/// Endings that only verbs have.
 const OF_VERBS: [&str; 37] = [
     "습니다",
     "습니까",
@@ -154,7 +154,7 @@ const OF_VERBS: [&str; 37] = [
     "줘",
 ];
 
-/// Proposals, which nouns such as "사용자" and "관리자" look like. The short ones count as whole words only.
+/// Endings of proposals, spelled out because nouns such as "사용자" and "관리자" end the same way. The short ones match whole words only.
 const PROPOSALS: [&str; 34] = [
     "늘리자",
     "올리자",
@@ -193,17 +193,17 @@ const PROPOSALS: [&str; 34] = [
 ];
 const SHORT_PROPOSALS: [&str; 6] = ["가자", "보자", "주자", "내자", "걸자", "켜자"];
 
-/// Nouns that end like a verb which another one follows.
+/// Nouns that end like a verb form before another verb.
 const NOUNS: [&str; 14] =
     ["재고", "참고", "광고", "창고", "사고", "경고", "최고", "보고", "권고", "원고", "신고", "금고", "통고", "로고"];
 
-/// The particle that a word consists of.
+/// Returns the particle that a word consists of.
 pub(super) fn particle(word: &str) -> Option<&'static str> {
     let word = if word == "으로만" || word == "로만" { "로" } else { word };
     PARTICLES.iter().copied().find(|particle| *particle == word)
 }
 
-/// What a word is without its particle or ending, and the particle. An empty stem is that of a verb that says nothing by itself.
+/// Returns a word without its particle or ending, and the particle. The stem of a verb without a noun is empty.
 pub(super) fn stem(word: &str) -> (&str, &'static str) {
     for ending in OF_NOUNS {
         if let Some(stem) = word.strip_suffix(ending)
@@ -228,7 +228,7 @@ pub(super) fn stem(word: &str) -> (&str, &'static str) {
     (word, "")
 }
 
-/// Whether a word is in every text.
+/// Whether a word occurs in any text.
 pub(super) fn is_common(word: &str) -> bool {
     COMMON.split_whitespace().any(|listed| listed == word)
 }
@@ -260,12 +260,12 @@ mod tests {
     #[case::bare_verb("했습니다", "")]
     #[case::verb("떨어집니다", "")]
     #[case::short("값을", "값")]
-    fn a_word_is_left_with_its_noun(#[case] word: &str, #[case] expected: &str) {
+    fn particles_and_endings_are_removed(#[case] word: &str, #[case] expected: &str) {
         assert_eq!(stem(word).0, expected);
     }
 
     #[test]
-    fn longer_particles_and_endings_come_before_those_they_end_with() {
+    fn longer_particles_and_endings_come_first() {
         for table in [&PARTICLES[..], &OF_NOUNS[..]] {
             for (at, long) in table.iter().enumerate() {
                 let earlier = table[..at].iter().find(|short| long.ends_with(**short));

@@ -1,6 +1,6 @@
-//! English words: folding, the ones that every text has, number words and units.
+//! English words: normalization, words that occur in any text, number words and units.
 
-/// Lower case without a plural or possessive ending. A name with digits or marks stays as it is.
+/// Converts a word to lower case and removes plural and possessive endings. A name with digits or symbols stays as it is.
 pub(super) fn fold(word: &str) -> String {
     let lower = word.trim_end_matches("'s").trim_end_matches("’s").to_lowercase().replace('\'', "");
     if !lower.bytes().all(|byte| byte.is_ascii_lowercase()) || lower.len() < 4 {
@@ -17,12 +17,12 @@ pub(super) fn fold(word: &str) -> String {
     }
 }
 
-/// Whether a folded word is in every text: it connects, asks, or is one of the verbs and adjectives of everyday work.
+/// Whether a normalized word occurs in any text: a function word, a question word, or a verb or adjective of everyday work.
 pub(super) fn is_common(word: &str) -> bool {
     COMMON.split_whitespace().any(|listed| listed == word)
 }
 
-/// A number that is written as a word.
+/// Parses a number word.
 pub(super) fn number(word: &str) -> Option<f64> {
     const WORDS: [(&str, f64); 17] = [
         ("two", 2.0),
@@ -46,17 +46,17 @@ pub(super) fn number(word: &str) -> Option<f64> {
     WORDS.iter().find(|(listed, _)| *listed == word).map(|(_, number)| *number)
 }
 
-/// Whether a folded word is a unit of a quantity.
+/// Whether a normalized word is a unit.
 pub(super) fn is_unit(word: &str) -> bool {
     UNITS.iter().any(|(name, ..)| *name == word)
 }
 
-/// What a unit is measured in, and how many of it it is: an hour is 3,600 seconds.
+/// Returns the base unit of a unit and its factor: an hour is 3,600 seconds.
 pub(super) fn unit(word: &str) -> (&str, f64) {
     UNITS.iter().find(|(name, ..)| *name == word).map_or((word, 1.0), |(_, unit, factor)| (*unit, *factor))
 }
 
-/// Units, what they are measured in, and how many of it they are.
+/// Units, their base units and their factors.
 const UNITS: [(&str, &str, f64); 99] = [
     ("%", "percent", 1.0),
     ("bit", "bit", 1.0),
@@ -159,7 +159,7 @@ const UNITS: [(&str, &str, f64); 99] = [
     ("회", "time", 1.0),
 ];
 
-/// Folded, so verbs have lost the endings of plurals only.
+/// Normalized words, so verbs have lost only the endings that look like plurals.
 const COMMON: &str = "
     a about above across actually add added adding after again against ago all allow allowed almost along already also alway although
     always am an and annoying another any anybody anymore anyone anything anyway appear apply applied approach are aren arent around as
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_units_are_sorted_within_their_script_and_there_once() {
+    fn units_are_listed_once() {
         let mut names: Vec<&str> = UNITS.iter().map(|(name, ..)| *name).collect();
         names.sort_unstable();
         names.dedup();
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn plurals_fold_and_other_words_stay() {
+    fn plurals_are_normalized_and_other_words_stay() {
         for (word, expected) in [
             ("Sessions", "session"),
             ("entries", "entry"),

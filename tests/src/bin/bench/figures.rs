@@ -34,7 +34,7 @@ struct Figure {
     name: String,
     value: f64,
     unit: &'static str,
-    /// The machine's own time for the same work, in the same unit.
+    /// The time that the machine needs for the same work without our programs, in the same unit.
     floor: Option<f64>,
     goal: Option<Goal>,
 }
@@ -99,7 +99,7 @@ impl FigureTable {
 
 fn rounded(value: f64) -> String {
     match value {
-        // Ratios and baselines may be tiny.
+        // Ratios and baselines can be tiny.
         _ if value > 0.0 && value < 0.1 => format!("{value:.4}"),
         _ if value < 100.0 => format!("{value:.2}"),
         _ => format!("{value:.0}"),

@@ -15,7 +15,7 @@ use crate::arguments::Outcome;
 use crate::crowd::{self, TURNS, WORKERS};
 use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::{FigureTable, percentile};
-use crate::memories::{SampleSave, TYPES, count_kept, sample_memories, sample_saves};
+use crate::memories::{SampleSave, TYPES, count_saved, sample_memories, sample_saves};
 use crate::serving::BenchServer;
 use crate::start::{self, NO_SLOWER, serve_command};
 
@@ -32,7 +32,7 @@ const AT_ONCE: f64 = 6.0;
 const BUSY_DAY: usize = 1_600;
 const LARGE: usize = 100_000;
 
-/// Numbers above those of events that the store already has.
+/// Added to the numbers of events that the store has before the measurement.
 const BEFORE: usize = 1_000_000;
 
 pub(crate) fn measure(sandbox: &Sandbox, floors: &BaselinePrograms, table: &mut FigureTable) -> Outcome<()> {
@@ -58,7 +58,7 @@ pub(crate) fn measure(sandbox: &Sandbox, floors: &BaselinePrograms, table: &mut 
     Ok(())
 }
 
-/// Time of hooks during a full rebuild of a large store's index, and whether their events are saved.
+/// Measures hooks during a full rebuild of a large store's index, and whether their events are saved.
 pub(crate) fn measure_while_indexing(sandbox: &Sandbox, table: &mut FigureTable) -> Outcome<()> {
     let mut command = sandbox.memory_command();
     command.args(["index", "--full"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -72,13 +72,13 @@ pub(crate) fn measure_while_indexing(sandbox: &Sandbox, table: &mut FigureTable)
     let kept = (BEFORE..BEFORE + prompt.len()).map(prompt_text);
     let logs = sandbox.logs();
     let kept = kept.filter(|text| logs.contains(text)).count() as f64 / prompt.len() as f64;
-    let name = "hook memory-prompt-save, beside index --full";
+    let name = "hook memory-prompt-save, during index --full";
     table.add_times(name, &mut prompt, None, &[(50, None), (99, Some(AtMost(15.0)))]);
-    table.add("  of which are kept", kept, "share", None, Some(AtLeast(1.0)));
+    table.add("  of them saved", kept, "share", None, Some(AtLeast(1.0)));
     Ok(())
 }
 
-/// Hooks without a server on logs with sections: a busy day, a large log, and many processes at once.
+/// Measures hooks without a server: with the log of a busy day, with a large log, and many processes at once.
 pub(crate) fn measure_alone(binaries: &Binaries, floors: &BaselinePrograms, table: &mut FigureTable) -> Outcome<()> {
     let file = tempfile::tempdir()?;
     let logs =
@@ -106,15 +106,15 @@ pub(crate) fn measure_alone(binaries: &Binaries, floors: &BaselinePrograms, tabl
             table.add_times(&format!("hook of {what}, no server, log of {entries}"), times, Some(floor), &goals);
         }
         // A hook that times out and queues its event looks fast.
-        let left = texts.len() - count_kept(sandbox, &texts)?;
+        let left = texts.len() - count_saved(sandbox, &texts)?;
         table.add("  not saved by the hook itself", left as f64, "events", None, Some(AtMost(0.0)));
     }
     let [busy, large] = times.map(|[prompts, _]| percentile(&prompts, 50));
-    table.add("  of a prompt, large log to the smaller one", large / busy, "times", None, Some(AtMost(NO_SLOWER)));
+    table.add("  prompt: large log relative to the smaller one", large / busy, "times", None, Some(AtMost(NO_SLOWER)));
     measure_concurrent(binaries, floors, table)
 }
 
-/// Hooks of several sessions at once, in a log with sections.
+/// Measures hooks of several sessions at once, in a log with sections.
 fn measure_concurrent(binaries: &Binaries, floors: &BaselinePrograms, table: &mut FigureTable) -> Outcome<()> {
     let file = tempfile::tempdir()?;
     let mut workers = [(); WORKERS];
@@ -139,17 +139,17 @@ fn measure_concurrent(binaries: &Binaries, floors: &BaselinePrograms, table: &mu
         table.add(&name, taken.total.as_secs_f64(), "s", Some(appended), Some(AtMost(AT_ONCE * appended)));
         table.add_times("  a hook", &mut taken.turns, None, &[(50, None), (99, None)]);
         let texts: Vec<&SampleSave> = texts.iter().collect();
-        let at_once = count_kept(&sandbox, &texts)?;
+        let at_once = count_saved(&sandbox, &texts)?;
         // Saves the events that hooks queued on disk.
         sandbox.run_cli(["stats"]).assert_success();
-        let lost = texts.len() - count_kept(&sandbox, &texts)?;
+        let lost = texts.len() - count_saved(&sandbox, &texts)?;
         table.add("  not saved by the hook itself", (texts.len() - at_once) as f64, "events", None, None);
-        table.add("  lost or there twice", lost as f64, "events", None, Some(AtMost(0.0)));
+        table.add("  lost or duplicated", lost as f64, "events", None, Some(AtMost(0.0)));
     }
     Ok(())
 }
 
-/// A store whose log of today has a section per type of knowledge, after this many prompts and answers.
+/// Returns a store whose log of today has a section per type of knowledge, after this many prompts and answers.
 fn sandbox_with_sections(binaries: &Binaries, entries: usize) -> Outcome<Sandbox> {
     let sandbox = Sandbox::new(binaries.clone());
     for save in sample_saves("section", TYPES.len()) {
@@ -163,7 +163,7 @@ fn sandbox_with_sections(binaries: &Binaries, entries: usize) -> Outcome<Sandbox
     let mut log = format!("{title}\n\n");
     for (number, text) in sample_memories(entries).iter().enumerate() {
         let label = if number % 2 == 0 { "User Prompt" } else { "Assistant Response" };
-        // In the first minute of the day, so that none is in the future.
+        // Dates all entries in the first minute of the day, so that none is in the future.
         writeln!(log, "- [00:00:{:02}] **{label}**: {text}", number * 60 / entries)?;
     }
     fs::write(&path, log + "\n" + rest)?;
@@ -171,7 +171,7 @@ fn sandbox_with_sections(binaries: &Binaries, entries: usize) -> Outcome<Sandbox
     Ok(sandbox)
 }
 
-/// The hook of a prompt or, every other turn, of an answer.
+/// Returns the hook for a prompt or, every other turn, for an answer.
 fn hook_saving(sandbox: &Sandbox, turn: usize, save: &SampleSave) -> (Command, Value) {
     let (hook, event, field) = match turn % 2 {
         0 => ("memory-prompt-save", "UserPromptSubmit", "prompt"),
@@ -182,7 +182,7 @@ fn hook_saving(sandbox: &Sandbox, turn: usize, save: &SampleSave) -> (Command, V
     (sandbox.hook_command(hook), event)
 }
 
-/// A prompt with a unique text.
+/// Returns a prompt with a unique text.
 fn prompt_event(sandbox: &Sandbox, n: usize) -> Value {
     let mut event = sandbox.event("UserPromptSubmit");
     event["prompt"] = prompt_text(n).into();

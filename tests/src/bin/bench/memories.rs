@@ -9,7 +9,7 @@ use harness::proof::texts_in_rows;
 
 use crate::arguments::Outcome;
 
-/// Approximate bytes of a memory.
+/// The approximate size of a memory, in bytes.
 const BYTES: usize = 285;
 /// Memories per day, and per session.
 const OF_A_DAY: usize = 1_600;
@@ -22,10 +22,10 @@ const SEED: u64 = 1;
 const ASKED: u64 = 2;
 const SAVED: u64 = 3;
 
-/// Approximate bytes of texts to save. Most are short; the longest have several lines.
+/// The approximate sizes of texts to save, in bytes. Most are short; the longest have several lines.
 const LENGTHS: [usize; 6] = [60, 120, 285, 285, 600, 1_500];
 
-/// Types to save, knowledge and events alternating. All versions of the programs know them.
+/// The types to save, alternating between knowledge and events. All versions of the programs know them.
 pub(crate) const TYPES: [&str; 11] = [
     "decision",
     "user_prompt",
@@ -40,7 +40,7 @@ pub(crate) const TYPES: [&str; 11] = [
     "session_summary",
 ];
 
-/// Texts of similar length, reproducible for each number.
+/// Returns texts of similar length, reproducible for each number.
 pub(crate) fn sample_memories(count: usize) -> Vec<String> {
     let mut corpus = SyntheticCorpus::new(SEED);
     let every = (count / NEEDLES).max(1);
@@ -58,7 +58,7 @@ pub(crate) fn sample_memories(count: usize) -> Vec<String> {
         .collect()
 }
 
-/// Sentences of one language with about this many bytes, and whether it is Korean.
+/// Returns sentences in one language with about this many bytes, and whether it is Korean.
 fn sample_text(corpus: &mut SyntheticCorpus, bytes: usize, separator: &str) -> (String, bool) {
     let mut text = String::new();
     let mut language = None;
@@ -77,7 +77,7 @@ pub(crate) struct SampleSave {
     pub(crate) text: String,
 }
 
-/// Texts of all types, both languages and several lengths. Each begins with a unique word that contains `name`.
+/// Returns texts of all types, both languages and several lengths. Each begins with a unique word that contains `name`.
 pub(crate) fn sample_saves(name: &str, count: usize) -> Vec<SampleSave> {
     let mut corpus = SyntheticCorpus::new(SAVED);
     let save = |number: usize| {
@@ -89,8 +89,8 @@ pub(crate) fn sample_saves(name: &str, count: usize) -> Vec<SampleSave> {
     (0..count).map(save).collect()
 }
 
-/// How many texts the store has exactly once in its logs and once in `memory.db`.
-pub(crate) fn count_kept(sandbox: &Sandbox, saves: &[&SampleSave]) -> Outcome<usize> {
+/// Counts the texts that the store has exactly once in its logs and exactly once in `memory.db`.
+pub(crate) fn count_saved(sandbox: &Sandbox, saves: &[&SampleSave]) -> Outcome<usize> {
     let mut words: HashMap<&str, usize> = HashMap::new();
     let logs = sandbox.logs();
     for word in logs.split_whitespace() {
@@ -101,7 +101,7 @@ pub(crate) fn count_kept(sandbox: &Sandbox, saves: &[&SampleSave]) -> Outcome<us
     Ok(saves.iter().filter(|save| is_in_logs(&save.text) && rows.get(&save.text) == Some(&1)).count())
 }
 
-/// A unique word.
+/// Returns a unique word.
 pub(crate) fn needle(number: usize) -> String {
     let syllable = |digit: usize| [b"bdfgklmnprstvz"[digit % 14], b"aeiou"[digit / 14 % 5]];
     let digits = [number % 70, number / 70 % 70, number / 4_900 % 70, number / 343_000 % 70];
@@ -109,13 +109,13 @@ pub(crate) fn needle(number: usize) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Syllables that form no real word.
+/// Returns a unique Korean word that does not exist.
 fn korean_needle(number: usize) -> String {
     let syllable = |digit: usize| char::from_u32(0xAC00 + (digit * 131 % 11_172) as u32).unwrap_or('가');
     [number % 89 + 20, number / 89 % 89 + 20, number / 7_921 + 20].into_iter().map(syllable).collect()
 }
 
-/// Writes the logs of these memories as hooks do.
+/// Writes the logs of these memories in the format of hooks.
 pub(crate) fn write_logs(sandbox: &Sandbox, memories: &[String]) -> Outcome<()> {
     let first = chrono::NaiveDate::from_ymd_opt(2025, 1, 1).ok_or("a date")?;
     for (day, of_day) in memories.chunks(OF_A_DAY).enumerate() {
@@ -199,7 +199,7 @@ fn english_words(text: &str, count: usize) -> Vec<String> {
     words
 }
 
-/// The first two syllables of words. These are nouns, and a particle may follow.
+/// Returns the first two syllables of words. These words are nouns, and a particle may follow the noun.
 fn korean_words(text: &str, count: usize) -> Vec<String> {
     let is_noun = |word: &&str| word.chars().count() > 1 && word.chars().all(|c| matches!(c, '가'..='힣'));
     text.split(' ').filter(is_noun).take(count).map(|word| word.chars().take(2).collect()).collect()
@@ -223,7 +223,7 @@ impl LogLines {
         Ok(Self(lines))
     }
 
-    /// Whether a hit contains all these words; without words, whether there is a hit.
+    /// Whether a hit contains all these words. Without words, whether there is a hit.
     pub(crate) fn contain(&self, hits: &[(String, usize)], words: &[String]) -> bool {
         hits.iter().any(|(path, line)| {
             let text = self.0.get(path).and_then(|lines| lines.get(line - 1)).map(|text| text.to_lowercase());

@@ -1,8 +1,8 @@
-//! Another memory server, measured in alternation with ours.
+//! Measures another memory server in alternation with ours.
 //!
-//! `--peer COMMAND` starts it with its own home. `--peer-save` and `--peer-search` give its tools and their arguments in
-//! JSON. `%` is replaced by the text and `@` by a unique number, for servers that merge equal titles: `--peer-save
-//! 'remember {"title":"@","content":"%"}'`.
+//! `--peer COMMAND` starts it with its own home. `--peer-save` and `--peer-search` give its tools and their arguments in JSON. `%` is
+//! replaced by the text and `@` by a unique number, for servers that merge equal titles: `--peer-save 'remember
+//! {"title":"@","content":"%"}'`.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::figures::FigureTable;
 use crate::memories::BenchQuestion;
 use crate::serving::BenchServer;
 
-/// Memories for a peer; some peers need a second for ten.
+/// The maximum number of memories for a peer. Some peers need a second for ten.
 const MOST: usize = 2_000;
 
 pub(crate) struct PeerServer {
@@ -43,7 +43,7 @@ impl PeerServer {
     pub(crate) fn start(&self, home: &Path) -> Outcome<BenchServer> {
         let mut words = self.command.split_whitespace();
         let mut command = Command::new(words.next().ok_or("--peer is a command")?);
-        // A project other than the home, in which some servers refuse to save.
+        // Not the home directory, where some servers refuse to save.
         let project = home.join("project");
         fs::create_dir_all(project.join(".git"))?;
         command.args(words).current_dir(project).env("HOME", home);

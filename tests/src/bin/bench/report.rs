@@ -35,7 +35,7 @@ fn strip_ends(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The machine as the system describes it, and its load before the run.
+/// Describes the machine, and its load before the run.
 pub(crate) fn describe_machine(binaries: &str) -> String {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let value = |text: &str, name: &str| {
@@ -53,7 +53,7 @@ pub(crate) fn describe_machine(binaries: &str) -> String {
     format!("{count} processors, {processor}{memory}, {}. {binaries} {}", system.trim(), other_load())
 }
 
-/// The share of busy processors, sampled while this program is idle.
+/// Returns the share of busy processors, sampled while this program is idle.
 fn other_load() -> String {
     let times = || {
         let text = fs::read_to_string("/proc/stat").ok()?;

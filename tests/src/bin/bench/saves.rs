@@ -1,4 +1,4 @@
-//! Saves of one and of several servers, compared with plain appends, plain rows and a peer.
+//! Measures saves of one and of several servers, compared with plain appends, plain rows and a peer.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use crate::arguments::Outcome;
 use crate::crowd::{self, CrowdTimes, TURNS, WORKERS};
 use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::{FigureTable, Goal, percentile};
-use crate::memories::{SampleSave, count_kept, needle, sample_saves};
+use crate::memories::{SampleSave, count_saved, needle, sample_saves};
 use crate::peer::PeerServer;
 use crate::serving::BenchServer;
 use crate::start::serve_command;
@@ -23,21 +23,21 @@ const SAVES: usize = 1_100;
 /// The type for runs with a single type.
 const ONE_TYPE: &str = "learning";
 
-/// Runs of several servers, each with its own store. The median counts.
+/// The number of runs of several servers, each with its own store. The median counts.
 const ROUNDS: usize = 3;
 
-/// Least rate of saves of all types, relative to one type, and to a peer.
+/// The minimum rate of saves of all types, relative to one type and to a peer.
 const OF_ONE_TYPE: f64 = 0.8;
 const OF_A_PEER: f64 = 1.5;
 
-/// Saves that are searched for by unique words.
+/// The number of saves that are searched for by unique words, and the first number of such a word.
 const FOUND: usize = 10;
 const NEVER_USED: usize = 23_000_000;
 
-/// How soon a save must be found by its vector.
+/// The time within which a save must be found by its vector.
 const MEANT: Duration = Duration::from_secs(2);
 
-/// Saves memories of all types in turn.
+/// Measures saves of all types in turn.
 pub(crate) fn measure(server: &mut BenchServer, table: &mut FigureTable) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let (mut file, database) = (open_log(folder.path())?, open_database(folder.path())?);
@@ -54,7 +54,7 @@ pub(crate) fn measure(server: &mut BenchServer, table: &mut FigureTable) -> Outc
     Ok(())
 }
 
-/// Whether a save is found by words at once, and how soon by its vector.
+/// Measures whether a save is found by words at once, and how soon by its vector.
 pub(crate) fn measure_found(server: &mut BenchServer, table: &mut FigureTable) -> Outcome<()> {
     let (mut at_once, mut meant) = (0, Vec::new());
     for number in 0..FOUND {
@@ -78,9 +78,9 @@ pub(crate) fn measure_found(server: &mut BenchServer, table: &mut FigureTable) -
         meant.push(saved.elapsed());
     }
     let share = at_once as f64 / FOUND as f64;
-    table.add("what was just saved is found by its words", share, "share", None, Some(AtLeast(1.0)));
+    table.add("a new save is found by its words", share, "share", None, Some(AtLeast(1.0)));
     let goal = AtMost(MEANT.as_secs_f64() * 1e3);
-    table.add_times("from a save until its vector counts", &mut meant, None, &[(50, None), (100, Some(goal))]);
+    table.add_times("from a save until its vector is found", &mut meant, None, &[(50, None), (100, Some(goal))]);
     Ok(())
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn measure_large_store(sandbox: &Sandbox, table: &mut FigureTable) ->
     Ok(())
 }
 
-/// Concurrent saves of one type, of all types, and of a peer, in alternation and each in a new store.
+/// Measures concurrent saves of one type, of all types, and of a peer, in alternation and each in a new store.
 pub(crate) fn measure_concurrent(binaries: &Binaries, table: &mut FigureTable) -> Outcome<()> {
     let peer = PeerServer::from_arguments()?;
     let [mut append, mut insert, mut one, mut all, mut of_peer] = [(); 5].map(|()| Vec::with_capacity(ROUNDS));
@@ -115,13 +115,13 @@ pub(crate) fn measure_concurrent(binaries: &Binaries, table: &mut FigureTable) -
     table.add(format!("{count} rows into SQLite"), insert.rate, "a second", None, None);
     one.add(&format!("{count} saves of one type"), floor, None, table);
     all.add(&format!("{count} saves of all types"), floor, None, table);
-    table.add("  to saves of one type", to_one_type, "times", None, Some(AtLeast(OF_ONE_TYPE)));
+    table.add("  relative to saves of one type", to_one_type, "times", None, Some(AtLeast(OF_ONE_TYPE)));
     if let Some(peer) = &peer {
         let of_peer = SaveRates::from_runs(&of_peer);
         let to_peer = rate / of_peer.rate;
         table.add(format!("{count} saves of {}", peer.name()), of_peer.rate, "a second", floor, None);
         table.add("  refused", of_peer.refused as f64, "saves", None, None);
-        table.add("  our saves of all types to these", to_peer, "times", None, Some(AtLeast(OF_A_PEER)));
+        table.add("  our saves of all types relative to these", to_peer, "times", None, Some(AtLeast(OF_A_PEER)));
     }
     Ok(())
 }
@@ -160,11 +160,11 @@ impl SaveRates {
         table.add(name, self.rate, "a second", floor, goal);
         table.add_times("  a save", &mut self.times, None, &[(50, None), (99, None)]);
         table.add("  refused", self.refused as f64, "saves", None, Some(AtMost(0.0)));
-        table.add("  acknowledged, and lost or there twice", self.lost as f64, "saves", None, Some(AtMost(0.0)));
+        table.add("  acknowledged, but lost or duplicated", self.lost as f64, "saves", None, Some(AtMost(0.0)));
     }
 }
 
-/// Several of our servers on one store. Checks acknowledged saves after all servers ended.
+/// Runs several of our servers on one store, and checks the acknowledged saves after all servers have ended.
 fn run_servers(sandbox: &Sandbox, saves: &[SampleSave]) -> Outcome<SaveRun> {
     let start = || {
         let mut server = BenchServer::start(serve_command(sandbox))?;
@@ -173,11 +173,11 @@ fn run_servers(sandbox: &Sandbox, saves: &[SampleSave]) -> Outcome<SaveRun> {
     };
     let (taken, saved) =
         run_saves(start, |server, save| server.call("memory_save", &arguments(save)).map(drop), saves)?;
-    let lost = saved.len() - count_kept(sandbox, &saved)?;
+    let lost = saved.len() - count_saved(sandbox, &saved)?;
     Ok(SaveRun { taken, refused: saves.len() - saved.len(), lost })
 }
 
-/// Several servers of a peer on one store. Does not check its saves.
+/// Runs several servers of a peer on one store, without checking the saves.
 fn run_peer(peer: &PeerServer, saves: &[SampleSave]) -> Outcome<SaveRun> {
     let home = tempfile::tempdir()?;
     let save = |server: &mut BenchServer, save: &SampleSave| peer.save(server, &save.text).map(drop);
@@ -206,7 +206,7 @@ fn run_saves(
     Ok((taken, acknowledged))
 }
 
-/// Baseline: a locked append to a log.
+/// Runs the baseline for logs: appends under a lock.
 fn run_appends(saves: &[SampleSave]) -> Outcome<SaveRun> {
     let folder = tempfile::tempdir()?;
     let files: Outcome<Vec<File>> = (0..WORKERS).map(|_| open_log(folder.path())).collect();
@@ -214,7 +214,7 @@ fn run_appends(saves: &[SampleSave]) -> Outcome<SaveRun> {
     Ok(SaveRun { taken: crowd::run_crowd(&mut files?, append)?, refused: 0, lost: 0 })
 }
 
-/// Baseline: a row in a database.
+/// Runs the baseline for rows: inserts into a database.
 fn run_rows(saves: &[SampleSave]) -> Outcome<SaveRun> {
     let folder = tempfile::tempdir()?;
     let databases: Outcome<Vec<Connection>> = (0..WORKERS).map(|_| open_database(folder.path())).collect();

@@ -37,7 +37,7 @@ impl BenchServer {
         Ok(Self { started, child, stdin, stdout, next: 0 })
     }
 
-    /// Initialises as hosts of protocols up to 2025-11-25 do.
+    /// Initialises the server like hosts of protocols up to 2025-11-25.
     pub(crate) fn initialize(&mut self) -> Outcome<()> {
         let client = json!({ "name": "bench", "version": "1" });
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
@@ -49,7 +49,7 @@ impl BenchServer {
         self.request("tools/list", &json!({})).map(drop)
     }
 
-    /// Initialises as hosts of the 2026-07-28 protocol do.
+    /// Initialises the server like hosts of the 2026-07-28 protocol.
     pub(crate) fn discover(&mut self) -> Outcome<()> {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -99,19 +99,19 @@ impl BenchServer {
         Ok((took, hits.iter().filter_map(place).collect()))
     }
 
-    /// Resident memory in MiB, if the system reports it.
+    /// Returns the resident memory in MiB, if the system reports it.
     pub(crate) fn resident(&self) -> Option<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         Some(line.trim().strip_suffix(" kB")?.parse::<f64>().ok()? / 1024.0)
     }
 
-    /// Processor time so far, if the system reports it.
+    /// Returns the processor time so far, if the system reports it.
     pub(crate) fn processor(&self) -> Option<Duration> {
         let status = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
         let fields: Vec<&str> = status.rsplit_once(')')?.1.split_whitespace().collect();
         let ticks: u64 = fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?;
-        // All systems with this file use ticks of 10 ms.
+        // All systems with this file have ticks of 10 ms.
         Some(Duration::from_millis(ticks * 10))
     }
 

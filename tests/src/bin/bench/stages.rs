@@ -16,10 +16,10 @@ use crate::figures::{FigureTable, percentile};
 use crate::growth::GrowthPoint;
 use crate::memories::{LogLines, sample_memories, sample_questions, write_logs};
 use crate::serving::BenchServer;
-use crate::start::{PATIENCE, serve_command, time_command};
+use crate::start::{COMMAND_DEADLINE, serve_command, time_command};
 use crate::{hooks, peer, saves, start, vectors};
 
-/// 40 of each class.
+/// 40 searches of each class.
 const SEARCHES: usize = 360;
 
 const TRANSCRIPTS: u64 = 48_000_000;
@@ -103,7 +103,7 @@ fn measure_index(sandbox: &Sandbox, size: usize, is_whole: bool, table: &mut Fig
         time_command(sandbox, "local", &["index", "--full"]);
         return Ok(());
     }
-    // Building rows is not part of the measured index time.
+    // Building the rows is not part of the measured time.
     time_command(sandbox, "none", &["index"]);
     let text = time_command(sandbox, "none", &["index", "--full"]);
     let of_text = store_bytes(&sandbox.store())?;
@@ -125,7 +125,7 @@ fn measure_index(sandbox: &Sandbox, size: usize, is_whole: bool, table: &mut Fig
     Ok(())
 }
 
-/// Bytes of the store by kind of file.
+/// Returns the bytes of the store by kind of file.
 fn store_bytes(store: &Path) -> Outcome<BTreeMap<String, u64>> {
     let mut bytes = BTreeMap::new();
     for item in fs::read_dir(store)? {
@@ -173,7 +173,7 @@ fn measure_search(
         for (class, (of_class, right)) in &mut classes {
             table.add_times(&format!("  {class}"), of_class, None, &[(50, None), (95, None)]);
             let share = *right as f64 / of_class.len() as f64;
-            table.add(format!("  {class}, answered rightly"), share, "share", None, Some(AtLeast(1.0)));
+            table.add(format!("  {class}, right answers"), share, "share", None, Some(AtLeast(1.0)));
         }
     }
     times.sort_unstable();
@@ -181,7 +181,7 @@ fn measure_search(
     Ok(GrowthPoint { memories: size, p50, p95, p99, processor })
 }
 
-/// Imports recorded transcripts, copied as other sessions.
+/// Measures the import of recorded transcripts, copied as other sessions.
 fn measure_import(binaries: &Binaries, table: &mut FigureTable) -> Outcome<()> {
     let sandbox = Sandbox::new(binaries.clone());
     let project = sandbox.project().to_string_lossy().into_owned();
@@ -205,20 +205,20 @@ fn measure_import(binaries: &Binaries, table: &mut FigureTable) -> Outcome<()> {
             written += text.len() as u64;
             let path: PathBuf = folder.join(format!("{name}-{copy}.jsonl"));
             fs::write(&path, text)?;
-            // Old enough that no session continues.
+            // Old enough to count as an ended session.
             fs::File::options().append(true).open(path)?.set_modified(std::time::SystemTime::UNIX_EPOCH)?;
             copy += 1;
         }
     }
     let mut command = sandbox.memory_command();
     command.args(["import", "--json", "claude-code"]);
-    let outcome = run_to_end(command, "", PATIENCE);
+    let outcome = run_to_end(command, "", COMMAND_DEADLINE);
     let kept: u64 = match &outcome.assert_success().json()["kept"] {
         Value::Object(kept) => kept.values().filter_map(Value::as_u64).sum(),
         _ => 0,
     };
     let rate = written as f64 / 1e6 / outcome.elapsed.as_secs_f64();
     table.add("import of transcripts", rate, "MB/s", None, Some(AtLeast(50.0)));
-    table.add("memories that came of it", kept as f64 / outcome.elapsed.as_secs_f64(), "a second", None, None);
+    table.add("imported memories", kept as f64 / outcome.elapsed.as_secs_f64(), "a second", None, None);
     Ok(())
 }

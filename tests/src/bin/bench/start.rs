@@ -12,17 +12,17 @@ use crate::figures::Goal::AtMost;
 use crate::figures::{FigureTable, percentile};
 use crate::serving::BenchServer;
 
-/// Starts, and searches after each.
+/// The number of starts, and of searches after each.
 const STARTS: usize = 60;
 const SEARCHED: usize = 15;
 
-/// Rest before memory is measured.
+/// The idle time before memory is measured.
 pub(crate) const REST: Duration = Duration::from_secs(2);
 
-/// Limit until a response, relative to a minimal process.
+/// The maximum time until a response, relative to a minimal process.
 const ANSWERED: f64 = 4.0;
 
-/// Tolerance for a large store: the noise between two measurements.
+/// The allowed ratio of a large store to a small one: the noise between two measurements.
 pub(crate) const NO_SLOWER: f64 = 1.1;
 
 /// Response times since the start.
@@ -82,24 +82,24 @@ pub(crate) fn measure(
     table.add_times("start to initialize", &mut full.initialize, Some(floor), &goal);
     table.add_times("start to tools/list", &mut full.listed, Some(floor), &goal);
     table.add_times("start to server/discover", &mut full.discovered, Some(floor), &goal);
-    table.add_times("start to tools/list, of an empty store", &mut without.listed, Some(floor), &[(50, None)]);
+    table.add_times("start to tools/list, empty store", &mut without.listed, Some(floor), &[(50, None)]);
     let times = percentile(&full.listed, 50) / percentile(&without.listed, 50);
-    table.add("start to tools/list, to that of an empty store", times, "times", None, Some(AtMost(NO_SLOWER)));
+    table.add("start to tools/list, relative to an empty store", times, "times", None, Some(AtMost(NO_SLOWER)));
     table.add_times("the first search of a server", &mut first, None, &[(50, Some(AtMost(30.0)))]);
     let server = BenchServer::start(serve_command(&empty))?;
     thread::sleep(REST);
     if let Some(resident) = server.resident() {
-        table.add("resident at rest, of an empty store", resident, "MiB", None, None);
+        table.add("resident at rest, empty store", resident, "MiB", None, None);
     }
     server.end()
 }
 
-/// Seconds of a command.
+/// Returns the duration of a command in seconds.
 pub(crate) fn time_command(sandbox: &Sandbox, provider: &str, arguments: &[&str]) -> f64 {
     let mut command = sandbox.memory_command();
     command.args(arguments).env("JIKIME_EMBEDDING_PROVIDER", provider);
-    run_to_end(command, "", PATIENCE).assert_success().elapsed.as_secs_f64()
+    run_to_end(command, "", COMMAND_DEADLINE).assert_success().elapsed.as_secs_f64()
 }
 
 /// Time limit of a command on a large store.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(3_600);
+pub(crate) const COMMAND_DEADLINE: Duration = Duration::from_secs(3_600);

@@ -1,4 +1,4 @@
-//! Comparison of a question with all vectors: its time relative to reading the same memory, and its recall.
+//! Compares a question with all vectors: the time relative to reading the same memory, and the recall.
 
 use std::fs;
 use std::hint::black_box;
@@ -12,31 +12,31 @@ use crate::arguments::Outcome;
 use crate::figures::Goal::{AtLeast, AtMost};
 use crate::figures::{FigureTable, percentile};
 
-/// Number of vectors, and of comparisons.
+/// The number of vectors, and of comparisons.
 const ROWS: usize = 100_000;
 const RUNS: usize = 40;
 
-/// Dimensions: of the built-in model, which is compared by bytes, and of a long one, which is compared by signs first.
+/// The dimensions of the built-in model, whose vectors are compared by bytes, and of a long one, whose vectors are compared by signs first.
 const SHORT: usize = 384;
 const LONG: usize = 1_536;
 
-/// Limit relative to reading that memory.
+/// The maximum time relative to reading the same memory.
 const READ: f64 = 1.3;
 
 /// More bytes than any cache holds.
 const UNCACHED: usize = 256 << 20;
 
-/// Each such vector is a question and is excluded from the store.
+/// The number of vectors that serve as questions and are excluded from the store.
 const ASKED: usize = 20;
 
-/// Nearest vectors wanted, and vectors that a search computes exactly.
+/// The number of nearest vectors wanted, and of vectors that a search computes exactly.
 const NEAREST: usize = 10;
 const RESCORED: usize = 100;
 
-/// Median milliseconds to read this many bytes.
+/// Returns the median time to read this many bytes, in milliseconds.
 pub(crate) fn measure_memory_read(count: usize) -> f64 {
     let bytes = vec![1u8; UNCACHED];
-    // `memcmp` of the C library is as fast as possible, however this program is compiled.
+    // The `memcmp` of the C library is fast, however this program is compiled.
     let (one, other) = bytes.split_at(UNCACHED / 2);
     let read = || {
         let started = Instant::now();
@@ -48,7 +48,7 @@ pub(crate) fn measure_memory_read(count: usize) -> f64 {
     percentile(&times, 50) * count as f64 / UNCACHED as f64
 }
 
-/// Milliseconds to read the vectors of this many memories.
+/// Returns the time to read the vectors of this many memories, in milliseconds.
 pub(crate) fn vectors_read_time(memories: usize) -> f64 {
     measure_memory_read(memories * SHORT)
 }
@@ -56,7 +56,7 @@ pub(crate) fn vectors_read_time(memories: usize) -> f64 {
 pub(crate) fn measure(table: &mut FigureTable) {
     for (dims, most) in [(SHORT, Some(READ)), (LONG, None)] {
         let numbers: Vec<f32> = pseudo_random_numbers().take(ROWS + dims).collect();
-        // Rows overlap except for one number, which is as good as independent rows.
+        // Each row overlaps with the next except for one number. The result is the same as with independent rows.
         let vectors = Vectors::from_vectors(dims, (0..ROWS).map(|row| (row as i64, &numbers[row..row + dims])));
         let question = normalized(&numbers[..dims]);
         let compare = || {
@@ -71,7 +71,7 @@ pub(crate) fn measure(table: &mut FigureTable) {
     }
 }
 
-/// Recall of the ten nearest among real vectors. The file has only 32-bit little-endian floats.
+/// Measures the recall of the ten nearest among real vectors. The file contains only 32-bit little-endian floats.
 pub(crate) fn measure_recall(file: &Path, dims: usize, table: &mut FigureTable) -> Outcome<()> {
     let bytes = fs::read(file)?;
     let (numbers, rest) = bytes.as_chunks();

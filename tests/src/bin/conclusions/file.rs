@@ -1,15 +1,15 @@
-//! Writes the network's file: vectors of tokens in 4 bits with a scale for each dimension, the other weights in 8
-//! bits with a scale for each filter and layer.
+//! Writes the file of the network. Token vectors have 4 bits per value and a scale per dimension. The other weights have 8 bits and a scale
+//! per filter and layer.
 
 use schema::host::conclusions::network::Member;
 
 use crate::training::{DIMS, FILTERS, Trained};
 use crate::vocabulary::Pieces;
 
-/// Standard deviations from which on values of a vector are cut.
+/// The number of standard deviations at which vector values are clipped.
 const CUT: f32 = 3.0;
 
-/// The bytes of a file that `Network::parse` reads.
+/// Returns a file in the format that `Network::parse` reads.
 pub(crate) fn write(pieces: &Pieces, trained: &[Trained]) -> Vec<u8> {
     let mut file = Vec::new();
     for number in [pieces.hashes.len(), DIMS, FILTERS, trained.len()] {
@@ -28,7 +28,7 @@ pub(crate) fn write(pieces: &Pieces, trained: &[Trained]) -> Vec<u8> {
     file
 }
 
-/// The scale at which 4 bits lose least of most values: the few that are larger are cut.
+/// Returns the scale with the least loss for most values in 4 bits. The few larger values are clipped.
 fn spread(values: impl Iterator<Item = f32> + Clone) -> f32 {
     let (count, sum) = (values.clone().count(), values.map(|value| value * value).sum::<f32>());
     ((sum / count.max(1) as f32).sqrt() * CUT / 7.5).max(f32::MIN_POSITIVE)

@@ -1,4 +1,5 @@
-//! Messages with what they conclude, from `tests/extraction/*.txt` or from a JSON file; and how well predictions match them.
+//! Reads messages with labelled conclusions, from `tests/extraction/*.txt` or a JSON file, and measures how well predictions match the
+//! labels.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,33 +9,33 @@ use std::path::{Path, PathBuf};
 use schema::host::conclusions::{Conclusion, KINDS, Speaker};
 use schema::model::memory::MemoryType;
 
-/// A message with what it concludes.
+/// A message with its labelled conclusions.
 #[derive(Debug, Clone)]
 pub(crate) struct Labelled {
     pub id: String,
     pub speaker: Speaker,
     pub text: String,
-    /// The kind of each conclusion by its number, and where it stands.
+    /// The index of each conclusion's kind, and its range in the text.
     pub gold: Vec<(usize, Range<usize>)>,
-    /// Messages of one block are tested together: neighbours are variants of each other.
+    /// The block of the message. Cross-validation keeps blocks together, because neighbouring messages are variants of each other.
     pub block: usize,
 }
 
-/// The letters of the kinds in training files.
+/// The letters for the kinds in training files.
 const LETTERS: &str = "DLFPCO";
 
 /// The names of the kinds in JSON files.
 const NAMES: [&str; 6] = ["decision", "learning", "error_fix", "preference", "convention", "open_step"];
 
-/// Lines of a file that are kept together in cross-validation.
+/// The number of lines in a block.
 const BLOCK: usize = 12;
 
-/// The name of a kind.
+/// Returns the name of a kind.
 pub(crate) fn name(kind: MemoryType) -> &'static str {
     KINDS.iter().position(|other| *other == kind).map_or("none", |at| NAMES[at])
 }
 
-/// The messages of all files of a folder, in the order of their names, or of one file.
+/// Reads the messages of one file, or of all files in a folder, sorted by name.
 pub(crate) fn read(path: &Path) -> Vec<Labelled> {
     let is_file = path.is_file();
     let mut files: Vec<PathBuf> = if is_file {
@@ -57,7 +58,8 @@ fn read_file(file: &Path) -> Vec<Labelled> {
     lines.map(|(number, line)| from_line(line, format!("{name}:{}", number + 1), number / BLOCK)).collect()
 }
 
-/// `u|Text with [[D a decision]] in it`; `\n` is a line break. A conclusion that is not closed takes the rest.
+/// Parses `u|Text with [[D a decision]] in it`, where `
+/// ` is a line break. An unclosed conclusion extends to the end.
 fn from_line(line: &str, id: String, block: usize) -> Labelled {
     let (speaker, body) = line.split_once('|').unwrap_or_else(|| panic!("{id}: no speaker"));
     let speaker = match speaker {
@@ -96,7 +98,7 @@ fn from_json(text: &str) -> Vec<Labelled> {
             let text = words(&item["text"]);
             let gold = item["gold"].as_array().expect("an item has its gold").iter().map(|gold| {
                 let kind = NAMES.iter().position(|name| gold["type"] == **name).expect("the kind is known");
-                let start = text.find(&words(&gold["text"])).expect("it stands in the text");
+                let start = text.find(&words(&gold["text"])).expect("the conclusion is in the text");
                 (kind, start..start + words(&gold["text"]).len())
             });
             let speaker = if item["speaker"] == "user" { Speaker::Person } else { Speaker::Agent };
@@ -105,15 +107,15 @@ fn from_json(text: &str) -> Vec<Labelled> {
         .collect()
 }
 
-/// How predictions match labels: a prediction is right when kind and F1 of tokens (at least one half) agree.
+/// Counts matches between predictions and labels. A prediction is right if the kind is equal and the F1 of the tokens is at least 0.5.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Measure {
-    /// Right, wrong and missed, by kind.
+    /// Right, wrong and missed predictions by kind.
     pub kinds: [[usize; 3]; 6],
     pub negatives: usize,
-    /// Messages without a conclusion from which one was taken.
+    /// Messages without a conclusion for which one was predicted.
     pub wrong_negatives: usize,
-    /// Conclusions that were found and taken for another kind.
+    /// Predictions of a real conclusion with the wrong kind.
     pub mistaken: usize,
 }
 
@@ -166,7 +168,7 @@ impl Measure {
         share(self.sum(0), self.sum(2))
     }
 
-    /// The share of messages without a conclusion from which one was taken.
+    /// Returns the share of messages without a conclusion for which one was predicted.
     pub(crate) fn share_of_negatives(&self) -> f32 {
         share(self.wrong_negatives, self.negatives - self.wrong_negatives)
     }
@@ -191,7 +193,7 @@ fn share(part: usize, rest: usize) -> f32 {
     part as f32 / (part + rest).max(1) as f32
 }
 
-/// F1 of the tokens of two texts: words of ASCII, pairs of characters of others.
+/// Returns the F1 of the tokens of two texts. Tokens are ASCII words, and pairs of other characters.
 pub(crate) fn overlap(a: &str, b: &str) -> f32 {
     let (a, b) = (counted(a), counted(b));
     let common: usize = a.iter().map(|(token, count)| count.min(b.get(token).unwrap_or(&0))).sum();

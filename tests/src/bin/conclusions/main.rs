@@ -1,8 +1,7 @@
 //! Trains the network that finds conclusions, from the labelled messages in `tests/extraction`, and measures it.
 //!
-//! `conclusions train` writes the weights; `conclusions cross` trains without each fifth of the messages and measures on it;
-//! `conclusions score FILE` measures the weights that are built in, and `predict` prints what they take, as JSON. Nothing is fetched,
-//! and every run gives the same weights.
+//! `conclusions train` writes the weights. `conclusions cross` cross-validates in five folds. `conclusions score FILE` measures the
+//! built-in weights, and `predict` prints their conclusions as JSON. Nothing is downloaded, and each run produces the same weights.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
 mod file;
@@ -20,7 +19,7 @@ use schema::host::conclusions::{Conclusion, conclusions, conclusions_by};
 use training::{Example, example, train};
 use vocabulary::{Pieces, choose};
 
-/// Pieces of words that the network knows, and members that are averaged: together they stay below 200 KB.
+/// The number of word pieces and of averaged members. With these numbers the network has less than 200 KB.
 const PIECES: usize = 6_000;
 const MEMBERS: u64 = 3;
 
@@ -52,7 +51,7 @@ fn prepared() -> (Vec<Labelled>, Pieces) {
 
 fn network(pieces: &Pieces, examples: &[Example]) -> (Vec<u8>, Network) {
     let bytes = file::write(pieces, &train(pieces, examples, MEMBERS));
-    // The network borrows its file for good, as the product's is built in.
+    // The built-in network borrows its file for the lifetime of the program, so this one does too.
     let network = Network::parse(Vec::leak(bytes.clone())).expect("it was just written");
     (bytes, network)
 }
@@ -97,7 +96,7 @@ fn score(messages: &[Labelled], found: impl Fn(&Labelled) -> Vec<Conclusion>) {
     println!("{}", measure.line());
 }
 
-/// What is taken from each message, by its id.
+/// Returns the predicted conclusions of each message, by message id.
 fn predictions(messages: &[Labelled]) -> serde_json::Value {
     let found = |labelled: &Labelled| {
         let found = conclusions(&labelled.text, labelled.speaker).into_iter();
@@ -115,7 +114,8 @@ mod tests {
     use super::*;
     use crate::labelled::overlap;
 
-    /// Messages that were written apart from the training set, half of them without a conclusion that differ little from others with one.
+    /// Messages that were written independently of the training set. Half of them contain no conclusion, but are similar to messages that
+    /// do.
     #[test]
     fn built_in_weights_hold_on_unseen_messages() {
         let mut measure = Measure::default();
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn overlap_counts_words_and_pairs_of_other_letters() {
+    fn overlap_counts_words_and_pairs_of_other_characters() {
         assert_eq!(overlap("Use Redis", "use redis!"), 1.0);
         assert_eq!(overlap("쓰기로 했다", "쓰기로"), 0.8);
         assert_eq!(overlap("a", "b"), 0.0);

@@ -1,5 +1,5 @@
-//! Trains the members of the network, each alone: Adam on the cross-entropy of sentences. The vector of a token is a projection of the
-//! static model's, and something learned for tokens that were often met.
+//! Trains the members of the network independently, with Adam on the cross-entropy of sentences. The vector of a token is a projection of
+//! its vector in the static model, plus a learned part for frequent tokens.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,35 +12,35 @@ use schema::host::conclusions::tokens::{SIGNS, Token};
 use crate::labelled::Labelled;
 use crate::vocabulary::Pieces;
 
-/// Dimensions of a token's vector, and filters of each width.
+/// The dimensions of a token's vector, and the number of filters of each width.
 pub(crate) const DIMS: usize = 16;
 pub(crate) const FILTERS: usize = 24;
 
-/// Dimensions of the static model.
+/// The dimensions of the static model.
 const STATIC: usize = 384;
-/// What is pooled of a sentence.
+/// The number of pooled values of a sentence.
 const POOLED: usize = FILTERS * WIDTHS.len() + DIMS;
 
 const EPOCHS: usize = 20;
 const BATCH: usize = 16;
 const RATE: f32 = 0.003;
 const DECAY: f32 = 0.02;
-/// The share of pooled values, of words, and of neighbours that are left out while training.
+/// The share of pooled values, of words, and of neighbours that are dropped during training.
 const DROP: f32 = 0.5;
 const DROP_WORDS: f32 = 0.25;
 const DROP_NEIGHBOURS: f32 = 0.15;
-/// Messages in which a token must be met to have a learned part.
-const LEAST_MET: usize = 5;
-/// The probability that is aimed at.
-const AIM: f32 = 0.95;
+/// The minimum number of messages with a token for it to have a learned part.
+const MIN_OCCURRENCES: usize = 5;
+/// The target probability of the right class.
+const TARGET: f32 = 0.95;
 
-/// A message to learn from: its sentences and the class of each, unless it is unclear.
+/// A training message: its sentences and the class of each, or `None` if unclear.
 pub(crate) struct Example {
     pub message: Vec<Judged>,
     pub classes: Vec<Option<usize>>,
 }
 
-/// What a message teaches: a sentence is of a kind when half of it, or half of the conclusion, is.
+/// Converts a labelled message. A sentence has the kind of a conclusion if they share at least half of either.
 pub(crate) fn example(pieces: &Pieces, labelled: &Labelled) -> Example {
     let message = judged(pieces, &labelled.text, labelled.speaker);
     let class = |judged: &Judged| {
@@ -60,14 +60,14 @@ pub(crate) fn example(pieces: &Pieces, labelled: &Labelled) -> Example {
     Example { message, classes }
 }
 
-/// A trained member and the vectors of tokens that it was trained with.
+/// A trained member and its token vectors.
 pub(crate) struct Trained {
     pub member: Member,
-    /// Of pieces, then of signs.
+    /// The vectors of the pieces, followed by those of the signs.
     pub table: Vec<[f32; DIMS]>,
 }
 
-/// Where the parts of a member lie among its weights.
+/// The offsets of a member's parts in its weights.
 struct Layout {
     learned: usize,
     filters: [usize; WIDTHS.len()],
@@ -98,24 +98,24 @@ impl Layout {
 
 struct Trainer<'a> {
     pieces: &'a Pieces,
-    /// The number of a token's learned part.
+    /// The index of each token's learned part.
     learned: HashMap<usize, usize>,
     layout: Layout,
     weights: Vec<f32>,
     random: Random,
 }
 
-/// What became of the tokens of a sentence on the way forward.
+/// The results of the forward pass for a sentence.
 struct Forward {
     vectors: Vec<f32>,
-    /// Of each token, unless it was left out: its row in the static model and its learned part.
+    /// For each token that was not dropped, its row in the static model and its learned part.
     parts: Vec<(Option<usize>, Option<usize>)>,
     pooled: Vec<f32>,
-    /// Where each filter had its greatest answer.
+    /// The position with the greatest output of each filter.
     greatest: Vec<Option<usize>>,
 }
 
-/// Trains members that begin with different weights.
+/// Trains members with different initial weights.
 pub(crate) fn train(pieces: &Pieces, examples: &[Example], members: u64) -> Vec<Trained> {
     let member = |seed| {
         let mut trainer = Trainer::new(pieces, examples, seed);
@@ -133,8 +133,11 @@ impl<'a> Trainer<'a> {
             tokens.collect::<HashSet<_>>().into_iter().for_each(|token| *met.entry(token).or_default() += 1);
         }
         let is_sign = |token: usize| token >= pieces.hashes.len();
-        let mut kept: Vec<_> =
-            met.iter().filter(|(token, met)| **met >= LEAST_MET || is_sign(**token)).map(|(token, _)| *token).collect();
+        let mut kept: Vec<_> = met
+            .iter()
+            .filter(|(token, met)| **met >= MIN_OCCURRENCES || is_sign(**token))
+            .map(|(token, _)| *token)
+            .collect();
         kept.sort_unstable();
         let learned: HashMap<_, _> = kept.into_iter().enumerate().map(|(at, token)| (token, at)).collect();
         let layout = Layout::new(learned.len());
@@ -197,7 +200,7 @@ impl<'a> Trainer<'a> {
             let probabilities = self.classes(&forwards, &around, &judged.features);
             let mut errors = probabilities;
             for (other, error) in errors.iter_mut().enumerate() {
-                *error -= if other == class { AIM } else { (1.0 - AIM) / (CLASSES - 1) as f32 };
+                *error -= if other == class { TARGET } else { (1.0 - TARGET) / (CLASSES - 1) as f32 };
                 gradient[self.layout.bias + other] += *error;
             }
             for (feature, value) in judged.features.iter().enumerate() {
@@ -222,7 +225,7 @@ impl<'a> Trainer<'a> {
         }
     }
 
-    /// The way back from what was pooled to filters and vectors.
+    /// Propagates the gradient from the pooled values to filters and vectors.
     fn add_sentence(&self, forward: &Forward, slopes: &[f32; POOLED], gradient: &mut [f32]) {
         let tokens = forward.parts.len();
         let mut back = vec![0.0f32; tokens * DIMS];
@@ -298,7 +301,7 @@ impl<'a> Trainer<'a> {
         forward
     }
 
-    /// Adds up the parts of a token's vector.
+    /// Adds the parts of a token's vector to `vector`.
     fn vector(&self, parts: (Option<usize>, Option<usize>), vector: &mut [f32]) {
         if let Some(row) = parts.0 {
             for (value, weights) in self.pieces.rows[row].iter().zip(self.weights.chunks_exact(DIMS)) {
@@ -361,7 +364,7 @@ impl<'a> Trainer<'a> {
     }
 }
 
-/// The number of a token: pieces first, then signs.
+/// Returns the index of a token: pieces first, then signs.
 fn number(pieces: &Pieces, token: Token) -> usize {
     match token {
         Token::Piece(piece) => usize::from(piece),
@@ -384,7 +387,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum()
 }
 
-/// Marsaglia's xorshift: the same weights on every run.
+/// Marsaglia's xorshift, so that each run produces the same weights.
 struct Random(u64);
 
 impl Random {
@@ -399,7 +402,7 @@ impl Random {
         (self.next() % end as u64) as usize
     }
 
-    /// From 0 to 1.
+    /// Returns a random number from 0 to 1.
     fn share(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1u64 << 24) as f32
     }

@@ -1,4 +1,4 @@
-//! The pieces of words that the network knows, and their vectors in the static model, from which training begins.
+//! The word pieces of the network, and their vectors in the static model, with which training starts.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,10 +11,10 @@ use tools::embed::LocalModel;
 
 use crate::labelled::Labelled;
 
-/// Pieces in ascending order of their hashes, as the network's file has them.
+/// The pieces in ascending order of their hashes, as in the file of the network.
 pub(crate) struct Pieces {
     pub hashes: Vec<u32>,
-    /// A vector for each piece.
+    /// The vector of each piece.
     pub rows: Vec<Vec<f32>>,
 }
 
@@ -24,7 +24,7 @@ impl Vocabulary for Pieces {
     }
 }
 
-/// All pieces of the static model of one language's letters.
+/// All lower-case Latin and Hangul pieces of the static model.
 struct Every(HashMap<String, u16>);
 
 impl Vocabulary for Every {
@@ -33,7 +33,8 @@ impl Vocabulary for Every {
     }
 }
 
-/// The `count` pieces that are met twice in the texts, then single letters, then those met once, then the most frequent ones.
+/// Chooses `count` pieces: first those that occur at least twice in the messages, then single letters and other pieces that occur once,
+/// then the most frequent ones of the model.
 pub(crate) fn choose(model: &Path, count: usize, messages: &[Labelled]) -> Pieces {
     let names = names(model);
     let static_model = LocalModel::built_in();
@@ -81,7 +82,8 @@ pub(crate) fn choose(model: &Path, count: usize, messages: &[Labelled]) -> Piece
     }
 }
 
-/// The pieces of the model, by its file: three numbers of 32 bits, the last of which is the size of the pieces, one a line.
+/// Reads the pieces from a model file. It starts with three 32-bit numbers. The third one is the size of the list of pieces, which has one
+/// piece per line.
 fn names(model: &Path) -> Vec<String> {
     let file = fs::read(model).expect("the model can be read");
     let size = u32::from_le_bytes(file[8..12].try_into().expect("it is four bytes")) as usize;

@@ -6,7 +6,7 @@ use schema::settings::{EmbeddingProvider, LegWeights, Settings};
 
 use crate::measure::{LegMeasurement, question_values};
 
-/// Fewer stores are no sample.
+/// With fewer stores, cross-validation is meaningless.
 const FEWEST: usize = 3;
 
 /// The share of answers that a threshold may lose on its training stores.
@@ -14,10 +14,10 @@ const MAY_BE_LOST: f64 = 0.01;
 
 /// Candidate weights of similar tokens and of the vector, relative to 65 for words.
 const WORDS: u16 = 65;
-const KIN: [u16; 5] = [15, 25, 35, 50, 65];
+const TOKENS: [u16; 5] = [15, 25, 35, 50, 65];
 const VECTOR: [u16; 3] = [0, 5, 15];
 
-/// Shares of questions, from 0 to 1.
+/// The shares of questions that lose their answer and that are rightly not answered, from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct HeldOutThresholds {
     pub(crate) lost: f64,
@@ -26,7 +26,7 @@ pub(crate) struct HeldOutThresholds {
     pub(crate) chosen: (f64, f64),
 }
 
-/// On each store, the threshold that loses one answer in a hundred on the others.
+/// Chooses a threshold for each store that loses one answer in a hundred on the other stores.
 pub(crate) fn held_out_thresholds(measured: &LegMeasurement) -> Option<HeldOutThresholds> {
     if measured.of_stores.len() < FEWEST {
         return None;
@@ -61,22 +61,22 @@ pub(crate) type RecallAtK = [f64; 2];
 
 #[derive(Debug, Clone)]
 pub(crate) struct FittedWeights {
-    /// Each store with the best weights of the others.
+    /// The recall of each store with the best weights of the others.
     pub(crate) held_out: RecallAtK,
-    /// All stores with their best weights, and these weights.
+    /// The recall of all stores with their best weights, and these weights.
     pub(crate) fitted: RecallAtK,
     pub(crate) best: LegWeights,
-    /// All stores with the default weights.
+    /// The recall of all stores with the default weights.
     pub(crate) default: RecallAtK,
 }
 
-/// Recall of each store with weights chosen on the others.
+/// Measures the recall of each store with weights that were chosen on the others.
 pub(crate) fn fit_weights(set: &EvalSet) -> Result<Option<FittedWeights>, String> {
     if set.groups.len() < FEWEST {
         return Ok(None);
     }
     let stores = set.groups.iter().map(|group| EvalStore::new(group, set.shape)).collect::<Result<Vec<_>, _>>()?;
-    let grid = KIN.into_iter().flat_map(|kin| VECTOR.map(|vector| LegWeights { words: WORDS, tokens: kin, vector }));
+    let grid = TOKENS.into_iter().flat_map(|tokens| VECTOR.map(|vector| LegWeights { words: WORDS, tokens, vector }));
     let mut tried: Vec<LegWeights> = grid.collect();
     tried.retain(|weights| *weights != LegWeights::LOCAL_MODEL_DEFAULT);
     tried.insert(0, LegWeights::LOCAL_MODEL_DEFAULT);

@@ -6,16 +6,16 @@ use std::time::Instant;
 use harness::evaluation::{EvalGroup, EvalQuestion, EvalSet, EvalStore, RetrievedDocuments};
 use schema::settings::{EmbeddingProvider, LegWeights, Settings};
 
-/// Questions of each other store that serve as unanswerable ones.
+/// The number of questions from each other store that serve as unanswerable ones.
 const STRANGE: usize = 40;
 
 /// The default threshold.
 pub(crate) const MIN_SCORE: f64 = 0.35;
 
-/// Bootstrap samples of an interval.
+/// The number of bootstrap samples for an interval.
 const SAMPLES: usize = 1_000;
 
-/// The legs and their embedders: none, the built-in model, and a model file.
+/// Returns the legs and their embedders: none, the built-in model, and a model file.
 fn measured_legs(model: Option<&str>, weights: Option<LegWeights>) -> Vec<(&'static str, Settings)> {
     let by = |embedding_provider, model: Option<&str>| Settings {
         embedding_provider,
@@ -36,11 +36,11 @@ pub(crate) struct LegMeasurement {
     pub(crate) questions: usize,
     /// Recall in the top 1, 5 and 10, mean reciprocal rank and nDCG in the top 10, from 0 to 1.
     pub(crate) values: [ConfidenceInterval; 5],
-    /// The same per question.
+    /// The same values per question.
     pub(crate) of_questions: Vec<[f64; 5]>,
     /// Size of each class and its recall in the top 5; empty for a single class.
     pub(crate) classes: Vec<(String, usize, f64)>,
-    /// Shares of unanswerable and of other questions without an answer at the default threshold.
+    /// The shares of unanswerable and of other questions without an answer at the default threshold.
     pub(crate) abstained: Option<f64>,
     pub(crate) lost: f64,
     /// Median milliseconds of a search.
@@ -128,7 +128,7 @@ fn measure_leg(
     })
 }
 
-/// Unanswerable questions for a store: its own, and some of the other stores.
+/// Returns unanswerable questions for a store: its own, and some of the other stores.
 fn unanswerable_questions(groups: &[EvalGroup], place: usize) -> Vec<&EvalQuestion> {
     let own = groups[place].questions.iter().filter(|question| question.relevant.is_empty());
     let others = groups.iter().enumerate().filter(|(other, _)| *other != place);
@@ -150,7 +150,7 @@ pub(crate) fn question_values(found: &[(String, f64)], question: &EvalQuestion) 
     [recall(1), recall(5), recall(10), first, (gained / most).max(0.0)]
 }
 
-/// The mean and its bootstrap interval.
+/// Returns the mean and its bootstrap interval.
 pub(crate) fn confidence_interval(values: &[f64]) -> ConfidenceInterval {
     let count = values.len().max(1);
     let mean = values.iter().fold(0.0, |sum, value| sum + value) / count as f64;

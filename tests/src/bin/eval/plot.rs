@@ -8,10 +8,10 @@ use crate::measure::{FirstHitScores, LegMeasurement};
 const SIDE: f64 = 300.0;
 const MARGIN: f64 = 50.0;
 
-/// Least number of hits per point in the left panel.
+/// The minimum number of hits per point in the left panel.
 const FEWEST: usize = 5;
 
-/// Left: how often a first hit of a score is right. Right: the share of questions whose first hit reaches a score, for
+/// Renders two panels. Left: how often a first hit of a score is right. Right: the share of questions whose first hit reaches a score, for
 /// answerable and unanswerable ones.
 pub(crate) fn render_svg(measured: &[LegMeasurement]) -> String {
     let installed: Vec<&LegMeasurement> = measured.iter().filter(|measured| measured.leg == "installed").collect();
@@ -68,7 +68,7 @@ fn draw_line(text: &mut String, x: f64, points: &[(f64, f64)], colour: &str, sty
     }
 }
 
-/// Share of right first hits per tenth of the score.
+/// Returns the share of right first hits per tenth of the score.
 fn reliability_points(firsts: &FirstHitScores) -> Vec<(f64, f64)> {
     (0..10)
         .filter_map(|tenth| {
@@ -82,7 +82,7 @@ fn reliability_points(firsts: &FirstHitScores) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Share of questions whose first hit reaches each score.
+/// Returns the share of questions whose first hit reaches each score.
 fn share_above(scores: &[f64]) -> Vec<(f64, f64)> {
     if scores.is_empty() {
         return Vec::new();

@@ -107,7 +107,7 @@ pub(crate) fn compare_with_baseline(measured: &[LegMeasurement], baseline: &str)
             let differences: Vec<f64> =
                 now.of_questions.iter().zip(&known).map(|(now, known)| now[i] - known).collect();
             let change = confidence_interval(&differences);
-            // Rounding in the baseline is no drop.
+            // A difference of rounding is not a drop.
             if change.high < -0.0001 {
                 worse.push(format!("{} {} {name} by {:.1}", now.set, now.leg, -100.0 * change.mean));
             }

@@ -1,4 +1,4 @@
-//! Makes the picture of README.md: runs commands of an installed program in a terminal and draws the screens.
+//! Generates the picture of README.md: runs commands of an installed program in a terminal and draws the screens.
 //!
 //! `cargo run -p jikime-memory-tests --bin picture -- PATH_OF_JIKIME_MEMORY docs/terminal.svg`
 

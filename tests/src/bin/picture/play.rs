@@ -59,14 +59,14 @@ pub(crate) fn play_scenes(program: &Path) -> Vec<PictureFrame> {
     frames
 }
 
-/// The screen of a command below its command line.
+/// Returns the screen of a command, below its command line.
 fn command_frame(sandbox: &Sandbox, arguments: &[&str], typed: &str) -> PictureFrame {
     let memory = sandbox.memory_command();
     let mut shell = Command::new("sh");
     shell.arg("-c").arg("printf '\\033[32m$\\033[0m %s\\n' \"$1\"; shift; exec \"$@\"").arg("sh").arg(typed);
     shell.arg(memory.get_program()).args(arguments).current_dir(sandbox.project());
     shell.envs(memory.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("PAGER", "cat");
-    // Higher than the picture, which shows only the start.
+    // Taller than the picture, which shows only the start.
     let mut terminal = Terminal::start(&shell, (SIZE.0, 2 * SIZE.1));
     assert!(terminal.end().success(), "{}", terminal.screen());
     terminal.inspect_screen(|screen| draw_frame(screen, SIZE))

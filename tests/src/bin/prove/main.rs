@@ -1,10 +1,10 @@
-//! Proves the promises of docs/dev/reliability.md with long runs: injects faults into the real programs, and reports
-//! rounds, faults and findings.
+//! Checks the promises of docs/dev/reliability.md with long runs: injects faults into the real programs, and reports rounds, faults and
+//! findings.
 //!
-//! `cargo run -p jikime-memory-tests --bin prove -- [--suite NAME] [--part WORDS] [--rounds N] [--minutes N] [--seed N]
-//! [--write FILE] [--memory PROGRAM --hook PROGRAM]`. The programs under test are those given, else those in
-//! `JIKIME_TEST_PROGRAMS`, else a build with the same profile. Only builds with debug assertions have named crash points;
-//! with others, `crash` kills at random moments only. The suite `tests` uses the programs of that folder or its own build.
+//! `cargo run -p jikime-memory-tests --bin prove -- [--suite NAME] [--part WORDS] [--rounds N] [--minutes N] [--seed N] [--write FILE]
+//! [--memory PROGRAM --hook PROGRAM]`. The programs under test are those given, else those in `JIKIME_TEST_PROGRAMS`, else a build with the
+//! same profile. Only builds with debug assertions have named crash points; with others, `crash` kills at random moments only. The suite
+//! `tests` uses the programs in that folder or its own build.
 
 mod programs;
 mod suites;
@@ -21,7 +21,7 @@ use harness::proof::{
 };
 use harness::{Binaries, proof};
 
-/// Rounds of crashes and of each editor.
+/// The rounds of crashes and of each editor.
 const ROUNDS: usize = 1_000;
 
 fn main() -> ExitCode {
@@ -60,16 +60,16 @@ fn print_line(text: &str) {
 
 #[derive(Debug)]
 struct ProveArguments {
-    /// Empty for all suites.
+    /// The suite to run, or empty for all suites.
     suite: String,
-    /// Words in the names of the wanted parts of the suite `editors`; empty for all.
+    /// Words in the names of the parts of the suite `editors` to run, or empty for all.
     part: String,
     rounds: Option<usize>,
-    /// Minutes of each suite without rounds; `None` for its default.
+    /// The duration of each suite without rounds, in minutes. `None` for its default.
     minutes: Option<u64>,
     seed: u64,
     write: Option<PathBuf>,
-    /// Programs under test, or `None` to build them.
+    /// The programs under test, or `None` to build them.
     memory: Option<PathBuf>,
     hook: Option<PathBuf>,
 }
@@ -116,7 +116,7 @@ impl ProveArguments {
         self.suite == "tests" || (self.wants("tests") && self.memory.is_none())
     }
 
-    /// The requested time, or the suite's own in seconds.
+    /// Returns the requested time, or the default of the suite in seconds.
     fn time(&self, seconds: u64) -> Duration {
         Duration::from_secs(self.minutes.map_or(seconds, |minutes| 60 * minutes))
     }

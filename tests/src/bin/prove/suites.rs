@@ -23,7 +23,7 @@ pub(super) const NAMES: [&str; 12] = [
 /// Selects the long form of tests.
 const LONG: &str = "JIKIME_LONG_TESTS";
 
-/// Characters of an error that are kept.
+/// The maximum length of a reported error, in characters.
 const SHORTENED: usize = 1_000;
 
 pub(super) fn run_suite(name: &'static str) -> ProofResult {
@@ -59,9 +59,9 @@ pub(super) fn run_suite(name: &'static str) -> ProofResult {
 struct SuiteOutput {
     passed: usize,
     failed: usize,
-    /// Tests that passed because they cannot run here.
+    /// Tests that passed because they cannot run on this system.
     skipped: usize,
-    /// Seconds as printed, without building.
+    /// The duration in seconds as printed, without building.
     time: String,
     findings: Vec<String>,
 }
@@ -91,7 +91,7 @@ impl SuiteOutput {
     }
 }
 
-/// The panic of a failed test, or else all of its output.
+/// Returns the panic of a failed test, or all of its output.
 fn failure_cause(text: &str, name: &str) -> String {
     let written = text.split_once(&format!("---- {name} stdout ----\n")).map_or("", |(_, written)| written);
     let end = ["\n---- ", "\n\nfailures:"].into_iter().filter_map(|mark| written.find(mark)).min();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_that_says_nothing_has_no_tests() {
+    fn empty_suite_output_counts_no_tests() {
         assert_eq!(SuiteOutput::read("", "").summary(), "0 tests, in their long form");
     }
 }

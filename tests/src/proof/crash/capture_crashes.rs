@@ -13,11 +13,11 @@ use crate::mcp_client::Era;
 use crate::polling::eventually;
 use crate::proof::SeededRandom;
 
-/// Concurrent hooks, and prompts of each.
+/// The number of concurrent hooks, and of prompts per hook.
 const HOOKS: usize = 4;
 const PROMPTS: usize = 2;
 
-/// How soon a server must answer the queue.
+/// The time within which a server must answer the queue.
 const SEEN: Duration = Duration::from_secs(30);
 
 /// Kills a hook that writes directly; the turn continues.
@@ -65,7 +65,7 @@ fn crash_turn_end(field: &mut CrashRun, blow: &KillTime) {
     }
 }
 
-/// Hooks find the store locked and queue events on disk; then another process saves them. Kills any of them.
+/// Makes hooks find the store locked, so that they queue events on disk, and lets another process save them. Kills any of them.
 pub(super) fn crash_spool(field: &mut CrashRun, blow: &KillTime, random: &mut SeededRandom) {
     let first = field.new_text();
     field.send_prompt(&first, None);
@@ -112,7 +112,7 @@ pub(super) fn crash_socket(field: &mut CrashRun, blow: &KillTime, random: &mut S
             })
             .collect();
         if let KillTime::After(_) = blow {
-            // Hooks take some milliseconds each; the kill hits a random moment of them.
+            // Each hook takes a few milliseconds, so the kill hits it at a random moment.
             thread::sleep(Duration::from_micros(random.below(60_000) as u64));
             client.kill_now();
         }

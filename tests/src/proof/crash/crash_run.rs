@@ -1,4 +1,4 @@
-//! The project of one round: actions, expected contents and findings.
+//! The project of a round: its actions, expected contents and findings.
 
 use std::process::Command;
 
@@ -24,7 +24,7 @@ impl CrashRun {
         Self { sandbox, ledger: ExpectedMemories::default(), findings: Vec::new(), hits: 0, texts: 0 }
     }
 
-    /// A unique text.
+    /// Returns a unique text.
     pub(super) fn new_text(&mut self) -> String {
         self.texts += 1;
         let n = self.texts;
@@ -81,7 +81,7 @@ impl CrashRun {
         }
     }
 
-    /// Whether a hook ends at a point.
+    /// Whether a hook is killed at a point.
     pub(super) fn is_killed_at(&mut self, point: &'static str) -> bool {
         let event = prompt_event(&self.sandbox, "a prompt");
         self.run_hook("memory-prompt-save", &event, Some(&KillTime::AtPoint { point, time: 1 }));

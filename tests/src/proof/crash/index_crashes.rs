@@ -107,7 +107,7 @@ pub(super) fn crash_forget(field: &mut CrashRun, blow: &KillTime, random: &mut S
     gone.iter().for_each(|text| field.ledger.allow_gone(text));
     if !field.run_cli(&arguments, Some(blow)) {
         field.run_cli(&["index"], None);
-        // Deleted memories are no error, and the rest must be deleted now.
+        // Memories that are already deleted are no error, and the others must be deleted now.
         let left = texts_in_rows(&field.sandbox.store()).unwrap_or_default();
         if gone.iter().any(|text| left.contains_key(text)) {
             field.run_cli(&arguments, None);

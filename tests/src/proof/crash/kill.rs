@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A program that takes longer hangs.
+/// The time after which a program counts as hung.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum KillTime {
 
 #[derive(Debug)]
 pub(super) enum ProgramEnd {
-    /// By itself, with its output.
+    /// It ended by itself, with this output.
     ByItself {
         status: ExitStatus,
         stdout: String,
@@ -45,10 +45,10 @@ pub(super) fn run_until_killed(mut command: Command, input: &str, blow: Option<&
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let start = Instant::now();
     let mut child = command.spawn().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}"));
-    let mut stdin = child.stdin.take().expect("it was asked for");
+    let mut stdin = child.stdin.take().expect("standard input is piped");
     let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
     let input = input.to_owned();
-    // A killed program closes its end of the pipe.
+    // Writing fails when the program is killed, because that closes its end of the pipe.
     thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
     let read = move |pipe: &mut dyn std::io::Read| {
         let mut bytes = Vec::new();
@@ -59,7 +59,7 @@ pub(super) fn run_until_killed(mut command: Command, input: &str, blow: Option<&
     let stderr = thread::spawn(move || stderr.as_mut().map(|pipe| read(pipe)).unwrap_or_default());
     let status = match blow {
         Some(KillTime::After(moment)) => {
-            // The random moment is the subject of the test, so a sleep is right here.
+            // The moment is random by design, so a sleep is right here.
             thread::sleep(moment.saturating_sub(start.elapsed()));
             let _ = child.kill();
             child.wait().ok()

@@ -31,11 +31,11 @@ impl Editor {
         }
     }
 
-    /// Rounds of one loop. With git, only events after the last round can be checked, so its loops are short.
+    /// Returns the number of rounds in a loop. With git, only events after the last round can be checked, so its loops are short.
     pub fn rounds_of_a_loop(self) -> usize {
         match self {
             Self::InPlace | Self::Formatter | Self::Atomic => 50,
-            // More than the ten seconds after which a day may continue in another file.
+            // Longer than the ten seconds after which a day may continue in another file.
             Self::StaleWriter => 70,
             Self::Autosave => 25,
             Self::Git => 15,

@@ -1,4 +1,4 @@
-//! The ways in which editors and scripts save a file. Each writes a line with the round, which identifies its last text.
+//! The ways in which editors and scripts save a file. Each save writes a line with the round, which identifies the last text.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -12,11 +12,11 @@ use super::loop_state::{LoopState, read};
 use crate::canaries::files_below;
 use crate::proof::SeededRandom;
 
-/// An editor reloads a file that it left alone for longer than this. Below the two seconds that the store waits.
+/// The time after which an editor reloads a file that it has not written. It is less than the two seconds for which the store waits.
 const RELOADED_AFTER: Duration = Duration::from_millis(1_500);
 
-/// Milliseconds of a pause after which the store treats a file as finished and writes queued events. Long enough to end
-/// before the editor's next read.
+/// A pause after which the store treats a file as finished and writes queued events, in milliseconds. It ends before the editor's next
+/// read.
 const QUIET: u64 = 4_000;
 
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub(super) fn run_rounds(shared: &LoopState, editor: Editor, rounds: usize, mut 
         let pause = match editor {
             Editor::StaleWriter => 200,
             Editor::Autosave => 1_000,
-            // Close to the store's two seconds: this editor reads the file before each save.
+            // Near the store's two seconds, because this editor reads the file before each save.
             Editor::InPlace | Editor::Formatter if random.once_in(12) => 1_500 + random.below(1_000) as u64,
             _ => 20 + random.below(300) as u64,
         };
@@ -64,17 +64,17 @@ pub(super) fn run_rounds(shared: &LoopState, editor: Editor, rounds: usize, mut 
     shared.check_written("after the last save");
 }
 
-/// Saves between two quiet periods.
+/// Returns the number of saves between two quiet periods.
 fn burst_length(editor: Editor, random: &mut SeededRandom) -> usize {
     match editor {
-        // More than the ten seconds after which the day continues in another file.
+        // Longer than the ten seconds after which the day continues in another file.
         Editor::StaleWriter => 55 + random.below(10),
         Editor::Autosave => 12 + random.below(4),
         _ => 5 + random.below(20),
     }
 }
 
-/// A log of today, mostly its first file, or long-term memory.
+/// Returns a log of today, mostly its first file, or the long-term memory.
 fn pick_file(shared: &LoopState, random: &mut SeededRandom) -> Option<PathBuf> {
     let logs = shared.logs();
     match random.below(4) {
@@ -84,7 +84,7 @@ fn pick_file(shared: &LoopState, random: &mut SeededRandom) -> Option<PathBuf> {
     }
 }
 
-/// Adds this round's line below the title.
+/// Adds the line of this round below the title.
 fn with_round_line(text: &str, round: usize) -> String {
     const MARK: &str = "Saved by an editor, for the last time in round ";
     let mark = format!("{MARK}{round}.");
@@ -146,7 +146,7 @@ fn save_atomically(shared: &LoopState, round: usize, random: &mut SeededRandom) 
     Ok(())
 }
 
-/// Writes the day's log from a buffer read at the start.
+/// Writes the log of the day from a buffer that was read at the start.
 fn save_stale_buffer(
     shared: &LoopState,
     round: usize,
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_replaces_the_one_before_it() {
+    fn new_round_line_replaces_the_previous_one() {
         let once = with_round_line("# 2026-01-28\n\n- [10:30:15] **User Prompt**: one\n", 1);
         assert_eq!(
             once,

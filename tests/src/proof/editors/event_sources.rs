@@ -1,4 +1,4 @@
-//! Hooks and saves during the work of an editor.
+//! Hooks and saves that run while an editor works.
 
 use std::thread;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::polling::poll;
 use crate::program_output::run_to_end;
 use crate::proof::SeededRandom;
 
-/// How soon a server must answer the queue.
+/// The time within which a server must answer the queue.
 const QUEUE_DEADLINE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl SaveRate {
     }
 }
 
-/// A server that answers hooks.
+/// Starts a server that answers hooks.
 pub(super) fn serve(shared: &LoopState) -> McpClient {
     let mut client = shared.sandbox.serve(Era::Modern);
     client.set_timeout(DEADLINE);

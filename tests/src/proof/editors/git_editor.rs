@@ -26,7 +26,7 @@ impl GitEditor {
         let store = shared.sandbox.store();
         let log = match random.once_in(2) {
             true => shared.logs().first().cloned().unwrap_or_default(),
-            // A log of another day, which no hook writes to.
+            // The log of another day, which no hook writes.
             false => {
                 let log = store.join("2026-01-28.md");
                 fs::write(&log, "# 2026-01-28\n\n- [09:00:00] **User Prompt**: A prompt of the first commit.\n")?;
@@ -60,7 +60,7 @@ impl GitEditor {
     }
 
     fn commit(&self, shared: &LoopState, name: &str) {
-        // The store's `.gitignore` lists its logs.
+        // The store's `.gitignore` excludes its logs.
         let mut add = vec!["add", "--force"];
         add.extend(self.tracked.iter().map(String::as_str));
         self.run(shared, &add).assert_success();
@@ -81,7 +81,7 @@ impl GitEditor {
                 0 => self.merge(shared),
                 n => self.checkout(shared, &["left", "right", "first"][n - 1..n]),
             }
-            self.note_what_is_committed(shared);
+            self.record_committed_texts(shared);
             shared.git_writes.fetch_add(1, Ordering::AcqRel);
             shared.check_written("after git");
             shared.encounters.fetch_add(usize::from(shared.count_sent() > sent), Ordering::AcqRel);
@@ -112,8 +112,8 @@ impl GitEditor {
         }
     }
 
-    /// After a checkout or a merge, git's last text is the committed one.
-    fn note_what_is_committed(&self, shared: &LoopState) {
+    /// Records the committed texts as git's last ones, after a checkout or a merge.
+    fn record_committed_texts(&self, shared: &LoopState) {
         for name in &self.tracked {
             let shown = self.run(shared, &["show", &format!("HEAD:{name}")]);
             match shown.status.success() {

@@ -1,4 +1,4 @@
-//! Shared data of a loop's threads: the store, all texts with their state, and findings.
+//! Data shared by the threads of a loop: the store, all texts with their state, and findings.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use crate::sandbox::Sandbox;
 
-/// A program that takes longer hangs.
+/// The time after which a program counts as hung.
 pub(super) const DEADLINE: Duration = Duration::from_secs(120);
 
-/// Most findings of one kind that are reported individually.
+/// The maximum number of findings of one kind that are reported individually.
 const REPORTED: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub(super) struct LoopState {
     /// Rounds in which something was sent.
     pub(super) encounters: AtomicUsize,
     pub(super) is_finished: AtomicBool,
-    /// Files that git replaces; empty without git.
+    /// The files that git replaces, or empty without git.
     pub(super) tracked: OnceLock<Vec<PathBuf>>,
     texts: AtomicUsize,
     sent_texts: Mutex<Vec<SentText>>,
@@ -76,7 +76,7 @@ impl LoopState {
         lock(&self.findings).entry(kind).or_default().push(format!("round {round}: {finding}"));
     }
 
-    /// The first findings of each kind, and the number of the others.
+    /// Returns the first findings of each kind, and the number of the others.
     pub(super) fn into_findings(self) -> Vec<String> {
         let findings = self.findings.into_inner().unwrap_or_else(PoisonError::into_inner);
         let shortened = |(kind, mut findings): (&str, Vec<String>)| {
@@ -118,7 +118,7 @@ impl LoopState {
         lock(&self.sent_texts).iter().filter(|said| said.acknowledged.is_some()).count()
     }
 
-    /// All texts, and whether each must be in the store.
+    /// Returns all texts, and whether each must be in the store.
     pub(super) fn sent_texts(&self) -> Vec<(SentText, bool)> {
         let last = self.git_writes.load(Ordering::Acquire);
         let tracked = self.tracked.get().map(Vec::as_slice).unwrap_or_default();
@@ -138,7 +138,7 @@ impl LoopState {
         }
     }
 
-    /// Reports lines of the last save that are gone, once per save.
+    /// Reports lines of the last save that are missing, once per save.
     pub(super) fn check_written(&self, when: &str) {
         for (path, text) in lock(&self.written).iter_mut() {
             let there = read(path);
@@ -155,12 +155,12 @@ impl LoopState {
         }
     }
 
-    /// The logs of the newest day, its first file first.
+    /// Returns the logs of the newest day, the first file first.
     pub(super) fn logs(&self) -> Vec<PathBuf> {
         let items = fs::read_dir(self.sandbox.store()).into_iter().flatten().filter_map(Result::ok);
         let names = items.map(|item| item.file_name().to_string_lossy().into_owned());
         let mut names: Vec<String> = names.filter(|name| name.starts_with("20") && name.ends_with(".md")).collect();
-        // `2026-01-28.md` before `2026-01-28.2.md`.
+        // Sorts `2026-01-28.md` before `2026-01-28.2.md`.
         names.sort_by_key(|name| (name.get(..10).map(str::to_owned), name.len()));
         let newest = names.last().and_then(|name| name.get(..10)).unwrap_or_default().to_owned();
         let of_the_day = names.iter().filter(|name| name.starts_with(&newest));
@@ -180,7 +180,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The text of a file; empty if it is missing.
+/// Returns the text of a file, or an empty text if it is missing.
 pub(super) fn read(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
 }

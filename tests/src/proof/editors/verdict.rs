@@ -9,14 +9,14 @@ use super::loop_state::{LoopState, SentText, read};
 use crate::canaries::files_below;
 use crate::proof::{age_temporary_files, check_at_rest, texts_in_rows};
 
-/// Time limit after the last change. The store waits for two seconds of quiet, and the machine may be busy.
+/// The time limit after the last change. The store waits for two seconds of quiet, and the machine may be busy.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Pause between two runs of the indexer, which saves queued events once files are quiet.
+/// The pause between two runs of the indexer, which saves queued events once files are quiet.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Runs the indexer until everything is there or the deadline has passed. A server may run meanwhile.
-pub(super) fn wait_until_all_is_there(shared: &LoopState) {
+/// Runs the indexer until all texts are there or the deadline has passed. A server may run meanwhile.
+pub(super) fn wait_until_complete(shared: &LoopState) {
     let end = Instant::now() + DEADLINE;
     loop {
         let is_late = Instant::now() >= end;
@@ -40,7 +40,7 @@ pub(super) fn check_store(shared: &LoopState) {
     }
     shared.check_written("at the end");
     match find_misplaced(shared) {
-        Ok(wrong) => wrong.into_iter().for_each(|finding| shared.add_finding("texts are lost or double", finding)),
+        Ok(wrong) => wrong.into_iter().for_each(|finding| shared.add_finding("texts are lost or duplicated", finding)),
         Err(error) => shared.add_finding("the store at rest", format!("the rows cannot be read: {error}")),
     }
     check_at_rest(&shared.sandbox.store())
@@ -48,7 +48,7 @@ pub(super) fn check_store(shared: &LoopState) {
         .for_each(|finding| shared.add_finding("the store at rest", finding));
 }
 
-/// Texts that are not exactly once in the rows and once in the Markdown.
+/// Returns the texts that are not exactly once in the rows and exactly once in the Markdown.
 fn find_misplaced(shared: &LoopState) -> rusqlite::Result<Vec<String>> {
     let rows = texts_in_rows(&shared.sandbox.store())?;
     let markdown = texts_in_markdown(&shared.sandbox.store());
@@ -70,7 +70,7 @@ fn occurrences(there: &BTreeMap<String, usize>, text: &str) -> usize {
     there.get(text).copied().unwrap_or_default()
 }
 
-/// How often each text is in the store's Markdown.
+/// Counts each text in the store's Markdown.
 fn texts_in_markdown(store: &Path) -> BTreeMap<String, usize> {
     let mut there = BTreeMap::new();
     let files = files_below(store).into_iter();
@@ -101,7 +101,7 @@ mod tests {
     use crate::sandbox::{Binaries, Sandbox};
 
     #[test]
-    fn lost_and_double_texts_are_found() {
+    fn lost_and_duplicate_texts_are_found() {
         let none = Binaries { memory: PathBuf::new(), hook: PathBuf::new() };
         let shared = LoopState::new(Sandbox::new(none));
         let [lost, once, double, unheard] = ["a hook"; 4].map(|sender| shared.begin_text(sender, MemoryFile::Log));

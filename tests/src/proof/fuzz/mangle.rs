@@ -2,7 +2,7 @@
 
 use crate::proof::SeededRandom;
 
-/// Longest input. Longer ones are refused or read in pieces.
+/// The maximum length of an input, in bytes. Longer ones are refused or read in pieces.
 const LONGEST: usize = 200_000;
 
 /// Text that is special to one of the readers.

@@ -111,7 +111,8 @@ fn draft(text: &str) -> Draft {
     }
 }
 
-/// Any bytes are a log: its entries are within it, an added entry is read back, and a removed one leaves the others.
+/// Checks that any bytes can be read as a log. Entries must be within it, an added entry must be read back, and removing one must not
+/// change the others.
 pub fn check_log(input: &[u8]) -> Result<(), String> {
     let at = Moment::from_unix(1_769_563_815, Some(32_400)).expect("a moment");
     for kind in [LogKind::Daily(at.date()), LogKind::LongTerm] {
@@ -172,7 +173,7 @@ fn memory(kind: MemoryType, at: Moment) -> Memory {
     Memory { id, session_id: "fuzz".to_owned(), kind, content, at, attributes: MemoryAttributes::default() }
 }
 
-/// A parsed frame survives another round trip.
+/// Checks that a parsed frame survives another round trip.
 pub fn check_frame(input: &[u8]) -> Result<(), String> {
     if let Ok(request) = QueueRequest::parse(input) {
         let again = QueueRequest::parse(request.to_line().as_bytes());

@@ -33,7 +33,7 @@ impl FuzzTarget {
         Self::Settings,
     ];
 
-    /// Its name, and that of its corpus folder.
+    /// Returns the name of the target and of its corpus folder.
     pub fn name(self) -> &'static str {
         match self {
             Self::HookJson => "hook-json",
@@ -51,7 +51,7 @@ impl FuzzTarget {
         matches!(self, Self::Query | Self::ToolArguments)
     }
 
-    /// Its corpus, sorted by name.
+    /// Returns the corpus of the target, sorted by name.
     pub fn corpus(self) -> Vec<Vec<u8>> {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("fuzz-corpus").join(self.name());
         let listing = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -75,7 +75,7 @@ impl FuzzSubject {
         Self { target, reader, engine }
     }
 
-    /// Reads an input; the error describes a violated invariant.
+    /// Reads an input. An error describes a violated invariant.
     pub(super) fn read_input(&mut self, input: &[u8]) -> Result<(), String> {
         match self.target {
             FuzzTarget::HookJson => self.reader.read_hook(input),
@@ -123,7 +123,7 @@ impl FuzzSubject {
     }
 }
 
-/// An internal error is a finding; a refusal is a valid answer.
+/// Returns only internal errors, because a refusal is a valid answer.
 fn fault_only(outcome: Result<(), ToolError>) -> Result<(), String> {
     match outcome {
         Err(error @ (ToolError::Internal(_) | ToolError::Damaged(_))) => Err(error.to_string()),

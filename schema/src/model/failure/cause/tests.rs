@@ -1,4 +1,4 @@
-//! Reports as tools print them, and what is left of each.
+//! Reports as tools print them, with the lines that are extracted from each.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn check(report: &str, expected: &[&str]) {
 }
 
 #[test]
-fn the_cause_is_told_of_python() {
+fn cause_in_python_traceback() {
     check(
         "Exit code 1\nTraceback (most recent call last):\n  File \"/usr/lib/python3.11/runpy.py\", line 198, in _run_module_as_main\n    return _run_code(code, main_globals, None,\n  File \"/home/dev/project/app/worker.py\", line 41, in run\n    handle(job)\n    ^^^^^^^^^^^\n  File \"/home/dev/project/app/jobs.py\", line 12, in handle\n    return db[job.key]\n           ~~^^^^^^^^^\n  File \"/home/dev/project/.venv/lib/python3.11/site-packages/redis/client.py\", line 300, in __getitem__\n    raise KeyError(name)\nKeyError: 'job:17'\n",
         &["KeyError: 'job:17'", "File \"app/jobs.py\", line 12, in handle"],
@@ -15,7 +15,7 @@ fn the_cause_is_told_of_python() {
 }
 
 #[test]
-fn the_cause_is_told_of_python_chained() {
+fn cause_in_chained_python_traceback() {
     check(
         "Traceback (most recent call last):\n  File \"/home/dev/project/a.py\", line 3, in load\n    x = int(s)\nValueError: invalid literal for int() with base 10: 'x'\n\nDuring handling of the above exception, another exception occurred:\n\nTraceback (most recent call last):\n  File \"/home/dev/project/main.py\", line 9, in <module>\n    load('x')\n  File \"/home/dev/project/a.py\", line 5, in load\n    raise ConfigError('bad port') from None\nproject.errors.ConfigError: bad port\n",
         &[
@@ -27,7 +27,7 @@ fn the_cause_is_told_of_python_chained() {
 }
 
 #[test]
-fn the_cause_is_told_of_node() {
+fn cause_in_node_report() {
     check(
         "Exit code 1\n/home/dev/project/src/cache.js:22\n    const v = map.get(key).value;\n                           ^\n\nTypeError: Cannot read properties of undefined (reading 'value')\n    at lookup (/home/dev/project/node_modules/lru/index.js:9:3)\n    at read (/home/dev/project/src/cache.js:22:28)\n    at Object.<anonymous> (/home/dev/project/src/main.js:5:1)\n    at Module._compile (node:internal/modules/cjs/loader:1554:14)\n    at node:internal/main/run_main_module:36:49\n\nNode.js v22.14.0\n",
         &["TypeError: Cannot read properties of undefined (reading 'value')", "at read (src/cache.js:22:28)"],
@@ -35,7 +35,7 @@ fn the_cause_is_told_of_node() {
 }
 
 #[test]
-fn the_cause_is_told_of_tsc() {
+fn cause_in_tsc_report() {
     check(
         "src/api.ts(12,5): error TS2322: Type 'string' is not assignable to type 'number'.\nsrc/api.ts(40,9): error TS2304: Cannot find name 'foo'.\n",
         &[
@@ -46,7 +46,7 @@ fn the_cause_is_told_of_tsc() {
 }
 
 #[test]
-fn the_cause_is_told_of_rust() {
+fn cause_in_rust_report() {
     check(
         "   Compiling app v0.1.0 (/home/dev/project)\nwarning: unused variable: `x`\n --> src/lib.rs:3:9\n\nerror[E0308]: mismatched types\n  --> src/main.rs:14:18\n   |\n14 |     let n: u32 = name;\n   |            ---   ^^^^ expected `u32`, found `String`\n   |\n\nFor more information about this error, try `rustc --explain E0308`.\nerror: could not compile `app` (bin \"app\") due to 1 previous error\n",
         &["error[E0308]: mismatched types", "--> src/main.rs:14:18"],
@@ -54,7 +54,7 @@ fn the_cause_is_told_of_rust() {
 }
 
 #[test]
-fn the_cause_is_told_of_go_panic() {
+fn cause_in_go_panic() {
     check(
         "panic: runtime error: index out of range [3] with length 3\n\ngoroutine 1 [running]:\nmain.pick(...)\n\t/home/dev/project/main.go:12\nmain.main()\n\t/home/dev/project/main.go:20 +0x1d\nexit status 2\n",
         &["panic: runtime error: index out of range [3] with length 3", "main.go:12"],
@@ -62,7 +62,7 @@ fn the_cause_is_told_of_go_panic() {
 }
 
 #[test]
-fn the_cause_is_told_of_go_test() {
+fn cause_in_go_test_report() {
     check(
         "--- FAIL: TestParse (0.00s)\n    parse_test.go:31: got 3, want 4\nFAIL\nFAIL\texample.com/parse\t0.004s\nFAIL\n",
         &["--- FAIL: TestParse (0.00s)", "parse_test.go:31: got 3, want 4"],
@@ -70,7 +70,7 @@ fn the_cause_is_told_of_go_test() {
 }
 
 #[test]
-fn the_cause_is_told_of_java() {
+fn cause_in_java_stack_trace() {
     check(
         "Exception in thread \"main\" java.lang.IllegalStateException: cannot start\n\tat com.acme.App.start(App.java:31)\n\tat com.acme.App.main(App.java:12)\nCaused by: java.sql.SQLException: no suitable driver\n\tat java.sql/java.sql.DriverManager.getConnection(DriverManager.java:708)\n\tat com.acme.db.Pool.open(Pool.java:44)\n\t... 2 more\n",
         &[
@@ -82,7 +82,7 @@ fn the_cause_is_told_of_java() {
 }
 
 #[test]
-fn the_cause_is_told_of_ruby() {
+fn cause_in_ruby_report() {
     check(
         "app/models/user.rb:14:in `validate!': email is taken (ActiveRecord::RecordInvalid)\n\tfrom app/models/user.rb:9:in `save'\n\tfrom /usr/lib/ruby/gems/3.2.0/gems/rake/lib/rake.rb:5:in `run'\n",
         &[
@@ -93,7 +93,7 @@ fn the_cause_is_told_of_ruby() {
 }
 
 #[test]
-fn the_cause_is_told_of_gdb() {
+fn cause_in_gdb_report() {
     check(
         "Program received signal SIGSEGV, Segmentation fault.\n0x000055 in ring_push (r=0x0, b=7) at src/ring.c:41\n41\t    r->buf[r->head] = b;\n(gdb) bt\n#0  0x0000555555 in ring_push (r=0x0, b=7) at src/ring.c:41\n#1  0x0000555556 in uart_isr () at src/uart.c:88\n#2  0x00007ffff7 in __libc_start_main () from /lib/x86_64-linux-gnu/libc.so.6\n",
         &[
@@ -104,7 +104,7 @@ fn the_cause_is_told_of_gdb() {
 }
 
 #[test]
-fn the_cause_is_told_of_gcc() {
+fn cause_in_gcc_report() {
     check(
         "src/ring.c: In function 'ring_push':\nsrc/ring.c:41:5: error: 'struct ring' has no member named 'hed'; did you mean 'head'?\n   41 |     r->hed++;\n      |      ^~\nmake: *** [Makefile:12: ring.o] Error 1\n",
         &["src/ring.c:41:5: error: 'struct ring' has no member named 'hed'; did you mean 'head'?"],
@@ -112,7 +112,7 @@ fn the_cause_is_told_of_gcc() {
 }
 
 #[test]
-fn the_cause_is_told_of_csharp() {
+fn cause_in_csharp_stack_trace() {
     check(
         "Unhandled exception. System.InvalidOperationException: Sequence contains no elements\n   at System.Linq.ThrowHelper.ThrowNoElementsException()\n   at Shop.Orders.Latest(Int32 id) in /home/dev/project/Orders.cs:line 27\n   at Shop.Program.Main(String[] args) in /home/dev/project/Program.cs:line 8\n",
         &[
@@ -123,7 +123,7 @@ fn the_cause_is_told_of_csharp() {
 }
 
 #[test]
-fn the_cause_is_told_of_korean() {
+fn cause_in_korean_report() {
     check(
         "빌드를 시작합니다\n설정을 읽는 중\n오류: 데이터베이스에 연결할 수 없습니다 (10.0.0.3:5432)\n종료합니다\n끝\n",
         &["오류: 데이터베이스에 연결할 수 없습니다 (10.0.0.3:5432)", "종료합니다"],
@@ -131,7 +131,7 @@ fn the_cause_is_told_of_korean() {
 }
 
 #[test]
-fn the_cause_is_told_of_pytorch() {
+fn cause_in_pytorch_traceback() {
     check(
         "Epoch 1: loss 0.4\nEpoch 2: loss nan\nTraceback (most recent call last):\n  File \"train.py\", line 88, in <module>\n    main()\n  File \"train.py\", line 60, in main\n    loss.backward()\n  File \"/opt/conda/lib/python3.10/site-packages/torch/_tensor.py\", line 522, in backward\n    torch.autograd.backward(\ntorch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n",
         &[
@@ -142,7 +142,7 @@ fn the_cause_is_told_of_pytorch() {
 }
 
 #[test]
-fn the_cause_is_told_of_kubectl() {
+fn cause_in_kubectl_report() {
     check(
         "Error from server (NotFound): deployments.apps \"api\" not found\n",
         &["Error from server (NotFound): deployments.apps \"api\" not found"],
@@ -150,7 +150,7 @@ fn the_cause_is_told_of_kubectl() {
 }
 
 #[test]
-fn a_report_without_a_trace_is_kept_if_it_is_short() {
+fn short_report_without_a_trace_is_kept() {
     check(
         "Exit code 1\nlisten EADDRINUSE: 3000\nis another server running?",
         &["listen EADDRINUSE: 3000", "is another server running?"],
@@ -161,14 +161,14 @@ fn a_report_without_a_trace_is_kept_if_it_is_short() {
 }
 
 #[test]
-fn what_a_short_report_says_below_its_error_belongs_to_it() {
+fn fields_below_the_error_of_a_short_report_are_kept() {
     let report = "Planning...\n\nError: Error acquiring the state lock\n\nLock Info:\n  ID: 7f2\n  Path: staging\n  Who: ci@runner-7\n";
     let told = ["Error: Error acquiring the state lock", "Lock Info:", "ID: 7f2", "Path: staging", "Who: ci@runner-7"];
     check(report, &told);
 }
 
 #[test]
-fn a_report_of_megabytes_is_told_in_a_few_lines() {
+fn huge_report_is_reduced_to_a_few_lines() {
     let report = format!("{}error: it broke\n{}", "line of a build\n".repeat(300_000), "and more\n".repeat(200));
     let told = cause_of(&report, "");
     assert!(told.len() < 1_000 && told.lines().count() <= 8, "{told}");
@@ -176,7 +176,7 @@ fn a_report_of_megabytes_is_told_in_a_few_lines() {
 
 proptest::proptest! {
     #[test]
-    fn any_report_is_told_in_a_few_lines(report in "(\\PC|\\s|at |File \"|Error: |--> |\\.go:|\u{1b}\\[31m){0,200}") {
+    fn any_report_is_reduced_to_a_few_lines(report in "(\\PC|\\s|at |File \"|Error: |--> |\\.go:|\u{1b}\\[31m){0,200}") {
         proptest::prop_assert!(cause_of(&report, "/p").lines().count() <= 12);
     }
 }

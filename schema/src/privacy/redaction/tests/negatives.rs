@@ -1,4 +1,4 @@
-//! Texts that hold no secret, however much they talk of them; each comes back as it was.
+//! Texts about secrets that contain no secret. Each must stay unchanged.
 
 use rstest::rstest;
 
@@ -208,6 +208,6 @@ use super::*;
 #[case::format_string("user_pass = '%s:%s' % (user, password)")]
 #[case::cookie_parameters("def matches(ns_cookie, lookup=lookup):")]
 #[case::key_in_a_sentence("The key is 16bytes32bits64words in size")]
-fn a_text_without_a_secret_is_left_as_it_is(#[case] text: &str) {
+fn text_without_a_secret_is_unchanged(#[case] text: &str) {
     assert_eq!(redact(text), RedactedText { text: Cow::Borrowed(text), count: 0 });
 }

@@ -1,4 +1,4 @@
-//! Secrets, and what is left of the texts that hold them.
+//! Texts with secrets, and their expected redaction.
 
 use rstest::rstest;
 
@@ -229,7 +229,7 @@ use super::*;
 #[case::mongo("mongodb+srv://ann:hunter2@c.x.io/d?w=1", "mongodb+srv://ann:[redacted: password]@c.x.io/d?w=1")]
 #[case::amqp("amqps://ann:p%40ss@mq:5671/v", "amqps://ann:[redacted: password]@mq:5671/v")]
 #[case::log_line("10:30 WARN login failed, token={run24}.", "10:30 WARN login failed, token=[redacted: token].")]
-fn a_secret_is_replaced_and_what_stands_around_it_stays(#[case] template: &str, #[case] expected: &str) {
+fn secret_is_replaced_and_its_context_stays(#[case] template: &str, #[case] expected: &str) {
     let text = fill_pieces(template);
     let redacted = redact(&text);
     assert_eq!(redacted.text, expected, "from {text}");
