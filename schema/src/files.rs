@@ -1,4 +1,4 @@
-//! Where everything lies, and how files are opened, locked and trusted. Knows nothing of what they hold.
+//! The layout of files on disk, and how they are opened, locked and trusted. Knows nothing of their content.
 
 pub mod crash_point;
 pub mod database;

@@ -1,4 +1,4 @@
-//! What a memory is: its type and id, the moment it was noted, the text of a turn's changes. Touches no file.
+//! Basic types: a memory, its type and id, moments, changes of state, and the text of a turn's changes. Touches no files.
 
 pub mod age;
 pub(crate) mod command_line;

@@ -1,4 +1,4 @@
-//! What is held back before anything is written, and what is cleaned before anything leaves. Writes nothing itself.
+//! Removes secrets and private parts before anything is written, and cleans text before it leaves. Writes nothing itself.
 
 pub mod exclude;
 pub mod output_text;

@@ -1,5 +1,5 @@
-//! What a text says, by rules in English and Korean: its terms and its beginning, small talk, finished tasks, and what replaces what.
-//! Reads text alone, so that the brief, a capture and a search see it the same way.
+//! Analyses texts by rules for English and Korean: terms, beginnings, small talk, finished tasks, and what replaces what. Depends only on
+//! the text, so that the brief, capture and search agree.
 
 pub(crate) mod gist;
 pub mod small_talk;

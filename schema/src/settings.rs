@@ -1,7 +1,7 @@
-//! Settings: what people decide, from defaults, the user's file, the project's file and the environment, the later over the
-//! earlier. docs/reference/config.md is generated from the table in `settings/catalogue.rs`.
+//! Settings from defaults, the user's file, the project's file and the environment. Later sources override earlier ones.
+//! docs/reference/config.md is generated from the table in `settings/catalogue.rs`.
 //!
-//! Settings of what may be kept are promises: where they cannot be understood, nothing is captured until they can.
+//! Settings that limit what is recorded are promises: while they cannot be understood, nothing is captured.
 
 mod catalogue;
 mod load;

@@ -26,7 +26,7 @@ fn memory(session: &str, kind: MemoryType, time: &str, content: &str) -> Memory 
     }
 }
 
-/// Writes a memory, and answers the first of its lines.
+/// Writes a memory and returns the number of its first line.
 fn write(file: &mut Vec<u8>, memory: &Memory, kind: LogKind) -> usize {
     match kind {
         LogKind::Daily(day) => {
@@ -200,7 +200,7 @@ proptest! {
             let added = LogEnd::from_tail(tail).append_entry(&memory, NaiveDate::from_ymd_opt(2026, 1, 28).unwrap());
             file.extend(added);
             let after = parse(&String::from_utf8_lossy(&file), day());
-            // With no end of its last line, something of the log may be another thing behind it.
+            // Lines after an unterminated last line may parse differently.
             let is_kept = after.entries.starts_with(&before.entries);
             prop_assert!(is_kept && after.entries.last().map(|entry| &entry.memory.content) == Some(&memory.content), "{}", text(&file));
         }

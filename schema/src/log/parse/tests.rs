@@ -29,7 +29,7 @@ fn what_comes_to_the_end_of_a_log_is_told_from_prose(
     assert_eq!(is_without_new_prose(before, added, day()), expected);
 }
 
-/// Lines that mean something to the reader, and some that do not.
+/// Lines with a meaning for the parser, and some without.
 const ANY_LINE: &str = "(- \\[10:00:00\\] \\*\\*(Error|Decision)\\*\\*: x|- x|\\* x|  more|\tmore|## Decision|## Mine|### Part|# 2026-01-28|\
                         <!-- session s -->|- x <!-- \\{\"id\":\"0000000000000000000000000000000[1-4]\"\\} -->|<!-- \\{\\} -->|\
                         prose||=======|- \\[10:0|\u{feff}## Decision)\r?\n";
