@@ -1,4 +1,4 @@
-//! Notes on their way into the log of their day: the same way as that of memories.
+//! Writes notes into the logs of their days, in the same way as memories.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::model::state_note::{Settlement, StateChange, StateNote};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::{Store, StoreError};
 
-/// A note without secrets. What tells how something was settled may be a person's words.
+/// Removes secrets from a note. How something was settled may be in a person's words.
 pub fn clean_note(note: StateNote, screen: &Sanitizer) -> StateNote {
     let clean = |settlement| match settlement {
         Settlement::DoneBy(text) => Settlement::by(&screen.clean(&text).text),
@@ -23,7 +23,7 @@ pub fn clean_note(note: StateNote, screen: &Sanitizer) -> StateNote {
     StateNote { change, ..note }
 }
 
-/// What became of notes.
+/// How many notes were saved, and how many wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Noted {
     pub saved: usize,
@@ -31,8 +31,7 @@ pub struct Noted {
     pub waiting: usize,
 }
 
-/// Appends notes to the logs of their days. Doing it again changes nothing. Those of a log that another program is writing are handed to
-/// `put_aside`.
+/// Appends notes to the logs of their days. Idempotent. Notes for a log that another program is writing go to `put_aside`.
 pub(super) fn append_notes(
     store: &mut Store,
     notes: &[StateNote],
@@ -162,7 +161,7 @@ mod tests {
         };
         assert_eq!(sync(later, &text(later)), None);
         assert_eq!(sync(LOG, &text(LOG)).unwrap().phase, Phase::Resolved);
-        // As long as before: a shorter file is one that is being written.
+        // Same length: a shorter file counts as being written.
         assert_eq!(sync(later, &text(later).replace("<!-- note", "<!-- none")), Some(MemoryState::default()));
     }
 
@@ -173,7 +172,7 @@ mod tests {
         let id = failure(&mut store);
         let (log, spool) = (store.layout().store_path(LOG), store.layout().clone());
         let whole = std::fs::read(&log).unwrap();
-        // An editor that truncates before it writes.
+        // An editor truncates a file before it writes.
         std::fs::write(&log, b"").unwrap();
         assert_eq!(note(&mut store, &[resolved(&id, 9)]).unwrap(), Noted { saved: 0, waiting: 1 });
         assert_eq!((spool::drain(&mut store, 9).unwrap(), spool::count(&spool)), (0, 1));

@@ -48,7 +48,7 @@ fn forget(store: &mut Store, id: &MemoryId) {
     forget_rows(store, &[row], &mut |_| {}).unwrap();
 }
 
-/// Takes a row away, as if the process that wrote the entry had been killed before it wrote the row.
+/// Deletes a row, as if the process that wrote the entry had been killed before it wrote the row.
 fn lose_row(store: &mut Store, id: &MemoryId) {
     let row = store.rows().by_id(id).unwrap().unwrap();
     let lose = |rows: Rows<'_>| rows.delete(row.seq).and_then(|()| rows.delete_log_state(&row.path));
@@ -59,7 +59,7 @@ fn line_of(store: &Store, id: &MemoryId) -> usize {
     store.locator().find_lines(&store.rows().by_id(id).unwrap().unwrap()).0
 }
 
-/// The log of the day of a memory with its entry at the end.
+/// Returns the log of a memory's day with the entry appended.
 fn with_entry(log: &[u8], memory: &Memory) -> Vec<u8> {
     [log, &LogEnd::from_tail(LogTail::Whole(log)).append_entry(memory, memory.at.date())].concat()
 }
@@ -93,7 +93,7 @@ fn deleted_entry_is_saved_when_its_event_comes_again(#[case] kind: MemoryType, #
     let said = || Draft { destination, ..draft(kind, 0, "hello") };
     let first = capture(&mut store, said()).unwrap();
     let Some(CaptureOutcome::Saved { path, .. }) = &first else { panic!("{first:?}") };
-    // Longer than it was, and long ago. Nobody has read it since.
+    // The file is longer than before and was saved long ago. Nobody has read it since.
     save_aged(&store.layout().store_path(path), "# 2026-01-28\n\n".to_owned() + &"A line of a person.\n".repeat(20));
     store.with_transaction(|rows| rows.0.execute_batch("UPDATE memories SET written_at = written_at - 3600000")).unwrap();
     let twice = [prepare(said()).unwrap(), prepare(said()).unwrap()];
@@ -174,7 +174,7 @@ fn a_conclusion_is_known_that_a_person_wrote_or_copied_into_a_file_that_was_save
         let again = capture(&mut store, draft(MemoryType::Decision, 7200, text)).unwrap().unwrap();
         assert!(matches!(again, CaptureOutcome::Duplicate(_)), "{again:?}");
     }
-    // A file that cannot be read says nothing of what it holds; nobody is kept from anything by it.
+    // A file that cannot be read is assumed to still have its entries.
     fs::remove_file(store.layout().store_path(copy)).unwrap();
     fs::create_dir(store.layout().store_path(copy)).unwrap();
     let again = capture(&mut store, draft(MemoryType::Decision, 7300, "use redis")).unwrap().unwrap();
@@ -191,7 +191,7 @@ fn an_answer_again_without_a_prompt_in_between_is_no_second_memory() {
         (MemoryType::AssistantResponse, 500, "All done."),
         (MemoryType::UserPrompt, 600, "and now?"),
         (MemoryType::AssistantResponse, 700, "All done."),
-        // And when the clock went back in between.
+        // Also if the clock goes back in between.
         (MemoryType::UserPrompt, 200, "and before?"),
         (MemoryType::AssistantResponse, 300, "All done."),
     ] {
@@ -246,7 +246,7 @@ fn half_an_entry_of_a_process_that_was_killed_is_completed_by_doing_it_again(#[c
         let whole = with_entry(&before, &crashed.to_memory());
         for length in (before.len()..whole.len()).filter(|length| *length > 0 && whole[length - 1] != b'\n') {
             save_aged(&path, &whole[..length]);
-            // Somebody may read the half in between. A conclusion without its comment would then be one of a person's.
+            // The half may be read in between. A conclusion without its comment would then count as a person's.
             if length % 2 == 0 && kind.is_event() {
                 store.sync_log("2026-01-28.md").unwrap();
             }
@@ -316,8 +316,7 @@ fn lines_of_rows_are_those_of_the_log_however_it_was_written() {
     assert_eq!((rows.len(), store.sync_log("2026-01-28.md").unwrap().added), (12, 0));
 }
 
-/// Lines of a log that is not as we would write it, with prose, entries of persons, headings, sessions in another zone and ends of lines
-/// as on Windows.
+/// Lines of a log that we would not write: prose, entries of people, headings, sessions in another zone, and Windows line endings.
 const ANY_LINE: &str = "(- \\[10:00:0[0-3]\\] \\*\\*(Error|User Prompt)\\*\\*: x|- x|- \\[09:00:00\\] y|  more|## Decision|## Mine|\
                         <!-- session [st] (\\+09:00|\\+01:00) -->|prose|)\r?\n";
 
@@ -342,7 +341,7 @@ proptest! {
             let draft = Draft { at, session_id: session.to_string(), ..draft(kinds[kind], 0, &format!("text {n}\nand more")) };
             let (said, was_in_step) = (prose_in(&store, name), store.synced_log(name).unwrap());
             id(capture(&mut store, draft).unwrap());
-            // Who has looked for prose in a log in step need not do so again for what is captured to it.
+            // After a capture to a synchronised log, a reader need not look for prose again.
             if store.synced_log(name).unwrap().is_some() && was_in_step.is_some() {
                 prop_assert_eq!(prose_in(&store, name), said);
             }
@@ -359,7 +358,7 @@ proptest! {
     }
 }
 
-/// What somebody wrote into a log beside entries and headings.
+/// Returns the prose that somebody wrote into a log.
 fn prose_in(store: &Store, name: &str) -> Vec<String> {
     let log = fs::read_to_string(store.layout().store_path(name)).unwrap_or_default();
     let lines: Vec<&str> = log.lines().collect();
@@ -514,7 +513,7 @@ fn save_after_forget_survives_a_rebuild(
     }
 }
 
-/// The ids of a store that is made of the same Markdown.
+/// Returns the ids of a store that is rebuilt from the same Markdown.
 fn rebuilt_ids(store: &Store) -> Vec<MemoryId> {
     let project = tempfile::tempdir().unwrap();
     let mut other = Store::open(project.path(), LockTimeout::Server).unwrap();

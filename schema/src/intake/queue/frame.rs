@@ -1,7 +1,7 @@
-//! The frames: a line with a request, a line with its reply.
+//! The frames of the queue: one line for a request, one line for its reply.
 //!
-//! A frame says the lowest version of a reader that may understand it, and an older one refuses it. Fields that are not known
-//! are ignored, so adding one raises no version; giving one another meaning does. Who is refused helps itself another way.
+//! A frame has the lowest version of a reader that understands it, and older readers refuse it. Unknown fields are ignored, so a new field
+//! does not raise the version, but a new meaning does. A refused client goes on without the server.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,33 +9,33 @@ use crate::intake::capture::{Delivery, PreparedMemory};
 use crate::intake::wire_memory::WireMemory;
 use crate::model::state_note::StateNote;
 
-/// The longest line in bytes, its end included.
+/// The longest line in bytes, including its end.
 pub const LINE_LIMIT: usize = 1024 * 1024;
 
 /// The version of this reader.
 const VERSION: u32 = 1;
 
-/// The lowest version of a reader that may understand the frames of this program.
+/// The lowest version of a reader that understands the frames of this program.
 const NEEDED: u32 = 1;
 
-/// What a client wants.
+/// A request of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueueRequest {
-    /// To have these kept, all of them.
+    /// Store these memories, all of them.
     Capture(Vec<PreparedMemory>),
-    /// To have these noted, all of them.
+    /// Store these notes, all of them.
     Note(Vec<StateNote>),
-    /// The memories that fit this text best, for this session.
+    /// Find the memories that fit this text best, for this session.
     Recall { query: String, session_id: String },
 }
 
-/// What the server answers.
+/// A reply of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueueReply {
-    /// They are kept, or noted.
+    /// Everything is stored.
     Captured,
     Recalled(Vec<RecalledMemory>),
-    /// Why it did nothing, in words.
+    /// Nothing was done, for this reason.
     Refused(String),
 }
 
@@ -43,15 +43,15 @@ pub enum QueueReply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecalledMemory {
     pub id: String,
-    /// Where it stands, relative to the project.
+    /// The file, relative to the project.
     pub path: String,
-    /// Local date and time, where it has one.
+    /// Local date and time, if there is one.
     #[serde(default)]
     pub date: Option<String>,
     pub text: String,
 }
 
-/// What of a line has the same form in every version.
+/// The part of a line that is the same in every version.
 #[derive(Deserialize)]
 struct FrameVersion {
     v: u32,
@@ -62,7 +62,7 @@ struct RequestLine {
     v: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     capture: Option<Vec<WireMemory>>,
-    /// Lines of logs.
+    /// The notes as lines of logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ impl QueueRequest {
         to_line(&line)
     }
 
-    /// Reads a line, or says why it cannot be done.
+    /// Parses a line, or returns the reason why it cannot.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         let fault = |error| format!("no request: {error}");
         let FrameVersion { v } = serde_json::from_slice(line).map_err(fault)?;
@@ -133,7 +133,7 @@ impl QueueReply {
         to_line(&line)
     }
 
-    /// Reads a line, or answers `None` when it is no reply that is known.
+    /// Parses a line, or returns `None` if it is no known reply.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let FrameVersion { v } = serde_json::from_slice(line).ok()?;
         if v > VERSION {

@@ -47,7 +47,7 @@ fn a_database_of_the_go_version_is_upgraded_and_nothing_is_lost() {
     assert_eq!(kept, 5);
 }
 
-/// A store with a database of the Go version: id, session, type, content, metadata and time of each row.
+/// Creates a store with a database of the Go version. A row has id, session, type, content, metadata and time.
 fn go_store(project: &Path, rows: &[[&str; 6]]) -> Layout {
     let layout = Layout::new(project);
     layout.create_dirs_and_gitignore().unwrap();
@@ -60,7 +60,7 @@ fn go_store(project: &Path, rows: &[[&str; 6]]) -> Layout {
     layout
 }
 
-/// A time on this machine's clock, as the Go version kept it.
+/// Returns a local time in the form in which the Go version stored it.
 fn local_time(time: &str) -> String {
     let time = chrono::NaiveTime::parse_from_str(time, "%H:%M:%S").unwrap();
     Moment::from_local_unknown(moment("10:00:00").date(), time).rfc3339()
@@ -90,7 +90,7 @@ fn what_the_go_version_kept_goes_through_the_screen_and_long_texts_stay_whole() 
     assert!(text.contains(&long));
     assert_eq!(all_memories(&store).len(), 2);
     assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("3"));
-    assert!(store.notes()[0].contains("; secrets taken out: 3"), "{:?}", store.notes());
+    assert!(store.notes()[0].contains("; secrets removed: 3"), "{:?}", store.notes());
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn rows_without_a_readable_date_take_that_of_their_log_or_are_counted() {
     assert!(store.notes()[0].contains("; 1 had no readable date and are dated today"), "{:?}", store.notes());
 }
 
-/// A store as a version of the Go program leaves it.
+/// Creates a store as a version of the Go program leaves it.
 fn store_of_go_version(project: &Path, version: usize) -> Layout {
     let layout = Layout::new(project);
     layout.create_dirs_and_gitignore().unwrap();
@@ -234,7 +234,7 @@ fn go_database(layout: &Layout, version: usize) {
     }
 }
 
-/// The logs of a store, by their names.
+/// Returns the logs of a store with their names.
 fn log_texts(layout: &Layout) -> Vec<(String, String)> {
     let files = layout.markdown_files().unwrap();
     let text = |path: &String| String::from_utf8_lossy(&fs::read(layout.store_path(path)).unwrap()).into_owned();
@@ -293,7 +293,7 @@ fn each_version_of_the_go_program_is_taken_over(#[case] version: usize) {
     assert!(written[0].1.contains("Gateway") && written[1].1.contains(kept), "{}", written[1].1);
     assert_eq!(written[2], (LONG_TERM_FILE.to_owned(), fs::read_to_string(layout.store_path(LONG_TERM_FILE)).unwrap()));
 
-    // Markdown has all of it, and an upgrade that was interrupted before the database went writes nothing twice.
+    // Markdown has all of it, and an upgrade that was interrupted before the reset writes nothing twice.
     drop(store);
     fs::remove_file(layout.memory_db()).unwrap();
     let mut store = open(project.path());
@@ -344,7 +344,7 @@ fn odd_values_in_a_go_database_lose_no_text() {
         for (n, column) in columns.iter().enumerate() {
             for (m, value) in values.iter().enumerate() {
                 let text = format!("text {table} {n} {m}.");
-                // The id of a Go database is unique or NULL.
+                // The id in a Go database is unique or NULL.
                 let value = if (table, *column, *value) == ("memories", "id", "'same'") { "'only'" } else { value };
                 db.execute(&format!("INSERT INTO {table} ({content}, {column}) VALUES ('{text}', {value})"), [])
                     .unwrap();

@@ -25,7 +25,7 @@ fn a_session_row_tells_what_happened_in_it() {
     assert_eq!(row, r#"Implement the watcher | 2026-01-28T01:00:00Z | 10 | 1 | ["src/a.rs","src/b.rs"] | 4 | 1"#);
 }
 
-/// What is said in the order it happened, and what comes late, gives the row that the memories alone give.
+/// Memories that are added one by one, in order or late, give the row that all of them give at once.
 #[test]
 fn a_session_row_is_the_same_however_it_came_about() {
     use MemoryType::{AssistantResponse, Error, SessionSummary, ToolUsage, UserPrompt};

@@ -26,7 +26,7 @@ fn store(project: &tempfile::TempDir) -> Store {
     Store::open(project.path(), LockTimeout::Server).unwrap()
 }
 
-/// What a store holds, in its rows and its logs.
+/// Returns the rows and logs of a store.
 fn contents(store: &Store) -> (Vec<MemoryRow>, Vec<String>) {
     let mut rows = store.rows().list(&MemoryFilter::default(), 100).unwrap();
     rows.sort_by_key(|row| row.seq);
