@@ -12,7 +12,7 @@ use crate::model::state_note::{Settlement, StateChange, StateNote};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::Store;
 
-/// A store and the clock of its captures: each is a second later than the one before.
+/// A store and the clock of its captures, which are one second apart.
 struct Scene {
     project: tempfile::TempDir,
     store: Store,
@@ -69,7 +69,7 @@ impl Scene {
         brief(self.store.rows(), self.store.layout(), &request).unwrap()
     }
 
-    /// The brief of a new session.
+    /// Returns the brief of a new session.
     fn told(&self) -> String {
         self.told_to("new", SessionSource::Startup, 4_000).unwrap().text
     }

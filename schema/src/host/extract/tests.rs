@@ -29,7 +29,7 @@ fn conclusions_in(text: &str) -> Vec<(MemoryType, String)> {
     extract([answer(text)]).into_iter().map(|found| (found.kind, found.content)).collect()
 }
 
-/// Every line is found once, as what it is.
+/// Asserts that every line is found once, with this type.
 #[track_caller]
 fn assert_found(kind: MemoryType, lines: &[&str]) {
     let missed: Vec<_> =

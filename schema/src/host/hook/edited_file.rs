@@ -1,4 +1,4 @@
-//! Where a file that was edited lies, and whether it is one that tools make, which nobody wants to remember.
+//! Finds the name of an edited file in the memory, and excludes files that tools make.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::files::project::git::{GitDirKind, git_dir_kind};
 use crate::privacy::exclude::normalize;
 
-/// Folders of dependencies, of version control and of tools, wherever they are.
+/// Folders of dependencies, version control and tools, at any depth.
 const TOOL_FOLDERS: [&str; 25] = [
     ".cache",
     ".git",
@@ -35,15 +35,15 @@ const TOOL_FOLDERS: [&str; 25] = [
     "venv",
 ];
 
-/// Folders of what is built or copied, unless they lie in a folder of sources: there they are a module's name.
+/// Folders of built or copied files. Within a folder of sources they are names of modules.
 const BUILT: [&str; 6] = ["build", "coverage", "dist", "obj", "target", "vendor"];
 const SOURCES: [&str; 10] = ["cmd", "docs", "include", "internal", "lib", "pkg", "source", "src", "test", "tests"];
 
-/// How a file is called in the memory, with the separators of its path: relative to the project where it lies in it, under
-/// any name of the project, or in the worktree that the session works in. `None` when tools made it.
+/// Returns the name of a file in the memory, with its path separators: relative to the project, or to the worktree that the session works
+/// in. The project may have several names through links. Returns `None` for a file that tools made.
 pub(super) fn display_path(path: &str, directory: &Path, project: &Path) -> Option<PathBuf> {
     let whole = normalize(&directory.join(path));
-    // The file system is asked only when the words of the path do not tell.
+    // Access the file system only if the path alone does not decide.
     let roots: [&dyn Fn() -> Option<PathBuf>; 3] =
         [&|| Some(normalize(project)), &|| fs::canonicalize(project).ok(), &|| {
             linked_worktree_root(directory, project)
@@ -60,7 +60,7 @@ pub(super) fn display_path(path: &str, directory: &Path, project: &Path) -> Opti
     (!is_inside && !is_made_by_tools(&whole)).then_some(whole)
 }
 
-/// The root of the project's linked worktree that a directory lies in. Files of other repositories keep their whole path.
+/// Returns the root of the project's linked worktree that contains a directory. Files of other repositories keep their whole path.
 fn linked_worktree_root(directory: &Path, project: &Path) -> Option<PathBuf> {
     let (root, kind) = directory.ancestors().find_map(|ancestor| Some((ancestor, git_dir_kind(ancestor)?)))?;
     let GitDirKind::Linked { main: Some(main) } = kind else { return None };

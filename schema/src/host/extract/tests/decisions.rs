@@ -1,4 +1,4 @@
-//! What is a decision and what only sounds like one.
+//! Decisions, and sentences that only sound like one.
 
 use super::{Decision, assert_found, assert_nothing_found};
 

@@ -1,4 +1,4 @@
-//! What is the fix of an error and what only speaks of one.
+//! Fixes of errors, and sentences that only mention one.
 
 use super::{ErrorFix, assert_found, assert_nothing_found};
 

@@ -1,4 +1,4 @@
-//! What is a learning and what is a passing state.
+//! Learnings and passing states.
 
 use super::{Learning, assert_found, assert_nothing_found};
 

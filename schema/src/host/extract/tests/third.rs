@@ -1,4 +1,4 @@
-//! Another set of that kind, of which 17 of 20 were found and 2 of 20 wrongly taken before the rules knew it.
+//! Another set like `second`. At first the rules found 17 of 20 and wrongly accepted 2 of 20.
 
 use super::{Decision, ErrorFix, Learning, assert_found, assert_nothing_found};
 
