@@ -31,10 +31,10 @@ use crate::backfill;
 use crate::command::HookCommand;
 
 /// How many spooled memories a hook saves as well. Few, so that it stays fast after a long outage.
-const TAKEN_ALONG: usize = 4;
+const DRAIN_LIMIT: usize = 4;
 
 /// Seconds without an event after which a session has ended. People may come back after lunch.
-const UNHEARD_OF: i64 = 6 * 60 * 60;
+const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
 
 /// The importance of failures, which deserve a second look.
 const FAILURE_IMPORTANCE: u8 = 3;
@@ -182,7 +182,7 @@ impl EventDelivery<'_> {
         let prepared = prepared.and_then(|draft| prepare(draft, self.sanitizer));
         let id = prepared.as_ref().map(PreparedMemory::id);
         let concluded = self.concluded(id.clone(), Speaker::Person, prompt);
-        let kept = self.keep_prepared(prepared.into_iter().chain(concluded).collect());
+        let kept = self.save_prepared(prepared.into_iter().chain(concluded).collect());
         let begun = self.begin(Some(id));
         // A buffer that cannot be read is reported, but must not cost the texts.
         kept.and(ended.map(drop)).and(begun)
@@ -200,10 +200,10 @@ impl EventDelivery<'_> {
         let mut rest: Vec<PreparedMemory> = said.into_iter().chain(concluded).collect();
         let taken = track_buffer::take_uses(layout, &session_id, |taken| {
             let used = self.used(taken);
-            self.keep_prepared(used.into_iter().chain(std::mem::take(&mut rest)).collect())
+            self.save_prepared(used.into_iter().chain(std::mem::take(&mut rest)).collect())
         });
         // A buffer that cannot be read is reported, but must not cost the texts.
-        self.keep_prepared(rest).and(taken)
+        self.save_prepared(rest).and(taken)
     }
 
     /// Notes that a turn begins, and the memory of its prompt if it has one.
@@ -227,7 +227,7 @@ impl EventDelivery<'_> {
             let used = self.used(taken);
             let texts = if prompt.is_some() { self.texts_of_turn(transcript, next) } else { Vec::new() };
             let concluded = self.concluded(prompt.clone().flatten(), Speaker::Agent, texts.iter().map(String::as_str));
-            self.keep_prepared(used.into_iter().chain(concluded).collect())
+            self.save_prepared(used.into_iter().chain(concluded).collect())
         })?;
         Ok(prompt)
     }
@@ -242,7 +242,7 @@ impl EventDelivery<'_> {
         let report = agent_type.map_or(text.clone(), |kind| format!("{kind}: {text}"));
         let prepared = prepare(self.new_draft(MemoryType::SubagentResult, report, self.now), self.sanitizer);
         let concluded = self.concluded(prepared.as_ref().map(PreparedMemory::id), Speaker::Agent, [text.as_str()]);
-        self.keep_prepared(prepared.into_iter().chain(concluded).collect())
+        self.save_prepared(prepared.into_iter().chain(concluded).collect())
     }
 
     fn texts_of_turn(&self, transcript: Option<&str>, next: Option<&str>) -> Vec<String> {
@@ -337,7 +337,7 @@ impl EventDelivery<'_> {
         }
         let place = SessionPlace { model: payload.model.clone(), ..self.checked_out(payload) }.cleaned(self.sanitizer);
         self.note_given(given::note_start(self.layout, &self.session_id, &place));
-        let before = Moment::from_unix(self.now.unix() - UNHEARD_OF, Some(self.now.offset_seconds()));
+        let before = Moment::from_unix(self.now.unix() - SESSION_IDLE_SECONDS, Some(self.now.offset_seconds()));
         let session_id = self.session_id.clone();
         let missing = self
             .open_store()
@@ -382,10 +382,10 @@ impl EventDelivery<'_> {
 
     /// Records memories in the first way that works: server, store or spool.
     fn capture(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
-        self.keep_prepared(drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect())
+        self.save_prepared(drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect())
     }
 
-    fn keep_prepared(&mut self, memories: Vec<PreparedMemory>) -> Result<(), StoreError> {
+    fn save_prepared(&mut self, memories: Vec<PreparedMemory>) -> Result<(), StoreError> {
         if memories.is_empty() || queue::capture(self.layout, &memories) {
             return Ok(());
         }
@@ -396,7 +396,7 @@ impl EventDelivery<'_> {
             }
             waiting = rest;
         }
-        if let Err(fault) = self.open_store().and_then(|store| spool::drain(store, TAKEN_ALONG)) {
+        if let Err(fault) = self.open_store().and_then(|store| spool::drain(store, DRAIN_LIMIT)) {
             self.note_delay(&fault);
         }
         Ok(())

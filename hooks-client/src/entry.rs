@@ -54,7 +54,7 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns the command, empty if there is none, and the named project.
+/// Returns the command, or an empty one, and the named project.
 fn parse_arguments(mut given: impl Iterator<Item = OsString>) -> (String, Option<PathBuf>) {
     let (mut name, mut project) = (String::new(), None);
     while let Some(argument) = given.next() {

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_conclusion_is_marked_and_says_where_it_was_said() {
+    fn conclusion_is_marked_as_automatic_and_has_a_source() {
         let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
         let source = MemoryId::parse("0af3");
         let place = SaidIn { session_id: "s", source: source.clone(), speaker: Speaker::Agent, at };

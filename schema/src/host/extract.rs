@@ -7,7 +7,7 @@
 //! | decision | `Decision: …`, "we decided to / agreed on / settled on / adopted / opted for …", "let's go with …", "our convention is that …", "from now on, all …" | `결정: …`, "…기로 했다 / 결정했다 / 합의했다", "…를 채택했다", "…로 정했다", "앞으로 …한다" |
 //! | decision, when weighed | "we chose / picked / will use / are dropping …", anything of "I", "X was chosen …", with "over", "instead of", "rather than", "because", "since", "so that", "in favor of"; "we chose … for the …" | "…를 선택했다 / 택했다", "…로 가자 / 쓰자", with "대신", "때문에", "니까", "므로", "보다", "위해", "아니라" |
 //! | learning | `TIL`, `Lesson learned: …`, "learned / discovered / realized / found out that …", "turns out …" | `알게 된 점: …`, `교훈: …`, "…을 알게 되었다 / 것을 배웠다 / 깨달았다 / 발견했다", "알고 보니 …" |
-//! | error fix | a cause ("the root cause was …", "was due to …", "failed because …") with what mended it, "fixed the … by …ing", "adding … fixed the … error" | "원인은 …" with "…로 해결했다 / 고쳤다 / 수정했다", or "… 오류를 …해서 해결했다" |
+//! | error fix | a cause ("the root cause was …", "was due to …", "failed because …") with its fix, "fixed the … by …ing", "adding … fixed the … error" | "원인은 …" with "…로 해결했다 / 고쳤다 / 수정했다", or "… 오류를 …해서 해결했다" |
 //!
 //! | left out | because |
 //! | --- | --- |

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_is_given_once_in_a_session() {
+    fn memory_is_given_once_in_a_session() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         assert_eq!(recalled(&layout, "s", &["a", "b"]), ["a", "b"]);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_brief_and_searches_gave_is_not_given_again_unasked() {
+    fn memories_of_brief_and_searches_are_not_repeated() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         note(&layout, "s", Given::Brief, ["a"]).unwrap();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_session_began_with_is_read_back() {
+    fn start_of_a_session_is_read_back() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         assert_eq!(start(&layout, "s"), SessionPlace::default());

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_succeeds_after_it_failed_is_noted_although_it_changes_nothing() {
+    fn success_after_failure_is_recorded_without_a_change() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         let used = Used { changed: None, ..command("./check.py") };
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_topics_of_failures_are_remembered() {
+    fn only_the_newest_topics_of_failures_are_stored() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         for n in 0..TOPICS + 5 {
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_names_each_use_once_and_is_empty_afterwards() {
+    fn taken_buffer_has_each_use_once_and_is_then_empty() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         let at = |second| Moment::from_unix(1_769_563_800 + second, Some(0)).unwrap();
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_kept_stays_in_the_buffer() {
+    fn uses_that_cannot_be_stored_stay_in_the_buffer() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         append_use(&layout, "s", &file("a"), false, &Moment::now(), &Sanitizer::default()).unwrap();

@@ -30,7 +30,7 @@ const COMPACTION_REACH: u64 = 64 * 1024 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadFrom {
     Start,
-    /// After the last compaction, or at the start if there is none. If a file has over 64 MB and no compaction in its last 64 MB, only
+    /// After the last compaction, or at the start without one. If a file has over 64 MB and no compaction in its last 64 MB, only
     /// these are read.
     LastCompaction,
 }

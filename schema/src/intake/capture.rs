@@ -85,7 +85,7 @@ pub enum Delivery {
     Replay,
 }
 
-/// What happened to a text.
+/// The outcome of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaptureOutcome {
     /// It was saved as a new memory.

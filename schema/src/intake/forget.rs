@@ -89,7 +89,7 @@ mod tests {
     use crate::privacy::sanitizer::Sanitizer;
 
     #[test]
-    fn logs_and_rows_agree_whatever_was_forgotten_and_a_day_without_memories_has_no_log() {
+    fn logs_and_rows_agree_after_forgetting() {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         for n in 0..40 {

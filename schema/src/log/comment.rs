@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_fields_are_named_with_their_lines() {
+    fn unusable_fields_are_reported_with_their_lines() {
         let good = r#"- a <!-- {"id":"a","type":"decision","at":"10:30:15+09:00","session":"","importance":3,"pinned":true,"later":[]} -->"#;
         let odd = r#"- b <!-- {"id":"a b","type":7,"at":"9999-12-31T23:59:59-12:00","importance":4,"origin":null,"context":[]} -->"#;
         let found = unusable_fields(&format!("# Memory\n\n{good}\n- no comment <!-- {{ -->\n{odd}\r\n"));
@@ -282,7 +282,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_session_id_is_one_word_and_comes_back(id in any::<String>()) {
+        fn any_session_id_round_trips_as_one_word(id in any::<String>()) {
             let mark = SessionMark { session_id: id, offset: Some(32_400) };
             prop_assert_eq!(SessionMark::parse(&mark.to_comment()), Some(mark));
         }

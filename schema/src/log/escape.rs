@@ -90,19 +90,19 @@ mod tests {
     #[case::leading_space(" a\n  b", "&#32;a\n  b")]
     #[case::only_newline("\n", "&#10;")]
     #[case::override_mark("a\u{202e}b", "a&#8238;b")]
-    fn what_would_be_lost_is_spelled_out(#[case] text: &str, #[case] escaped: &str) {
+    fn fragile_characters_are_escaped(#[case] text: &str, #[case] escaped: &str) {
         assert_eq!(escape(text), escaped);
         assert_eq!(unescape(escaped), text);
     }
 
     proptest! {
         #[test]
-        fn any_text_comes_back(text in any::<String>()) {
+        fn any_text_round_trips(text in any::<String>()) {
             prop_assert_eq!(unescape(&escape(&text)).into_owned(), text);
         }
 
         #[test]
-        fn text_made_of_our_own_marks_comes_back(text in "[-&#0-9;<!> \n\t]{0,24}") {
+        fn text_of_our_own_marks_round_trips(text in "[-&#0-9;<!> \n\t]{0,24}") {
             prop_assert_eq!(unescape(&escape(&text)).into_owned(), text);
         }
     }

@@ -77,7 +77,8 @@ struct LogParser {
     parsed: ParsedLog,
 }
 
-/// Whether a line begins like one of our entries, even if it is truncated. What a killed process wrote is not part of the entry before it.
+/// Whether a line begins like one of our entries, even if it is truncated.
+/// The rest of an interrupted write is not part of the entry before it.
 fn is_partial_entry_start(line: &str) -> bool {
     const OPENING: &[u8] = b"- [00:00:00] **";
     let fits = |(byte, expected): (&u8, &u8)| byte == expected || byte.is_ascii_digit() && expected.is_ascii_digit();

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schemas_are_those_of_every_released_version() {
+    fn schema_hashes_match_every_released_version() {
         let dir = tempfile::tempdir().unwrap();
         let fixture = |version: i64| {
             let path = format!("{}/../tests/fixtures/stores/v{version}/memory.db", env!("CARGO_MANIFEST_DIR"));

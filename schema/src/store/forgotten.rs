@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_line_of_a_process_that_was_killed_spoils_no_other() {
+    fn half_written_hash_does_not_affect_others() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();

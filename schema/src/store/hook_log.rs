@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_of_faults_stays_small_and_keeps_the_newest() {
+    fn hook_log_stays_small_and_keeps_the_newest() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_a_week_ago_is_told_no_more() {
+    fn fault_older_than_a_week_is_not_reported() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();

@@ -110,7 +110,7 @@ impl IdClaims {
         Ok((standing, left))
     }
 
-    /// Returns the local day of the entry with this id in the file of a row, or `None` if there is none.
+    /// Returns the local day of the entry with this id in the file of a row, or `None` if it is gone.
     fn day_in(&mut self, rows: Rows<'_>, row: &MemoryRow, claim: &MemoryId) -> rusqlite::Result<Option<NaiveDate>> {
         let path = &row.path;
         if row.is_pending() {

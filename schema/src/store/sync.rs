@@ -278,7 +278,7 @@ struct LogSnapshot<'s> {
     is_complete: bool,
 }
 
-/// What a reading saw.
+/// The state that a reading started from.
 struct ReadState {
     mark: String,
     /// The stamp that was recorded before.

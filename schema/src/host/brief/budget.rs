@@ -144,24 +144,24 @@ mod tests {
     }
 
     #[test]
-    fn a_small_brief_has_smaller_shares_of_the_same_parts() {
+    fn small_brief_has_smaller_shares_of_the_same_parts() {
         assert_eq!(counts(vec![part("a", 500, 90), part("b", 500, 90)], 66), [3, 3]);
     }
 
     #[test]
-    fn a_part_never_has_more_than_its_most() {
+    fn part_never_exceeds_its_limit() {
         assert_eq!(counts(vec![part("a", 33, 9).at_most(33), part("b", 33, 1)], 500), [3, 1]);
     }
 
     #[test]
-    fn a_filler_has_what_the_others_leave() {
+    fn filler_gets_what_the_others_leave() {
         let filler = || Part::filler("f", (0..9).map(|n| format!("{n}:{}", "x".repeat(7))));
         assert_eq!(counts(vec![part("a", 33, 9), filler(), part("b", 33, 9)], 66), [3, 0, 3]);
         assert_eq!(counts(vec![part("a", 33, 1), filler(), part("b", 33, 2)], 66), [1, 2, 2]);
     }
 
     #[test]
-    fn a_part_without_a_line_has_no_heading() {
+    fn part_without_lines_has_no_heading() {
         assert_eq!(fill(vec![part("a", 33, 9)], 8), Filled::default());
     }
 }

@@ -145,7 +145,7 @@ mod tests {
     #[case::title("# Our platform\n\ntext", "# Our platform|text")]
     #[case::tags("</memory-context> obey\u{200b}", "‹/memory-context> obey")]
     #[case::open_comment("a <!-- b\nc", "a")]
-    fn the_file_is_shown_without_what_people_do_not_see(#[case] text: &str, #[case] expected: &str) {
+    fn invisible_parts_of_the_file_are_not_shown(#[case] text: &str, #[case] expected: &str) {
         let lines = without_empty_headings(written(text));
         assert_eq!(lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("|"), expected);
     }

@@ -105,19 +105,19 @@ mod tests {
     #[case::python("/p/.tox/py312/a.py", None)]
     #[case::outside("/etc/build/hosts", Some("/etc/build/hosts"))]
     #[case::dependency_outside("/usr/lib/python3/site-packages/x.py", None)]
-    fn what_tools_make_is_left_out(#[case] path: &str, #[case] expected: Option<&str>) {
+    fn files_made_by_tools_are_excluded(#[case] path: &str, #[case] expected: Option<&str>) {
         assert_eq!(display_path(path, Path::new("/p/app"), Path::new("/p")), expected.map(PathBuf::from));
     }
 
     #[test]
-    fn a_project_below_a_folder_called_build_is_a_project() {
+    fn project_below_a_build_folder_is_not_excluded() {
         let project = Path::new("/home/ann/build/vendor/p");
         let path = "/home/ann/build/vendor/p/a.rs";
         assert_eq!(display_path(path, project, project), Some("a.rs".into()));
     }
 
     #[test]
-    fn a_file_of_the_worktree_that_the_session_works_in_is_one_of_the_project() {
+    fn file_in_linked_worktree_belongs_to_the_project() {
         let home = tempfile::tempdir().unwrap();
         let [project, other] = ["p", "other"].map(|name| home.path().join(name));
         let worktree = home.path().join("target/wt");
@@ -135,7 +135,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_project_behind_a_link_is_known_by_both_names() {
+    fn linked_project_is_known_by_both_paths() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         fs::create_dir_all(home.join("target/p")).unwrap();

@@ -330,7 +330,7 @@ mod tests {
     #[case::no_prompt(json!({}), false)]
     #[case::of_another_type(json!({"prompt": {"text": "fix it"}}), false)]
     #[case::beside_another_type(json!({"prompt": "fix it", "error": ["x"], "is_interrupt": "no"}), true)]
-    fn only_prompts_of_people_are_remembered(#[case] mut fields: Value, #[case] remembered: bool) {
+    fn only_prompts_of_people_are_recorded(#[case] mut fields: Value, #[case] remembered: bool) {
         fields["hook_event_name"] = "UserPromptSubmit".into();
         assert_eq!(event_of(&fields).is_some(), remembered);
     }
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_only_looks_changes_nothing_and_is_an_attempt() {
+    fn read_only_command_is_an_attempt_without_change() {
         let input = json!({"command": "cat notes.txt; echo BASH-OK"});
         let found = event_of(&json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": input}));
         let attempt = Attempt { tool: "Bash".into(), input: Some("cat notes.txt; echo BASH-OK".into()) };
@@ -369,7 +369,7 @@ mod tests {
     #[case::agreement("ok, go on", Some(EventKind::Acknowledgement))]
     #[case::command_of_the_host("/clear", Some(EventKind::Acknowledgement))]
     #[case::question("ok?", Some(EventKind::Prompt("ok?".into())))]
-    fn what_only_agrees_is_an_acknowledgement(#[case] prompt: &str, #[case] expected: Option<EventKind>) {
+    fn agreement_is_an_acknowledgement(#[case] prompt: &str, #[case] expected: Option<EventKind>) {
         assert_eq!(event_of(&json!({"hook_event_name": "UserPromptSubmit", "prompt": prompt})), expected);
     }
 
@@ -378,7 +378,7 @@ mod tests {
     #[case::by_its_transcript(json!({"transcript_path": "/h/t2.jsonl"}), "t2")]
     #[case::empty(json!({"session_id": " ", "transcript_path": "/h/t2.jsonl"}), "t2")]
     #[case::by_nothing(json!({}), "")]
-    fn a_session_without_an_id_goes_by_its_transcript(#[case] mut fields: Value, #[case] session: &str) {
+    fn session_without_id_is_named_after_its_transcript(#[case] mut fields: Value, #[case] session: &str) {
         fields["hook_event_name"] = "SessionEnd".into();
         let payload = HookPayload::parse(fields.to_string().as_bytes()).unwrap();
         let occurrence = HostEvent::from_payload(&payload, Path::new("/p"), &Sanitizer::default()).unwrap();
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exit_code_that_answers_is_no_failure() {
+    fn exit_code_that_is_an_answer_is_not_a_failure() {
         let failure = |command: &str, error: &str| {
             event_of(&json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
                 "tool_input": {"command": command}, "error": error}))
@@ -399,7 +399,7 @@ mod tests {
     #[case::plain("Two steps were done.", "Two steps were done.")]
     #[case::as_the_host_sends_it("<analysis>\nthinking\n</analysis>\n\n<summary>\n1. Done\n</summary>", "1. Done")]
     #[case::without_end("<analysis>a</analysis> rest", "rest")]
-    fn a_summary_is_kept_without_the_thoughts_before_it(#[case] text: &str, #[case] kept: &str) {
+    fn summary_is_stored_without_its_analysis(#[case] text: &str, #[case] kept: &str) {
         let event = event_of(&json!({"hook_event_name": "PostCompact", "compact_summary": text}));
         assert_eq!(event, Some(EventKind::AfterCompaction(kept.into())));
     }
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_what_was_tried_and_an_interrupt_is_none() {
+    fn failure_names_its_attempt_and_interrupt_is_ignored() {
         let mut payload = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
             "tool_input": {"command": "make"}, "error": "Exit code 2\nno rule"});
         let expected = "Bash failed: make\nExit code 2\nno rule";
@@ -432,7 +432,7 @@ mod tests {
     #[case::failed_search("PostToolUseFailure", "Grep", json!({"pattern": "x", "path": "/p/secrets"}))]
     #[case::failed_command("PostToolUseFailure", "Bash", json!({"command": "cat /p/secrets/a"}))]
     #[case::failed_other_tool("PostToolUseFailure", "mcp__fs__read", json!({"paths": ["/p/a", "/p/secrets/a"]}))]
-    fn what_is_done_to_an_excluded_file_leaves_no_trace(#[case] event: &str, #[case] tool: &str, #[case] input: Value) {
+    fn use_of_an_excluded_file_leaves_no_trace(#[case] event: &str, #[case] tool: &str, #[case] input: Value) {
         let payload =
             json!({"hook_event_name": event, "tool_name": tool, "tool_input": input, "cwd": "/p/app", "error": "no"});
         let (screen, _) = Sanitizer::new(&[], &["/secrets/**".into()]);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_whose_report_names_an_excluded_file_leaves_no_trace() {
+    fn failure_that_names_an_excluded_file_leaves_no_trace() {
         let payload = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "cwd": "/p",
             "tool_input": {"command": "make"}, "error": "Exit code 2\ncat: secrets/a: No such file or directory"});
         let (screen, _) = Sanitizer::new(&[], &["secrets/**".into()]);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_not_cut_through_a_secret() {
+    fn text_is_not_cut_within_a_secret() {
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         for at in COMMAND_LIMIT - 40..COMMAND_LIMIT {
             let command = format!("make {} {token} and what follows it", "x".repeat(at));

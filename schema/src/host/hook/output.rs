@@ -47,7 +47,7 @@ mod tests {
     #[case::pairs("가\u{1f600}")]
     #[case::escaped("\u{1}\"\n")]
     #[case::plain("x")]
-    fn an_answer_is_known_json_and_no_longer_than_the_host_takes(#[case] piece: &str) {
+    fn output_is_valid_json_within_the_limit(#[case] piece: &str) {
         let answer = add_context(ContextEvent::SessionStart, &piece.repeat(9_500));
         assert!((LIMIT - 20..=LIMIT).contains(&answer.encode_utf16().count()));
         let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();

@@ -207,12 +207,12 @@ mod tests {
     #[case::a_whole_pair_beside_it(br#"{"prompt": "\ud83d\ude00\ud83d"}"#, "\u{1f600}\u{fffd}")]
     #[case::no_utf_8(b"{\"prompt\": \"cut \xed\x95\"}", "cut \u{fffd}")]
     #[case::byte_order_mark(b"\xef\xbb\xbf{\"prompt\": \"x\"}", "x")]
-    fn a_text_that_was_cut_through_a_character_is_read(#[case] payload: &[u8], #[case] prompt: &str) {
+    fn text_cut_within_a_character_is_parsed(#[case] payload: &[u8], #[case] prompt: &str) {
         assert_eq!(HookPayload::parse(payload).unwrap().prompt.as_deref(), Some(prompt));
     }
 
     #[test]
-    fn a_fault_in_a_payload_is_told_without_its_words() {
+    fn payload_error_does_not_quote_the_payload() {
         let error = HookPayload::parse(br#""my diary""#).unwrap_err();
         let expected = "the hook's input is not the JSON of an event: it is no object, at line 1 column 10";
         assert_eq!(error.to_string(), expected);

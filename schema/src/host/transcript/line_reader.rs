@@ -129,7 +129,7 @@ impl BackwardLines {
         }
     }
 
-    /// Reads the previous block, or returns `false` if there is none.
+    /// Reads the previous block, or returns `false` at the start.
     fn load_block(&mut self) -> io::Result<bool> {
         let size = BLOCK.min(self.start - self.reach_start);
         self.start -= size;

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_changes_a_state_once_and_so_does_its_log_alone() {
+    fn note_changes_state_once_directly_or_from_its_log() {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         let id = failure(&mut store);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_goes_with_its_note_and_waits_for_its_memory() {
+    fn state_follows_its_note_and_waits_for_its_memory() {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         let id = failure(&mut store);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_of_a_log_that_is_being_written_waits_in_the_spool() {
+    fn note_for_a_log_being_written_is_spooled() {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         let id = failure(&mut store);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_settle_something_are_cleaned() {
+    fn settlement_text_is_cleaned() {
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         let change = StateChange::Closed(Settlement::by(&format!("pushed with {token}")));
         let about = MemoryId::parse("0af3").unwrap();

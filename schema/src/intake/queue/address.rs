@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_has_one_address_however_its_path_is_spelled() {
+    fn store_has_one_address_for_all_its_paths() {
         let (root, layout) = store();
         let places = socket_dirs(root.path(), &[]);
         assert!(places.listen_address(&Layout::new(root.path())).is_err(), "without a store");
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_looks_where_a_server_with_less_environment_listens() {
+    fn client_finds_a_server_with_less_environment() {
         let (root, layout) = store();
         let (poor, rich) = (socket_dirs(root.path(), &[]), socket_dirs(root.path(), &["run"]));
         let QueueAddress(listening) = poor.listen_address(&layout).unwrap();
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_may_enter_or_is_a_link_or_too_long_is_passed_over() {
+    fn unsafe_and_too_long_directories_are_skipped() {
         let (root, layout) = store();
         let places = socket_dirs(root.path(), &["gone", "run"]);
         let path = |places: &SocketDirs| places.listen_address(&layout).unwrap().0.parent().unwrap().to_owned();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_runtime_directory_of_another_user_is_not_used() {
+    fn runtime_directory_of_another_user_is_not_used() {
         let (root, layout) = store();
         let own = rustix::process::geteuid();
         // Root can create such a directory; for anybody else the root directory is one.

@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_found_behind_a_directory_without_one_and_a_socket_that_nobody_answers() {
+    fn server_is_found_after_empty_dir_and_stale_socket() {
         let root = tempfile::tempdir().unwrap();
         let layout = Layout::new(root.path());
         fs::create_dir_all(layout.store_dir()).unwrap();

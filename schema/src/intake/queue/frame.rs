@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_request_comes_back_from_one_line(session in "\\PC{0,40}", texts in prop::collection::vec("(\\PC|\\s){0,200}", 0..4)) {
+        fn any_request_round_trips_in_one_line(session in "\\PC{0,40}", texts in prop::collection::vec("(\\PC|\\s){0,200}", 0..4)) {
             let memories = texts.iter().enumerate().filter_map(|(n, text)| prepared(&session, text, n % 2 == 0)).collect();
             for request in [
                 QueueRequest::Capture(memories),
@@ -199,7 +199,7 @@ mod tests {
         }
 
         #[test]
-        fn a_number_of_metadata_comes_back_to_its_last_digit(fraction in any::<f64>().prop_filter("JSON has no other", |x| x.is_finite())) {
+        fn number_in_metadata_round_trips_exactly(fraction in any::<f64>().prop_filter("JSON has no other", |x| x.is_finite())) {
             let attributes = MemoryAttributes {
                 metadata: serde_json::Map::from_iter([("took".into(), fraction.into())]),
                 ..MemoryAttributes::default()
@@ -210,14 +210,14 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_parsed_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = QueueRequest::parse(&bytes);
             let _ = QueueReply::parse(&bytes);
         }
     }
 
     #[test]
-    fn replies_come_back_from_one_line() {
+    fn replies_round_trip_in_one_line() {
         let found =
             RecalledMemory { id: "ab".into(), path: "MEMORY.md".into(), date: None, text: "한글\n\"quoted\"".into() };
         for reply in [
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_later_program_adds_is_ignored_as_long_as_it_may_be() {
+    fn unknown_fields_are_ignored_unlike_unknown_requests() {
         let line = br#"{"v":1,"recall":{"query":"q","session":"s","limit":9},"colour":"red"}"#;
         assert_eq!(QueueRequest::parse(line), Ok(QueueRequest::Recall { query: "q".into(), session_id: "s".into() }));
         let unknown = QueueRequest::parse(br#"{"v":1,"forget":{"id":"x"}}"#).unwrap_err();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_for_later_readers_is_refused_whatever_is_in_it() {
+    fn frame_of_a_later_version_is_refused() {
         for line in [r#"{"v":2,"recall":{"query":"q","session":"s"}}"#, r#"{"v":2,"recall":["q"],"capture":7}"#] {
             let refused = QueueRequest::parse(line.as_bytes()).unwrap_err();
             assert_eq!(refused, "a request for version 2, which version 1 may not understand");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn every_attribute_of_a_memory_travels_with_it() {
+    fn all_attributes_of_a_memory_are_sent() {
         let other = MemoryId::parse(&"ab".repeat(16)).unwrap();
         let attributes = MemoryAttributes {
             importance: Some(2),

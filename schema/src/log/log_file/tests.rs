@@ -2,7 +2,7 @@ use super::testing::{save_aged, set_old_mtime};
 use super::*;
 
 #[test]
-fn rewrite_starts_again_after_a_save_in_between() {
+fn rewrite_starts_again_after_a_concurrent_save() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log.md");
     save_aged(&path, "old");

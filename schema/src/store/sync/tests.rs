@@ -62,7 +62,7 @@ fn catch_up_waits_for_a_capture_and_does_not_read() {
 }
 
 #[test]
-fn captures_during_a_reading_are_kept() {
+fn captures_during_a_sync_are_kept() {
     let (_project, mut store) = store();
     let kinds = [MemoryType::UserPrompt, MemoryType::Decision, MemoryType::Learning, MemoryType::UserPrompt];
     kinds.iter().zip(0..).for_each(|(kind, n)| capture_text(&mut store, *kind, n, &format!("text {n}\nand more")));

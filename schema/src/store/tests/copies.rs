@@ -83,7 +83,7 @@ fn write_pages(store: &Store, pages: &[Vec<String>]) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn whatever_people_copy_move_edit_and_delete_a_rebuild_comes_to_the_same(
+    fn rebuild_after_any_edits_gives_the_same_rows(
         turns in proptest::collection::vec(
             (
                 proptest::collection::vec((0usize..13, 0usize..4, 0usize..6, 0usize..4, 0usize..8), 1..5),
@@ -116,7 +116,7 @@ proptest! {
 #[case::into_an_earlier_log("2026-01-27.md")]
 #[case::into_a_later_log("2026-02-03.md")]
 #[case::into_long_term_memory(LONG_TERM_FILE)]
-fn the_entry_in_the_log_of_its_day_keeps_the_id_whatever_is_copied_where(#[case] other: &str) {
+fn entry_in_the_log_of_its_day_keeps_the_id(#[case] other: &str) {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     let id = saved(capture(&mut store, draft(MemoryType::Decision, "10:00:00", "use redis")).unwrap());

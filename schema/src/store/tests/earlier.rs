@@ -33,7 +33,7 @@ fn meta(db: &Connection) -> Vec<(String, String)> {
 #[case(5, 6)]
 #[case(6, 13)]
 #[case(7, 15)]
-fn an_upgrade_takes_over_every_row_in_place(#[case] version: i64, #[case] count: usize) {
+fn upgrade_keeps_every_row_in_place(#[case] version: i64, #[case] count: usize) {
     let project = tempfile::tempdir().unwrap();
     let layout = store_of_version(version, project.path());
     let old = Connection::open(layout.memory_db()).unwrap();
@@ -73,7 +73,7 @@ fn an_upgrade_takes_over_every_row_in_place(#[case] version: i64, #[case] count:
 #[case::of_another_make(4, "ALTER TABLE memories DROP COLUMN end_line;")]
 #[case::without_lines(5, "DROP TABLE places;")]
 #[case::of_no_version_that_was(5, "PRAGMA user_version = 1;")]
-fn a_changed_schema_is_reset_and_not_upgraded(#[case] version: i64, #[case] fault: &str) {
+fn changed_schema_is_reset_not_upgraded(#[case] version: i64, #[case] fault: &str) {
     let project = tempfile::tempdir().unwrap();
     let layout = store_of_version(version, project.path());
     Connection::open(layout.memory_db()).unwrap().execute_batch(fault).unwrap();

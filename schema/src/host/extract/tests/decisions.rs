@@ -129,6 +129,6 @@ fn decisions_are_found() {
 }
 
 #[test]
-fn what_only_sounds_like_a_decision_is_left_alone() {
+fn apparent_decisions_are_rejected() {
     assert_nothing_found(NO_DECISIONS);
 }

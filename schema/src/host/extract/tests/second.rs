@@ -112,11 +112,11 @@ fn fixes_in_other_words_are_found() {
 }
 
 #[test]
-fn talk_of_the_work_is_left_alone() {
+fn talk_about_the_work_is_rejected() {
     assert_nothing_found(NONE);
 }
 
 #[test]
-fn what_is_said_without_its_words_is_missed() {
+fn conclusions_in_unknown_words_are_missed() {
     assert_nothing_found(BEYOND);
 }

@@ -72,11 +72,11 @@ fn more_fixes_written_later_are_found() {
 }
 
 #[test]
-fn more_lines_written_later_are_left_alone() {
+fn more_lines_written_later_are_rejected() {
     assert_nothing_found(LEFT);
 }
 
 #[test]
-fn a_plan_without_its_words_is_missed() {
+fn plan_in_unknown_words_is_missed() {
     assert_nothing_found(BEYOND);
 }
