@@ -1,4 +1,4 @@
-//! Vectors for what was kept while no server runs: `jikime-memory embed-backfill` is started, and left alone.
+//! Starts `jikime-memory embed-backfill`, which makes vectors of memories that were stored while no server ran, and does not wait for it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use schema::files::layout::Layout;
 use schema::files::lock::FileLock;
 use schema::settings::{EmbeddingProvider, Settings};
 
-/// Turns it off, for people who want no process that outlives a session.
+/// Turns the backfill off, for people who want no process that outlives a session.
 const SWITCH: &str = "JIKIME_EMBED_BACKFILL";
 
 const HOOK: &str = "jikime-hook";
 const MEMORY: &str = "jikime-memory";
 
-/// Starts it when nobody else does its work. It inherits nothing that the host waits for, and nobody waits for it.
+/// Starts the backfill unless a server does its work. The process inherits nothing that the host waits for.
 pub(crate) fn start_backfill(layout: &Layout, settings: &Settings) {
     let is_off = environment::variable(SWITCH).is_some_and(|value| value == "0" || value == "off");
     if is_off || settings.embedding_provider == EmbeddingProvider::None || !layout.memory_db().exists() {
@@ -24,11 +24,11 @@ pub(crate) fn start_backfill(layout: &Layout, settings: &Settings) {
     if FileLock::acquire(&layout.queue_lock(), Duration::ZERO).is_err() {
         return;
     }
-    // Where only the hooks client is installed there is nobody to start.
+    // If only the hooks client is installed, there is no program to start.
     let _ = spawn(&memory_program(), layout.project());
 }
 
-/// The program beside this one, else the one that is found by its name.
+/// Returns the program next to this one, or the name alone, which is searched in the path.
 fn memory_program() -> PathBuf {
     let beside = std::env::current_exe().ok().and_then(|path| {
         let name = path.file_name()?.to_str()?.replace(HOOK, MEMORY);
@@ -40,8 +40,8 @@ fn memory_program() -> PathBuf {
 const COMMAND: &str = "embed-backfill";
 const PROJECT: &str = "--project";
 
-/// Out of the host's process group, so that what ends the session does not end it. The standard library's way of starting programs is
-/// larger than all the rest of this: 46 KB.
+/// Starts the program in a process group of its own, so that the end of the session does not end it. `std::process::Command` would add 46
+/// KB, more than all the rest here.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 fn spawn(program: &Path, project: &Path) -> Option<()> {
     use std::ffi::{CString, OsStr};

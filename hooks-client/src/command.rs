@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// The longest that a hook may take.
+/// The longest that a hook may run.
 pub(crate) const MAX_RUN_TIME: Duration = Duration::from_secs(1);
 
-/// What the host's settings call.
+/// A command that the host's settings call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HookCommand {
     /// SessionStart.
@@ -42,7 +42,8 @@ impl HookCommand {
         Self::ALL.iter().find(|(known, ..)| *known == name).map(|(_, command, ..)| *command)
     }
 
-    /// The command that an event is for. Hosts of January 2026 leave out the arguments of a hook that has them apart.
+    /// Returns the command for an event. Versions of Claude Code of January 2026 drop the arguments of a hook if they are in a field of
+    /// their own.
     pub(crate) fn for_event(event: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, _, events, _)| events.contains(&event)).map(|(_, command, ..)| *command)
     }
@@ -51,7 +52,7 @@ impl HookCommand {
         Self::ALL.iter().find(|(_, command, ..)| *command == self).map_or("", |(name, ..)| name)
     }
 
-    /// When the process ends, done or not. All hooks of a session's end share 1.5 seconds.
+    /// Returns when the process ends, finished or not. All hooks at the end of a session share 1.5 seconds.
     pub(crate) fn deadline(self) -> Duration {
         match self {
             Self::Save => Duration::from_millis(500),
@@ -59,7 +60,7 @@ impl HookCommand {
         }
     }
 
-    /// What `--help` prints.
+    /// Returns the text of `--help`.
     pub(crate) fn help_text() -> String {
         let mut text = String::from(
             "jikime-hook: hands one event of Claude Code to the project's memory\n\n\

@@ -1,4 +1,4 @@
-//! The ladder of an event: to the running server, else into the store directly, else into the spool.
+//! Delivers an event: to the running server, or directly into the store, or into the spool.
 
 use std::path::Path;
 
@@ -30,16 +30,16 @@ use schema::store::{Store, StoreError};
 use crate::backfill;
 use crate::command::HookCommand;
 
-/// Waiting memories that one hook takes along, so that it stays quick after a long outage.
-const TAKEN_ALONG: usize = 4;
+/// How many spooled memories a hook saves as well. Few, so that it stays fast after a long outage.
+const DRAIN_LIMIT: usize = 4;
 
-/// Seconds after which a session that told nothing has ended. A person may come back to it after lunch.
-const UNHEARD_OF: i64 = 6 * 60 * 60;
+/// Seconds without an event after which a session has ended. People may come back after lunch.
+const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
 
-/// A failure is worth a second look: the importance of memories of it.
+/// The importance of failures, which deserve a second look.
 const FAILURE_IMPORTANCE: u8 = 3;
 
-/// Remembers what a payload tells, if it tells anything that `command` is for, and answers what the host is to be told.
+/// Records what `command` covers in a payload, and returns what to print for the host.
 pub(crate) fn deliver(
     command: HookCommand,
     payload: &HookPayload,
@@ -88,7 +88,7 @@ pub(crate) fn deliver(
         (HookCommand::Flush, EventKind::BeforeCompaction) => {
             let interrupted = ladder.interrupt(None, None);
             let kept = ladder.capture(ladder.concluded_since_compaction(transcript));
-            // The turn goes on after it.
+            // The turn continues after the compaction.
             interrupted.and_then(|prompt| ladder.begin(prompt)).and(kept)
         }
         (HookCommand::Compact, EventKind::AfterCompaction(summary)) => {
@@ -97,7 +97,7 @@ pub(crate) fn deliver(
         (HookCommand::Save, EventKind::SessionEnd) => {
             track_buffer::remove_old_files(layout);
             let kept = ladder.interrupt(transcript, None).map(drop).and(ladder.close_session(payload));
-            // Closed first: the last one to close a database tidies up, and that is not for a hook to wait for.
+            // Close the store first: the last process to close a database checkpoints it, and that should be the backfill.
             drop(ladder);
             backfill::start_backfill(layout, &loaded.settings);
             kept
@@ -107,7 +107,7 @@ pub(crate) fn deliver(
     .map(|()| None)
 }
 
-/// A name for the session of a host that tells neither its id nor its transcript: that of its process.
+/// Names the session after the process if the host gives neither its id nor its transcript.
 fn of_process(variable: impl Fn(&str) -> Option<String>) -> String {
     let named = |name| variable(name).filter(|value| !value.trim().is_empty());
     named("CLAUDE_CODE_SESSION_ID").unwrap_or_else(|| {
@@ -127,7 +127,7 @@ fn parent() -> String {
     }
 }
 
-/// The last thing that was said in a transcript. One that is missing or unreadable says nothing.
+/// Returns the last answer in a transcript. A missing or unreadable transcript has none.
 fn last_answer_of(transcript: Option<&str>, thread: TranscriptThread) -> Option<String> {
     last_answer(Path::new(transcript?), thread).ok().flatten().filter(|text| !is_empty_answer(text))
 }
@@ -138,7 +138,7 @@ struct EventDelivery<'l> {
     now: Moment,
     sanitizer: &'l Sanitizer,
     settings: &'l Settings,
-    /// Opened by the first memory that needs it.
+    /// Opened when the first memory needs it.
     store: Option<Store>,
 }
 
@@ -166,7 +166,7 @@ impl EventDelivery<'_> {
         track_buffer::append_use(self.layout, &self.session_id, &used, is_success, &self.now, self.sanitizer)
     }
 
-    /// Keeps a failure, and notes what it is about for when that succeeds.
+    /// Records a failure, and notes its topics to recognise a later success.
     fn fail(&mut self, text: String) -> Result<(), StoreError> {
         let topics = topics_of(&text);
         self.capture([self.new_draft(MemoryType::Error, text, self.now)])?;
@@ -175,20 +175,20 @@ impl EventDelivery<'_> {
         track_buffer::note_failure(self.layout, &topics).map_err(fault)
     }
 
-    /// Ends a turn that had no end of its own, then keeps a prompt and what it concludes.
+    /// Finishes the last turn if it had no end, then records a prompt and its conclusions.
     fn begin_turn(&mut self, prompt: Option<&str>, transcript: Option<&str>) -> Result<(), StoreError> {
         let ended = self.interrupt(transcript, prompt);
         let prepared = prompt.map(|text| self.new_draft(MemoryType::UserPrompt, text.to_owned(), self.now));
         let prepared = prepared.and_then(|draft| prepare(draft, self.sanitizer));
         let id = prepared.as_ref().map(PreparedMemory::id);
         let concluded = self.concluded(id.clone(), Speaker::Person, prompt);
-        let kept = self.keep_prepared(prepared.into_iter().chain(concluded).collect());
+        let kept = self.save_prepared(prepared.into_iter().chain(concluded).collect());
         let begun = self.begin(Some(id));
-        // A buffer that cannot be taken is told; what was said does not depend on it.
+        // A buffer that cannot be read is reported, but must not cost the texts.
         kept.and(ended.map(drop)).and(begun)
     }
 
-    /// Keeps what a turn changed, then its answer and what that and the texts before it conclude.
+    /// Records what a turn changed, then its answer and the conclusions of all its texts.
     fn finish_turn(&mut self, answer: Option<String>, transcript: Option<&str>) -> Result<(), StoreError> {
         let (layout, session_id) = (self.layout, self.session_id.clone());
         let said = answer.clone().map(|text| self.new_draft(MemoryType::AssistantResponse, text, self.now));
@@ -200,10 +200,10 @@ impl EventDelivery<'_> {
         let mut rest: Vec<PreparedMemory> = said.into_iter().chain(concluded).collect();
         let taken = track_buffer::take_uses(layout, &session_id, |taken| {
             let used = self.used(taken);
-            self.keep_prepared(used.into_iter().chain(std::mem::take(&mut rest)).collect())
+            self.save_prepared(used.into_iter().chain(std::mem::take(&mut rest)).collect())
         });
-        // A buffer that cannot be taken is told; what was said does not depend on it.
-        self.keep_prepared(rest).and(taken)
+        // A buffer that cannot be read is reported, but must not cost the texts.
+        self.save_prepared(rest).and(taken)
     }
 
     /// Notes that a turn begins, and the memory of its prompt if it has one.
@@ -213,8 +213,8 @@ impl EventDelivery<'_> {
         track_buffer::begin(self.layout, &self.session_id, prompt.as_ref(), &self.now)
     }
 
-    /// Keeps what a turn changed that may have no end, and what was said in it. `next` is the prompt that comes after it. Returns the
-    /// prompt of the turn, if there is a turn.
+    /// Records the changes and texts of a turn that may have no end. `next` is the prompt after it. Returns the prompt of the turn, if
+    /// there is a turn.
     fn interrupt(
         &mut self,
         transcript: Option<&str>,
@@ -227,12 +227,12 @@ impl EventDelivery<'_> {
             let used = self.used(taken);
             let texts = if prompt.is_some() { self.texts_of_turn(transcript, next) } else { Vec::new() };
             let concluded = self.concluded(prompt.clone().flatten(), Speaker::Agent, texts.iter().map(String::as_str));
-            self.keep_prepared(used.into_iter().chain(concluded).collect())
+            self.save_prepared(used.into_iter().chain(concluded).collect())
         })?;
         Ok(prompt)
     }
 
-    /// A memory of what a turn changed.
+    /// Returns a memory of a turn's changes.
     fn used(&self, taken: ToolUses) -> Option<PreparedMemory> {
         let draft = self.new_draft(MemoryType::ToolUsage, taken.text()?, taken.at);
         Some(prepare(draft, self.sanitizer)?.with_succeeded(taken.succeeded))
@@ -242,7 +242,7 @@ impl EventDelivery<'_> {
         let report = agent_type.map_or(text.clone(), |kind| format!("{kind}: {text}"));
         let prepared = prepare(self.new_draft(MemoryType::SubagentResult, report, self.now), self.sanitizer);
         let concluded = self.concluded(prepared.as_ref().map(PreparedMemory::id), Speaker::Agent, [text.as_str()]);
-        self.keep_prepared(prepared.into_iter().chain(concluded).collect())
+        self.save_prepared(prepared.into_iter().chain(concluded).collect())
     }
 
     fn texts_of_turn(&self, transcript: Option<&str>, next: Option<&str>) -> Vec<String> {
@@ -250,7 +250,7 @@ impl EventDelivery<'_> {
         path.and_then(|path| texts_of_turn(Path::new(path), next).ok()).unwrap_or_default()
     }
 
-    /// What texts of an event conclude.
+    /// Returns the conclusions in the texts of an event.
     fn concluded<'t>(
         &self,
         source: Option<MemoryId>,
@@ -265,7 +265,7 @@ impl EventDelivery<'_> {
         drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect()
     }
 
-    /// What was concluded since the last compaction, before its words leave the context. Most of it is known already.
+    /// Returns the conclusions since the last compaction, before their words leave the context. Most are known already.
     fn concluded_since_compaction(&self, transcript: Option<&str>) -> Vec<Draft> {
         let path = transcript.filter(|_| self.settings.conclusions);
         let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
@@ -279,12 +279,12 @@ impl EventDelivery<'_> {
             conclusion::drafts(&place, [text.as_str()], self.sanitizer)
         });
         let mut drafts: Vec<Draft> = concluded.collect();
-        // Of more, the last ones.
+        // Keep the last ones.
         drafts.drain(..drafts.len().saturating_sub(extract::MAX_CONCLUSIONS));
         drafts
     }
 
-    /// What the host adds to the context of a session that begins, as it wants to be told.
+    /// Returns the context for a session that begins, in the form that the host expects.
     fn start_context(
         &mut self,
         occasion: SessionSource,
@@ -303,14 +303,14 @@ impl EventDelivery<'_> {
         if !is_wanted {
             return Ok(None);
         }
-        // A project without a memory is left as it is until there is something to remember.
+        // Create no store before there is something to record.
         if !self.layout.memory_db().exists() {
             return Ok(None);
         }
         let project = self.layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
         let session_id = self.session_id.clone();
         let store = self.open_store()?;
-        // A store that is only read has no rows yet; what it says of that is all there is.
+        // A store that can only be read has no rows yet, so report why.
         let mut problems = problems.clone();
         problems.extend(store.require_writable().err().iter().map(ToString::to_string));
         let request = BriefRequest {
@@ -330,14 +330,14 @@ impl EventDelivery<'_> {
         }))
     }
 
-    /// Notes where a session begins, and summarises sessions that ended without a word.
+    /// Notes where a session begins, and summarises sessions that never reported their end.
     fn begin_session(&mut self, payload: &HookPayload, captures: bool) {
         if !captures || !self.layout.memory_db().exists() || self.layout.verify_dirs().is_err() {
             return;
         }
         let place = SessionPlace { model: payload.model.clone(), ..self.checked_out(payload) }.cleaned(self.sanitizer);
         self.note_given(given::note_start(self.layout, &self.session_id, &place));
-        let before = Moment::from_unix(self.now.unix() - UNHEARD_OF, Some(self.now.offset_seconds()));
+        let before = Moment::from_unix(self.now.unix() - SESSION_IDLE_SECONDS, Some(self.now.offset_seconds()));
         let session_id = self.session_id.clone();
         let missing = self
             .open_store()
@@ -348,7 +348,7 @@ impl EventDelivery<'_> {
         self.note_given(kept);
     }
 
-    /// Keeps the summary of a session that ends.
+    /// Records the summary of a session that ends.
     fn close_session(&mut self, payload: &HookPayload) -> Result<(), StoreError> {
         if !self.layout.memory_db().exists() {
             return Ok(());
@@ -366,26 +366,26 @@ impl EventDelivery<'_> {
         SessionPlace::checked_out(payload.cwd.as_deref().map_or(self.layout.project(), Path::new))
     }
 
-    /// The memories that fit a prompt and that the session was not shown before, as the host wants to be told.
+    /// Returns the memories that fit a prompt and that the session has not seen, in the form that the host expects.
     fn prompt_context(&self, prompt: &str) -> Option<String> {
         let found = queue::recall(self.layout, self.sanitizer, prompt, &self.session_id)?;
         let new = given::take_unshown(self.layout, &self.session_id, found).ok()?;
         recall_context(&new).map(|text| add_context(ContextEvent::UserPromptSubmit, &text))
     }
 
-    /// Reports a fault beside what a session is given, which changes nothing of that.
+    /// Reports a fault that does not change what the session is given.
     fn note_given(&self, noted: Result<(), StoreError>) {
         if let Err(fault) = noted {
             self.note_delay(&fault);
         }
     }
 
-    /// Keeps memories, by the first rung of the ladder that holds.
+    /// Records memories in the first way that works: server, store or spool.
     fn capture(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
-        self.keep_prepared(drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect())
+        self.save_prepared(drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect())
     }
 
-    fn keep_prepared(&mut self, memories: Vec<PreparedMemory>) -> Result<(), StoreError> {
+    fn save_prepared(&mut self, memories: Vec<PreparedMemory>) -> Result<(), StoreError> {
         if memories.is_empty() || queue::capture(self.layout, &memories) {
             return Ok(());
         }
@@ -396,15 +396,15 @@ impl EventDelivery<'_> {
             }
             waiting = rest;
         }
-        if let Err(fault) = self.open_store().and_then(|store| spool::drain(store, TAKEN_ALONG)) {
+        if let Err(fault) = self.open_store().and_then(|store| spool::drain(store, DRAIN_LIMIT)) {
             self.note_delay(&fault);
         }
         Ok(())
     }
 
-    /// Leaves memories to somebody with more time or more rights.
+    /// Leaves memories to a process with more time or more rights.
     fn spool(&self, memories: &[PreparedMemory], fault: &StoreError) -> Result<(), StoreError> {
-        // The spool is made by itself when nothing else can be.
+        // The spool can exist without the other directories.
         let _ = self.create_dirs();
         for memory in memories {
             spool::write_memory(self.layout, memory)?;
@@ -413,7 +413,7 @@ impl EventDelivery<'_> {
         Ok(())
     }
 
-    /// Tells a fault that lost nothing, unless others were just faster.
+    /// Reports a fault that lost nothing, unless other processes were just faster.
     fn note_delay(&self, fault: &StoreError) {
         if !fault.is_busy() {
             hook_log::append_error(self.layout, fault);

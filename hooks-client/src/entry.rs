@@ -1,6 +1,6 @@
 //! The process: arguments, standard input, a deadline, and an exit status that never disturbs the host.
 //!
-//! Standard error stays empty, for hosts show it to people; faults go to the store's `hook.log`.
+//! Only unknown commands are reported on standard error, because hosts show it to people. Faults go to the store's `hook.log`.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -21,32 +21,32 @@ use schema::store::hook_log;
 use crate::command::{HookCommand, MAX_RUN_TIME};
 use crate::deliver::deliver;
 
-/// The largest event that is read, in bytes. A tool's answer can be large, and is not needed.
+/// The largest event that is read, in bytes. The answer of a tool can be larger and is not needed.
 const INPUT_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// The stack of the thread that does nothing but wait, in bytes.
+/// The stack of a thread that only waits, in bytes.
 const WATCH_STACK: usize = 64 * 1024;
 
-/// How long noting that the deadline passed may take: the disk may be what did not answer.
+/// The time for the note that the deadline passed. The disk may be what does not respond.
 const NOTING: Duration = Duration::from_millis(50);
 
-/// The store that faults are noted in, once it is known.
+/// The store whose log gets the faults, once it is known.
 static STORE: OnceLock<Layout> = OnceLock::new();
 
-/// Runs the client on the process's own arguments and input.
+/// Runs the client with the arguments and input of the process.
 pub fn main() -> ExitCode {
-    // A limit on the size of files is then an error of the write, not the end of the process.
+    // With a handler, exceeding the limit on file sizes is an error of the write instead of the end of the process.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
     let (name, project) = parse_arguments(std::env::args_os().skip(1));
     match (name.as_str(), HookCommand::parse(&name)) {
         (_, Some(command)) => run_command(Some(command), project),
         ("", None) if !io::stdin().is_terminal() => run_command(None, project),
-        // Registered by hosts that are set up for meaning as well as words; there is nothing to make up for yet.
+        // Hosts that are set up for vectors may call this as a hook. There is nothing to do.
         ("embed-backfill", _) => {}
         ("--version" | "-V", _) => print_answer(&format!("jikime-hook {}\n", env!("CARGO_PKG_VERSION"))),
         ("" | "--help" | "-h", _) => print_answer(&HookCommand::help_text()),
-        // Settings written by hand or for another version; whoever wrote them will want to know.
+        // Settings that are written by hand or for another version. Their author wants to know.
         (unknown, _) => {
             let _ = writeln!(io::stderr(), "jikime-hook: unknown command {unknown:?}; --help lists the commands");
         }
@@ -54,7 +54,7 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The command, empty when there is none, and the project that was named.
+/// Returns the command, or an empty one, and the named project.
 fn parse_arguments(mut given: impl Iterator<Item = OsString>) -> (String, Option<PathBuf>) {
     let (mut name, mut project) = (String::new(), None);
     while let Some(argument) = given.next() {
@@ -69,7 +69,7 @@ fn parse_arguments(mut given: impl Iterator<Item = OsString>) -> (String, Option
     (name, project)
 }
 
-/// Hands the event on standard input to `command`, or to the one that it is for.
+/// Hands the event on standard input to `command`, or to the command for that event.
 fn run_command(command: Option<HookCommand>, project: Option<PathBuf>) {
     exit_after(command.map_or(MAX_RUN_TIME, HookCommand::deadline));
     panic::set_hook(Box::new(move |fault| {
@@ -78,12 +78,12 @@ fn run_command(command: Option<HookCommand>, project: Option<PathBuf>) {
     }));
     match handle_event(command, project) {
         Ok(answer) => answer.iter().for_each(|answer| print_answer(answer)),
-        // Without a store there is nobody to tell.
+        // Without a store there is nowhere to report it.
         Err(fault) => STORE.get().into_iter().for_each(|layout| hook_log::append_error(layout, &*fault)),
     }
 }
 
-/// Ends the process after a while, whatever it is waiting for: a host that never closes our input, a disk that does not answer.
+/// Ends the process after a while, whatever it waits for: a host that never closes our input, or a disk that does not respond.
 fn exit_after(deadline: Duration) {
     let watch = move || {
         thread::sleep(deadline - NOTING);
@@ -94,7 +94,7 @@ fn exit_after(deadline: Duration) {
         thread::sleep(NOTING);
         process::exit(0);
     };
-    // Without this thread the host's own limit is left.
+    // Without this thread only the host's own limit applies.
     let _ = thread::Builder::new().stack_size(WATCH_STACK).spawn(watch);
 }
 
@@ -102,7 +102,7 @@ fn handle_event(command: Option<HookCommand>, project: Option<PathBuf>) -> Resul
     let root = ProjectContext::from_environment(project).map_err(Box::<dyn Error>::from);
     let root = root.and_then(|request| Ok(resolve(&request)?.root));
     let layout = root.map(|root| STORE.get_or_init(|| Layout::new(&root)));
-    // The input is read even when it is not wanted: a host that writes to a closed pipe reports a failed hook.
+    // Read the input even if it is not needed: a host that writes to a closed pipe reports a failed hook.
     let mut input = Vec::new();
     let read = io::stdin().take(INPUT_LIMIT).read_to_end(&mut input);
     let layout: &Layout = layout?;

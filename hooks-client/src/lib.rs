@@ -1,6 +1,6 @@
-//! The hooks client: one event of Claude Code on standard input, remembered, exit status 0.
+//! The hooks client: records one event of Claude Code from standard input, and exits with status 0.
 //!
-//! Start reading at `main`. It never fails, blocks or delays the host: what cannot be written in time goes to the spool.
+//! Start reading at `main`. It never fails, blocks or delays the host: events that cannot be written in time go to the spool.
 
 mod backfill;
 mod command;

@@ -1,5 +1,5 @@
-//! What the host says and is told: payloads of hooks, transcripts, command lines, what is found in them, the brief.
-//! Keeps nothing itself: what is to be remembered goes to `intake`.
+//! Reads and writes everything that the host exchanges with us: hook payloads, transcripts, command lines, their conclusions, and the
+//! brief. Stores no memories itself: these go to `intake`.
 
 pub mod brief;
 pub mod conclusion;

@@ -1,5 +1,4 @@
-//! The way in and the way out: a text becomes a memory, waits in the spool, travels over the queue, or is deleted.
-//! Nothing reaches disk or socket here before secrets are out.
+//! Capture, the spool, the queue, and the deletion of memories. Nothing reaches disk or socket here before its secrets are removed.
 
 pub mod capture;
 pub mod forget;

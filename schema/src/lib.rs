@@ -1,7 +1,8 @@
-//! What two processes of jikime-memory must agree on: types, paths, redaction, the store, the daily log and the one
-//! `capture`. Knows nothing of search, MCP or a command line.
+//! Everything that hooks and server share: types, paths, redaction, the store, the daily log and `capture`. Knows nothing of search, MCP or
+//! command lines.
 //!
-//! A room uses those before it: `model`, `files`, `privacy`, `prose`, `settings`, `log`, `store`, `intake`, `host`. `tool` uses `model`.
+//! A room uses only those before it: `model`, `files`, `privacy`, `prose`, `settings`, `log`, `store`, `intake`, `host`. `tool` uses
+//! `model`.
 
 pub mod files;
 pub mod host;

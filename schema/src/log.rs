@@ -1,7 +1,7 @@
-//! The daily log: Markdown that reads like a log and parses like a format. Its grammar is in docs/dev/storage.md.
+//! The daily log: Markdown that people can read and that parses exactly. docs/dev/storage.md has its grammar.
 //!
-//! Text in, entries out, and back: only `log_file` touches a file. The same grammar serves `MEMORY.md`, where only entries
-//! that carry our comment are memories and all else is a person's prose.
+//! Converts text to entries and back; only `log_file` touches files. `MEMORY.md` has the same grammar, but there only entries with our
+//! comment are memories. Everything else is prose of people.
 
 mod annotate;
 mod append;

@@ -1,7 +1,6 @@
-//! The brief: what a session begins with, made of `MEMORY.md` and plain rows.
+//! The brief: the text that a session starts with, made from `MEMORY.md` and plain rows.
 //!
-//! It states facts and dates them, and tells nobody what to do. It reads `memory.db` and one file, because a session begins before a
-//! server runs.
+//! It states dated facts and gives no instructions. It reads only `memory.db` and one file, because a session starts before a server runs.
 
 mod budget;
 mod knowledge;
@@ -16,10 +15,10 @@ use crate::store::Rows;
 use budget::{Part, fill};
 use knowledge::Knowledge;
 
-/// Characters of a line about a memory.
+/// The longest line about a memory, in characters.
 const LINE: usize = 260;
 
-/// Why a session begins.
+/// The reason why a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionSource {
     Startup,
@@ -30,7 +29,7 @@ pub enum SessionSource {
 }
 
 impl SessionSource {
-    /// The occasion by the host's word for it; an unknown one is like a start.
+    /// Parses the host's word. An unknown word counts as a normal start.
     pub fn parse(source: &str) -> Self {
         match source {
             "resume" => Self::Resume,
@@ -52,16 +51,16 @@ impl SessionSource {
     }
 }
 
-/// What a brief is made for.
+/// The input for a brief.
 #[derive(Debug, Clone, Copy)]
 pub struct BriefRequest<'a> {
     /// The project's name.
     pub project: &'a str,
     pub session_id: &'a str,
     pub source: SessionSource,
-    /// Why something is not as people expect. Told first: a session that is not remembered has no other way to learn it.
+    /// Problems to report first: in a session that is not recorded, nobody would notice otherwise.
     pub problems: &'a [String],
-    /// Characters at most.
+    /// The most characters.
     pub size: usize,
 }
 
@@ -72,7 +71,7 @@ pub struct Brief {
     pub ids: Vec<String>,
 }
 
-/// The brief for a session, or `None` when there is nothing to tell.
+/// Returns the brief for a session, or `None` if there is nothing to show.
 pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rusqlite::Result<Option<Brief>> {
     let BriefRequest { project, session_id, source: occasion, problems, size } = *request;
     let told = (occasion == SessionSource::Compact).then_some(session_id);
@@ -100,7 +99,7 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
     parts.push(knowledge.decisions());
     parts.push(knowledge.preferences());
     parts.push(knowledge.fixes());
-    // What failed in the session that was cleared is not told, and which one that was nobody says.
+    // The host does not say which session was cleared, so its failures cannot be told apart and are skipped.
     if occasion != SessionSource::Clear {
         parts.push(knowledge.failures());
     }
@@ -109,7 +108,7 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
     Ok((!filled.text.is_empty()).then(|| Brief { text: frame.around(&filled.text), ids: filled.ids }))
 }
 
-/// What stands around a brief.
+/// The text around a brief.
 struct Frame<'a> {
     project: &'a str,
     occasion: SessionSource,
@@ -131,7 +130,7 @@ impl Frame<'_> {
     }
 }
 
-/// Memories that fit a prompt, as they are told beside it. `None` when there are none.
+/// Returns the memories that fit a prompt as context for it, or `None` if there are no memories.
 pub fn recall_context(memories: &[RecalledMemory]) -> Option<String> {
     let lines: String = memories.iter().map(recalled_line).collect();
     (!memories.is_empty()).then(|| label_as_data("recall", &lines))
@@ -147,7 +146,7 @@ fn recalled_line(memory: &RecalledMemory) -> String {
     )
 }
 
-/// One line of text, clean and not too long.
+/// Returns a clean line of text with limited length.
 fn summary_line(text: &str) -> String {
     shortened(text, LINE)
 }

@@ -1,4 +1,4 @@
-//! What is concluded in a prompt or an answer, as memories of their own: found by one function, whoever saw the text.
+//! Turns the conclusions in prompts and answers into memories. Hooks and imports use the same functions.
 
 use crate::host::conclusions;
 pub use crate::host::conclusions::Speaker;
@@ -7,34 +7,34 @@ use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
 
-/// Conclusions of one event at most. Somebody who says more is not deciding, but pasting.
+/// The most conclusions of one event. A longer list is pasted, not decided.
 const MOST: usize = 12;
 
-/// Something that was concluded.
+/// A conclusion in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclusion {
     pub kind: MemoryType,
     pub content: String,
 }
 
-/// What a text concludes, in its order.
+/// Returns the conclusions in a text, in order.
 pub fn conclusions(text: &str, speaker: Speaker, screen: &Sanitizer) -> Vec<Conclusion> {
     let clean = screen.clean(text).text;
     let found = conclusions::conclusions(&clean, speaker).into_iter();
     found.map(|found| Conclusion { kind: found.kind, content: found.text }).collect()
 }
 
-/// Where texts were said.
+/// The place where texts were said.
 #[derive(Debug, Clone)]
 pub struct SaidIn<'s> {
     pub session_id: &'s str,
-    /// The memory of that event, if it has one.
+    /// The memory of that event, if there is one.
     pub source: Option<MemoryId>,
     pub speaker: Speaker,
     pub at: Moment,
 }
 
-/// The memories of what texts conclude. They rank below what was saved on purpose.
+/// Returns drafts of the conclusions in texts. They are less important than memories that are saved on purpose.
 pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, screen: &Sanitizer) -> Vec<Draft> {
     let found = texts.into_iter().flat_map(|text| conclusions(text, place.speaker, screen));
     let mut drafts: Vec<Draft> = Vec::new();
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_conclusion_is_marked_and_says_where_it_was_said() {
+    fn conclusion_is_marked_as_automatic_and_has_a_source() {
         let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
         let source = MemoryId::parse("0af3");
         let place = SaidIn { session_id: "s", source: source.clone(), speaker: Speaker::Agent, at };

@@ -1,7 +1,7 @@
-//! Finds what a message concludes: decisions, learnings, fixes, preferences, conventions and open steps, in English and Korean.
+//! Finds the conclusions in a message: decisions, learnings, fixes, preferences, conventions and open steps, in English and Korean.
 //!
-//! A small network judges every sentence by its words and by the sentences around it; docs/dev/conclusions.md says how well. It takes
-//! few of the doubtful ones: a wrong conclusion costs more than a missed one. Code, block quotes, tables and questions are never taken.
+//! A small network judges every sentence by its words and the sentences around it; docs/dev/conclusions.md has its accuracy. In doubt it
+//! rejects, because a wrong conclusion costs more than a missed one. It ignores code, block quotes, tables and questions.
 
 pub mod message;
 pub mod network;
@@ -26,23 +26,24 @@ pub const KINDS: [MemoryType; 6] = [
     MemoryType::Task,
 ];
 
-/// The least confidence of each kind, chosen by cross-validation over the training set: about nine of ten that are taken are right.
+/// The least confidence for each kind, chosen by cross-validation on the training set so that about nine of ten conclusions are right.
 const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.84, 0.84, 0.78, 0.78, 0.78];
 
-/// A sentence after a conclusion of its kind belongs to it from this share of the least confidence on: a reason, the fix of a cause.
+/// The share of the least confidence that is enough for a sentence after a conclusion of the same kind, such as a reason or the fix of a
+/// cause.
 const NEIGHBOUR: f32 = 0.8;
 
-/// Sentences of one conclusion.
+/// The most sentences of one conclusion.
 const MOST_SENTENCES: usize = 2;
 
-/// The longest message that is looked at, in bytes: longer ones are pasted files and logs.
+/// The longest message that is read, in bytes. Longer ones are pasted files and logs.
 const LONGEST_MESSAGE: usize = 64 * 1024;
 
-/// Columns of the shortest conclusion, of which Hangul takes two, and characters of the longest.
+/// The shortest conclusion in columns (Hangul takes two) and the longest in characters.
 const LEAST_COLUMNS: usize = 12;
 const MOST_CHARACTERS: usize = 600;
 
-/// Who says something.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
     /// The person, in a prompt.
@@ -51,14 +52,14 @@ pub enum Speaker {
     Agent,
 }
 
-/// What a message concludes.
+/// A conclusion in a message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conclusion {
     /// One of `KINDS`.
     pub kind: MemoryType,
-    /// The sentences that say it, as they stand in the message.
+    /// The sentences that state it, unchanged.
     pub text: String,
-    /// Where they stand in the message, in bytes.
+    /// Their place in the message, in bytes.
     pub range: Range<usize>,
     /// From 0 to 1.
     pub confidence: f32,
@@ -68,12 +69,12 @@ static NETWORK: LazyLock<Network> = LazyLock::new(|| {
     Network::parse(include_bytes!("conclusions/weights.bin")).expect("a test reads the weights that are built in")
 });
 
-/// What a message concludes, in its order. The message has been cleaned of what is private.
+/// Returns the conclusions in a message, in order. Private parts must be removed before.
 pub fn conclusions(text: &str, speaker: Speaker) -> Vec<Conclusion> {
     conclusions_by(&NETWORK, text, speaker, &LEAST_CONFIDENCE)
 }
 
-/// What a message concludes by a network and the least confidence of each kind.
+/// Returns the conclusions in a message according to a network and the least confidence for each kind.
 pub fn conclusions_by(network: &Network, text: &str, speaker: Speaker, least: &[f32; 6]) -> Vec<Conclusion> {
     if text.len() > LONGEST_MESSAGE {
         return Vec::new();
@@ -83,10 +84,10 @@ pub fn conclusions_by(network: &Network, text: &str, speaker: Speaker, least: &[
     taken(text, &message, &probabilities, least)
 }
 
-/// The conclusions that are sure enough, with the sentences that belong to them.
+/// Returns the conclusions with enough confidence, and the sentences that belong to them.
 pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], least: &[f32; 6]) -> Vec<Conclusion> {
     let mut found: Vec<Conclusion> = Vec::new();
-    // The last sentence that was taken, its passage, and how many sentences its conclusion has.
+    // The last accepted sentence, its passage, and how many sentences its conclusion has.
     let mut last = (usize::MAX, 0, 0);
     for (index, (judged, probabilities)) in message.iter().zip(probabilities).enumerate() {
         let range = judged.sentence.range.clone();
@@ -101,7 +102,7 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
             if confidence < least[class] * NEIGHBOUR {
                 continue;
             }
-            // More of the same is left out: two sentences say enough.
+            // Skip further sentences of the same kind: two are enough.
             if last.2 < MOST_SENTENCES && fits(&text[before.range.start..range.end]) {
                 before.range.end = range.end;
                 before.confidence = before.confidence.max(confidence);
@@ -121,7 +122,7 @@ fn fits(text: &str) -> bool {
     columns >= LEAST_COLUMNS && text.chars().count() <= MOST_CHARACTERS
 }
 
-/// The likeliest kind and how sure it is. A sentence that is surely a conclusion may leave some doubt of which kind.
+/// Returns the likeliest kind and its confidence. If a sentence is surely a conclusion, its kind may be less certain.
 fn confidence(probabilities: &Probabilities) -> (usize, f32) {
     let (class, of_kind) = (0..KINDS.len())
         .map(|class| (class, probabilities[class]))
@@ -130,7 +131,7 @@ fn confidence(probabilities: &Probabilities) -> (usize, f32) {
     (class, of_any.min(of_kind * DOUBT_OF_KIND))
 }
 
-/// By how much the likeliest kind may fall behind all kinds together.
+/// How much more likely a conclusion of any kind may be than the likeliest kind.
 const DOUBT_OF_KIND: f32 = 1.3;
 
 #[cfg(test)]

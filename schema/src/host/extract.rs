@@ -1,13 +1,13 @@
-//! Finds decisions, learnings and error fixes in what was said, by rules.
+//! Finds decisions, learnings and fixes of errors by rules.
 //!
-//! Precise rather than plentiful: a sentence counts only when it *says* that something was decided, learned or fixed.
+//! Prefers precision to recall: a sentence counts only if it *says* that something was decided, learned or fixed.
 //!
 //! | kind | English | Korean |
 //! | --- | --- | --- |
 //! | decision | `Decision: …`, "we decided to / agreed on / settled on / adopted / opted for …", "let's go with …", "our convention is that …", "from now on, all …" | `결정: …`, "…기로 했다 / 결정했다 / 합의했다", "…를 채택했다", "…로 정했다", "앞으로 …한다" |
 //! | decision, when weighed | "we chose / picked / will use / are dropping …", anything of "I", "X was chosen …", with "over", "instead of", "rather than", "because", "since", "so that", "in favor of"; "we chose … for the …" | "…를 선택했다 / 택했다", "…로 가자 / 쓰자", with "대신", "때문에", "니까", "므로", "보다", "위해", "아니라" |
 //! | learning | `TIL`, `Lesson learned: …`, "learned / discovered / realized / found out that …", "turns out …" | `알게 된 점: …`, `교훈: …`, "…을 알게 되었다 / 것을 배웠다 / 깨달았다 / 발견했다", "알고 보니 …" |
-//! | error fix | a cause ("the root cause was …", "was due to …", "failed because …") with what mended it, "fixed the … by …ing", "adding … fixed the … error" | "원인은 …" with "…로 해결했다 / 고쳤다 / 수정했다", or "… 오류를 …해서 해결했다" |
+//! | error fix | a cause ("the root cause was …", "was due to …", "failed because …") with its fix, "fixed the … by …ing", "adding … fixed the … error" | "원인은 …" with "…로 해결했다 / 고쳤다 / 수정했다", or "… 오류를 …해서 해결했다" |
 //!
 //! | left out | because |
 //! | --- | --- |
@@ -24,7 +24,7 @@
 //! | "the issue was closed"; fixes of wording, snapshots and slips ("a missing comma", "실수"), and of what is not named | administration, or no error to meet again |
 //! | under 20 columns (Hangul and Han take two) or over 600 characters | too little or too much to stand alone |
 //!
-//! A reason that follows ("Because …", "왜냐하면 …", an item `Reason: …`) and the fix that follows a cause stay with it.
+//! A following reason ("Because …", "왜냐하면 …", an item `Reason: …`) and the fix that follows a cause belong to the conclusion.
 
 mod english;
 mod korean;
@@ -40,30 +40,30 @@ use crate::privacy::sanitizer::Sanitizer;
 use passages::{Sentence, split_sentences};
 use phrases::SentenceMeaning;
 
-/// How many findings one run answers; of more, the last ones.
+/// The most conclusions of one run. Of more, the last ones are kept.
 pub const MAX_CONCLUSIONS: usize = 20;
 
-/// The least width of a finding in columns, and its greatest length in characters.
+/// The shortest conclusion in columns, and the longest in characters.
 const MIN_COLUMNS: usize = 20;
 const MAX_CHARACTERS: usize = 600;
 
-/// The longest text that is looked at, in bytes: longer ones are pasted files and logs.
+/// The longest text that is read, in bytes. Longer ones are pasted files and logs.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// Something worth keeping that was said.
+/// A decision, a learning or a fix in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclusion {
     /// `Decision`, `Learning` or `ErrorFix`.
     pub kind: MemoryType,
-    /// The sentence that says it, with its reason or fix.
+    /// The sentence that states it, with its reason or fix.
     pub content: String,
     /// When it was said.
     pub at: Moment,
 }
 
-/// Finds what is worth keeping in prompts and answers, each once, in the order it was said.
+/// Returns the conclusions in prompts and answers, each once, in order.
 ///
-/// Summaries are left out: a machine made them of what was said before.
+/// Skips summaries, which a machine wrote about earlier texts.
 pub fn extract(said: impl IntoIterator<Item = Utterance>, screen: &Sanitizer) -> Vec<Conclusion> {
     let mut findings = ConclusionFinder::default();
     for said in said {
@@ -74,7 +74,7 @@ pub fn extract(said: impl IntoIterator<Item = Utterance>, screen: &Sanitizer) ->
     findings.take_conclusions()
 }
 
-/// What was found so far in what is heard piece by piece.
+/// Collects conclusions from texts that come one by one.
 #[derive(Debug, Default)]
 pub struct ConclusionFinder {
     conclusions: VecDeque<Conclusion>,
@@ -82,12 +82,12 @@ pub struct ConclusionFinder {
 }
 
 impl ConclusionFinder {
-    /// Takes in a prompt or an answer.
+    /// Reads a prompt or an answer.
     pub fn add_text(&mut self, text: &str, at: Moment, screen: &Sanitizer) {
         if text.len() > MAX_TEXT_BYTES {
             return;
         }
-        // Before it is taken apart: the second sentence of a private part has no tag of its own.
+        // Clean the text before splitting it: the second sentence of a private part has no tag of its own.
         let text = screen.clean(text).text;
         for (kind, content) in find_conclusions(&split_sentences(&text)) {
             if self.seen.insert((kind, fingerprint(&content))) {
@@ -99,7 +99,7 @@ impl ConclusionFinder {
         }
     }
 
-    /// What was found, and begins anew.
+    /// Returns the conclusions so far, and starts over.
     pub fn take_conclusions(&mut self) -> Vec<Conclusion> {
         std::mem::take(self).conclusions.into()
     }
@@ -131,7 +131,7 @@ fn find_conclusions(sentences: &[Sentence]) -> Vec<(MemoryType, String)> {
         };
         let parts: Vec<_> = sentences[next..next + taken].iter().map(|sentence| sentence.text.as_str()).collect();
         let (whole, alone) = (parts.join(" "), parts[0]);
-        // A reason that makes it too long is left behind, a fix is not: without it there is no finding.
+        // Drop a reason that makes the conclusion too long. A fix must stay: without it there is no conclusion.
         let content = if is_acceptable(&whole) || kind == MemoryType::ErrorFix { whole.as_str() } else { alone };
         if is_acceptable(content) {
             found.push((kind, content.to_owned()));
@@ -149,12 +149,12 @@ fn classify_sentence(sentence: &str) -> Option<SentenceMeaning> {
     {
         return None;
     }
-    // Most sentences are ASCII, in which no Korean needs to be looked for.
+    // Most sentences are ASCII and cannot be Korean.
     english::classify_sentence(sentence)
         .or_else(|| if sentence.is_ascii() { None } else { korean::classify_sentence(sentence) })
 }
 
-/// How many of the following sentences give the reason: one or none.
+/// Returns how many of the following sentences give the reason: one or none.
 fn count_reason_sentences(sentence: &Sentence, next: Option<&Sentence>) -> usize {
     let Some(next) = next.filter(|next| !next.text.contains(['?', '？'])) else { return 0 };
     let labelled = english::is_reason_label(&next.text) || korean::is_reason_label(&next.text);
@@ -162,7 +162,7 @@ fn count_reason_sentences(sentence: &Sentence, next: Option<&Sentence>) -> usize
     usize::from(labelled || same)
 }
 
-/// How many of the following sentences lead to the mending of a cause: at most two, or a labelled one.
+/// Returns how many of the following sentences it takes to the fix of a cause: at most two, or one with a label.
 fn count_fix_sentences(sentence: &Sentence, following: &[Sentence]) -> Option<usize> {
     let first = following.first()?;
     if english::is_fix_label(&first.text) || korean::is_fix_label(&first.text) {
@@ -178,7 +178,7 @@ fn is_acceptable(content: &str) -> bool {
     columns >= MIN_COLUMNS && content.chars().count() <= MAX_CHARACTERS
 }
 
-/// Letters and digits alone, so that marks and capitals make no second finding of the same words.
+/// Returns letters and digits only, so that the same words with other punctuation or case count once.
 fn fingerprint(content: &str) -> String {
     content.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

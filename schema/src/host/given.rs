@@ -1,7 +1,8 @@
-//! What a session was given of the memory: by its brief, beside a prompt, and as hits of searches. Nothing is given twice unasked.
+//! Records which memories a session was given: by its brief, with a prompt, or as hits of searches. A session gets no memory twice unless
+//! it asks.
 //!
-//! `track/SESSION.given` has a line for each memory: how it was given, when, and its id. A line `compacted` says that the context
-//! before it is gone, and a line `began` what was checked out when the session began.
+//! `track/SESSION.given` has a line for each memory: how it was given, when, and its id. A line `compacted` says that the context before it
+//! is gone, and a line `began` has the branch and commit at the start of the session.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -16,23 +17,23 @@ use crate::intake::queue::RecalledMemory;
 use crate::model::moment::Moment;
 use crate::store::StoreError;
 
-/// The ending of the file, beside the session's buffer.
+/// The extension of the file, which is next to the session's buffer.
 pub(crate) const GIVEN: &str = "given";
 
-/// What begins anew with a compaction.
+/// Begins the line of a compaction.
 const COMPACTED: &str = "compacted";
 
-/// What the session began with, as JSON.
+/// Begins the line of the session's start, which continues with JSON.
 const BEGAN: &str = "began";
 
-/// Bytes of the file from which on nothing is added. A session that is given more is told some of it again.
+/// The size in bytes from which the file no longer grows. The session may then get memories again.
 const LONGEST: u64 = 1024 * 1024;
 
-/// How a memory came to a session.
+/// How a session got a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Given {
     Brief,
-    /// Beside a prompt.
+    /// With a prompt.
     Recall,
     /// As a hit of `memory_search`.
     Search,
@@ -48,7 +49,7 @@ impl Given {
     }
 }
 
-/// Notes that a session was given these memories.
+/// Records that a session was given these memories.
 pub fn note<'i>(
     layout: &Layout,
     session_id: &str,
@@ -60,18 +61,18 @@ pub fn note<'i>(
     append(layout, session_id, &lines)
 }
 
-/// Notes that the context of a session was compacted, so that what it was given before may be given again.
+/// Records that the context of a session was compacted, so that it may get the same memories again.
 pub fn note_compaction(layout: &Layout, session_id: &str) -> Result<(), StoreError> {
     append(layout, session_id, &format!("{COMPACTED} {}\n", Moment::now().rfc3339()))
 }
 
-/// Notes what is checked out, and which model answers, when a session begins.
+/// Records the branch, the commit and the model at the start of a session.
 pub fn note_start(layout: &Layout, session_id: &str, start: &SessionPlace) -> Result<(), StoreError> {
     let json = Value::Object(start.fields());
     append(layout, session_id, &format!("{BEGAN} {} {json}\n", Moment::now().rfc3339()))
 }
 
-/// What was noted when a session began first. Nothing where that cannot be read.
+/// Returns the record of a session's first start, or an empty one if it cannot be read.
 pub fn start(layout: &Layout, session_id: &str) -> SessionPlace {
     let text = store_file::open(&layout.session_file(session_id, GIVEN)).and_then(|file| {
         let mut text = String::new();
@@ -83,7 +84,7 @@ pub fn start(layout: &Layout, session_id: &str) -> SessionPlace {
     fields.as_ref().map(SessionPlace::of).unwrap_or_default()
 }
 
-/// Those of some memories that the session was not given yet, which it is held to be given from now on.
+/// Returns the memories that the session was not given yet, and records them as given.
 pub fn take_unshown(
     layout: &Layout,
     session_id: &str,
@@ -104,7 +105,7 @@ pub fn take_unshown(
     Ok(new)
 }
 
-/// The ids that are in the context of the session.
+/// Returns the ids in the session's context.
 fn known(text: &str) -> HashSet<&str> {
     let since = text.rfind(&format!("\n{COMPACTED} ")).unwrap_or(0);
     let lines = text[since..].lines().filter(|line| !line.starts_with(BEGAN));
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_is_given_once_in_a_session() {
+    fn memory_is_given_once_in_a_session() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         assert_eq!(recalled(&layout, "s", &["a", "b"]), ["a", "b"]);
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_brief_and_searches_gave_is_not_given_again_unasked() {
+    fn memories_of_brief_and_searches_are_not_repeated() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         note(&layout, "s", Given::Brief, ["a"]).unwrap();
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_session_began_with_is_read_back() {
+    fn start_of_a_session_is_read_back() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         assert_eq!(start(&layout, "s"), SessionPlace::default());

@@ -1,4 +1,4 @@
-//! From the JSON that Claude Code gives a hook to what happened, in our words.
+//! Turns the JSON that Claude Code gives a hook into an event.
 
 mod edit;
 mod edited_file;

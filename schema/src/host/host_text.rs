@@ -1,4 +1,4 @@
-//! What the host writes into the words of people and models: markup of its commands, prompts of its own, and injected text.
+//! Text that the host adds to the words of people and models: markup of its commands, prompts of its own, and injected text.
 
 use std::borrow::Cow;
 
@@ -17,17 +17,17 @@ pub(crate) const HOST_MARKUP: [&str; 8] = [
 /// The start of user texts that the host wrote and that begin a turn.
 pub(crate) const MACHINE_PROMPT: [&str; 1] = ["<task-notification>"];
 
-/// What is put into texts for the model alone, by the host and by us.
+/// The tags of text that the host or we inject for the model only.
 const INJECTED: [(&str, &str); 2] =
     [("<system-reminder>", "</system-reminder>"), ("<memory-context", "</memory-context>")];
 
-/// Whether a prompt is none of a person's.
+/// Whether the host wrote a prompt, not a person.
 pub(crate) fn is_machine_made(prompt: &str) -> bool {
     let prompt = prompt.trim_start();
     HOST_MARKUP.iter().chain(&MACHINE_PROMPT).any(|start| prompt.starts_with(start))
 }
 
-/// Takes out the blocks that were injected. A tag in the middle of a line is somebody talking about it.
+/// Removes injected blocks. A tag in the middle of a line is somebody writing about it, so it stays.
 pub(crate) fn strip_injected(text: &str) -> Cow<'_, str> {
     if !INJECTED.iter().any(|(open, _)| text.contains(open)) {
         return Cow::Borrowed(text);

@@ -1,6 +1,6 @@
-//! What a session was about: composed from its memories, without a language model.
+//! Summarises a session from its memories, without a language model.
 //!
-//! The brief shows it, and the end of a session stores it as a `session_summary`.
+//! The brief shows the result, and the end of a session stores it as a `session_summary`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -20,25 +20,25 @@ use crate::prose::small_talk::{is_small_talk, is_substantial};
 use crate::prose::terms::{Token, terms, tokens};
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
-/// The memories of one session that are read, the last ones.
+/// How many memories of a session are read, the last ones.
 const READ: usize = 240;
 
-/// Characters of a title, of what came of a turn, and of a command.
+/// The longest title, outcome of a turn, and command, in characters.
 const TITLE: usize = 120;
 const OUTCOME: usize = 480;
 const COMMAND: usize = 80;
 
-/// Files that are named as what settled a failure.
+/// The most files that are named for the resolution of a failure.
 const FILES: usize = 3;
 
-/// Distinctive terms of a prompt that asks for something, even if nobody answered it.
+/// From this many distinctive terms, a prompt counts as a request even without an answer.
 const ASKED_TERMS: usize = 5;
 
-/// Summaries of one session that are read, and sessions that are checked for one.
+/// How many summaries of one session are read, and how many sessions are checked for a missing one.
 const SUMMARIES: usize = 8;
 const UNFINISHED: usize = 3;
 
-/// Topics, and the fewest texts of a session that a topic is in.
+/// The most topics, and the fewest texts of a session that must contain a topic.
 const TOPICS: usize = 6;
 const TOPIC_TEXTS: usize = 2;
 
@@ -50,20 +50,20 @@ pub struct SessionRecord {
     pub ended: Moment,
     /// The first prompt that asked for something.
     pub title: Option<String>,
-    /// What came of it in the end, and when that was said.
+    /// The last answer, and when it was given.
     pub outcome: Option<(String, (i64, i64))>,
-    /// What was asked and answered, the first turn first.
+    /// Prompts and answers, first turn first.
     pub turns: Vec<TurnRecord>,
-    /// What subagents reported, and when.
+    /// The reports of subagents, and when they were given.
     pub reports: Vec<(String, (i64, i64))>,
-    /// What is left to do.
+    /// Tasks that are still open.
     pub open_steps: Vec<String>,
     pub files: Vec<String>,
     pub commands: Vec<String>,
-    /// What failed, with what resolved it.
+    /// Failures, and what resolved them.
     pub failures: Vec<FailureRecord>,
     pub topics: Vec<String>,
-    /// Memories of what was concluded.
+    /// The number of conclusions.
     pub conclusions: usize,
     pub place: SessionPlace,
 }
@@ -73,11 +73,11 @@ pub struct SessionRecord {
 pub struct TurnRecord {
     pub asked: String,
     pub answered: Option<String>,
-    /// When that was: seconds since 1970, and the sequence number of the memory.
+    /// The time of the turn: seconds since 1970, and the sequence number of the memory.
     pub order: (i64, i64),
 }
 
-/// A failure, and whether it is over.
+/// A failure, and whether it is resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailureRecord {
     pub text: String,
@@ -85,20 +85,20 @@ pub struct FailureRecord {
     pub resolved_by: Option<String>,
 }
 
-/// Where and with which model a session ran, and how it ended, as far as that is known.
+/// Where and with which model a session ran, and how it ended, as far as known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SessionPlace {
     pub model: Option<String>,
     pub branch: Option<String>,
     pub commit: Option<String>,
-    /// What was checked out when the session began, if that was something else.
+    /// The branch at the start of the session, if it was another one.
     pub start_branch: Option<String>,
     pub start_commit: Option<String>,
     pub end_reason: Option<String>,
 }
 
 impl SessionPlace {
-    /// The same without secrets: a host or a transcript names the model, and a person the branch.
+    /// Returns the same without secrets: the host or a transcript names the model, and a person names the branch.
     #[must_use]
     pub fn cleaned(self, screen: &Sanitizer) -> Self {
         let clean = |text: Option<String>| text.map(|text| screen.clean(&text).text.into_owned());
@@ -112,13 +112,13 @@ impl SessionPlace {
         }
     }
 
-    /// What is checked out where a session works.
+    /// Returns the branch and commit in the directory of a session.
     pub fn checked_out(directory: &Path) -> Self {
         let Head { branch, commit } = head_of(directory);
         Self { branch, commit, ..Self::default() }
     }
 
-    /// The same at the end of a session that began at another place.
+    /// Returns the same for the end of a session that began at another place.
     #[must_use]
     pub fn begun_at(self, start: Self) -> Self {
         let start_branch = start.branch.filter(|branch| self.branch.as_ref() != Some(branch));
@@ -151,7 +151,8 @@ impl SessionPlace {
     }
 }
 
-/// The summary that the end of a session leaves, at this moment. `None` if there is nothing to tell, or nothing new since the last one.
+/// Returns the summary of a session that ends at this moment, or `None` if there is nothing to summarise or nothing new since the last
+/// summary.
 pub fn closing_summary(
     rows: Rows<'_>,
     session_id: &str,
@@ -181,7 +182,7 @@ pub fn closing_summary(
     }))
 }
 
-/// The summaries of the last sessions that ended before a moment without one: their host never told that they ended.
+/// Returns summaries of the last sessions that have none and whose last memory is older than `before`: their host did not report their end.
 pub fn missing_summaries(rows: Rows<'_>, session_id: &str, before: Moment) -> rusqlite::Result<Vec<Draft>> {
     let mut drafts = Vec::new();
     for id in rows.last_sessions(session_id, UNFINISHED)? {
@@ -194,7 +195,7 @@ pub fn missing_summaries(rows: Rows<'_>, session_id: &str, before: Moment) -> ru
 }
 
 impl SessionRecord {
-    /// The record of a session, or `None` if nothing of it is remembered.
+    /// Composes the record of a session, or returns `None` if the session has no memories.
     pub fn compose(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Option<Self>> {
         let filter = MemoryFilter { session_id: Some(session_id.to_owned()), ..MemoryFilter::default() };
         let mut memories = rows.list(&filter, READ)?;
@@ -236,7 +237,7 @@ impl SessionRecord {
         }))
     }
 
-    /// Whether something was done, answered or concluded. Greetings and thanks alone are no session that people mean.
+    /// Whether something was done, answered or concluded. People do not count greetings and thanks as a session.
     pub fn is_real(&self) -> bool {
         let is_answered = |turn: &TurnRecord| turn.answered.is_some() || terms(&turn.asked).len() >= ASKED_TERMS;
         !self.files.is_empty()
@@ -246,7 +247,7 @@ impl SessionRecord {
             || self.turns.iter().any(is_answered)
     }
 
-    /// The text of the summary that the end of the session stores.
+    /// Returns the text of the summary that is stored at the end of the session.
     pub fn summary(&self) -> Option<String> {
         if !self.is_real() {
             return None;
@@ -279,7 +280,7 @@ impl FailureRecord {
     }
 }
 
-/// Whether a summary is one that we composed, not one that a model or a person wrote.
+/// Whether we composed a summary, not a model or a person.
 pub(crate) fn is_composed(row: &MemoryRow) -> bool {
     row.memory.kind == MemoryType::SessionSummary && row.memory.attributes.auto
 }
@@ -300,7 +301,7 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
                     turns.push(TurnRecord { asked: clean_line(content), answered: None, order: row.order() });
                 }
             }
-            // What follows small talk may still report the work before it.
+            // An answer after small talk may still report on the work before it.
             MemoryType::AssistantResponse if is_substantial(content) => {
                 if let Some(turn) = turns.last_mut().filter(|turn| is_open || turn.answered.is_none())
                     && let Some(answered) = gist(content, OUTCOME)
@@ -314,13 +315,13 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
     turns
 }
 
-/// What a summary says that a model or a person wrote, for a session without an answer.
+/// Returns a summary that a model or a person wrote, for a session without an answer.
 fn told(memories: &[MemoryRow]) -> Option<(String, (i64, i64))> {
     let is_summary = |row: &&MemoryRow| row.memory.kind == MemoryType::SessionSummary && !is_composed(row);
     memories.iter().rev().find(is_summary).and_then(|row| Some((gist(&row.memory.content, OUTCOME)?, row.order())))
 }
 
-/// A failure of a session, and what settled it: the files that were changed in that turn.
+/// Returns a failure of a session, and what resolved it: the files that its turn changed.
 fn failure(row: &MemoryRow, memories: &[MemoryRow]) -> FailureRecord {
     let text = shortened(&row.memory.content, 2 * COMMAND);
     let settled_by = row.state.settled_by.as_deref();
@@ -331,7 +332,7 @@ fn failure(row: &MemoryRow, memories: &[MemoryRow]) -> FailureRecord {
     FailureRecord { text, is_resolved: row.state.phase != Phase::Open, resolved_by }
 }
 
-/// The terms that most texts of a session have, names first among those in as many.
+/// Returns the terms that most texts of a session contain. Among equally frequent ones, names come first.
 fn topics(memories: &[MemoryRow]) -> Vec<String> {
     struct Seen {
         texts: usize,
@@ -366,7 +367,7 @@ fn topics(memories: &[MemoryRow]) -> Vec<String> {
     common.into_iter().take(TOPICS).map(|(term, _)| clean_line(&term)).collect()
 }
 
-/// The first items, and how many more there are.
+/// Joins the first items, and says how many more there are.
 pub(crate) fn listed(items: &[String], most: usize, separator: &str) -> String {
     let shown = items.iter().take(most).map(|item| clean_line(item)).collect::<Vec<_>>().join(separator);
     let more = items.len().saturating_sub(most);

@@ -1,6 +1,6 @@
-//! The buffer of one session's tool use: a line for each use, until the end of the turn makes one memory of them.
+//! The buffer of a session's tool use: one line for each use. At the end of the turn they become one memory.
 //!
-//! Lines are appended and taken under a lock on the buffer itself, so that a use noted while the buffer is taken is kept.
+//! Appending and taking lock the buffer itself, so a use that is added while the buffer is taken is not lost.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -23,20 +23,20 @@ use crate::model::tool_usage::{self, FileChange};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::StoreError;
 
-/// The longest name of a file and the longest command in bytes; a longer one is noted without its end.
+/// The longest file name and command, in bytes. Longer ones lose their end.
 const LINE_LIMIT: usize = 1_024;
 
-/// The longest text of a change in bytes.
+/// The longest text of a change, in bytes.
 const CHANGE_LIMIT: usize = 16 * 1_024;
 
-/// Topics of failures that are remembered, the newest ones.
+/// How many topics of failures are stored, the newest ones.
 const TOPICS: usize = 100;
 
-/// How long a buffer stays after its session used it last, and a list of what a session was given.
+/// How long an unused buffer stays, and an unused list of the memories that a session was given.
 const MAX_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 const GIVEN_KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
 
-/// A use as it stands in a buffer: of a file or of a command.
+/// A use of a file or a command, as a line of a buffer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferedUse {
     pub at: String,
@@ -44,31 +44,32 @@ pub struct BufferedUse {
     pub file: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What was changed in the file.
+    /// The change of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
-    /// What succeeded after it had failed.
+    /// The attempt that succeeded after it had failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub succeeded: Option<Attempt>,
-    /// The prompt with which a turn began.
+    /// The id of the prompt at the start of a turn. It is empty if that prompt has no memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
 }
 
-/// What a buffer held: each file and each command once, in the order of their first use.
+/// The content of a buffer: each file and each command once, in the order of their first use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolUses {
     pub files: Vec<String>,
     pub commands: Vec<String>,
     pub changes: Vec<FileChange>,
     pub succeeded: Vec<Success>,
-    /// The memory of the prompt with which the turn began, unless it said nothing. The outer `None` is a turn that did not begin with one.
+    /// The memory of the prompt at the start of the turn. The inner `None` is a prompt without a memory; the outer `None` is a turn without
+    /// a prompt.
     pub prompt: Option<Option<MemoryId>>,
-    /// When the last of them was.
+    /// The time of the last use.
     pub at: Moment,
 }
 
-/// Notes a use, or what succeeded after it had failed, which is worth a memory whether it changed something or not.
+/// Appends a use, or a success after a failure, which is worth recording even if it changed nothing.
 pub fn append_use(
     layout: &Layout,
     session_id: &str,
@@ -82,7 +83,7 @@ pub fn append_use(
     append_line(layout, session_id, &line)
 }
 
-/// A use as it is noted, without its time.
+/// Returns a use as a line of the buffer, without its time.
 pub fn line_of(Used { attempt, changed }: &Used, is_success: bool, screen: &Sanitizer) -> BufferedUse {
     let mut line = BufferedUse { succeeded: is_success.then(|| attempt.clone()), ..BufferedUse::default() };
     match changed {
@@ -96,7 +97,7 @@ pub fn line_of(Used { attempt, changed }: &Used, is_success: bool, screen: &Sani
     line
 }
 
-/// Notes that a turn begins with a prompt, and its memory if it has one.
+/// Appends the start of a turn, with the memory of its prompt if there is one.
 pub fn begin(layout: &Layout, session_id: &str, prompt: Option<&MemoryId>, at: &Moment) -> Result<(), StoreError> {
     let prompt = Some(prompt.map(ToString::to_string).unwrap_or_default());
     append_line(layout, session_id, &BufferedUse { at: at.rfc3339(), prompt, ..BufferedUse::default() })
@@ -111,13 +112,13 @@ fn append_line(layout: &Layout, session_id: &str, line: &BufferedUse) -> Result<
     lock_buffer(&buffer).and_then(|()| buffer.write_all(&json)).map_err(fault)
 }
 
-/// A file or a command as it is noted.
+/// Returns a file or a command in the form in which it is stored.
 pub fn clean_use(text: &str, screen: &Sanitizer) -> String {
     let text = screen.clean(text).text;
     text[..text.floor_char_boundary(LINE_LIMIT)].to_owned()
 }
 
-/// Waits for those who note or take at the same time, which they do in microseconds, but not for one that hangs.
+/// Waits for other processes that lock the buffer, which takes them microseconds, but not for one that hangs.
 fn lock_buffer(buffer: &File) -> io::Result<()> {
     let deadline = Instant::now() + LockTimeout::Hook.duration();
     loop {
@@ -130,7 +131,7 @@ fn lock_buffer(buffer: &File) -> io::Result<()> {
     }
 }
 
-/// Hands what the buffer holds to `keep`, and empties it when that succeeds. An empty buffer is not handed over.
+/// Passes the content of the buffer to `keep`, unless it is empty, and empties the buffer if that succeeds.
 pub fn take_uses<E: From<StoreError>>(
     layout: &Layout,
     session_id: &str,
@@ -152,14 +153,14 @@ pub fn take_uses<E: From<StoreError>>(
     Ok(())
 }
 
-/// Removes buffers that have been empty for a day, and lists of what was given that nobody added to for half a year. A younger buffer
-/// may have a writer that has just opened it.
+/// Removes buffers that have been empty for a day, and lists of given memories that have not grown for half a year. A younger buffer may
+/// just have been opened by a writer.
 pub fn remove_old_files(layout: &Layout) {
     let is_done = |path: &Path, metadata: &fs::Metadata| {
         let is_given = path.extension().is_some_and(|ending| ending == GIVEN);
         let kept = if is_given { GIVEN_KEPT } else { MAX_IDLE };
         let is_old = metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > kept));
-        // The programs before listed what they had shown.
+        // Earlier versions wrote lists with this extension.
         is_old && (metadata.len() == 0 || is_given || path.extension().is_some_and(|ending| ending == "shown"))
     };
     if verify(&layout.track_dir()).is_err() {
@@ -168,14 +169,14 @@ pub fn remove_old_files(layout: &Layout) {
     let Ok(listing) = fs::read_dir(layout.track_dir()) else { return };
     for item in listing.filter_map(Result::ok) {
         if item.metadata().is_ok_and(|metadata| is_done(&item.path(), &metadata)) {
-            // Another session's end may be tidying as well.
+            // The end of another session may remove the file at the same time.
             let _ = fs::remove_file(item.path());
         }
     }
 }
 
-/// Rewrites every buffer by what `edit` makes of each of its uses; `None` takes one out. It is told whether the buffer is that of
-/// `session_id`.
+/// Replaces each use in all buffers with what `edit` returns for it; `None` removes it. The second argument of `edit` says whether the
+/// buffer belongs to `session_id`.
 pub fn rewrite_uses(
     layout: &Layout,
     session_id: Option<&str>,
@@ -218,7 +219,7 @@ fn read_buffer(buffer: &mut File) -> io::Result<String> {
 
 fn parse_buffer(text: &str) -> Option<ToolUses> {
     let mut taken: Option<ToolUses> = None;
-    // A torn line is what a crash left; it says nothing.
+    // A crash can leave an incomplete line. Skip it.
     for line in text.lines().filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok()) {
         let Some(at) = Moment::parse_rfc3339(&line.at) else { continue };
         taken.get_or_insert_with(|| ToolUses::new(at)).take_in(line, at);
@@ -233,7 +234,7 @@ impl ToolUses {
     }
 
     pub fn take_in(&mut self, line: BufferedUse, at: Moment) {
-        // Of a use, not of a prompt, after which nothing may have happened.
+        // The time of a use. A prompt may have no use after it.
         if line.prompt.is_none() || self.is_empty() {
             self.at = if self.is_empty() { at } else { self.at.max(at) };
         }
@@ -253,13 +254,13 @@ impl ToolUses {
         self.files.is_empty() && self.commands.is_empty()
     }
 
-    /// The text of a memory of what was used.
+    /// Returns the text of the memory about these uses.
     pub fn text(&self) -> Option<String> {
         tool_usage::describe(&self.files, &self.commands, &self.changes)
     }
 }
 
-/// Notes that something failed, by its topics: what succeeds later is compared with them first.
+/// Records the topics of a failure. A later success is compared with them first.
 pub fn note_failure(layout: &Layout, topics: &[String]) -> io::Result<()> {
     let path = layout.failed();
     let mut known = failed(layout);
@@ -272,7 +273,7 @@ pub fn note_failure(layout: &Layout, topics: &[String]) -> io::Result<()> {
     file.write_all((known[first..].join("\n") + "\n").as_bytes())
 }
 
-/// Whether something of these topics failed lately, by what this project's hooks noted. A list that is lost loses no memory.
+/// Whether something with these topics failed lately, according to this project's hooks. Losing the list loses no memory.
 pub fn has_failed(layout: &Layout, topics: &[String]) -> bool {
     let known = failed(layout);
     topics.iter().any(|topic| known.contains(topic))
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_succeeds_after_it_failed_is_noted_although_it_changes_nothing() {
+    fn success_after_failure_is_recorded_without_a_change() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         let used = Used { changed: None, ..command("./check.py") };
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_newest_topics_of_failures_are_remembered() {
+    fn only_the_newest_topics_of_failures_are_stored() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         for n in 0..TOPICS + 5 {
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_names_each_use_once_and_is_empty_afterwards() {
+    fn taken_buffer_has_each_use_once_and_is_then_empty() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         let at = |second| Moment::from_unix(1_769_563_800 + second, Some(0)).unwrap();
@@ -363,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_kept_stays_in_the_buffer() {
+    fn uses_that_cannot_be_stored_stay_in_the_buffer() {
         let project = tempfile::tempdir().unwrap();
         let layout = layout(&project);
         append_use(&layout, "s", &file("a"), false, &Moment::now(), &Sanitizer::default()).unwrap();

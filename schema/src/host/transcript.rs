@@ -1,7 +1,7 @@
-//! A tolerant reader of Claude Code's transcripts: who said what, and when.
+//! Reads transcripts of Claude Code tolerantly: who said what, and when.
 //!
-//! The host calls the format internal and changes it at will. So a line that is not understood says nothing, and no
-//! line, however long, is held in memory beyond [`LINE_LIMIT`].
+//! The format is internal to the host and changes without notice. So a line that cannot be parsed is skipped, and no line takes more than
+//! [`LINE_LIMIT`] of memory.
 
 pub mod line;
 pub mod line_reader;
@@ -17,39 +17,39 @@ use line::{LineContent, TranscriptLine};
 pub use line_reader::LINE_LIMIT;
 use line_reader::{BackwardLines, ForwardLines};
 
-/// How far from the end the last answer is looked for, in bytes.
+/// How far from the end the last answer is searched, in bytes.
 const ANSWER_REACH: u64 = 4 * 1024 * 1024;
 
-/// How far from the end the model is looked for, in bytes. Lines of bookkeeping are up to 90 kB.
+/// How far from the end the model is searched, in bytes. Lines of bookkeeping have up to 90 kB.
 const MODEL_REACH: u64 = 512 * 1024;
 
-/// How far from the end the last compaction is looked for, in bytes: more than any model's context takes on disk.
+/// How far from the end the last compaction is searched, in bytes: more than the context of any model takes on disk.
 const COMPACTION_REACH: u64 = 64 * 1024 * 1024;
 
-/// Where reading begins.
+/// The place where reading begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadFrom {
     Start,
-    /// After the last compaction, or from the start when there was none. Of a file over 64 MB whose last compaction
-    /// is farther from the end than that, only those last 64 MB are read.
+    /// After the last compaction, or at the start without one. If a file has over 64 MB and no compaction in its last 64 MB, only
+    /// these are read.
     LastCompaction,
 }
 
-/// One thing that was said in the main thread.
+/// An utterance in the main thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Utterance {
-    /// What a person asked for.
+    /// A request of a person.
     Prompt { text: String, at: Moment },
-    /// What the model said at once: the text blocks of one answer, with a blank line between them.
+    /// An answer of the model: its text blocks, with a blank line between them.
     Answer { text: String, at: Moment },
-    /// What a compaction left of the conversation before it.
+    /// The summary of the conversation before a compaction.
     Summary { text: String, at: Moment },
 }
 
-/// The last answer of a thread: its text blocks, with a blank line between them.
+/// Returns the last answer of a thread: its text blocks, with a blank line between them.
 ///
-/// `None` when the turn that began last has no answer yet (an earlier turn's answer is not taken for it), or when none
-/// is found in the last 4 MB. What the model said before or between tool calls counts when it said nothing afterwards.
+/// Returns `None` if the last turn has no answer yet, or if the last 4 MB have none. The answer of an earlier turn does not count. If the
+/// model said nothing after its tool calls, its text before or between them counts.
 pub fn last_answer(path: &Path, thread: TranscriptThread) -> io::Result<Option<String>> {
     let mut lines = BackwardLines::open(path, ANSWER_REACH)?;
     let mut texts: Vec<String> = Vec::new();
@@ -58,7 +58,7 @@ pub fn last_answer(path: &Path, thread: TranscriptThread) -> io::Result<Option<S
         match TranscriptLine::parse(&bytes).map_or(LineContent::Nothing, |line| line.content(thread)) {
             LineContent::Answer { id, text } if texts.is_empty() => {
                 texts.push(text);
-                // Without an id nothing tells which lines belong together.
+                // Without an id it is unknown which lines belong together.
                 if id.is_none() {
                     break;
                 }
@@ -73,21 +73,21 @@ pub fn last_answer(path: &Path, thread: TranscriptThread) -> io::Result<Option<S
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
-/// How far from the end the texts of a turn are looked for, and how much of them is taken, in bytes.
+/// How far from the end the texts of a turn are searched, and how many bytes of text are returned.
 const TURN_REACH: u64 = 2 * 1024 * 1024;
 pub const TURN_TEXTS: usize = 256 * 1024;
 
-/// The longest line in which a text is looked for, in bytes. The results of tools are longer.
+/// The longest line that is searched for a text, in bytes. Longer ones are results of tools.
 const TEXT_LINE: usize = 512 * 1024;
 
-/// What the model said in the main thread since the last prompt, in order: the texts of the turn that is going on or has just ended.
+/// Returns the model's texts in the main thread since the last prompt, in order. The turn may still be going on.
 ///
-/// A prompt at the very end of the file that equals `next` belongs to the turn that begins.
+/// A prompt at the very end of the file that equals `next` belongs to the next turn and is skipped.
 pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<Vec<String>> {
     let mut lines = BackwardLines::open(path, TURN_REACH)?;
     let (mut texts, mut length) = (Vec::new(), 0);
     while let Some((_, bytes)) = lines.next()? {
-        // Most lines are told apart without parsing them.
+        // Skip most lines without parsing them.
         let speaks = [&b"\"assistant\""[..], b"\"user\""].iter().any(|who| memmem::find(&bytes, who).is_some());
         if !speaks || bytes.len() > TEXT_LINE || memmem::find(&bytes, b"\"tool_result\"").is_some() {
             continue;
@@ -111,7 +111,7 @@ pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<Vec<String>>
     Ok(texts)
 }
 
-/// The model that answered last, if a line of the last 512 kB tells it.
+/// Returns the model that answered last, if the last 512 kB name it.
 pub fn last_model(path: &Path) -> io::Result<Option<String>> {
     let mut lines = BackwardLines::open(path, MODEL_REACH)?;
     while let Some((_, bytes)) = lines.next()? {
@@ -122,9 +122,9 @@ pub fn last_model(path: &Path) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// What was said in the main thread, in order, one line of the file in memory at a time.
+/// Returns the utterances of the main thread in order, with one line of the file in memory at a time.
 ///
-/// Lines without a time are left out. A fault while reading ends the iteration, as a torn last line does.
+/// Skips lines without a time. An error while reading ends the iteration, as an incomplete last line does.
 pub fn utterances(path: &Path, since: ReadFrom) -> io::Result<Utterances> {
     let start = match since {
         ReadFrom::Start => 0,
@@ -133,11 +133,11 @@ pub fn utterances(path: &Path, since: ReadFrom) -> io::Result<Utterances> {
     Ok(Utterances { lines: ForwardLines::open(path, start)?, open: None, next: None, done: false })
 }
 
-/// The offset behind the last compaction, or of the first line in reach.
+/// Returns the offset after the last compaction, or of the first line in reach.
 fn last_compaction_offset(path: &Path) -> io::Result<u64> {
     let mut lines = BackwardLines::open(path, COMPACTION_REACH)?;
     while let Some((start, bytes)) = lines.next()? {
-        // Most lines are told apart without parsing them.
+        // Skip most lines without parsing them.
         let candidate = std::str::from_utf8(&bytes).is_ok_and(|text| text.contains("compact_boundary"));
         let heard =
             candidate.then(|| TranscriptLine::parse(&bytes)).flatten().map(|line| line.content(TranscriptThread::Main));
@@ -148,13 +148,13 @@ fn last_compaction_offset(path: &Path) -> io::Result<u64> {
     Ok(lines.reach_start())
 }
 
-/// The iterator that [`utterances`] answers.
+/// The iterator that [`utterances`] returns.
 #[derive(Debug)]
 pub struct Utterances {
     lines: ForwardLines,
-    /// The answer whose lines are being read.
+    /// The answer that is being read.
     open: Option<OpenAnswer>,
-    /// What was read while an answer was open.
+    /// The utterance after an answer that has just ended.
     next: Option<Utterance>,
     done: bool,
 }
@@ -173,7 +173,7 @@ impl OpenAnswer {
 }
 
 impl Utterances {
-    /// Takes in a line, and answers what it completes.
+    /// Adds a line, and returns the utterance that it completes.
     fn add_line(&mut self, line: &TranscriptLine) -> Option<Utterance> {
         let at = line.moment()?;
         match line.content(TranscriptThread::Main) {

@@ -1,6 +1,6 @@
-//! The one way in: a text becomes a memory here, whoever saw it, and nothing of it reaches disk before secrets are out.
+//! Turns texts into stored memories. All texts come this way, and nothing reaches disk before its secrets are removed.
 //!
-//! `prepare` makes a text fit to be kept; `commit` keeps it. Between the two it may travel or wait in the spool.
+//! `prepare` cleans a text, and `commit` stores it. In between the text may travel over the queue or wait in the spool.
 
 mod failures;
 mod finished;
@@ -30,25 +30,25 @@ use crate::privacy::sanitizer::Sanitizer;
 use crate::store::forgotten::{self, ForgottenHashes};
 use crate::store::{EntryState, MemoryRow, PendingWrite, Rows, Store, StoreError};
 
-/// The longest text that is kept of one event, in bytes. Of a longer one its start and end stay.
+/// The longest text that is stored of one event, in bytes. A longer one keeps its start and its end.
 pub const LIMIT: usize = 64 * 1024;
 
-/// The longest text that is looked at whole, in bytes. A hook has a second.
+/// The longest text that is searched for secrets as a whole, in bytes. A hook has one second.
 const REDACTION_WINDOW: usize = 16 * LIMIT;
 
-/// The longest metadata that is kept of one memory, in bytes of JSON.
+/// The longest metadata of one memory, in bytes of JSON.
 pub const METADATA_LIMIT: usize = 16 * 1024;
 
-/// How deep metadata may be nested, itself included.
+/// The deepest nesting of metadata, counting the metadata itself.
 pub const METADATA_DEPTH: usize = 16;
 
-/// How long the same text of one session is the same memory, in seconds.
+/// For how many seconds the same text in a session counts as the same memory.
 pub const WINDOW: i64 = 60;
 
-/// A text as it was seen, before anything was done about it.
+/// A text before any processing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// The host's session, empty when there is none.
+    /// The host's session, or empty.
     pub session_id: String,
     pub kind: MemoryType,
     pub content: String,
@@ -57,7 +57,7 @@ pub struct Draft {
     pub destination: Destination,
 }
 
-/// Which file a memory is written to.
+/// The file that a memory is written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
     /// The log of its day.
@@ -66,49 +66,49 @@ pub enum Destination {
     LongTerm,
 }
 
-/// A text that may be kept: private parts and secrets are out, it is in NFC and not too long.
+/// A text that may be stored: without private parts and secrets, in NFC, and not too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedMemory {
     draft: Draft,
     redactions: usize,
     delivery: Delivery,
-    /// What succeeded in the turn of this memory after it had failed.
+    /// The attempts of this memory's turn that succeeded after they had failed.
     succeeded: Vec<Success>,
 }
 
-/// How a text comes to `commit`.
+/// How a text reaches `commit`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// It is said now: what was once forgotten may be said again.
+    /// It is new, so a forgotten text may be saved again.
     Live,
-    /// It waited or was imported: what was forgotten stays forgotten.
+    /// It waited or is imported, so a forgotten text stays forgotten.
     Replay,
 }
 
-/// What became of a text.
+/// The outcome of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CaptureOutcome {
-    /// It is a new memory.
+    /// It was saved as a new memory.
     Saved { id: MemoryId, path: String },
-    /// It is a new memory, and waits in the spool because another program is writing its file.
+    /// It is a new memory in the spool, because another program is writing its file.
     Waiting { id: MemoryId, path: String },
-    /// It is remembered already.
+    /// The memory existed already.
     Duplicate(Box<MemoryRow>),
-    /// It was deleted on purpose and stays so.
+    /// It was deleted on purpose and stays deleted.
     Forgotten,
 }
 
-/// Makes a text fit to be kept and keeps it. `None` when nothing of it is left to keep.
+/// Prepares a text and stores it. Returns `None` if nothing of it is left.
 pub fn capture(store: &mut Store, draft: Draft, screen: &Sanitizer) -> Result<Option<CaptureOutcome>, StoreError> {
     prepare(draft, screen).map(|prepared| commit(store, &prepared)).transpose()
 }
 
-/// Takes out what is private or secret, and what is too long, of every text of a draft. `None` when nothing is left.
+/// Removes private parts, secrets and excess length from all texts of a draft. Returns `None` if nothing is left.
 pub fn prepare(draft: Draft, screen: &Sanitizer) -> Option<PreparedMemory> {
     let open = redaction_window(&draft.content);
     let first = screen.clean(&open);
     let trimmed = first.text.trim();
-    // What a value is at the very end may show only without the space behind it.
+    // A secret at the very end may be recognisable only without the space behind it.
     let second = (trimmed.len() < first.text.len()).then(|| screen.clean(trimmed));
     let (content, more) = second.as_ref().map_or((trimmed, 0), |second| (second.text.trim(), second.count));
     if content.is_empty() {
@@ -132,7 +132,7 @@ pub fn prepare(draft: Draft, screen: &Sanitizer) -> Option<PreparedMemory> {
     })
 }
 
-/// Why metadata is not kept, in words, or `None` when it is.
+/// Returns why metadata is not stored, or `None` if it is.
 pub fn metadata_error(metadata: &Map<String, Value>) -> Option<String> {
     if 1 + metadata.values().map(json_depth).max().unwrap_or_default() > METADATA_DEPTH {
         return Some(format!("nested deeper than {METADATA_DEPTH} levels"));
@@ -141,7 +141,7 @@ pub fn metadata_error(metadata: &Map<String, Value>) -> Option<String> {
     (bytes > METADATA_LIMIT).then(|| format!("{bytes} bytes, at most {METADATA_LIMIT} are kept"))
 }
 
-/// Levels of objects and arrays. What came as JSON is at most 128 deep, which recursion can bear.
+/// Returns the depth of objects and arrays. Parsed JSON is at most 128 deep, which recursion can handle.
 fn json_depth(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(json_depth).max().unwrap_or_default(),
@@ -151,12 +151,12 @@ fn json_depth(value: &Value) -> usize {
 }
 
 impl PreparedMemory {
-    /// What was prepared elsewhere, and came through the queue or out of the spool.
+    /// Returns a memory that another process prepared, from the queue or the spool.
     pub(crate) fn from_delivery(draft: Draft, redactions: usize, delivery: Delivery) -> Self {
         Self { draft, redactions, delivery, succeeded: Vec::new() }
     }
 
-    /// The same memory, whose entry also settles the failures of these attempts.
+    /// Returns the same memory with attempts whose failures it settles.
     pub fn with_succeeded(self, succeeded: Vec<Success>) -> Self {
         Self { succeeded, ..self }
     }
@@ -173,34 +173,34 @@ impl PreparedMemory {
         self.redactions
     }
 
-    /// The id that it gets, unless the same second of its session holds the same text of its type already.
+    /// The id that the memory gets, unless its session has the same text of its type in the same second already.
     pub fn id(&self) -> MemoryId {
         let Draft { session_id, kind, content, at, .. } = &self.draft;
         MemoryId::derive(session_id, *kind, at, content, 0)
     }
 }
 
-/// Keeps a memory: its entry in its log and its row, under the store's lock.
+/// Stores a memory under the store lock: its entry in a log, and its row.
 ///
-/// Doing it again changes nothing: the id says that it is there, and so does the log when the row is missing.
+/// Idempotent: the id shows that the memory exists, or the log does if the row is missing.
 pub fn commit(store: &mut Store, prepared: &PreparedMemory) -> Result<CaptureOutcome, StoreError> {
     // One memory has one outcome.
     Ok(commit_to_log(store, std::slice::from_ref(prepared))?.swap_remove(0))
 }
 
-/// Appends notes to the logs of their days, or lays them aside while another program is writing these. Doing it again changes nothing.
+/// Appends notes to the logs of their days, or spools them while another program is writing these. Idempotent.
 pub fn note(store: &mut Store, notes: &[StateNote]) -> Result<Noted, StoreError> {
     note::append_notes(store, notes, &spool::put_note)
 }
 
-/// Keeps memories in their order and answers what became of each. Those of one log are written at once.
+/// Stores memories in order and returns the outcome of each. Memories of the same log are written together.
 pub fn commit_all(store: &mut Store, memories: &[PreparedMemory]) -> Vec<Result<CaptureOutcome, StoreError>> {
     let mut outcomes = Vec::with_capacity(memories.len());
     while let [first, rest @ ..] = &memories[outcomes.len()..] {
         let same = 1 + rest.iter().take_while(|other| other.log_kind() == first.log_kind()).count();
         match commit_to_log(store, &memories[outcomes.len()..][..same]) {
             Ok(kept) => outcomes.extend(kept.into_iter().map(Ok)),
-            // An error of the whole batch is reported for each memory that causes it.
+            // If a batch fails, try its memories one by one, so that each gets its own error.
             Err(_) if same > 1 => outcomes.push(commit(store, first)),
             Err(error) => outcomes.push(Err(error)),
         }
@@ -208,7 +208,7 @@ pub fn commit_all(store: &mut Store, memories: &[PreparedMemory]) -> Vec<Result<
     outcomes
 }
 
-/// Keeps memories of one log.
+/// Stores memories of one log.
 fn commit_to_log(store: &mut Store, memories: &[PreparedMemory]) -> Result<Vec<CaptureOutcome>, StoreError> {
     let Some(kind) = memories.first().map(PreparedMemory::log_kind) else { return Ok(Vec::new()) };
     let kept = with_capture_transaction(store, kind, |keeper| {
@@ -218,7 +218,7 @@ fn commit_to_log(store: &mut Store, memories: &[PreparedMemory]) -> Result<Vec<C
     Ok(kept)
 }
 
-/// Appends entries again that another program overwrote, at most `limit` of them and once that program has finished. Returns how many.
+/// Appends entries again that another program overwrote, at most `limit`, and only after that program has finished. Returns how many.
 pub(crate) fn restore_overwritten(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
     let waiting = store.rows().pending_rows()?.into_iter();
     let mut restored = 0;
@@ -229,7 +229,7 @@ pub(crate) fn restore_overwritten(store: &mut Store, limit: usize) -> Result<usi
     Ok(restored)
 }
 
-/// Does something with one log under the store lock and within one transaction.
+/// Runs `work` on one log, under the store lock and in one transaction.
 fn with_capture_transaction<T>(
     store: &mut Store,
     kind: LogKind,
@@ -248,7 +248,7 @@ fn with_capture_transaction<T>(
     })
 }
 
-/// Keeps memories of one log within one transaction.
+/// Stores memories of one log within one transaction.
 struct CaptureTransaction<'k> {
     rows: Rows<'k>,
     layout: &'k Layout,
@@ -303,8 +303,8 @@ impl CaptureTransaction<'_> {
         }
     }
 
-    /// The failure of which a memory is a repeat. That it happened again is noted. A log that another program is writing gets the whole
-    /// memory later.
+    /// Returns the failure that a memory repeats, and adds a note about it. If another program is writing the log, the memory is not a
+    /// repeat and is stored later as a whole.
     fn repeated(&mut self, memory: &Memory) -> Result<Option<MemoryRow>, StoreError> {
         let WriteTarget::Write(_) = &self.target else { return Ok(None) };
         if self.rows.by_id(&memory.id)?.is_some() {
@@ -318,7 +318,7 @@ impl CaptureTransaction<'_> {
         Ok(Some(row))
     }
 
-    /// Notes that failures are over whose attempts succeeded in the turn of the memory with this id.
+    /// Notes that failures are over if their attempts succeeded in the turn of the memory with this id.
     fn settle_failures(&mut self, id: &MemoryId, prepared: &PreparedMemory) -> Result<(), StoreError> {
         for success in &prepared.succeeded {
             for (about, at) in failures::settled_by(self.rows, success)? {
@@ -329,7 +329,7 @@ impl CaptureTransaction<'_> {
         Ok(())
     }
 
-    /// Notes that tasks are done which a memory reports as finished.
+    /// Notes that tasks are done if a memory reports them as finished.
     fn close_tasks(&mut self, memory: &Memory) -> Result<(), StoreError> {
         for about in finished::finished_by(self.rows, memory)? {
             let change = StateChange::Closed(Settlement::DoneBy(memory.id.to_string()));
@@ -348,7 +348,7 @@ impl CaptureTransaction<'_> {
         Ok(())
     }
 
-    /// Appends an overwritten entry again, unless that program may go on writing. Returns whether it did.
+    /// Appends an overwritten entry again, unless that program may still be writing. Returns whether it did.
     fn restore_entry(&mut self, seq: i64) -> Result<bool, StoreError> {
         let is_settled = matches!(&self.target, WriteTarget::Write(log) if log.is_quiet());
         let row = self.rows.by_seq(seq)?.filter(|row| is_settled && row.pending_write == PendingWrite::Overwritten);
@@ -359,13 +359,13 @@ impl CaptureTransaction<'_> {
             return Ok(false);
         }
         let Ok(path) = self.write_entry(&memory)? else { return Ok(false) };
-        // Without a time, so that it does not come back a second time.
+        // Without a time, so that it is not restored a second time.
         self.rows.set_entry_state(seq, &path, EntryState::Found)?;
         Ok(true)
     }
 
-    /// Puts an entry into what is written to its file in the end, and returns the file. The inner error is the file that another program
-    /// is writing.
+    /// Adds an entry to what is written to its file at the end, and returns the file. The inner error is the file that another program is
+    /// writing.
     fn write_entry(&mut self, memory: &Memory) -> Result<Result<String, String>, StoreError> {
         match &mut self.target {
             WriteTarget::Write(log) => {
@@ -378,7 +378,7 @@ impl CaptureTransaction<'_> {
         }
     }
 
-    /// Whether a memory is still in its file. Somebody may have deleted that, and nobody have missed it yet.
+    /// Whether a memory is still in its file. Somebody may have deleted it there, and no reader may have noticed yet.
     fn is_in_file(&self, row: &MemoryRow) -> Result<bool, StoreError> {
         let Some(kind) = LogKind::from_path(&row.path) else { return Ok(true) };
         let path = self.layout.store_path(&row.path);
@@ -390,7 +390,7 @@ impl CaptureTransaction<'_> {
         if is_in_step || is_added || row.is_pending() || is_being_rewritten {
             return Ok(true);
         }
-        // What cannot be read now is taken to hold what it held.
+        // If the file cannot be read now, assume that it still has the entry.
         let Ok(bytes) = log_file::read(&path) else { return Ok(true) };
         Ok(find_entry(&bytes, &row.memory, &row.path, kind).is_some())
     }
@@ -412,7 +412,7 @@ impl CaptureTransaction<'_> {
         Ok(())
     }
 
-    /// Writes what was added to the log.
+    /// Writes what was added.
     fn finish(self) -> Result<(), StoreError> {
         if self.redactions > 0 {
             self.rows.add_to_counter("redactions", self.redactions)?;
@@ -430,7 +430,7 @@ impl PreparedMemory {
         Memory { id: self.id(), session_id, kind, content, at, attributes }
     }
 
-    /// The log that it goes to.
+    /// The log that the memory goes to.
     fn log_kind(&self) -> LogKind {
         match self.draft.destination {
             Destination::DailyLog => LogKind::Daily(self.draft.at.date()),
@@ -439,15 +439,15 @@ impl PreparedMemory {
     }
 }
 
-/// The memory that this text already is: the same event, the same text a moment ago in this session, an answer that nobody
-/// has said anything after (hosts end a turn again when a hook or a background task made it go on), or, for what was concluded,
-/// the same conclusion at any time. What is to be long-term memory is none while only a log holds it.
+/// Returns the memory that this text repeats: the same event, the same text in this session a moment ago, an answer without a new prompt
+/// (hosts end a turn again after a hook or a background task continued it), or the same conclusion at any time. A memory in a log does not
+/// count for a text that is saved to long-term memory.
 fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlite::Result<Option<MemoryRow>> {
     let long_term = kind == LogKind::LongTerm;
     for ordinal in 0.. {
         memory.id = MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, ordinal);
         match rows.by_id(&memory.id)? {
-            // A log of this very second holds it, so that the id is taken.
+            // A log has it in the same second, so the id is taken.
             Some(row) if long_term && row.path != LONG_TERM_FILE => {}
             Some(row) => return Ok(Some(row)),
             None => break,
@@ -463,7 +463,7 @@ fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlit
     if memory.kind == MemoryType::AssistantResponse && !memory.session_id.is_empty() {
         let is_same = |row: &MemoryRow| row.memory.kind == memory.kind && row.memory.content == memory.content;
         let Some(same) = rows.last_utterance(&memory.session_id)?.filter(is_same) else { return Ok(None) };
-        // What came in since may be dated before it, when the clock went back.
+        // Compare sequence numbers, because the clock may have gone back.
         return Ok((!rows.has_prompt_since(&memory.session_id, same.seq)?).then_some(same));
     }
     if memory.kind.is_event() {
@@ -472,7 +472,7 @@ fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlit
     rows.find_same_conclusion(memory, long_term)
 }
 
-/// What of a text is looked at for secrets: far more than is kept of it, so that none is kept because it was cut through.
+/// Returns the part of a text that is searched for secrets. It is far more than is stored, so that cutting cannot hide a secret.
 fn redaction_window(text: &str) -> Cow<'_, str> {
     if text.len() <= REDACTION_WINDOW {
         return Cow::Borrowed(text);
@@ -480,7 +480,7 @@ fn redaction_window(text: &str) -> Cow<'_, str> {
     Cow::Owned(truncate_middle(&strip_private(text), REDACTION_WINDOW).into_owned())
 }
 
-/// Keeps start and end of a text over `limit` bytes, and says how much is gone.
+/// Shortens a text over `limit` bytes to its start and end, and inserts how many characters are gone.
 fn truncate_middle(text: &str, limit: usize) -> Cow<'_, str> {
     if text.len() <= limit {
         return Cow::Borrowed(text);

@@ -1,4 +1,4 @@
-//! The one way out: takes memories out of their logs and the database, and remembers that they are to stay away.
+//! Deletes memories from their logs and the database, and records their hashes so that they do not return.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -10,13 +10,13 @@ use crate::model::memory::MemoryId;
 use crate::store::forgotten;
 use crate::store::{IdClaims, MemoryRow, Store, StoreError};
 
-/// Rows changed in one transaction, so that none holds up a hook for long.
+/// The most rows that one transaction changes, so that hooks do not wait long.
 const BATCH: usize = 200;
 
-/// Deletes many memories, log by log, and answers how many. What it was stopped in is finished by doing it again, and a log and its
-/// rows are never apart for longer than until the next reading.
+/// Deletes many memories, log by log, and returns how many. After an interruption, the next call finishes the work, and the next reading of
+/// a log synchronises its rows.
 ///
-/// `done` hears how many are gone so far. A log of a day of which nothing is left goes as well.
+/// Calls `done` with the number of memories deleted so far. A daily log that becomes empty is deleted as well.
 pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(usize)) -> Result<usize, StoreError> {
     store.require_writable()?;
     let mut by_path: BTreeMap<&str, Vec<&MemoryRow>> = BTreeMap::new();
@@ -26,7 +26,7 @@ pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(u
     let mut gone = 0;
     for (path, rows) in by_path {
         let _lock = store.lock()?;
-        // First: a process that ends in between has forgotten rather than kept.
+        // Record the hashes first: after a crash in between, the memories do not return.
         forgotten::add_memories(store.layout(), &rows, &store.rows().by_path(path)?)?;
         crash_point::crash_if_armed("forget.hash");
         remove_from_file(store, path, &rows)?;
@@ -61,7 +61,7 @@ fn remove_from_file(store: &Store, path: &str, rows: &[&MemoryRow]) -> Result<()
         (!gone.is_empty()).then(|| remove_entries(bytes, &parsed, &gone))
     })?;
     if matches!(kind, LogKind::Daily(day) if is_title_only(&log_file::read(&file)?, &day.to_string())) {
-        // Already gone is as good.
+        // It may be gone already.
         let _ = fs::remove_file(&file);
         store.rows().record_rewrite(path, None)?;
     }
@@ -74,7 +74,7 @@ fn is_title_only(bytes: &[u8], day: &str) -> bool {
     text.is_empty() || text.strip_prefix(b"# ") == Some(day.as_bytes())
 }
 
-/// Whether an entry of a row's file is the row's: a copy carries the id of what it is a copy of.
+/// Whether an entry belongs to a row of its file. A copy carries the id of its original.
 pub fn is_entry_of_row(entry: &LogEntry, row: &MemoryRow) -> bool {
     entry.memory.id == row.memory.id || entry.memory.id.for_copy(&row.path) == row.memory.id
 }
@@ -89,7 +89,7 @@ mod tests {
     use crate::privacy::sanitizer::Sanitizer;
 
     #[test]
-    fn logs_and_rows_agree_whatever_was_forgotten_and_a_day_without_memories_has_no_log() {
+    fn logs_and_rows_agree_after_forgetting() {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         for n in 0..40 {

@@ -1,6 +1,6 @@
-//! The queue: how an event reaches the running server. One line of JSON each way over a local socket, answered after the commit.
+//! The queue: how an event reaches the running server. One line of JSON each way over a local socket; the reply follows the commit.
 //!
-//! What travels here was prepared before: no secret leaves the process that saw it.
+//! Memories are prepared before they are sent, so no secret leaves the process that saw it.
 
 mod address;
 mod client;

@@ -1,6 +1,6 @@
-//! Memories that could not be written at once, one file each, until somebody who can comes by.
+//! Memories that could not be written at once. Each waits in a file of its own until a process can write it.
 //!
-//! What waits here was prepared before: no secret lies in the spool.
+//! Memories are prepared before they wait, so the spool has no secrets.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -15,7 +15,7 @@ use crate::model::memory::{Memory, MemoryId, content_hash};
 use crate::model::state_note::StateNote;
 use crate::store::{IdClaims, PendingWrite, Store, StoreError};
 
-/// Lays a memory aside. The same one twice is one file.
+/// Writes a memory into the spool. The same memory always gets the same file.
 pub fn write_memory(layout: &Layout, prepared: &PreparedMemory) -> Result<PathBuf, StoreError> {
     let name = file_name(&prepared.to_memory());
     let fault = |source: serde_json::Error| {
@@ -26,14 +26,14 @@ pub fn write_memory(layout: &Layout, prepared: &PreparedMemory) -> Result<PathBu
     put_file(layout, &name, &json)
 }
 
-/// Lays a note aside.
+/// Writes a note into the spool.
 pub fn put_note(layout: &Layout, note: &StateNote) -> Result<(), StoreError> {
     let line = note.to_comment();
     let name = format!("{}-{}.{NOTE}", note.at.utc().replace([':', '-'], ""), &content_hash(&line)[..32]);
     put_file(layout, &name, line.as_bytes()).map(drop)
 }
 
-/// The ending of notes. Earlier versions leave such files alone.
+/// The file extension of notes. Earlier versions ignore such files.
 const NOTE: &str = "note";
 
 fn put_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, StoreError> {
@@ -56,7 +56,7 @@ fn put_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, Stor
     Ok(path)
 }
 
-/// Whether a memory waits.
+/// Whether the spool has a memory.
 fn contains(layout: &Layout, memory: &Memory) -> bool {
     layout.spool_dir().join(file_name(memory)).exists()
 }
@@ -79,9 +79,9 @@ pub fn count(layout: &Layout) -> usize {
     files(layout, "json").len() + files(layout, NOTE).len()
 }
 
-/// Keeps what waits, at most `limit` of them, and answers how many were kept. Entries that another program overwrote come first.
+/// Stores what waits, at most `limit` of each kind, and returns how many were stored. Entries that another program overwrote come first.
 ///
-/// A file that cannot be read as a memory is left under another name, for a person to look at.
+/// A file that is not a memory gets another name, for a person to look at.
 pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
     let mut kept = restore_overwritten(store, limit)?;
     for path in files(store.layout(), "json").into_iter().take(limit) {
@@ -103,7 +103,7 @@ pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
     drain_notes(store, limit).map(|noted| kept + noted)
 }
 
-/// Keeps the notes that wait, and answers how many.
+/// Stores the notes that wait, and returns how many.
 fn drain_notes(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
     let mut kept = 0;
     for path in files(store.layout(), NOTE).into_iter().take(limit) {
@@ -123,7 +123,7 @@ fn drain_notes(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
     Ok(kept)
 }
 
-/// A file of the spool; `None` if somebody else was faster.
+/// Reads a file of the spool, or returns `None` if another process was faster.
 fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     match store_file::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

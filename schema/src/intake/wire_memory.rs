@@ -1,4 +1,4 @@
-//! A memory on its way: what `prepare` made fit to be kept, as it lies in the spool and travels through the queue.
+//! The form in which a prepared memory waits in the spool and travels over the queue.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::model::failure::Success;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 
-/// The serialised form. Fields of a later version are ignored.
+/// The serialised form. Fields of later versions are ignored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct WireMemory {
     session: String,
@@ -61,7 +61,7 @@ impl WireMemory {
         }
     }
 
-    /// What was sent, or `None` when it tells no time.
+    /// Returns the memory, or `None` if its time is invalid.
     pub(crate) fn into_prepared(self, delivery: Delivery) -> Option<PreparedMemory> {
         let draft = Draft {
             session_id: self.session,

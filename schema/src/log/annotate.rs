@@ -1,4 +1,4 @@
-//! Completes entries that a log holds without what rides in comments: those of the Go version, which wrote none.
+//! Adds the missing comments to entries of the Go version, which wrote none.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use super::render::{has_windows_lines, render, to_windows_lines};
 use super::{LogKind, ParsedLog};
 use crate::model::memory::Memory;
 
-/// The file with the lines of some of its entries, by their number in `parsed`, replaced by a whole memory. Next to the memory is the last
-/// of these lines.
+/// Returns the file with some entries replaced by whole memories. The entries are given by their index in `parsed`; next to each memory is
+/// the last line that it replaces.
 ///
-/// Session marks are added where the session changes, so that every other line keeps its session, byte for byte.
+/// Adds session marks where the session changes. Every other line stays as it is, byte for byte, and keeps its session.
 pub(crate) fn annotate_entries(
     file: &[u8],
     kind: LogKind,
@@ -21,7 +21,7 @@ pub(crate) fn annotate_entries(
         parsed.entries.iter().enumerate().map(|(index, entry)| (entry.start_line, index)).collect();
     let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
     let mut out = LineWriter { bytes: Vec::with_capacity(file.len()), has_windows_lines: has_windows_lines(file) };
-    // The mark that applies to the next line in the file as it was, and as it is written.
+    // The session mark in force at the next line: in the original file, and in the output.
     let (mut before, mut after) = (SessionMark::default(), SessionMark::default());
     let mut at = 0;
     while at < lines.len() {
@@ -38,7 +38,7 @@ pub(crate) fn annotate_entries(
             None => (None, parsed.entries[*index].end_line),
         };
         let end = end.min(lines.len());
-        // The line of a conclusion says all by itself. What is not replaced must not get the clock of another.
+        // A conclusion carries its own session and time, so any mark will do. An entry that stays needs its original mark.
         let mark = match memory {
             Some(memory) if memory.kind.is_event() => SessionMark::from_memory(memory),
             Some(_) => after.clone(),

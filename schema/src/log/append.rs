@@ -1,6 +1,6 @@
-//! Renders entries for the end of a log. Capture writes a log in no other way.
+//! Renders entries for the end of a log. Capture writes to logs in no other way.
 //!
-//! Only the end of the file is read. A heading or session mark that is not in sight there is written again.
+//! Reads only the end of the file. A heading or session mark that is further up is written again.
 
 use chrono::NaiveDate;
 use memchr::memrchr;
@@ -13,19 +13,19 @@ use super::render::{has_windows_lines, render, to_windows_lines};
 use crate::model::memory::Memory;
 use crate::model::state_note::StateNote;
 
-/// Bytes at the end of a log that are read for an append.
+/// How many bytes an append reads at the end of a log.
 pub const TAIL: u64 = 16 * 1024;
 
-/// The same where the last line has no end, which may be that of a long entry.
+/// The same if the last line is unterminated, because it may belong to a long entry.
 pub const LONG_TAIL: u64 = 256 * 1024;
 
-/// More bytes than are ever put before an entry: a title, a heading and a session mark.
+/// The most bytes that ever precede an entry: a title, a heading and a session mark.
 const MAX_PREAMBLE: usize = 512;
 
-/// The end of a log.
+/// The state at the end of a log. It decides what must precede the next entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEnd {
-    /// The part of the log at its end, if its heading was read.
+    /// The part that the log ends in, if its heading was read.
     part: Option<LogPart>,
     /// The session mark in force there, if it was read.
     mark: Option<SessionMark>,
@@ -37,13 +37,13 @@ pub struct LogEnd {
 enum LastLine {
     /// The log is empty.
     None,
-    /// It has no end.
+    /// The last line has no newline.
     Unterminated,
     Text,
     Blank,
 }
 
-/// The last bytes of a log, or all of it.
+/// The last bytes of a log, or the whole log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogTail<'b> {
     Whole(&'b [u8]),
@@ -57,12 +57,12 @@ impl<'b> LogTail<'b> {
         }
     }
 
-    /// Whether the last line has no end.
+    /// Whether the last line is unterminated.
     pub fn ends_mid_line(self) -> bool {
         !self.bytes().is_empty() && !self.bytes().ends_with(b"\n")
     }
 
-    /// The end of the log once `more` is behind this.
+    /// Returns the end of the log after `more` is appended.
     pub fn end_after(self, more: &[u8]) -> LogEnd {
         let both = [self.bytes(), more].concat();
         match self {
@@ -84,7 +84,7 @@ impl LogEnd {
         let text = String::from_utf8_lossy(tail.bytes());
         let (mut part, text) = match tail {
             LogTail::Whole(_) => (Some(LogPart::Chronological), text.strip_prefix('\u{feff}').unwrap_or(&text)),
-            // Its first line may have begun further back.
+            // The first line may have begun before these bytes.
             LogTail::Part(_) => (None, text.split_once('\n').map_or("", |(_, whole_lines)| whole_lines)),
         };
         let mut mark = None;
@@ -102,7 +102,7 @@ impl LogEnd {
         Self { part, mark, last_line, has_windows_lines: has_windows_lines(bytes) }
     }
 
-    /// Renders `memory` for the end of the log of `day`, and moves this end behind it.
+    /// Renders `memory` for the end of the log of `day`, and updates this state.
     pub fn append_entry(&mut self, memory: &Memory, day: NaiveDate) -> Vec<u8> {
         let mut text = self.begin(day);
         let is_event = memory.kind.is_event();
@@ -112,7 +112,7 @@ impl LogEnd {
             text.push_str(&format!("## {}\n\n", if is_event { LOG } else { memory.kind.label() }));
             self.last_line = LastLine::Blank;
             self.part = Some(part);
-            // Readers who start at the heading need the session.
+            // Repeat the session under a heading of events for readers that start there.
             self.mark = self.mark.take().filter(|_| !is_event);
         }
         let mark = SessionMark::from_memory(memory);
@@ -125,13 +125,13 @@ impl LogEnd {
         self.end(&text)
     }
 
-    /// Renders a note for the end of the log of `day`, and moves this end behind it.
+    /// Renders a note for the end of the log of `day`, and updates this state.
     pub fn add_note(&mut self, note: &StateNote, day: NaiveDate) -> Vec<u8> {
         let text = self.begin(day) + &note.to_comment() + "\n";
         self.end(&text)
     }
 
-    /// What comes before anything that is appended: the title of an empty log, the end of a line that has none.
+    /// Returns what must precede appended text: the title of an empty log, or the newline of an unterminated line.
     fn begin(&mut self, day: NaiveDate) -> String {
         match self.last_line {
             LastLine::None => {
@@ -148,7 +148,7 @@ impl LogEnd {
         if self.has_windows_lines { to_windows_lines(text.as_bytes()) } else { text.as_bytes().to_vec() }
     }
 
-    /// Adds an empty line unless the log ends in one.
+    /// Adds an empty line unless the log ends with one.
     fn add_blank_line(&self, text: &mut String) {
         if self.last_line != LastLine::Blank {
             text.push('\n');
@@ -156,7 +156,7 @@ impl LogEnd {
     }
 }
 
-/// The rest of the entry of `memory`, if a process that was killed left the beginning of it at the end of the log.
+/// Returns the rest of the entry of `memory` if a killed process left its beginning at the end of the log.
 pub fn complete_interrupted(tail: LogTail<'_>, memory: &Memory, day: NaiveDate) -> Option<Vec<u8>> {
     if !tail.ends_mid_line() {
         return None;
@@ -174,7 +174,7 @@ pub fn complete_interrupted(tail: LogTail<'_>, memory: &Memory, day: NaiveDate) 
     None
 }
 
-/// A file of this kind with these memories, each under the heading of its type: for people to read, and to hand on.
+/// Renders a file of this kind with these memories, grouped under the headings of their types.
 pub fn render_grouped(memories: &[&Memory], kind: LogKind) -> Vec<u8> {
     let LogKind::Daily(day) = kind else {
         return memories.iter().fold(Vec::new(), |file, memory| insert_long_term(&file, memory));

@@ -1,4 +1,4 @@
-//! What rides in HTML comments: which session the next lines belong to, and what an entry carries beside its text.
+//! The HTML comments in a log: session marks, and the fields that the text of an entry does not show.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::{Moment, format_offset, parse_offset};
 
-/// `<!-- session ID OFFSET -->`: whose the following lines are, and where their clock stood.
+/// `<!-- session ID OFFSET -->`: the session and the UTC offset of the following events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct SessionMark {
     pub(super) session_id: String,
-    /// Seconds east of UTC; logs of the Go version do not say.
+    /// Seconds east of UTC. Logs of the Go version have no offset.
     pub(super) offset: Option<i32>,
 }
 
@@ -62,32 +62,32 @@ pub(super) struct EntryFields {
     source: Option<String>,
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     metadata: serde_json::Map<String, serde_json::Value>,
-    /// A bare field of entries that people or older versions wrote.
+    /// The context as a top-level field, which people and older versions wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<serde_json::Value>,
 }
 
 impl EntryFields {
-    /// The fields of an entry in the chronological part: only what its line and session comment do not say.
+    /// Returns the fields of an event that its line and its session mark do not show.
     pub(super) fn for_event(memory: &Memory) -> Option<Self> {
         let fields = Self::from_attributes(&memory.attributes);
         (fields != Self::default()).then_some(fields)
     }
 
-    /// The fields of an entry of another type among events.
+    /// Returns the fields of an entry of another type among events.
     pub(super) fn for_event_style_entry(memory: &Memory) -> Option<Self> {
         Some(Self { id: Some(memory.id.to_string()), ..Self::from_attributes(&memory.attributes) })
     }
 
-    /// The fields of an entry under a section, which has no line of its own to carry time and session.
+    /// Returns the fields of an entry under a section, whose line shows neither time nor session.
     pub(super) fn for_section(memory: &Memory) -> Self {
         let session = Some(&memory.session_id).filter(|id| !id.is_empty()).cloned();
-        // The day as well: people move entries to other files, and the time is to come along.
+        // Include the day: people move entries to other files.
         let at = Some(memory.at.rfc3339());
         Self { id: Some(memory.id.to_string()), at, session, ..Self::from_attributes(&memory.attributes) }
     }
 
-    /// The fields of an entry in `MEMORY.md`, where people reorder sections freely: the type rides along.
+    /// Returns the fields of an entry in `MEMORY.md`. They include the type, because people reorder sections freely.
     pub(super) fn for_long_term(memory: &Memory) -> Self {
         Self { kind: Some(memory.kind), ..Self::for_section(memory) }
     }
@@ -109,8 +109,8 @@ impl EntryFields {
         }
     }
 
-    /// Reads any JSON object. A field whose value is not what it should be counts as missing, and takes no other along:
-    /// people and later versions write here too.
+    /// Parses any JSON object. A field with an invalid value counts as missing and does not affect the others, because people and later
+    /// versions write here too.
     pub(super) fn parse(json: &str) -> Option<Self> {
         let fields = RawFields(serde_json::from_str(json).ok()?);
         Some(Self {
@@ -131,11 +131,11 @@ impl EntryFields {
 
     pub(super) fn render(&self) -> String {
         let json = serde_json::to_string(self).expect("string keys and plain values always serialise");
-        // Inside strings only, where JSON reads the escape back: nothing in a value may end the comment.
+        // These characters occur only within JSON strings, where the escape is equivalent. No value can end the comment.
         format!("<!-- {} -->", json.replace('<', "\\u003c").replace('>', "\\u003e"))
     }
 
-    /// The id that the entry lays claim to. Whether it is a copy is not for its comment to say.
+    /// The id that the entry claims. A copy claims the id of its original; the store decides which of them gets it.
     pub(super) fn id(&self) -> Option<MemoryId> {
         self.id.as_deref().and_then(MemoryId::parse).map(|id| id.original())
     }
@@ -148,7 +148,7 @@ impl EntryFields {
         self.session.clone()
     }
 
-    /// The time: whole, or without the day in a daily log, which is of that day then.
+    /// The time of the entry. In a daily log it may lack the day.
     pub(super) fn at(&self, day: Option<NaiveDate>) -> Option<Moment> {
         let text = self.at.as_deref()?;
         if let Some(at) = Moment::parse_rfc3339(text) {
@@ -183,8 +183,8 @@ impl EntryFields {
     }
 }
 
-/// The fields of the comments of a log that are not used as they are, with their lines from 1: a value of another type is ignored, and a
-/// time out of range is clamped.
+/// Returns the fields in the comments of a log that have unusable values, with their lines from 1. A value of another type is ignored; a
+/// time or an importance out of range is clamped.
 pub fn unusable_fields(text: &str) -> Vec<(usize, Vec<&'static str>)> {
     let odd = |(line, number): (&str, usize)| {
         let body = line.trim_end().strip_suffix(" -->")?;
@@ -194,7 +194,7 @@ pub fn unusable_fields(text: &str) -> Vec<(usize, Vec<&'static str>)> {
     text.lines().zip(1..).filter_map(odd).collect()
 }
 
-/// The fields as they stand, not read yet: none is too deep for that.
+/// Unparsed fields, so that a deeply nested value in one does not fail the others.
 struct RawFields<'j>(HashMap<String, &'j RawValue>);
 
 impl RawFields<'_> {
@@ -228,7 +228,7 @@ impl RawFields<'_> {
     }
 }
 
-/// Writes a session id as one word that cannot end the comment. The empty id is a dash.
+/// Encodes a session id as one word that cannot end the comment. The empty id becomes a dash.
 fn encode_word(id: &str) -> String {
     match id {
         "" => "-".to_owned(),
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_fields_are_named_with_their_lines() {
+    fn unusable_fields_are_reported_with_their_lines() {
         let good = r#"- a <!-- {"id":"a","type":"decision","at":"10:30:15+09:00","session":"","importance":3,"pinned":true,"later":[]} -->"#;
         let odd = r#"- b <!-- {"id":"a b","type":7,"at":"9999-12-31T23:59:59-12:00","importance":4,"origin":null,"context":[]} -->"#;
         let found = unusable_fields(&format!("# Memory\n\n{good}\n- no comment <!-- {{ -->\n{odd}\r\n"));
@@ -282,7 +282,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_session_id_is_one_word_and_comes_back(id in any::<String>()) {
+        fn any_session_id_round_trips_as_one_word(id in any::<String>()) {
             let mark = SessionMark { session_id: id, offset: Some(32_400) };
             prop_assert_eq!(SessionMark::parse(&mark.to_comment()), Some(mark));
         }

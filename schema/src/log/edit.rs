@@ -1,6 +1,6 @@
-//! Rewrites a log or `MEMORY.md`: for commands that change or delete entries, and for what is saved into `MEMORY.md`.
+//! Rewrites logs and `MEMORY.md` for commands that change or delete entries, and inserts entries into `MEMORY.md`.
 //!
-//! Works on bytes, because a file that somebody saved in another encoding must keep every byte that is not ours.
+//! Works on bytes: a file that was saved in another encoding must keep every byte that is not ours.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::render::{has_windows_lines, render, render_event_style, to_windows_li
 use super::{LogEntry, LogKind, ParsedLog};
 use crate::model::memory::{Memory, MemoryType};
 
-/// `MEMORY.md` with `memory` at the end of the section of its type.
+/// Returns `MEMORY.md` with `memory` at the end of the section of its type.
 pub fn insert_long_term(file: &[u8], memory: &Memory) -> Vec<u8> {
     let (at, preamble) = match file.is_empty() {
         true => (0, format!("# Memory\n\n## {}\n\n", memory.kind.label())),
@@ -29,7 +29,7 @@ pub fn insert_long_term(file: &[u8], memory: &Memory) -> Vec<u8> {
     [&file[..at], &bytes, &file[at..]].concat()
 }
 
-/// The bytes of `entry` in its file, and their replacement: the text and attributes of `memory` in the same form.
+/// Returns the byte range of `entry` in its file, and its replacement: the text and attributes of `memory` in the same form.
 pub fn entry_replacement(file: &[u8], entry: &LogEntry, memory: &Memory, kind: LogKind) -> (Range<usize>, Vec<u8>) {
     let range = line_offset(file, entry.start_line)..line_offset(file, entry.end_line + 1);
     let sections = section_headings(file);
@@ -45,25 +45,25 @@ pub fn entry_replacement(file: &[u8], entry: &LogEntry, memory: &Memory, kind: L
         (LogKind::Daily(_), Some(section)) if section.kind == Some(memory.kind) && !memory.kind.is_event() => {
             render(memory, kind)
         }
-        // Its type rides along, because the heading says another or none.
+        // Include the type, because the heading shows another one or none.
         _ => render(memory, LogKind::LongTerm),
     };
     let bytes = if has_windows_lines(file) { to_windows_lines(text.as_bytes()) } else { text.into_bytes() };
     (range, bytes)
 }
 
-/// How a section begins.
+/// The prefix of a section heading.
 const HEADING: &[u8] = b"## ";
 
 /// A `##` heading.
 struct SectionHeading {
     start: usize,
     kind: Option<MemoryType>,
-    /// Whether it is the heading under which events go on.
+    /// Whether events continue under this heading.
     is_log: bool,
 }
 
-/// The place of a structural entry: the end of its section, or a new section in the order of the types.
+/// Returns the place of a structural entry and the text before it: the end of its section, or a new section in the order of the types.
 fn section_insertion_point(file: &[u8], sections: &[SectionHeading], kind: MemoryType) -> (usize, String) {
     if let Some(at) = sections.iter().position(|section| section.kind == Some(kind)) {
         let end = sections.get(at + 1).map_or(file.len(), |next| next.start);
@@ -89,7 +89,7 @@ fn section_headings(file: &[u8]) -> Vec<SectionHeading> {
     starts.map(section).collect()
 }
 
-/// The offset behind the last line before `end` that is not blank.
+/// Returns the offset behind the last line before `end` that is not blank.
 fn last_text_offset(file: &[u8], end: usize) -> usize {
     let trimmed = file[..end].trim_ascii_end().len();
     match file[trimmed..end].iter().position(|byte| *byte == b'\n') {
@@ -109,8 +109,8 @@ fn line_offset(file: &[u8], number: usize) -> usize {
     memchr_iter(b'\n', file).map(|newline| newline + 1).nth(number - 2).unwrap_or(file.len())
 }
 
-/// The log `file` without the entries with these numbers in `parsed`, and without the headings and session marks of ours that
-/// stand over nothing then.
+/// Returns the log `file` without the entries with these numbers in `parsed`. Also removes our headings and session marks that have nothing
+/// below them then.
 pub fn remove_entries(file: &[u8], parsed: &ParsedLog, gone: &HashSet<usize>) -> Vec<u8> {
     let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
     let mut fates = vec![LineAction::Keep; lines.len()];
@@ -125,7 +125,7 @@ pub fn remove_entries(file: &[u8], parsed: &ParsedLog, gone: &HashSet<usize>) ->
     }
     let openers: Vec<(usize, LeadLine)> =
         lines.iter().enumerate().filter_map(|(at, line)| Some((at, LeadLine::parse(line)?))).collect();
-    // Marks first: a heading may stand over nothing but a mark that goes.
+    // Marks first: a heading may have nothing below it but a mark that is removed.
     for wanted in [LeadLine::Mark, LeadLine::Heading] {
         for (number, (start, _)) in openers.iter().enumerate().filter(|(_, (_, opener))| *opener == wanted) {
             let behind = &openers[number + 1..];
@@ -140,7 +140,7 @@ pub fn remove_entries(file: &[u8], parsed: &ParsedLog, gone: &HashSet<usize>) ->
             let is_empty = below.clone().all(|at| fates[at] == LineAction::Remove || lines[at].trim_ascii().is_empty());
             if is_empty && !is_of_others && below.any(|at| fates[at] == LineAction::Remove) {
                 fates[*start..end].fill(LineAction::Remove);
-                // The blank line that set it off goes with it, unless it sets off what follows.
+                // Also remove the blank line before it, unless that line separates what follows.
                 if end == lines.len() && *start > 0 && lines[start - 1].trim_ascii().is_empty() {
                     fates[start - 1] = LineAction::Remove;
                 }
@@ -157,14 +157,14 @@ enum LineAction {
     Remove,
 }
 
-/// A line that says something of those below it.
+/// A line that applies to the lines below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LeadLine {
-    /// Whose the events are.
+    /// A session mark.
     Mark,
     /// A heading as we write it.
     Heading,
-    /// A heading of somebody's own.
+    /// Any other heading.
     Foreign,
 }
 

@@ -1,27 +1,27 @@
-//! The kinds of file that hold memories, and what is read in one.
+//! The kinds of files that hold memories, and the result of parsing one.
 
 use chrono::NaiveDate;
 
 use crate::model::memory::Memory;
 use crate::model::state_note::StateNote;
 
-/// The file of curated, long-term memory.
+/// The file of curated, long-term memories.
 pub const LONG_TERM_FILE: &str = "MEMORY.md";
 
-/// How many files a day has at most; see [`LogKind::file_names`].
+/// The most files that a day can have; see [`LogKind::file_names`].
 const FILES: usize = 9;
 
-/// Which of the two kinds of file that hold memories this is.
+/// A kind of file that holds memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogKind {
-    /// `YYYY-MM-DD.md`, and `YYYY-MM-DD.2.md` where the day goes on: every entry is a memory, with our comment or without.
+    /// `YYYY-MM-DD.md`, continued in `YYYY-MM-DD.2.md`: every entry is a memory, with or without our comment.
     Daily(NaiveDate),
     /// `MEMORY.md`: only entries with our comment are memories.
     LongTerm,
 }
 
 impl LogKind {
-    /// The kind of a file by its path relative to the store, or `None` for Markdown that holds no memories.
+    /// Returns the kind of a file from its path relative to the store, or `None` for Markdown without memories.
     pub fn from_path(path: &str) -> Option<Self> {
         if path == LONG_TERM_FILE {
             return Some(Self::LongTerm);
@@ -31,12 +31,12 @@ impl LogKind {
             Some((day, number)) if (2..=FILES).any(|file| file.to_string() == number) => day,
             _ => stem,
         };
-        // The round trip refuses what chrono tolerates, such as `2026-1-28`.
+        // The round trip rejects what chrono accepts, such as `2026-1-28`.
         let date = NaiveDate::parse_from_str(stem, "%Y-%m-%d").ok()?;
         (date.to_string() == stem).then_some(Self::Daily(date))
     }
 
-    /// The file name of this kind.
+    /// Returns the name of the first file of this kind.
     pub fn file_name(self) -> String {
         match self {
             Self::Daily(date) => format!("{date}.md"),
@@ -44,7 +44,7 @@ impl LogKind {
         }
     }
 
-    /// The files of this kind: a day goes on in the next one while another program keeps writing the one before.
+    /// Returns the names of all files of this kind. A day continues in the next file while another program keeps writing the current one.
     pub fn file_names(self) -> Vec<String> {
         let mut names = vec![self.file_name()];
         if let Self::Daily(date) = self {
@@ -53,31 +53,31 @@ impl LogKind {
         names
     }
 
-    /// Whether an entry carries the id of its memory. An event does not: its line says all that its id is derived from.
+    /// Whether an entry carries the id of its memory. An event does not: its id is derived from its line.
     pub fn has_id(self, memory: &Memory) -> bool {
         self == Self::LongTerm || !memory.kind.is_event()
     }
 }
 
-/// What a file holds: its memories, and the lines that are none.
+/// The content of a file: memories, prose and notes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ParsedLog {
     /// The memories in the order of the file.
     pub entries: Vec<LogEntry>,
-    /// The numbers of the lines, from 1, that a person wrote as prose.
+    /// The numbers of the lines, from 1, that are prose of people.
     pub prose: Vec<usize>,
-    /// The changes of states, of memories of this file or of others.
+    /// The state changes of memories in this file or in others.
     pub notes: Vec<StateNote>,
 }
 
-/// A memory and where it stands.
+/// A memory and its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
-    /// The memory itself. Its id is the one that the entry lays claim to, unique in this file; where an entry of another file
-    /// has the better claim, the store gives it [`MemoryId::for_copy`](crate::model::memory::MemoryId::for_copy).
+    /// The memory. Its id is the one that the entry claims, unique in this file. If an entry of another file has the better claim, the
+    /// store gives this one [`MemoryId::for_copy`](crate::model::memory::MemoryId::for_copy).
     pub memory: Memory,
-    /// Its first line, from 1.
+    /// The first line, from 1.
     pub start_line: usize,
-    /// Its last line, included.
+    /// The last line, inclusive.
     pub end_line: usize,
 }

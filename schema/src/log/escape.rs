@@ -1,12 +1,12 @@
-//! Escapes that let any text live inside a list item of Markdown and come back exactly.
+//! Escapes any text so that it fits into a list item of Markdown and is read back exactly.
 //!
-//! A character that would be lost or would break the log is written as a decimal reference, `&#13;`. Everything else stands
-//! as it is, so that people read what was said.
+//! A character that would be lost or would break the log becomes a decimal reference, such as `&#13;`. All other characters stay, so that
+//! the log is readable.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Writes a text so that its lines can be indented, trimmed at their ends by an editor, and read back exactly.
+/// Escapes a text so that its lines can be indented, trimmed by an editor, and read back exactly.
 pub(super) fn escape(text: &str) -> String {
     let body_start = text.len() - text.trim_start_matches('\n').len();
     let body_end = text.trim_end_matches('\n').len();
@@ -30,7 +30,7 @@ pub(super) fn escape(text: &str) -> String {
     out
 }
 
-/// The text that [`escape`] wrote.
+/// Reverses [`escape`].
 pub(super) fn unescape(text: &str) -> Cow<'_, str> {
     if !text.contains("&#") {
         return Cow::Borrowed(text);
@@ -55,7 +55,7 @@ pub(super) fn unescape(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The character that a decimal reference at the start of `text` stands for, and the reference's length in bytes.
+/// Returns the character of the decimal reference at the start of `text`, and the length of the reference in bytes.
 fn reference(text: &str) -> Option<(char, usize)> {
     let digits = text.strip_prefix("&#")?;
     let length = digits.bytes().take(8).take_while(u8::is_ascii_digit).count();
@@ -66,8 +66,8 @@ fn reference(text: &str) -> Option<(char, usize)> {
     Some((c, length + 3))
 }
 
-/// Characters that a person cannot see and an editor may drop or obey: controls, line separators, a byte order mark, and
-/// the marks that turn the direction of text around.
+/// Whether people cannot see a character and an editor may drop or obey it: controls, line separators, a byte order mark, and marks that
+/// change the direction of text.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -90,19 +90,19 @@ mod tests {
     #[case::leading_space(" a\n  b", "&#32;a\n  b")]
     #[case::only_newline("\n", "&#10;")]
     #[case::override_mark("a\u{202e}b", "a&#8238;b")]
-    fn what_would_be_lost_is_spelled_out(#[case] text: &str, #[case] escaped: &str) {
+    fn fragile_characters_are_escaped(#[case] text: &str, #[case] escaped: &str) {
         assert_eq!(escape(text), escaped);
         assert_eq!(unescape(escaped), text);
     }
 
     proptest! {
         #[test]
-        fn any_text_comes_back(text in any::<String>()) {
+        fn any_text_round_trips(text in any::<String>()) {
             prop_assert_eq!(unescape(&escape(&text)).into_owned(), text);
         }
 
         #[test]
-        fn text_made_of_our_own_marks_comes_back(text in "[-&#0-9;<!> \n\t]{0,24}") {
+        fn text_of_our_own_marks_round_trips(text in "[-&#0-9;<!> \n\t]{0,24}") {
             prop_assert_eq!(unescape(&escape(&text)).into_owned(), text);
         }
     }

@@ -1,4 +1,4 @@
-//! Finds the lines of a memory in its file. Rows know no lines, so that nothing has to be kept up when a file changes.
+//! Finds the lines of a memory in its file. Rows have no line numbers, so an edit of a file does not make them outdated.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use super::render::{render, render_first_line};
 use super::{LogEntry, LogKind, parse};
 use crate::model::memory::Memory;
 
-/// The entry of a memory in the text of the file at `path`, which is of this kind. Copies carry the id of what they are copies of.
+/// Returns the entry of a memory in the file at `path`. The entry of a copy carries the id of its original.
 pub fn find_entry(file: &[u8], memory: &Memory, path: &str, kind: LogKind) -> Option<LogEntry> {
     let parsed = parse(&String::from_utf8_lossy(file), kind);
     let is_it = |entry: &LogEntry| entry.memory.id == memory.id || entry.memory.id.for_copy(path) == memory.id;
@@ -21,7 +21,7 @@ pub fn may_contain(file: &[u8], memory: &Memory, kind: LogKind) -> bool {
     memmem::find(file, mark.as_bytes()).is_some()
 }
 
-/// The lines of a memory, from 1, in the file at `path`; `None` if it is not there.
+/// Returns the lines of a memory, from 1, in the file at `path`, or `None` if it is not there.
 pub fn find_lines(file: &[u8], memory: &Memory, path: &str, kind: LogKind) -> Option<RangeInclusive<usize>> {
     let as_written = Memory { id: memory.id.original(), ..memory.clone() };
     let text = render(&as_written, kind);

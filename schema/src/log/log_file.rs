@@ -1,7 +1,7 @@
-//! Changes a Markdown file of the store so that nothing is lost of what another program writes to it at the same time.
+//! Changes Markdown files of the store without losing what another program writes to them at the same time.
 //!
-//! Editors, formatters and git do not know of the store lock, which the caller holds. Most of them truncate a file and write it again, so a
-//! file that became shorter is left alone until it has not changed for [`QUIET_TIME`].
+//! Editors, formatters and git do not know the store lock, which the caller holds. Most of them truncate a file and then write it again, so
+//! a file that became shorter is left alone until it has not changed for [`QUIET_TIME`].
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -14,7 +14,7 @@ use crate::files::file_stamp::{FileStamp, file_identity, open_file_identity};
 use crate::files::store_file::{self, is_refused, options_for_private};
 use crate::log::{LONG_TAIL, LogTail, TAIL};
 
-/// A file that could not be read or changed.
+/// A failure to read or change a file.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {action} {path}", path = .path.display())]
 pub struct LogFileError {
@@ -30,13 +30,13 @@ impl LogFileError {
     }
 }
 
-/// A file that has not changed for this long is finished.
+/// How long a file must stay unchanged to count as finished.
 pub const QUIET_TIME: Duration = Duration::from_secs(2);
 
-/// How long a command waits for that.
+/// How long a command waits for a file to be finished.
 pub const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// How long to rest between two looks.
+/// The pause between two checks.
 pub const PAUSE: Duration = Duration::from_millis(20);
 
 /// Milliseconds since 1970.
@@ -50,9 +50,9 @@ pub fn now_millis() -> i64 {
 pub struct FileState {
     /// `None` if there is no such file.
     pub stamp: Option<FileStamp>,
-    /// When the file was changed last, or its directory if there is no such file.
+    /// When the file last changed, or its directory if there is no such file.
     modified: Option<SystemTime>,
-    /// Whether there is something else by that name, which is refused when it is opened.
+    /// Whether the path is something other than a file. Opening it fails.
     is_foreign: bool,
 }
 
@@ -65,8 +65,8 @@ impl FileState {
         Self { stamp, modified: either.and_then(|metadata| metadata.modified()).ok(), is_foreign: is_other }
     }
 
-    /// Whether another program seems to be writing the file, which had `size` bytes after our last change or reading: it is empty, shorter, or
-    /// gone, and was changed less than [`QUIET_TIME`] ago.
+    /// Whether another program seems to be writing the file, which had `size` bytes after our last change or read: it is empty, shorter or
+    /// gone, and changed less than [`QUIET_TIME`] ago.
     pub fn is_being_rewritten(&self, size: Option<i64>) -> bool {
         let is_shorter = match self.stamp {
             Some(stamp) => stamp.size == 0 || size.is_some_and(|size| stamp.size < size),
@@ -75,19 +75,19 @@ impl FileState {
         is_shorter && !self.is_quiet()
     }
 
-    /// Whether nobody has changed the file lately. A time to come says nothing and counts as long ago.
+    /// Whether the file has not changed lately. A time in the future counts as long ago.
     pub fn is_quiet(&self) -> bool {
         self.modified.is_none_or(|at| at.elapsed().map_or(true, |age| age >= QUIET_TIME))
     }
 
-    /// When the file was changed last, in milliseconds since 1970; `None` if it is gone.
+    /// When the file last changed, in milliseconds since 1970, or `None` if it is gone.
     pub fn saved_at(&self) -> Option<i64> {
         let at = self.modified.filter(|_| self.stamp.is_some())?;
         i64::try_from(at.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis()).ok()
     }
 }
 
-/// The bytes of a file, none when it is missing. A refused one counts as missing: what it leads to is no memory.
+/// Returns the bytes of a file. A missing file has none, nor has a refused one, such as a link: nothing outside the store is a memory.
 pub fn read(path: &Path) -> Result<Vec<u8>, LogFileError> {
     match read_for_change(path) {
         Err(error) if is_refused(&error.source) => Ok(Vec::new()),
@@ -95,7 +95,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, LogFileError> {
     }
 }
 
-/// The bytes of a file that is about to be changed.
+/// Returns the bytes of a file that is about to change. Unlike [`read`], fails if the file is refused.
 fn read_for_change(path: &Path) -> Result<Vec<u8>, LogFileError> {
     match store_file::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -103,17 +103,18 @@ fn read_for_change(path: &Path) -> Result<Vec<u8>, LogFileError> {
     }
 }
 
-/// Appends the bytes that `make` returns for the end of the file, and returns the file's stamps before and after. Creates a file that was missing.
-/// On a full disk the file stays as it was.
+/// Appends the bytes that `make` returns for the end of the file, and returns the file's stamps before and after. Creates a missing file.
+/// If the disk is full, the file stays as it was.
 ///
-/// `None` when another program removed, created or replaced the file since `look`: the append is gone with the old one.
+/// Returns `None` if another program removed, created or replaced the file since `look`. Then nothing was appended, or it is lost with the
+/// old file.
 pub fn append_bytes(
     path: &Path,
     look: FileState,
     make: impl FnOnce(LogTail<'_>) -> Vec<u8>,
 ) -> Result<Option<(FileStamp, FileStamp)>, LogFileError> {
     let fault = |source| LogFileError { action: "append to", path: path.to_owned(), source };
-    // Git removes a file before it creates the next one, and fails if somebody else has created it.
+    // Git removes a file before it creates the new one, and fails if the file exists by then.
     let is_new = look.stamp.is_none() && !look.is_foreign;
     let mut file = match options_for_private().read(true).append(true).create_new(is_new).open(path) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {
@@ -133,17 +134,17 @@ pub fn append_bytes(
         crash_point::crash("log.half");
     }
     file.write_all(&bytes).map_err(|error| {
-        // Half an entry would read as an entry.
+        // Half an entry would parse as an entry.
         let _ = file.set_len(before.len());
         fault(error)
     })?;
     crash_point::crash_if_armed("log.appended");
     let after = file.metadata().map_err(fault)?;
-    // Editors save by putting another file in the place of the one that was open here.
+    // Editors save by replacing the file that was open here.
     if file_identity(path) != open_file_identity(&before) {
         return Ok(None);
     }
-    // Another writer at the same moment makes a reading necessary.
+    // If another program wrote at the same moment, the file must be read again.
     let is_alone = after.len() == before.len() + bytes.len() as u64;
     let to_be_read = FileStamp::unread(i64::try_from(after.len()).unwrap_or(i64::MAX));
     let before = FileStamp::from_metadata(&before).unwrap_or(to_be_read);
@@ -155,7 +156,7 @@ fn read_tail(file: &mut File, length: u64, limit: u64) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(start))?;
     let mut bytes = vec![0; usize::try_from(length - start).unwrap_or_default()];
     let mut filled = 0;
-    // It may become shorter at this moment.
+    // The file may become shorter meanwhile.
     while filled < bytes.len() {
         match file.read(&mut bytes[filled..])? {
             0 => break,
@@ -166,14 +167,14 @@ fn read_tail(file: &mut File, length: u64, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The last change of a file that is about to be rewritten.
+/// The last known change of a file that is about to be rewritten.
 #[derive(Debug, Clone, Copy)]
 pub enum LastChange {
-    /// Ours, which left it with this stamp.
+    /// Our own, which left the file with this stamp.
     Ours(FileStamp),
-    /// There was never such a file.
+    /// None: the file never existed.
     Unchanged,
-    /// Perhaps that of another program.
+    /// Possibly another program's.
     Unknown,
 }
 
@@ -187,11 +188,11 @@ impl LastChange {
     }
 }
 
-/// Replaces a file by what `edit` makes of its bytes, in one step, and answers whether it did; `None` from `edit` leaves it alone.
+/// Replaces a file with what `edit` returns for its bytes, atomically, and returns whether it did. If `edit` returns `None`, the file
+/// stays.
 ///
-/// Only a file that is as `last` says, or that nobody wrote lately, is replaced: what another
-/// program is still writing would be lost with the file that it has open. For that it waits as long as `patience`. `edit` runs again when the
-/// file changed meanwhile.
+/// Replaces the file only if its last change is `last` or it has been quiet: a program that still has the old file open would lose what it
+/// writes. Waits for that as long as `patience`. Calls `edit` again if the file changed meanwhile.
 pub fn rewrite_with(
     path: &Path,
     last: LastChange,
@@ -218,7 +219,7 @@ pub fn rewrite_with(
     }
 }
 
-/// Replaces the file, or answers `false` when it is no longer what was read.
+/// Replaces the file, or returns `false` if it changed since it was read.
 fn replace_if_unchanged(
     path: &Path,
     stamp: Option<FileStamp>,

@@ -1,7 +1,7 @@
-//! Reads a log: which lines are memories, and which are prose.
+//! Parses a log: which lines are memories, and which are prose.
 //!
-//! Tolerant by design: people edit these files and the Go version wrote them without comments. Nothing is refused; what is
-//! not an entry is prose, and prose is indexed as well.
+//! Tolerant by design, because people edit these files and the Go version wrote them without comments. Nothing is an error: whatever is not
+//! an entry is prose, and prose is indexed as well.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::{StateNote, is_note};
 
-/// Reads the text of a log.
+/// Parses the text of a log.
 pub fn parse(text: &str, kind: LogKind) -> ParsedLog {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = LogParser::new(kind);
@@ -22,18 +22,18 @@ pub fn parse(text: &str, kind: LogKind) -> ParsedLog {
     reader.parsed
 }
 
-/// Whether what stands in a log behind `before` adds no prose to it, and takes none away. Reads no more than what was added, and says
-/// `false` where that does not tell.
+/// Whether appending `added` to `before` leaves the prose of a log as it was. Parses only what is added, and returns `false` if that is not
+/// enough to decide.
 pub fn is_without_new_prose(before: &str, added: &str, kind: LogKind) -> bool {
     let before = before.strip_prefix('\u{feff}').unwrap_or(before);
     let mut reader = LogParser::new(kind);
-    // A heading ends whatever stands before it, so that a line like one is one.
+    // A heading ends whatever precedes it, so any line that looks like a heading is one.
     let heading = before.rfind("\n## ").map(|at| at + 1).or_else(|| before.starts_with("## ").then_some(0));
     if let Some(heading) = heading.and_then(|at| before[at..].lines().next()) {
         reader.parse_next(&[heading], 1);
         reader.parsed = ParsedLog::default();
     }
-    // What would be part of the entry before it would be prose without that.
+    // Lines that continue the entry before them count as prose here, which is the safe side.
     reader.parse_lines(&split_lines(added));
     before.ends_with('\n') && reader.parsed.prose.is_empty()
 }
@@ -45,16 +45,16 @@ fn split_lines(text: &str) -> Vec<&str> {
 /// The part of a file that a line belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LogPart {
-    /// No heading yet, or `## Log`: one line after the other, as things happened.
+    /// No heading yet, or `## Log`: events in their order.
     Chronological,
     /// The heading of a type.
     Section(MemoryType),
-    /// A heading of somebody's own.
+    /// Any other heading.
     Foreign,
 }
 
 impl LogPart {
-    /// The part that a heading begins; `None` for any other line.
+    /// Returns the part that a heading begins, or `None` for any other line.
     pub(super) fn from_heading(line: &str) -> Option<Self> {
         let heading = line.strip_prefix("## ")?;
         if heading.trim() == LOG {
@@ -64,41 +64,41 @@ impl LogPart {
     }
 }
 
-/// The heading under which a log goes on with events.
+/// The heading under which events continue.
 pub(super) const LOG: &str = "Log";
 
 struct LogParser {
     kind: LogKind,
     part: LogPart,
     mark: SessionMark,
-    /// How often each derived id came already, for the ordinal.
+    /// How often each derived id occurred so far, for the ordinal.
     seen: HashMap<MemoryId, u32>,
     ids: HashSet<MemoryId>,
     parsed: ParsedLog,
 }
 
-/// Whether a line begins like an entry of ours and goes on in another way, or not at all: what is left of one whose writer was killed is
-/// no part of the entry before it.
+/// Whether a line begins like one of our entries, even if it is truncated.
+/// The rest of an interrupted write is not part of the entry before it.
 fn is_partial_entry_start(line: &str) -> bool {
     const OPENING: &[u8] = b"- [00:00:00] **";
     let fits = |(byte, expected): (&u8, &u8)| byte == expected || byte.is_ascii_digit() && expected.is_ascii_digit();
     line.len() >= 4 && line.as_bytes().iter().zip(OPENING).all(fits)
 }
 
-/// Whether a line is what git writes into a file that it could not merge. We indent the lines of a text, so none is ours.
+/// Whether a line is a conflict marker of git. Lines of our texts are indented and cannot look like one.
 fn is_conflict_mark(line: &str) -> bool {
     line == "=======" || ["<<<<<<< ", "||||||| ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark))
 }
 
-/// The start of an entry: what its first line says before its text.
+/// The first line of an entry, without its bullet.
 struct EntryStart<'t> {
     kind: MemoryType,
     text: &'t str,
-    /// The event, unless an id says that the entry is knowledge.
+    /// Set if the line has the form of an event. An id under a section makes it a conclusion all the same.
     event: Option<EventLine<'t>>,
 }
 
-/// `[HH:MM:SS] **Label**: text`, as events begin.
+/// `[HH:MM:SS] **Label**: text`, the beginning of an event.
 pub(super) struct EventLine<'t> {
     kind: MemoryType,
     time: NaiveTime,
@@ -127,12 +127,12 @@ impl LogParser {
         }
     }
 
-    /// Takes what begins at the first of `lines`, which is line `number` of the file, and answers how many lines it was.
+    /// Parses what begins at the first of `lines`, which is line `number` of the file, and returns how many lines it has.
     fn parse_next(&mut self, lines: &[&str], number: usize) -> usize {
         let line = lines[0];
         if let Some(part) = LogPart::from_heading(line) {
             self.part = part;
-            // In MEMORY.md people write under these headings themselves, so they stay with the prose as its heading.
+            // In MEMORY.md people write under these headings themselves, so the heading is prose as well.
             if part == LogPart::Foreign || self.kind == LogKind::LongTerm {
                 self.parsed.prose.push(number);
             }
@@ -164,7 +164,7 @@ impl LogParser {
         let event = EventLine::parse(text).filter(|_| self.kind != LogKind::LongTerm);
         match (self.part, self.kind) {
             (LogPart::Section(kind), _) => Some(EntryStart { kind, text, event }),
-            // MEMORY.md is a person's file: an entry of ours may stand under any heading, and its comment says its type.
+            // In MEMORY.md an entry of ours may be under any heading, and its comment has its type.
             (_, LogKind::LongTerm) => Some(EntryStart { kind: MemoryType::Learning, text, event }),
             (_, LogKind::Daily(_)) => {
                 event.map(|event| EntryStart { kind: event.kind, text: event.text, event: Some(event) })
@@ -172,8 +172,8 @@ impl LogParser {
         }
     }
 
-    /// How many lines the entry at the first of `lines` takes: indented lines, blank ones between them, and lines that
-    /// follow without a blank one, which Markdown counts to the item as well.
+    /// Returns how many lines the entry at the first of `lines` has: indented lines, blank lines between them, and lines that follow
+    /// directly, which Markdown counts as part of the item.
     fn entry_length(&self, lines: &[&str]) -> usize {
         let mut end = 1;
         let mut at = 1;
@@ -206,7 +206,7 @@ impl LogParser {
         begins_entry || heading || line.starts_with("<!-- ") || is_conflict_mark(line)
     }
 
-    /// Adds the entry, or answers `false` when it is prose after all.
+    /// Adds the entry, or returns `false` if it is prose after all.
     fn add_entry(&mut self, opening: &EntryStart<'_>, more: &[&str], number: usize) -> bool {
         let mut lines = vec![opening.text];
         lines.extend(
@@ -225,7 +225,7 @@ impl LogParser {
         if let Some(event) = event.filter(|_| !is_among_events) {
             lines[0] = &lines[0][opening.event_prefix_length(event)..];
         }
-        // Our own entries have a comment, or a clock whose offset a session mark tells.
+        // Our own entries have a comment, or a session mark with an offset.
         if fields.is_none() && self.mark.offset.is_none() {
             fields = take_go_metadata(&mut lines);
         }
@@ -240,7 +240,7 @@ impl LogParser {
         }
         let mut content = lines.join("\n");
         if content.trim().is_empty() {
-            // Somebody emptied it. What is left of it is neither a memory nor prose.
+            // Somebody emptied the entry. The rest is neither a memory nor prose.
             return true;
         }
         let day = match self.kind {
@@ -261,8 +261,8 @@ impl LogParser {
         true
     }
 
-    /// The time of an entry whose comment does not say it. The Go version may have put it before the text of a structural
-    /// entry, from where it is taken.
+    /// Returns the time of an entry whose comment has none. The Go version may have put it before the text of a structural entry; it is
+    /// removed from there.
     fn entry_moment(&self, day: Option<NaiveDate>, time: Option<NaiveTime>, content: &mut String) -> Option<Moment> {
         let day = day?;
         let time = time.unwrap_or_else(|| match parse_clock(content) {
@@ -278,7 +278,7 @@ impl LogParser {
         }
     }
 
-    /// The id that an entry was given, unless a copy of it already stands above; else a derived one with the next ordinal.
+    /// Returns the id that the entry claims, unless an entry above has it; otherwise a derived id with the next ordinal.
     fn claim_id(&mut self, given: Option<MemoryId>, derive: impl Fn(u32) -> MemoryId) -> MemoryId {
         if let Some(id) = given
             && self.ids.insert(id.clone())
@@ -297,13 +297,13 @@ impl LogParser {
 }
 
 impl EntryStart<'_> {
-    /// How many bytes of the text say that it is an event.
+    /// The length in bytes of the time and label of an event.
     fn event_prefix_length(&self, event: &EventLine<'_>) -> usize {
         self.text.len() - event.text.len()
     }
 }
 
-/// `[ ] ` or `[x] ` at the start of a task: whether it is done, and its text.
+/// Parses `[ ] ` or `[x] ` at the start of a task: whether it is done, and its text.
 fn parse_checkbox(text: &str) -> Option<(bool, &str)> {
     let (mark, text) = text.strip_prefix('[')?.split_once("] ")?;
     match mark {
@@ -313,7 +313,7 @@ fn parse_checkbox(text: &str) -> Option<(bool, &str)> {
     }
 }
 
-/// Takes the metadata off an entry of the Go version, which wrote it in parentheses: `text ({"context":"SPEC-001"})`.
+/// Removes the metadata from an entry of the Go version, which wrote it in parentheses: `text ({"context":"SPEC-001"})`.
 fn take_go_metadata(lines: &mut [&str]) -> Option<EntryFields> {
     let last = lines.last_mut()?;
     let body = last.trim_end().strip_suffix(')')?;
@@ -325,13 +325,13 @@ fn take_go_metadata(lines: &mut [&str]) -> Option<EntryFields> {
     Some(EntryFields::from_metadata(metadata))
 }
 
-/// `[HH:MM:SS] ` at the start of a text, and what follows it.
+/// Parses `[HH:MM:SS] ` at the start of a text, and returns the rest as well.
 fn parse_clock(text: &str) -> Option<(NaiveTime, &str)> {
     let (time, rest) = text.strip_prefix('[')?.split_once("] ")?;
     Some((NaiveTime::parse_from_str(time, "%H:%M:%S").ok()?, rest))
 }
 
-/// Takes our comment off the last line that has one: at the end of that line, or the whole of it.
+/// Removes our comment from the last line that has one: from its end, or the whole line.
 fn take_fields(lines: &mut Vec<&str>) -> Option<EntryFields> {
     for at in (0..lines.len()).rev() {
         let Some(body) = lines[at].trim_end().strip_suffix(" -->") else { continue };

@@ -1,4 +1,4 @@
-//! Writes one memory as the lines of a log.
+//! Renders a memory as the lines of a log.
 
 use super::LogKind;
 use super::comment::EntryFields;
@@ -6,14 +6,14 @@ use super::escape::escape;
 use super::parse::EventLine;
 use crate::model::memory::{Memory, MemoryType};
 
-/// The line that an entry begins with.
+/// Returns the first line of an entry.
 pub(crate) fn render_first_line(memory: &Memory, kind: LogKind) -> String {
     let mut lines = render(memory, kind);
     lines.truncate(lines.find('\n').unwrap_or(lines.len()));
     lines
 }
 
-/// The lines of an entry, newline included.
+/// Renders an entry, including its last newline.
 pub(super) fn render(memory: &Memory, kind: LogKind) -> String {
     match kind {
         LogKind::Daily(_) if memory.kind.is_event() => render_event(memory, EntryFields::for_event(memory)),
@@ -22,7 +22,7 @@ pub(super) fn render(memory: &Memory, kind: LogKind) -> String {
     }
 }
 
-/// The lines of an entry that stands among the events of a day, of whatever type: its place says its session and day.
+/// Renders an entry of any type that is among the events of a day. Its place implies its session and day.
 pub(super) fn render_event_style(memory: &Memory) -> String {
     render_event(
         memory,
@@ -34,7 +34,7 @@ pub(super) fn render_event_style(memory: &Memory) -> String {
     )
 }
 
-/// The checkbox of a task.
+/// Returns the checkbox of a task, or nothing for other types.
 fn checkbox(memory: &Memory) -> &'static str {
     match (memory.kind, memory.attributes.done) {
         (MemoryType::Task, false) => "[ ] ",
@@ -50,7 +50,7 @@ fn render_event(memory: &Memory, fields: Option<EntryFields>) -> String {
 fn render_lines(opening: &str, memory: &Memory, fields: Option<EntryFields>) -> String {
     let mut content = escape(&memory.content);
     if !memory.kind.is_event() && content.lines().next().and_then(EventLine::parse).is_some() {
-        // Under any heading, a line that begins like an event is one.
+        // Under any heading, a line that begins like an event is parsed as one.
         content.replace_range(..1, "&#91;");
     }
     let mut lines = content.split('\n');
@@ -65,7 +65,7 @@ fn render_lines(opening: &str, memory: &Memory, fields: Option<EntryFields>) -> 
         }
     }
     if let Some(fields) = fields {
-        // On a line of its own after several lines: the last of them may close a code fence, which takes no company.
+        // After several lines the comment gets a line of its own: the last line may close a code fence, which allows no other text.
         out.push_str(if several { "\n  " } else { " " });
         out.push_str(&fields.render());
     }
@@ -73,12 +73,12 @@ fn render_lines(opening: &str, memory: &Memory, fields: Option<EntryFields>) -> 
     out
 }
 
-/// Whether the file's lines end as on Windows, by its first line that ends.
+/// Whether the file has Windows line endings, judged by its first complete line.
 pub(super) fn has_windows_lines(file: &[u8]) -> bool {
     file.split_inclusive(|byte| *byte == b'\n').next().is_some_and(|line| line.ends_with(b"\r\n"))
 }
 
-/// Our lines hold no carriage return of their own, since a text's is written as a reference.
+/// Converts line endings. Our lines contain no other carriage returns, because those of a text are escaped.
 pub(super) fn to_windows_lines(bytes: &[u8]) -> Vec<u8> {
     let parts: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     parts.join(&b"\r\n"[..])

@@ -26,7 +26,7 @@ fn memory(session: &str, kind: MemoryType, time: &str, content: &str) -> Memory 
     }
 }
 
-/// Writes a memory, and answers the first of its lines.
+/// Writes a memory and returns the number of its first line.
 fn write(file: &mut Vec<u8>, memory: &Memory, kind: LogKind) -> usize {
     match kind {
         LogKind::Daily(day) => {
@@ -47,7 +47,7 @@ fn memories(parsed: &ParsedLog) -> Vec<Memory> {
 }
 
 #[test]
-fn a_log_reads_as_people_expect_it() {
+fn log_is_readable_for_people() {
     let mut file = Vec::new();
     let mut decision =
         memory("4f368b8b", MemoryType::Decision, "10:32:10", "Cache JWT tokens in Redis, TTL five minutes.");
@@ -162,7 +162,7 @@ fn any_memory() -> impl Strategy<Value = (usize, String, u32, String, MemoryAttr
 
 proptest! {
     #[test]
-    fn any_memories_written_are_read_back_exactly(drawn in proptest::collection::vec(any_memory(), 1..8)) {
+    fn written_memories_are_read_back_exactly(drawn in proptest::collection::vec(any_memory(), 1..8)) {
         let mut written: Vec<Memory> = Vec::new();
         for (kind, session, second, content, attributes) in drawn {
             let time = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
@@ -177,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_parser_fail_and_every_line_is_accounted_for(text in "([-#*] |  |## Decision|<!-- session s -->|- \\[10:00:00\\] \\*\\*Error\\*\\*: |\\PC{0,5}|\n){0,30}") {
+    fn parser_accounts_for_every_line_of_any_text(text in "([-#*] |  |## Decision|<!-- session s -->|- \\[10:00:00\\] \\*\\*Error\\*\\*: |\\PC{0,5}|\n){0,30}") {
         let parsed = parse(&text, day());
         for entry in &parsed.entries {
             prop_assert!(!parsed.prose.iter().any(|line| (entry.start_line..=entry.end_line).contains(line)));
@@ -200,7 +200,7 @@ proptest! {
             let added = LogEnd::from_tail(tail).append_entry(&memory, NaiveDate::from_ymd_opt(2026, 1, 28).unwrap());
             file.extend(added);
             let after = parse(&String::from_utf8_lossy(&file), day());
-            // With no end of its last line, something of the log may be another thing behind it.
+            // Lines after an unterminated last line may parse differently.
             let is_kept = after.entries.starts_with(&before.entries);
             prop_assert!(is_kept && after.entries.last().map(|entry| &entry.memory.content) == Some(&memory.content), "{}", text(&file));
         }
@@ -226,7 +226,7 @@ proptest! {
     }
 
     #[test]
-    fn taking_an_entry_out_leaves_the_others_as_they_are(drawn in proptest::collection::vec(any_memory(), 2..6), pick in any::<prop::sample::Index>()) {
+    fn removing_an_entry_leaves_the_others_unchanged(drawn in proptest::collection::vec(any_memory(), 2..6), pick in any::<prop::sample::Index>()) {
         let mut file = Vec::new();
         for (n, (kind, session, _, content, _)) in drawn.iter().enumerate() {
             write(&mut file, &memory(session, MemoryType::ALL[*kind], &format!("10:00:{n:02}"), content), day());
@@ -252,7 +252,7 @@ fn after_removal(file: &str, kind: LogKind) -> String {
 #[case::between("## Convention\n\n- kept\n\n\n## Notes\n\nmine")]
 #[case::windows_lines("# 2026-01-28\r\n\r\nnote\r\n\r\n## Learning\r\n\r\n- kept\r\n")]
 #[case::beside_one_more("# 2026-01-28\n\n## Decision\n\n- kept\n\n## Learning\n")]
-fn what_is_written_and_taken_out_again_leaves_no_trace(#[case] file: &str) {
+fn added_and_removed_entry_leaves_no_trace(#[case] file: &str) {
     let with = insert_long_term(file.as_bytes(), &memory("s", MemoryType::Decision, "10:00:00", "gone"));
     assert_eq!(after_removal(&String::from_utf8(with).unwrap(), LogKind::LongTerm), file);
 }
@@ -263,12 +263,12 @@ fn what_is_written_and_taken_out_again_leaves_no_trace(#[case] file: &str) {
 #[case::with_a_mark("## Decision\n\n<!-- keep -->\n- gone\n", "## Decision\n\n<!-- keep -->\n")]
 #[case::written_otherwise("## DECISION\n\n- gone\n", "## DECISION\n\n")]
 #[case::empty_before("## Learning\n\n## Decision\n\n- gone\n\n## Error Fix\n", "## Learning\n\n## Error Fix\n")]
-fn headings_of_people_and_of_something_stay(#[case] file: &str, #[case] left: &str) {
+fn foreign_and_non_empty_headings_stay(#[case] file: &str, #[case] left: &str) {
     assert_eq!(after_removal(file, day()), left);
 }
 
 #[test]
-fn a_log_of_the_go_version_is_read_without_any_comment() {
+fn go_log_without_comments_is_parsed() {
     let log = "# 2026-01-28\n\n- [10:30:15] **User Prompt**: Implement the watcher\nwith tests\n- [10:30:45] **Tool Usage**: \
                Files modified: a.rs\n\n## Decision\n\n- Use Redis\n- [10:40:00] Use SQLite\n\n## Notes\n\n- mine\n";
     let parsed = parse(log, day());
@@ -287,7 +287,7 @@ fn a_log_of_the_go_version_is_read_without_any_comment() {
 }
 
 #[test]
-fn an_edit_by_hand_keeps_the_id_of_a_decision_and_makes_a_new_one_of_a_prompt() {
+fn hand_edit_keeps_id_of_decision_but_not_of_prompt() {
     let mut file = Vec::new();
     let prompt = memory("s", MemoryType::UserPrompt, "10:00:00", "use redis");
     let decision = memory("s", MemoryType::Decision, "10:00:01", "cache in redis");
@@ -302,7 +302,7 @@ fn an_edit_by_hand_keeps_the_id_of_a_decision_and_makes_a_new_one_of_a_prompt() 
 }
 
 #[test]
-fn a_copied_entry_is_a_second_memory_with_an_id_of_its_own() {
+fn copied_entry_gets_its_own_id() {
     let mut file = Vec::new();
     let decision = memory("s", MemoryType::Decision, "10:00:01", "cache in redis");
     write(&mut file, &decision, day());
@@ -314,7 +314,7 @@ fn a_copied_entry_is_a_second_memory_with_an_id_of_its_own() {
 }
 
 #[test]
-fn a_log_saved_with_windows_lines_and_a_mark_reads_the_same() {
+fn log_with_windows_lines_and_bom_parses_the_same() {
     let mut file = Vec::new();
     write(&mut file, &memory("s", MemoryType::UserPrompt, "10:00:00", "one\n\ntwo"), day());
     write(&mut file, &memory("s", MemoryType::Decision, "10:00:01", "three\nfour"), day());
@@ -323,7 +323,7 @@ fn a_log_saved_with_windows_lines_and_a_mark_reads_the_same() {
 }
 
 #[test]
-fn in_long_term_memory_only_our_entries_are_memories() {
+fn only_our_entries_in_long_term_file_are_memories() {
     let mut file = b"# My project\n\nWe ship on Tuesdays.\n\n## Decision\n\n- written by hand\n".to_vec();
     write(&mut file, &memory("s", MemoryType::Decision, "10:00:00", "saved by an agent"), LogKind::LongTerm);
     let parsed = parse(text(&file), LogKind::LongTerm);
@@ -332,7 +332,7 @@ fn in_long_term_memory_only_our_entries_are_memories() {
 }
 
 #[test]
-fn bytes_that_are_not_text_stay_when_an_entry_is_added() {
+fn invalid_utf8_stays_when_an_entry_is_added() {
     let mut file = b"# 2026-01-28\n\n- [10:00:00] **User Prompt**: caf\xe9\n\n## Decision\n\n- old\n".to_vec();
     write(&mut file, &memory("s", MemoryType::UserPrompt, "10:00:01", "new"), day());
     assert!(file.windows(4).any(|bytes| bytes == b"caf\xe9"));
@@ -345,7 +345,7 @@ fn bytes_that_are_not_text_stay_when_an_entry_is_added() {
 #[case::whole(r#""at":"2026-01-28T10:00:01+09:00""#, day())]
 #[case::moved_to_another_day(r#""at":"2026-01-28T10:00:01+09:00""#, LogKind::from_path("2026-02-03.md").unwrap())]
 #[case::moved_to_long_term_memory(r#""at":"2026-01-28T10:00:01+09:00""#, LogKind::LongTerm)]
-fn the_time_of_an_entry_comes_along_and_the_short_form_is_of_the_logs_day(#[case] at: &str, #[case] kind: LogKind) {
+fn moved_entry_keeps_its_time(#[case] at: &str, #[case] kind: LogKind) {
     let log = |id: &str| format!("## Decision\n\n- use redis <!-- {{{id}{at},\"session\":\"s\"}} -->\n");
     let found = memories(&parse(&log(r#""id":"d1","#), kind));
     assert_eq!(found[0].at.local_second(), "2026-01-28T10:00:01");
@@ -370,7 +370,7 @@ fn moment() -> Moment {
 #[case::the_same_twice(r#""origin":1,"origin":2"#)]
 #[case::unknown(r#""mood":{"a":[1,2,{"b":null}]}"#)]
 #[case::far_too_deep(&format!("\"metadata\":{}1{}", "{\"a\":".repeat(500), "}".repeat(500)))]
-fn a_field_that_cannot_be_read_takes_no_other_along(#[case] field: &str) {
+fn invalid_field_does_not_affect_others(#[case] field: &str) {
     let fields = format!(r#"{{"id":"d1","at":"2026-01-28T10:00:01+09:00",{field},"session":"s"}}"#);
     for kind in [day(), LogKind::LongTerm] {
         let found = memories(&parse(&format!("## Decision\n\n- use redis <!-- {fields} -->\n"), kind));
@@ -386,13 +386,13 @@ fn a_field_that_cannot_be_read_takes_no_other_along(#[case] field: &str) {
 #[rstest]
 #[case::too_much("300", 3)]
 #[case::too_little("-1", 0)]
-fn an_importance_out_of_range_is_the_nearest_in_it(#[case] written: &str, #[case] read: u8) {
+fn importance_out_of_range_is_clamped(#[case] written: &str, #[case] read: u8) {
     let log = format!("## Decision\n\n- use redis <!-- {{\"id\":\"d1\",\"importance\":{written}}} -->\n");
     assert_eq!(memories(&parse(&log, day()))[0].attributes.importance, Some(read));
 }
 
 #[test]
-fn metadata_that_is_as_deep_as_json_may_be_is_read() {
+fn metadata_at_the_depth_limit_is_read() {
     let deep = format!("{}1{}", "{\"a\":".repeat(126), "}".repeat(126));
     let log = format!("## Decision\n\n- use redis <!-- {{\"id\":\"d1\",\"metadata\":{deep}}} -->\n");
     let found = memories(&parse(&log, day()));
@@ -400,7 +400,7 @@ fn metadata_that_is_as_deep_as_json_may_be_is_read() {
 }
 
 #[test]
-fn an_entry_that_somebody_emptied_is_neither_a_memory_nor_prose() {
+fn emptied_entry_is_neither_memory_nor_prose() {
     let log = "# 2026-01-28\n\n- [10:00:00] **User Prompt**: \n- [10:00:01] **Error**: x\n\n## Decision\n\n\
                -  <!-- {\"id\":\"d1\"} -->\n- \n\n  <!-- {\"id\":\"d2\"} -->\n- kept\n";
     let parsed = parse(log, day());
@@ -409,7 +409,7 @@ fn an_entry_that_somebody_emptied_is_neither_a_memory_nor_prose() {
 }
 
 #[test]
-fn what_is_added_to_a_log_with_windows_lines_has_them_too() {
+fn addition_to_a_log_with_windows_lines_has_them_too() {
     let mut plain = b"# 2026-01-28\n\nnote\n".to_vec();
     let mut windows = b"# 2026-01-28\r\n\r\nnote\r\n".to_vec();
     for memory in [
@@ -449,7 +449,7 @@ fn event_line_without_id_is_an_event_anywhere() {
 #[case::done("- [x] Write the docs <!-- {\"id\":\"t1\"} -->", true)]
 #[case::done_by_hand("- [X] Write the docs", true)]
 #[case::without_a_box("* Write the docs", false)]
-fn a_task_is_a_checkbox(#[case] line: &str, #[case] done: bool) {
+fn task_is_a_checkbox(#[case] line: &str, #[case] done: bool) {
     let found = memories(&parse(&format!("## Task\n\n{line}\n"), day()));
     assert_eq!((found[0].kind, found[0].content.as_str()), (MemoryType::Task, "Write the docs"));
     assert_eq!(found[0].attributes.done, done);
@@ -484,7 +484,7 @@ fn note_is_neither_entry_nor_prose() {
 #[case("2026-01-28.02.md", false)]
 #[case("2026-1-28.md", false)]
 #[case("notes/2026-01-28.md", false)]
-fn a_day_has_up_to_nine_files(#[case] path: &str, #[case] is_log: bool) {
+fn day_has_up_to_nine_files(#[case] path: &str, #[case] is_log: bool) {
     assert_eq!(LogKind::from_path(path).is_some(), is_log);
     assert_eq!(day().file_names().contains(&path.to_owned()), is_log);
 }

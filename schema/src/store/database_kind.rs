@@ -1,4 +1,4 @@
-//! Which kind of database `memory.db` is, and how ours begins.
+//! Detects which kind of database `memory.db` is, and creates ours.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
@@ -7,7 +7,7 @@ use crate::files::database;
 /// The version of the tables in `memory.sql`.
 pub(super) const VERSION: i64 = 8;
 
-/// The versions there were, with the [`database::schema_hash`] of their tables. Those before were the Go program's.
+/// Our versions, with the [`database::schema_hash`] of their tables. Earlier versions were the Go program's.
 pub(super) const SCHEMAS: [(i64, &str); 5] = [
     (4, "66d474bfc24e321c2a43f5ca8f450f6467f71b0053d07bb66adc022caf1c7cc3"),
     (5, "47c5b95246b0424137ccfc39cb43bb7e6be387617da7c8036f52c6f00370af8e"),
@@ -19,7 +19,7 @@ pub(super) const SCHEMAS: [(i64, &str); 5] = [
 /// Marks a database as ours: "JMEM".
 const APPLICATION_ID: i64 = 0x4a4d_454d;
 
-/// What a database holds.
+/// The kind of a database, judged by its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DatabaseKind {
     /// No table yet.
@@ -32,12 +32,12 @@ pub(super) enum DatabaseKind {
     Newer(i64),
     /// The tables of the Go version.
     GoVersion,
-    /// Somebody else's tables.
+    /// Any other tables.
     Foreign,
 }
 
 pub(super) fn detect_kind(db: &Connection) -> rusqlite::Result<DatabaseKind> {
-    // Another process may be creating or upgrading it.
+    // Read everything in one snapshot: another process may be creating or upgrading the database.
     let _snapshot = db.is_autocommit().then(|| db.unchecked_transaction()).transpose()?;
     let number = |pragma: &str| db.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get::<_, i64>(0));
     if number("application_id")? == APPLICATION_ID {
@@ -57,17 +57,17 @@ pub(super) fn detect_kind(db: &Connection) -> rusqlite::Result<DatabaseKind> {
     Ok(if objects == 0 { DatabaseKind::Nothing } else { DatabaseKind::Foreign })
 }
 
-/// The Go version writes its version into `meta`. Only the third one has chunks.
+/// Whether the Go version made a database. It writes its version into `meta`; only its third version has a table of chunks.
 fn is_go_database(db: &Connection) -> rusqlite::Result<bool> {
     let has_table = |name: &str| db.table_exists(None, name);
     let version = "SELECT EXISTS (SELECT 1 FROM meta WHERE key = 'schema_version')";
-    // Another program may have a table of that name, with other columns.
+    // Another program may have a table with that name and other columns.
     let has_version =
         || has_table("meta").is_ok_and(|has| has && db.query_row(version, [], |row| row.get(0)).unwrap_or(false));
     Ok(has_table("memories")? && (has_table("chunks")? || has_version()))
 }
 
-/// Makes our tables, unless another process was faster.
+/// Creates our tables, unless another process was faster.
 pub(super) fn create_database(db: &mut Connection) -> rusqlite::Result<()> {
     let transaction = Transaction::new(db, TransactionBehavior::Immediate)?;
     if detect_kind(&transaction)? == DatabaseKind::Nothing {
@@ -76,7 +76,7 @@ pub(super) fn create_database(db: &mut Connection) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// Makes our tables and marks the database as ours, inside the caller's transaction.
+/// Creates our tables and marks the database as ours, within the caller's transaction.
 pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(include_str!("memory.sql"))?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schemas_are_those_of_every_released_version() {
+    fn schema_hashes_match_every_released_version() {
         let dir = tempfile::tempdir().unwrap();
         let fixture = |version: i64| {
             let path = format!("{}/../tests/fixtures/stores/v{version}/memory.db", env!("CARGO_MANIFEST_DIR"));

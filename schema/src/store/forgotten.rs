@@ -1,6 +1,6 @@
-//! The hashes of what was deleted on purpose, so that no replay, no import and no restored log brings it back.
+//! The hashes of deleted texts, so that no replay, import or restored log brings them back.
 //!
-//! The file is only appended to. A line is a hash; a later line `-HASH` takes it back, because the entry was saved again.
+//! The file is append-only. A line is a hash. A later line `-HASH` revokes it, because the entry was saved again.
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};
@@ -10,15 +10,15 @@ use crate::files::store_file::{self, options_for_private};
 use crate::model::memory::{Memory, MemoryId, content_hash};
 use crate::store::{MemoryRow, StoreError};
 
-/// Marks a line that takes a hash back.
+/// Marks a line that revokes a hash.
 const TAKEN_BACK: char = '-';
 
-/// Everything that was forgotten, read once.
+/// All hashes that are not revoked, read once.
 #[derive(Debug, Default)]
 pub struct ForgottenHashes(HashSet<String>);
 
 impl ForgottenHashes {
-    /// Reads what was forgotten so far.
+    /// Reads the file of a store.
     pub fn read(layout: &Layout) -> Result<Self, StoreError> {
         let bytes = read_bytes(layout)?;
         let mut hashes = HashSet::new();
@@ -41,25 +41,25 @@ impl ForgottenHashes {
         self.contains(&session_key(session_id))
     }
 
-    /// Whether an entry of a log was forgotten there. An entry that a person types by hand has no time, and is always new.
+    /// Whether an entry was forgotten in a log. An entry that a person typed has no time and always counts as new.
     pub fn contains_entry(&self, path: &str, Memory { id, session_id, at, .. }: &Memory) -> bool {
         let is_typed = session_id.is_empty() && at.time() == "00:00:00";
         !is_typed && self.contains(&entry_key(path, id))
     }
 }
 
-/// The text whose hash stands for a session. No stored text begins so.
+/// Returns the text whose hash stands for a session. No stored text begins like this.
 pub fn session_key(session_id: &str) -> String {
     format!("\0session {session_id}")
 }
 
-/// The text whose hash stands for an entry of a log.
+/// Returns the text whose hash stands for an entry of a log.
 fn entry_key(path: &str, id: &MemoryId) -> String {
     format!("\0entry {path} {}", id.original())
 }
 
-/// Remembers that memories of one log were forgotten. `there` are all of it; where one that stays says the same, it takes over the place.
-/// The caller holds the store lock.
+/// Records that memories of one log were forgotten. `there` are all memories of the log. An entry is not recorded if another one with the
+/// same text stays, because that one takes its place. The caller holds the store lock.
 pub fn add_memories(layout: &Layout, rows: &[&MemoryRow], there: &[MemoryRow]) -> Result<(), StoreError> {
     let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
     let staying = there.iter().filter(|row| !ids.contains(&row.memory.id));
@@ -71,7 +71,7 @@ pub fn add_memories(layout: &Layout, rows: &[&MemoryRow], there: &[MemoryRow]) -
     add_texts(layout, texts)
 }
 
-/// Remembers that texts were forgotten. The caller holds the store lock.
+/// Records that texts were forgotten. The caller holds the store lock.
 pub fn add_texts<T: AsRef<str>>(layout: &Layout, contents: impl IntoIterator<Item = T>) -> Result<(), StoreError> {
     let mut known = ForgottenHashes::read(layout)?.0;
     let hashes = contents.into_iter().map(|text| content_hash(text.as_ref()));
@@ -79,8 +79,7 @@ pub fn add_texts<T: AsRef<str>>(layout: &Layout, contents: impl IntoIterator<Ite
     append_lines(layout, &lines)
 }
 
-/// Takes back that an entry of a log was forgotten, because it is saved again. Its text stays refused for replays and imports.
-/// The caller holds the store lock.
+/// Revokes the hash of an entry that is saved again. Its text stays refused for replays and imports. The caller holds the store lock.
 pub fn unforget(layout: &Layout, path: &str, memory: &Memory) -> Result<(), StoreError> {
     let hash = content_hash(&entry_key(path, &memory.id));
     if !is_last_forgotten(&read_bytes(layout)?, &hash) {
@@ -94,7 +93,7 @@ pub fn is_forgotten(layout: &Layout, content: &str) -> Result<bool, StoreError> 
     Ok(is_last_forgotten(&read_bytes(layout)?, &content_hash(content)))
 }
 
-/// Whether the last line about a hash is the hash itself. Every capture asks this, so nothing is copied.
+/// Whether the last line about a hash does not revoke it. Copies nothing, because every capture calls this.
 fn is_last_forgotten(lines: &[u8], hash: &str) -> bool {
     let mut lines = lines.rsplit(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.find(|line| line.ends_with(hash.as_bytes())).is_some_and(|line| line.len() == hash.len())
@@ -105,7 +104,7 @@ fn append_lines(layout: &Layout, lines: &str) -> Result<(), StoreError> {
     if lines.is_empty() {
         return Ok(());
     }
-    // A killed process may have left half a line.
+    // A killed process may have left an incomplete line.
     let before = read_bytes(layout)?;
     let end = if before.is_empty() || before.ends_with(b"\n") { "" } else { "\n" };
     let path = layout.forgotten_file();
@@ -117,7 +116,7 @@ fn append_lines(layout: &Layout, lines: &str) -> Result<(), StoreError> {
         .map_err(|source| StoreError::Io { doing: "append to", path, source })
 }
 
-/// The file, empty when there is none.
+/// Returns the content of the file. A missing file is empty.
 fn read_bytes(layout: &Layout) -> Result<Vec<u8>, StoreError> {
     let path = layout.forgotten_file();
     match store_file::read(&path) {
@@ -133,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_line_of_a_process_that_was_killed_spoils_no_other() {
+    fn half_written_hash_does_not_affect_others() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();

@@ -1,8 +1,8 @@
-//! Takes over the database of the Go version: what no log holds is written into the log of its day, what a log holds gets its session and
-//! metadata there, then the tables give way to ours. A copy of the database stays next to it.
+//! Upgrades a database of the Go version. Memories that no log has are written into the log of their day, entries of logs get the session
+//! and metadata of their rows, and our tables replace the old ones. A copy of the database stays next to it.
 //!
-//! The lines of such entries are written again, once. The Go version writes no session into its logs, and a text of several lines as it
-//! is, so that a blank line, a bullet or a heading in it ends the entry. Databases may be deleted, so the log has to hold all of it.
+//! The entries are rewritten once. The Go version wrote no sessions into its logs and did not indent texts of several lines, so a blank
+//! line, a bullet or a heading in a text ends the entry. Databases may be deleted, so the logs must have everything.
 
 mod entry_match;
 mod rows;
@@ -22,13 +22,13 @@ use crate::settings;
 use entry_match::{EntryRef, LogEntries};
 use rows::{GoMemory, GoTime};
 
-/// The copy of the database as it was.
+/// A copy of the database before the upgrade.
 const BACKUP: &str = "memory.db.go-backup";
 
-/// How often the logs are read again because somebody changed one meanwhile.
+/// How often the logs are read again if somebody changes one meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// Upgrades in place and returns what was done, in words.
+/// Upgrades in place, and returns a report for people.
 pub(super) fn upgrade_from_go(store: &mut Store) -> Result<String, StoreError> {
     let lock = store.lock()?;
     if detect_kind(&store.db)? != DatabaseKind::GoVersion {
@@ -41,7 +41,7 @@ pub(super) fn upgrade_from_go(store: &mut Store) -> Result<String, StoreError> {
     let written = sync_logs(store, &mut old)?;
     crash_point::crash_if_armed("upgrade.logged");
     let redactions = old.iter().map(|old| old.redactions).sum();
-    // Nothing of it stays, whatever else it holds: triggers of a stranger would act on our rows.
+    // Nothing of the old schema stays: triggers of another program would act on our rows.
     database::reset(&store.layout.memory_db(), Some(&store.db), store.lock_timeout)?;
     database_kind::create_database(&mut store.db)?;
     store.db.note_schema()?;
@@ -67,7 +67,7 @@ fn upgrade_report(old: &[GoMemory], written: usize, redactions: usize) -> String
         text.push_str(&format!("; {undated} had no readable date and are dated today"));
     }
     if redactions > 0 {
-        text.push_str(&format!("; secrets taken out: {redactions}"));
+        text.push_str(&format!("; secrets removed: {redactions}"));
     }
     text + &format!("; the old database, as it was, is {BACKUP}")
 }
@@ -82,7 +82,7 @@ fn back_up(store: &Store) -> Result<(), StoreError> {
     fs::rename(&temporary, &path).map_err(|source| store.io_error("write", &path, source))
 }
 
-/// Brings the logs in sync with the memories, and returns how many were missing in them.
+/// Synchronises the logs with the memories, and returns how many memories were missing in them.
 fn sync_logs(store: &Store, old: &mut [GoMemory]) -> Result<usize, StoreError> {
     let mut written = 0;
     for _ in 0..ATTEMPTS {
@@ -100,15 +100,15 @@ fn sync_logs(store: &Store, old: &mut [GoMemory]) -> Result<usize, StoreError> {
     Err(store.io_error("upgrade", store.layout.store_dir(), busy))
 }
 
-/// What is written into one log.
+/// The changes of one log.
 #[derive(Default)]
 struct LogAdditions<'m> {
-    /// By the number of the entry that is replaced.
+    /// By the index of the entry that is replaced.
     annotated: HashMap<usize, (&'m Memory, usize)>,
     missing: Vec<&'m Memory>,
 }
 
-/// `false` if a log is no longer as it was read.
+/// Writes the changes, or returns `false` if a log is no longer as it was read.
 fn write_log(
     store: &Store,
     places: &LogEntries,

@@ -1,4 +1,4 @@
-//! A store that is open: what it may do, its rows, its lock and its transactions. How it is opened is in `open`.
+//! An open store: its access, rows, lock and transactions. `open` opens it.
 
 use std::fmt;
 use std::io;
@@ -21,21 +21,21 @@ pub struct Store {
     pub(super) notes: Vec<String>,
 }
 
-/// What may be done with a store.
+/// The access that a store allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreAccess {
     /// Everything.
     Full,
-    /// Its Markdown is read; neither that nor a database is written. Hooks go on to spool and to buffer, where they can.
+    /// Only reading its Markdown. Nothing is written to Markdown or database; hooks still write to spool and buffer if they can.
     ReadOnly(ReadOnlyReason),
 }
 
-/// Why a store is only read.
+/// The reason why a store is read-only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadOnlyReason {
-    /// A later version of the program made its database.
+    /// A later version of the program made the database.
     Newer(i64),
-    /// The file system or its modes do not let us.
+    /// The file system or its permissions do not allow writing.
     NotWritable(String),
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for ReadOnlyReason {
     }
 }
 
-/// What can go wrong with a store.
+/// An error of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("cannot use the store {path}", path = .path.display())]
@@ -85,7 +85,7 @@ impl StoreError {
         }
     }
 
-    /// Whether another process was at it for longer than this one could wait.
+    /// Whether another process was busy with the store for longer than this one could wait.
     pub fn is_busy(&self) -> bool {
         use rusqlite::ErrorCode::{DatabaseBusy, DatabaseLocked};
         let code = match self {
@@ -100,19 +100,19 @@ impl StoreError {
     }
 }
 
-/// What several reads need to see the rows of one moment; see [`Store::snapshot`].
+/// Makes several reads see the rows of one moment; see [`Store::snapshot`].
 #[derive(Debug)]
 pub struct Snapshot<'s> {
     _transaction: Transaction<'s>,
 }
 
 impl Store {
-    /// Rewrites `memory.db` without what was deleted from it; see [`Database::compact`].
+    /// Rewrites `memory.db` without its deleted content; see [`Database::compact`].
     pub fn compact(&self) -> Result<bool, StoreError> {
         Ok(self.db.compact()?)
     }
 
-    /// Where the store lies.
+    /// The paths of the store.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -122,37 +122,37 @@ impl Store {
         self.db.is_current()
     }
 
-    /// Whether it may be written.
+    /// The access that the store allows.
     pub fn access(&self) -> &StoreAccess {
         &self.access
     }
 
-    /// What opening it had to repair or leave out, in words for people.
+    /// Messages for people about repairs and skipped parts when the store was opened.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The same for a caller that reports them and wants later ones only.
+    /// Takes the messages, for a caller that reports each of them once.
     pub fn take_notes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.notes)
     }
 
-    /// Finds the lines of memories in their files.
+    /// Returns a locator for the lines of memories in their files.
     pub fn locator(&self) -> Locator {
         Locator::new(&self.layout)
     }
 
-    /// The rows.
+    /// Gives access to the rows.
     pub fn rows(&self) -> Rows<'_> {
         Rows(&self.db)
     }
 
-    /// Until it is dropped, rows are read as they are now.
+    /// Takes a snapshot: until it is dropped, all reads see the rows as they are now.
     pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
         Ok(Snapshot { _transaction: self.db.unchecked_transaction()? })
     }
 
-    /// Refuses when the store may only be read.
+    /// Fails if the store is read-only.
     pub fn require_writable(&self) -> Result<(), StoreError> {
         match &self.access {
             StoreAccess::Full => Ok(()),
@@ -160,23 +160,23 @@ impl Store {
         }
     }
 
-    /// Copies the write-ahead log into the database, as far as nobody reads it.
+    /// Copies the write-ahead log into the database, as far as no reader needs it.
     pub fn checkpoint(&self) -> Result<(), StoreError> {
         Ok(database::checkpoint(&self.db)?)
     }
 
-    /// Lets the write-ahead log begin anew when it has grown too long; see [`database::truncate_long_wal`].
+    /// Truncates the write-ahead log if it is too long; see [`database::truncate_long_wal`].
     pub fn truncate_long_wal(&self) -> Result<bool, StoreError> {
         let is_ours = self.access == StoreAccess::Full && self.is_current();
         Ok(!is_ours || database::truncate_long_wal(&self.db, &self.layout.memory_db())?)
     }
 
-    /// Takes the lock that every change of a log needs.
+    /// Acquires the lock that every change of a log needs.
     pub fn lock(&self) -> Result<FileLock, LockError> {
         FileLock::acquire(&self.layout.store_lock(), self.lock_timeout.duration())
     }
 
-    /// Does several statements as one, in a transaction that writes from its first moment.
+    /// Runs several statements in one transaction, which may write from its start.
     pub fn with_transaction<T>(&mut self, work: impl FnOnce(Rows<'_>) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let transaction = Transaction::new(&mut self.db, TransactionBehavior::Immediate)?;
         let outcome = work(Rows(&transaction))?;
@@ -184,9 +184,9 @@ impl Store {
         Ok(outcome)
     }
 
-    /// The same for work that also writes a log. When it is done the log holds what it holds, and rows that cannot be committed now come
-    /// with the next reading of the log. An error undoes what it did to the rows. Another program that replaces the log at that moment makes
-    /// it start over.
+    /// Like [`Store::with_transaction`], for work that also writes a log. The log is final once `work` is done; if the rows cannot be
+    /// committed then, the next reading of the log adds them. An error undoes the changes of the rows. If another program replaces the log
+    /// meanwhile, `work` runs again.
     pub(crate) fn with_log_transaction<T>(
         &mut self,
         mut work: impl FnMut(Rows<'_>) -> Result<T, StoreError>,

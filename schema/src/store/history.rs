@@ -1,4 +1,4 @@
-//! Statements about what was worked on and what is read: sessions, months, and the memories that are opened most.
+//! Queries about past work: sessions, months, and the memories that are opened most.
 
 use rusqlite::{OptionalExtension as _, Row as SqlRow, params};
 use serde_json::{Map, Value};
@@ -6,16 +6,16 @@ use serde_json::{Map, Value};
 use super::rows::{COLUMNS, MemoryRow, Rows, conversion_error, read_row};
 use crate::model::moment::Moment;
 
-/// What happened in one session, as its row tells.
+/// The row of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
     pub id: String,
     pub started: Moment,
     pub ended: Moment,
-    /// The first line of its first prompt.
+    /// The first line of the first prompt that asks for something, or else of the first prompt.
     pub title: Option<String>,
     pub prompts: u64,
-    /// The files that it changed, relative to the project, in the order of their first change.
+    /// The files that the session changed, relative to the project, in the order of their first change.
     pub files: Vec<String>,
     /// Changes and commands.
     pub tool_count: u64,
@@ -27,20 +27,20 @@ pub struct SessionRow {
 }
 
 impl SessionRow {
-    /// Seconds from its first memory to its last.
+    /// Seconds from the first memory to the last.
     pub fn duration(&self) -> u64 {
         (self.ended.unix() - self.started.unix()).max(0).unsigned_abs()
     }
 }
 
-/// How often a memory was opened, and when last in UTC.
+/// A memory and when it was last opened, in UTC. Its row counts how often.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecallCount {
     pub row: MemoryRow,
     pub last: Option<String>,
 }
 
-/// A session's row, with the offset of its first memory, where its times are those of people.
+/// Selects the row of a session, with the offset of its first memory for local times.
 const SESSION: &str = "SELECT id, started_at, ended_at, title, prompts, files, tools, errors, summary,
      (SELECT count(*) FROM memories INDEXED BY memories_by_session WHERE session_id = sessions.id),
      (SELECT utc_offset FROM memories INDEXED BY memories_by_session WHERE session_id = sessions.id
@@ -50,7 +50,7 @@ const SESSION: &str = "SELECT id, started_at, ended_at, title, prompts, files, t
      FROM sessions";
 
 impl Rows<'_> {
-    /// The sessions that went on between two moments, RFC 3339 in UTC, the one that ended last first.
+    /// Returns the sessions that overlap a period, RFC 3339 in UTC, the one that ended last first.
     pub fn sessions(&self, since: Option<&str>, until: Option<&str>) -> rusqlite::Result<Vec<SessionRow>> {
         let sql = format!(
             "{SESSION} WHERE (?1 IS NULL OR ended_at >= ?1) AND (?2 IS NULL OR started_at <= ?2)
@@ -59,7 +59,7 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_map(params![since, until], read_session)?.collect()
     }
 
-    /// The ids of the sessions other than this one that ended last, the last first.
+    /// Returns the ids of the sessions that ended last, except this one, the last first.
     pub fn last_sessions(&self, other_than: &str, limit: usize) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT id FROM sessions WHERE id <> ?1 ORDER BY ended_at DESC, started_at DESC LIMIT ?2";
         self.0.prepare_cached(sql)?.query_map(params![other_than, limit as i64], |row| row.get(0))?.collect()
@@ -69,13 +69,13 @@ impl Rows<'_> {
         self.0.prepare_cached(&format!("{SESSION} WHERE id = ?1"))?.query_row([id], read_session).optional()
     }
 
-    /// At most two ids of sessions that begin so, in their order.
+    /// Returns at most two ids of sessions that begin like this, in order.
     pub fn sessions_beginning_with(&self, beginning: &str) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id LIMIT 2";
         self.0.prepare_cached(sql)?.query_map([beginning], |row| row.get(0))?.collect()
     }
 
-    /// How many memories each month has, by the calendar of where they were made, the oldest month first.
+    /// Counts the memories of each month, in local time of each memory, oldest month first.
     pub fn count_by_month(&self) -> rusqlite::Result<Vec<(String, u64)>> {
         let sql = "SELECT strftime('%Y-%m', created_at, utc_offset || ' seconds') AS month, count(*) FROM memories
              GROUP BY month HAVING month IS NOT NULL ORDER BY month";
@@ -84,13 +84,13 @@ impl Rows<'_> {
         counted.collect()
     }
 
-    /// How many memories there are from a moment on, RFC 3339 in UTC.
+    /// Counts the memories since a moment, RFC 3339 in UTC.
     pub fn count_since(&self, since: &str) -> rusqlite::Result<u64> {
         let sql = "SELECT count(*) FROM memories WHERE created_at >= ?1";
         self.0.query_row(sql, [since], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
     }
 
-    /// The memories that were opened most, most often first.
+    /// Returns the memories that were opened most, most often first.
     pub fn most_recalled(&self, limit: usize) -> rusqlite::Result<Vec<RecallCount>> {
         let sql = format!(
             "SELECT {COLUMNS}, accessed_at FROM memories WHERE access_count > 0

@@ -1,4 +1,4 @@
-//! Faults of hooks, where `memory_stats` finds them: a hook has nobody to tell.
+//! The log of hook faults. Hooks have no other place to report them; `memory_stats` reads it.
 
 use std::error::Error;
 use std::fs;
@@ -11,19 +11,18 @@ use crate::model::moment::Moment;
 use crate::privacy::redaction::redact;
 use crate::privacy::sanitizer::Sanitizer;
 
-/// The size above which the older half of the log is dropped, in bytes.
+/// The size in bytes above which the older half of the log is dropped.
 const LIMIT: u64 = 64 * 1024;
 
-/// Seconds.
+/// A week in seconds.
 const WEEK: i64 = 7 * 24 * 60 * 60;
 
-/// Notes an error with its causes.
+/// Logs an error with its causes.
 pub fn append_error(layout: &Layout, error: &(dyn Error + 'static)) {
     append_note(layout, &join_causes(error));
 }
 
-/// Notes a fault on one line, without the secrets that a path in it may hold. A log that cannot be written is given up in
-/// silence: there is nowhere left to tell it.
+/// Logs a fault on one line, without secrets that a path in it may contain. If that fails, there is nowhere left to report it.
 pub fn append_note(layout: &Layout, text: &str) {
     let path = layout.hook_log_file();
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > LIMIT) {
@@ -34,7 +33,7 @@ pub fn append_note(layout: &Layout, text: &str) {
     let _ = file.and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
-/// The last faults of the week before `now`, newest first: what is older has passed, or comes again.
+/// Returns the last faults of the week before `now`, newest first. Older ones are over, or happen again.
 pub fn recent_notes(layout: &Layout, now: &Moment, limit: usize) -> Vec<String> {
     let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -45,7 +44,7 @@ pub fn recent_notes(layout: &Layout, now: &Moment, limit: usize) -> Vec<String> 
     text.lines().rev().filter(is_recent).take(limit).map(str::to_owned).collect()
 }
 
-/// Takes secrets out that are known today.
+/// Removes secrets that are known today.
 pub fn redact_notes(layout: &Layout, screen: &Sanitizer) {
     let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -69,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_of_faults_stays_small_and_keeps_the_newest() {
+    fn hook_log_stays_small_and_keeps_the_newest() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_of_a_week_ago_is_told_no_more() {
+    fn fault_older_than_a_week_is_not_reported() {
         let project = tempfile::tempdir().unwrap();
         let layout = Layout::new(project.path());
         layout.create_dirs_and_gitignore().unwrap();

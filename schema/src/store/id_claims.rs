@@ -1,8 +1,8 @@
-//! Which of several entries that carry the same id has it: people copy lines with their comments.
+//! Decides which of several entries with the same id gets it. People copy lines together with their comments.
 //!
-//! The rule needs nothing but the Markdown, so that reading file after file as they change and reading all of them anew come
-//! to the same ids: the entry in the log of its own day has it, else that in the file whose name comes first. All others
-//! have an id made of it and of their file's name.
+//! The rule depends only on the Markdown, so that reading changed files one by one and reading all files give the same ids. The entry in
+//! the log of its own day gets the id, or else the entry in the file whose name comes first. All others get an id derived from it and the
+//! name of their file.
 
 use std::collections::HashMap;
 
@@ -14,22 +14,22 @@ use crate::log::log_file::{self, FileState};
 use crate::log::{LogKind, parse};
 use crate::model::memory::{Memory, MemoryId};
 
-/// Settles who has an id. Rows may be behind their files, so the files are asked, each once.
+/// Settles claims to ids. Rows may be older than their files, so the files are read, each once.
 #[derive(Debug)]
 pub(crate) struct IdClaims {
     layout: Layout,
-    /// The claims of each file that was read, with the local days of their entries.
+    /// The claims in each file that was read, with the local days of their entries. `None` for a file that cannot be read now.
     read: HashMap<String, Option<HashMap<MemoryId, NaiveDate>>>,
 }
 
-/// The row of an entry that stands in its file, with its local day there.
+/// The row of an entry that is in its file, with its local day there.
 type StandingClaim = (MemoryRow, NaiveDate);
 
-/// The row and the id of an entry.
+/// The settled id of an entry, and its row.
 pub(super) struct SettledClaim {
     pub(super) id: MemoryId,
     pub(super) row: Option<MemoryRow>,
-    /// Rows that were in the way and stand for no entry any more.
+    /// Conflicting rows that no longer have an entry.
     pub(super) removed: Vec<MemoryRow>,
 }
 
@@ -38,14 +38,14 @@ impl IdClaims {
         Self { layout: layout.clone(), read: HashMap::new() }
     }
 
-    /// Settles which id the entry of `memory` in the file at `path` has, and gives the other entries that carry it theirs.
+    /// Settles the id of the entry of `memory` in the file at `path`, and updates the other entries that claim it.
     pub(super) fn settle_id(&mut self, rows: Rows<'_>, memory: &Memory, path: &str) -> rusqlite::Result<SettledClaim> {
         let claim = &memory.id;
         let (mut standing, mut removed) = self.claimants(rows, claim, Some(path))?;
         let mine = standing.iter().position(|(row, _)| row.path == path);
         let mut mine = mine.map(|at| standing.swap_remove(at).0);
         if mine.is_none() {
-            // The entry was moved here, and its row comes along.
+            // The entry was moved here, and its row moves along.
             mine = removed.iter().position(|row| row.memory.id == *claim).map(|at| removed.swap_remove(at));
         }
         for row in &removed {
@@ -55,7 +55,7 @@ impl IdClaims {
         let day = memory.at.date();
         let best =
             best.filter(|(row, other)| claim_rank(&row.path, *other) < claim_rank(path, day)).map(|(row, _)| row);
-        // Whoever has the id and is not to have it gives it up before the other gets it.
+        // A row that loses the id gives it up before another one gets it.
         for (row, _) in standing.iter().filter(|(row, _)| row.memory.id == *claim) {
             if best.is_none_or(|best| best.seq != row.seq) {
                 rows.set_id(row.seq, &claim.for_copy(&row.path))?;
@@ -72,7 +72,7 @@ impl IdClaims {
         Ok(SettledClaim { id, row: mine, removed })
     }
 
-    /// Passes on the id of a row that is deleted to the best of the other entries that carry it.
+    /// Passes the id of a deleted row to the best of the other entries that claim it.
     pub(crate) fn release_id(&mut self, rows: Rows<'_>, id: &MemoryId) -> rusqlite::Result<()> {
         if id.original() != *id {
             return Ok(());
@@ -87,8 +87,8 @@ impl IdClaims {
         }
     }
 
-    /// The rows that carry an id, at most one of each file: those whose entries stand in their files, with their days, and
-    /// those that are left over. What stands in `own` is the caller's to say.
+    /// Returns the rows that claim an id, at most one for each file: those with an entry in their file, with its day, and the others. In
+    /// `own` every row counts as having an entry; the caller knows that file.
     fn claimants(
         &mut self,
         rows: Rows<'_>,
@@ -110,7 +110,7 @@ impl IdClaims {
         Ok((standing, left))
     }
 
-    /// The local day of the entry that carries an id in the file of a row, `None` when there is none.
+    /// Returns the local day of the entry with this id in the file of a row, or `None` if it is gone.
     fn day_in(&mut self, rows: Rows<'_>, row: &MemoryRow, claim: &MemoryId) -> rusqlite::Result<Option<NaiveDate>> {
         let path = &row.path;
         if row.is_pending() {
@@ -125,7 +125,7 @@ impl IdClaims {
         }
         Ok(match &self.read[path] {
             Some(days) => days.get(claim).copied(),
-            // A file that cannot be read now is taken to hold what it held.
+            // If the file cannot be read now, assume that it still has the entry.
             None => Some(row.memory.at.date()),
         })
     }
@@ -138,7 +138,7 @@ fn read_claims(layout: &Layout, path: &str) -> Option<HashMap<MemoryId, NaiveDat
     Some(parsed.entries.into_iter().map(|entry| (entry.memory.id, entry.memory.at.date())).collect())
 }
 
-/// What comes first has the id.
+/// Ranks a claim. The lowest rank gets the id.
 pub fn claim_rank(path: &str, day: NaiveDate) -> (bool, &str) {
     (LogKind::from_path(path) != Some(LogKind::Daily(day)), path)
 }

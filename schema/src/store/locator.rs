@@ -8,7 +8,7 @@ use crate::files::layout::Layout;
 use crate::log::log_file;
 use crate::log::{LogKind, find_lines, parse};
 
-/// The number of entries of one file that are searched for one by one. For more, parsing all of it costs less.
+/// Up to this many entries of a file are searched for one by one. For more, parsing the whole file is cheaper.
 const ONE_BY_ONE: usize = 64;
 
 /// Finds entries in their files. Reads each file once.
@@ -22,7 +22,7 @@ pub struct Locator {
 struct LocatorFile {
     bytes: Vec<u8>,
     lookups: usize,
-    /// The lines of its entries by the ids that they carry.
+    /// The lines of the entries by their ids.
     entries: Option<HashMap<String, RangeInclusive<usize>>>,
 }
 
@@ -31,7 +31,7 @@ impl Locator {
         Self { layout: layout.clone(), files: HashMap::new() }
     }
 
-    /// The first and last line of a memory in its file, from 1; both are 0 if the file does not have it.
+    /// Returns the first and last line of a memory in its file, from 1, or 0 for both if the file does not have it.
     pub fn find_lines(&mut self, row: &MemoryRow) -> (usize, usize) {
         let Some(kind) = LogKind::from_path(&row.path) else { return (0, 0) };
         let layout = &self.layout;

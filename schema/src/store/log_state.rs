@@ -1,7 +1,7 @@
 //! The state of each log: whether the rows match it, and our own last change.
 //!
-//! Capture notes the stamp of a log in the transaction that inserts the row of what it appended. Any other change of the file shows by its
-//! stamp, and the log is read again.
+//! Capture records the stamp of a log in the transaction that inserts the row of the appended entry. Any other change of the file shows in
+//! its stamp, and the log is read again.
 
 use std::path::Path;
 
@@ -14,11 +14,12 @@ use crate::log::log_file::{self, FileState, LastChange, now_millis};
 use crate::model::memory::Memory;
 use crate::model::moment::Moment;
 
-/// A log whose rows match it.
+/// The state of a log whose rows match it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SyncedLog {
     pub stamp: FileStamp,
-    /// Another one whenever the log was read. Since then nothing but memories came to its end. It is empty if this database never read it.
+    /// Changes whenever the log is read. While it is the same, the log only grew by memories at its end. Empty if this database never read
+    /// the log.
     pub read_mark: String,
 }
 
@@ -33,12 +34,12 @@ pub(crate) struct LogState {
 }
 
 impl LogState {
-    /// When another program saved the log last, as far as it shows, in milliseconds since 1970.
+    /// When another program last saved the log, as far as that shows, in milliseconds since 1970.
     pub(crate) fn saved_at(&self, look: &FileState) -> Option<i64> {
         if self.own_stamp(look.stamp).is_some() { self.saved_at } else { look.saved_at() }
     }
 
-    /// Who changed a log last, according to `known` and to its metadata.
+    /// Returns whose last change of a log was, according to `known` and the file's metadata.
     pub(crate) fn last_change(known: Option<&Self>, look: &FileState) -> LastChange {
         match known {
             Some(known) => known.own_stamp(look.stamp).map_or(LastChange::Unknown, LastChange::Ours),
@@ -47,14 +48,14 @@ impl LogState {
         }
     }
 
-    /// The stamp of the log if nobody has changed it since we did.
+    /// Returns the stamp of the log if the last change was ours.
     pub(crate) fn own_stamp(&self, now: Option<FileStamp>) -> Option<FileStamp> {
         now.filter(|now| self.own_state == Some(now.state) && self.stamp.size == now.size)
     }
 }
 
 impl Store {
-    /// The state of a log that matches its rows; `None` for any other log, and for a file that is no log.
+    /// Returns the state of a log that matches its rows, or `None` for any other log or file.
     pub fn synced_log(&self, name: &str) -> Result<Option<SyncedLog>, StoreError> {
         let stamp = FileStamp::read(&self.layout.store_path(name)).filter(|_| LogKind::from_path(name).is_some());
         let known = self.rows().log_state(name)?;
@@ -70,14 +71,14 @@ impl Store {
         Ok(LogKind::from_path(name).is_some() && known != FileStamp::read(&self.layout.store_path(name)))
     }
 
-    /// Whether another program seems to be in the middle of writing a log.
+    /// Whether another program seems to be writing a log.
     pub(crate) fn is_being_rewritten(&self, name: &str) -> Result<bool, StoreError> {
         let known = self.rows().log_state(name)?;
         Ok(FileState::read(&self.layout.store_path(name))
             .is_being_rewritten(known.as_ref().map(|known| known.stamp.size)))
     }
 
-    /// The same of any log that is to be read.
+    /// Whether another program seems to be writing any of the changed logs.
     pub fn is_any_log_being_rewritten(&self) -> Result<bool, StoreError> {
         for name in self.changed_logs()? {
             if self.is_being_rewritten(&name)? {
@@ -87,11 +88,11 @@ impl Store {
         Ok(false)
     }
 
-    /// Replaces a log by what `edit` makes of it; see [`log_file::rewrite_with`]. Its rows are to be brought in step afterwards. The caller
-    /// holds the store lock.
+    /// Replaces a log with what `edit` returns; see [`log_file::rewrite_with`]. The caller holds the store lock and synchronises the rows
+    /// afterwards.
     pub fn rewrite_log(&self, name: &str, edit: impl FnMut(&[u8]) -> Option<Vec<u8>>) -> Result<bool, StoreError> {
         let path = self.layout.store_path(name);
-        // Entries that we remove ourselves are not overwritten ones.
+        // Entries that we remove ourselves must not count as overwritten.
         self.rows().clear_append_times(name)?;
         let last = LogState::last_change(self.rows().log_state(name)?.as_ref(), &FileState::read(&path));
         let is_changed = log_file::rewrite_with(&path, last, log_file::MAX_WAIT, edit)?;
@@ -102,16 +103,15 @@ impl Store {
     }
 }
 
-/// How long before a file was saved an entry of ours may have been appended that the save does not have because an editor had the file
-/// open, in milliseconds.
+/// The most milliseconds between the append of an entry and a save that overwrites it, because an editor had the file open.
 const OVERWRITTEN: i64 = 10_000;
 
-/// How far the clock of the disk may be behind ours, in milliseconds.
+/// The most milliseconds that the clock of the disk may be behind ours.
 const SLACK: i64 = 1_000;
 
 impl Rows<'_> {
-    /// The memories whose entries another program overwrote: the last ones that we appended, in the ten seconds before it saved, and that
-    /// are missing in the file at `path`. Oldest first.
+    /// Returns the memories whose entries another program overwrote: the last ones that we appended, in the ten seconds before it saved, if
+    /// they are missing in the file at `path`. Oldest first.
     pub(crate) fn overwritten_rows(
         &self,
         name: &str,
@@ -123,7 +123,7 @@ impl Rows<'_> {
         let from = saved_at.min(disturbed_at) - OVERWRITTEN;
         let recent = self.written_since(name, from)?.into_iter();
         let mut lost: Vec<MemoryRow> = recent.take_while(|row| !is_there(&row.memory)).collect();
-        // An entry that came after the save was not overwritten by it.
+        // A save cannot overwrite an entry that is newer.
         lost.retain(|row| row.written_at.is_some_and(|at| at <= saved_at + SLACK));
         lost.reverse();
         Ok(lost)
@@ -145,8 +145,8 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.query_row([name], read).optional()
     }
 
-    /// Notes our change of a log and its stamp `after` that. `saved_at` is when another program saved it last. A log that did not match its
-    /// rows before does not match them now.
+    /// Records our change of a log and its stamp `after` that. `saved_at` is when another program last saved it. A log that did not match
+    /// its rows before does not match them now.
     pub(crate) fn record_change(
         &self,
         name: &str,
@@ -161,15 +161,15 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.execute(params![name, state, after.size, after.state, saved_at]).map(drop)
     }
 
-    /// Forgets that entries of a log were appended lately, so that none of them comes again when it is gone.
+    /// Forgets when entries of a log were appended, so that none of them is appended again when it is gone.
     fn clear_append_times(&self, name: &str) -> rusqlite::Result<()> {
-        // Earlier ones count as deleted anyway.
+        // Older entries count as deleted anyway.
         let from = now_millis() - 2 * OVERWRITTEN;
         let sql = "UPDATE memories SET written_at = NULL WHERE path = ?1 AND written_at >= ?2";
         self.0.prepare_cached(sql)?.execute(params![name, from]).map(drop)
     }
 
-    /// Notes that we rewrote a log, or deleted it.
+    /// Records that we rewrote or deleted a log.
     pub(crate) fn record_rewrite(&self, name: &str, after: Option<FileStamp>) -> rusqlite::Result<()> {
         match after {
             Some(after) => self.record_change(name, after, None, false),
@@ -177,7 +177,7 @@ impl Rows<'_> {
         }
     }
 
-    /// Notes that another program is writing a log, and answers since when, in milliseconds since 1970.
+    /// Records that another program is writing a log, and returns since when, in milliseconds since 1970.
     pub(crate) fn record_disturbance(&self, name: &str, now: i64) -> rusqlite::Result<i64> {
         let sql =
             "INSERT INTO files (path, state, size, disturbed_at) VALUES (?1, -1, 0, ?2) ON CONFLICT (path) DO UPDATE
@@ -185,20 +185,20 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.query_row(params![name, now], |row| row.get(0))
     }
 
-    /// Begins a reading of a log and returns its mark. An earlier reading that is not finished starts again.
+    /// Begins a reading of a log and returns its mark. An earlier reading that is still in progress starts again.
     pub(super) fn begin_reading(&self, name: &str) -> rusqlite::Result<String> {
         let sql = "INSERT INTO files (path, state, size, reading) VALUES (?1, -1, 0, lower(hex(randomblob(8))))
              ON CONFLICT (path) DO UPDATE SET reading = excluded.reading RETURNING reading";
         self.0.prepare_cached(sql)?.query_row([name], |row| row.get(0))
     }
 
-    /// Notes that the rows match a log as it was read.
+    /// Records that the rows match a log as it was read.
     pub(super) fn record_read(&self, name: &str, stamp: FileStamp) -> rusqlite::Result<()> {
         let sql = "UPDATE files SET state = ?2, size = ?3, read_at = ?4, disturbed_at = NULL WHERE path = ?1";
         self.0.prepare_cached(sql)?.execute(params![name, stamp.state, stamp.size, Moment::now().utc()]).map(drop)
     }
 
-    /// Forgets what is known of a log, so that it is read again if it is there.
+    /// Forgets the state of a log, so that it is read again if it exists.
     pub(crate) fn delete_log_state(&self, name: &str) -> rusqlite::Result<()> {
         self.0.prepare_cached("DELETE FROM files WHERE path = ?1")?.execute([name]).map(drop)
     }

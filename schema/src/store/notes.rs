@@ -1,4 +1,4 @@
-//! The notes of the logs as rows, and the states that they make of memories.
+//! The notes of logs as rows, and the states of memories that follow from them.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::model::moment::Moment;
 use crate::model::state_note::{MemoryState, StateChange, StateNote};
 
 impl Rows<'_> {
-    /// The notes of one log.
+    /// Returns the notes of one log.
     pub(crate) fn notes_in(&self, path: &str) -> rusqlite::Result<Vec<StateNote>> {
         let sql = "SELECT about, at, utc_offset, change, value FROM notes INDEXED BY notes_by_path WHERE path = ?1";
         let mut statement = self.0.prepare_cached(sql)?;
@@ -27,7 +27,7 @@ impl Rows<'_> {
         Ok(notes)
     }
 
-    /// Adds a note of a log, and derives the state of its memory. `false` if the same note is there.
+    /// Adds a note of a log and derives the state of its memory. Returns `false` if the note exists already.
     pub(crate) fn add_note(&self, path: &str, note: &StateNote) -> rusqlite::Result<bool> {
         let StateNote { about, at, change } = note;
         let sql =
@@ -41,7 +41,7 @@ impl Rows<'_> {
         Ok(is_new)
     }
 
-    /// Whether a log has a note.
+    /// Whether any log has a note.
     pub(crate) fn has_note(&self, note: &StateNote) -> rusqlite::Result<bool> {
         let StateNote { about, at, change } = note;
         let sql = "SELECT EXISTS (SELECT 1 FROM notes WHERE about = ?1 AND at = ?2 AND change = ?3 AND value = ?4)";
@@ -49,7 +49,7 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))
     }
 
-    /// Whether it is noted that a memory repeated between two moments, in seconds since 1970.
+    /// Whether a note says that a memory repeated between two moments, in seconds since 1970.
     pub fn is_repeated_between(&self, id: &MemoryId, from: i64, to: i64) -> rusqlite::Result<bool> {
         let utc = |seconds| Moment::from_unix(seconds, Some(0)).map(|at| at.utc()).unwrap_or_default();
         let sql =
@@ -57,8 +57,7 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.query_row(params![id.as_str(), utc(from), utc(to)], |row| row.get(0))
     }
 
-    /// Brings the notes of a log from those that were `known` when it was read to those that were `found` in it. Notes that were added
-    /// since stay.
+    /// Replaces the notes of a log that were `known` when it was read with those that were `found` in it. Notes that were added since stay.
     pub(super) fn replace_notes(&self, path: &str, known: &[StateNote], found: &[StateNote]) -> rusqlite::Result<()> {
         let before: HashSet<_> = known.iter().map(key).collect();
         let now: HashSet<_> = found.iter().map(key).collect();
@@ -86,7 +85,7 @@ impl Rows<'_> {
         if is_noted { self.derive_state(id) } else { Ok(()) }
     }
 
-    /// The state of a memory by the notes about it up to a moment.
+    /// Returns the state of a memory according to the notes about it up to a moment.
     pub(crate) fn state_at(&self, id: &MemoryId, until: &Moment) -> rusqlite::Result<MemoryState> {
         let sql =
             "SELECT DISTINCT at, change, value FROM notes WHERE about = ?1 AND at <= ?2 ORDER BY at, change, value";
@@ -112,7 +111,7 @@ impl Rows<'_> {
     }
 }
 
-/// What tells a note of a log from the others there.
+/// Returns the fields that identify a note in a log.
 fn key(StateNote { about, at, change }: &StateNote) -> (&str, String, &'static str, String) {
     (about.as_str(), at.utc(), change.name(), change.value().to_string())
 }

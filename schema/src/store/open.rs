@@ -1,7 +1,7 @@
 //! Opens the store of a project.
 //!
-//! A server opens it whatever is in the database: a damaged or foreign one is emptied in place and rebuilt, one of an earlier version
-//! is upgraded in place, and a store that may not be written is read from its Markdown into memory. Hooks leave all of that to servers.
+//! A server can open any database. It empties a damaged or foreign one in place and rebuilds it, upgrades one of an earlier version in
+//! place, and reads a store that it may not write from Markdown into memory. Hooks leave all of that to servers.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ use crate::files::store_file::{self, options_for_private};
 use crate::model::moment::Moment;
 
 impl Store {
-    /// Opens the store of a project, making it when there is none.
+    /// Opens the store of a project, and creates it if necessary.
     pub fn open(project: &Path, patience: LockTimeout) -> Result<Self, StoreError> {
         let layout = Layout::new(project);
         if let Err(source) = layout.create_dirs_and_gitignore() {
@@ -28,7 +28,7 @@ impl Store {
             }
             return Err(StoreError::Create { path: layout.store_dir().to_owned(), source });
         }
-        // A hook finds out when it writes, and lays aside what it has. What may not be written at all is told by its database.
+        // Only servers try the lock. A hook finds out when it writes, and spools. If nothing may be written, opening the database shows it.
         if patience == LockTimeout::Server
             && let Err(LockError::Io { path, source }) = FileLock::acquire(&layout.store_lock(), Duration::ZERO)
             && !is_write_refusal(&source)
@@ -66,7 +66,7 @@ impl Store {
                 Err(error) if is_hook || !database::is_damage(&error) => {
                     return Self::open_read_only(layout, patience, error.into());
                 }
-                // A hook has no time for the rest. It spools.
+                // A hook has no time for the rest, so it spools.
                 Ok(_) if is_hook => return Err(StoreError::NeedsServer),
                 Ok(DatabaseKind::Earlier(version)) => {
                     match schema_upgrade::upgrade_schema(&layout, &mut db, version, patience) {
@@ -87,7 +87,7 @@ impl Store {
         Err(StoreError::NeedsServer)
     }
 
-    /// Resets `memory.db` if SQLite finds damage in it; whether it did. A note says so, and the rows come back from Markdown.
+    /// Resets `memory.db` if SQLite finds damage in it, and returns whether it did. Adds a message; the rows come back from Markdown.
     pub fn repair(&mut self) -> Result<bool, StoreError> {
         if self.access != StoreAccess::Full || database::integrity_errors(&self.db)?.is_empty() {
             return Ok(false);
@@ -100,7 +100,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Deletes rows whose values cannot be those of a memory, and answers how many. The logs are read again for them.
+    /// Deletes rows with values that no memory can have, and returns how many. Then all logs are read again.
     pub fn delete_unreadable_rows(&mut self) -> Result<usize, StoreError> {
         self.require_writable()?;
         let unreadable: Vec<i64> = {
@@ -123,13 +123,13 @@ impl Store {
         Ok(unreadable.len())
     }
 
-    /// A store whose database may not be written, if that is what is wrong with it.
+    /// Opens the store read-only if the error means that its database cannot be written.
     fn open_read_only(layout: Layout, patience: LockTimeout, error: StoreError) -> Result<Self, StoreError> {
         if !refuses_writing(&error) {
             return Err(error);
         }
         let cause = if has_less_space_than(layout.store_dir(), MIN_FREE_SPACE) {
-            // SQLite calls it an I/O error when its shared memory does not fit any more.
+            // SQLite reports an I/O error if its shared memory does not fit any more.
             "no space is left on the disk".to_owned()
         } else {
             std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
@@ -137,7 +137,7 @@ impl Store {
         Self::open_in_memory(layout, patience, ReadOnlyReason::NotWritable(cause))
     }
 
-    /// A store whose rows live in memory, made of its Markdown.
+    /// Opens a store with its rows in memory, to be derived from Markdown.
     fn open_in_memory(layout: Layout, patience: LockTimeout, reason: ReadOnlyReason) -> Result<Self, StoreError> {
         let mut db = database::open_in_memory(Some(&layout.memory_db()))?;
         database_kind::create_database(&mut db)?;
@@ -146,8 +146,8 @@ impl Store {
         Ok(Self { layout, db, access: StoreAccess::ReadOnly(reason), lock_timeout: patience, notes: vec![note] })
     }
 
-    /// The same store with its rows in memory and without `memory.db`, for deleting on a full disk. The next process to open the store
-    /// rebuilds the file from Markdown.
+    /// Returns the same store with its rows in memory and without `memory.db`, for deleting on a full disk. The next process to open the
+    /// store rebuilds the file from Markdown.
     pub fn without_database(self) -> Result<Self, StoreError> {
         let lock = self.lock()?;
         let Self { layout, db, lock_timeout: patience, notes, .. } = self;
@@ -162,11 +162,11 @@ impl Store {
     }
 }
 
-/// Steps from what is found to a store of this version: one resets, one creates, and other processes do the same at the same time.
+/// The most steps until a store has this version: one resets, one creates, and other processes may do the same concurrently.
 const STEPS: usize = 8;
 
-/// Empties `memory.db` in place, unless another process has repaired it, and says so. The rows come back from Markdown. `open` is a
-/// connection to it, if it can be opened.
+/// Empties `memory.db` in place, unless another process has repaired it, and returns a message about it. The rows come back from Markdown.
+/// `open` is a connection to it, if it can be opened.
 fn reset_database(layout: &Layout, open: Option<&Database>, patience: LockTimeout) -> Result<String, StoreError> {
     let _lock = FileLock::acquire(&layout.store_lock(), patience.duration())?;
     let path = layout.memory_db();
@@ -185,7 +185,7 @@ fn reset_database(layout: &Layout, open: Option<&Database>, patience: LockTimeou
     Ok(format!("memory.db could not be used and is rebuilt from Markdown; {copied}"))
 }
 
-/// Copies a database that is about to be reset, and its write-ahead log. One copy an hour is enough, should it be damaged again and again.
+/// Copies a database that is about to be reset, and its write-ahead log. At most one copy an hour, because it may be damaged repeatedly.
 fn copy_damaged(layout: &Layout) -> io::Result<String> {
     let hour = Moment::now().local_second()[..13].replace('-', "");
     let name = format!("memory.db.damaged-{hour}");
@@ -201,7 +201,7 @@ fn copy_damaged(layout: &Layout) -> io::Result<String> {
         };
         database::leak_open_file(old);
         if let Err(error) = copied {
-            // Half a copy is of no use; what matters is the error.
+            // Half a copy is useless; report the error.
             let _ = fs::remove_file(&copy);
             return Err(error);
         }
@@ -209,10 +209,10 @@ fn copy_damaged(layout: &Layout) -> io::Result<String> {
     Ok(name)
 }
 
-/// The space below which SQLite cannot work, in bytes: it needs 32 KiB of shared memory, and a page or more of its log.
+/// The least space in which SQLite can work, in bytes: it needs 32 KiB of shared memory and at least a page of its log.
 const MIN_FREE_SPACE: u64 = 64 * 1024;
 
-/// Whether the disk of a directory has less space than these bytes, where the platform tells.
+/// Whether the disk of a directory has less space than these bytes, if the platform can say.
 pub fn has_less_space_than(dir: &Path, bytes: u64) -> bool {
     #[cfg(unix)]
     {

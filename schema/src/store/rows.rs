@@ -1,4 +1,4 @@
-//! The statements on `memories` and `meta`, each a named method. Knows no files.
+//! The statements on `memories` and `meta`, each as a method. Touches no files.
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, ToSql, params, params_from_iter};
 
@@ -7,31 +7,31 @@ use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType, conte
 use crate::model::moment::Moment;
 use crate::model::state_note::{MemoryState, Phase};
 
-/// A memory as the database holds it.
+/// A memory with everything that the database has about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryRow {
-    /// Grows with every insertion and never comes again: the watermark of the index.
+    /// Grows with every insertion and is never reused: the watermark of the index.
     pub seq: i64,
     pub memory: Memory,
-    /// Its file, relative to the store.
+    /// The file, relative to the store.
     pub path: String,
     /// The newest memory that replaces this one.
     pub superseded_by: Option<MemoryId>,
     pub access_count: i64,
-    /// When capture appended its entry, in milliseconds since 1970; `None` when the entry was read from its file.
+    /// When capture appended the entry, in milliseconds since 1970, or `None` if the entry was read from its file.
     pub written_at: Option<i64>,
     pub pending_write: PendingWrite,
-    /// What the notes about it say.
+    /// The state that follows from the notes about the memory.
     pub state: MemoryState,
 }
 
 impl MemoryRow {
-    /// When it was captured: seconds since 1970, and its sequence number where a second has several.
+    /// The order of capture: seconds since 1970, then the sequence number.
     pub fn order(&self) -> (i64, i64) {
         (self.memory.at.unix(), self.seq)
     }
 
-    /// Whether it is a task that is left to do.
+    /// Whether the memory is a task that is still to do.
     pub fn is_open_task(&self) -> bool {
         self.memory.kind == MemoryType::Task
             && !self.memory.attributes.done
@@ -39,36 +39,36 @@ impl MemoryRow {
             && self.superseded_by.is_none()
     }
 
-    /// Whether its entry waits to be written.
+    /// Whether the entry waits to be written.
     pub fn is_pending(&self) -> bool {
         self.pending_write != PendingWrite::No
     }
 }
 
-/// Whether an entry waits to be written, and why. The numbers are those of the column.
+/// Whether an entry waits to be written, and why. The numbers are the values in the column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PendingWrite {
     No = 0,
-    /// Another program was writing its file. It is in the spool.
+    /// Another program was writing the file. The memory is in the spool.
     New = 1,
-    /// Another program wrote over it. Only the row has it.
+    /// Another program overwrote the entry. Only the row has it.
     Overwritten = 2,
 }
 
-/// What a list of memories is narrowed to. Every field that is `None` admits all.
+/// Restricts a list of memories. A field that is `None` allows everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemoryFilter {
     pub kind: Option<MemoryType>,
     pub session_id: Option<String>,
-    /// The first moment that counts, RFC 3339 in UTC.
+    /// The first moment, RFC 3339 in UTC.
     pub since: Option<String>,
-    /// The last moment that counts, RFC 3339 in UTC.
+    /// The last moment, RFC 3339 in UTC.
     pub until: Option<String>,
     pub path: Option<String>,
 }
 
 impl MemoryFilter {
-    /// What stands behind `WHERE 1`, and its values.
+    /// Returns the conditions after `WHERE 1`, and their values.
     fn sql_conditions(&self) -> (String, Vec<Box<dyn ToSql>>) {
         let (mut sql, mut values) = (String::new(), Vec::<Box<dyn ToSql>>::new());
         let mut narrow = |condition: &str, value: Option<String>| {
@@ -86,32 +86,32 @@ impl MemoryFilter {
     }
 }
 
-/// The statements, over a connection or the transaction that derefs to one.
+/// The statements, over a connection or a transaction.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'c>(pub(crate) &'c Connection);
 
-/// Digits of the hash of a text that are kept. Rows of before have all of them, so both are looked for.
+/// How many digits of a text's hash are stored. Older rows have all of them, so queries look for both forms.
 const HASH_DIGITS: usize = 32;
-/// The condition that a row holds the text whose whole hash is the first value.
+/// The condition that a row has the text whose whole hash is the first value.
 const HOLDS_TEXT: &str = "content_hash IN (?1, substr(?1, 1, 32))";
 
-/// Those of a row. Which one replaces it is sorted out only where one does: for that SQLite makes a table each time.
+/// The columns of a row. The newest successor is only looked up if there is one, because SQLite creates a table for the sorting each time.
 pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
      done, written_at, created_at, utc_offset, access_count, \
      CASE WHEN EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id) THEN \
      (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1) END, waiting, \
      phase, settled_by, settled_at, repeats, repeated_at, auto, source";
 
-/// How an entry came to be in its file, or is not there yet.
+/// How an entry got into its file, or why it is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntryState {
-    /// Capture appended it at this moment, in milliseconds since 1970.
+    /// Capture appended it at this time, in milliseconds since 1970.
     At(i64),
-    /// It was found there.
+    /// It was read from the file.
     Found,
     /// It waits in the spool.
     Pending,
-    /// Another program wrote over it.
+    /// Another program overwrote it.
     Overwritten,
 }
 
@@ -130,7 +130,7 @@ impl EntryState {
 }
 
 impl Rows<'_> {
-    /// Adds a memory and answers its sequence number.
+    /// Inserts a memory and returns its sequence number.
     pub(crate) fn insert(&self, memory: &Memory, path: &str, written: EntryState) -> rusqlite::Result<i64> {
         let attributes = &memory.attributes;
         let metadata = (!attributes.metadata.is_empty()).then(|| serde_json::Value::from(attributes.metadata.clone()));
@@ -165,7 +165,7 @@ impl Rows<'_> {
         Ok(seq)
     }
 
-    /// Notes where the entry of a memory stands, and how it came there.
+    /// Records where the entry of a memory is, and how it got there.
     pub(crate) fn set_entry_state(&self, seq: i64, path: &str, written: EntryState) -> rusqlite::Result<()> {
         let sql = "UPDATE memories SET path = ?2, written_at = ?3, waiting = ?4 WHERE seq = ?1";
         let values = params![seq, path, written.written_at(), written.pending_write() as i64];
@@ -176,7 +176,7 @@ impl Rows<'_> {
         self.0.prepare_cached("DELETE FROM memories WHERE seq = ?1")?.execute([seq]).map(drop)
     }
 
-    /// Carries over how often a memory was read to the row that takes its place.
+    /// Carries an access count over to the row that replaces another.
     pub fn set_access_count(&self, seq: i64, count: i64) -> rusqlite::Result<()> {
         self.0
             .prepare_cached("UPDATE memories SET access_count = ?2 WHERE seq = ?1")?
@@ -184,7 +184,7 @@ impl Rows<'_> {
             .map(drop)
     }
 
-    /// Notes that a memory was read.
+    /// Records that a memory was read.
     pub fn record_access(&self, id: &MemoryId, now: &Moment) -> rusqlite::Result<()> {
         self.0
             .prepare_cached("UPDATE memories SET access_count = access_count + 1, accessed_at = ?2 WHERE id = ?1")?
@@ -197,11 +197,11 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([id.as_str()], read_row).optional()
     }
 
-    /// The memories whose entries carry an id: the one that has it and, with ids of copies, those that stand elsewhere.
+    /// Returns the memories whose entries claim an id: the one that has it, and copies with ids derived from it.
     pub(crate) fn claimants(&self, claim: &MemoryId) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE id = ?1 OR (id > ?2 AND id < ?3)");
         let stem = claim.copy_stem();
-        // The character after the dot that begins what tells a copy.
+        // `/` follows `.`, which begins the mark of a copy.
         let bounds = params![claim.as_str(), format!("{stem}."), format!("{stem}/")];
         let mut statement = self.0.prepare_cached(&sql)?;
         let found = statement.query_map(bounds, read_row)?.collect::<rusqlite::Result<Vec<MemoryRow>>>()?;
@@ -209,20 +209,20 @@ impl Rows<'_> {
         Ok(found.into_iter().filter(claims).collect())
     }
 
-    /// Gives a memory another id. Nothing else of it changes, so what was derived from it stays.
+    /// Gives a memory another id. Nothing else changes, so whatever is derived from the memory stays valid.
     pub(crate) fn set_id(&self, seq: i64, id: &MemoryId) -> rusqlite::Result<()> {
         self.0.prepare_cached("UPDATE memories SET id = ?2 WHERE seq = ?1")?.execute(params![seq, id.as_str()])?;
         self.derive_state(id)
     }
 
-    /// At most two ids that begin so, in their order.
+    /// Returns at most two ids that begin like this, in order.
     pub fn ids_beginning_with(&self, beginning: &str) -> rusqlite::Result<Vec<String>> {
-        // A range, which the index of the ids answers.
+        // A range can use the index of the ids.
         let sql = "SELECT id FROM memories WHERE id >= ?1 AND id < ?1 || char(1114111) ORDER BY id LIMIT 2";
         self.0.prepare_cached(sql)?.query_map([beginning], |row| row.get(0))?.collect()
     }
 
-    /// The ids that begin so, of the newest memories first.
+    /// Returns the ids that begin like this, newest memories first.
     pub fn newest_ids(&self, beginning: &str, limit: usize) -> rusqlite::Result<Vec<String>> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let sql =
@@ -235,10 +235,10 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([seq], read_row).optional()
     }
 
-    /// The memories with these sequence numbers, each in its place of the list; `None` for one that is gone.
+    /// Returns the memories with these sequence numbers, in the same order, with `None` for those that are gone.
     pub fn by_seqs(&self, seqs: &[i64]) -> rusqlite::Result<Vec<Option<MemoryRow>>> {
         let mut statement = self.0.prepare_cached(&format!("SELECT {COLUMNS} FROM memories WHERE seq = ?1"))?;
-        // As they lie in the file, so that a page is looked up once for all that it holds.
+        // In the order of the file, so that each page is looked up once.
         let mut order: Vec<usize> = (0..seqs.len()).collect();
         order.sort_unstable_by_key(|place| seqs[*place]);
         let mut found = vec![None; seqs.len()];
@@ -248,51 +248,51 @@ impl Rows<'_> {
         Ok(found)
     }
 
-    /// The memories whose entries wait to be written, oldest first.
+    /// Returns the memories whose entries wait to be written, oldest first.
     pub(crate) fn pending_rows(&self) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE waiting > 0 ORDER BY seq");
         self.0.prepare_cached(&sql)?.query_map([], read_row)?.collect()
     }
 
-    /// Whether an entry of a memory waits to be written.
+    /// Whether the entry of any memory waits to be written.
     pub fn has_pending(&self) -> rusqlite::Result<bool> {
         self.0
             .prepare_cached("SELECT EXISTS (SELECT 1 FROM memories WHERE waiting > 0)")?
             .query_row([], |row| row.get(0))
     }
 
-    /// Every memory of one file, in the order in which they came in.
+    /// Returns all memories of one file in the order of their insertion.
     pub fn by_path(&self, path: &str) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 ORDER BY seq");
         self.0.prepare_cached(&sql)?.query_map([path], read_row)?.collect()
     }
 
-    /// The memories of a file whose entries capture appended from a moment on, in milliseconds since 1970, the last one first.
+    /// Returns the memories of a file whose entries capture appended since a moment, in milliseconds since 1970, last one first.
     pub(crate) fn written_since(&self, path: &str, from: i64) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE path = ?1 AND written_at >= ?2 ORDER BY seq DESC");
         self.0.prepare_cached(&sql)?.query_map(params![path, from], read_row)?.collect()
     }
 
-    /// The files that memories stand in.
+    /// Returns the files that have memories.
     pub(super) fn paths(&self) -> rusqlite::Result<Vec<String>> {
         self.0.prepare("SELECT DISTINCT path FROM memories")?.query_map([], |row| row.get(0))?.collect()
     }
 
-    /// The memories inserted after a watermark, oldest first.
+    /// Returns the memories that were inserted after a watermark, oldest first.
     pub fn inserted_after(&self, seq: i64, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!("SELECT {COLUMNS} FROM memories WHERE seq > ?1 ORDER BY seq LIMIT ?2");
         self.0.prepare_cached(&sql)?.query_map(params![seq, limit as i64], read_row)?.collect()
     }
 
-    /// What was removed after a watermark: its own number and the sequence number that is gone.
+    /// Returns the removals after a watermark: the number of each, and the sequence number that was removed.
     pub fn removed_after(&self, n: i64) -> rusqlite::Result<Vec<(i64, i64)>> {
         let mut statement = self.0.prepare_cached("SELECT n, seq FROM removed WHERE n > ?1 ORDER BY n")?;
         statement.query_map([n], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
-    /// The newest memories that pass a filter.
+    /// Returns the newest memories that pass a filter.
     pub fn list(&self, filter: &MemoryFilter, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
-        // The sizes of a session and of a type are not known to SQLite, which would as soon read all prompts of a year.
+        // SQLite does not know the sizes of a session and of a type, and might read all prompts of a year.
         let index = if filter.session_id.is_some() { "INDEXED BY memories_by_session" } else { "" };
         let (conditions, mut values) = filter.sql_conditions();
         let sql = format!(
@@ -302,14 +302,14 @@ impl Rows<'_> {
         self.0.prepare(&sql)?.query_map(params_from_iter(values), read_row)?.collect()
     }
 
-    /// How many memories pass a filter.
+    /// Counts the memories that pass a filter.
     pub fn count_listed(&self, filter: &MemoryFilter) -> rusqlite::Result<u64> {
         let (conditions, values) = filter.sql_conditions();
         let sql = format!("SELECT count(*) FROM memories WHERE 1{conditions}");
         self.0.query_row(&sql, params_from_iter(values), |row| row.get(0)).map(i64::unsigned_abs)
     }
 
-    /// A memory with the same text, type and session in long-term memory or in the logs, captured between two moments in UTC.
+    /// Returns a memory with the same text, type and session in long-term memory or in the logs, captured between two moments in UTC.
     pub fn find_duplicate(
         &self,
         memory: &Memory,
@@ -328,7 +328,7 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row(values, read_row).optional()
     }
 
-    /// The newest memories of failures up to a moment.
+    /// Returns the newest failures up to a moment.
     pub(crate) fn failures(&self, until: &Moment, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_type
@@ -337,7 +337,7 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_map(params![until.utc(), limit as i64], read_row)?.collect()
     }
 
-    /// The newest memories of a type that are pinned.
+    /// Returns the newest pinned memories of a type.
     pub fn pinned(&self, kind: MemoryType, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_pinned
@@ -346,7 +346,7 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_map(params![kind.as_str(), limit as i64], read_row)?.collect()
     }
 
-    /// The newest tasks up to a moment that are left to do.
+    /// Returns the newest open tasks up to a moment.
     pub(crate) fn open_tasks(&self, until: &Moment, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_type
@@ -361,7 +361,7 @@ impl Rows<'_> {
         Ok(found.into_iter().filter(MemoryRow::is_open_task).collect())
     }
 
-    /// What was said last in a session, by a person or the agent.
+    /// Returns the last prompt or answer of a session.
     pub fn last_utterance(&self, session_id: &str) -> rusqlite::Result<Option<MemoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_session
@@ -371,14 +371,14 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row([session_id], read_row).optional()
     }
 
-    /// Whether a person said something in a session since a row came in.
+    /// Whether a session has a prompt that was inserted after a row.
     pub(crate) fn has_prompt_since(&self, session_id: &str, seq: i64) -> rusqlite::Result<bool> {
         let sql = "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_session
              WHERE session_id = ?1 AND seq > ?2 AND type = 'user_prompt')";
         self.0.prepare_cached(sql)?.query_row(params![session_id, seq], |row| row.get(0))
     }
 
-    /// What was said last in a session up to a moment, by its type and the hash of its text.
+    /// Returns the last prompt or answer of a session up to a moment, as its type and the hash of its text.
     pub fn utterance_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<(MemoryType, String)>> {
         let sql = "SELECT type, content_hash FROM memories INDEXED BY memories_by_session
              WHERE session_id = ?1 AND created_at <= ?2 AND type IN ('user_prompt', 'assistant_response')
@@ -390,7 +390,7 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.query_row(params![session_id, at.utc()], read).optional()
     }
 
-    /// Whether any session holds the same text of the same type between two moments in UTC.
+    /// Whether any session has the same text of the same type between two moments in UTC.
     pub fn has_text_between(&self, memory: &Memory, from: &str, to: &str) -> rusqlite::Result<bool> {
         let sql = format!(
             "SELECT EXISTS (SELECT 1 FROM memories INDEXED BY memories_by_content
@@ -400,14 +400,14 @@ impl Rows<'_> {
         self.0.prepare_cached(&sql)?.query_row(values, |row| row.get(0))
     }
 
-    /// The newest prompt of a session up to a moment.
+    /// Returns the newest prompt of a session up to a moment.
     pub fn prompt_before(&self, session_id: &str, at: &Moment) -> rusqlite::Result<Option<String>> {
         let sql = "SELECT content FROM memories WHERE session_id = ?1 AND created_at <= ?2 AND type = 'user_prompt'
              ORDER BY created_at DESC, seq DESC LIMIT 1";
         self.0.prepare_cached(sql)?.query_row(params![session_id, at.utc()], |row| row.get(0)).optional()
     }
 
-    /// The sequence numbers of what was said before and after a memory in its session.
+    /// Returns the sequence numbers of the utterances before and after a memory in its session.
     pub fn neighbour_seqs(&self, row: &MemoryRow) -> rusqlite::Result<(Option<i64>, Option<i64>)> {
         let neighbour = |order: &str, direction: &str| {
             let sql = format!(
@@ -421,7 +421,7 @@ impl Rows<'_> {
         Ok((neighbour("<", "DESC")?, neighbour(">", "ASC")?))
     }
 
-    /// The newest memory that says the same, in long-term memory or in the logs, and has not been replaced.
+    /// Returns the newest memory with the same text and type, in long-term memory or in the logs, that has not been replaced.
     pub fn find_same_conclusion(&self, memory: &Memory, long_term: bool) -> rusqlite::Result<Option<MemoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
@@ -449,7 +449,7 @@ impl Rows<'_> {
         self.0.query_row("SELECT count(*) FROM sessions", [], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
     }
 
-    /// How many memories were inserted after a watermark.
+    /// Counts the memories that were inserted after a watermark.
     pub fn count_after(&self, seq: i64) -> rusqlite::Result<u64> {
         let sql = "SELECT count(*) FROM memories WHERE seq > ?1";
         self.0.query_row(sql, [seq], |row| row.get::<_, i64>(0)).map(i64::unsigned_abs)
@@ -460,19 +460,19 @@ impl Rows<'_> {
     }
 
     pub fn set_meta(&self, key: &str, value: &str) -> rusqlite::Result<()> {
-        // Written over in its place, which leaves the index of the names as it is: this is done for every memory.
+        // An update in place leaves the index of the keys alone. This runs for every memory.
         let sql =
             "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
         self.0.prepare_cached(sql)?.execute([key, value]).map(drop)
     }
 
-    /// Forgets what `meta` holds under names that begin so.
+    /// Deletes the values whose keys begin like this.
     pub fn delete_meta(&self, beginning: &str) -> rusqlite::Result<()> {
         let sql = "DELETE FROM meta WHERE substr(key, 1, length(?1)) = ?1";
         self.0.prepare_cached(sql)?.execute([beginning]).map(drop)
     }
 
-    /// Adds to a counter that `meta` keeps.
+    /// Adds to a counter in `meta`.
     pub fn add_to_counter(&self, key: &str, more: usize) -> rusqlite::Result<()> {
         let so_far: usize = self.meta(key)?.and_then(|value| value.parse().ok()).unwrap_or_default();
         self.set_meta(key, &(so_far + more).to_string())
@@ -486,7 +486,7 @@ pub(super) fn read_row(row: &SqlRow<'_>) -> rusqlite::Result<MemoryRow> {
     let kind = row.get_ref(3)?.as_str()?.parse().map_err(|error| conversion_error(3, error))?;
     let created = row.get_ref(13)?.as_str()?;
     let at = Moment::parse_rfc3339(created).and_then(|at| Moment::from_unix(at.unix(), row.get(14).ok()));
-    // At the offset of the memory itself, which is the one of this place most of the time.
+    // Use the memory's own offset, which usually is the local one.
     let moment = |column: usize| -> rusqlite::Result<Option<Moment>> {
         let at = row.get_ref(column)?.as_str_or_null()?.and_then(Moment::parse_rfc3339);
         Ok(at.and_then(|at| Moment::from_unix(at.unix(), row.get(14).ok())))

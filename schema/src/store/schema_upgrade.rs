@@ -9,7 +9,7 @@ use crate::files::database::{self, Database, LockTimeout};
 use crate::files::layout::Layout;
 use crate::files::lock::FileLock;
 
-/// What is taken over. `files` stays empty, so that every log is read again.
+/// Copies the old tables. `files` stays empty, so that every log is read again.
 const TAKE_OVER: &str = "
     INSERT INTO memories (COLUMNS) SELECT COLUMNS FROM old_memories;
     INSERT INTO removed (n, seq) SELECT n, seq FROM old_removed;
@@ -18,11 +18,11 @@ const TAKE_OVER: &str = "
     DELETE FROM meta;
     INSERT INTO meta (key, value) SELECT key, value FROM old_meta
     WHERE NOT (key GLOB 'tail:*' OR key GLOB 'edition:*' OR key GLOB 'generation:*');
-    -- Numbers do not come again.
+    -- Numbers are never reused.
     DELETE FROM sqlite_sequence WHERE name IN ('memories', 'removed');
     UPDATE sqlite_sequence SET name = substr(name, 5) WHERE name IN ('old_memories', 'old_removed');";
 
-/// The columns of memories that every version has, and those since version 7.
+/// The columns of memories in every version, and those since version 7.
 const COLUMNS: &str = "seq, id, session_id, project_dir, type, content, content_hash, metadata, importance, pinned, origin, supersedes, \
      path, created_at, utc_offset, accessed_at, access_count";
 const SINCE_7: &str = ", done, written_at, waiting";
@@ -34,7 +34,7 @@ pub(super) fn upgrade_schema(
     version: i64,
     patience: LockTimeout,
 ) -> Result<(), StoreError> {
-    // Nobody captures meanwhile.
+    // The lock prevents captures meanwhile.
     let _lock = FileLock::acquire(&layout.store_lock(), patience.duration())?;
     let transaction = Transaction::new(db, TransactionBehavior::Immediate)?;
     if detect_kind(&transaction)? != DatabaseKind::Earlier(version) {
@@ -62,7 +62,7 @@ pub(super) fn upgrade_schema(
     crash_point::crash_if_armed("upgrade.filled");
     transaction.commit()?;
     crash_point::crash_if_armed("upgrade.done");
-    // The log holds the whole database. A reader that keeps it from being truncated now leaves that to a server.
+    // The write-ahead log now has the whole database. If a reader prevents its truncation, a server does it later.
     database::truncate_wal(db)?;
     Ok(())
 }

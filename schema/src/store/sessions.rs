@@ -8,14 +8,14 @@ use crate::model::moment::Moment;
 use crate::model::tool_usage;
 use crate::prose::small_talk::is_small_talk;
 
-/// Characters of a session's title.
+/// The longest title of a session, in characters.
 const TITLE: usize = 80;
 
-/// The first prompts of a session, one of which is its title.
+/// How many prompts may become the title of a session.
 const FIRST_PROMPTS: usize = 5;
 
-/// Brings the row of a session up to a memory that was just inserted. What comes last and is no tool use or summary only adds
-/// to the row; anything else has it derived anew.
+/// Updates the row of a session after a memory was inserted. Its last memory only adds to the row, unless it is tool use or a summary; in
+/// all other cases the row is derived again.
 pub(super) fn add_memory(db: &Connection, memory: &Memory) -> rusqlite::Result<()> {
     let adds = match memory.kind {
         MemoryType::UserPrompt => (1, 0),
@@ -24,7 +24,7 @@ pub(super) fn add_memory(db: &Connection, memory: &Memory) -> rusqlite::Result<(
         kind if !kind.is_event() && has_events(db, &memory.session_id)? => return Ok(()),
         _ => (0, 0),
     };
-    // One of the first prompts is the title.
+    // One of the first prompts becomes the title.
     let added = db
         .prepare_cached(
             "UPDATE sessions SET ended_at = ?2, duration = unixepoch(?2) - unixepoch(started_at),
@@ -35,13 +35,13 @@ pub(super) fn add_memory(db: &Connection, memory: &Memory) -> rusqlite::Result<(
     if added == 0 { refresh_session(db, &memory.session_id) } else { Ok(()) }
 }
 
-/// Whether the times of a session are told by what happened in it. What was concluded from it may be saved at any time.
+/// Whether events determine the times of a session. Its conclusions may be saved at any time.
 fn has_events(db: &Connection, session_id: &str) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1 AND (prompts > 0 OR errors > 0 OR tools > 0))";
     db.prepare_cached(sql)?.query_row([session_id], |row| row.get(0))
 }
 
-/// Derives the row of one session anew; without memories it has none.
+/// Derives the row of one session again. A session without memories has no row.
 pub(super) fn refresh_session(db: &Connection, session_id: &str) -> rusqlite::Result<()> {
     if session_id.is_empty() {
         return Ok(());
@@ -86,7 +86,7 @@ pub(super) fn refresh_session(db: &Connection, session_id: &str) -> rusqlite::Re
     .map(drop)
 }
 
-/// The newest summary of a session, and what its metadata says of files and times that no memory tells.
+/// Returns the newest summary of a session, and its metadata, which has files and times that no memory has.
 fn summary(db: &Connection, session_id: &str) -> rusqlite::Result<(Option<String>, Map<String, Value>)> {
     let sql = "SELECT content, metadata FROM memories INDEXED BY memories_by_session
          WHERE session_id = ?1 AND type = 'session_summary' ORDER BY created_at DESC LIMIT 1";
@@ -96,7 +96,7 @@ fn summary(db: &Connection, session_id: &str) -> rusqlite::Result<(Option<String
     Ok((content, metadata.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default()))
 }
 
-/// The first line of the first prompt that asks for something; if none does, of the first one.
+/// Returns the first line of the first prompt that asks for something, or else of the first prompt.
 fn first_prompt(db: &Connection, session_id: &str) -> rusqlite::Result<Option<String>> {
     let mut first = db.prepare_cached(
         "SELECT content FROM memories INDEXED BY memories_by_session

@@ -1,4 +1,4 @@
-//! Brings the rows in step with a log, whoever changed it: capture that crashed half-way, a person, git, or a deletion.
+//! Synchronises the rows with a log after any change: a crash during capture, an edit by a person, git, or a deletion.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::model::memory::{Memory, MemoryId};
 use crate::model::state_note::StateNote;
 use crate::store::forgotten::ForgottenHashes;
 
-/// What bringing a log and its rows in step changed.
+/// The changes of rows that a synchronisation made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SyncReport {
     pub added: usize,
@@ -27,31 +27,31 @@ pub struct SyncReport {
     pub removed: usize,
 }
 
-/// What [`Store::catch_up`] did.
+/// The outcome of [`Store::catch_up`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CatchUpOutcome {
-    /// Nothing: what was read of the rows before holds.
+    /// The rows matched the log already.
     AlreadyInSync,
-    /// It waited until the row of an entry was there.
+    /// A capture finished meanwhile, and the rows match the log without a reading.
     SyncedUnread,
     SyncedByReading(SyncReport),
-    /// Another program is writing the log; its rows stay as they are until it has finished.
+    /// Another program is writing the log. Its rows stay until it has finished.
     Busy,
 }
 
 /// How often a file that keeps changing is read again.
 const ATTEMPTS: usize = 5;
 
-/// Rows changed in one transaction, so that none holds up a hook for long.
+/// The most rows that one transaction changes, so that hooks do not wait long.
 const BATCH: usize = 200;
 
 impl Store {
-    /// The logs that changed since their rows were derived, those that are gone included.
+    /// Returns the logs that changed since their rows were derived, including deleted ones.
     pub fn changed_logs(&self) -> Result<Vec<String>, StoreError> {
         Ok(file_stamp::changed_paths(&self.layout, self.existing_logs()?, self.known_files()?))
     }
 
-    /// Every log that is there or has rows, whatever is known of it.
+    /// Returns every log that exists or has rows, in whatever state.
     pub fn all_logs(&self) -> Result<BTreeSet<String>, StoreError> {
         let known = self.known_files()?.into_keys().chain(self.rows().paths()?);
         Ok(self.existing_logs()?.into_iter().chain(known).collect())
@@ -63,10 +63,10 @@ impl Store {
         Ok(present.into_iter().filter(|path| LogKind::from_path(path).is_some()).collect())
     }
 
-    /// Brings the rows of a log in step with it, if they are not.
+    /// Synchronises the rows of a log if they do not match it.
     ///
-    /// While an entry is captured its log is ahead of its rows for a moment. That is waited for, as it is far less than reading all of it,
-    /// but not for longer than `patience`.
+    /// During a capture the log is ahead of its rows for a moment. This waits for the capture, which is much shorter than reading the log,
+    /// but for at most `patience`.
     pub fn catch_up(&mut self, path: &str, patience: Duration) -> Result<CatchUpOutcome, StoreError> {
         if !self.is_stale(path)? {
             return Ok(CatchUpOutcome::AlreadyInSync);
@@ -74,13 +74,13 @@ impl Store {
         self.catch_up_stale(path, patience)
     }
 
-    /// [`Store::catch_up`] with a log that was ahead of its rows a moment ago.
+    /// Does the same as [`Store::catch_up`] for a log that was just found to be ahead of its rows.
     fn catch_up_stale(&mut self, path: &str, patience: Duration) -> Result<CatchUpOutcome, StoreError> {
         let lock = match self.access {
             StoreAccess::Full => Some(FileLock::acquire(&self.layout.store_lock(), patience)?),
             StoreAccess::ReadOnly(_) => None,
         };
-        // Under the lock nobody captures.
+        // Under the lock there is no capture in progress.
         if !self.is_stale(path)? {
             return Ok(CatchUpOutcome::SyncedUnread);
         }
@@ -92,7 +92,7 @@ impl Store {
         self.sync_log(path).map(CatchUpOutcome::SyncedByReading)
     }
 
-    /// Derives the rows of one log from its text, unless another program is writing it. In a file that is no log no memory stands.
+    /// Derives the rows of one log from its text, unless another program is writing it. A file that is not a log has no rows.
     pub fn sync_log(&mut self, path: &str) -> Result<SyncReport, StoreError> {
         let Some(kind) = LogKind::from_path(path) else { return self.delete_rows(path) };
         let mut work = SyncBatch::new(path, &self.layout);
@@ -108,23 +108,23 @@ impl Store {
             if !is_whole && !is_last {
                 continue;
             }
-            // Who captures waits only for what was overtaken again and again.
+            // Captures wait only for a reader that lost the race again and again.
             let _held = lock.filter(|_| is_last);
             let rows = Rows(&snapshot).by_path(path)?;
             seen.notes = Rows(&snapshot).notes_in(path)?;
             drop(snapshot);
             let parsed = parse(&String::from_utf8_lossy(&bytes), kind);
             let is_done = self.apply_changes(&mut work, parsed, &rows, &seen)?;
-            // What is captured to a log that is not in step leaves it so.
+            // A capture to a stale log leaves it stale, so read again.
             if is_done && (is_last || !self.is_stale(path)?) {
                 return Ok(work.report);
             }
         }
     }
 
-    /// Reads a log and its rows at a moment at which nobody captures, so that they belong together: rows that come later are not among
-    /// these, and are never taken for deleted entries. The slow part comes later, because captures wait for the lock. `None` while
-    /// another program is writing the log.
+    /// Reads a log and its rows under the lock, so that they belong together: rows of later captures are not among them and cannot be
+    /// mistaken for deleted entries. The slow part follows without the lock, because captures wait for it. Returns `None` while another
+    /// program is writing the log.
     fn snapshot_log(&self, path: &str) -> Result<Option<LogSnapshot<'_>>, StoreError> {
         let file = self.layout.store_path(path);
         let lock = self.lock_if_writable()?;
@@ -136,7 +136,7 @@ impl Store {
         let bytes = log_file::read(&file)?;
         let mark = self.rows().begin_reading(path)?;
         let snapshot = Transaction::new_unchecked(&self.db, TransactionBehavior::Deferred)?;
-        // A transaction sees what is there when something is read first.
+        // A transaction takes its snapshot at the first read.
         snapshot.query_row("SELECT count(*) FROM (SELECT 1 FROM memories LIMIT 1)", [], |_| Ok(()))?;
         let is_whole = FileStamp::read(&file) == stamp;
         Ok(Some(LogSnapshot {
@@ -166,7 +166,7 @@ impl Store {
         Ok(if self.access == StoreAccess::Full { Some(self.lock()?) } else { None })
     }
 
-    /// Applies the differences between `rows` and the log as it was read. `false` if another reading has begun since.
+    /// Applies the differences between `rows` and the log as it was read. Returns `false` if another reading has begun since.
     fn apply_changes(
         &mut self,
         work: &mut SyncBatch,
@@ -207,7 +207,7 @@ impl Store {
             rows.replace_notes(path, &seen.notes, &found)?;
             let known = rows.log_state(path)?.map(|known| known.stamp);
             match seen.stamp {
-                // A capture in between has noted its own stamp.
+                // A capture in between has recorded its own stamp.
                 Some(stamp) if known == seen.state.or(known) => rows.record_read(path, stamp)?,
                 Some(_) => {}
                 None => rows.delete_log_state(path)?,
@@ -216,7 +216,7 @@ impl Store {
         })
     }
 
-    /// The differences between `rows` and the entries of their log.
+    /// Returns the differences between `rows` and the entries of their log.
     fn diff_rows(&self, path: &str, parsed: ParsedLog, rows: &[MemoryRow]) -> Result<Vec<RowChange>, StoreError> {
         let mut existing: HashMap<MemoryId, &MemoryRow> = rows.iter().map(|row| (row.memory.id.clone(), row)).collect();
         let (mut changes, mut forgotten) = (Vec::new(), None);
@@ -230,7 +230,7 @@ impl Store {
         for memory in parsed.entries.into_iter().map(|entry| entry.memory) {
             let own = existing.remove(&memory.id).or_else(|| existing.remove(&memory.id.for_copy(path)));
             match own {
-                // Neither its claim nor its day changed, so whose the id is was settled before.
+                // Neither its claim nor its day changed, so its id is settled already.
                 Some(row) if is_same(&row.memory, &Memory { id: row.memory.id.clone(), ..memory.clone() }) => {
                     if row.is_pending() {
                         changes.push(RowChange::Insert(row.seq));
@@ -262,26 +262,26 @@ impl Store {
         StoreError::Io { doing, path: path.to_owned(), source }
     }
 
-    /// When the logs were last brought in step with their rows, RFC 3339 in UTC.
+    /// Returns when the logs were last synchronised with their rows, RFC 3339 in UTC.
     pub fn last_synced(&self) -> Result<Option<String>, StoreError> {
         Ok(self.db.query_row("SELECT max(read_at) FROM files", [], |row| row.get(0)).optional()?.flatten())
     }
 }
 
-/// A log and its rows as they were at one moment.
+/// A log and its rows at one moment.
 struct LogSnapshot<'s> {
     seen: ReadState,
     bytes: Vec<u8>,
     snapshot: Transaction<'s>,
     lock: Option<FileLock>,
-    /// Whether nobody changed the log while it was read.
+    /// Whether the log stayed unchanged while it was read.
     is_complete: bool,
 }
 
-/// The facts about a reading.
+/// The state that a reading started from.
 struct ReadState {
     mark: String,
-    /// The stamp noted before.
+    /// The stamp that was recorded before.
     state: Option<FileStamp>,
     stamp: Option<FileStamp>,
     /// The notes of the log as rows.
@@ -290,22 +290,22 @@ struct ReadState {
 
 /// One change of the rows.
 enum RowChange {
-    /// An entry that is new here or not what it was.
+    /// An entry is new or changed.
     SetState(Memory),
-    /// The entry of the row with this number does not wait any more.
+    /// The entry of the row with this number no longer waits.
     Insert(i64),
-    /// Its entry was written over, and waits to be appended again.
+    /// The entry of the row with this number was overwritten and waits to be appended again.
     Respool(i64),
-    /// The row with this number is of no entry any more.
+    /// The row with this number no longer has an entry.
     Remove(i64),
 }
 
-/// What the changes of a log have in common.
+/// The shared state while the changes of one log are applied.
 struct SyncBatch {
     path: String,
     claims: IdClaims,
     report: SyncReport,
-    /// The sessions whose rows are to be derived anew.
+    /// The sessions whose rows must be derived again.
     touched: BTreeSet<String>,
 }
 
@@ -329,7 +329,7 @@ impl SyncBatch {
     }
 
     fn remove(&mut self, rows: Rows<'_>, seq: i64) -> rusqlite::Result<()> {
-        // Another process may have found its entry in another file meanwhile.
+        // Another process may have found the entry in another file meanwhile.
         let Some(row) = rows.by_seq(seq)?.filter(|row| row.path == self.path) else { return Ok(()) };
         rows.delete(seq)?;
         self.claims.release_id(rows, &row.memory.id)?;
@@ -338,7 +338,7 @@ impl SyncBatch {
         Ok(())
     }
 
-    /// Looks for the row once more, in the transaction: a capture may have added it since, or another process.
+    /// Looks up the row again within the transaction, because a capture or another process may have added it.
     fn settle(&mut self, rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<()> {
         let SettledClaim { id, row, removed } = self.claims.settle_id(rows, memory, &self.path)?;
         self.report.removed += removed.len();
@@ -365,18 +365,18 @@ impl SyncBatch {
     }
 }
 
-/// Two moments are equal at different offsets; here the offset counts, because it tells the day.
+/// Whether two memories are the same, including the offset of their time, which decides the day.
 fn is_same(a: &Memory, b: &Memory) -> bool {
     a == b && a.at.offset_seconds() == b.at.offset_seconds()
 }
 
 impl Rows<'_> {
-    /// Brings the row of a session up to a memory that was just inserted.
+    /// Updates the row of a session after a memory was inserted.
     pub(crate) fn add_to_session(&self, memory: &Memory) -> rusqlite::Result<()> {
         sessions::add_memory(self.0, memory)
     }
 
-    /// Derives the row of a session anew after its memories changed.
+    /// Derives the row of a session again after its memories changed.
     pub fn refresh_session(&self, session_id: &str) -> rusqlite::Result<()> {
         sessions::refresh_session(self.0, session_id)
     }

@@ -90,7 +90,7 @@ fn filled(project: &Path) -> Store {
 }
 
 #[test]
-fn a_log_that_was_only_captured_to_is_missed_when_it_is_gone() {
+fn deleted_log_is_noticed_even_if_only_captured_to() {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     capture(&mut store, draft(MemoryType::UserPrompt, "10:00:00", "one")).unwrap();
@@ -102,7 +102,7 @@ fn a_log_that_was_only_captured_to_is_missed_when_it_is_gone() {
 }
 
 #[test]
-fn the_rows_come_back_from_markdown_alone() {
+fn rows_come_back_from_markdown_alone() {
     let project = tempfile::tempdir().unwrap();
     let store = filled(project.path());
     let before = all_memories(&store);
@@ -115,7 +115,7 @@ fn the_rows_come_back_from_markdown_alone() {
 }
 
 #[test]
-fn places_are_right_after_later_captures_moved_the_lines() {
+fn lines_are_found_after_later_captures_moved_them() {
     let project = tempfile::tempdir().unwrap();
     let mut store = filled(project.path());
     sync(&mut store);
@@ -131,7 +131,7 @@ fn places_are_right_after_later_captures_moved_the_lines() {
 }
 
 #[test]
-fn an_edit_by_hand_changes_the_memory_and_a_deleted_line_removes_it() {
+fn hand_edit_changes_memory_and_deleted_line_removes_it() {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     let decision = saved(capture(&mut store, draft(MemoryType::Decision, "10:00:00", "use redis")).unwrap());
@@ -156,7 +156,7 @@ fn saved(captured: Option<CaptureOutcome>) -> MemoryId {
 }
 
 #[test]
-fn an_entry_moved_to_long_term_memory_keeps_its_id_and_a_copied_one_gets_its_own() {
+fn moved_entry_keeps_its_id_and_copy_gets_its_own() {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     let id = saved(capture(&mut store, draft(MemoryType::Decision, "10:00:00", "use redis")).unwrap());
@@ -177,7 +177,7 @@ fn an_entry_moved_to_long_term_memory_keeps_its_id_and_a_copied_one_gets_its_own
 }
 
 #[test]
-fn a_forgotten_memory_is_out_of_log_and_rows() {
+fn forgotten_memory_is_removed_from_log_and_rows() {
     let project = tempfile::tempdir().unwrap();
     let mut store = filled(project.path());
     let gone = all_memories(&store).remove(3);
@@ -191,7 +191,7 @@ fn a_forgotten_memory_is_out_of_log_and_rows() {
 #[rstest]
 #[case::garbage(b"this is no database, whatever its name says. ".repeat(100))]
 #[case::torn([b"SQLite format 3\0".to_vec(), vec![0xff; 5000]].concat())]
-fn a_damaged_database_is_copied_and_rebuilt_in_place(#[case] bytes: Vec<u8>) {
+fn damaged_database_is_copied_and_rebuilt_in_place(#[case] bytes: Vec<u8>) {
     let project = tempfile::tempdir().unwrap();
     let before = all_memories(&filled(project.path()));
     let layout = Layout::new(project.path());
@@ -212,7 +212,7 @@ fn a_damaged_database_is_copied_and_rebuilt_in_place(#[case] bytes: Vec<u8>) {
 }
 
 #[test]
-fn a_store_of_a_newer_version_is_read_from_its_markdown_and_left_alone() {
+fn newer_store_is_read_from_markdown_and_unchanged() {
     let project = tempfile::tempdir().unwrap();
     let before = all_memories(&filled(project.path()));
     let layout = Layout::new(project.path());
@@ -238,7 +238,7 @@ fn a_store_of_a_newer_version_is_read_from_its_markdown_and_left_alone() {
 }
 
 #[test]
-fn an_upgrade_by_a_later_version_is_no_damage() {
+fn upgrade_by_a_later_version_is_not_damage() {
     let project = tempfile::tempdir().unwrap();
     let store = filled(project.path());
     assert!(store.is_current());
@@ -262,7 +262,7 @@ fn an_upgrade_by_a_later_version_is_no_damage() {
 #[case::missing_table("DROP TABLE sessions")]
 #[case::version_that_never_was("PRAGMA user_version = 1")]
 #[case::version_of_other_tables("PRAGMA user_version = 4")]
-fn a_database_with_other_objects_than_ours_is_reset(#[case] planted: &str) {
+fn database_with_foreign_objects_is_reset(#[case] planted: &str) {
     let project = tempfile::tempdir().unwrap();
     let before = all_memories(&filled(project.path()));
     let db = Connection::open(Layout::new(project.path()).memory_db()).unwrap();
@@ -297,7 +297,7 @@ fn damage_in_the_middle_is_repaired_once() {
 }
 
 #[test]
-fn rows_with_odd_values_come_back_from_markdown() {
+fn rows_with_invalid_values_come_back_from_markdown() {
     let project = tempfile::tempdir().unwrap();
     let mut store = filled(project.path());
     let before = all_memories(&store);

@@ -9,7 +9,7 @@ use super::definitions;
 use crate::model::memory::MemoryType;
 
 #[test]
-fn the_document_is_generated_from_the_types() {
+fn document_is_generated_from_the_types() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/reference/tools.md");
     let current = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
     let document = render_document();

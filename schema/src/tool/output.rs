@@ -133,19 +133,19 @@ pub struct MemoryDetails {
     pub supersedes: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
-    /// Whether it was concluded from what was said, not saved on purpose.
+    /// Whether it was extracted from a prompt or an answer, not saved on purpose.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub auto: bool,
-    /// The id of the memory in which that was said.
+    /// The id of the prompt or answer that it was extracted from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// `resolved` or `closed` if a failure is over or a task done since.
+    /// `resolved` or `closed` if the failure is over or the task done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
-    /// What settled it: the id of a memory, or a few words.
+    /// The id of the memory that settled it, or a few words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled_by: Option<String>,
-    /// How often it happened again, and when last.
+    /// How often it happened again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeats: u32,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,19 +1,19 @@
-//! Shares of the brief: each part has its own, and what one does not use the others have.
+//! Divides the brief: each part has a share, and the other parts get what it does not use.
 
-/// Something that a brief tells under a heading, the most important line first.
+/// A section of a brief under a heading, with its most important line first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     heading: &'static str,
-    /// Characters of its own.
+    /// Its own characters.
     share: usize,
-    /// Characters that it has at most, however many are left.
+    /// The most characters that it can get, however many are left.
     most: usize,
-    /// It has only what no other part uses.
+    /// Whether it only gets what no other part uses.
     is_filler: bool,
     lines: Vec<Line>,
 }
 
-/// A line without its end, and the memory that it shows.
+/// A line without its newline, and the memory that it shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) text: String,
@@ -31,7 +31,7 @@ impl Part {
         Self { heading, share, most: usize::MAX, is_filler: false, lines: lines.into_iter().map(Into::into).collect() }
     }
 
-    /// A part that has what the others do not use.
+    /// Returns a part that gets what the others do not use.
     pub(super) fn filler<L: Into<Line>>(heading: &'static str, lines: impl IntoIterator<Item = L>) -> Self {
         Self { is_filler: true, ..Self::new(heading, 0, lines) }
     }
@@ -40,26 +40,26 @@ impl Part {
         Self { most, ..self }
     }
 
-    /// Characters of its heading.
+    /// The characters of the heading.
     fn opening(&self) -> usize {
         if self.heading.is_empty() { 0 } else { self.heading.chars().count() + 2 }
     }
 }
 
-/// The text of parts within a number of characters, and the ids in it.
+/// The text of parts within a limit, and the ids in it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Filled {
     pub(super) text: String,
     pub(super) ids: Vec<String>,
 }
 
-/// Tells as much of each part as its share admits, then what is left in the order of the parts, fillers last. Parts keep their order, and a
-/// part that tells nothing has no heading.
+/// First gives each part its share, then gives the rest to the parts in order, fillers last. Parts keep their order, and an empty part has
+/// no heading.
 pub(super) fn fill(parts: Vec<Part>, size: usize) -> Filled {
     let shares: usize = parts.iter().filter(|part| !part.lines.is_empty()).map(|part| part.share).sum();
     let mut taken: Vec<Taken> = parts.iter().map(|_| Taken::default()).collect();
     let mut left = size;
-    // A small brief has the same parts with smaller shares. Unused characters go on to the next part.
+    // In a small brief the shares shrink. Unused characters go to the next part.
     let mut unused = 0;
     for (part, taken) in parts.iter().zip(&mut taken).filter(|(part, _)| !part.lines.is_empty() && !part.is_filler) {
         let share = if shares > size { part.share * size / shares } else { part.share };
@@ -88,7 +88,7 @@ pub(super) fn fill(parts: Vec<Part>, size: usize) -> Filled {
     filled
 }
 
-/// How much of a part is told: its first lines.
+/// How much of a part is shown: its first lines.
 #[derive(Debug, Default)]
 struct Taken {
     lines: usize,
@@ -96,7 +96,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// Takes further lines that fit so many characters, and returns the characters that they take.
+    /// Adds lines that fit within `allowed` characters, and returns how many characters they take.
     fn take(&mut self, part: &Part, allowed: usize) -> usize {
         let before = self.used;
         for line in &part.lines[self.lines..] {
@@ -144,24 +144,24 @@ mod tests {
     }
 
     #[test]
-    fn a_small_brief_has_smaller_shares_of_the_same_parts() {
+    fn small_brief_has_smaller_shares_of_the_same_parts() {
         assert_eq!(counts(vec![part("a", 500, 90), part("b", 500, 90)], 66), [3, 3]);
     }
 
     #[test]
-    fn a_part_never_has_more_than_its_most() {
+    fn part_never_exceeds_its_limit() {
         assert_eq!(counts(vec![part("a", 33, 9).at_most(33), part("b", 33, 1)], 500), [3, 1]);
     }
 
     #[test]
-    fn a_filler_has_what_the_others_leave() {
+    fn filler_gets_what_the_others_leave() {
         let filler = || Part::filler("f", (0..9).map(|n| format!("{n}:{}", "x".repeat(7))));
         assert_eq!(counts(vec![part("a", 33, 9), filler(), part("b", 33, 9)], 66), [3, 0, 3]);
         assert_eq!(counts(vec![part("a", 33, 1), filler(), part("b", 33, 2)], 66), [1, 2, 2]);
     }
 
     #[test]
-    fn a_part_without_a_line_has_no_heading() {
+    fn part_without_lines_has_no_heading() {
         assert_eq!(fill(vec![part("a", 33, 9)], 8), Filled::default());
     }
 }

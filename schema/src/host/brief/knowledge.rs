@@ -1,4 +1,4 @@
-//! What was concluded at any time: decisions, preferences, fixes and tasks that still hold.
+//! Conclusions of all sessions that still hold: decisions, preferences, fixes and tasks.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -15,16 +15,16 @@ use crate::prose::supersession::{Statement, Strictness, without_replaced};
 use crate::prose::tasks;
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
-/// Memories of one type that are read, the newest ones.
+/// How many of the newest memories of a type are read.
 const READ: usize = 60;
 
-/// Digits of an id that are shown.
+/// How many digits of an id are shown.
 const ID: usize = 8;
 
-/// Characters of what a task waits for.
+/// The longest text of what a task waits for, in characters.
 const AWAITED: usize = 60;
 
-/// Types that say how things are, so that a newer one may replace an older one.
+/// Types of statements about how things are. A newer one may replace an older one.
 const STATEMENTS: [MemoryType; 5] = [
     MemoryType::Decision,
     MemoryType::Convention,
@@ -33,15 +33,15 @@ const STATEMENTS: [MemoryType; 5] = [
     MemoryType::Preference,
 ];
 
-/// Everything of a brief that does not depend on a session.
+/// The content of a brief that does not depend on a session.
 pub(super) struct Knowledge {
     entries: Vec<Entry>,
     failures: Vec<MemoryRow>,
-    /// The session whose own conclusions and failures are told elsewhere.
+    /// The session whose own conclusions and failures another part shows.
     told: Option<String>,
 }
 
-/// A memory that still holds, with its text as far as it does.
+/// A memory that still holds, with the part of its text that does.
 struct Entry {
     row: MemoryRow,
     text: String,
@@ -50,10 +50,10 @@ struct Entry {
 }
 
 impl Knowledge {
-    /// Reads what is there. Of the session `told`, if any, its parts leave out what it concluded and what failed in it.
+    /// Reads the memories. The parts skip the conclusions and failures of the session `told`, if there is one.
     pub(super) fn read(rows: Rows<'_>, told: Option<&str>) -> rusqlite::Result<Self> {
         let newest = |kind: MemoryType| rows.list(&MemoryFilter { kind: Some(kind), ..MemoryFilter::default() }, READ);
-        // What is pinned holds, however much was concluded since.
+        // Pinned memories hold however many conclusions followed.
         let list = |kind: MemoryType| -> rusqlite::Result<Vec<MemoryRow>> {
             let mut found = newest(kind)?;
             if found.len() == READ {
@@ -81,7 +81,7 @@ impl Knowledge {
         Ok(knowledge)
     }
 
-    /// Marks entries that a newer statement replaces, and takes the replaced parts out of the others.
+    /// Marks entries that a newer statement replaces, and removes the replaced parts of the others.
     fn leave_out_replaced(&mut self) {
         let valid: Vec<(String, bool)> = self
             .entries
@@ -99,20 +99,20 @@ impl Knowledge {
         }
     }
 
-    /// Of entries of one type that say the same, the one with the best standing stays.
+    /// Removes entries that say the same as another one of a better rank.
     fn leave_out_repeated(&mut self) {
         self.entries.sort_by_key(|entry| Reverse((standing(&entry.row), entry.row.order())));
         let mut seen = HashSet::new();
         self.entries.retain(|entry| seen.insert(letters(&entry.text)));
     }
 
-    /// What was stated after a moment.
+    /// Returns the statements after a moment.
     fn newer(&self, than: (i64, i64)) -> Vec<&Statement> {
         let is_newer = |entry: &&Entry| entry.row.order() > than;
         self.entries.iter().filter(is_newer).filter_map(|entry| entry.statement.as_ref()).collect()
     }
 
-    /// A text that was said at this point of [`MemoryRow::order`], without what was replaced since.
+    /// Returns the text without the parts that were replaced since this point of [`MemoryRow::order`].
     pub(super) fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
         without_replaced(text, &self.newer(order), Strictness::Loose)
     }
@@ -125,13 +125,13 @@ impl Knowledge {
         self.entries.iter().filter(|entry| !entry.is_replaced && kinds.contains(&entry.row.memory.kind))
     }
 
-    /// Tasks that are open, the newest first.
+    /// Returns the open tasks, newest first.
     pub(super) fn tasks(&self) -> Part {
         let open = self.of(&[MemoryType::Task]).filter(|entry| entry.row.is_open_task());
         Part::new("Open tasks", 500, open.map(|entry| line("- [ ] ", &entry.text, &entry.row)))
     }
 
-    /// What holds for the project. Entries of `MEMORY.md` are told with that file.
+    /// Returns what holds for the project. Entries of `MEMORY.md` are shown with that file.
     pub(super) fn decisions(&self) -> Part {
         let kinds = [MemoryType::Decision, MemoryType::Convention, MemoryType::Architecture, MemoryType::Pattern];
         Part::new("Decided and agreed", 800, self.not_told(&kinds).map(Entry::line))
@@ -141,7 +141,7 @@ impl Knowledge {
         Part::new("Preferences", 300, self.not_told(&[MemoryType::Preference]).map(Entry::line))
     }
 
-    /// What was learned and fixed.
+    /// Returns learnings and fixes.
     pub(super) fn fixes(&self) -> Part {
         Part::new(
             "Learned and fixed",
@@ -150,7 +150,7 @@ impl Knowledge {
         )
     }
 
-    /// What still fails.
+    /// Returns failures that are still open.
     pub(super) fn failures(&self) -> Part {
         let failures = self.unresolved().into_iter().filter(|row| !self.is_told(row));
         Part::new("Failing", 250, failures.map(failure))
@@ -164,7 +164,7 @@ impl Knowledge {
         self.told.as_ref() == Some(&row.memory.session_id)
     }
 
-    /// Failures that nobody resolved, each once, the newest first.
+    /// Returns unresolved failures, each once, newest first.
     fn unresolved(&self) -> Vec<&MemoryRow> {
         let mut seen = HashSet::new();
         let open = self.failures.iter().filter(|row| row.state.phase == Phase::Open);
@@ -173,7 +173,7 @@ impl Knowledge {
         open
     }
 
-    /// The failures of one session that nobody resolved. It began at this moment; what failed before may have failed in it again.
+    /// Returns the unresolved failures of one session. `began` is its start: older failures may have happened again in it.
     pub(super) fn unresolved_in(&self, session_id: &str, began: Moment) -> Vec<Line> {
         let is_in = |row: &&MemoryRow| {
             row.memory.session_id == session_id || row.state.repeated_at.is_some_and(|at| at.unix() >= began.unix())
@@ -181,7 +181,7 @@ impl Knowledge {
         self.unresolved().into_iter().filter(is_in).map(failure).collect()
     }
 
-    /// What one session concluded.
+    /// Returns the conclusions of one session.
     pub(super) fn concluded_in(&self, session_id: &str) -> Vec<Line> {
         let kinds = [STATEMENTS.as_slice(), &[MemoryType::ErrorFix, MemoryType::Learning]].concat();
         let mut found: Vec<&Entry> =
@@ -197,7 +197,7 @@ impl Entry {
     }
 }
 
-/// A line about a failure: what was tried, without the tool's name, its cause, and how often it happened.
+/// Formats a failure: what was tried (without the tool's name), its cause, and how often it happened.
 fn failure(row: &MemoryRow) -> Line {
     let content = &row.memory.content;
     let what = content.split_once(" failed: ").filter(|(tool, _)| !tool.contains(char::is_whitespace));
@@ -211,7 +211,7 @@ fn failure(row: &MemoryRow) -> Line {
     Line { text, id }
 }
 
-/// The text of a task, with what it waits for. A task that waited for another one is open when that is done.
+/// Returns the text of a task and what it waits for, unless that is done.
 fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
     let text = clean_line(&row.memory.content);
     let Some(awaited) = tasks::blocked_by(&row.memory.content, &row.memory.attributes.metadata) else {
@@ -226,14 +226,14 @@ fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
     })
 }
 
-/// What ranks before what, whatever is newer: pinned, saved on purpose, important.
+/// Ranks entries, whatever their age: pinned first, then those saved on purpose, then by importance.
 fn standing(row: &MemoryRow) -> (bool, bool, u8) {
     let attributes = &row.memory.attributes;
     let importance = attributes.importance.unwrap_or_else(|| row.memory.kind.default_importance());
     (attributes.pinned, !attributes.auto, importance)
 }
 
-/// A line about a memory: its text, its date and its id.
+/// Formats a memory: its text, its date and its id.
 pub(super) fn line(mark: &str, text: &str, row: &MemoryRow) -> Line {
     let id = row.memory.id.as_str();
     let short: String = id.chars().take(ID).collect();
@@ -241,7 +241,7 @@ pub(super) fn line(mark: &str, text: &str, row: &MemoryRow) -> Line {
     Line { text, id: Some(id.to_owned()) }
 }
 
-/// What texts have in common that differ in case, space and marks alone.
+/// Returns the letters and digits of a text, for comparing texts regardless of case, spaces and punctuation.
 fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -1,4 +1,4 @@
-//! What sessions worked on: the last real one, those before it, and the one that goes on.
+//! The work of sessions: the last real one, earlier ones, and the current one.
 
 use super::LINE;
 use super::budget::Part;
@@ -8,21 +8,21 @@ use crate::prose::gist::shortened;
 use crate::prose::supersession::{Statement, Strictness, sentences, without_replaced};
 use crate::store::Rows;
 
-/// Sessions that are looked at for real ones.
+/// How many sessions are searched for real ones.
 const LOOKED_AT: usize = 12;
 
-/// Sessions that are told: the last one, and those in one line.
+/// How many sessions are shown: the last one, and the others in one line each.
 const TOLD: usize = 3;
 
-/// Files of one session, prompts after a compaction, and turns of all sessions.
+/// The most files of one session, prompts after a compaction, and turns of all sessions.
 const FILES: usize = 8;
 const PROMPTS: usize = 6;
 const TURNS: usize = 24;
 
-/// Characters of what was asked.
+/// The longest prompt, in characters.
 const ASKED: usize = 160;
 
-/// The last real session, those before it in one line each, and their turns where there is space.
+/// Returns the last real session, earlier ones in one line each, and their turns if there is space.
 pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Vec<Part>> {
     let mut found = Vec::new();
     for id in rows.last_sessions(session_id, LOOKED_AT)? {
@@ -40,7 +40,7 @@ pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) 
     ])
 }
 
-/// What the session that is resumed did so far, in a few lines.
+/// Returns what the resumed session did so far, in a few lines.
 pub(super) fn resumed(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Option<Part>> {
     let record = SessionRecord::compose(rows, session_id)?.filter(SessionRecord::is_real);
     Ok(record.map(|record| {
@@ -53,7 +53,7 @@ pub(super) fn resumed(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -
     }))
 }
 
-/// What this very session asked, decided, changed and broke, which a compaction has just taken from the context.
+/// Returns what the current session asked, decided, changed and broke, after a compaction removed it from the context.
 pub(super) fn this_session(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Vec<Part>> {
     let Some(record) = SessionRecord::compose(rows, session_id)? else { return Ok(Vec::new()) };
     let validity = Validity::new(knowledge, std::slice::from_ref(&record));
@@ -76,7 +76,7 @@ pub(super) fn this_session(rows: Rows<'_>, session_id: &str, knowledge: &Knowled
     ])
 }
 
-/// The lines about one session, the most important first.
+/// Describes one session, the most important line first.
 fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
     let time = record.started.time();
     let mut first = format!("{} {}", record.started.date(), &time[..5]);
@@ -97,7 +97,7 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
     lines
 }
 
-/// One line about an earlier session.
+/// Describes an earlier session in one line.
 fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> String {
     let asked = record.turns.first().map_or((record.started.unix(), 0), |turn| turn.order);
     let title = record.title.as_deref().and_then(|title| validity.still_valid(title, asked));
@@ -109,7 +109,7 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> String {
     format!("- {}: {}", record.started.date(), shortened(&told, LINE + 60))
 }
 
-/// The turns of sessions, the newest first, and what their subagents reported. Titles and outcomes are told already.
+/// Returns the turns of sessions, newest first, and the reports of their subagents. Titles and outcomes are shown already.
 fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
     let of_session = |record: &SessionRecord| -> Vec<String> {
         let date = record.started.date();
@@ -128,7 +128,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
     records.iter().flat_map(of_session).take(TURNS).collect()
 }
 
-/// What was concluded and said after something, and may have replaced it.
+/// Everything that was concluded or said, because later statements may replace earlier ones.
 struct Validity<'k> {
     knowledge: &'k Knowledge,
     said: Vec<((i64, i64), Statement)>,
@@ -145,7 +145,7 @@ impl<'k> Validity<'k> {
         Self { knowledge, said: turns.flat_map(of_turn).collect() }
     }
 
-    /// A text that was said at this point of [`Row::order`](crate::store::Row::order), without what was replaced since.
+    /// Returns the text without the parts that were replaced since this point of [`MemoryRow::order`](crate::store::MemoryRow::order).
     fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
         let text = self.knowledge.still_valid(text, order)?;
         let newer: Vec<&Statement> =
@@ -153,13 +153,13 @@ impl<'k> Validity<'k> {
         without_replaced(&text, &newer, Strictness::Loose)
     }
 
-    /// What came of a session, as far as it still holds.
+    /// Returns the outcome of a session, as far as it still holds.
     fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref()?;
         self.still_valid(text, *order)
     }
 
-    /// What was answered in a turn, as far as it still holds.
+    /// Returns the answer of a turn, as far as it still holds.
     fn answer(&self, turn: &TurnRecord) -> Option<String> {
         self.still_valid(turn.answered.as_deref()?, turn.order)
     }

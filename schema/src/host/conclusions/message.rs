@@ -1,28 +1,28 @@
-//! A message as the network sees it: the tokens of each sentence, its neighbours, and a few features.
+//! The input of the network: the tokens of each sentence, its neighbours, and a few features.
 
 use super::Speaker;
 use super::sentences::{Place, Sentence, sentences};
 use super::tokens::{Sign, Token, Vocabulary, tokens};
 
-/// How many features a sentence has beside its tokens.
+/// How many features a sentence has besides its tokens.
 pub const FEATURES: usize = 8;
 
-/// Sentences of a message that are looked at; of more, the last ones.
+/// How many sentences of a message are judged. Of more, the last ones are.
 const MOST_SENTENCES: usize = 200;
 
-/// A sentence with what it is judged by.
+/// A sentence and everything that it is judged by.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
     pub sentence: Sentence,
     pub tokens: Vec<Token>,
-    /// The sentence before it, or the line that introduces its list.
+    /// The previous sentence, or the line that introduces the list.
     pub before: Option<usize>,
     pub after: Option<usize>,
     pub features: [f32; FEATURES],
     pub is_question: bool,
 }
 
-/// The sentences of a message with what they are judged by.
+/// Splits a message into sentences, and adds everything that they are judged by.
 pub fn judged(vocabulary: &impl Vocabulary, text: &str, speaker: Speaker) -> Vec<Judged> {
     let mut sentences = sentences(text);
     let skipped = sentences.len().saturating_sub(MOST_SENTENCES);

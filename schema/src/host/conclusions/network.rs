@@ -1,46 +1,46 @@
-//! The network that says what a sentence concludes: vectors of tokens, short convolutions, their maxima, one linear layer. Three such
-//! members are averaged, which errs less than one of three times the size. `tests/src/bin/conclusions` makes the weights.
+//! The network that classifies sentences: token vectors, short convolutions, max pooling, one linear layer. It averages three members,
+//! which is more accurate than one network of three times the size. `tests/src/bin/conclusions` trains the weights.
 
 use super::message::{FEATURES, Judged};
 use super::tokens::{SIGNS, Token, Vocabulary};
 
-/// What a sentence may be: six conclusions, in the order of `KINDS`, or none.
+/// How many classes a sentence can have: six conclusions in the order of `KINDS`, or no conclusion.
 pub const CLASSES: usize = 7;
 
-/// Tokens that the filters of a head look at together.
+/// How many tokens the filters see at once.
 pub const WIDTHS: [usize; 4] = [1, 2, 3, 4];
 
-/// Probabilities of the classes.
+/// The probabilities of the classes.
 pub type Probabilities = [f32; CLASSES];
 
-/// The network in its file: hashes of pieces, then members.
+/// The network as it is in its file: hashes of pieces, then the members.
 #[derive(Debug)]
 pub struct Network {
-    /// The hashes of the pieces, in ascending order; a piece's number is its place.
+    /// The hashes of the pieces in ascending order. The index of a piece is its number.
     hashes: Vec<u32>,
     dims: usize,
     members: Vec<(Table, Member)>,
 }
 
-/// The vectors of tokens of a member: a row of 4-bit numbers for each piece and each sign, and the scale of each dimension.
+/// The token vectors of a member: a row of 4-bit numbers for each piece and each sign, and a scale for each dimension.
 #[derive(Debug)]
 struct Table {
     rows: &'static [u8],
     scales: Vec<f32>,
 }
 
-/// What a member does with vectors.
+/// The weights of a member, except its token vectors.
 #[derive(Debug, Clone, Default)]
 pub struct Member {
-    /// Filters of each width: a bias and weights each.
+    /// The filters of each width, each with a bias and weights.
     pub filters: Vec<Vec<(f32, Vec<f32>)>>,
-    /// Weights of the sentence's own features, of those before it and of those after it.
+    /// The weights of the sentence itself, of the one before it and of the one after it.
     pub output: [Vec<Probabilities>; 3],
     pub features: Vec<Probabilities>,
     pub bias: Probabilities,
 }
 
-/// The hash of Fowler, Noll and Vo.
+/// The FNV-1a hash.
 pub fn hash(piece: &str) -> u32 {
     piece.bytes().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
@@ -52,7 +52,7 @@ impl Vocabulary for Network {
 }
 
 impl Network {
-    /// The network in a file, or `None` when it is cut or of another format.
+    /// Parses the network in a file. Returns `None` if the file is incomplete or has another format.
     pub fn parse(file: &'static [u8]) -> Option<Self> {
         let mut bytes = Bytes(file);
         let [pieces, dims, filters, members] =
@@ -67,7 +67,7 @@ impl Network {
         bytes.0.is_empty().then_some(Self { hashes, dims, members })
     }
 
-    /// What each sentence of a message concludes.
+    /// Returns the class probabilities of each sentence in a message.
     pub fn judge(&self, message: &[Judged]) -> Vec<Probabilities> {
         let mut sums = vec![[0.0; CLASSES]; message.len()];
         for (table, member) in &self.members {
@@ -83,7 +83,7 @@ impl Network {
         sums
     }
 
-    /// The vectors of tokens, one behind the other.
+    /// Returns the vectors of tokens, one after the other.
     fn vectors(&self, table: &Table, tokens: &[Token]) -> Vec<f32> {
         let mut vectors = Vec::with_capacity(tokens.len() * self.dims);
         for token in tokens {
@@ -100,7 +100,7 @@ impl Network {
 }
 
 impl Member {
-    /// The greatest answer of each filter, then the mean of the vectors.
+    /// Returns the maximum of each filter, then the mean of the vectors.
     pub fn pool(&self, vectors: &[f32], dims: usize) -> Vec<f32> {
         let mut pooled = Vec::new();
         for (filters, width) in self.filters.iter().zip(WIDTHS) {
@@ -114,7 +114,7 @@ impl Member {
         pooled
     }
 
-    /// The probabilities by what was pooled of a sentence and of those around it.
+    /// Returns the probabilities for the pooled values of a sentence and its neighbours.
     fn classes(&self, pooled: [Option<&[f32]>; 3], features: &[f32; FEATURES]) -> Probabilities {
         let mut classes = self.bias;
         let around = self.output.iter().zip(pooled).filter_map(|(weights, pooled)| Some((weights, pooled?)));
@@ -166,7 +166,7 @@ fn softmax(mut classes: Probabilities) -> Probabilities {
     classes.map(|class| class / sum)
 }
 
-/// What is left of a file.
+/// The unread rest of a file.
 struct Bytes(&'static [u8]);
 
 impl Bytes {
@@ -188,7 +188,7 @@ impl Bytes {
         self.take(4)?.try_into().ok().map(f32::from_le_bytes)
     }
 
-    /// A scale and numbers of 8 bits.
+    /// Reads a scale and 8-bit numbers.
     fn scaled(&mut self, count: usize) -> Option<Vec<f32>> {
         let scale = self.f32()?;
         Some(self.take(count)?.iter().map(|value| f32::from(*value as i8) * scale).collect())

@@ -1,16 +1,16 @@
-//! Cuts a message into sentences, each with the line that introduces it. Knows Markdown, not meaning.
+//! Splits a message into sentences, each with the line that introduces it. Understands Markdown, not meaning.
 
 use std::ops::Range;
 
-/// What a sentence stands in.
+/// The kind of passage that a sentence is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Prose,
     Item,
-    /// An item with a box that is not ticked.
+    /// An item with an unticked box.
     OpenItem,
     TickedItem,
-    /// Gives context only: a heading concludes nothing.
+    /// A heading. It only gives context and concludes nothing.
     Heading,
 }
 
@@ -20,26 +20,26 @@ impl Place {
     }
 }
 
-/// A sentence of a message by its bytes.
+/// A sentence, as bytes of its message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sentence {
     pub range: Range<usize>,
     pub place: Place,
-    /// Sentences of one paragraph or item have one number.
+    /// The number of its paragraph or item.
     pub passage: usize,
-    /// The sentence before a list, for each of its items.
+    /// For an item of a list, the sentence before the list.
     pub lead: Option<usize>,
 }
 
-/// Words after which a full stop ends no sentence.
+/// Words with a full stop that ends no sentence.
 const ABBREVIATIONS: [&str; 14] =
     ["e.g.", "i.e.", "vs.", "etc.", "cf.", "approx.", "no.", "fig.", "resp.", "incl.", "dr.", "mr.", "ms.", "st."];
 const BULLETS: [&str; 5] = ["- ", "* ", "+ ", "• ", "– "];
 
-/// Characters from which on a line without a full stop counts as wrapped, so that the next one continues it.
+/// From this length in characters, a line without a full stop counts as wrapped, and the next one continues it.
 const WRAPPED: usize = 60;
 
-/// The sentences of a message. Fenced code, block quotes, tables, HTML and pasted output are left out.
+/// Splits a message into sentences. Skips fenced code, block quotes, tables, HTML and pasted output.
 pub fn sentences(text: &str) -> Vec<Sentence> {
     let mut reader = Reader { text, ..Reader::default() };
     let mut fence: Option<&str> = None;
@@ -57,7 +57,7 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
         }
         if let Some(mark) = mark {
             reader.end_passage();
-            // A fence that opens and closes on one line.
+            // A fence may open and close on one line.
             fence = (!trimmed[mark.len()..].contains(mark)).then_some(mark);
         } else if trimmed.is_empty() || trimmed.starts_with(['>', '|', '<']) || is_output(trimmed) {
             reader.end_passage();
@@ -69,7 +69,7 @@ pub fn sentences(text: &str) -> Vec<Sentence> {
     reader.found
 }
 
-/// Whether a line was pasted from a log, a stack trace or a terminal.
+/// Whether a line is pasted from a log, a stack trace or a terminal.
 fn is_output(line: &str) -> bool {
     let first = line.split_whitespace().next().unwrap_or_default();
     let level = first.trim_matches(['[', ']', ':']);
@@ -135,7 +135,7 @@ impl Reader<'_> {
     }
 }
 
-/// What kind of item a line begins, and how many bytes its marker takes.
+/// Returns the kind of item that a line begins, and the length of its marker in bytes.
 fn marker(line: &str) -> (Place, usize) {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let bullet = BULLETS.into_iter().find(|mark| line.starts_with(mark)).map(str::len);
@@ -150,11 +150,12 @@ fn marker(line: &str) -> (Place, usize) {
     (place, marker + 3 + (rest[3..].len() - rest[3..].trim_start().len()))
 }
 
-/// The sentences of a passage. A full stop ends one before a space, whatever follows: people do not write capitals in chats.
+/// Splits a passage into sentences. A full stop before a space ends one even before a lower-case letter, because people do not capitalise
+/// in chats.
 fn split(passage: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
-    // The mark that closes what is open, inline code or a quotation: in it no sentence ends.
+    // The mark that closes open inline code or an open quotation. No sentence ends inside.
     let mut closing = None;
     let mut characters = passage.char_indices().peekable();
     while let Some((at, c)) = characters.next() {

@@ -12,7 +12,7 @@ fn kinds(text: &str, speaker: Speaker) -> Vec<MemoryType> {
 }
 
 #[test]
-fn built_in_weights_are_whole() {
+fn built_in_weights_are_complete() {
     const FILE: &[u8] = include_bytes!("weights.bin");
     assert!(Network::parse(FILE).is_some());
     assert!(Network::parse(&FILE[..FILE.len() - 1]).is_none());
@@ -33,13 +33,13 @@ fn built_in_weights_are_whole() {
 )]
 #[case::pasted_output("10:02:11 WARN always retry\nERROR: never\nWhy?", &["Why?"])]
 #[case::korean("Redis로 갑니다. 문서도 고쳐주세요", &["Redis로 갑니다.", "문서도 고쳐주세요"])]
-fn a_message_is_cut_into_its_authors_sentences(#[case] text: &str, #[case] expected: &[&str]) {
+fn message_is_split_into_its_authors_sentences(#[case] text: &str, #[case] expected: &[&str]) {
     let found: Vec<_> = sentences(text).into_iter().map(|sentence| &text[sentence.range]).collect();
     assert_eq!(found, expected);
 }
 
 #[test]
-fn items_of_a_list_know_the_line_before_it() {
+fn list_items_know_the_line_before_the_list() {
     let found = sentences("Done.\n\nStill open:\n- tests\n- docs\n");
     let leads: Vec<_> = found.iter().map(|sentence| sentence.lead).collect();
     assert_eq!(leads, [None, None, Some(1), Some(1)]);
@@ -54,7 +54,7 @@ impl Vocabulary for Words {
 }
 
 #[test]
-fn words_are_cut_into_the_longest_pieces() {
+fn words_are_split_into_the_longest_pieces() {
     let words = Words([("dont", 1), ("use", 2), ("redis", 3), ("쓰기", 4), ("로", 5)].into());
     let found = tokens(&words, "Don't useRedis `a b`, 쓰기로 42 v1_x \"one two three\"...", &[Sign::Person]);
     let expected = [
@@ -94,7 +94,7 @@ fn words_are_cut_into_the_longest_pieces() {
     MemoryType::Convention
 )]
 #[case::decision("카프카 말고 NATS로 가기로 결정했습니다", Speaker::Person, MemoryType::Decision)]
-fn a_plain_conclusion_is_taken(#[case] text: &str, #[case] speaker: Speaker, #[case] kind: MemoryType) {
+fn plain_conclusion_is_found(#[case] text: &str, #[case] speaker: Speaker, #[case] kind: MemoryType) {
     assert_eq!(kinds(text, speaker), [kind]);
 }
 
@@ -109,12 +109,12 @@ fn a_plain_conclusion_is_taken(#[case] text: &str, #[case] speaker: Speaker, #[c
 #[case::done("테스트가 모두 통과했습니다.", Speaker::Agent)]
 #[case::too_short("go RIG-PERM", Speaker::Person)]
 #[case::empty("", Speaker::Person)]
-fn what_concludes_nothing_is_left(#[case] text: &str, #[case] speaker: Speaker) {
+fn text_without_conclusion_is_rejected(#[case] text: &str, #[case] speaker: Speaker) {
     assert_eq!(conclusions(text, speaker), []);
 }
 
 #[test]
-fn a_pasted_file_is_not_looked_at() {
+fn pasted_file_is_ignored() {
     let text = format!("I prefer short answers without lists, please.\n{}", "line of a file\n".repeat(6_000));
     assert_eq!(conclusions(&text, Speaker::Person), []);
 }
@@ -122,7 +122,7 @@ fn a_pasted_file_is_not_looked_at() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn any_message_gives_ranges_of_itself(text in "(we |never |쓰기로 |했다|- |\\[ \\] |`|\"|“|\\PC|\n|[-.?!>#: ]){0,60}") {
+    fn conclusions_are_ranges_of_the_message(text in "(we |never |쓰기로 |했다|- |\\[ \\] |`|\"|“|\\PC|\n|[-.?!>#: ]){0,60}") {
         for speaker in [Speaker::Person, Speaker::Agent] {
             for conclusion in conclusions_by(&NETWORK, &text, speaker, &[0.0; 6]) {
                 prop_assert_eq!(&text[conclusion.range.clone()], conclusion.text.as_str());

@@ -1,12 +1,12 @@
-//! A sentence as tokens: pieces of words that the network knows, and signs for what is no word.
+//! Splits a sentence into tokens: pieces of words that the network knows, and signs for everything else.
 
-/// What the network knows of words.
+/// The words that a network knows.
 pub trait Vocabulary {
-    /// The number of a piece of a word in lower case.
+    /// Returns the number of a piece of a word in lower case.
     fn piece(&self, text: &str) -> Option<u16>;
 }
 
-/// What is no piece of a word.
+/// A token that is not a piece of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u16)]
 pub enum Sign {
@@ -16,12 +16,12 @@ pub enum Sign {
     OpenItem,
     TickedItem,
     Heading,
-    /// Inline code; what it says is not looked at.
+    /// Inline code. Its content is ignored.
     Code,
     /// A path, an address or an identifier.
     Name,
     Number,
-    /// Quoted words; what they say is somebody else's.
+    /// Quoted words. Their content is ignored, because somebody else said it.
     Quotation,
     Question,
     Exclamation,
@@ -57,17 +57,17 @@ pub enum Token {
     Sign(Sign),
 }
 
-/// Tokens of a sentence that are looked at: its beginning and its end.
+/// How many tokens of a long sentence are used: those at its beginning and at its end.
 const MOST_FIRST: usize = 50;
 const MOST_LAST: usize = 30;
 
-/// Characters of the longest piece.
+/// The longest piece, in characters.
 const LONGEST_PIECE: usize = 20;
 
-/// Quoted words from which on a quotation is somebody else's sentence.
+/// From this number of words, a quotation counts as somebody else's sentence.
 const LEAST_QUOTED: usize = 3;
 
-/// The tokens of a sentence. `first` stand before its words.
+/// Returns the tokens of a sentence. `first` precedes its words.
 pub fn tokens(vocabulary: &impl Vocabulary, sentence: &str, first: &[Sign]) -> Vec<Token> {
     let mut reader = Reader { vocabulary, tokens: first.iter().map(|sign| Token::Sign(*sign)).collect() };
     reader.read(sentence);
@@ -88,7 +88,7 @@ impl<V: Vocabulary> Reader<'_, V> {
     fn read(&mut self, sentence: &str) {
         let sentence = sentence.replace("**", "").replace('’', "'").replace(['“', '”'], "\"");
         let mut rest = sentence.as_str();
-        // What stands before the next inline code or quotation is plain words.
+        // Text before the next inline code or quotation is plain words.
         while let Some((at, mark)) = rest.char_indices().find(|(_, c)| matches!(c, '`' | '"')) {
             let inside = &rest[at + 1..];
             let Some(length) = inside.find(mark) else { break };
@@ -150,13 +150,13 @@ impl<V: Vocabulary> Reader<'_, V> {
         self.runs(&run);
     }
 
-    /// Cuts letters and digits into runs of one class, and each run into pieces.
+    /// Splits letters and digits into runs of one class, and each run into pieces.
     fn runs(&mut self, text: &str) {
         let mut start = 0;
         let mut last = None;
         for (at, c) in text.char_indices() {
             let class = Class::of(c);
-            // A hump in a name begins a word.
+            // A capital within a name begins a word.
             let is_hump = c.is_uppercase() && last.is_some_and(|(_, before): (Class, char)| before.is_lowercase());
             if last.is_some_and(|(before, _)| before != class) || is_hump {
                 self.run(&text[start..at]);
@@ -207,7 +207,7 @@ impl Class {
     }
 }
 
-/// Consonants and vowels alone, which people laugh and cry with.
+/// Whether a character is a single consonant or vowel. People write laughter and tears with these.
 fn is_jamo(c: char) -> bool {
     matches!(c, '\u{3131}'..='\u{318E}')
 }

@@ -16,22 +16,22 @@ const REASONS: &str = "\
     because |this is because |that's because |that is because |the reason is |the reason: |the main reason ";
 const REASON_LABELS: &str = "reason|reasons|rationale|why|because";
 
-/// What a finder of something begins with.
+/// Phrases that introduce a learning.
 const LEARNINGS: &str = "\
     we found out the hard way that |we learned that |i learned that |i've learned that |we've learned that \
     |we learnt that |i learnt that |we've learned the hard way that |we learned the hard way that \
     |i found out that |we found out that |we discovered that |i discovered that |we've discovered that \
     |i realized that |we realized that |i realised that |we realised that |we now know that |the gotcha is that \
     |the lesson here is |the lesson is |the takeaway is |the key takeaway is ";
-/// The same, where only the opening of a sentence will do.
+/// Phrases that introduce a learning only at the start of a sentence.
 const OPENINGS: &str = "learned that |keep in mind that |note for next time";
 
-/// What tells of what happened once.
+/// Words about something that happened once.
 const EPISODES: &str = "was were had did didn't wasn't weren't forgot";
-/// What such a finding may not begin with.
+/// Words that a learning cannot begin with.
 const PERSONAL: &str = "i i'm i've you your he she they we we've my it it's there this that nothing nobody someone";
 
-/// What may precede "turns out".
+/// Words that may precede "turns out".
 const BEFORE_TURNS_OUT: &str = "\
     it as so and but ok okay well ah oh yes now also actually";
 
@@ -75,8 +75,7 @@ fn is_learning(low: &str) -> bool {
         || phrases(LEARNINGS).any(|phrase| text_after_phrase(low, phrase).is_some_and(is_lasting))
 }
 
-/// Whether what was found out holds tomorrow: no state of a file or a test, nothing that happened once, no talk of
-/// those who speak.
+/// Whether a learning still holds tomorrow: not the state of a file or a test, no single event, and nothing about the people who talk.
 fn is_lasting(said: &str) -> bool {
     let said = said.strip_prefix("that ").unwrap_or(said);
     let fine = starts_with_phrase(said, "fine|well|ok|good|great|to be |nice");

@@ -1,4 +1,4 @@
-//! The rules for Korean, whose verbs stand at the end of what they say.
+//! The rules for Korean, where verbs end the clause.
 
 use super::phrases::{
     SentenceMeaning, contains_phrase, ends_with_phrase, has_open_quote, is_phrase, phrases, starts_with_phrase,
@@ -16,32 +16,32 @@ const PENDING: &str = "미정|보류|없|추후|아직|대기|특별히|딱히";
 
 const DECIDED: &str = "기로 |기로 결정|기로 합의|기로 정|기로 확정";
 const DECIDED_ON: &str = "로 결정|로 확정|로 합의|로 정|을 채택|를 채택|로 채택";
-/// Verbs of every day, which decide something only when it is weighed against another or comes with its reason.
+/// Everyday verbs, which state a decision only with an alternative or a reason.
 const CHOSE: &str = "을 선택|를 선택|을 택|를 택|로 선택|로 교체하기로 ";
 const WEIGHED: &str = "대신|때문에|니까|보다 |므로|위해|아니라";
-/// What stands before "기로" when it is the next step of the work or of the day, no decision to remember.
+/// Stems before "기로" that name the next step of the work or of the day, which is not worth remembering.
 const STEPS: &str = "\
     건너뛰|수정하|취소하|커밋하|정하|결정하|확인하|보|살펴보|실행하|검토하|논의하|의논하|진행하|넘어가|시작하\
     |미루|테스트하|돌려보|읽|찾|묻|물어보|기다리|쉬|먹|만나|가|오|시도하|조사하|이야기하";
-/// Words that put off what is done, or tell of another place or of others.
+/// Words that postpone something.
 const ANOTHER_TIME: &str = "나중에|내일|먼저|우선|일단|다음에|이따|잠시|오늘|다시";
-/// What stands for something that was said before.
+/// Words that refer to earlier text.
 const VAGUE: &str = "그렇게|이렇게|그대로|그걸로|이걸로|여기까지";
-/// What is nothing without the list it was taken from.
+/// Phrases that mean nothing without the list that they refer to.
 const LISTED: &str = "번째 |이 방법|그 방법|이 방식|그 방식";
 const ELSEWHERE: &str = "\
     예전|이전 프로젝트|지난 프로젝트|옛 프로젝트|다른 프로젝트|전 직장|이전 회사|전 회사|과거에|당시|따르면\
     |원래는|처음에는|다고 합니다";
 const ANSWERS: &str = "확인이 필요|승인|허용합니다|거절|거부";
-/// What begins a rule for all days, and how it ends.
+/// Phrases that begin a standing rule, and its endings.
 const RULES: &str = "앞으로 |앞으로는 ";
 const RULED: &str = "한다|합니다|않는다|않습니다|쓴다|씁니다|둔다|둡니다|하자|합시다|사용한다|금지";
 const LEARNED: &str = "\
     알게 되|알게 됐|알게 됨|것을 배웠|걸 배웠|점을 배웠|교훈을 얻었|깨달았|것을 발견했|점을 발견했|것을 알았\
     |사실을 알았";
-/// What is about those who speak, or belittles.
+/// Phrases about the people who talk, or that belittle.
 const PERSONAL: &str = " 제 | 제가 | 내 | 내가 | 그냥 | 단순";
-/// What tells of a passing state of files, tests and builds, unless it holds under a condition.
+/// Phrases about a passing state of files, tests and builds. With a condition they may state a rule.
 const STATES: &str = "\
     함수 `|변수 `| 더 있|함수가 |메서드가 |변수가 |번째 줄|비어|통과|실패|존재한|존재하|파일이 없|이미 |아직 \
     |깨져|누락|멈춰|남아|고 있다|고 있었|누가 |무엇이 ";
@@ -53,15 +53,15 @@ const COSMETIC: &str = "\
     |롤백|원복|문서를|문서의|라벨";
 const FAULTS: &str = "오류|에러|버그|문제|실패|충돌|크래시|누수|현상";
 
-/// How a word ends that tells by what means; other words in "서" are places and conjunctions.
+/// Endings of words that name a means. Other words in "서" are places and conjunctions.
 const DOING: &str = "해서|려서|여서|꿔서|워서|춰서|켜서|겨서|어서|내서|함으로써";
 
-/// What a past or nominal ending looks like after a stem.
+/// Past and nominal endings after a stem.
 const ENDINGS: &str = "\
     다|습니다|어요|음|었다|었습니다|었음||했습니다|했어요|했음|했다|했고|했으며|하였다|하였습니다|함|됐다\
     |됐습니다|되었다|되었습니다|되었음|됐어요";
 
-/// What makes it a question, a condition, a request, hearsay or a guess.
+/// Phrases that make a sentence a question, a condition, a request, hearsay or a guess.
 const TAKES_BACK: &str = "\
     만약|만일|가정하|예를 들어|예시|을까|할까|할지|는지 |주세요|주십시오|하십시오|아마|것 같|듯하|듯합|추정|의심\
     |했다면|했더라면|했다고|기로 한다면|예정|겠습니다|모르|수도 있";
@@ -98,7 +98,7 @@ pub(super) fn classify_sentence(sentence: &str) -> Option<SentenceMeaning> {
     learned.then_some(SentenceMeaning::Learning)
 }
 
-/// Whether what was found out holds tomorrow: no state of a file or a test, nothing that happened once.
+/// Whether a learning still holds tomorrow: not the state of a file or a test, and no single event.
 fn is_lasting(sentence: &str) -> bool {
     let once = sentence.match_indices("다는 ").any(|(at, _)| {
         let word = sentence[..at].rsplit(' ').next().unwrap_or_default();
@@ -108,7 +108,7 @@ fn is_lasting(sentence: &str) -> bool {
     !once && (!state || contains_phrase(sentence, CONDITIONS))
 }
 
-/// Whether a stem closes with the sign of the past, as in "했", "었", "됐".
+/// Whether a stem ends with the past marker, as in "했", "었", "됐".
 fn is_past_stem(stem: &str) -> bool {
     const SYLLABLES: std::ops::RangeInclusive<char> = '가'..='힣';
     stem.chars().next_back().is_some_and(|c| SYLLABLES.contains(&c) && (c as u32 - '가' as u32) % 28 == 20)
@@ -156,17 +156,17 @@ fn is_decision(sentence: &str) -> bool {
         return true;
     }
     let trimmed = sentence.trim_end_matches(['.', '!', ' ']);
-    // "앞으로 …해야 한다" is what is left to do, unless it holds for all.
+    // "앞으로 …해야 한다" is a task, unless it applies to everything.
     let all = contains_phrase(sentence, "모든|항상|반드시|마다");
     let closed = if all { trimmed.ends_with('다') } else { ends_with_phrase(trimmed, RULED) };
     let once = contains_phrase(sentence, "동안|할 일|생각") || (!all && sentence.contains("해야 "));
     let ruled = starts_with_phrase(sentence, RULES) && closed && !once && !ends_in_past(sentence);
-    // "X 대신 Y로 가자" proposes and settles at once; without what it is weighed against it may be any plan.
+    // "X 대신 Y로 가자" proposes and decides at once. Without an alternative it may be any plan.
     ruled
         || (weighed && ends_with_phrase(trimmed, "로 가자|로 갑시다|로 하자|로 합시다|쓰자|씁시다|사용하자|사용합시다"))
 }
 
-/// "내일 확인하기로 했다", "읽어 보기로 했다": what is done next.
+/// Whether a sentence decides only the next step: "내일 확인하기로 했다", "읽어 보기로 했다".
 fn is_next_step(sentence: &str) -> bool {
     let Some((before, _)) = sentence.split_once("기로 ") else { return false };
     let mut words = before.split(' ').rev();
@@ -177,7 +177,7 @@ fn is_next_step(sentence: &str) -> bool {
     is_phrase(verb, STEPS) || vague || (later && !negated)
 }
 
-/// Whether a stem stands in the past, closing its clause, outside of quotation marks.
+/// Whether a stem has a past ending that closes its clause, outside quotation marks.
 fn has_past_stem(sentence: &str, stem: &str) -> bool {
     sentence.match_indices(stem).any(|(at, _)| {
         let after = &sentence[at + stem.len()..];
@@ -196,7 +196,7 @@ fn has_past_stem(sentence: &str, stem: &str) -> bool {
     })
 }
 
-/// Whether what mended stands before the mending: "늘려서 해결했다", "캐시를 비우는 방법으로 고쳤다".
+/// Whether the means of a fix precedes its verb: "늘려서 해결했다", "캐시를 비우는 방법으로 고쳤다".
 fn names_repair(sentence: &str) -> bool {
     phrases(MENDED).filter_map(|mended| sentence.find(mended)).any(|at| {
         let before = sentence[..at].trim_end();

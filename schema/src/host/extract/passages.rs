@@ -1,16 +1,16 @@
-//! Cuts a text of Markdown into the sentences that its author says himself: no code, quotes, tables or headings.
+//! Splits Markdown into the sentences of its author, without code, quotes, tables and headings.
 
-/// A sentence, and which paragraph or list item it stands in.
+/// A sentence, and the number of its paragraph or list item.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Sentence {
     pub(super) text: String,
     pub(super) passage: usize,
 }
 
-/// Words after which a dot ends no sentence.
+/// Words with a dot that ends no sentence.
 const ABBREVIATIONS: [&str; 9] = ["e.g.", "i.e.", "vs.", "etc.", "cf.", "approx.", "no.", "fig.", "resp."];
 
-/// The sentences of a text, without list markers and emphasis.
+/// Splits a text into sentences, without list markers and emphasis.
 pub(super) fn split_sentences(text: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     for (passage, text) in split_passages(text).iter().enumerate() {
@@ -22,7 +22,7 @@ pub(super) fn split_sentences(text: &str) -> Vec<Sentence> {
 fn split_passages(text: &str) -> Vec<String> {
     let mut passages: Vec<String> = Vec::new();
     let mut fence: Option<&str> = None;
-    // Whether the next line goes on with the last passage.
+    // Whether the next line continues the last passage.
     let mut goes_on = false;
     for line in text.lines() {
         let line = line.trim();
@@ -56,7 +56,7 @@ fn split_passages(text: &str) -> Vec<String> {
     passages
 }
 
-/// Whether a line begins a list item, and what follows the marker: nothing for a box that is not ticked.
+/// Whether a line begins a list item, and the text after its marker. An unticked box has no text.
 fn strip_list_marker(line: &str) -> (bool, Option<&str>) {
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let bullet = ["- ", "* ", "+ ", "• "].into_iter().find_map(|mark| line.strip_prefix(mark));
@@ -70,13 +70,13 @@ fn strip_list_marker(line: &str) -> (bool, Option<&str>) {
     (true, Some(ticked.unwrap_or(rest).trim_start()))
 }
 
-/// Without bold marks and signs before the first word, and with plain apostrophes.
+/// Removes bold marks and symbols before the first word, and normalises apostrophes.
 fn strip_emphasis(text: &str) -> String {
     let text = text.replace("**", "").replace('’', "'");
     text.trim_start_matches(['✅', '📌', '💡', '🔧', '👉', '→', '\u{fe0f}', ' ']).to_owned()
 }
 
-/// Cuts where a sentence ends and another begins.
+/// Splits a passage into sentences.
 fn split_passage(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,18 +1,18 @@
-//! What a sentence may say, and what the rules of all languages ask of a text.
+//! The meanings of a sentence, and helpers for the rules of all languages.
 //!
-//! Tables of phrases: each is one string, parted by "|", which takes a fraction of what a list of strings takes in a
-//! program that is loaded for every event.
+//! A table of phrases is one string, separated by "|". In a program that is loaded for every event, this takes a fraction of the space of a
+//! list of strings.
 
 use std::str::Split;
 
-/// What a sentence says by the rules of a language.
+/// The meaning of a sentence according to the rules of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SentenceMeaning {
     Decision,
     Learning,
-    /// What was wrong and how it was mended.
+    /// A fault and how it was fixed.
     Fixed,
-    /// What was wrong; counts only when the mending follows.
+    /// A fault. It counts only if its fix follows.
     Cause,
 }
 
@@ -20,7 +20,7 @@ pub(super) fn phrases(table: &str) -> Split<'_, char> {
     table.split('|')
 }
 
-/// Whether any of the phrases stands in a text.
+/// Whether a text contains any of the phrases.
 pub(super) fn contains_phrase(text: &str, table: &str) -> bool {
     phrases(table).any(|phrase| text.contains(phrase))
 }
@@ -38,7 +38,7 @@ pub(super) fn is_phrase(text: &str, table: &str) -> bool {
     phrases(table).any(|phrase| text == phrase)
 }
 
-/// Where a phrase stands as words of its own.
+/// Returns the offset of a phrase that is not part of a longer word.
 pub(super) fn find_phrase(text: &str, phrase: &str) -> Option<usize> {
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
     text.match_indices(phrase).map(|(at, _)| at).find(|at| {
@@ -47,13 +47,13 @@ pub(super) fn find_phrase(text: &str, phrase: &str) -> Option<usize> {
     })
 }
 
-/// Whether what precedes leaves a quotation or inline code open.
+/// Whether a quotation or inline code is still open after a text.
 pub(super) fn has_open_quote(lead: &str) -> bool {
     let odd = |mark: char| lead.matches(mark).count() % 2 == 1;
     odd('"') || odd('`') || lead.matches('“').count() > lead.matches('”').count()
 }
 
-/// What follows one of the labels at the start, when it is more than a placeholder.
+/// Returns the text after one of the labels at the start, unless it is only a placeholder.
 pub(super) fn strip_label<'a>(text: &'a str, labels: &str) -> Option<&'a str> {
     let (label, rest) = text.split_once([':', '：'])?;
     let rest = rest.trim();

@@ -29,7 +29,7 @@ fn conclusions_in(text: &str) -> Vec<(MemoryType, String)> {
     extract([answer(text)]).into_iter().map(|found| (found.kind, found.content)).collect()
 }
 
-/// Every line is found once, as what it is.
+/// Asserts that every line is found once, with this type.
 #[track_caller]
 fn assert_found(kind: MemoryType, lines: &[&str]) {
     let missed: Vec<_> =
@@ -44,7 +44,7 @@ fn assert_nothing_found(lines: &[&str]) {
 }
 
 #[test]
-fn what_says_so_is_found() {
+fn explicit_sentences_are_found() {
     let cases = [
         (Decision, "We decided to keep the queue on a Unix socket."),
         (Decision, "Decision: use Postgres for the ledger."),
@@ -108,7 +108,7 @@ fn what_says_so_is_found() {
 }
 
 #[test]
-fn what_does_not_say_so_is_left_alone() {
+fn similar_sentences_are_rejected() {
     let cases = [
         "Should we decide to use Redis for the sessions?",
         "Have we decided to drop the old endpoint?",
@@ -221,13 +221,13 @@ fn what_does_not_say_so_is_left_alone() {
     "Redis를 쓰기로 했다. 왜냐하면 세션이 살아남기 때문이다."
 )]
 #[case("- Root cause: stale lock\n- Fix: remove it at start", "Root cause: stale lock Fix: remove it at start")]
-fn a_finding_stands_alone_with_its_reason_or_fix(#[case] text: &str, #[case] expected: &str) {
+fn conclusion_includes_its_reason_or_fix(#[case] text: &str, #[case] expected: &str) {
     let contents: Vec<_> = conclusions_in(text).into_iter().map(|(_, content)| content).collect();
     assert_eq!(contents, [expected]);
 }
 
 #[test]
-fn the_same_words_are_found_once_and_of_many_the_last_stay() {
+fn same_words_are_found_once_and_the_last_ones_stay() {
     let one = "We decided to use Redis for sessions.";
     let same = extract([answer(one), answer(&format!("- **{}**", one.to_uppercase())), answer(one)]);
     assert_eq!(same, [Conclusion { kind: Decision, content: one.into(), at: at() }]);
@@ -238,7 +238,7 @@ fn the_same_words_are_found_once_and_of_many_the_last_stay() {
 }
 
 #[test]
-fn summaries_and_pasted_files_are_left_out() {
+fn summaries_and_pasted_files_are_skipped() {
     let text = "We decided to use Redis for sessions.";
     let pasted = format!("{}\n{text}", "line of a log\n".repeat(6_000));
     assert_eq!(extract([Utterance::Summary { text: text.into(), at: at() }, answer(&pasted)]), []);
@@ -246,7 +246,7 @@ fn summaries_and_pasted_files_are_left_out() {
 }
 
 #[test]
-fn nothing_is_found_in_recorded_sessions_where_nothing_was_decided_learned_or_fixed() {
+fn recorded_sessions_without_conclusions_give_none() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/transcripts");
     let mut heard = 0;
     for name in [
@@ -272,7 +272,7 @@ fn nothing_is_found_in_recorded_sessions_where_nothing_was_decided_learned_or_fi
 
 proptest! {
     #[test]
-    fn any_text_is_looked_at(text in "(decided to|we |원인은 |해결했다|기로 했다|: |fixed |by |\\PC|\n|[-.?!\"`> ]){0,60}") {
+    fn any_text_is_accepted(text in "(decided to|we |원인은 |해결했다|기로 했다|: |fixed |by |\\PC|\n|[-.?!\"`> ]){0,60}") {
         for (_, content) in conclusions_in(&text) {
             prop_assert!(is_acceptable(&content) && !content.contains('\n'));
         }
@@ -280,7 +280,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_private_is_not_found_whatever_sentence_it_stands_in() {
+fn private_parts_are_not_found_in_any_sentence() {
     let text =
         "We decided to use Redis for the cache <private>for now. We decided to sell the company in May.</private>";
     let found = extract([answer(text)]);

@@ -1,4 +1,4 @@
-//! What an edit changed, in a few lines that a search finds: removed and added lines, and the function or heading around them.
+//! Summarises an edit in a few lines that a search finds: removed and added lines, and the function or heading around them.
 
 mod diff;
 mod ignored;
@@ -15,33 +15,35 @@ use diff::{Changed, changed, shown};
 pub(super) use ignored::is_ignored;
 use symbol::{enclosing, is_definition};
 
-/// Characters that are kept of one edit.
+/// The longest summary of one edit, in characters.
 const LIMIT: usize = 400;
 
-/// Bytes of a text that are read of an edit. Of more, only the beginning counts.
+/// How many bytes of an edit's text are read. The rest is ignored.
 const WINDOW: usize = 128 * 1024;
 
-/// At the end of a text that was cut, half a secret may be left, which nobody recognises.
+/// How many bytes to drop at a cut end, which may contain an unrecognisable half of a secret.
 const MARGIN: usize = 8 * 1024;
 
-/// A file of at most so many lines is told from its beginning; of a longer one a few lines of its head, then what it defines.
+/// A file of at most this many lines is shown from its beginning. Of a longer one, a few lines of its head come first, then its
+/// definitions.
 const SMALL: usize = 12;
 const HEAD: usize = 2;
 
-/// The longest file in which the function around an edit is looked for, in bytes.
+/// The longest file that is searched for the function around an edit, in bytes.
 const FILE_LIMIT: u64 = 1024 * 1024;
 
-/// Edits of one call that are kept.
+/// The most edits of one call that are summarised.
 const EDITS: usize = 8;
 
-/// What of an edit's file is told.
+/// The kind of file that is edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RunLength {
     Code,
     Prose,
 }
 
-/// What a payload of an edit changed in `file`, or `None` if only its path is to be told. `shown_path` is the file's name in the memory.
+/// Summarises the change of `file` in a payload, or returns `None` if only its path may be recorded. `shown_path` is the file's name in the
+/// memory.
 pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, screen: &Sanitizer) -> Option<String> {
     if is_made_by_tools(shown_path) || may_hold_secrets(shown_path) {
         return None;
@@ -70,7 +72,7 @@ pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, scree
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// A text as it may be told: without secrets, or without what may hold half of one.
+/// Removes secrets from a text, and the end that may have half of one.
 fn clean(text: &str, screen: &Sanitizer) -> Option<String> {
     if text.bytes().take(WINDOW).any(|byte| byte == 0) {
         return None;
@@ -95,19 +97,19 @@ fn edit(old: &str, new: &str, file: &Path, form: RunLength, screen: &Sanitizer) 
     Some(titled(around, &text))
 }
 
-/// Of very long texts, only what begins near the first difference counts.
+/// Of very long texts, returns the parts from shortly before the first difference.
 fn beyond_common_start<'t>(old: &'t str, new: &'t str) -> (&'t str, &'t str) {
     if old.len().max(new.len()) <= WINDOW {
         return (old, new);
     }
     let same = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
-    // What stands before it tells whether it is a part of a secret.
+    // The text before it shows whether it is part of a secret.
     let start =
         old[..old.floor_char_boundary(same.saturating_sub(MARGIN))].rfind('\n').map_or(0, |newline| newline + 1);
     if new.is_char_boundary(start) { (&old[start..], &new[start..]) } else { (old, new) }
 }
 
-/// The function or heading around what changed: in the text of the edit, or else in the file.
+/// Returns the function or heading around a change, from the edit's text or else from the file.
 fn around(changed: &Changed<'_>, new: &str, file: &Path, form: RunLength) -> Option<String> {
     let in_edit = enclosing(&changed.before, changed.indent(), form == RunLength::Prose);
     if in_edit.is_some() || changed.holds_definition() {
@@ -120,7 +122,7 @@ fn around(changed: &Changed<'_>, new: &str, file: &Path, form: RunLength) -> Opt
     enclosing(&before, changed.indent(), form == RunLength::Prose)
 }
 
-/// The head of a file that was written.
+/// Summarises a file that was written by its head.
 fn written(content: &str, screen: &Sanitizer) -> Option<String> {
     let content = clean(content, screen)?;
     if is_generated(&content) {
@@ -128,7 +130,7 @@ fn written(content: &str, screen: &Sanitizer) -> Option<String> {
     }
     let lines: Vec<&str> = content.lines().skip_while(|line| is_preamble(line)).collect();
     let (imports, told): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| is_import(line));
-    // What a file defines is looked for more than how it does it.
+    // People search for definitions more than for implementations.
     let (defined, rest): (Vec<&str>, Vec<&str>) = told.iter().partition(|line| is_definition(line));
     let head = rest.iter().take(HEAD).chain(&defined).chain(rest.iter().skip(HEAD)).chain(&imports);
     let mut ordered: Vec<&str> = head.copied().collect();
@@ -138,7 +140,7 @@ fn written(content: &str, screen: &Sanitizer) -> Option<String> {
     shown(&Changed { before: Vec::new(), removed: Vec::new(), added: ordered }, LIMIT)
 }
 
-/// What the host says a write changed in a file that was there.
+/// Summarises what a write changed in an existing file, according to the host.
 fn patched(hunks: &[Hunk], screen: &Sanitizer) -> Option<String> {
     let (mut old, mut new) = (String::new(), String::new());
     for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
@@ -161,7 +163,7 @@ fn titled(title: Option<String>, text: &str) -> String {
     title.map_or_else(|| text.to_owned(), |title| format!("@ {title}\n{text}"))
 }
 
-/// Lines before the first one that says something: a licence, a shebang, blank ones.
+/// Whether a line precedes the content of a file: a licence, a shebang or a blank line.
 fn is_preamble(line: &str) -> bool {
     let line = line.trim();
     let lower = line.to_ascii_lowercase();
@@ -170,7 +172,7 @@ fn is_preamble(line: &str) -> bool {
         || ["copyright", "spdx-license", "licensed under"].iter().any(|word| lower.contains(word))
 }
 
-/// Whether a line only names what a file uses.
+/// Whether a line only imports something.
 fn is_import(line: &str) -> bool {
     let line = line.trim_start();
     let starts = [
@@ -191,7 +193,7 @@ fn is_import(line: &str) -> bool {
     starts.iter().any(|start| line.starts_with(start)) && (!line.starts_with("const {") || line.contains("require("))
 }
 
-/// Whether a text says of itself that a program made it.
+/// Whether a text says that a program generated it.
 fn is_generated(text: &str) -> bool {
     let head = &text[..text.floor_char_boundary(1_024)];
     ["@generated", "DO NOT EDIT", "Code generated by", "autogenerated", "auto-generated", "automatically generated"]
@@ -199,7 +201,7 @@ fn is_generated(text: &str) -> bool {
         .any(|mark| head.contains(mark))
 }
 
-/// Whether a file is one that tools write: a lock, a bundle, a snapshot, data, an image.
+/// Whether tools write this file: a lock, a bundle, a snapshot, data or an image.
 fn is_made_by_tools(path: &str) -> bool {
     const NAMES: [&str; 10] = [
         "bun.lockb",
@@ -224,7 +226,7 @@ fn is_made_by_tools(path: &str) -> bool {
     NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Whether a file is one in which secrets are kept: of it nothing is told but its name.
+/// Whether a file usually holds secrets. Only its name may be recorded.
 fn may_hold_secrets(path: &str) -> bool {
     const ENDINGS: [&str; 12] =
         [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".gpg", ".age", ".tfvars", ".tfstate", ".ovpn"];

@@ -1,4 +1,4 @@
-//! Where a file that was edited lies, and whether it is one that tools make, which nobody wants to remember.
+//! Finds the name of an edited file in the memory, and excludes files that tools make.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::files::project::git::{GitDirKind, git_dir_kind};
 use crate::privacy::exclude::normalize;
 
-/// Folders of dependencies, of version control and of tools, wherever they are.
+/// Folders of dependencies, version control and tools, at any depth.
 const TOOL_FOLDERS: [&str; 25] = [
     ".cache",
     ".git",
@@ -35,15 +35,15 @@ const TOOL_FOLDERS: [&str; 25] = [
     "venv",
 ];
 
-/// Folders of what is built or copied, unless they lie in a folder of sources: there they are a module's name.
+/// Folders of built or copied files. Within a folder of sources they are names of modules.
 const BUILT: [&str; 6] = ["build", "coverage", "dist", "obj", "target", "vendor"];
 const SOURCES: [&str; 10] = ["cmd", "docs", "include", "internal", "lib", "pkg", "source", "src", "test", "tests"];
 
-/// How a file is called in the memory, with the separators of its path: relative to the project where it lies in it, under
-/// any name of the project, or in the worktree that the session works in. `None` when tools made it.
+/// Returns the name of a file in the memory, with its path separators: relative to the project, or to the worktree that the session works
+/// in. The project may have several names through links. Returns `None` for a file that tools made.
 pub(super) fn display_path(path: &str, directory: &Path, project: &Path) -> Option<PathBuf> {
     let whole = normalize(&directory.join(path));
-    // The file system is asked only when the words of the path do not tell.
+    // Access the file system only if the path alone does not decide.
     let roots: [&dyn Fn() -> Option<PathBuf>; 3] =
         [&|| Some(normalize(project)), &|| fs::canonicalize(project).ok(), &|| {
             linked_worktree_root(directory, project)
@@ -60,7 +60,7 @@ pub(super) fn display_path(path: &str, directory: &Path, project: &Path) -> Opti
     (!is_inside && !is_made_by_tools(&whole)).then_some(whole)
 }
 
-/// The root of the project's linked worktree that a directory lies in. Files of other repositories keep their whole path.
+/// Returns the root of the project's linked worktree that contains a directory. Files of other repositories keep their whole path.
 fn linked_worktree_root(directory: &Path, project: &Path) -> Option<PathBuf> {
     let (root, kind) = directory.ancestors().find_map(|ancestor| Some((ancestor, git_dir_kind(ancestor)?)))?;
     let GitDirKind::Linked { main: Some(main) } = kind else { return None };
@@ -105,19 +105,19 @@ mod tests {
     #[case::python("/p/.tox/py312/a.py", None)]
     #[case::outside("/etc/build/hosts", Some("/etc/build/hosts"))]
     #[case::dependency_outside("/usr/lib/python3/site-packages/x.py", None)]
-    fn what_tools_make_is_left_out(#[case] path: &str, #[case] expected: Option<&str>) {
+    fn files_made_by_tools_are_excluded(#[case] path: &str, #[case] expected: Option<&str>) {
         assert_eq!(display_path(path, Path::new("/p/app"), Path::new("/p")), expected.map(PathBuf::from));
     }
 
     #[test]
-    fn a_project_below_a_folder_called_build_is_a_project() {
+    fn project_below_a_build_folder_is_not_excluded() {
         let project = Path::new("/home/ann/build/vendor/p");
         let path = "/home/ann/build/vendor/p/a.rs";
         assert_eq!(display_path(path, project, project), Some("a.rs".into()));
     }
 
     #[test]
-    fn a_file_of_the_worktree_that_the_session_works_in_is_one_of_the_project() {
+    fn file_in_linked_worktree_belongs_to_the_project() {
         let home = tempfile::tempdir().unwrap();
         let [project, other] = ["p", "other"].map(|name| home.path().join(name));
         let worktree = home.path().join("target/wt");
@@ -135,7 +135,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_project_behind_a_link_is_known_by_both_names() {
+    fn linked_project_is_known_by_both_paths() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         fs::create_dir_all(home.join("target/p")).unwrap();

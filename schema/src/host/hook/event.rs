@@ -1,4 +1,4 @@
-//! What happened in the host, as far as it is worth remembering.
+//! Decides what happened in the host, as far as it is worth recording.
 
 use std::path::Path;
 
@@ -14,67 +14,67 @@ use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::small_talk::{is_acknowledgement, is_empty_answer};
 use crate::settings::Edits;
 
-/// Our own tools' names begin so in the host: what they do is no news to us.
+/// The prefixes of our own tools in the host. Their uses are not recorded.
 const OWN_TOOLS: [&str; 2] = ["mcp__jikime-memory__", "mcp__plugin_jikime-memory_"];
 
-/// The longest command line that is kept, in bytes.
+/// The longest command line that is recorded, in bytes.
 const COMMAND_LIMIT: usize = 240;
 
-/// How much of a failure's report is read, from its beginning and from its end, in bytes.
+/// How much of a failure's report is read, at its beginning and at its end, in bytes.
 const REPORT: usize = 32 * 1024;
 
-/// Something that happened, and in which session.
+/// An event in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostEvent {
     pub session_id: String,
     pub kind: EventKind,
 }
 
-/// What happened.
+/// The kinds of events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventKind {
-    /// Somebody asked for something.
+    /// A prompt with a request.
     Prompt(String),
-    /// Somebody said something that says nothing by itself, such as "go on".
+    /// A prompt that means nothing by itself, such as "go on".
     Acknowledgement,
-    /// A tool did its work.
+    /// A tool succeeded.
     ToolUse(Used),
     /// A tool failed.
     Failure(String),
-    /// The agent finished a turn, with this answer if the host told it. One that says nothing by itself is empty.
+    /// The agent finished a turn, with its answer if the host sent it. An answer that means nothing by itself is empty.
     TurnEnd(Option<String>),
-    /// A session begins, or goes on with a context made anew.
+    /// A session starts, or continues with a new context.
     SessionStart(SessionSource),
-    /// A subagent finished, with this report if the host told it.
+    /// A subagent finished, with its report if the host sent it.
     Report { agent_type: Option<String>, text: Option<String> },
     /// The context is about to be compacted.
     BeforeCompaction,
-    /// The context was compacted to this summary.
+    /// The context was compacted; this is the summary.
     AfterCompaction(String),
     /// The session ends.
     SessionEnd,
 }
 
-/// What a tool did.
+/// The use of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Used {
-    /// What was tried, which may have failed before.
+    /// The attempt, which may have failed before.
     pub attempt: Attempt,
-    /// What it changed, if it changes anything.
+    /// The change, if there was one.
     pub changed: Option<ToolUse>,
 }
 
-/// What a tool changed.
+/// A change by a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolUse {
-    /// A file, relative to the project where it lies in it, and what changed there, if that may be told.
+    /// A file, relative to the project if it is inside, and a summary of the change if that may be recorded.
     File { path: String, change: Option<String> },
     /// A command that was run.
     Command(String),
 }
 
 impl ToolUse {
-    /// What of it is recorded.
+    /// Returns the part that the setting allows to record.
     pub fn within(self, edits: Edits) -> Option<Self> {
         match (edits, self) {
             (Edits::Off, Self::File { .. }) => None,
@@ -85,10 +85,10 @@ impl ToolUse {
 }
 
 impl HostEvent {
-    /// What a payload tells, or `None` when it is nothing to remember.
+    /// Returns the event in a payload, or `None` if it is not worth recording.
     ///
-    /// What is told of a file that the screen excludes is nothing to remember. The texts still hold their secrets, but are
-    /// not cut through one; `capture` and `track` clean them.
+    /// Events about excluded files are not recorded. The texts still contain secrets, but are not cut through one; `capture` and
+    /// `track_buffer` clean them.
     pub fn from_payload(payload: &HookPayload, project: &Path, screen: &Sanitizer) -> Option<Self> {
         let scene = ToolContext { payload, project, sanitizer: screen };
         let event = match payload.hook_event_name.as_deref()? {
@@ -107,9 +107,9 @@ impl HostEvent {
             "SessionEnd" => EventKind::SessionEnd,
             _ => return None,
         };
-        // It names the session in every place, so that it is cleaned before anything else is done with it.
+        // Clean the id first, because it names the session everywhere.
         let named = payload.session_id.as_deref().filter(|id| !id.trim().is_empty());
-        // A host that does not name the session names its transcript.
+        // If the host does not name the session, use its transcript.
         let transcript = || Path::new(payload.transcript_path.as_deref()?).file_stem()?.to_str();
         let session_id = screen.clean(named.or_else(transcript).unwrap_or_default()).text.into_owned();
         Some(Self { session_id, kind: event })
@@ -125,7 +125,7 @@ fn prompt_event(payload: &HookPayload) -> Option<EventKind> {
     })
 }
 
-/// What a tool did, and to which project.
+/// The use of a tool, and its project.
 struct ToolContext<'p> {
     payload: &'p HookPayload,
     project: &'p Path,
@@ -143,7 +143,7 @@ impl ToolContext<'_> {
         Some(Used { attempt: self.attempt()?, changed })
     }
 
-    /// What was tried, as failures name it.
+    /// Returns the attempt in the form in which failures name it.
     fn attempt(&self) -> Option<Attempt> {
         let tool = self.payload.tool_name.as_deref()?;
         let input = ["command", "file_path", "notebook_path", "url", "pattern"]
@@ -155,13 +155,13 @@ impl ToolContext<'_> {
                     .map(|path| path.to_string_lossy().replace('\\', "/"))
             };
             let input = match name {
-                // Cleaned as it was written: what tidies a path would take the shape of a secret from it.
+                // Check the path as written: normalising it could make a secret unrecognisable.
                 "file_path" | "notebook_path" if self.sanitizer.clean(input).count == 0 => {
                     path().unwrap_or_else(|| input.to_owned())
                 }
                 _ => input.trim().to_owned(),
             };
-            // Its lines are joined and its end is cut, and either could make a secret unrecognisable.
+            // Clean before joining lines and cutting the end, which could make a secret unrecognisable.
             truncate_head(&self.sanitizer.clean(&input).text.replace('\n', " "), COMMAND_LIMIT)
         });
         Some(Attempt { tool: tool.to_owned(), input })
@@ -175,7 +175,7 @@ impl ToolContext<'_> {
         if self.sanitizer.excludes(path, self.directory(), self.project) {
             return None;
         }
-        // Cleaned as it was written: what tidies a path would take the shape of a secret from it.
+        // Clean the path as written: normalising it could make a secret unrecognisable.
         let open = self.sanitizer.clean(path);
         let shown = match open.count {
             0 => edited_file::display_path(&open.text, self.directory(), self.project)?.to_string_lossy().into_owned(),
@@ -187,7 +187,7 @@ impl ToolContext<'_> {
         Some(ToolUse::File { path, change })
     }
 
-    /// What a command changes; the outer `None` is one of which nothing may be told.
+    /// Returns what a command changes. The outer `None` means that it must not be recorded.
     fn command_use(&self, line: &str) -> Option<Option<ToolUse>> {
         if self.excludes_command(line) {
             return None;
@@ -202,7 +202,7 @@ impl ToolContext<'_> {
 
     fn failure(&self) -> Option<String> {
         let tool = self.payload.tool_name.as_deref()?;
-        // A user who stops a tool is no fault of it.
+        // An interruption by the user is not a failure of the tool.
         if self.payload.is_interrupt == Some(true) || OWN_TOOLS.iter().any(|own| tool.starts_with(own)) {
             return None;
         }
@@ -217,11 +217,11 @@ impl ToolContext<'_> {
         {
             return None;
         }
-        // Half a secret is not recognised any more.
+        // Clean the whole report, because half a secret would not be recognised.
         let report = self.sanitizer.clean(&report).text;
         let cause = match tool {
             "Bash" | "PowerShell" => cause_of(&report, &self.project.to_string_lossy()),
-            // What such tools say behind their first line is what they were given.
+            // After their first line, such tools repeat their input.
             _ => cause_of(
                 report.lines().find(|line| !line.trim().is_empty()).unwrap_or_default(),
                 &self.project.to_string_lossy(),
@@ -233,7 +233,7 @@ impl ToolContext<'_> {
         Some(self.attempt()?.failed(&cause))
     }
 
-    /// Whether a tool's input names an excluded file anywhere but in what is to be written.
+    /// Whether a tool's input names an excluded file, apart from the text to be written.
     fn names_excluded(&self, input: &Value) -> bool {
         match input {
             Value::String(text) => {
@@ -248,14 +248,14 @@ impl ToolContext<'_> {
         }
     }
 
-    /// The directory that relative paths are meant from.
+    /// Returns the directory that relative paths refer to.
     fn directory(&self) -> &Path {
         self.payload.cwd.as_deref().map_or(self.project, Path::new)
     }
 }
 
-/// A subagent's report. The one that writes a compaction's summary has an empty type and nothing to report; hosts of January
-/// 2026 name no type at all.
+/// Returns the report of a subagent. The one that writes the summary of a compaction has an empty type and reports nothing. Hosts of
+/// January 2026 send no type.
 fn report_event(payload: &HookPayload) -> Option<EventKind> {
     let agent_type = payload.agent_type.clone();
     let is_summary = agent_type.as_deref() == Some("");
@@ -265,19 +265,19 @@ fn report_event(payload: &HookPayload) -> Option<EventKind> {
     })
 }
 
-/// What the agent said last, where the host tells it.
+/// Returns the agent's last message, if the host sent it.
 fn last_answer_text(payload: &HookPayload) -> Option<String> {
     payload.last_assistant_message.clone().filter(|text| !text.trim().is_empty())
 }
 
-/// The exit code that a report begins with, and what was printed.
+/// Returns the exit code at the beginning of a report, and the output after it.
 fn exit_code(report: &str) -> Option<(i32, &str)> {
     let rest = report.strip_prefix("Exit code ")?;
     let (code, output) = rest.split_once('\n').unwrap_or((rest, ""));
     Some((code.trim().parse().ok()?, output))
 }
 
-/// A text, or of a long one its beginning and its end, cut between lines.
+/// Returns a text, or the beginning and the end of a long one, cut between lines.
 fn ends(text: &str, limit: usize) -> std::borrow::Cow<'_, str> {
     if text.len() <= 2 * limit {
         return text.into();
@@ -289,7 +289,7 @@ fn ends(text: &str, limit: usize) -> std::borrow::Cow<'_, str> {
     format!("{head}\n{tail}").into()
 }
 
-/// A summary without the thoughts that the host asks its model to write before it.
+/// Removes the thoughts that the host's model writes before a summary.
 fn strip_thoughts(text: &str) -> &str {
     let text = text.split_once("<summary>").map_or(text, |(_, summary)| summary);
     let text = text.split_once("</summary>").map_or(text, |(summary, _)| summary);
@@ -330,7 +330,7 @@ mod tests {
     #[case::no_prompt(json!({}), false)]
     #[case::of_another_type(json!({"prompt": {"text": "fix it"}}), false)]
     #[case::beside_another_type(json!({"prompt": "fix it", "error": ["x"], "is_interrupt": "no"}), true)]
-    fn only_prompts_of_people_are_remembered(#[case] mut fields: Value, #[case] remembered: bool) {
+    fn only_prompts_of_people_are_recorded(#[case] mut fields: Value, #[case] remembered: bool) {
         fields["hook_event_name"] = "UserPromptSubmit".into();
         assert_eq!(event_of(&fields).is_some(), remembered);
     }
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_only_looks_changes_nothing_and_is_an_attempt() {
+    fn read_only_command_is_an_attempt_without_change() {
         let input = json!({"command": "cat notes.txt; echo BASH-OK"});
         let found = event_of(&json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": input}));
         let attempt = Attempt { tool: "Bash".into(), input: Some("cat notes.txt; echo BASH-OK".into()) };
@@ -369,7 +369,7 @@ mod tests {
     #[case::agreement("ok, go on", Some(EventKind::Acknowledgement))]
     #[case::command_of_the_host("/clear", Some(EventKind::Acknowledgement))]
     #[case::question("ok?", Some(EventKind::Prompt("ok?".into())))]
-    fn what_only_agrees_is_an_acknowledgement(#[case] prompt: &str, #[case] expected: Option<EventKind>) {
+    fn agreement_is_an_acknowledgement(#[case] prompt: &str, #[case] expected: Option<EventKind>) {
         assert_eq!(event_of(&json!({"hook_event_name": "UserPromptSubmit", "prompt": prompt})), expected);
     }
 
@@ -378,7 +378,7 @@ mod tests {
     #[case::by_its_transcript(json!({"transcript_path": "/h/t2.jsonl"}), "t2")]
     #[case::empty(json!({"session_id": " ", "transcript_path": "/h/t2.jsonl"}), "t2")]
     #[case::by_nothing(json!({}), "")]
-    fn a_session_without_an_id_goes_by_its_transcript(#[case] mut fields: Value, #[case] session: &str) {
+    fn session_without_id_is_named_after_its_transcript(#[case] mut fields: Value, #[case] session: &str) {
         fields["hook_event_name"] = "SessionEnd".into();
         let payload = HookPayload::parse(fields.to_string().as_bytes()).unwrap();
         let occurrence = HostEvent::from_payload(&payload, Path::new("/p"), &Sanitizer::default()).unwrap();
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exit_code_that_answers_is_no_failure() {
+    fn exit_code_that_is_an_answer_is_not_a_failure() {
         let failure = |command: &str, error: &str| {
             event_of(&json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
                 "tool_input": {"command": command}, "error": error}))
@@ -399,7 +399,7 @@ mod tests {
     #[case::plain("Two steps were done.", "Two steps were done.")]
     #[case::as_the_host_sends_it("<analysis>\nthinking\n</analysis>\n\n<summary>\n1. Done\n</summary>", "1. Done")]
     #[case::without_end("<analysis>a</analysis> rest", "rest")]
-    fn a_summary_is_kept_without_the_thoughts_before_it(#[case] text: &str, #[case] kept: &str) {
+    fn summary_is_stored_without_its_analysis(#[case] text: &str, #[case] kept: &str) {
         let event = event_of(&json!({"hook_event_name": "PostCompact", "compact_summary": text}));
         assert_eq!(event, Some(EventKind::AfterCompaction(kept.into())));
     }
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_what_was_tried_and_an_interrupt_is_none() {
+    fn failure_names_its_attempt_and_interrupt_is_ignored() {
         let mut payload = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash",
             "tool_input": {"command": "make"}, "error": "Exit code 2\nno rule"});
         let expected = "Bash failed: make\nExit code 2\nno rule";
@@ -432,7 +432,7 @@ mod tests {
     #[case::failed_search("PostToolUseFailure", "Grep", json!({"pattern": "x", "path": "/p/secrets"}))]
     #[case::failed_command("PostToolUseFailure", "Bash", json!({"command": "cat /p/secrets/a"}))]
     #[case::failed_other_tool("PostToolUseFailure", "mcp__fs__read", json!({"paths": ["/p/a", "/p/secrets/a"]}))]
-    fn what_is_done_to_an_excluded_file_leaves_no_trace(#[case] event: &str, #[case] tool: &str, #[case] input: Value) {
+    fn use_of_an_excluded_file_leaves_no_trace(#[case] event: &str, #[case] tool: &str, #[case] input: Value) {
         let payload =
             json!({"hook_event_name": event, "tool_name": tool, "tool_input": input, "cwd": "/p/app", "error": "no"});
         let (screen, _) = Sanitizer::new(&[], &["/secrets/**".into()]);
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_whose_report_names_an_excluded_file_leaves_no_trace() {
+    fn failure_that_names_an_excluded_file_leaves_no_trace() {
         let payload = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "cwd": "/p",
             "tool_input": {"command": "make"}, "error": "Exit code 2\ncat: secrets/a: No such file or directory"});
         let (screen, _) = Sanitizer::new(&[], &["secrets/**".into()]);
@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_not_cut_through_a_secret() {
+    fn text_is_not_cut_within_a_secret() {
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         for at in COMMAND_LIMIT - 40..COMMAND_LIMIT {
             let command = format!("make {} {token} and what follows it", "x".repeat(at));
@@ -460,7 +460,7 @@ mod tests {
                 "tool_input": {"command": command}, "error": format!("{}{command}", "y ".repeat(REPORT - 60))});
             for payload in [used, failed] {
                 let event = format!("{:?}", event_of(&payload).unwrap());
-                // What is not cut is still to be cleaned, as everything is.
+                // Even a text that is not cut is cleaned later.
                 assert!(!redact(&event).text.contains("A1b2"), "{event}");
             }
         }

@@ -1,8 +1,8 @@
-//! What a hook may tell the host: one JSON object of known fields, or nothing.
+//! The output of a hook: one JSON object of known fields, or nothing.
 
 use serde_json::json;
 
-/// UTF-16 units of one answer. The host takes some more; what is longer than it takes ends in a file that nobody opens.
+/// The longest output in UTF-16 units, somewhat below the host's limit. The host puts longer output into a file that nobody opens.
 const LIMIT: usize = 9_500;
 
 /// Events whose hooks may add to the context.
@@ -12,7 +12,7 @@ pub enum ContextEvent {
     UserPromptSubmit,
 }
 
-/// The answer that adds a text to the context. Of a text that is too long, its beginning.
+/// Returns the output that adds a text to the context. A text that is too long keeps its beginning.
 pub fn add_context(event: ContextEvent, text: &str) -> String {
     let event = match event {
         ContextEvent::SessionStart => "SessionStart",
@@ -25,13 +25,13 @@ pub fn add_context(event: ContextEvent, text: &str) -> String {
         if excess == 0 {
             return answer;
         }
-        // A character takes at least one unit, and at most as many as it is written with.
+        // In JSON a character takes one to six units, so this never removes too much.
         let kept = text.chars().count().saturating_sub(excess.div_ceil(6));
         text = text.char_indices().nth(kept).map_or(text, |(at, _)| &text[..at]);
     }
 }
 
-/// The answer that tells a session which starts one line: its user, who is shown `systemMessage`, and its model.
+/// Returns the output that shows a line at the start of a session, to its user (`systemMessage`) and to its model.
 pub fn warn_at_start(text: &str) -> String {
     let context = json!({ "hookEventName": "SessionStart", "additionalContext": text });
     json!({ "systemMessage": text, "hookSpecificOutput": context }).to_string()
@@ -47,7 +47,7 @@ mod tests {
     #[case::pairs("가\u{1f600}")]
     #[case::escaped("\u{1}\"\n")]
     #[case::plain("x")]
-    fn an_answer_is_known_json_and_no_longer_than_the_host_takes(#[case] piece: &str) {
+    fn output_is_valid_json_within_the_limit(#[case] piece: &str) {
         let answer = add_context(ContextEvent::SessionStart, &piece.repeat(9_500));
         assert!((LIMIT - 20..=LIMIT).contains(&answer.encode_utf16().count()));
         let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();

@@ -1,4 +1,4 @@
-//! The payload of a hook as the host sends it. Fields that we do not use are ignored, so that newer hosts are understood.
+//! The payload of a hook as the host sends it. Unknown fields are ignored, so newer hosts are understood.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::error::Category;
 
-/// One payload. Every field may be missing or of another type: hosts of January 2026 send fewer, and later ones change them.
+/// A payload. Any field may be missing or have another type: hosts of January 2026 send fewer fields, and later ones change them.
 #[derive(Debug, Clone, Deserialize)]
 pub struct HookPayload {
     #[serde(default, deserialize_with = "deserialize_lenient")]
@@ -18,13 +18,13 @@ pub struct HookPayload {
     pub transcript_path: Option<String>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub cwd: Option<String>,
-    /// Who wrote a prompt (`user`, `sdk`, or one of the host's own sources), or why a session begins.
+    /// The author of a prompt (`user`, `sdk`, or one of the host's own sources), or the reason why a session starts.
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub source: Option<String>,
-    /// Why a session ends.
+    /// The reason why a session ends.
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub reason: Option<String>,
-    /// The model of a session that begins, where the host tells it.
+    /// The model of a session that starts, if the host sends it.
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub model: Option<String>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
@@ -35,14 +35,14 @@ pub struct HookPayload {
     pub tool_input: Value,
     #[serde(default)]
     pub tool_response: ToolResponse,
-    /// The failure of a tool, in words.
+    /// The failure of a tool, as text.
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub error: Option<String>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub is_interrupt: Option<bool>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub last_assistant_message: Option<String>,
-    /// What kind of subagent ended; empty for the one that writes summaries.
+    /// The type of the subagent that ended. It is empty for the one that writes summaries.
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub agent_type: Option<String>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
@@ -52,7 +52,7 @@ pub struct HookPayload {
     pub compact_summary: Option<String>,
 }
 
-/// A payload that is no JSON object. Where it is wrong and how, but nothing of it: the words of `serde_json` quote values.
+/// The payload is not a JSON object. Has the place and kind of the fault only, because messages of `serde_json` quote values.
 #[derive(Debug, thiserror::Error)]
 #[error("the hook's input is not the JSON of an event: {what}, at line {line} column {column}")]
 pub struct PayloadError {
@@ -61,7 +61,7 @@ pub struct PayloadError {
     column: usize,
 }
 
-/// What a tool answered, as far as it is read: what a write changed in a file. The rest may be as large as the file.
+/// The part of a tool's response that is read: what a write changed in a file. The rest may be as large as the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolResponse {
     patch: Vec<Hunk>,
@@ -70,7 +70,7 @@ pub struct ToolResponse {
 /// A part of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct Hunk {
-    /// Each begins with a blank, `-` or `+`.
+    /// Each begins with a space, `-` or `+`.
     pub(crate) lines: Vec<String>,
 }
 
@@ -132,13 +132,12 @@ impl<'de> Visitor<'de> for ResponseVisitor {
 }
 
 impl HookPayload {
-    /// What the host says a write changed in a file that was there.
+    /// Returns what a write changed in an existing file, according to the host.
     pub(super) fn patch(&self) -> &[Hunk] {
         &self.tool_response.patch
     }
 
-    /// Reads a payload. Text that was cut through a character comes as half of it, which JSON refuses; it is read with a mark in
-    /// that place rather than not at all.
+    /// Parses a payload. A host may cut a text within a character, which is invalid JSON; the broken character becomes U+FFFD.
     pub fn parse(bytes: &[u8]) -> Result<Self, PayloadError> {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&repair_text(bytes))).map_err(|error| {
@@ -154,7 +153,7 @@ impl HookPayload {
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// The text with U+FFFD for bytes that are not UTF-8 and for escaped halves of surrogate pairs.
+/// Returns the text with U+FFFD for invalid UTF-8 and for escaped halves of surrogate pairs.
 fn repair_text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut mended = String::with_capacity(text.len());
@@ -169,7 +168,7 @@ fn repair_text(bytes: &[u8]) -> String {
                 rest = &rest[6..];
                 continue;
             }
-            // Any other escape, the backslash with what it escapes.
+            // Any other escape: the backslash and the next character.
             (None, _) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
         };
         mended.push_str(&rest[..length]);
@@ -178,7 +177,7 @@ fn repair_text(bytes: &[u8]) -> String {
     mended + rest
 }
 
-/// Whether a text begins with an escaped surrogate: the first half of a pair (`true`) or the second.
+/// Returns whether a text begins with an escaped surrogate: the first half of a pair (`true`) or the second (`false`).
 fn parse_surrogate(text: &str) -> Option<bool> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     match u16::from_str_radix(digits, 16).ok()? {
@@ -188,7 +187,7 @@ fn parse_surrogate(text: &str) -> Option<bool> {
     }
 }
 
-/// A field that counts as missing when its value is of another type than the one we know.
+/// Deserializes a field that counts as missing if its value has an unexpected type.
 pub fn deserialize_lenient<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
@@ -208,12 +207,12 @@ mod tests {
     #[case::a_whole_pair_beside_it(br#"{"prompt": "\ud83d\ude00\ud83d"}"#, "\u{1f600}\u{fffd}")]
     #[case::no_utf_8(b"{\"prompt\": \"cut \xed\x95\"}", "cut \u{fffd}")]
     #[case::byte_order_mark(b"\xef\xbb\xbf{\"prompt\": \"x\"}", "x")]
-    fn a_text_that_was_cut_through_a_character_is_read(#[case] payload: &[u8], #[case] prompt: &str) {
+    fn text_cut_within_a_character_is_parsed(#[case] payload: &[u8], #[case] prompt: &str) {
         assert_eq!(HookPayload::parse(payload).unwrap().prompt.as_deref(), Some(prompt));
     }
 
     #[test]
-    fn a_fault_in_a_payload_is_told_without_its_words() {
+    fn payload_error_does_not_quote_the_payload() {
         let error = HookPayload::parse(br#""my diary""#).unwrap_err();
         let expected = "the hook's input is not the JSON of an event: it is no object, at line 1 column 10";
         assert_eq!(error.to_string(), expected);

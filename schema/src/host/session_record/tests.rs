@@ -47,7 +47,7 @@ const SESSION: [(MemoryType, &str); 9] = [
 ];
 
 #[test]
-fn a_record_tells_what_a_session_was_about() {
+fn record_summarises_a_session() {
     let text = record(&SESSION).summary().unwrap();
     insta::assert_snapshot!(text, @r"
     The importer drops rows with an empty tenant. Why?
@@ -61,7 +61,7 @@ fn a_record_tells_what_a_session_was_about() {
 }
 
 #[test]
-fn small_talk_alone_is_no_session_that_people_mean() {
+fn small_talk_alone_is_not_a_real_session() {
     assert!(!record(&SESSION[..2]).is_real());
     assert_eq!(record(&SESSION[..2]).summary(), None);
     assert!(record(&SESSION[..4]).is_real());
@@ -73,7 +73,7 @@ fn small_talk_alone_is_no_session_that_people_mean() {
 }
 
 #[test]
-fn a_long_session_keeps_the_title_that_it_began_with() {
+fn long_session_keeps_its_first_title() {
     let prompts: Vec<String> = (0..2 * READ).map(|n| format!("Fix the parser of format {n}")).collect();
     let memories: Vec<_> = prompts.iter().map(|text| (MemoryType::UserPrompt, text.as_str())).collect();
     let record = record(&memories);
@@ -82,7 +82,7 @@ fn a_long_session_keeps_the_title_that_it_began_with() {
 }
 
 #[test]
-fn a_session_that_ends_again_replaces_its_summary() {
+fn second_session_end_replaces_the_summary() {
     let (_project, mut store) = store(&SESSION);
     let at = |second: i64| Moment::from_unix(1_769_563_900 + second, Some(32_400)).unwrap();
     let place = SessionPlace {
@@ -116,7 +116,7 @@ fn a_session_that_ends_again_replaces_its_summary() {
 }
 
 #[test]
-fn a_session_that_never_ended_gets_its_summary_later() {
+fn unfinished_session_gets_its_summary_later() {
     let (_project, mut store) = store(&SESSION);
     let at = |second: i64| Moment::from_unix(1_769_563_815 + second, Some(32_400)).unwrap();
     let missing = |store: &Store, other: &str, second| missing_summaries(store.rows(), other, at(second)).unwrap();

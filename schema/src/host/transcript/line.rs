@@ -1,4 +1,4 @@
-//! One line of a transcript: which of its fields are read, and what they say.
+//! A line of a transcript: the fields that are read, and their content.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use crate::host::hook::deserialize_lenient;
 use crate::host::host_text::{HOST_MARKUP, MACHINE_PROMPT, strip_injected};
 use crate::model::moment::Moment;
 
-/// Whose words count.
+/// The thread whose words count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TranscriptThread {
-    /// The conversation with the user. What subagents said in the same file is left out.
+    /// The conversation with the user, without words of subagents in the same file.
     Main,
-    /// A subagent, in whose own file every line is marked as a sidechain.
+    /// A subagent. In its own file every line is marked as a sidechain.
     Subagent,
 }
 
-/// A line, as far as it is read.
+/// The fields of a line that are read.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TranscriptLine {
@@ -59,7 +59,7 @@ struct TranscriptMessage {
     content: MessageContent,
 }
 
-/// The texts of a message, which the host writes as a string or as blocks.
+/// The texts of a message. The host writes a string or blocks.
 #[derive(Debug, Default)]
 struct MessageContent {
     texts: Vec<String>,
@@ -74,7 +74,7 @@ struct TextBlock {
     text: Option<String>,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum LineContent {
     /// A person's prompt.
@@ -83,35 +83,35 @@ pub enum LineContent {
     MachinePrompt,
     /// Text of the answer with this id.
     Answer { id: Option<String>, text: String },
-    /// The summary that a compaction left.
+    /// The summary of a compaction.
     Summary(String),
     /// The mark of a compaction.
     Compaction,
-    /// Nothing of ours: bookkeeping, tools, markup, another thread.
+    /// Nothing that counts: bookkeeping, tools, markup, or another thread.
     Nothing,
 }
 
 impl TranscriptLine {
-    /// Reads a line; `None` when it is torn or no object.
+    /// Parses a line. Returns `None` if it is incomplete or not an object.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
 
-    /// The model that wrote it, in the main thread.
+    /// Returns the model that wrote the line in the main thread.
     pub fn model(&self) -> Option<&str> {
         let is_answer = self.kind.as_deref() == Some("assistant") && self.is_sidechain != Some(true);
         let model = self.message.as_ref().filter(|_| is_answer)?.model.as_deref()?;
-        // The host's own errors name a model that is none.
+        // Errors of the host name a model that does not exist.
         (!model.starts_with('<')).then_some(model)
     }
 
-    /// When it was said, at this machine's offset.
+    /// Returns the time of the line, with the offset of this machine.
     pub fn moment(&self) -> Option<Moment> {
         let at = Moment::parse_rfc3339(self.timestamp.as_deref()?)?;
         Moment::from_unix(at.unix(), None)
     }
 
-    /// What the line says in a thread.
+    /// Returns the content of the line for a thread.
     pub fn content(&self, thread: TranscriptThread) -> LineContent {
         let other_thread = thread == TranscriptThread::Main && self.is_sidechain == Some(true);
         if other_thread || self.is_meta == Some(true) {
@@ -125,12 +125,12 @@ impl TranscriptLine {
         }
     }
 
-    /// Whether the user stopped the agent here, after which a turn has no end of its own.
+    /// Whether the user interrupted the agent. The turn then has no end of its own.
     pub fn is_interruption(&self) -> bool {
         self.user_text().is_some_and(|text| text.starts_with("[Request interrupted by user"))
     }
 
-    /// Whether the user gave a command of the host here, which may begin a turn.
+    /// Whether the user gave a command of the host, which may begin a turn.
     pub fn is_command(&self) -> bool {
         self.user_text().is_some_and(|text| text.starts_with("<command-"))
     }
@@ -155,7 +155,7 @@ impl TranscriptLine {
     }
 
     fn assistant_content(&self, message: &TranscriptMessage) -> LineContent {
-        // The host writes its own faults as answers of a model that does not exist.
+        // The host writes its own errors as answers of a model that does not exist.
         if self.is_api_error_message == Some(true) || message.model.as_deref() == Some("<synthetic>") {
             return LineContent::Nothing;
         }
@@ -167,7 +167,7 @@ impl TranscriptLine {
 }
 
 impl MessageContent {
-    /// The texts with a blank line between them and without what was injected; `None` when that leaves nothing.
+    /// Returns the texts with a blank line between them, without injected text, or `None` if nothing is left.
     fn text(&self) -> Option<String> {
         let texts: Vec<_> = self.texts.iter().map(|text| strip_injected(text)).collect();
         let texts: Vec<_> = texts.iter().map(|text| text.trim()).filter(|text| !text.is_empty()).collect();

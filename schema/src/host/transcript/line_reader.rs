@@ -1,4 +1,4 @@
-//! Lines of a file, forwards and backwards, of which none takes more than `LINE_LIMIT` of memory.
+//! Reads the lines of a file forwards and backwards, without using more than `LINE_LIMIT` of memory for one.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use crate::files::regular_file;
 
-/// The longest line that is read, in bytes. Only pasted images and whole files make longer ones.
+/// The longest line that is read, in bytes. Only lines with pasted images or whole files are longer.
 pub const LINE_LIMIT: usize = 8 * 1024 * 1024;
 
-/// How much is read at once.
+/// How many bytes are read at once.
 const BLOCK: u64 = 64 * 1024;
 
 /// The lines from an offset on, in order. Longer ones than the limit are skipped.
@@ -27,12 +27,12 @@ impl ForwardLines {
         Ok(Self { file: BufReader::with_capacity(BLOCK as usize, file), line: Vec::new(), is_line_complete: true })
     }
 
-    /// Whether the line that was answered last has an end: the last one of a file that is written to may be torn.
+    /// Whether the line returned last has a newline. While the file is being written, the last line may be incomplete.
     pub fn is_line_complete(&self) -> bool {
         self.is_line_complete
     }
 
-    /// The next line without its end, or `None` at the end of the file.
+    /// Returns the next line without its newline, or `None` at the end of the file.
     pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         loop {
             self.line.clear();
@@ -66,16 +66,16 @@ impl ForwardLines {
     }
 }
 
-/// The lines from the end backwards, as far as a reach in bytes. Longer ones than the limit are skipped.
+/// The lines from the end backwards, up to a number of bytes. Longer ones than the limit are skipped.
 #[derive(Debug)]
 pub(super) struct BackwardLines {
     file: File,
-    /// Nothing before this offset is read.
+    /// The offset where reading ends.
     reach_start: u64,
-    /// The part of the file that is in memory and not yet answered begins here.
+    /// The offset of `block` in the file.
     start: u64,
     block: Vec<u8>,
-    /// What follows `block` on the same line, its last part first.
+    /// The rest of the line that `block` ends in, last part first.
     later: Vec<Vec<u8>>,
     later_len: usize,
     is_too_long: bool,
@@ -101,8 +101,8 @@ impl BackwardLines {
         self.reach_start
     }
 
-    /// The line before the one answered last, with its offset; `None` at the start of the file or of the reach, where
-    /// a line that begins before the reach is left out.
+    /// Returns the line before the one returned last, with its offset, or `None` at the start of the file or of the reach. A line that
+    /// begins before the reach is skipped.
     pub(super) fn next(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
         loop {
             if self.block.is_empty() && !self.load_block()? {
@@ -129,7 +129,7 @@ impl BackwardLines {
         }
     }
 
-    /// Reads the block before; `false` when there is none.
+    /// Reads the previous block, or returns `false` at the start.
     fn load_block(&mut self) -> io::Result<bool> {
         let size = BLOCK.min(self.start - self.reach_start);
         self.start -= size;
@@ -139,7 +139,7 @@ impl BackwardLines {
         Ok(size > 0)
     }
 
-    /// The line that begins at `from` in the block, or `None` when it is too long.
+    /// Returns the line that begins at `from` in the block, or `None` if it is too long.
     fn finish_line(&mut self, from: usize) -> Option<Vec<u8>> {
         let mut line = self.block[from..].to_vec();
         for part in self.later.drain(..).rev() {

@@ -60,12 +60,12 @@ fn last_answer_in(content: impl AsRef<[u8]>) -> Option<String> {
 #[case("2.1.20/tools.jsonl", Some("All done: the notes are written and remembered."))]
 #[case("2.1.20/compaction-manual.jsonl", Some("ANSWER-TWO: still here after the compaction."))]
 #[case("subagent/subagents/agent-a46ea06864737adc0.jsonl", None)]
-fn the_last_answer_of_recorded_sessions_is_found(#[case] name: &str, #[case] expected: Option<&str>) {
+fn last_answer_of_recorded_sessions_is_found(#[case] name: &str, #[case] expected: Option<&str>) {
     assert_eq!(last_answer(&fixture_path(name), TranscriptThread::Main).unwrap().as_deref(), expected);
 }
 
 #[test]
-fn a_subagents_report_is_the_last_answer_of_its_own_file() {
+fn subagent_report_is_the_last_answer_in_its_file() {
     let report = |name| last_answer(&fixture_path(name), TranscriptThread::Subagent).unwrap();
     let (one, two) = (
         report("subagent/subagents/agent-abd22294f4fc16f75.jsonl"),
@@ -84,12 +84,12 @@ fn a_subagents_report_is_the_last_answer_of_its_own_file() {
 #[case("2.1.20/compaction-manual.jsonl", &["> what does hello.txt say? RIG-TUI-1", "Let me look.", "ANSWER-ONE: it says hello.", "= This", "> and now? RIG-TUI-2", "ANSWER-TWO: still here after the compaction."])]
 #[case("permission-refused.jsonl", &["> go RIG-PERM"])]
 #[case("api-error.jsonl", &["> go RIG-ERROR"])]
-fn what_was_said_in_recorded_sessions_is_told_in_order(#[case] name: &str, #[case] expected: &[&str]) {
+fn utterances_of_recorded_sessions_are_in_order(#[case] name: &str, #[case] expected: &[&str]) {
     assert_eq!(utterances_in(&fixture_path(name), ReadFrom::Start), expected);
 }
 
 #[test]
-fn reading_since_the_last_compaction_leaves_out_what_came_before() {
+fn reading_from_last_compaction_skips_earlier_text() {
     let after = utterances_in(&fixture_path("compaction-manual.jsonl"), ReadFrom::LastCompaction);
     assert_eq!(after, ["= This", "> and now? RIG-TUI-2", "ANSWER-TWO: still here after the compaction."]);
     let never = utterances_in(&fixture_path("resumed.jsonl"), ReadFrom::LastCompaction);
@@ -106,7 +106,7 @@ fn reading_since_the_last_compaction_leaves_out_what_came_before() {
 }
 
 #[test]
-fn several_lines_are_one_answer_and_a_turn_without_one_has_none() {
+fn lines_with_one_id_are_one_answer() {
     let lines = prompt_line("q") + &answer_line("a", "one") + &answer_line("a", "two");
     assert_eq!(last_answer_in(&lines).as_deref(), Some("one\n\ntwo"));
     assert_eq!(utterances_in(transcript_file(&lines).path(), ReadFrom::Start), ["> q", "one\n\ntwo"]);
@@ -125,21 +125,21 @@ fn several_lines_are_one_answer_and_a_turn_without_one_has_none() {
 #[case::tool(json!({"type": "user", "timestamp": AT, "message": {"content": [{"type": "tool_result", "content": "x"}, {"type": "text", "text": "x"}]}}))]
 #[case::interrupt(json!({"type": "user", "timestamp": AT, "message": {"content": [{"type": "text", "text": "[Request interrupted by user]"}]}}))]
 #[case::odd_content(json!({"type": "assistant", "timestamp": AT, "message": {"id": 5, "content": {"a": 1}}}))]
-fn lines_of_the_host_say_nothing(#[case] line: serde_json::Value) {
+fn lines_of_the_host_have_no_content(#[case] line: serde_json::Value) {
     let lines = prompt_line("q") + &answer_line("a", "yes") + &line.to_string() + "\n";
     assert_eq!(last_answer_in(&lines).as_deref(), Some("yes"));
     assert_eq!(utterances_in(transcript_file(&lines).path(), ReadFrom::Start), ["> q", "yes"]);
 }
 
 #[test]
-fn known_fields_of_other_types_and_injected_text_leave_the_words() {
+fn unexpected_types_and_injected_text_are_skipped() {
     let content = json!([{"type": "text", "text": "<memory-context a=\"b\">\nold\n</memory-context>\nfix it"}, {"type": "image"}]);
     let line = json!({"type": "user", "origin": 3, "isMeta": "no", "promptSource": [], "timestamp": AT, "message": {"content": content}});
     assert_eq!(utterances_in(transcript_file(line.to_string()).path(), ReadFrom::Start), ["> fix it"]);
 }
 
 #[test]
-fn times_are_those_of_the_lines() {
+fn utterances_have_the_times_of_their_lines() {
     let file = transcript_file(prompt_line("q"));
     let Some(Utterance::Prompt { at, .. }) = utterances(file.path(), ReadFrom::Start).unwrap().next() else {
         panic!("no prompt")
@@ -171,7 +171,7 @@ fn blocks_end_anywhere_within_a_line() {
 }
 
 #[test]
-fn a_file_that_is_missing_is_an_error() {
+fn missing_transcript_is_an_error() {
     last_answer(Path::new("no such file"), TranscriptThread::Main).unwrap_err();
     utterances(Path::new("no such file"), ReadFrom::LastCompaction).unwrap_err();
 }
@@ -180,7 +180,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_are_read(bytes in prop::collection::vec(any::<u8>(), 0..2_000)) {
+    fn any_transcript_bytes_are_read_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..2_000)) {
         let file = transcript_file(bytes);
         last_answer(file.path(), TranscriptThread::Main).unwrap();
         for since in [ReadFrom::Start, ReadFrom::LastCompaction] {
@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn a_file_cut_anywhere_tells_the_beginning_of_what_the_whole_tells(share in 0.0..1.0_f64) {
+    fn truncated_transcript_gives_a_prefix_of_utterances(share in 0.0..1.0_f64) {
         for name in ["compaction-manual.jsonl", "subagent.jsonl", "2.1.20/tools.jsonl"] {
             let whole = fs::read(fixture_path(name)).unwrap();
             let cut = transcript_file(&whole[..(whole.len() as f64 * share) as usize]);

@@ -1,4 +1,4 @@
-//! Which failure a memory is a repeat of, and which ones a success settles.
+//! Finds the failure that a memory repeats, and the failures that a success settles.
 
 use crate::model::failure::{Success, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
@@ -6,14 +6,13 @@ use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
 use crate::store::{MemoryRow, Rows};
 
-/// How many failures are compared, the newest ones.
+/// How many of the newest failures are compared.
 const COMPARED: usize = 200;
 
-/// How far the copies of one event that a host writes into several transcripts lie apart at most, and a hook's clock from that of a
-/// transcript, in seconds.
+/// The most seconds between the copies of one event in several transcripts of a host, and between the clocks of a hook and a transcript.
 pub const COPY: i64 = 2;
 
-/// The failure that a memory repeats, in any session.
+/// Returns the failure that a memory repeats, in any session.
 pub fn repeated_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<Option<MemoryRow>> {
     if memory.kind != MemoryType::Error {
         return Ok(None);
@@ -23,7 +22,7 @@ pub fn repeated_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<Option<M
     Ok(known.into_iter().find(|row| !row.is_pending() && signature(&row.memory.content) == wanted))
 }
 
-/// The failures that were open when an attempt succeeded and are over by it, and when that was.
+/// Returns the open failures that a successful attempt settles, with the time of the success.
 pub fn settled_by(rows: Rows<'_>, success: &Success) -> rusqlite::Result<Vec<(MemoryId, Moment)>> {
     let Some(at) = Moment::parse_rfc3339(&success.at) else { return Ok(Vec::new()) };
     let known = rows.failures(&at, COMPARED)?;

@@ -1,13 +1,13 @@
-//! Which open tasks a prompt or an answer plainly says are done.
+//! Finds the open tasks that a prompt or an answer clearly reports as done.
 
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::prose::tasks::finished;
 use crate::store::Rows;
 
-/// How many tasks are compared, the newest ones.
+/// How many of the newest tasks are compared.
 const COMPARED: usize = 100;
 
-/// The open tasks that a memory reports as finished. A task of the same moment is what it leaves open.
+/// Returns the open tasks that a memory reports as finished.
 pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<Vec<MemoryId>> {
     if !matches!(memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse) {
         return Ok(Vec::new());

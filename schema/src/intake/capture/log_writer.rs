@@ -1,4 +1,4 @@
-//! Writes entries into the log of their day or into `MEMORY.md`, without waiting for a program that is writing it.
+//! Writes entries into the log of their day or into `MEMORY.md`, without waiting for another program that is writing the file.
 
 use std::path::PathBuf;
 use std::thread;
@@ -15,7 +15,7 @@ use crate::model::memory::Memory;
 use crate::model::state_note::StateNote;
 use crate::store::{EntryState, LogState, Rows, Store, StoreError};
 
-/// How long another program may keep writing a log before the day goes on in the next file, in milliseconds.
+/// How many milliseconds another program may keep writing a log before the day continues in the next file.
 const NEXT_FILE: i64 = 10_000;
 
 /// A log that is about to be written, under the store lock and within a transaction.
@@ -25,11 +25,11 @@ pub(crate) struct LogWriter {
     path: PathBuf,
     file_state: FileState,
     last_change: LastChange,
-    /// Whether the rows matched the log at that time.
+    /// Whether the rows matched the log when its state was read.
     is_in_sync: bool,
-    /// When another program saved it last, in milliseconds since 1970.
+    /// When another program last saved it, in milliseconds since 1970.
     saved_at: Option<i64>,
-    /// All of it, if it had to be read.
+    /// The whole log, if it had to be read.
     content: Option<Vec<u8>>,
     added: Vec<Memory>,
     notes: Vec<StateNote>,
@@ -43,8 +43,8 @@ pub(crate) enum WriteTarget {
 }
 
 impl LogWriter {
-    /// Chooses the file of this kind: the first one that no other program is writing, or has been writing for so long that a later one
-    /// takes its place.
+    /// Chooses the file of this kind: the first one that no other program is writing. If another program has been writing it for too long,
+    /// the next file is used instead.
     pub(crate) fn choose_file(rows: Rows<'_>, layout: &Layout, kind: LogKind) -> Result<WriteTarget, StoreError> {
         let names = kind.file_names();
         for (number, name) in names.iter().enumerate() {
@@ -77,7 +77,7 @@ impl LogWriter {
         Ok(WriteTarget::Wait(names[0].clone()))
     }
 
-    /// Whether another program is writing the file. Marks the memories whose entries it overwrote: they are written again later.
+    /// Whether another program is writing the file. Marks the memories whose entries it overwrote, to write them again later.
     fn is_being_written(&mut self, rows: Rows<'_>, known: Option<&LogState>) -> Result<bool, StoreError> {
         if self.file_state.is_being_rewritten(known.map(|known| known.stamp.size)) {
             return Ok(true);
@@ -93,7 +93,7 @@ impl LogWriter {
         Ok((!lost.is_empty() || self.kind == LogKind::LongTerm) && !self.is_quiet())
     }
 
-    /// All of the log.
+    /// Returns the whole log.
     fn content(&mut self) -> Result<&[u8], StoreError> {
         if self.content.is_none() {
             self.content = Some(log_file::read(&self.path)?);
@@ -111,31 +111,31 @@ impl LogWriter {
         &self.name
     }
 
-    /// Whether the log has the entry of a memory already, for which a process that was killed wrote no row.
+    /// Whether the log has the entry of a memory already, because a killed process wrote no row for it.
     pub(crate) fn has_entry(&mut self, memory: &Memory) -> Result<bool, StoreError> {
         if self.is_in_sync {
             return Ok(false);
         }
         let (name, kind) = (self.name.clone(), self.kind);
         let content = self.content()?;
-        // A last line without an end may be half an entry, but not in a file that is replaced as a whole.
+        // An unterminated last line may be half an entry, but not in a file that is replaced as a whole.
         let is_replaced = kind == LogKind::LongTerm;
         let whole = if is_replaced { content.len() } else { memrchr(b'\n', content).map_or(0, |newline| newline + 1) };
         let content = &content[..whole];
         Ok(may_contain(content, memory, kind) && find_entry(content, memory, &name, kind).is_some())
     }
 
-    /// Adds an entry to what is written.
+    /// Adds an entry to be written.
     pub(crate) fn add_entry(&mut self, memory: Memory) {
         self.added.push(memory);
     }
 
-    /// Adds a change of a state to what is written to the log of a day.
+    /// Adds a note to be written to the log of a day.
     pub(crate) fn add_note(&mut self, note: StateNote) {
         self.notes.push(note);
     }
 
-    /// Makes the next reader read the log, although no other program has changed it.
+    /// Makes the next reader read the log, even if no other program changes it.
     pub(crate) fn force_reread(&mut self) {
         self.is_in_sync = false;
     }
@@ -145,7 +145,7 @@ impl LogWriter {
         self.added.iter().any(|added| added.id == memory.id)
     }
 
-    /// Writes what was added, and notes the log's stamp then.
+    /// Writes what was added, and records the log's stamp.
     pub(crate) fn write(self, rows: Rows<'_>) -> Result<(), StoreError> {
         match self.kind {
             _ if self.added.is_empty() && self.notes.is_empty() => Ok(()),
@@ -162,7 +162,7 @@ impl LogWriter {
         };
         let appended = log_file::append_bytes(&self.path, self.file_state, make)?;
         let (before, after) = appended.ok_or(StoreError::BeingRewritten(self.path))?;
-        // Half an entry may have a row, which is of a whole one now.
+        // Half an entry may have a row already, and the row must be updated from the whole entry.
         let is_in_step = self.is_in_sync && !is_half && self.file_state.stamp.is_none_or(|stamp| stamp == before);
         Ok(rows.record_change(&self.name, after, self.saved_at, is_in_step)?)
     }
@@ -178,7 +178,7 @@ impl LogWriter {
         }
     }
 
-    /// The text to append.
+    /// Returns the text to append.
     fn text_to_append(&self, tail: LogTail<'_>, day: NaiveDate) -> Vec<u8> {
         let (mut text, mut ending, mut added) = (Vec::new(), LogEnd::from_tail(tail), self.added.iter());
         let first = added.as_slice().first();
@@ -193,8 +193,8 @@ impl LogWriter {
     }
 }
 
-/// Puts memories into one log, without those that a crash left there without their rows. Waits a moment for another program that is
-/// writing the log. The caller holds the store lock.
+/// Appends memories to one log, except those that a crash left there without rows. Waits a moment for another program that is writing the
+/// log. The caller holds the store lock.
 pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Result<(), StoreError> {
     let deadline = Instant::now() + log_file::MAX_WAIT;
     let layout = store.layout().clone();
@@ -210,7 +210,7 @@ pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Resu
                 }
             }
             if insert_rows(rows, log.name(), memories)? < memories.len() {
-                // An entry carries the id of another. Which of the two has it is found out when the log is read.
+                // An entry has the id of another one. Reading the log decides which of the two gets it.
                 log.force_reread();
             }
             log.write(rows)
@@ -222,7 +222,7 @@ pub fn append_all(store: &mut Store, kind: LogKind, memories: &[Memory]) -> Resu
     }
 }
 
-/// Adds the rows of memories, but of those whose id another one has, and answers how many.
+/// Inserts the rows of memories whose ids are free, and returns how many.
 fn insert_rows(rows: Rows<'_>, path: &str, memories: &[Memory]) -> rusqlite::Result<usize> {
     let (mut inserted, written) = (0, EntryState::At(now_millis()));
     for memory in memories {

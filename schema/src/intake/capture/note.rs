@@ -1,4 +1,4 @@
-//! Notes on their way into the log of their day: the same way as that of memories.
+//! Writes notes into the logs of their days, in the same way as memories.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::model::state_note::{Settlement, StateChange, StateNote};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::{Store, StoreError};
 
-/// A note without secrets. What tells how something was settled may be a person's words.
+/// Removes secrets from a note. How something was settled may be in a person's words.
 pub fn clean_note(note: StateNote, screen: &Sanitizer) -> StateNote {
     let clean = |settlement| match settlement {
         Settlement::DoneBy(text) => Settlement::by(&screen.clean(&text).text),
@@ -23,7 +23,7 @@ pub fn clean_note(note: StateNote, screen: &Sanitizer) -> StateNote {
     StateNote { change, ..note }
 }
 
-/// What became of notes.
+/// How many notes were saved, and how many wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Noted {
     pub saved: usize,
@@ -31,8 +31,7 @@ pub struct Noted {
     pub waiting: usize,
 }
 
-/// Appends notes to the logs of their days. Doing it again changes nothing. Those of a log that another program is writing are handed to
-/// `put_aside`.
+/// Appends notes to the logs of their days. Idempotent. Notes for a log that another program is writing go to `put_aside`.
 pub(super) fn append_notes(
     store: &mut Store,
     notes: &[StateNote],
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_changes_a_state_once_and_so_does_its_log_alone() {
+    fn note_changes_state_once_directly_or_from_its_log() {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         let id = failure(&mut store);
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_goes_with_its_note_and_waits_for_its_memory() {
+    fn state_follows_its_note_and_waits_for_its_memory() {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         let id = failure(&mut store);
@@ -162,18 +161,18 @@ mod tests {
         };
         assert_eq!(sync(later, &text(later)), None);
         assert_eq!(sync(LOG, &text(LOG)).unwrap().phase, Phase::Resolved);
-        // As long as before: a shorter file is one that is being written.
+        // Same length: a shorter file counts as being written.
         assert_eq!(sync(later, &text(later).replace("<!-- note", "<!-- none")), Some(MemoryState::default()));
     }
 
     #[test]
-    fn a_note_of_a_log_that_is_being_written_waits_in_the_spool() {
+    fn note_for_a_log_being_written_is_spooled() {
         let project = tempfile::tempdir().unwrap();
         let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
         let id = failure(&mut store);
         let (log, spool) = (store.layout().store_path(LOG), store.layout().clone());
         let whole = std::fs::read(&log).unwrap();
-        // An editor that truncates before it writes.
+        // An editor truncates a file before it writes.
         std::fs::write(&log, b"").unwrap();
         assert_eq!(note(&mut store, &[resolved(&id, 9)]).unwrap(), Noted { saved: 0, waiting: 1 });
         assert_eq!((spool::drain(&mut store, 9).unwrap(), spool::count(&spool)), (0, 1));
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_settle_something_are_cleaned() {
+    fn settlement_text_is_cleaned() {
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         let change = StateChange::Closed(Settlement::by(&format!("pushed with {token}")));
         let about = MemoryId::parse("0af3").unwrap();

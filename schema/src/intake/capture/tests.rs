@@ -48,7 +48,7 @@ fn forget(store: &mut Store, id: &MemoryId) {
     forget_rows(store, &[row], &mut |_| {}).unwrap();
 }
 
-/// Takes a row away, as if the process that wrote the entry had been killed before it wrote the row.
+/// Deletes a row, as if the process that wrote the entry had been killed before it wrote the row.
 fn lose_row(store: &mut Store, id: &MemoryId) {
     let row = store.rows().by_id(id).unwrap().unwrap();
     let lose = |rows: Rows<'_>| rows.delete(row.seq).and_then(|()| rows.delete_log_state(&row.path));
@@ -59,7 +59,7 @@ fn line_of(store: &Store, id: &MemoryId) -> usize {
     store.locator().find_lines(&store.rows().by_id(id).unwrap().unwrap()).0
 }
 
-/// The log of the day of a memory with its entry at the end.
+/// Returns the log of a memory's day with the entry appended.
 fn with_entry(log: &[u8], memory: &Memory) -> Vec<u8> {
     [log, &LogEnd::from_tail(LogTail::Whole(log)).append_entry(memory, memory.at.date())].concat()
 }
@@ -74,7 +74,7 @@ fn count_entries(store: &Store) -> usize {
 }
 
 #[test]
-fn the_same_event_twice_is_one_memory_and_one_entry() {
+fn repeated_event_is_one_memory_and_one_entry() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let first = id(capture(&mut store, draft(MemoryType::UserPrompt, 0, "hello")).unwrap());
@@ -87,15 +87,17 @@ fn the_same_event_twice_is_one_memory_and_one_entry() {
 #[case::event(MemoryType::UserPrompt, Destination::DailyLog)]
 #[case::conclusion(MemoryType::Decision, Destination::DailyLog)]
 #[case::long_term(MemoryType::Decision, Destination::LongTerm)]
-fn deleted_entry_is_saved_when_its_event_comes_again(#[case] kind: MemoryType, #[case] destination: Destination) {
+fn deleted_entry_returns_when_its_event_comes_again(#[case] kind: MemoryType, #[case] destination: Destination) {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let said = || Draft { destination, ..draft(kind, 0, "hello") };
     let first = capture(&mut store, said()).unwrap();
     let Some(CaptureOutcome::Saved { path, .. }) = &first else { panic!("{first:?}") };
-    // Longer than it was, and long ago. Nobody has read it since.
+    // The file is longer than before and was saved long ago. Nobody has read it since.
     save_aged(&store.layout().store_path(path), "# 2026-01-28\n\n".to_owned() + &"A line of a person.\n".repeat(20));
-    store.with_transaction(|rows| rows.0.execute_batch("UPDATE memories SET written_at = written_at - 3600000")).unwrap();
+    store
+        .with_transaction(|rows| rows.0.execute_batch("UPDATE memories SET written_at = written_at - 3600000"))
+        .unwrap();
     let twice = [prepare(said()).unwrap(), prepare(said()).unwrap()];
     let again = commit_all(&mut store, &twice).into_iter().map(Result::unwrap).collect::<Vec<_>>();
     assert_eq!(again[0], first.unwrap());
@@ -109,11 +111,7 @@ fn deleted_entry_is_saved_when_its_event_comes_again(#[case] kind: MemoryType, #
 #[case::prompt_within_a_minute(MemoryType::UserPrompt, 59, 1)]
 #[case::prompt_after_a_minute(MemoryType::UserPrompt, 61, 2)]
 #[case::decision_a_day_later(MemoryType::Decision, 86_400, 1)]
-fn the_same_text_again_is_one_memory_for_a_while(
-    #[case] kind: MemoryType,
-    #[case] later: i64,
-    #[case] memories: usize,
-) {
+fn repeated_text_is_one_memory_for_a_while(#[case] kind: MemoryType, #[case] later: i64, #[case] memories: usize) {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     capture(&mut store, draft(kind, 0, "the same")).unwrap();
@@ -125,7 +123,7 @@ fn the_same_text_again_is_one_memory_for_a_while(
 #[case::in_the_same_second(0)]
 #[case::within_a_minute(30)]
 #[case::an_hour_later(3600)]
-fn what_a_log_holds_is_long_term_memory_only_when_it_is_written_there_and_then_once(#[case] later: i64) {
+fn logged_text_is_saved_to_long_term_memory_once(#[case] later: i64) {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let logged = draft(MemoryType::Decision, 0, "use redis");
@@ -152,7 +150,7 @@ fn what_a_log_holds_is_long_term_memory_only_when_it_is_written_there_and_then_o
 }
 
 #[test]
-fn a_conclusion_is_known_that_a_person_wrote_or_copied_into_a_file_that_was_saved_since() {
+fn conclusion_in_a_hand_edited_file_is_a_duplicate() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let (log, copy) = ("2026-01-28.md", "2026-01-29.md");
@@ -174,7 +172,7 @@ fn a_conclusion_is_known_that_a_person_wrote_or_copied_into_a_file_that_was_save
         let again = capture(&mut store, draft(MemoryType::Decision, 7200, text)).unwrap().unwrap();
         assert!(matches!(again, CaptureOutcome::Duplicate(_)), "{again:?}");
     }
-    // A file that cannot be read says nothing of what it holds; nobody is kept from anything by it.
+    // A file that cannot be read is assumed to still have its entries.
     fs::remove_file(store.layout().store_path(copy)).unwrap();
     fs::create_dir(store.layout().store_path(copy)).unwrap();
     let again = capture(&mut store, draft(MemoryType::Decision, 7300, "use redis")).unwrap().unwrap();
@@ -182,7 +180,7 @@ fn a_conclusion_is_known_that_a_person_wrote_or_copied_into_a_file_that_was_save
 }
 
 #[test]
-fn an_answer_again_without_a_prompt_in_between_is_no_second_memory() {
+fn repeated_answer_without_a_prompt_is_a_duplicate() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     for (kind, second, content) in [
@@ -191,7 +189,7 @@ fn an_answer_again_without_a_prompt_in_between_is_no_second_memory() {
         (MemoryType::AssistantResponse, 500, "All done."),
         (MemoryType::UserPrompt, 600, "and now?"),
         (MemoryType::AssistantResponse, 700, "All done."),
-        // And when the clock went back in between.
+        // Also if the clock goes back in between.
         (MemoryType::UserPrompt, 200, "and before?"),
         (MemoryType::AssistantResponse, 300, "All done."),
     ] {
@@ -201,7 +199,7 @@ fn an_answer_again_without_a_prompt_in_between_is_no_second_memory() {
 }
 
 #[test]
-fn a_crash_between_log_and_row_is_mended_by_doing_it_again() {
+fn repeated_capture_restores_a_missing_row() {
     let project = tempfile::tempdir().unwrap();
     let mut first = store(&project);
     let saved = id(capture(&mut first, draft(MemoryType::UserPrompt, 0, "hello")).unwrap());
@@ -215,7 +213,7 @@ fn a_crash_between_log_and_row_is_mended_by_doing_it_again() {
 #[rstest]
 #[case::event(MemoryType::UserPrompt)]
 #[case::conclusion(MemoryType::Decision)]
-fn an_entry_without_a_row_is_found_however_many_come_after_it(#[case] kind: MemoryType) {
+fn entry_without_row_is_found_before_many_others(#[case] kind: MemoryType) {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     id(capture(&mut store, draft(kind, 0, "one")).unwrap());
@@ -235,7 +233,7 @@ fn an_entry_without_a_row_is_found_however_many_come_after_it(#[case] kind: Memo
 #[rstest]
 #[case::event(MemoryType::UserPrompt)]
 #[case::conclusion(MemoryType::Decision)]
-fn half_an_entry_of_a_process_that_was_killed_is_completed_by_doing_it_again(#[case] kind: MemoryType) {
+fn repeated_capture_completes_a_half_written_entry(#[case] kind: MemoryType) {
     let crashed = prepare(draft(kind, 1, "two lines, 한글\nand one more")).unwrap();
     for first in [None, Some(MemoryType::UserPrompt), Some(kind)] {
         let project = tempfile::tempdir().unwrap();
@@ -246,7 +244,7 @@ fn half_an_entry_of_a_process_that_was_killed_is_completed_by_doing_it_again(#[c
         let whole = with_entry(&before, &crashed.to_memory());
         for length in (before.len()..whole.len()).filter(|length| *length > 0 && whole[length - 1] != b'\n') {
             save_aged(&path, &whole[..length]);
-            // Somebody may read the half in between. A conclusion without its comment would then be one of a person's.
+            // The half may be read in between. A conclusion without its comment would then count as a person's.
             if length % 2 == 0 && kind.is_event() {
                 store.sync_log("2026-01-28.md").unwrap();
             }
@@ -268,7 +266,7 @@ fn half_an_entry_of_a_process_that_was_killed_is_completed_by_doing_it_again(#[c
 }
 
 #[test]
-fn what_is_kept_is_clean_without_the_space_that_a_private_part_left() {
+fn text_is_cleaned_again_after_trimming() {
     let screen = Sanitizer::default();
     let kept = prepare(draft(MemoryType::UserPrompt, 0, "password = \"hunter <private>")).unwrap();
     let content = &kept.draft().content;
@@ -277,7 +275,7 @@ fn what_is_kept_is_clean_without_the_space_that_a_private_part_left() {
 }
 
 #[test]
-fn half_an_entry_leaves_the_one_before_it_as_it_is() {
+fn half_written_entry_does_not_change_the_previous_one() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let first = id(capture(&mut store, draft(MemoryType::UserPrompt, 0, "one")).unwrap());
@@ -295,7 +293,7 @@ fn half_an_entry_leaves_the_one_before_it_as_it_is() {
 }
 
 #[test]
-fn lines_of_rows_are_those_of_the_log_however_it_was_written() {
+fn located_lines_match_the_log() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let kinds = [MemoryType::UserPrompt, MemoryType::UserPrompt, MemoryType::Decision, MemoryType::Learning];
@@ -316,15 +314,14 @@ fn lines_of_rows_are_those_of_the_log_however_it_was_written() {
     assert_eq!((rows.len(), store.sync_log("2026-01-28.md").unwrap().added), (12, 0));
 }
 
-/// Lines of a log that is not as we would write it, with prose, entries of persons, headings, sessions in another zone and ends of lines
-/// as on Windows.
+/// Lines of a log that we would not write: prose, entries of people, headings, sessions in another zone, and Windows line endings.
 const ANY_LINE: &str = "(- \\[10:00:0[0-3]\\] \\*\\*(Error|User Prompt)\\*\\*: x|- x|- \\[09:00:00\\] y|  more|## Decision|## Mine|\
                         <!-- session [st] (\\+09:00|\\+01:00) -->|prose|)\r?\n";
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn rows_are_in_step_with_a_log_whatever_it_holds_and_wherever_something_is_put_into_it(
+    fn rows_match_any_log_after_any_capture(
         before in proptest::string::string_regex(&format!("({ANY_LINE}){{0,9}}")).unwrap(),
         captured in proptest::collection::vec((0..4_usize, 0..3_usize, 0..3_i64), 1..6),
     ) {
@@ -342,7 +339,7 @@ proptest! {
             let draft = Draft { at, session_id: session.to_string(), ..draft(kinds[kind], 0, &format!("text {n}\nand more")) };
             let (said, was_in_step) = (prose_in(&store, name), store.synced_log(name).unwrap());
             id(capture(&mut store, draft).unwrap());
-            // Who has looked for prose in a log in step need not do so again for what is captured to it.
+            // After a capture to a synchronised log, a reader need not look for prose again.
             if store.synced_log(name).unwrap().is_some() && was_in_step.is_some() {
                 prop_assert_eq!(prose_in(&store, name), said);
             }
@@ -359,7 +356,7 @@ proptest! {
     }
 }
 
-/// What somebody wrote into a log beside entries and headings.
+/// Returns the prose that somebody wrote into a log.
 fn prose_in(store: &Store, name: &str) -> Vec<String> {
     let log = fs::read_to_string(store.layout().store_path(name)).unwrap_or_default();
     let lines: Vec<&str> = log.lines().collect();
@@ -368,7 +365,7 @@ fn prose_in(store: &Store, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_crash_before_the_row_is_mended_although_the_log_writes_the_time_in_the_old_form() {
+fn missing_row_is_repaired_with_old_time_format() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let saved = id(capture(&mut store, draft(MemoryType::Decision, 0, "use redis")).unwrap());
@@ -406,14 +403,14 @@ fn nothing_secret_or_private_reaches_any_file() {
 }
 
 #[test]
-fn what_is_only_private_or_blank_is_not_captured() {
+fn private_or_blank_text_is_not_captured() {
     for content in ["", " \n\t", "<private>all of it</private>"] {
         assert_eq!(prepare(draft(MemoryType::UserPrompt, 0, content)), None, "{content:?}");
     }
 }
 
 #[test]
-fn a_text_over_the_limit_keeps_its_start_and_its_end() {
+fn text_over_the_limit_keeps_its_start_and_end() {
     let text = format!("start{}끝", "가".repeat(LIMIT));
     let prepared = prepare(draft(MemoryType::UserPrompt, 0, &text)).unwrap();
     let content = &prepared.draft().content;
@@ -432,7 +429,7 @@ fn nested(levels: usize) -> Value {
 #[case::far_too_deep(nested(126), Some("nested deeper than 16 levels"))]
 #[case::long(json!({ "note": "x".repeat(METADATA_LIMIT - 11) }), None)]
 #[case::too_long(json!({ "note": "x".repeat(METADATA_LIMIT - 10) }), Some("16385 bytes, at most 16384 are kept"))]
-fn metadata_is_kept_up_to_a_size_and_a_depth(#[case] metadata: Value, #[case] reason: Option<&str>) {
+fn metadata_is_limited_in_size_and_depth(#[case] metadata: Value, #[case] reason: Option<&str>) {
     let Value::Object(metadata) = metadata else { unreachable!("it is written as an object") };
     let mut said = draft(MemoryType::Decision, 0, "use redis");
     said.attributes.metadata = metadata.clone();
@@ -442,13 +439,13 @@ fn metadata_is_kept_up_to_a_size_and_a_depth(#[case] metadata: Value, #[case] re
 }
 
 #[test]
-fn a_decomposed_text_is_kept_composed() {
+fn decomposed_text_is_stored_composed() {
     let prepared = prepare(draft(MemoryType::UserPrompt, 0, "\u{1112}\u{1161}\u{11ab}글")).unwrap();
     assert_eq!(prepared.draft().content, "한글");
 }
 
 #[test]
-fn what_waits_in_the_spool_is_kept_once_and_what_was_forgotten_stays_away() {
+fn spooled_memory_is_stored_once_unless_forgotten() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     for (second, text) in [(0, "one"), (1, "two")] {
@@ -470,7 +467,7 @@ fn what_waits_in_the_spool_is_kept_once_and_what_was_forgotten_stays_away() {
 }
 
 #[test]
-fn two_dozen_captures_at_once_on_a_cold_store_are_all_kept() {
+fn concurrent_captures_in_a_new_store_are_all_stored() {
     let project = tempfile::tempdir().unwrap();
     std::thread::scope(|scope| {
         for n in 0..24 {
@@ -514,7 +511,7 @@ fn save_after_forget_survives_a_rebuild(
     }
 }
 
-/// The ids of a store that is made of the same Markdown.
+/// Returns the ids of a store that is rebuilt from the same Markdown.
 fn rebuilt_ids(store: &Store) -> Vec<MemoryId> {
     let project = tempfile::tempdir().unwrap();
     let mut other = Store::open(project.path(), LockTimeout::Server).unwrap();

@@ -1,7 +1,7 @@
-//! Where the queue of a store is: a name made of the store's path, where only its user can get.
+//! The address of a store's queue: a name derived from the store's path, in a directory that only its user can enter.
 //!
-//! Hosts start servers and hooks with different parts of the user's environment. So a server takes the first directory of a few
-//! that is safe, and whoever asks looks into all of them.
+//! Hosts start servers and hooks with different environments. So a server uses the first safe directory of several, and a client looks in
+//! all of them.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,18 +14,18 @@ use crate::files::layout::Layout;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueueAddress(pub PathBuf);
 
-/// Why a store has no queue.
+/// The reason why a store has no queue.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueAddressError {
     #[error("cannot resolve {path}", path = .path.display())]
     Store { path: PathBuf, source: io::Error },
-    #[error("no directory for the socket is this user's alone: {0}")]
+    #[error("no safe directory for the socket: {0}")]
     Unsafe(String),
 }
 
 pub use platform::{SocketDirs, is_own_user};
 
-/// What names a store, whatever links lead to it; short, because the path of a socket has to be.
+/// Returns a name for a store that is the same through any link. It is short because socket paths must be short.
 fn store_name(layout: &Layout) -> Result<String, QueueAddressError> {
     let store = std::fs::canonicalize(layout.store_dir())
         .map_err(|source| QueueAddressError::Store { path: layout.store_dir().to_owned(), source })?;
@@ -44,31 +44,31 @@ mod platform {
     use crate::files::environment;
     use crate::files::layout::Layout;
 
-    /// The longest path of a socket on every Unix, in bytes: macOS has room for 104 with the zero at the end.
+    /// The longest path of a socket on every Unix, in bytes: macOS allows 104, including the final zero.
     const MAX_SOCKET_PATH: usize = 103;
 
-    /// The directories that sockets may lie in, the best first.
+    /// The directories for sockets, best first.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct SocketDirs(Vec<SocketDir>);
 
     #[derive(Debug, Clone, PartialEq, Eq)]
     enum SocketDir {
-        /// In the runtime directory of a user, which has to be this one: `sudo` may leave that of another in the environment,
-        /// and what root makes there keeps its owner out.
+        /// In the runtime directory of this user. `sudo` may leave another user's in the environment, and a directory that root creates
+        /// there locks its owner out.
         InRuntime(PathBuf),
-        /// In a directory for the temporary files of all.
+        /// In a directory for temporary files of all users.
         InTemporary(PathBuf),
     }
 
     impl SocketDirs {
-        /// What this process's environment names, and what is the custom of the system.
+        /// Returns the directories that the environment names, and those that are customary on the system.
         pub fn from_environment() -> Self {
             let custom = PathBuf::from(format!("/run/user/{}", own_user()));
             let named = environment::variable("XDG_RUNTIME_DIR").map(PathBuf::from);
             Self::new(named.into_iter().chain([custom]), [std::env::temp_dir(), PathBuf::from("/tmp")])
         }
 
-        /// The places in runtime directories, and behind them in directories for temporary files.
+        /// Prefers runtime directories to directories for temporary files.
         pub(in crate::intake::queue) fn new(
             runtime: impl IntoIterator<Item = PathBuf>,
             temporary: impl IntoIterator<Item = PathBuf>,
@@ -84,7 +84,7 @@ mod platform {
             Self(directories)
         }
 
-        /// Where to listen: in the first safe directory, which is made when it is missing.
+        /// Returns the address to listen on, in the first safe directory. Creates the directory if necessary.
         pub fn listen_address(&self, layout: &Layout) -> Result<QueueAddress, QueueAddressError> {
             let name = store_name(layout)?;
             let mut reasons = Vec::new();
@@ -100,7 +100,8 @@ mod platform {
             Err(QueueAddressError::Unsafe(reasons.join("; ")))
         }
 
-        /// Where somebody may be listening, the likeliest first. Makes nothing, and looks at a directory only when it is its turn.
+        /// Returns the addresses where a server may listen, likeliest first. Creates nothing, and checks a directory only when its turn
+        /// comes.
         pub fn connect_addresses(
             &self,
             layout: &Layout,
@@ -131,16 +132,16 @@ mod platform {
             }
         }
 
-        /// Whether nobody else can have put something there.
+        /// Checks that nobody else can have put something there.
         fn check(&self) -> Result<(), String> {
             self.check_parent()?;
             let metadata = fs::symlink_metadata(self.path()).map_err(|error| error.to_string())?;
             if !metadata.is_dir() {
-                Err("it is no directory".to_owned())
+                Err("it is not a directory".to_owned())
             } else if !is_own_user(metadata.uid()) {
                 Err("it belongs to another user".to_owned())
             } else if metadata.mode() & 0o077 != 0 {
-                Err("others may enter it".to_owned())
+                Err("other users may enter it".to_owned())
             } else {
                 Ok(())
             }
@@ -150,7 +151,7 @@ mod platform {
             let (Self::InRuntime(_), Some(parent)) = (self, self.path().parent()) else { return Ok(()) };
             match fs::metadata(parent) {
                 Ok(metadata) if is_own_user(metadata.uid()) => Ok(()),
-                Ok(_) => Err("it lies in what belongs to another user".to_owned()),
+                Ok(_) => Err("its parent directory belongs to another user".to_owned()),
                 Err(error) => Err(error.to_string()),
             }
         }
@@ -166,13 +167,13 @@ mod platform {
     }
 }
 
-/// Named pipes have no directory; by default only their creator may write to them, which is what a client does first.
+/// Named pipes have no directory. By default only their creator may write to them, and a client writes first.
 #[cfg(windows)]
 mod platform {
     use super::{QueueAddress, QueueAddressError, store_name};
     use crate::files::layout::Layout;
 
-    /// There is one place for pipes.
+    /// All pipes are in one place.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct SocketDirs;
 
@@ -181,13 +182,13 @@ mod platform {
             Self
         }
 
-        /// Where to listen.
+        /// Returns the address to listen on.
         #[expect(clippy::unused_self, reason = "sockets have several places")]
         pub fn listen_address(&self, layout: &Layout) -> Result<QueueAddress, QueueAddressError> {
             Ok(QueueAddress(format!(r"\\.\pipe\jikime-memory-{}", name(layout)?).into()))
         }
 
-        /// Where somebody may be listening.
+        /// Returns the address where a server may listen.
         pub fn connect_addresses(
             &self,
             layout: &Layout,
@@ -196,7 +197,7 @@ mod platform {
         }
     }
 
-    /// Not asked here: the pipe's own access list keeps others out.
+    /// Not checked here: the access list of the pipe keeps others out.
     pub fn is_own_user(_: u32) -> bool {
         true
     }
@@ -221,7 +222,7 @@ mod tests {
         (root, layout)
     }
 
-    /// With and without a runtime directory in the environment.
+    /// Returns directories with and without a runtime directory in the environment.
     fn socket_dirs(root: &Path, runtime: &[&str]) -> SocketDirs {
         SocketDirs::new(runtime.iter().map(|name| root.join(name)), [root.join("tmp")])
     }
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_has_one_address_however_its_path_is_spelled() {
+    fn store_has_one_address_for_all_its_paths() {
         let (root, layout) = store();
         let places = socket_dirs(root.path(), &[]);
         assert!(places.listen_address(&Layout::new(root.path())).is_err(), "without a store");
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_looks_where_a_server_with_less_environment_listens() {
+    fn client_finds_a_server_with_less_environment() {
         let (root, layout) = store();
         let (poor, rich) = (socket_dirs(root.path(), &[]), socket_dirs(root.path(), &["run"]));
         let QueueAddress(listening) = poor.listen_address(&layout).unwrap();
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_may_enter_or_is_a_link_or_too_long_is_passed_over() {
+    fn unsafe_and_too_long_directories_are_skipped() {
         let (root, layout) = store();
         let places = socket_dirs(root.path(), &["gone", "run"]);
         let path = |places: &SocketDirs| places.listen_address(&layout).unwrap().0.parent().unwrap().to_owned();
@@ -272,14 +273,14 @@ mod tests {
         let long = root.path().join("x".repeat(100));
         fs::create_dir(&long).unwrap();
         let error = SocketDirs::new([long], [root.path().join("tmp")]).listen_address(&layout).unwrap_err().to_string();
-        assert!(error.contains("too long") && error.contains("no directory"), "{error}");
+        assert!(error.contains("too long") && error.contains("no safe directory"), "{error}");
     }
 
     #[test]
-    fn the_runtime_directory_of_another_user_is_not_used() {
+    fn runtime_directory_of_another_user_is_not_used() {
         let (root, layout) = store();
         let own = rustix::process::geteuid();
-        // Root can make such a directory; to anybody else that of the system is one.
+        // Root can create such a directory; for anybody else the root directory is one.
         let theirs = if own.is_root() { root.path().join("run") } else { PathBuf::from("/") };
         if own.is_root() {
             std::os::unix::fs::chown(&theirs, Some(1000), None).unwrap();

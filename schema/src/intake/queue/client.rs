@@ -1,4 +1,4 @@
-//! The side that asks: hooks. Waits little, and takes any fault for a server that is not there.
+//! The client side, which hooks use. Waits only briefly, and treats any failure as a missing server.
 
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
@@ -13,25 +13,25 @@ use crate::privacy::sanitizer::Sanitizer;
 /// How long a connection may take to be accepted.
 const CONNECT: Duration = Duration::from_millis(20);
 
-/// How long the server may take to keep what it was sent.
+/// How long the server may take to store what it received.
 const CAPTURE: Duration = Duration::from_millis(150);
 
-/// How long it may take to look something up, while a person waits.
+/// How long the server may take for a search while a person waits.
 const RECALL: Duration = Duration::from_millis(80);
 
-/// Hands memories to the running server. `false` when it is not known to have kept them all, which it may have done all the
-/// same: keeping them again does no harm.
+/// Sends memories to the running server. Returns `false` if it did not confirm that all are stored. They may be stored all the same;
+/// storing them again is harmless.
 pub fn capture(layout: &Layout, memories: &[PreparedMemory]) -> bool {
     matches!(send_request(layout, &QueueRequest::Capture(memories.to_vec()), CAPTURE), Some(QueueReply::Captured))
 }
 
-/// The same of notes.
+/// Sends notes to the running server, like [`capture`].
 pub fn note(layout: &Layout, notes: &[StateNote]) -> bool {
     matches!(send_request(layout, &QueueRequest::Note(notes.to_vec()), CAPTURE), Some(QueueReply::Captured))
 }
 
-/// The memories that fit a prompt best, in that order, or `None` when no server answers in time. The prompt is sent as it would
-/// be kept, and so is the session's name, because memories are known by it.
+/// Returns the memories that fit a prompt best, best first, or `None` if no server answers in time. The prompt and the session's name are
+/// sent in their cleaned form, because memories have that form as well.
 pub fn recall(layout: &Layout, screen: &Sanitizer, prompt: &str, session_id: &str) -> Option<Vec<RecalledMemory>> {
     let clean = |text: &str| screen.clean(text).text.into_owned();
     let request = QueueRequest::Recall { query: clean(prompt), session_id: clean(session_id) };
@@ -59,14 +59,14 @@ fn send_request_to(
         match platform::connect(&address) {
             Ok(stream) => return QueueReply::parse(&platform::exchange(stream, line.as_bytes(), patience).ok()?),
             Err(error) if is_no_listener(&error) => {}
-            // Somebody is there, and has no time.
+            // A server is there, but has no time.
             Err(_) => return None,
         }
     }
     None
 }
 
-/// Whether a connection failed because nobody listens there, not even slowly.
+/// Whether a connection failed because there is no server, not even a slow one.
 fn is_no_listener(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
@@ -112,8 +112,8 @@ mod platform {
         })
     }
 
-    /// Connects in limited time. The standard library's own way waits for a server that has stopped to accept, for as long as
-    /// its queue of connections is full; the limit for sending counts for connecting as well.
+    /// Connects in limited time. `UnixStream::connect` waits for a stalled server as long as its backlog is full. The send timeout also
+    /// applies to connecting.
     pub fn connect(address: &QueueAddress) -> io::Result<UnixStream> {
         let socket = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
         set_socket_timeout(&socket, Timeout::Send, Some(CONNECT))?;
@@ -131,14 +131,13 @@ mod platform {
 
     use super::*;
 
-    /// Every instance of the pipe is taken; one becomes free within moments.
+    /// Every instance of the pipe is in use; one becomes free within moments.
     const ERROR_PIPE_BUSY: i32 = 231;
 
-    /// Lets whoever made the pipe learn who asks, and act in their name in no way: another program may have been first to take
-    /// the name.
+    /// Lets the creator of the pipe identify us, but not act in our name: another program may have taken the name first.
     const SECURITY_IDENTIFICATION: u32 = 0x0001_0000;
 
-    /// A pipe that was opened as a file knows no timeouts, so a thread waits for it and is left behind when it takes too long.
+    /// A pipe that is opened as a file has no timeouts, so a thread waits for it and is abandoned if it takes too long.
     pub(super) fn exchange(mut pipe: File, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
         let line = line.to_vec();
         let (done, answer) = mpsc::channel();
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_found_behind_a_directory_without_one_and_a_socket_that_nobody_answers() {
+    fn server_is_found_after_empty_dir_and_stale_socket() {
         let root = tempfile::tempdir().unwrap();
         let layout = Layout::new(root.path());
         fs::create_dir_all(layout.store_dir()).unwrap();

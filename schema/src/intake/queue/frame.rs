@@ -1,7 +1,7 @@
-//! The frames: a line with a request, a line with its reply.
+//! The frames of the queue: one line for a request, one line for its reply.
 //!
-//! A frame says the lowest version of a reader that may understand it, and an older one refuses it. Fields that are not known
-//! are ignored, so adding one raises no version; giving one another meaning does. Who is refused helps itself another way.
+//! A frame has the lowest version of a reader that understands it, and older readers refuse it. Unknown fields are ignored, so a new field
+//! does not raise the version, but a new meaning does. A refused client goes on without the server.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,33 +9,33 @@ use crate::intake::capture::{Delivery, PreparedMemory};
 use crate::intake::wire_memory::WireMemory;
 use crate::model::state_note::StateNote;
 
-/// The longest line in bytes, its end included.
+/// The longest line in bytes, including its end.
 pub const LINE_LIMIT: usize = 1024 * 1024;
 
 /// The version of this reader.
 const VERSION: u32 = 1;
 
-/// The lowest version of a reader that may understand the frames of this program.
+/// The lowest version of a reader that understands the frames of this program.
 const NEEDED: u32 = 1;
 
-/// What a client wants.
+/// A request of a client.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueueRequest {
-    /// To have these kept, all of them.
+    /// Store these memories, all of them.
     Capture(Vec<PreparedMemory>),
-    /// To have these noted, all of them.
+    /// Store these notes, all of them.
     Note(Vec<StateNote>),
-    /// The memories that fit this text best, for this session.
+    /// Find the memories that fit this text best, for this session.
     Recall { query: String, session_id: String },
 }
 
-/// What the server answers.
+/// A reply of the server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum QueueReply {
-    /// They are kept, or noted.
+    /// Everything is stored.
     Captured,
     Recalled(Vec<RecalledMemory>),
-    /// Why it did nothing, in words.
+    /// Nothing was done, for this reason.
     Refused(String),
 }
 
@@ -43,15 +43,15 @@ pub enum QueueReply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecalledMemory {
     pub id: String,
-    /// Where it stands, relative to the project.
+    /// The file, relative to the project.
     pub path: String,
-    /// Local date and time, where it has one.
+    /// Local date and time, if there is one.
     #[serde(default)]
     pub date: Option<String>,
     pub text: String,
 }
 
-/// What of a line has the same form in every version.
+/// The part of a line that is the same in every version.
 #[derive(Deserialize)]
 struct FrameVersion {
     v: u32,
@@ -62,7 +62,7 @@ struct RequestLine {
     v: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     capture: Option<Vec<WireMemory>>,
-    /// Lines of logs.
+    /// The notes as lines of logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,7 +99,7 @@ impl QueueRequest {
         to_line(&line)
     }
 
-    /// Reads a line, or says why it cannot be done.
+    /// Parses a line, or returns the reason why it cannot.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         let fault = |error| format!("no request: {error}");
         let FrameVersion { v } = serde_json::from_slice(line).map_err(fault)?;
@@ -133,7 +133,7 @@ impl QueueReply {
         to_line(&line)
     }
 
-    /// Reads a line, or answers `None` when it is no reply that is known.
+    /// Parses a line, or returns `None` if it is no known reply.
     pub fn parse(line: &[u8]) -> Option<Self> {
         let FrameVersion { v } = serde_json::from_slice(line).ok()?;
         if v > VERSION {
@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_request_comes_back_from_one_line(session in "\\PC{0,40}", texts in prop::collection::vec("(\\PC|\\s){0,200}", 0..4)) {
+        fn any_request_round_trips_in_one_line(session in "\\PC{0,40}", texts in prop::collection::vec("(\\PC|\\s){0,200}", 0..4)) {
             let memories = texts.iter().enumerate().filter_map(|(n, text)| prepared(&session, text, n % 2 == 0)).collect();
             for request in [
                 QueueRequest::Capture(memories),
@@ -199,7 +199,7 @@ mod tests {
         }
 
         #[test]
-        fn a_number_of_metadata_comes_back_to_its_last_digit(fraction in any::<f64>().prop_filter("JSON has no other", |x| x.is_finite())) {
+        fn number_in_metadata_round_trips_exactly(fraction in any::<f64>().prop_filter("JSON has no other", |x| x.is_finite())) {
             let attributes = MemoryAttributes {
                 metadata: serde_json::Map::from_iter([("took".into(), fraction.into())]),
                 ..MemoryAttributes::default()
@@ -210,14 +210,14 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_parsed_without_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = QueueRequest::parse(&bytes);
             let _ = QueueReply::parse(&bytes);
         }
     }
 
     #[test]
-    fn replies_come_back_from_one_line() {
+    fn replies_round_trip_in_one_line() {
         let found =
             RecalledMemory { id: "ab".into(), path: "MEMORY.md".into(), date: None, text: "한글\n\"quoted\"".into() };
         for reply in [
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_later_program_adds_is_ignored_as_long_as_it_may_be() {
+    fn unknown_fields_are_ignored_unlike_unknown_requests() {
         let line = br#"{"v":1,"recall":{"query":"q","session":"s","limit":9},"colour":"red"}"#;
         assert_eq!(QueueRequest::parse(line), Ok(QueueRequest::Recall { query: "q".into(), session_id: "s".into() }));
         let unknown = QueueRequest::parse(br#"{"v":1,"forget":{"id":"x"}}"#).unwrap_err();
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_for_later_readers_is_refused_whatever_is_in_it() {
+    fn frame_of_a_later_version_is_refused() {
         for line in [r#"{"v":2,"recall":{"query":"q","session":"s"}}"#, r#"{"v":2,"recall":["q"],"capture":7}"#] {
             let refused = QueueRequest::parse(line.as_bytes()).unwrap_err();
             assert_eq!(refused, "a request for version 2, which version 1 may not understand");
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn every_attribute_of_a_memory_travels_with_it() {
+    fn all_attributes_of_a_memory_are_sent() {
         let other = MemoryId::parse(&"ab".repeat(16)).unwrap();
         let attributes = MemoryAttributes {
             importance: Some(2),

@@ -1,10 +1,10 @@
-//! Saves files as a person does who has finished a while ago, so that nobody takes them for half written.
+//! Saves files with an old modification time, so that they do not count as being written.
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// More than anybody waits.
+/// Longer than any code waits.
 const LONG_AGO: Duration = Duration::from_secs(60);
 
 pub(crate) fn save_aged(path: &Path, text: impl AsRef<[u8]>) {

@@ -2,7 +2,7 @@ use super::testing::{save_aged, set_old_mtime};
 use super::*;
 
 #[test]
-fn rewrite_starts_again_after_a_save_in_between() {
+fn rewrite_starts_again_after_a_concurrent_save() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log.md");
     save_aged(&path, "old");
@@ -27,11 +27,11 @@ fn recently_saved_file_is_not_replaced() {
     let refused = rewrite_with(&path, LastChange::Unknown, Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap_err();
     assert!(refused.is_being_rewritten(), "{refused}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "half of");
-    // After our own last change it is.
+    // After our own last change it is replaced.
     let ours = LastChange::Ours(FileStamp::read(&path).unwrap());
     assert!(rewrite_with(&path, ours, Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap());
     assert!(!rewrite_with(&path, LastChange::Unknown, Duration::ZERO, |_| None).unwrap());
-    // Git removes a file before it creates the next one.
+    // Git removes a file before it creates the new one.
     fs::remove_file(&path).unwrap();
     assert!(rewrite_with(&path, LastChange::Unknown, Duration::ZERO, |_| Some(b"ours".to_vec())).is_err());
     assert!(rewrite_with(&path, LastChange::Unchanged, Duration::ZERO, |_| Some(b"ours".to_vec())).unwrap());

@@ -21,15 +21,11 @@ const DECISIONS: &str = "# 2026-01-28\n\n## Decision\n\n- one <!-- {\"id\":\"000
 #[case::more_of_the_last_entry(EVENTS, "  and more of it\n", false)]
 #[case::a_heading_of_somebody(DECISIONS, "## Mine\n\n- two\n", false)]
 #[case::behind_half_a_line("- [10:00:00] **Error**: tw", "- [10:00:01] **Error**: two\n", false)]
-fn what_comes_to_the_end_of_a_log_is_told_from_prose(
-    #[case] before: &str,
-    #[case] added: &str,
-    #[case] expected: bool,
-) {
+fn appended_text_is_recognised_as_prose_or_entry(#[case] before: &str, #[case] added: &str, #[case] expected: bool) {
     assert_eq!(is_without_new_prose(before, added, day()), expected);
 }
 
-/// Lines that mean something to the reader, and some that do not.
+/// Lines with a meaning for the parser, and some without.
 const ANY_LINE: &str = "(- \\[10:00:00\\] \\*\\*(Error|Decision)\\*\\*: x|- x|\\* x|  more|\tmore|## Decision|## Mine|### Part|# 2026-01-28|\
                         <!-- session s -->|- x <!-- \\{\"id\":\"0000000000000000000000000000000[1-4]\"\\} -->|<!-- \\{\\} -->|\
                         prose||=======|- \\[10:0|\u{feff}## Decision)\r?\n";
@@ -40,7 +36,7 @@ fn any_lines(count: &str) -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn a_log_to_which_no_prose_comes_has_the_prose_that_it_had(
+    fn log_without_new_prose_keeps_its_prose(
         before in any_lines("0,8"), added in any_lines("1,5")
     ) {
         for kind in [day(), LogKind::LongTerm] {

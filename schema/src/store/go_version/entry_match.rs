@@ -1,4 +1,4 @@
-//! Which entries of the logs the rows of the Go version are. Its logs carry no ids, so the type and the words tell, and the time.
+//! Matches rows of the Go version to entries in its logs. These have no ids, so the type, the words and the time decide.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,13 +8,13 @@ use crate::log::log_file;
 use crate::log::{LogEntry, LogKind, ParsedLog, parse};
 use crate::model::memory::MemoryType;
 
-/// How far a row and its entry may be apart, in seconds: the entry of a conclusion says its day only.
+/// The most seconds between a row and its entry. The entry of a conclusion shows only its day.
 const MAX_CLOCK_DIFFERENCE: i64 = 48 * 3600;
 
-/// How far the time of a row and that of its event may be apart, in seconds: they are written one after the other.
+/// The most seconds between a row and its event, which are written one after the other.
 const MAX_TIME_DIFFERENCE: i64 = 5;
 
-/// The logs as they were read.
+/// All logs, as they were read.
 pub(super) struct LogEntries {
     logs: Vec<GoLog>,
     by_words: HashMap<TypedWords, Vec<(usize, usize)>>,
@@ -27,16 +27,16 @@ pub(super) struct GoLog {
     pub(super) path: String,
     pub(super) bytes: Vec<u8>,
     pub(super) parsed: ParsedLog,
-    /// The text from each line on.
+    /// The content as text. `lines` has the offset of each line in it.
     text: String,
     lines: Vec<usize>,
 }
 
-/// The entry of a row: a log and the number of an entry in it.
+/// An entry of a log, both given by their index.
 pub(super) struct EntryRef {
     log: usize,
     pub(super) entry: usize,
-    /// The last line of the text. The parser may have taken an earlier one for that.
+    /// The last line of the text. The parser may have stopped at an earlier one.
     pub(super) end_line: usize,
 }
 
@@ -78,7 +78,7 @@ impl LogEntries {
         &self.logs[found.log]
     }
 
-    /// The log with this path, empty if there is none.
+    /// Returns the log with this path, or an empty one.
     pub(super) fn log_by_path(&self, path: &str) -> &GoLog {
         self.logs.iter().find(|log| log.path == path).unwrap_or(&self.empty_log)
     }
@@ -87,7 +87,7 @@ impl LogEntries {
         &self.logs[found.log].parsed.entries[found.entry]
     }
 
-    /// Decides whether the clocks of the rows are local, as the Go version writes them, or UTC: the times of the logs are local.
+    /// Decides whether the clocks of the rows are local, as the Go version writes them, or UTC. The times in the logs are local.
     pub(super) fn decide_clocks(&self, old: &mut [GoMemory]) {
         let (mut local, mut utc) = (0, 0);
         for old in old.iter().filter(|old| old.memory.kind.is_event()) {
@@ -101,11 +101,11 @@ impl LogEntries {
         old.iter_mut().for_each(|old| old.set_clock(utc > local));
     }
 
-    /// The entry of each row, if a log holds it. Every entry is of one row: somebody who said "yes" twice is found twice.
+    /// Returns the entry of each row, if a log has it. An entry belongs to one row only, so two equal rows need two entries.
     pub(super) fn match_rows(&self, old: &[GoMemory]) -> Vec<Option<EntryRef>> {
         let mut found: Vec<Option<EntryRef>> = old.iter().map(|_| None).collect();
         let mut taken = HashSet::new();
-        // The longest first: the lines of a text may look like entries.
+        // Longest first, because the lines of a text may look like entries.
         let mut order: Vec<usize> = (0..old.len()).collect();
         order.sort_by_key(|index| std::cmp::Reverse(old[*index].raw.len()));
         for index in order {
@@ -133,7 +133,7 @@ impl LogEntries {
         found
     }
 
-    /// The entries with the words of a row: as it was, without its secrets after an interrupted upgrade, and those that begin like it.
+    /// Returns the entries that have the words of a row, its words without secrets (after an interrupted upgrade), or its first line.
     fn candidates(&self, old: &GoMemory) -> Vec<EntryRef> {
         let kind = old.memory.kind;
         let at =
@@ -162,7 +162,7 @@ impl GoLog {
         Self { path, bytes, parsed, text, lines }
     }
 
-    /// The last line of a text if it begins at an entry, as it is.
+    /// Returns the last line of `text` if the log has it unchanged at this entry.
     fn text_end(&self, entry: &LogEntry, text: &str) -> Option<usize> {
         let item =
             self.text[*self.lines.get(entry.start_line - 1)?..].trim_start_matches('\u{feff}').strip_prefix("- ")?;

@@ -1,6 +1,6 @@
-//! The rows of the Go version as memories: those of its memories, its project knowledge and its session history.
+//! Reads the memories, project knowledge and session history of the Go version as memories.
 //!
-//! Any value can be in any column: what cannot be read is left out, and the memory stays.
+//! Any column can have any value. A value that cannot be read is skipped, and the memory stays.
 
 use chrono::{DateTime, NaiveDateTime};
 use rusqlite::Connection;
@@ -11,29 +11,29 @@ use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
 
-/// A memory of the Go version, fit to be stored.
+/// A memory of the Go version, cleaned for storing.
 pub(super) struct GoMemory {
     pub(super) memory: Memory,
-    /// Its text in a log of the Go version, which knew no redaction.
+    /// The text in a log of the Go version, which redacted nothing.
     pub(super) raw: String,
     pub(super) time: GoTime,
-    /// The id of its row, unless it is an event: the line of an event carries none.
+    /// The id of the row. Events have none, because their lines carry no id.
     given_id: Option<MemoryId>,
     pub(super) access_count: i64,
     pub(super) redactions: usize,
 }
 
-/// What a row says of its time.
+/// The time in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GoTime {
     At(Moment),
-    /// `2026-01-28T10:30:15Z`: the Go version writes the local clock so, with a letter as if it were UTC.
+    /// `2026-01-28T10:30:15Z`: the Go version writes the local time like this, although `Z` means UTC.
     Clock(NaiveDateTime),
     Unreadable,
 }
 
 impl GoMemory {
-    /// Fills in what a log and a clock say of it.
+    /// Takes over what the log has of this memory, and settles its id.
     pub(super) fn complete_from_log(&mut self, in_log: Option<&Memory>) {
         if let Some(in_log) = in_log {
             let is_completed = !in_log.kind.is_event() && !has_derived_id(in_log);
@@ -54,7 +54,7 @@ impl GoMemory {
         self.memory.id = self.given_id.clone().unwrap_or_else(|| derived_id(&self.memory));
     }
 
-    /// The local clock of this machine as its time, or UTC.
+    /// Interprets the clock as UTC, or as the local time of this machine.
     pub(super) fn set_clock(&mut self, is_utc: bool) {
         if let GoTime::Clock(clock) = self.time {
             self.memory.at = if is_utc { utc_moment(clock) } else { local_moment(clock) };
@@ -71,15 +71,15 @@ pub(super) fn utc_moment(clock: NaiveDateTime) -> Moment {
     Moment::from_unix(utc, None).unwrap_or_else(|| local_moment(clock))
 }
 
-/// Whether the id of an entry is made of its text, because no comment says it.
+/// Whether the id of an entry is derived from its text, because no comment has one.
 fn has_derived_id(memory: &Memory) -> bool {
-    /// Entries of one text below the heading of a day.
+    /// The most entries with the same text under the heading of a day.
     const SAME: u32 = 100;
     let Memory { id, session_id, kind, at, content, .. } = memory;
     (0..SAME).any(|ordinal| MemoryId::derive(session_id, *kind, at, content, ordinal) == *id)
 }
 
-/// Everything that is remembered, the oldest first.
+/// Reads all memories, oldest first.
 pub(super) fn read_memories(db: &Connection, screen: &Sanitizer) -> rusqlite::Result<Vec<GoMemory>> {
     let memories = ["id", "session_id", "type", "content", "metadata", "created_at", "access_count"];
     let mut old: Vec<GoMemory> = Vec::new();
@@ -133,7 +133,7 @@ fn insert_text(metadata: &mut Map<String, Value>, name: &str, text: String) {
     }
 }
 
-/// A row whose columns were read.
+/// The columns of a row.
 struct GoColumns {
     id: String,
     session: String,
@@ -144,13 +144,13 @@ struct GoColumns {
 }
 
 impl GoColumns {
-    /// `None` for a blank text, and for one that was private as a whole.
+    /// Returns `None` if the text is blank or entirely private.
     fn into_memory(mut self, screen: &Sanitizer) -> Option<GoMemory> {
         let kind = self.name.parse().unwrap_or_else(|_| {
             insert_text(&mut self.metadata, "type", self.name);
             MemoryType::Learning
         });
-        // Its name of a session that the host did not tell.
+        // The Go version writes this if the host did not name the session.
         let session = if self.session == "unknown" { String::new() } else { self.session };
         let (session, content) = (screen.clean(&session), screen.clean(&self.content));
         let (metadata, in_metadata) = screen.clean_fields(self.metadata);
@@ -177,7 +177,7 @@ impl GoColumns {
     }
 }
 
-/// Columns of a table as texts, empty where there is no value, no such column or no such table.
+/// Reads columns of a table as texts. Missing values and columns are empty; a missing table has no rows.
 fn table<const N: usize>(db: &Connection, name: &str, wanted: [&str; N]) -> rusqlite::Result<Vec<[String; N]>> {
     let mut columns = Vec::new();
     db.pragma(None, "table_info", name, |row| {
@@ -195,7 +195,7 @@ fn table<const N: usize>(db: &Connection, name: &str, wanted: [&str; N]) -> rusq
         let mut texts = [const { String::new() }; N];
         for (column, text) in texts.iter_mut().enumerate() {
             *text = match row.get_ref(column)? {
-                // It cuts long texts wherever the byte is, so that they may end in half a character.
+                // The Go version cuts long texts at any byte, which may split a character.
                 ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
                 ValueRef::Integer(number) => number.to_string(),
                 ValueRef::Real(number) => number.to_string(),
@@ -215,13 +215,13 @@ fn first_time<const N: usize>(texts: [&str; N]) -> GoTime {
     texts.into_iter().map(parse_time).find(|time| *time != GoTime::Unreadable).unwrap_or(GoTime::Unreadable)
 }
 
-/// Reads a time however SQLite and Go may have written it: seconds or milliseconds since 1970, RFC 3339, or plain UTC.
+/// Parses any form in which SQLite or Go may have written a time: seconds or milliseconds since 1970, RFC 3339, or plain UTC.
 fn parse_time(text: &str) -> GoTime {
     if let Ok(clock) = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%SZ") {
         return GoTime::Clock(clock);
     }
     let zoned = |format| DateTime::parse_from_str(text, format).ok().map(|at| at.timestamp());
-    // Go prints its zone twice: "2026-01-28 10:30:15.9 +0900 KST".
+    // Go prints the zone twice: "2026-01-28 10:30:15.9 +0900 KST".
     let words: Vec<&str> = text.splitn(4, ' ').take(3).collect();
     let go = || DateTime::parse_from_str(&words.join(" "), "%Y-%m-%d %H:%M:%S%.f %z").ok();
     let plain = |format| NaiveDateTime::parse_from_str(text, format).ok();
@@ -235,7 +235,7 @@ fn parse_time(text: &str) -> GoTime {
 }
 
 fn parse_epoch(text: &str) -> Option<i64> {
-    /// As seconds, in the year 5138: a larger number counts thousandths or less.
+    /// The year 5138 in seconds. A larger number is in milliseconds or in a smaller unit.
     const MILLISECONDS: i64 = 100_000_000_000;
     let mut number = text
         .parse::<i64>()
@@ -247,7 +247,7 @@ fn parse_epoch(text: &str) -> Option<i64> {
     Some(number)
 }
 
-/// The id of a line that has no comment to carry one.
+/// Returns the id of a line that has no comment.
 fn derived_id(memory: &Memory) -> MemoryId {
     MemoryId::derive(&memory.session_id, memory.kind, &memory.at, &memory.content, 0)
 }

@@ -31,7 +31,7 @@ fn capture_text(store: &mut Store, kind: MemoryType, second: i64, content: &str)
     capture(store, draft, &Sanitizer::default()).unwrap();
 }
 
-/// The texts of the rows, those that wait in brackets.
+/// Returns the texts of the rows, with waiting ones in brackets.
 fn row_texts(store: &Store) -> Vec<String> {
     let rows = store.rows().inserted_after(0, 100).unwrap().into_iter();
     rows.map(|row| if row.is_pending() { format!("({})", row.memory.content) } else { row.memory.content }).collect()
@@ -43,7 +43,7 @@ fn catch_up_waits_for_a_capture_and_does_not_read() {
     capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
     let file = store.layout().store_path(LOG);
     let lock = store.lock().unwrap();
-    // As it is captured: first the log, and its row with the stamp last. A reading would make a row of the entry, which has none here.
+    // A capture writes the log first, and its row with the stamp last. Reading the log would add a row for the entry, which has none here.
     let text = fs::read_to_string(&file).unwrap() + "- [10:30:20] **User Prompt**: two\n";
     fs::write(&file, &text).unwrap();
     assert!(store.is_stale(LOG).unwrap());
@@ -54,7 +54,7 @@ fn catch_up_waits_for_a_capture_and_does_not_read() {
     drop(lock);
     assert_eq!(reader.catch_up_stale(LOG, TIMEOUT).unwrap(), CatchUpOutcome::SyncedUnread);
     assert_eq!(store.rows().by_path(LOG).unwrap().len(), 1);
-    // Nobody captures to it any more, so it is read.
+    // No capture is in progress any more, so the log is read.
     fs::write(&file, text + "- [10:30:21] **User Prompt**: three\n").unwrap();
     let read = CatchUpOutcome::SyncedByReading(SyncReport { added: 2, ..SyncReport::default() });
     assert_eq!(store.catch_up(LOG, TIMEOUT).unwrap(), read);
@@ -62,11 +62,11 @@ fn catch_up_waits_for_a_capture_and_does_not_read() {
 }
 
 #[test]
-fn captures_during_a_reading_are_kept() {
+fn captures_during_a_sync_are_kept() {
     let (_project, mut store) = store();
     let kinds = [MemoryType::UserPrompt, MemoryType::Decision, MemoryType::Learning, MemoryType::UserPrompt];
     kinds.iter().zip(0..).for_each(|(kind, n)| capture_text(&mut store, *kind, n, &format!("text {n}\nand more")));
-    // Rows without an entry in the log.
+    // Rows that do not match the log.
     let damage = "UPDATE memories SET content = 'another' WHERE content LIKE 'text 0%'; DELETE FROM memories WHERE content LIKE 'text 2%';";
     store.db.execute_batch(damage).unwrap();
     let (seen, parsed, rows) = read(&store);
@@ -75,7 +75,7 @@ fn captures_during_a_reading_are_kept() {
     let mut work = SyncBatch::new(LOG, store.layout());
     assert!(store.apply_changes(&mut work, parsed, &rows, &seen).unwrap());
     assert_eq!(work.report, SyncReport { added: 1, changed: 1, removed: 0 });
-    assert!(!store.is_stale(LOG).unwrap(), "what was captured was in step");
+    assert!(!store.is_stale(LOG).unwrap(), "captured entries are in sync");
     assert_eq!((row_texts(&store).len(), store.sync_log(LOG).unwrap()), (6, SyncReport::default()));
 }
 
@@ -109,7 +109,7 @@ fn log_being_rewritten_keeps_rows_and_captures_wait() {
     capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
     let file = store.layout().store_path(LOG);
     let text = fs::read(&file).unwrap();
-    // As an editor saves: it truncates the file first.
+    // An editor truncates the file before it writes.
     fs::write(&file, "").unwrap();
     assert_eq!(store.catch_up(LOG, TIMEOUT).unwrap(), CatchUpOutcome::Busy);
     capture_text(&mut store, MemoryType::UserPrompt, 1, "two");
@@ -152,7 +152,7 @@ fn overwritten_entries_are_appended_again_once() {
     let opened = fs::read_to_string(&file).unwrap();
     capture_text(&mut store, MemoryType::UserPrompt, 2, "three");
     capture_text(&mut store, MemoryType::UserPrompt, 3, "four");
-    // It saves what it had opened, with a line more and one less.
+    // The editor saves what it opened, with one line more and one line less.
     let edited = opened.replace("- [10:30:15] **User Prompt**: one\n", "") + "\n" + &"A line of a person.\n".repeat(9);
     fs::write(&file, &edited).unwrap();
     store.sync_log(LOG).unwrap();
@@ -164,7 +164,7 @@ fn overwritten_entries_are_appended_again_once() {
     assert_eq!(row_texts(&store), ["two", "three", "four"]);
     let log = fs::read_to_string(&file).unwrap();
     assert!(log.starts_with(&edited) && log.ends_with("three\n- [10:30:18] **User Prompt**: four\n"), "{log}");
-    // A second time it is a person who deletes them.
+    // When they are missing again, a person has deleted them.
     save_aged(&file, &edited);
     store.sync_log(LOG).unwrap();
     assert_eq!(row_texts(&store), ["two"]);

@@ -4,10 +4,10 @@ use super::*;
 
 const LOGS: [&str; 4] = ["2026-01-27.md", LOG, "2026-02-03.md", LONG_TERM_FILE];
 
-/// What a person does to a line: from which log, which line of it, into which log, and where there.
+/// A person's edit of a line: its kind, the log and the line it takes, and the log and the place it goes to.
 type UserEdit = (usize, usize, usize, usize, usize);
 
-/// Three logs and long-term memory, as they are before anybody touches them: a prompt and three decisions each.
+/// Three logs and long-term memory before any edit: a prompt and three decisions each.
 fn sample_logs() -> Vec<Vec<String>> {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
@@ -35,13 +35,13 @@ fn apply_edit(pages: &mut [Vec<String>], (what, from, line, to, place): UserEdit
     let text = pages[from][at].clone();
     let heading = |page: &[String]| page.iter().position(|line| line.starts_with("## ")).unwrap_or(page.len());
     match what {
-        // An edit of the text, of the day, of the id, without the comment, or of the whole line away.
+        // Edits the text, the day or the id, removes the comment, or deletes the line.
         0 => pages[from][at] = text.replacen("- ", &format!("- edit{place} "), 1),
         1 => pages[from][at] = text.replace("2026-01-28T", "2026-02-03T"),
         2 => pages[from][at] = text.replace("\"id\":\"", "\"id\":\"f"),
         3 => pages[from][at] = text.split(" <!--").next().unwrap().to_owned(),
         4 => drop(pages[from].remove(at)),
-        // A copy or a move, to the part of the log that it came from.
+        // Copies or moves the line to the same part of another log.
         _ => {
             if what % 2 == 0 {
                 pages[from].remove(at);
@@ -83,7 +83,7 @@ fn write_pages(store: &Store, pages: &[Vec<String>]) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn whatever_people_copy_move_edit_and_delete_a_rebuild_comes_to_the_same(
+    fn rebuild_after_any_edits_gives_the_same_rows(
         turns in proptest::collection::vec(
             (
                 proptest::collection::vec((0usize..13, 0usize..4, 0usize..6, 0usize..4, 0usize..8), 1..5),
@@ -116,7 +116,7 @@ proptest! {
 #[case::into_an_earlier_log("2026-01-27.md")]
 #[case::into_a_later_log("2026-02-03.md")]
 #[case::into_long_term_memory(LONG_TERM_FILE)]
-fn the_entry_in_the_log_of_its_day_keeps_the_id_whatever_is_copied_where(#[case] other: &str) {
+fn entry_in_the_log_of_its_day_keeps_the_id(#[case] other: &str) {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     let id = saved(capture(&mut store, draft(MemoryType::Decision, "10:00:00", "use redis")).unwrap());
@@ -135,13 +135,13 @@ fn the_entry_in_the_log_of_its_day_keeps_the_id_whatever_is_copied_where(#[case]
     assert_eq!(with_lines(&store), before);
     assert_eq!(sync_all(&mut store), SyncReport::default());
 
-    // Who is left has the id.
+    // The remaining one gets the id.
     let copy = id.for_copy(other);
     assert!(forget(&mut store, &copy));
     sync(&mut store);
     assert!(!fs::read_to_string(store.layout().store_path(other)).is_ok_and(|text| text.contains("redis")));
     assert_eq!(all_memories(&store).len(), 2);
-    // A copy that was forgotten and comes back is left out, until nothing says any more that it was.
+    // A forgotten copy that comes back is skipped until its hash is gone.
     save_aged(&store.layout().store_path(other), format!("## Decision\n\n{line}\n"));
     sync(&mut store);
     assert_eq!(all_memories(&store).len(), 2);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A store whose database is the one of a version, without the Markdown that it was made of.
+/// Creates a store with the database of a version, without the Markdown that it was made from.
 fn store_of_version(version: i64, project: &Path) -> Layout {
     let layout = Layout::new(project);
     layout.create_dirs_and_gitignore().unwrap();
@@ -14,7 +14,7 @@ fn store_of_version(version: i64, project: &Path) -> Layout {
     layout
 }
 
-/// What tells one database of ours from another.
+/// Returns the schema of a database.
 fn tables(path: &Path) -> Vec<(String, Option<String>)> {
     let db = Connection::open(path).unwrap();
     let mut statement = db.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").unwrap();
@@ -22,7 +22,7 @@ fn tables(path: &Path) -> Vec<(String, Option<String>)> {
 }
 
 fn meta(db: &Connection) -> Vec<(String, String)> {
-    // Versions 5 and 6 kept the ends of logs there.
+    // Versions 5 and 6 stored the ends of logs there.
     let sql = "SELECT key, value FROM meta WHERE key NOT LIKE '%:20%' AND key NOT LIKE '%:MEMORY.md' ORDER BY key";
     let mut statement = db.prepare(sql).unwrap();
     statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
@@ -33,13 +33,13 @@ fn meta(db: &Connection) -> Vec<(String, String)> {
 #[case(5, 6)]
 #[case(6, 13)]
 #[case(7, 15)]
-fn an_upgrade_takes_over_every_row_in_place(#[case] version: i64, #[case] count: usize) {
+fn upgrade_keeps_every_row_in_place(#[case] version: i64, #[case] count: usize) {
     let project = tempfile::tempdir().unwrap();
     let layout = store_of_version(version, project.path());
     let old = Connection::open(layout.memory_db()).unwrap();
     let known = meta(&old);
     assert!(matches!(Store::open(project.path(), LockTimeout::Hook), Err(StoreError::NeedsServer)));
-    // Of several at once one does it, and all of them have the same.
+    // Several processes at once: one upgrades, and all see the same rows.
     let rows = std::thread::scope(|scope| {
         let open = || {
             let store = open(project.path());
@@ -59,10 +59,10 @@ fn an_upgrade_takes_over_every_row_in_place(#[case] version: i64, #[case] count:
     assert_eq!(tables(&layout.memory_db()), tables(&Layout::new(new.path()).memory_db()));
     assert_eq!(meta(&Connection::open(layout.memory_db()).unwrap()), known);
     if version < 7 {
-        // A program of that version finds other tables at its next use.
+        // A program of that version finds other tables when it next uses them.
         assert!(old.query_row("SELECT mtime FROM files", [], |row| row.get::<_, i64>(0)).is_err());
     } else {
-        // What has not changed since is taken over, as no log says when an entry was written.
+        // Unchanged rows are taken over, because no log says when an entry was written.
         let kept = rows.iter().map(|row| (row.memory.attributes.done, row.written_at.is_some()));
         assert_eq!(kept.filter(|kept| kept.0 || kept.1).collect::<Vec<_>>(), [(false, true), (true, false)]);
     }
@@ -73,7 +73,7 @@ fn an_upgrade_takes_over_every_row_in_place(#[case] version: i64, #[case] count:
 #[case::of_another_make(4, "ALTER TABLE memories DROP COLUMN end_line;")]
 #[case::without_lines(5, "DROP TABLE places;")]
 #[case::of_no_version_that_was(5, "PRAGMA user_version = 1;")]
-fn a_changed_schema_is_reset_and_not_upgraded(#[case] version: i64, #[case] fault: &str) {
+fn changed_schema_is_reset_not_upgraded(#[case] version: i64, #[case] fault: &str) {
     let project = tempfile::tempdir().unwrap();
     let layout = store_of_version(version, project.path());
     Connection::open(layout.memory_db()).unwrap().execute_batch(fault).unwrap();

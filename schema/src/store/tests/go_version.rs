@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_database_of_the_go_version_is_upgraded_and_nothing_is_lost() {
+fn go_database_is_upgraded_without_loss() {
     let project = tempfile::tempdir().unwrap();
     let layout = Layout::new(project.path());
     layout.create_dirs_and_gitignore().unwrap();
@@ -47,7 +47,7 @@ fn a_database_of_the_go_version_is_upgraded_and_nothing_is_lost() {
     assert_eq!(kept, 5);
 }
 
-/// A store with a database of the Go version: id, session, type, content, metadata and time of each row.
+/// Creates a store with a database of the Go version. A row has id, session, type, content, metadata and time.
 fn go_store(project: &Path, rows: &[[&str; 6]]) -> Layout {
     let layout = Layout::new(project);
     layout.create_dirs_and_gitignore().unwrap();
@@ -60,14 +60,14 @@ fn go_store(project: &Path, rows: &[[&str; 6]]) -> Layout {
     layout
 }
 
-/// A time on this machine's clock, as the Go version kept it.
+/// Returns a local time in the form in which the Go version stored it.
 fn local_time(time: &str) -> String {
     let time = chrono::NaiveTime::parse_from_str(time, "%H:%M:%S").unwrap();
     Moment::from_local_unknown(moment("10:00:00").date(), time).rfc3339()
 }
 
 #[test]
-fn what_the_go_version_kept_goes_through_the_screen_and_long_texts_stay_whole() {
+fn go_texts_are_cleaned_and_long_ones_stay_complete() {
     let project = tempfile::tempdir().unwrap();
     let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
     let long = format!("{}end", "word ".repeat(40_000));
@@ -90,11 +90,11 @@ fn what_the_go_version_kept_goes_through_the_screen_and_long_texts_stay_whole() 
     assert!(text.contains(&long));
     assert_eq!(all_memories(&store).len(), 2);
     assert_eq!(store.rows().meta("redactions").unwrap().as_deref(), Some("3"));
-    assert!(store.notes()[0].contains("; secrets taken out: 3"), "{:?}", store.notes());
+    assert!(store.notes()[0].contains("; secrets removed: 3"), "{:?}", store.notes());
 }
 
 #[test]
-fn a_row_that_a_log_of_the_go_version_holds_gives_the_line_what_it_lacks() {
+fn go_row_completes_its_entry_in_the_log() {
     let project = tempfile::tempdir().unwrap();
     let times = ["10:30:15", "10:31:00", "10:31:05", "10:32:10", "10:33:00"].map(local_time);
     let layout = go_store(
@@ -154,7 +154,7 @@ fn a_row_that_a_log_of_the_go_version_holds_gives_the_line_what_it_lacks() {
 }
 
 #[test]
-fn an_upgrade_that_was_interrupted_writes_nothing_twice() {
+fn interrupted_upgrade_writes_nothing_twice() {
     let project = tempfile::tempdir().unwrap();
     let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
     let (prompt, decision) = (format!("my token\n{token}"), format!("use {token}"));
@@ -187,7 +187,7 @@ fn an_upgrade_that_was_interrupted_writes_nothing_twice() {
 #[case::microseconds("1769563815123456")]
 #[case::nanoseconds("1769563815123456789")]
 #[case::with_a_fraction("1769563815.25")]
-fn digits_in_a_text_are_a_time_of_the_go_version(#[case] time: &str) {
+fn numeric_text_is_a_time_of_the_go_version(#[case] time: &str) {
     let project = tempfile::tempdir().unwrap();
     go_store(project.path(), &[["g1", "s1", "decision", "Use Redis", "", time]]);
     let store = open(project.path());
@@ -196,7 +196,7 @@ fn digits_in_a_text_are_a_time_of_the_go_version(#[case] time: &str) {
 }
 
 #[test]
-fn rows_without_a_readable_date_take_that_of_their_log_or_are_counted() {
+fn undated_rows_get_the_date_of_their_log_or_are_counted() {
     let project = tempfile::tempdir().unwrap();
     let rows: [[&str; 6]; 2] =
         [["g1", "s1", "decision", "in a log", "", "some day"], ["g2", "s1", "decision", "nowhere", "", ""]];
@@ -209,7 +209,7 @@ fn rows_without_a_readable_date_take_that_of_their_log_or_are_counted() {
     assert!(store.notes()[0].contains("; 1 had no readable date and are dated today"), "{:?}", store.notes());
 }
 
-/// A store as a version of the Go program leaves it.
+/// Creates a store as a version of the Go program leaves it.
 fn store_of_go_version(project: &Path, version: usize) -> Layout {
     let layout = Layout::new(project);
     layout.create_dirs_and_gitignore().unwrap();
@@ -234,7 +234,7 @@ fn go_database(layout: &Layout, version: usize) {
     }
 }
 
-/// The logs of a store, by their names.
+/// Returns the logs of a store with their names.
 fn log_texts(layout: &Layout) -> Vec<(String, String)> {
     let files = layout.markdown_files().unwrap();
     let text = |path: &String| String::from_utf8_lossy(&fs::read(layout.store_path(path)).unwrap()).into_owned();
@@ -245,7 +245,7 @@ fn log_texts(layout: &Layout) -> Vec<(String, String)> {
 #[case(1)]
 #[case(2)]
 #[case(3)]
-fn each_version_of_the_go_program_is_taken_over(#[case] version: usize) {
+fn every_go_version_is_upgraded(#[case] version: usize) {
     let project = tempfile::tempdir().unwrap();
     let layout = store_of_go_version(project.path(), version);
     let mut store = open(project.path());
@@ -293,7 +293,7 @@ fn each_version_of_the_go_program_is_taken_over(#[case] version: usize) {
     assert!(written[0].1.contains("Gateway") && written[1].1.contains(kept), "{}", written[1].1);
     assert_eq!(written[2], (LONG_TERM_FILE.to_owned(), fs::read_to_string(layout.store_path(LONG_TERM_FILE)).unwrap()));
 
-    // Markdown has all of it, and an upgrade that was interrupted before the database went writes nothing twice.
+    // Markdown has all of it, and an upgrade that was interrupted before the reset writes nothing twice.
     drop(store);
     fs::remove_file(layout.memory_db()).unwrap();
     let mut store = open(project.path());
@@ -307,7 +307,7 @@ fn each_version_of_the_go_program_is_taken_over(#[case] version: usize) {
 }
 
 #[test]
-fn odd_values_in_a_go_database_lose_no_text() {
+fn invalid_values_in_a_go_database_lose_no_text() {
     let project = tempfile::tempdir().unwrap();
     let layout = go_store(project.path(), &[]);
     let db = Connection::open(layout.memory_db()).unwrap();
@@ -344,7 +344,7 @@ fn odd_values_in_a_go_database_lose_no_text() {
         for (n, column) in columns.iter().enumerate() {
             for (m, value) in values.iter().enumerate() {
                 let text = format!("text {table} {n} {m}.");
-                // The id of a Go database is unique or NULL.
+                // The id in a Go database is unique or NULL.
                 let value = if (table, *column, *value) == ("memories", "id", "'same'") { "'only'" } else { value };
                 db.execute(&format!("INSERT INTO {table} ({content}, {column}) VALUES ('{text}', {value})"), [])
                     .unwrap();

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_session_row_tells_what_happened_in_it() {
+fn session_row_summarises_its_memories() {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     for (kind, time, content) in [
@@ -25,9 +25,9 @@ fn a_session_row_tells_what_happened_in_it() {
     assert_eq!(row, r#"Implement the watcher | 2026-01-28T01:00:00Z | 10 | 1 | ["src/a.rs","src/b.rs"] | 4 | 1"#);
 }
 
-/// What is said in the order it happened, and what comes late, gives the row that the memories alone give.
+/// Memories that are added one by one, in order or late, give the row that all of them give at once.
 #[test]
-fn a_session_row_is_the_same_however_it_came_about() {
+fn incremental_session_row_equals_derived_row() {
     use MemoryType::{AssistantResponse, Error, SessionSummary, ToolUsage, UserPrompt};
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
@@ -54,7 +54,7 @@ fn a_session_row_is_the_same_however_it_came_about() {
 }
 
 #[test]
-fn what_is_kept_of_a_session_later_does_not_change_its_times() {
+fn later_conclusions_do_not_change_session_times() {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     capture(&mut store, draft(MemoryType::UserPrompt, "10:00:00", "Which queue do we take?")).unwrap();
@@ -70,7 +70,7 @@ fn what_is_kept_of_a_session_later_does_not_change_its_times() {
 }
 
 #[test]
-fn a_session_without_events_has_the_times_of_its_memories() {
+fn session_without_events_has_times_of_its_memories() {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     capture(&mut store, draft(MemoryType::Decision, "10:00:00", "The queue is SQS")).unwrap();
@@ -79,7 +79,7 @@ fn a_session_without_events_has_the_times_of_its_memories() {
 }
 
 #[test]
-fn the_title_of_a_session_is_the_first_prompt_that_asks_for_something() {
+fn session_title_is_the_first_real_request() {
     let project = tempfile::tempdir().unwrap();
     let mut store = open(project.path());
     let title = |store: &Store| store.rows().session("s1").unwrap().unwrap().title;

@@ -1,4 +1,4 @@
-//! Decisions in English: who decides, a verb of deciding, and a thing that lasts.
+//! Decisions in English: a decider, a verb of deciding, and a lasting object.
 
 use super::common::{
     ELSEWHERE, VAGUE, is_in_list, is_lead_affirmative, is_passing_state, is_settled_cause, text_after_phrase, words,
@@ -6,42 +6,42 @@ use super::common::{
 use crate::host::extract::phrases::{contains_phrase, find_phrase, phrases, starts_with_phrase, strip_label};
 
 const LABELS: &str = "decision|decided|final decision|design decision|key decision|agreed|decision made|final call";
-/// What a label says that permits or puts off something, or speaks of the talk.
+/// Values of a label that permit or postpone something, or talk about the conversation.
 const ANSWERS: &str = "\
     approve approved allow allowed deny denied reject rejected accept accepted block proceed continue pass fail \
     ok okay yes no lgtm i i'll i'm you you're that's it's this that let's good great sounds makes";
 
-/// Those who decide for more than their next step.
+/// Deciders whose decisions go beyond their next step.
 const ALL: &str = "we|we've|we have|we finally|we all|we've now|the team|the team has|we have now";
-/// One alone, whose choice counts only when it is weighed against another or comes with its reason.
+/// A single decider, whose choice counts only with an alternative or a reason.
 const ONE: &str = "i|i've|i have";
 
 const DECIDED: &str = "\
     decided to |decided not to |decided on |decided that |decided against |agreed to |agreed on |agreed that \
     |settled on |opted for |opted to |opted against |standardized on |standardised on |adopted |committed to \
     |ended up choosing ";
-/// Verbs of every day, which decide something only when it is weighed.
+/// Everyday verbs, which state a decision only with an alternative or a reason.
 const CHOSE: &str = "chose |chosen |went with |gone with |picked |selected |ended up with |switched to ";
 const DECISIONS: &str = "\
     our convention is that |our policy is that |let's go with |lets go with |let's stick with \
     |we are going with |we're going with |it was decided to |it was decided that |it was agreed that \
     |it was agreed to |the decision was to |the decision is to ";
-/// What is going to be so, when it is weighed.
+/// Plans, which count only with an alternative or a reason.
 const PLANS: &str = "\
     we're dropping |we are dropping |let's use |we'll use |we will use |we'll go with |we will go with \
     |we'll keep |we will keep |we're using |we are using |we're going to use |we are going to use \
     |we're sticking with |we are sticking with |we'll stick with |we will stick with |we use ";
 const CHOSEN: &str = "was chosen |was picked |was selected |was preferred ";
 const AGAINST: &str = " over | instead of | rather than | because | so that | since | in favor of ";
-/// How a rule for all days begins, and what it is about.
+/// Phrases that begin a standing rule, and words that it is about.
 const RULES: &str = "from now on|going forward|from here on|as a rule";
 const ABOUT: &str = "all every each no never always only any new we";
-/// What an agent does on its way, which is no decision to remember.
+/// Steps of an agent's work, which are not worth remembering.
 const STEPS: &str = "\
     check look read try run start inspect investigate search see ask wait skip continue proceed explore verify \
     open take begin stop rerun re-run rename print return meet talk discuss find list quick grep glance sed cat \
     echo call go grab have eat leave pause postpone wrap move commit push merge fix cancel debugger mock worktree branch";
-/// What tells that it is so no more, or of this day, or of the order of the work.
+/// Phrases that mark something as over, as today's, or as the order of the work.
 const PASSING: &str =
     "at the time|but later|but then|but dropped| today| tonight| tomorrow| first.| next.| before lunch";
 
@@ -73,7 +73,7 @@ fn is_decision_sentence(low: &str) -> bool {
         .is_some_and(|object| is_lasting_object(object) && is_weighed_choice(object))
 }
 
-/// Whether it is a thing, no step of the work and nothing that was said before, and still so.
+/// Whether the object is a lasting thing: not a step of the work, not a reference to earlier text, and still true.
 fn is_lasting_object(object: &str) -> bool {
     let bare = phrases("the |a new |a |to ").find_map(|article| object.strip_prefix(article)).unwrap_or(object);
     let first = words(bare).next().unwrap_or_default();
@@ -91,7 +91,7 @@ fn is_weighed_choice(object: &str) -> bool {
     contains_phrase(object, AGAINST)
 }
 
-/// What follows the words for deciding when somebody who decides stands before them.
+/// Returns the text after a verb of deciding, if a decider precedes the verb.
 fn text_after_decider<'a>(low: &'a str, decided: &str, deciders: &str) -> Option<&'a str> {
     let at = find_phrase(low, decided)?;
     let before = low[..at].trim_end();
@@ -100,13 +100,13 @@ fn text_after_decider<'a>(low: &'a str, decided: &str, deciders: &str) -> Option
     lead.any(is_lead_affirmative).then(|| &low[at + decided.len()..])
 }
 
-/// "From now on, all migrations are additive."
+/// Recognises "From now on, all migrations are additive."
 fn is_standing_rule(low: &str) -> bool {
     let rest = phrases(RULES).find_map(|rule| low.strip_prefix(rule));
     rest.is_some_and(|rest| words(rest).next().is_some_and(|word| is_in_list(ABOUT, word)) && !is_passing_state(rest))
 }
 
-/// "PostgreSQL was chosen over MySQL": a name, no "the first match".
+/// Recognises "PostgreSQL was chosen over MySQL", but not "the first match was chosen".
 fn is_passive_decision(low: &str) -> bool {
     phrases(CHOSEN).any(|chosen| {
         find_phrase(low, chosen).is_some_and(|at| {

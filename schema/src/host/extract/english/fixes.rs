@@ -1,4 +1,4 @@
-//! Fixes of errors in English: a cause with what mended it, or a fault that was mended by doing something.
+//! Fixes of errors in English: a cause with its fix, or a fault that was fixed by doing something.
 
 use super::common::{is_in_list, is_lead_affirmative, is_settled_cause, text_after_phrase, words};
 use crate::host::extract::phrases::{
@@ -12,11 +12,11 @@ const CAUSES: &str = "\
     root cause was |root cause is |root cause turned out to be |the cause was |was caused by |were caused by \
     |is caused by |the culprit was |was failing because |failing because of |failed because |happened because \
     |crashed because |was due to |were due to |came from |stemmed from |hung because ";
-/// What tells a cause only with a thing behind it: "the issue was closed" tells none.
+/// Phrases that state a cause only before a noun: "the issue was closed" states none.
 const THINGS: &str = "the problem was |the issue was |the bug was ";
 const ARTICLES: &str = "a an the that our my two how stale missing wrong";
 
-/// What mends the cause that was just said; "I fixed the changelog" need not.
+/// Phrases that fix the cause just mentioned. "I fixed the changelog" may be about something else.
 const FIXES: &str = "\
     which fixed |which resolved |which solved |fixed by |fixed it|fixes it|fixed this|fixed that|fixed with \
     |fixed the problem|fixed the issue|fixed the error|solved by |solved it|solves it|solved this\
@@ -29,15 +29,15 @@ const FIXERS: &str = "\
 const PASSIVES: &str = "was fixed by |were fixed by |got fixed by |was resolved by |was solved by ";
 const MENDS: &str = " fixed the | resolved the | solved the ";
 
-/// What is a fault, of which a mending may tell without its cause.
+/// Faults whose fix is worth remembering without its cause.
 const FAULTS: &str = "\
     error errors bug crash panic deadlock leak race failure failures flaky flake timeout timeouts hang \
     regression overflow corruption segfault";
-/// What no error is.
+/// Things that are not errors.
 const COSMETIC: &str = "\
     typo typos wording spelling grammar formatting indentation whitespace lint warning warnings title \
     description comment comments readme docs changelog label heading link";
-/// Slips of the hand, which nobody meets a second time.
+/// Slips that nobody makes a second time in the same way.
 const SLIPS: &str =
     "semicolon comma bracket parenthesis import imports assertion mistyped misspelled mistake typo typos my forgot";
 /// Words that make a cause or a fix a guess or a plan.
@@ -80,7 +80,7 @@ fn is_repair(low: &str) -> bool {
         })
 }
 
-/// "Fixed the crash by pinning the version", or "… was fixed by pinning …".
+/// Recognises "Fixed the crash by pinning the version" and "… was fixed by pinning …".
 fn is_fixed_by_doing(low: &str) -> bool {
     let fixer = phrases(FIXERS).find(|start| low.starts_with(*start)).map(str::len);
     let from = match phrases(PASSIVES).find_map(|phrase| find_phrase(low, phrase)) {
@@ -98,14 +98,14 @@ fn is_fixed_by_doing(low: &str) -> bool {
     // "Fixed it by …" alone does not say what was wrong.
     let fault = &low[fixer.unwrap_or(0)..from + by];
     let told = words(fault).next().is_some_and(|word| !is_in_list("it this that them all by", word));
-    // "The tests" alone does not either.
+    // Neither does "the tests" alone.
     let bare = words(fault).last().is_some_and(|word| word.starts_with("test"));
     let named = !bare || words(fault).any(|word| is_in_list(FAULTS, word));
     let slight = words(fault).any(|word| is_in_list(COSMETIC, word)) || words(low).any(|word| is_in_list(SLIPS, word));
     told && named && !slight && !is_guess(low)
 }
 
-/// "Adding a timeout fixed the deadlock".
+/// Recognises "Adding a timeout fixed the deadlock".
 fn is_doing_that_fixed(low: &str) -> bool {
     names_repair(low, |fault| words(fault).any(|word| is_in_list(FAULTS, word)))
 }
@@ -127,7 +127,7 @@ fn ends_negated(lead: &str) -> bool {
 }
 
 fn is_guess(low: &str) -> bool {
-    // "if" and "can" inside a fix are what it is about; only what precedes the mending counts.
+    // "if" and "can" inside a fix are part of its topic; only the text before it counts.
     let end = low.find(" by ").unwrap_or(low.len());
     find_phrase(&low[..end], "to be").is_some()
         || GUESSES.split_ascii_whitespace().any(|guess| find_phrase(&low[..end], guess).is_some())

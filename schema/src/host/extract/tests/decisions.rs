@@ -1,4 +1,4 @@
-//! What is a decision and what only sounds like one.
+//! Decisions, and sentences that only sound like one.
 
 use super::{Decision, assert_found, assert_nothing_found};
 
@@ -129,6 +129,6 @@ fn decisions_are_found() {
 }
 
 #[test]
-fn what_only_sounds_like_a_decision_is_left_alone() {
+fn apparent_decisions_are_rejected() {
     assert_nothing_found(NO_DECISIONS);
 }

@@ -1,4 +1,4 @@
-//! What is the fix of an error and what only speaks of one.
+//! Fixes of errors, and sentences that only mention one.
 
 use super::{ErrorFix, assert_found, assert_nothing_found};
 
@@ -79,6 +79,6 @@ fn fixes_are_found() {
 }
 
 #[test]
-fn what_only_speaks_of_a_fix_is_left_alone() {
+fn mentions_of_fixes_are_rejected() {
     assert_nothing_found(NO_FIXES);
 }

@@ -1,4 +1,4 @@
-//! What is a learning and what is a passing state.
+//! Learnings and passing states.
 
 use super::{Learning, assert_found, assert_nothing_found};
 
@@ -81,6 +81,6 @@ fn learnings_are_found() {
 }
 
 #[test]
-fn passing_states_are_left_alone() {
+fn passing_states_are_rejected() {
     assert_nothing_found(NO_LEARNINGS);
 }

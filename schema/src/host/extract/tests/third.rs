@@ -1,4 +1,4 @@
-//! Another set of that kind, of which 17 of 20 were found and 2 of 20 wrongly taken before the rules knew it.
+//! Another set like `second`. At first the rules found 17 of 20 and wrongly accepted 2 of 20.
 
 use super::{Decision, ErrorFix, Learning, assert_found, assert_nothing_found};
 
@@ -72,11 +72,11 @@ fn more_fixes_written_later_are_found() {
 }
 
 #[test]
-fn more_lines_written_later_are_left_alone() {
+fn more_lines_written_later_are_rejected() {
     assert_nothing_found(LEFT);
 }
 
 #[test]
-fn a_plan_without_its_words_is_missed() {
+fn plan_in_unknown_words_is_missed() {
     assert_nothing_found(BEYOND);
 }

@@ -1,18 +1,19 @@
-//! Which lines an edit removed and added, and the few of them that are told.
+//! Compares the texts of an edit, and selects the changed lines to show.
 
 use super::symbol::{indent, is_definition};
 
-/// Texts of at most so many lines are compared line by line; of longer ones all between their common start and end counts as changed.
+/// Texts of at most this many lines are compared line by line. In longer ones, everything between the common start and end counts as
+/// changed.
 const COMPARED: usize = 240;
 
-/// Characters of a line that are told, and those before a difference in the middle of a long one.
+/// The longest shown line in characters, and the text before a difference in the middle of a long one.
 const LINE: usize = 160;
 const LEAD: usize = 40;
 
-/// Characters of what was removed, where something was added.
+/// The most characters of removed lines if there are added ones.
 const REMOVED: usize = 120;
 
-/// What an edit changed.
+/// The changed lines of an edit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Changed<'t> {
     /// The lines of the edit before the first change.
@@ -22,13 +23,13 @@ pub(super) struct Changed<'t> {
 }
 
 impl Changed<'_> {
-    /// How far the first changed line is indented.
+    /// Returns the indentation of the first changed line.
     pub(super) fn indent(&self) -> usize {
         let first = self.added.iter().chain(&self.removed).find(|line| !line.trim().is_empty());
         first.map_or(0, |line| indent(line))
     }
 
-    /// Whether what changed says itself of which function it is.
+    /// Whether the first changed line is itself a definition.
     pub(super) fn holds_definition(&self) -> bool {
         self.added
             .iter()
@@ -57,7 +58,7 @@ pub(super) fn changed<'t>(old: &'t str, new: &'t str) -> Changed<'t> {
     Changed { before, removed, added }
 }
 
-/// The places of a longest common sequence of lines.
+/// Returns the positions of a longest common sequence of lines.
 fn common(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
     let width = b.len() + 1;
     let mut longest = vec![0_u16; (a.len() + 1) * width];
@@ -84,13 +85,13 @@ fn common(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
     found
 }
 
-/// The changed lines within a number of characters, `- ` before those that were removed and `+ ` before those that were added.
+/// Returns the changed lines within a number of characters, with `- ` before removed and `+ ` before added ones.
 pub(super) fn shown(changed: &Changed<'_>, limit: usize) -> Option<String> {
     let says_something = |line: &&&str| line.chars().any(char::is_alphanumeric);
     let told =
         |lines: &[&str]| lines.iter().filter(says_something).map(|line| line.trim().to_owned()).collect::<Vec<_>>();
     let (removed, added) = (told(&changed.removed), told(&changed.added));
-    // What only moved says nothing.
+    // Skip lines that only moved.
     let (gone, come): (Vec<String>, Vec<String>) = (
         removed.iter().filter(|line| !added.contains(line)).cloned().collect(),
         added.iter().filter(|line| !removed.contains(line)).cloned().collect(),
@@ -103,11 +104,11 @@ pub(super) fn shown(changed: &Changed<'_>, limit: usize) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Adds lines until a text has so many characters.
+/// Adds lines until the text is `limit` characters long.
 fn add<'l>(text: &mut String, mark: char, lines: &[String], other: impl Fn(usize) -> Option<&'l String>, limit: usize) {
     for (at, line) in lines.iter().enumerate() {
         let used = text.chars().count();
-        // The mark, a space and the end of the line before.
+        // The mark, a space and the previous newline.
         let Some(left) = limit.checked_sub(used + 3).filter(|left| *left >= 8) else { break };
         let line = window(line, other(at).map(String::as_str), left.min(LINE));
         if !text.is_empty() {
@@ -119,7 +120,7 @@ fn add<'l>(text: &mut String, mark: char, lines: &[String], other: impl Fn(usize
     }
 }
 
-/// The part of a line in which it differs from another one, at most so many characters.
+/// Returns the part of a line that differs from another one, with at most `most` characters.
 fn window(line: &str, other: Option<&str>, most: usize) -> String {
     if line.chars().count() <= most {
         return line.to_owned();

@@ -1,4 +1,4 @@
-//! Which files git ignores, by the files in which it is told so.
+//! Finds out which files git ignores.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::privacy::exclude::{ExcludeList, normalize};
 /// The longest list that is read, in bytes.
 const LIST_LIMIT: u64 = 64 * 1024;
 
-/// Whether git ignores a file of the project: by `.gitignore` in its folder or one above, or by `.git/info/exclude`.
+/// Whether git ignores a file of the project, according to `.gitignore` in its folder or one above, or to `.git/info/exclude`.
 pub(in crate::host::hook) fn is_ignored(file: &Path, project: &Path) -> bool {
     let (file, project) = (normalize(file), normalize(project));
     let Ok(inside) = file.strip_prefix(&project) else { return false };
@@ -23,11 +23,11 @@ pub(in crate::host::hook) fn is_ignored(file: &Path, project: &Path) -> bool {
     decision(&project.join(".git/info/exclude"), &file, &project).unwrap_or(false)
 }
 
-/// What a list says about a file, if it says anything.
+/// Returns what a list decides about a file, if it has a matching line.
 fn decision(list: &Path, file: &Path, folder: &Path) -> Option<bool> {
     let bytes = regular_file::read(list, LIST_LIMIT).ok()?;
     let lines: Vec<String> = String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect();
-    // A line that is no glob says nothing.
+    // Lines that are not globs are skipped.
     let (globs, _) = ExcludeList::new(&lines);
     globs.decision(file, folder)
 }

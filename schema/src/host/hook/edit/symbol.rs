@@ -1,26 +1,26 @@
-//! The function, type or heading that a line is in, where the lines before it plainly say so.
+//! Finds the function, type or heading around a line, if the lines before it clearly show it.
 
-/// Characters of a title.
+/// The longest title, in characters.
 const TITLE: usize = 80;
 
 /// How many lines before a change are read.
 const READ: usize = 2_000;
 
-/// Words that begin a definition, in languages in which it begins with one.
+/// Words that begin a definition, in languages where definitions begin with a word.
 #[rustfmt::skip]
 const DEFINING: &[&str] = &[
     "class", "def", "defmodule", "defp", "defn", "enum", "extension", "fn", "fun", "func", "function", "impl", "interface", "macro_rules!", "mixin", "module", "namespace",
     "object", "proc", "protocol", "record", "struct", "sub", "trait", "union",
 ];
 
-/// Words that may stand before those.
+/// Words that may precede those.
 #[rustfmt::skip]
 const BEFORE: &[&str] = &[
     "abstract", "async", "case", "const", "data", "declare", "default", "export", "extern", "final", "inline", "internal", "local", "open", "override", "partial", "private",
     "protected", "pub", "public", "readonly", "sealed", "static", "suspend", "unsafe", "virtual",
 ];
 
-/// The title of what encloses a line that is indented so far, by the lines before it.
+/// Returns the title of what encloses a line with this indentation, given the lines before it.
 pub(super) fn enclosing(before: &[&str], indented: usize, is_prose: bool) -> Option<String> {
     let lines = before.iter().rev().take(READ);
     if is_prose {
@@ -35,7 +35,7 @@ pub(super) fn enclosing(before: &[&str], indented: usize, is_prose: bool) -> Opt
             continue;
         }
         let own = indent(line);
-        // A definition encloses what is indented further than it; C and its like may have the body at any depth.
+        // A definition encloses lines with more indentation. In C and similar languages the body may have any indentation.
         if own < least && is_definition(line) || own == 0 && indented > 0 && is_plain_function(line) {
             return Some(title(line));
         }
@@ -43,14 +43,14 @@ pub(super) fn enclosing(before: &[&str], indented: usize, is_prose: bool) -> Opt
             least = own;
         }
         if least == 0 && !line.trim_start().starts_with(['{', '}', ')', ']', '@', '#', '/']) {
-            // Nothing can enclose what stands at the margin.
+            // Nothing encloses an unindented line.
             break;
         }
     }
     None
 }
 
-/// How far a line is indented.
+/// Returns the indentation of a line.
 pub(super) fn indent(line: &str) -> usize {
     line.chars().take_while(|c| c.is_whitespace()).map(|c| if c == '\t' { 4 } else { 1 }).sum()
 }
@@ -69,7 +69,7 @@ pub(super) fn is_definition(line: &str) -> bool {
     is_plain_function(line) || is_arrow(line) || is_table(line)
 }
 
-/// `int main(void)`, `public static void main(String[] args) {`, `void Foo::bar() const {`, `run(): void {`.
+/// Recognises `int main(void)`, `public static void main(String[] args) {`, `void Foo::bar() const {`, `run(): void {`.
 fn is_plain_function(line: &str) -> bool {
     let bare = line.trim();
     let Some((head, _)) = bare.split_once('(') else { return false };
@@ -92,7 +92,7 @@ fn is_plain_function(line: &str) -> bool {
         && name != "while"
 }
 
-/// `const load = async (id) => {`, `export const f = function (`.
+/// Recognises `const load = async (id) => {`, `export const f = function (`.
 fn is_arrow(line: &str) -> bool {
     let Some((head, rest)) = line.split_once('=') else { return false };
     let declares = ["const ", "let ", "var ", "export "].iter().any(|word| head.starts_with(word));
@@ -100,7 +100,7 @@ fn is_arrow(line: &str) -> bool {
         && (rest.contains("=>") || rest.trim_start().starts_with("function") || rest.trim_start().starts_with("async"))
 }
 
-/// `create table x (`, `[package]`.
+/// Recognises `create table x (`, `[package]`.
 fn is_table(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     ["create table ", "create function ", "create view ", "create or replace ", "alter table "]
@@ -109,7 +109,7 @@ fn is_table(line: &str) -> bool {
         || line.starts_with('[') && line.trim_end().ends_with(']') && !line.contains(',') && line.len() < TITLE
 }
 
-/// A line as a title: without what follows a name.
+/// Shortens a line to a title, without the text after the name.
 fn title(line: &str) -> String {
     let bare = line.trim().trim_end_matches(['{', ':', '(', ' ']);
     let bare = match bare.starts_with('#') || bare.starts_with('[') {

@@ -26,7 +26,7 @@ fn store(project: &tempfile::TempDir) -> Store {
     Store::open(project.path(), LockTimeout::Server).unwrap()
 }
 
-/// What a store holds, in its rows and its logs.
+/// Returns the rows and logs of a store.
 fn contents(store: &Store) -> (Vec<MemoryRow>, Vec<String>) {
     let mut rows = store.rows().list(&MemoryFilter::default(), 100).unwrap();
     rows.sort_by_key(|row| row.seq);
@@ -58,7 +58,7 @@ const DAY: i64 = 86_400;
 #[case::of_several_sections(&[(L, 0, "one"), (MemoryType::Decision, 1, "two"), (L, 2, "three"), (P, 3, "four")])]
 #[case::of_several_sessions(&[(P, 0, "one"), (P, 150, "two"), (P, 151, "three"), (P, 250, "four")])]
 #[case::of_several_days(&[(L, 0, "one"), (L, 1, "two"), (L, DAY, "three"), (L, DAY + 1, "four"), (L, 3, "five")])]
-fn what_is_kept_together_is_kept_as_one_after_the_other(#[case] said: &[(MemoryType, i64, &str)]) {
+fn batch_is_stored_like_single_captures(#[case] said: &[(MemoryType, i64, &str)]) {
     let [one_by_one, together] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     let memories: Vec<_> =
         said.iter().map(|(kind, at, text)| prepared(*kind, *at, text, Destination::DailyLog)).collect();
@@ -76,7 +76,7 @@ fn what_is_kept_together_is_kept_as_one_after_the_other(#[case] said: &[(MemoryT
 }
 
 #[test]
-fn what_somebody_wrote_in_between_stays_and_rows_and_log_agree() {
+fn concurrent_edit_stays_and_rows_match_the_log() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let memories: Vec<_> = (0..4).map(|n| prepared(L, n, &format!("fact {n}"), Destination::DailyLog)).collect();
@@ -101,7 +101,7 @@ fn what_somebody_wrote_in_between_stays_and_rows_and_log_agree() {
 }
 
 #[test]
-fn what_a_crash_left_in_the_log_without_its_row_is_not_written_again() {
+fn entry_left_by_a_crash_is_not_written_again() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let memories: Vec<_> = (0..4).map(|n| prepared(L, n, &format!("fact {n}"), Destination::DailyLog)).collect();
@@ -121,7 +121,7 @@ fn what_a_crash_left_in_the_log_without_its_row_is_not_written_again() {
 }
 
 #[test]
-fn what_was_forgotten_stays_away_when_it_waited_among_others() {
+fn forgotten_memory_in_a_batch_stays_away() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let said =
@@ -138,7 +138,7 @@ fn what_was_forgotten_stays_away_when_it_waited_among_others() {
 }
 
 #[test]
-fn secrets_that_were_taken_out_of_what_is_kept_together_are_counted() {
+fn redactions_in_a_batch_are_counted() {
     let project = tempfile::tempdir().unwrap();
     let mut store = store(&project);
     let said = |n: i64| PreparedMemory { redactions: 2, ..prepared(L, n, &format!("fact {n}"), Destination::DailyLog) };
