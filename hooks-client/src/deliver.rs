@@ -16,6 +16,7 @@ use schema::host::transcript::{
     ReadFrom, TranscriptThread, Utterance, last_answer, last_model, texts_of_turn, utterances,
 };
 use schema::intake::capture::{Destination, Draft, PreparedMemory, commit, prepare};
+use schema::intake::drain::drain;
 use schema::intake::queue;
 use schema::intake::spool;
 use schema::model::failure::topics_of;
@@ -396,7 +397,7 @@ impl EventDelivery<'_> {
             }
             waiting = rest;
         }
-        if let Err(fault) = self.open_store().and_then(|store| spool::drain(store, DRAIN_LIMIT)) {
+        if let Err(fault) = self.open_store().and_then(|store| drain(store, DRAIN_LIMIT)) {
             self.note_delay(&fault);
         }
         Ok(())

@@ -31,6 +31,7 @@ use schema::files::database::LockTimeout;
 use schema::files::layout::{Layout, STORE_DIR};
 use schema::host::given::{self, Given};
 use schema::intake::capture::{CaptureOutcome, PreparedMemory, commit, commit_all, note};
+use schema::intake::drain::drain;
 use schema::intake::queue::RecalledMemory;
 use schema::intake::spool;
 use schema::log::LogKind;
@@ -210,7 +211,7 @@ impl Engine {
 
     fn drain_spool(&mut self) -> Result<(), ToolError> {
         if *self.store.access() == StoreAccess::Full {
-            match spool::drain(&mut self.store, MAX_DRAINED) {
+            match drain(&mut self.store, MAX_DRAINED) {
                 Err(fault) if fault.is_damage() => return Err(fault.into()),
                 // Events that cannot be stored stay in the spool. This must not block search.
                 Err(fault) if !fault.is_busy() => hook_log::append_error(self.store.layout(), &fault),

@@ -12,11 +12,8 @@ use crate::intake::queue::RecalledMemory;
 use crate::privacy::output_text::{clean_line, label_as_data};
 use crate::prose::gist::shortened;
 use crate::store::Rows;
-use budget::{Part, fill};
+use budget::{LINE, Part, fill};
 use knowledge::Knowledge;
-
-/// The longest line about a memory, in characters.
-const LINE: usize = 260;
 
 /// The reason why a session starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

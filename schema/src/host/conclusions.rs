@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::model::memory::MemoryType;
+pub use message::Speaker;
 use message::{Judged, judged};
 use network::{Network, Probabilities};
 use sentences::Place;
@@ -42,15 +43,6 @@ const LONGEST_MESSAGE: usize = 64 * 1024;
 /// The shortest conclusion in columns (Hangul takes two) and the longest in characters.
 const LEAST_COLUMNS: usize = 12;
 const MOST_CHARACTERS: usize = 600;
-
-/// The author of a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speaker {
-    /// The person, in a prompt.
-    Person,
-    /// The agent, in an answer.
-    Agent,
-}
 
 /// A conclusion in a message.
 #[derive(Debug, Clone, PartialEq)]

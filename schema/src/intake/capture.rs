@@ -12,78 +12,23 @@ pub use log_writer::append_all;
 use log_writer::{LogWriter, WriteTarget};
 pub use note::{Noted, clean_note};
 
-use std::borrow::Cow;
-
-use serde_json::{Map, Value};
-
 use crate::files::crash_point;
 use crate::files::layout::Layout;
+pub use crate::intake::prepare::{
+    Delivery, Destination, Draft, LIMIT, METADATA_DEPTH, METADATA_LIMIT, PreparedMemory, metadata_error, prepare,
+};
 use crate::intake::spool;
 use crate::log::log_file::{self, FileState, now_millis};
 use crate::log::{LONG_TERM_FILE, LogKind, find_entry};
-use crate::model::failure::Success;
-use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
+use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::{Settlement, StateChange, StateNote};
-use crate::privacy::private_tags::strip_private;
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::forgotten::{self, ForgottenHashes};
 use crate::store::{EntryState, MemoryRow, PendingWrite, Rows, Store, StoreError};
 
-/// The longest text that is stored of one event, in bytes. A longer one keeps its start and its end.
-pub const LIMIT: usize = 64 * 1024;
-
-/// The longest text that is searched for secrets as a whole, in bytes. A hook has one second.
-const REDACTION_WINDOW: usize = 16 * LIMIT;
-
-/// The longest metadata of one memory, in bytes of JSON.
-pub const METADATA_LIMIT: usize = 16 * 1024;
-
-/// The deepest nesting of metadata, counting the metadata itself.
-pub const METADATA_DEPTH: usize = 16;
-
 /// For how many seconds the same text in a session counts as the same memory.
 pub const WINDOW: i64 = 60;
-
-/// A text before any processing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Draft {
-    /// The host's session, or empty.
-    pub session_id: String,
-    pub kind: MemoryType,
-    pub content: String,
-    pub at: Moment,
-    pub attributes: MemoryAttributes,
-    pub destination: Destination,
-}
-
-/// The file that a memory is written to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Destination {
-    /// The log of its day.
-    DailyLog,
-    /// `MEMORY.md`.
-    LongTerm,
-}
-
-/// A text that may be stored: without private parts and secrets, in NFC, and not too long.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PreparedMemory {
-    draft: Draft,
-    redactions: usize,
-    delivery: Delivery,
-    /// The attempts of this memory's turn that succeeded after they had failed.
-    succeeded: Vec<Success>,
-}
-
-/// How a text reaches `commit`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery {
-    /// It is new, so a forgotten text may be saved again.
-    Live,
-    /// It waited or is imported, so a forgotten text stays forgotten.
-    Replay,
-}
 
 /// The outcome of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,83 +46,6 @@ pub enum CaptureOutcome {
 /// Prepares a text and stores it. Returns `None` if nothing of it is left.
 pub fn capture(store: &mut Store, draft: Draft, screen: &Sanitizer) -> Result<Option<CaptureOutcome>, StoreError> {
     prepare(draft, screen).map(|prepared| commit(store, &prepared)).transpose()
-}
-
-/// Removes private parts, secrets and excess length from all texts of a draft. Returns `None` if nothing is left.
-pub fn prepare(draft: Draft, screen: &Sanitizer) -> Option<PreparedMemory> {
-    let open = redaction_window(&draft.content);
-    let first = screen.clean(&open);
-    let trimmed = first.text.trim();
-    // A secret at the very end may be recognisable only without the space behind it.
-    let second = (trimmed.len() < first.text.len()).then(|| screen.clean(trimmed));
-    let (content, more) = second.as_ref().map_or((trimmed, 0), |second| (second.text.trim(), second.count));
-    if content.is_empty() {
-        return None;
-    }
-    let content = truncate_middle(content, LIMIT).into_owned();
-    let session_id = screen.clean(&draft.session_id).text.into_owned();
-    let origin = draft.attributes.origin.map(|origin| screen.clean(&origin).text.into_owned());
-    let metadata = match metadata_error(&draft.attributes.metadata) {
-        Some(reason) => Map::from_iter([("metadata_left_out".to_owned(), reason.into())]),
-        None => draft.attributes.metadata,
-    };
-    let (metadata, in_metadata) = screen.clean_fields(metadata);
-    let attributes = MemoryAttributes { origin, metadata, ..draft.attributes };
-    let redactions = first.count + more + in_metadata;
-    Some(PreparedMemory {
-        draft: Draft { session_id, content, attributes, ..draft },
-        redactions,
-        delivery: Delivery::Live,
-        succeeded: Vec::new(),
-    })
-}
-
-/// Returns why metadata is not stored, or `None` if it is.
-pub fn metadata_error(metadata: &Map<String, Value>) -> Option<String> {
-    if 1 + metadata.values().map(json_depth).max().unwrap_or_default() > METADATA_DEPTH {
-        return Some(format!("nested deeper than {METADATA_DEPTH} levels"));
-    }
-    let bytes = serde_json::to_string(metadata).map_or(usize::MAX, |json| json.len());
-    (bytes > METADATA_LIMIT).then(|| format!("{bytes} bytes, at most {METADATA_LIMIT} are kept"))
-}
-
-/// Returns the depth of objects and arrays. Parsed JSON is at most 128 deep, which recursion can handle.
-fn json_depth(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(json_depth).max().unwrap_or_default(),
-        Value::Object(fields) => 1 + fields.values().map(json_depth).max().unwrap_or_default(),
-        _ => 0,
-    }
-}
-
-impl PreparedMemory {
-    /// Returns a memory that another process prepared, from the queue or the spool.
-    pub(crate) fn from_delivery(draft: Draft, redactions: usize, delivery: Delivery) -> Self {
-        Self { draft, redactions, delivery, succeeded: Vec::new() }
-    }
-
-    /// Returns the same memory with attempts whose failures it settles.
-    pub fn with_succeeded(self, succeeded: Vec<Success>) -> Self {
-        Self { succeeded, ..self }
-    }
-
-    pub fn succeeded(&self) -> &[Success] {
-        &self.succeeded
-    }
-
-    pub fn draft(&self) -> &Draft {
-        &self.draft
-    }
-
-    pub fn redactions(&self) -> usize {
-        self.redactions
-    }
-
-    /// The id that the memory gets, unless its session has the same text of its type in the same second already.
-    pub fn id(&self) -> MemoryId {
-        let Draft { session_id, kind, content, at, .. } = &self.draft;
-        MemoryId::derive(session_id, *kind, at, content, 0)
-    }
 }
 
 /// Stores a memory under the store lock: its entry in a log, and its row.
@@ -424,21 +292,6 @@ impl CaptureTransaction<'_> {
     }
 }
 
-impl PreparedMemory {
-    pub fn to_memory(&self) -> Memory {
-        let Draft { session_id, kind, content, at, attributes, .. } = self.draft.clone();
-        Memory { id: self.id(), session_id, kind, content, at, attributes }
-    }
-
-    /// The log that the memory goes to.
-    fn log_kind(&self) -> LogKind {
-        match self.draft.destination {
-            Destination::DailyLog => LogKind::Daily(self.draft.at.date()),
-            Destination::LongTerm => LogKind::LongTerm,
-        }
-    }
-}
-
 /// Returns the memory that this text repeats: the same event, the same text in this session a moment ago, an answer without a new prompt
 /// (hosts end a turn again after a hook or a background task continued it), or the same conclusion at any time. A memory in a log does not
 /// count for a text that is saved to long-term memory.
@@ -470,25 +323,6 @@ fn find_duplicate(rows: Rows<'_>, memory: &mut Memory, kind: LogKind) -> rusqlit
         return Ok(None);
     }
     rows.find_same_conclusion(memory, long_term)
-}
-
-/// Returns the part of a text that is searched for secrets. It is far more than is stored, so that cutting cannot hide a secret.
-fn redaction_window(text: &str) -> Cow<'_, str> {
-    if text.len() <= REDACTION_WINDOW {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(truncate_middle(&strip_private(text), REDACTION_WINDOW).into_owned())
-}
-
-/// Shortens a text over `limit` bytes to its start and end, and inserts how many characters are gone.
-fn truncate_middle(text: &str, limit: usize) -> Cow<'_, str> {
-    if text.len() <= limit {
-        return Cow::Borrowed(text);
-    }
-    let head = text.floor_char_boundary(limit * 3 / 4);
-    let tail = text.ceil_char_boundary(text.len() - (limit / 4 - 64));
-    let gone = text[head..tail].chars().count();
-    Cow::Owned(format!("{}\n[… {gone} characters left out …]\n{}", &text[..head], &text[tail..]))
 }
 
 #[cfg(test)]

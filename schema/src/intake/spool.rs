@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use crate::files::crash_point;
 use crate::files::layout::Layout;
 use crate::files::store_file::{self, is_refused, options_for_private, verify};
-use crate::intake::capture::{CaptureOutcome, Delivery, PreparedMemory, commit, note, restore_overwritten};
+use crate::intake::prepare::PreparedMemory;
 use crate::intake::wire_memory::WireMemory;
 use crate::model::memory::{Memory, MemoryId, content_hash};
 use crate::model::state_note::StateNote;
-use crate::store::{IdClaims, PendingWrite, Store, StoreError};
+use crate::store::StoreError;
 
 /// Writes a memory into the spool. The same memory always gets the same file.
 pub fn write_memory(layout: &Layout, prepared: &PreparedMemory) -> Result<PathBuf, StoreError> {
@@ -34,7 +34,7 @@ pub fn put_note(layout: &Layout, note: &StateNote) -> Result<(), StoreError> {
 }
 
 /// The file extension of notes. Earlier versions ignore such files.
-const NOTE: &str = "note";
+pub(super) const NOTE: &str = "note";
 
 fn put_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, StoreError> {
     let path = layout.spool_dir().join(name);
@@ -57,7 +57,7 @@ fn put_file(layout: &Layout, name: &str, content: &[u8]) -> Result<PathBuf, Stor
 }
 
 /// Whether the spool has a memory.
-fn contains(layout: &Layout, memory: &Memory) -> bool {
+pub(super) fn contains(layout: &Layout, memory: &Memory) -> bool {
     layout.spool_dir().join(file_name(memory)).exists()
 }
 
@@ -79,52 +79,8 @@ pub fn count(layout: &Layout) -> usize {
     files(layout, "json").len() + files(layout, NOTE).len()
 }
 
-/// Stores what waits, at most `limit` of each kind, and returns how many were stored. Entries that another program overwrote come first.
-///
-/// A file that is not a memory gets another name, for a person to look at.
-pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
-    let mut kept = restore_overwritten(store, limit)?;
-    for path in files(store.layout(), "json").into_iter().take(limit) {
-        let Some(bytes) = read(&path)? else { continue };
-        let Some(prepared) =
-            serde_json::from_slice(&bytes).ok().and_then(|parcel: WireMemory| parcel.into_prepared(Delivery::Replay))
-        else {
-            set_aside(&path)?;
-            continue;
-        };
-        match commit(store, &prepared)? {
-            CaptureOutcome::Saved { .. } => kept += 1,
-            CaptureOutcome::Duplicate(_) | CaptureOutcome::Forgotten => {}
-            CaptureOutcome::Waiting { .. } => continue,
-        }
-        crash_point::crash_if_armed("spool.kept");
-        remove(&path)?;
-    }
-    drain_notes(store, limit).map(|noted| kept + noted)
-}
-
-/// Stores the notes that wait, and returns how many.
-fn drain_notes(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
-    let mut kept = 0;
-    for path in files(store.layout(), NOTE).into_iter().take(limit) {
-        let Some(bytes) = read(&path)? else { continue };
-        let notes = StateNote::parse(&String::from_utf8_lossy(&bytes));
-        if notes.is_empty() {
-            set_aside(&path)?;
-            continue;
-        }
-        let noted = note(store, &notes)?;
-        if noted.waiting == 0 {
-            kept += noted.saved;
-            remove(&path)?;
-        }
-    }
-    delete_removed_rows(store)?;
-    Ok(kept)
-}
-
 /// Reads a file of the spool, or returns `None` if another process was faster.
-fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     match store_file::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) if is_refused(&error) => Ok(Some(Vec::new())),
@@ -132,36 +88,19 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
 }
 
-fn set_aside(path: &Path) -> Result<(), StoreError> {
+pub(super) fn set_aside(path: &Path) -> Result<(), StoreError> {
     let fault = |source| StoreError::Io { doing: "read", path: path.to_owned(), source };
     fs::rename(path, path.with_extension("unreadable")).map_err(fault)
 }
 
-fn remove(path: &Path) -> Result<(), StoreError> {
+pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed.map_err(|source| StoreError::Io { doing: "read", path: path.to_owned(), source }),
     }
 }
 
-/// Deletes the rows of memories that somebody deleted from the spool.
-fn delete_removed_rows(store: &mut Store) -> Result<(), StoreError> {
-    if !store.rows().has_pending()? {
-        return Ok(());
-    }
-    let layout = store.layout().clone();
-    store.with_transaction(|rows| {
-        let waiting = rows.pending_rows()?.into_iter();
-        for row in waiting.filter(|row| row.pending_write == PendingWrite::New && !contains(&layout, &row.memory)) {
-            rows.delete(row.seq)?;
-            IdClaims::new(&layout).release_id(rows, &row.memory.id)?;
-            rows.refresh_session(&row.memory.session_id)?;
-        }
-        Ok(())
-    })
-}
-
-fn files(layout: &Layout, ending: &str) -> Vec<PathBuf> {
+pub(super) fn files(layout: &Layout, ending: &str) -> Vec<PathBuf> {
     if verify(&layout.spool_dir()).is_err() {
         return Vec::new();
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::intake::capture::{Delivery, Destination, Draft, PreparedMemory};
+use crate::intake::prepare::{Delivery, Destination, Draft, PreparedMemory};
 use crate::model::failure::Success;
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;

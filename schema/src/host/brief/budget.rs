@@ -1,5 +1,8 @@
 //! Divides the brief: each part has a share, and the other parts get what it does not use.
 
+/// The longest line about a memory, in characters.
+pub(super) const LINE: usize = 260;
+
 /// A section of a brief under a heading, with its most important line first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {

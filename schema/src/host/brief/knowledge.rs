@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use super::LINE;
-use super::budget::{Line, Part};
+use super::budget::{LINE, Line, Part};
 use crate::log::LONG_TERM_FILE;
 use crate::model::memory::{MemoryId, MemoryType};
 use crate::model::moment::Moment;

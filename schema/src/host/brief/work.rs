@@ -1,7 +1,6 @@
 //! The work of sessions: the last real one, earlier ones, and the current one.
 
-use super::LINE;
-use super::budget::Part;
+use super::budget::{LINE, Part};
 use super::knowledge::Knowledge;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::prose::gist::shortened;

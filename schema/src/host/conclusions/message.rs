@@ -1,8 +1,16 @@
 //! The input of the network: the tokens of each sentence, its neighbours, and a few features.
 
-use super::Speaker;
 use super::sentences::{Place, Sentence, sentences};
 use super::tokens::{Sign, Token, Vocabulary, tokens};
+
+/// The author of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Speaker {
+    /// The person, in a prompt.
+    Person,
+    /// The agent, in an answer.
+    Agent,
+}
 
 /// How many features a sentence has besides its tokens.
 pub const FEATURES: usize = 8;

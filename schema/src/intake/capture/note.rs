@@ -75,6 +75,7 @@ mod tests {
     use super::*;
     use crate::files::database::LockTimeout;
     use crate::intake::capture::{Destination, Draft, capture, note};
+    use crate::intake::drain::drain;
     use crate::intake::spool;
     use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
     use crate::model::moment::Moment;
@@ -175,9 +176,9 @@ mod tests {
         // An editor truncates a file before it writes.
         std::fs::write(&log, b"").unwrap();
         assert_eq!(note(&mut store, &[resolved(&id, 9)]).unwrap(), Noted { saved: 0, waiting: 1 });
-        assert_eq!((spool::drain(&mut store, 9).unwrap(), spool::count(&spool)), (0, 1));
+        assert_eq!((drain(&mut store, 9).unwrap(), spool::count(&spool)), (0, 1));
         std::fs::write(&log, whole).unwrap();
-        assert_eq!((spool::drain(&mut store, 9).unwrap(), spool::count(&spool)), (1, 0));
+        assert_eq!((drain(&mut store, 9).unwrap(), spool::count(&spool)), (1, 0));
         assert_eq!(state(&store, &id).phase, Phase::Resolved);
     }
 

@@ -2,14 +2,16 @@ use std::fs;
 
 use proptest::prelude::*;
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::files::database::LockTimeout;
+use crate::intake::drain::drain;
 use crate::intake::forget::forget_rows;
 use crate::intake::spool;
 use crate::log::log_file::testing::save_aged;
 use crate::log::{LogEnd, LogTail, parse};
+use crate::model::memory::MemoryAttributes;
 use crate::store::{MemoryFilter, SyncReport};
 
 fn capture(store: &mut Store, draft: Draft) -> Result<Option<CaptureOutcome>, StoreError> {
@@ -454,14 +456,14 @@ fn spooled_memory_is_stored_once_unless_forgotten() {
         spool::write_memory(store.layout(), &prepared).unwrap();
     }
     fs::write(store.layout().spool_dir().join("broken.json"), "{").unwrap();
-    assert_eq!(spool::drain(&mut store, 10).unwrap(), 2);
+    assert_eq!(drain(&mut store, 10).unwrap(), 2);
     assert_eq!(spool::count(store.layout()), 0);
     assert!(store.layout().spool_dir().join("broken.unreadable").exists());
 
     let one = store.rows().list(&MemoryFilter::default(), 10).unwrap().pop().unwrap().memory.id;
     forget(&mut store, &one);
     spool::write_memory(store.layout(), &prepare(draft(MemoryType::UserPrompt, 0, "one")).unwrap()).unwrap();
-    assert_eq!(spool::drain(&mut store, 10).unwrap(), 0);
+    assert_eq!(drain(&mut store, 10).unwrap(), 0);
     capture(&mut store, draft(MemoryType::UserPrompt, 100, "one")).unwrap();
     assert_eq!(count_entries(&store), 2, "what is said again is kept again");
 }

@@ -19,14 +19,9 @@ struct Module {
 }
 
 /// Import cycles, as lists that begin and end with the same file. `files` has the text of each module path such as
-/// `store/rows`; the root is empty. Ignores `known` imports.
-pub(super) fn circles(files: &BTreeMap<String, String>, known: &[(&str, &str)]) -> Vec<Vec<String>> {
+/// `store/rows`; the root is empty.
+pub(super) fn circles(files: &BTreeMap<String, String>) -> Vec<Vec<String>> {
     let mut imports = imports(files);
-    for (from, to) in known {
-        if let Some(imported) = imports.get_mut(*from) {
-            imported.remove(*to);
-        }
-    }
     let mut found = Vec::new();
     while let Some(circle) = circle(&imports) {
         // Removes the last import of the cycle, so that others are found too.
