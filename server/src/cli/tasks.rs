@@ -153,7 +153,22 @@ mod tests {
                 assert!(display_width(line) <= columns, "{} in {columns}: {line}", display_width(line));
             }
         }
-        insta::assert_snapshot!(plain(80), @"");
-        insta::assert_snapshot!(plain(40), @"");
+        insta::assert_snapshot!(plain(80), @r"
+        [ ] 재입고 알림 신청 버튼을 장바구니 화면에 추가하고 문구…  2026-01-28  0af312aa
+        [ ] Cut over the DNS  2026-01-28  0af312aa
+            waits for: the certificate [2J
+        [x] Rename the job  2026-01-28  0af312aa
+            closed by: by hand
+        ");
+        insta::assert_snapshot!(plain(40), @r"
+        [ ] 재입고 알림 신청 버튼을 장바구니 화…
+            2026-01-28  0af312aa
+        [ ] Cut over the DNS
+            2026-01-28  0af312aa
+            waits for: the certificate [2J
+        [x] Rename the job
+            2026-01-28  0af312aa
+            closed by: by hand
+        ");
     }
 }
