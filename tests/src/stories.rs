@@ -14,8 +14,8 @@
 //! | `memory_md` TEXT | a person adds to `MEMORY.md` |
 //! | `end` REASON | the end of the session; without it a session ends after its last event |
 //!
-//! `brief` is `{source, must: [{fact, kind, any, weight}], must_not: [{why, kind, any}]}`, and `search` a list of `{q, kind, any, within,
-//! not_first}`. `any` and `not_first` are case-insensitive regular expressions without look-around.
+//! `brief` is `{source, must: [{fact, kind, any, weight}], must_not: [{why, kind, any}]}`, and `search` a list of
+//! `{q, kind, any, within, not_first}`. `any` and `not_first` are case-insensitive regular expressions without look-around.
 
 use std::collections::HashSet;
 use std::fs;

@@ -61,8 +61,7 @@ pub(super) fn bare_value(cursor: &TextCursor<'_>, limit: usize) -> Range<usize> 
             }
             ')' | ']' | '}' => true,
             '&' | ';' | ',' | '|' => begins_assignment(rest),
-            // An escaped `
-            // ` or `\"` belongs to the string around this text.
+            // An escaped `\n` or `\"` belongs to the string around this text.
             '\\' => rest.is_empty() || rest.starts_with(['n', 'r', 't', '\\']),
             _ => false,
         };

@@ -63,8 +63,7 @@ fn has_key_run(body: &str) -> bool {
 
 /// Returns the length in bytes of the lines at the start of a text that can only be key material.
 ///
-/// A line ends at a line break or, in quoted text, at an escaped `
-/// `. Quotes and `+` around a line are ignored.
+/// A line ends at a line break or, in quoted text, at an escaped `\n`. Quotes and `+` around a line are ignored.
 fn key_lines_length(text: &str) -> usize {
     let (mut at, mut end) = (0, 0);
     while at < text.len() {

@@ -145,8 +145,7 @@ impl TokenBoundary {
     }
 }
 
-/// Whether the letter before a token ends an escape, such as `
-/// ` in quoted text or `%3D` in a URL.
+/// Whether the letter before a token ends an escape, such as `\n` in quoted text or `%3D` in a URL.
 fn ends_in_escape(before: &[u8]) -> bool {
     match before {
         [.., b'\\', b'n' | b'r' | b't'] => true,

@@ -1,8 +1,8 @@
 //! Measures another memory server in alternation with ours.
 //!
 //! `--peer COMMAND` starts it with its own home. `--peer-save` and `--peer-search` give its tools and their arguments in JSON. `%` is
-//! replaced by the text and `@` by a unique number, for servers that merge equal titles: `--peer-save 'remember
-//! {"title":"@","content":"%"}'`.
+//! replaced by the text and `@` by a unique number, for servers that merge equal titles:
+//! `--peer-save 'remember {"title":"@","content":"%"}'`.
 
 use std::fs;
 use std::path::Path;

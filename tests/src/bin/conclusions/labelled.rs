@@ -58,8 +58,7 @@ fn read_file(file: &Path) -> Vec<Labelled> {
     lines.map(|(number, line)| from_line(line, format!("{name}:{}", number + 1), number / BLOCK)).collect()
 }
 
-/// Parses `u|Text with [[D a decision]] in it`, where `
-/// ` is a line break. An unclosed conclusion extends to the end.
+/// Parses `u|Text with [[D a decision]] in it`, where `\n` is a line break. An unclosed conclusion extends to the end.
 fn from_line(line: &str, id: String, block: usize) -> Labelled {
     let (speaker, body) = line.split_once('|').unwrap_or_else(|| panic!("{id}: no speaker"));
     let speaker = match speaker {
