@@ -84,7 +84,7 @@ pub(crate) fn deliver(
         (HookCommand::Subagent, EventKind::Report { agent_type, text }) => {
             let text =
                 text.or_else(|| last_answer_of(payload.agent_transcript_path.as_deref(), TranscriptThread::Subagent));
-            text.map_or(Ok(()), |text| ladder.report(agent_type, text))
+            text.map_or(Ok(()), |text| ladder.report(agent_type, &text))
         }
         (HookCommand::Flush, EventKind::BeforeCompaction) => {
             let interrupted = ladder.interrupt(None, None);
@@ -183,7 +183,7 @@ impl EventDelivery<'_> {
         let prepared = prepared.and_then(|draft| prepare(draft, self.sanitizer));
         let id = prepared.as_ref().map(PreparedMemory::id);
         let concluded = self.concluded(id.clone(), Speaker::Person, prompt);
-        let kept = self.save_prepared(prepared.into_iter().chain(concluded).collect());
+        let kept = self.save_prepared(&prepared.into_iter().chain(concluded).collect::<Vec<_>>());
         let begun = self.begin(Some(id));
         // A buffer that cannot be read is reported, but must not cost the texts.
         kept.and(ended.map(drop)).and(begun)
@@ -201,10 +201,10 @@ impl EventDelivery<'_> {
         let mut rest: Vec<PreparedMemory> = said.into_iter().chain(concluded).collect();
         let taken = track_buffer::take_uses(layout, &session_id, |taken| {
             let used = self.used(taken);
-            self.save_prepared(used.into_iter().chain(std::mem::take(&mut rest)).collect())
+            self.save_prepared(&used.into_iter().chain(std::mem::take(&mut rest)).collect::<Vec<_>>())
         });
         // A buffer that cannot be read is reported, but must not cost the texts.
-        self.save_prepared(rest).and(taken)
+        self.save_prepared(&rest).and(taken)
     }
 
     /// Notes that a turn begins, and the memory of its prompt if it has one.
@@ -228,7 +228,7 @@ impl EventDelivery<'_> {
             let used = self.used(taken);
             let texts = if prompt.is_some() { self.texts_of_turn(transcript, next) } else { Vec::new() };
             let concluded = self.concluded(prompt.clone().flatten(), Speaker::Agent, texts.iter().map(String::as_str));
-            self.save_prepared(used.into_iter().chain(concluded).collect())
+            self.save_prepared(&used.into_iter().chain(concluded).collect::<Vec<_>>())
         })?;
         Ok(prompt)
     }
@@ -239,11 +239,11 @@ impl EventDelivery<'_> {
         Some(prepare(draft, self.sanitizer)?.with_succeeded(taken.succeeded))
     }
 
-    fn report(&mut self, agent_type: Option<String>, text: String) -> Result<(), StoreError> {
-        let report = agent_type.map_or(text.clone(), |kind| format!("{kind}: {text}"));
+    fn report(&mut self, agent_type: Option<String>, text: &str) -> Result<(), StoreError> {
+        let report = agent_type.map_or_else(|| text.to_owned(), |kind| format!("{kind}: {text}"));
         let prepared = prepare(self.new_draft(MemoryType::SubagentResult, report, self.now), self.sanitizer);
-        let concluded = self.concluded(prepared.as_ref().map(PreparedMemory::id), Speaker::Agent, [text.as_str()]);
-        self.save_prepared(prepared.into_iter().chain(concluded).collect())
+        let concluded = self.concluded(prepared.as_ref().map(PreparedMemory::id), Speaker::Agent, [text]);
+        self.save_prepared(&prepared.into_iter().chain(concluded).collect::<Vec<_>>())
     }
 
     fn texts_of_turn(&self, transcript: Option<&str>, next: Option<&str>) -> Vec<String> {
@@ -359,7 +359,7 @@ impl EventDelivery<'_> {
             .cleaned(self.sanitizer);
         let place = end.begun_at(given::start(self.layout, &self.session_id));
         let (session_id, now) = (self.session_id.clone(), self.now);
-        let summary = closing_summary(self.open_store()?.rows(), &session_id, place, now)?;
+        let summary = closing_summary(self.open_store()?.rows(), &session_id, &place, now)?;
         self.capture(summary)
     }
 
@@ -383,14 +383,14 @@ impl EventDelivery<'_> {
 
     /// Records memories in the first way that works: server, store or spool.
     fn capture(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
-        self.save_prepared(drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect())
+        self.save_prepared(&drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect::<Vec<_>>())
     }
 
-    fn save_prepared(&mut self, memories: Vec<PreparedMemory>) -> Result<(), StoreError> {
-        if memories.is_empty() || queue::capture(self.layout, &memories) {
+    fn save_prepared(&mut self, memories: &[PreparedMemory]) -> Result<(), StoreError> {
+        if memories.is_empty() || queue::capture(self.layout, memories) {
             return Ok(());
         }
-        let mut waiting = memories.as_slice();
+        let mut waiting = memories;
         while let [memory, rest @ ..] = waiting {
             if let Err(fault) = self.open_store().and_then(|store| commit(store, memory).map(drop)) {
                 return self.spool(waiting, &fault);

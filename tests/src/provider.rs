@@ -89,7 +89,7 @@ fn serve_connection(
         let mut stream = stream;
         match does(number, &asked) {
             ProviderBehaviour::Embed(dims) => {
-                write_response(stream, 200, "", &response_vectors(&asked, dims).to_string())?
+                write_response(stream, 200, "", &response_vectors(&asked, dims).to_string())?;
             }
             ProviderBehaviour::Answer(status, headers, body) => write_response(stream, status, headers, &body)?,
             ProviderBehaviour::BreakOff => {

@@ -156,7 +156,7 @@ impl SessionPlace {
 pub fn closing_summary(
     rows: Rows<'_>,
     session_id: &str,
-    place: SessionPlace,
+    place: &SessionPlace,
     at: Moment,
 ) -> rusqlite::Result<Option<Draft>> {
     let Some(record) = SessionRecord::compose(rows, session_id)? else { return Ok(None) };
@@ -188,7 +188,7 @@ pub fn missing_summaries(rows: Rows<'_>, session_id: &str, before: Moment) -> ru
     for id in rows.last_sessions(session_id, UNFINISHED)? {
         let session = rows.session(&id)?.filter(|session| session.summary.is_none() && session.ended < before);
         if let Some(session) = session {
-            drafts.extend(closing_summary(rows, &id, SessionPlace::default(), session.ended)?);
+            drafts.extend(closing_summary(rows, &id, &SessionPlace::default(), session.ended)?);
         }
     }
     Ok(drafts)

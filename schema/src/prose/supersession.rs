@@ -236,9 +236,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
         let is_end = match c {
             '\n' | '。' | '！' | '？' => true,
             ';' => bytes.get(end).is_some_and(u8::is_ascii_whitespace),
-            '.' | '!' | '?' => {
-                bytes.get(end).is_none_or(|next| next.is_ascii_whitespace()) && !is_abbreviation(&text[..at])
-            }
+            '.' | '!' | '?' => bytes.get(end).is_none_or(u8::is_ascii_whitespace) && !is_abbreviation(&text[..at]),
             _ => false,
         };
         if is_end {

@@ -248,7 +248,7 @@ impl Settings {
             "gc_keep_bytes" => self.gc_keep_bytes = parse_unless_never(value, parse_bytes)?,
             "search_weights" => self.search_weights = parse_weights(value)?,
             "embedding_model" => {
-                self.embedding_model = Some(parse_word(value).filter(|name| !name.is_empty())?.to_owned())
+                self.embedding_model = Some(parse_word(value).filter(|name| !name.is_empty())?.to_owned());
             }
             "embedding_base_url" => {
                 self.embedding_base_url = Some(parse_word(value).filter(|url| !url.is_empty())?.to_owned());

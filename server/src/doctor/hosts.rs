@@ -91,7 +91,7 @@ fn check_servers(host: Host, found: &[DetectedPart], place: &dyn Fn(&DetectedPar
     for found in &of_host {
         match &found.kind {
             DetectedKind::Server(server) => {
-                servers.push((server.name.clone(), place(found), Some(server.is_personal())))
+                servers.push((server.name.clone(), place(found), Some(server.is_personal())));
             }
             DetectedKind::Plugin(name) => servers.push((format!("the plugin {name}"), place(found), None)),
             _ => {}

@@ -48,7 +48,7 @@ impl HookEntry {
     }
 
     /// The group in a settings file. With `args` the host starts the client without a shell.
-    pub(super) fn to_group(&self, program: &str) -> CstInputValue {
+    pub(super) fn to_group(self, program: &str) -> CstInputValue {
         let text = |text: &str| CstInputValue::String(text.to_owned());
         let mut handler = vec![
             ("type".to_owned(), text("command")),

@@ -196,7 +196,7 @@ impl SetupContext {
                     changes.extend(change.filter(|change| !change.is_unchanged()));
                 }
                 Err(error) => {
-                    left.push(SkippedFile { reason: self.file_error_text(&file, &error), may_hold_ours: true })
+                    left.push(SkippedFile { reason: self.file_error_text(&file, &error), may_hold_ours: true });
                 }
             }
             if !file.may_hold_ours()

@@ -208,7 +208,7 @@ impl<'s> TranscriptReplay<'s> {
             }
             LineContent::Answer { id, text } => self.add_answer(id, text, at),
             LineContent::Summary(text) => {
-                drop(self.push_draft(MemoryType::SessionSummary, summary_text(&text).to_owned(), at))
+                drop(self.push_draft(MemoryType::SessionSummary, summary_text(&text).to_owned(), at));
             }
             LineContent::Compaction => {
                 self.extract_from_answer();

@@ -66,7 +66,7 @@ mod tests {
             let mut stems = StemCache::for_thread();
             let mut tokens = Vec::new();
             super::super::visit("caching caches cache cached 캐시 Caching", |piece| {
-                tokens.push(stems.token_hash(piece))
+                tokens.push(stems.token_hash(piece));
             });
             assert!(tokens[..4].iter().all(|token| *token == token_hash("cach")), "{tokens:?}");
             assert_eq!(tokens.last(), Some(&token_hash("cach")));

@@ -90,7 +90,7 @@ fn second_session_end_replaces_the_summary() {
         branch: Some("main".to_owned()),
         ..SessionPlace::default()
     };
-    let close = |store: &Store, second| closing_summary(store.rows(), "s", place.clone(), at(second)).unwrap();
+    let close = |store: &Store, second| closing_summary(store.rows(), "s", &place, at(second)).unwrap();
     let first = close(&store, 0).unwrap();
     assert_eq!(first.attributes.metadata["branch"], "main");
     capture(&mut store, first.clone(), &Sanitizer::default()).unwrap();

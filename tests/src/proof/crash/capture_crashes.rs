@@ -121,7 +121,7 @@ pub(super) fn crash_socket(field: &mut CrashRun, blow: &KillTime, random: &mut S
     for (text, end) in texts.iter().flatten().zip(ended.iter().flatten()) {
         match end {
             ProgramEnd::ByItself { status, stderr, .. } if status.success() && stderr.is_empty() => {
-                field.ledger.expect(text)
+                field.ledger.expect(text);
             }
             other => field.add_finding(format!("a hook beside a server that was killed: {other:?}")),
         }

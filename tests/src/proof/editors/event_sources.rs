@@ -48,7 +48,8 @@ pub(super) fn run_hooks(shared: &LoopState, mut random: SeededRandom) {
         match outcome.status.success() && outcome.stderr.is_empty() {
             true => shared.acknowledge(&said),
             false => {
-                shared.add_finding("a hook failed", format!("a hook ended with {}: {}", outcome.status, outcome.stderr))
+                shared
+                    .add_finding("a hook failed", format!("a hook ended with {}: {}", outcome.status, outcome.stderr));
             }
         }
         // People and agents pause between events.
@@ -68,7 +69,8 @@ pub(super) fn run_save_commands(shared: &LoopState, pace: SaveRate, mut random: 
         match outcome.status.success() {
             true => shared.acknowledge(&said),
             false => {
-                shared.add_finding("a save failed", format!("a save ended with {}: {}", outcome.status, outcome.stderr))
+                shared
+                    .add_finding("a save failed", format!("a save ended with {}: {}", outcome.status, outcome.stderr));
             }
         }
         pace.rest(&mut random);
