@@ -7,12 +7,12 @@
 //! PROGRAM` sets each.
 //!
 //! - `--sizes 1000,10000,100000` sets the numbers of memories. Most goals are for the largest size up to 100,000, search
-//! goals also for larger ones.
+//!   goals also for larger ones.
 //!
 //! - `--writes` measures saves and hooks only.
 //!
 //! - `--markdown docs/dev/performance.md` updates the results in that document and its plot. `--json FILE` and `--svg FILE`
-//! write files.
+//!   write files.
 //!
 //! - `--vectors FILE --numbers N` measures recall on real vectors; see `vectors.rs`.
 //!
