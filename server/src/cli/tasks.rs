@@ -166,8 +166,7 @@ mod tests {
         [ ] Cut over the DNS
             2026-01-28  0af312aa
             waits for: the certificate [2J
-        [x] Rename the job
-            2026-01-28  0af312aa
+        [x] Rename the job  2026-01-28  0af312aa
             closed by: by hand
         ");
     }
