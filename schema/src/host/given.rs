@@ -131,7 +131,7 @@ fn open(layout: &Layout, session_id: &str) -> Result<File, StoreError> {
 }
 
 fn fault(layout: &Layout, session_id: &str, source: io::Error) -> StoreError {
-    StoreError::Io { doing: "note what was given in", path: layout.session_file(session_id, GIVEN), source }
+    StoreError::Io { doing: "record given memories in", path: layout.session_file(session_id, GIVEN), source }
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
         note(&layout, "s", Given::Search, ["b"]).unwrap();
         assert_eq!(recalled(&layout, "s", &["a", "b", "c"]), ["c"]);
         note_compaction(&layout, "s").unwrap();
-        assert_eq!(recalled(&layout, "s", &["a", "c"]), ["a", "c"], "the compacted context has them no more");
+        assert_eq!(recalled(&layout, "s", &["a", "c"]), ["a", "c"], "a compaction removed them from the context");
     }
 
     #[test]

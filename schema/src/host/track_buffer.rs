@@ -138,7 +138,7 @@ pub fn take_uses<E: From<StoreError>>(
     keep: impl FnOnce(ToolUses) -> Result<(), E>,
 ) -> Result<(), E> {
     let path = layout.session_file(session_id, "jsonl");
-    let fault = |source| StoreError::Io { doing: "take", path: path.clone(), source };
+    let fault = |source| StoreError::Io { doing: "take the tool use from", path: path.clone(), source };
     let mut buffer = match options_for_private().read(true).open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         opened => opened.map_err(fault)?,

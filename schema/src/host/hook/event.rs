@@ -348,7 +348,7 @@ mod tests {
         let found = event_of(&json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input}));
         let used = |event| match event {
             EventKind::ToolUse(used) => used.changed,
-            other => panic!("{other:?} is no use of a tool"),
+            other => panic!("{other:?} is not the use of a tool"),
         };
         assert_eq!(found.map(used), expected.map(Some));
     }
