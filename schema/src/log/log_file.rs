@@ -103,16 +103,16 @@ fn read_for_change(path: &Path) -> Result<Vec<u8>, LogFileError> {
     }
 }
 
-/// Appends the bytes that `make` returns for the end of the file, and returns the file's stamps before and after. Creates a missing file.
-/// If the disk is full, the file stays as it was.
+/// Appends the bytes that `make` returns for the end of the file, and returns the file's stamp. Creates a missing file. If the disk is
+/// full, the file stays as it was.
 ///
-/// Returns `None` if another program removed, created or replaced the file since `look`. Then nothing was appended, or it is lost with the
-/// old file.
+/// Returns `None` if another program changed the file since `look`. Then the bytes may be in the file or not, so the caller must look at it
+/// again.
 pub fn append_bytes(
     path: &Path,
     look: FileState,
     make: impl FnOnce(LogTail<'_>) -> Vec<u8>,
-) -> Result<Option<(FileStamp, FileStamp)>, LogFileError> {
+) -> Result<Option<FileStamp>, LogFileError> {
     let fault = |source| LogFileError { action: "append to", path: path.to_owned(), source };
     // Git removes a file before it creates the new one, and fails if the file exists by then.
     let is_new = look.stamp.is_none() && !look.is_foreign;
@@ -123,6 +123,9 @@ pub fn append_bytes(
         opened => opened.map_err(fault)?,
     };
     let before = file.metadata().map_err(fault)?;
+    if !is_new && FileStamp::from_metadata(&before) != look.stamp {
+        return Ok(None);
+    }
     let mut end = read_tail(&mut file, before.len(), TAIL).map_err(fault)?;
     if !end.is_empty() && !end.ends_with(b"\n") {
         end = read_tail(&mut file, before.len(), LONG_TAIL).map_err(fault)?;
@@ -144,11 +147,8 @@ pub fn append_bytes(
     if file_identity(path) != open_file_identity(&before) {
         return Ok(None);
     }
-    // If another program wrote at the same moment, the file must be read again.
     let is_alone = after.len() == before.len() + bytes.len() as u64;
-    let to_be_read = FileStamp::unread(i64::try_from(after.len()).unwrap_or(i64::MAX));
-    let before = FileStamp::from_metadata(&before).unwrap_or(to_be_read);
-    Ok(Some((before, FileStamp::from_metadata(&after).filter(|_| is_alone).unwrap_or(to_be_read))))
+    Ok(FileStamp::from_metadata(&after).filter(|_| is_alone))
 }
 
 fn read_tail(file: &mut File, length: u64, limit: u64) -> io::Result<Vec<u8>> {

@@ -161,10 +161,9 @@ impl LogWriter {
             self.text_to_append(tail, day)
         };
         let appended = log_file::append_bytes(&self.path, self.file_state, make)?;
-        let (before, after) = appended.ok_or(StoreError::BeingRewritten(self.path))?;
-        // Half an entry may have a row already, and the row must be updated from the whole entry.
-        let is_in_step = self.is_in_sync && !is_half && self.file_state.stamp.is_none_or(|stamp| stamp == before);
-        Ok(rows.record_change(&self.name, after, self.saved_at, is_in_step)?)
+        let after = appended.ok_or(StoreError::BeingRewritten(self.path))?;
+        // An incomplete entry may have a row, and is completed now.
+        Ok(rows.record_change(&self.name, after, self.saved_at, self.is_in_sync && !is_half)?)
     }
 
     fn rewrite_file(mut self, rows: Rows<'_>) -> Result<(), StoreError> {

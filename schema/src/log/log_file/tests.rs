@@ -54,6 +54,23 @@ fn short_recent_file_is_being_rewritten() {
 }
 
 #[test]
+fn append_notices_a_save_since_the_look() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("log.md");
+    fs::write(&path, "one\n").unwrap();
+    let look = FileState::read(&path);
+    fs::write(&path, "two three\n").unwrap();
+    assert_eq!(append_bytes(&path, look, |_| b"four\n".to_vec()).unwrap(), None);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "two three\n");
+    let during = append_bytes(&path, FileState::read(&path), |_| {
+        fs::write(&path, "five\n").unwrap();
+        b"four\n".to_vec()
+    });
+    assert_eq!(during.unwrap(), None);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "five\nfour\n");
+}
+
+#[test]
 fn append_creates_file_and_notices_replacement() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log.md");
@@ -61,14 +78,12 @@ fn append_creates_file_and_notices_replacement() {
         assert_eq!(tail, expected);
         more.to_vec()
     };
-    let (_, after) =
+    let after =
         append_bytes(&path, FileState::read(&path), |tail| seen(tail, LogTail::Whole(b""), b"one\n")).unwrap().unwrap();
     assert_eq!(Some(after), FileStamp::read(&path));
-    let (before, _) =
-        append_bytes(&path, FileState::read(&path), |tail| seen(tail, LogTail::Whole(b"one\n"), b"two\n"))
-            .unwrap()
-            .unwrap();
-    assert_eq!(before, after);
+    append_bytes(&path, FileState::read(&path), |tail| seen(tail, LogTail::Whole(b"one\n"), b"two\n"))
+        .unwrap()
+        .unwrap();
     let replaced = append_bytes(&path, FileState::read(&path), |_| {
         fs::write(dir.path().join("saved"), "edited\n").unwrap();
         fs::rename(dir.path().join("saved"), &path).unwrap();
