@@ -12,6 +12,8 @@ pub(crate) enum HookCommand {
     Load,
     /// UserPromptSubmit.
     PromptSave,
+    /// PreToolUse.
+    FileRecall,
     /// PostToolUse and PostToolUseFailure.
     Track,
     /// Stop.
@@ -27,9 +29,10 @@ pub(crate) enum HookCommand {
 }
 
 impl HookCommand {
-    const ALL: [(&'static str, Self, &'static [&'static str], &'static str); 8] = [
+    const ALL: [(&'static str, Self, &'static [&'static str], &'static str); 9] = [
         ("memory-load", Self::Load, &["SessionStart"], "print the brief"),
         ("memory-prompt-save", Self::PromptSave, &["UserPromptSubmit"], "remember what was asked"),
+        ("memory-file-recall", Self::FileRecall, &["PreToolUse"], "show memories that name the file"),
         ("memory-track", Self::Track, &["PostToolUse", "PostToolUseFailure"], "note changes, remember failures"),
         ("memory-complete", Self::Complete, &["Stop"], "remember the answer and what the turn changed"),
         ("memory-subagent", Self::Subagent, &["SubagentStop"], "remember the report"),

@@ -8,12 +8,15 @@ use schema::files::layout::Layout;
 use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
 use schema::host::conclusion::{self, SaidIn, Speaker};
 use schema::host::extract;
+use schema::host::file_recall::memories_naming;
 use schema::host::given::{self, Given};
-use schema::host::hook::{ContextEvent, EventKind, HookPayload, HostEvent, Used, add_context, warn_at_start};
+use schema::host::hook::{
+    ContextEvent, EventKind, HookPayload, HostEvent, Used, add_context, continue_turn, warn_at_start,
+};
 use schema::host::session_record::{SessionPlace, closing_summary, missing_summaries};
 use schema::host::track_buffer::{self, ToolUses};
 use schema::host::transcript::{
-    ReadFrom, TranscriptThread, Utterance, last_answer, last_model, texts_of_turn, utterances,
+    ReadFrom, TranscriptThread, Utterance, last_answer, last_context_tokens, last_model, texts_of_turn, utterances,
 };
 use schema::intake::capture::{Destination, Draft, PreparedMemory, commit, prepare};
 use schema::intake::drain::drain;
@@ -36,6 +39,13 @@ const DRAIN_LIMIT: usize = 4;
 
 /// Seconds without an event after which a session has ended. People may come back after lunch.
 const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
+
+/// The tokens from which a session counts as long. Hosts compact contexts of 200,000 tokens at about 160,000.
+const LONG_CONTEXT: u64 = 120_000;
+
+const REMINDER: &str = "This session has become long and may be compacted soon. If it has decisions, preferences, conventions, fixes or open \
+     steps that are not in the project's memory yet, save them now with memory_save, one at a time. Otherwise just stop. This reminder \
+     comes once.";
 
 /// The importance of failures, which deserve a second look.
 const FAILURE_IMPORTANCE: u8 = 3;
@@ -72,15 +82,20 @@ pub(crate) fn deliver(
             let recalled = ladder.prompt_context(&text);
             return kept.map(|()| recalled);
         }
+        (HookCommand::FileRecall, EventKind::FileOpen(path)) => {
+            return if loaded.settings.file_recall { ladder.file_context(&path) } else { Ok(None) };
+        }
+        (HookCommand::Complete, EventKind::TurnEnd(answer)) if loaded.settings.reminder => {
+            let kept = if loaded.settings.capture { ladder.end_turn(answer, transcript) } else { Ok(()) };
+            let is_continued = payload.stop_hook_active == Some(true);
+            return kept.map(|()| transcript.filter(|_| !is_continued).and_then(|path| ladder.reminder(path)));
+        }
         _ if !loaded.settings.capture => Ok(()),
         (HookCommand::PromptSave, EventKind::Prompt(text)) => ladder.begin_turn(Some(&text), transcript),
         (HookCommand::PromptSave, EventKind::Acknowledgement) => ladder.begin_turn(None, transcript),
         (HookCommand::Track, EventKind::ToolUse(used)) => ladder.track_use(used),
         (HookCommand::Track, EventKind::Failure(text)) => ladder.fail(text),
-        (HookCommand::Complete, EventKind::TurnEnd(answer)) => {
-            let answer = answer.or_else(|| last_answer_of(transcript, TranscriptThread::Main));
-            ladder.finish_turn(answer, transcript)
-        }
+        (HookCommand::Complete, EventKind::TurnEnd(answer)) => ladder.end_turn(answer, transcript),
         (HookCommand::Subagent, EventKind::Report { agent_type, text }) => {
             let text =
                 text.or_else(|| last_answer_of(payload.agent_transcript_path.as_deref(), TranscriptThread::Subagent));
@@ -187,6 +202,11 @@ impl EventDelivery<'_> {
         let begun = self.begin(Some(id));
         // A buffer that cannot be read is reported, but must not cost the texts.
         kept.and(ended.map(drop)).and(begun)
+    }
+
+    fn end_turn(&mut self, answer: Option<String>, transcript: Option<&str>) -> Result<(), StoreError> {
+        let answer = answer.or_else(|| last_answer_of(transcript, TranscriptThread::Main));
+        self.finish_turn(answer, transcript)
     }
 
     /// Records what a turn changed, then its answer and the conclusions of all its texts.
@@ -372,6 +392,23 @@ impl EventDelivery<'_> {
         let found = queue::recall(self.layout, self.sanitizer, prompt, &self.session_id)?;
         let new = given::take_unshown(self.layout, &self.session_id, found).ok()?;
         recall_context(&new).map(|text| add_context(ContextEvent::UserPromptSubmit, &text))
+    }
+
+    /// Returns the memories that name a file and that the session has not seen, in the form that the host expects.
+    fn file_context(&mut self, path: &str) -> Result<Option<String>, StoreError> {
+        if !self.layout.memory_db().exists() || self.layout.verify_dirs().is_err() {
+            return Ok(None);
+        }
+        let found = memories_naming(self.open_store()?.rows(), path)?;
+        let new = given::take_unshown(self.layout, &self.session_id, found)?;
+        Ok(recall_context(&new).map(|text| add_context(ContextEvent::PreToolUse, &text)))
+    }
+
+    /// Returns the reminder to save memories if the session has become long, once a session.
+    fn reminder(&self, transcript: &str) -> Option<String> {
+        let tokens = last_context_tokens(Path::new(transcript)).ok().flatten()?;
+        let is_due = tokens >= LONG_CONTEXT && given::take_reminder(self.layout, &self.session_id).ok()?;
+        is_due.then(|| continue_turn(REMINDER))
     }
 
     /// Reports a fault that does not change what the session is given.

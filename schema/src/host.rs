@@ -5,6 +5,7 @@ pub mod brief;
 pub mod conclusion;
 pub mod conclusions;
 pub mod extract;
+pub mod file_recall;
 pub mod given;
 pub mod hook;
 pub(crate) mod host_text;

@@ -2,7 +2,8 @@
 //! it asks.
 //!
 //! `track/SESSION.given` has a line for each memory: how it was given, when, and its id. A line `compacted` says that the context before it
-//! is gone, and a line `began` has the branch and commit at the start of the session.
+//! is gone, a line `reminded` that the model was asked to save memories, and a line `began` has the branch and commit at the start of the
+//! session.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -25,6 +26,9 @@ const COMPACTED: &str = "compacted";
 
 /// Begins the line of the session's start, which continues with JSON.
 const BEGAN: &str = "began";
+
+/// Begins the line of the reminder to save memories.
+const REMINDED: &str = "reminded";
 
 /// The size in bytes from which the file no longer grows. The session may then get memories again.
 const LONGEST: u64 = 1024 * 1024;
@@ -64,6 +68,19 @@ pub fn note<'i>(
 /// Records that the context of a session was compacted, so that it may get the same memories again.
 pub fn note_compaction(layout: &Layout, session_id: &str) -> Result<(), StoreError> {
     append(layout, session_id, &format!("{COMPACTED} {}\n", Moment::now().rfc3339()))
+}
+
+/// Returns whether a session was not reminded yet to save memories, and records that it is now.
+pub fn take_reminder(layout: &Layout, session_id: &str) -> Result<bool, StoreError> {
+    let mut file = open(layout, session_id)?;
+    let fault = |source| fault(layout, session_id, source);
+    let mut text = String::new();
+    (&mut file).take(LONGEST).read_to_string(&mut text).map_err(fault)?;
+    if text.len() as u64 >= LONGEST || text.lines().any(|line| line.starts_with(REMINDED)) {
+        return Ok(false);
+    }
+    file.write_all(format!("{REMINDED} {}\n", Moment::now().rfc3339()).as_bytes()).map_err(fault)?;
+    Ok(true)
 }
 
 /// Records the branch, the commit and the model at the start of a session.

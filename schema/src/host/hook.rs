@@ -7,6 +7,6 @@ mod output;
 mod payload;
 
 pub use event::{EventKind, HostEvent, ToolUse, Used};
-pub use output::{ContextEvent, add_context, warn_at_start};
+pub use output::{ContextEvent, add_context, continue_turn, warn_at_start};
 pub use payload::deserialize_lenient;
 pub use payload::{HookPayload, PayloadError, ToolResponse};

@@ -113,10 +113,19 @@ pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<Vec<String>>
 
 /// Returns the model that answered last, if the last 512 kB name it.
 pub fn last_model(path: &Path) -> io::Result<Option<String>> {
+    last_value(path, |line| line.model().map(str::to_owned))
+}
+
+/// Returns the tokens of the last answer's context, if the last 512 kB name them.
+pub fn last_context_tokens(path: &Path) -> io::Result<Option<u64>> {
+    last_value(path, TranscriptLine::context_tokens)
+}
+
+fn last_value<T>(path: &Path, value: impl Fn(&TranscriptLine) -> Option<T>) -> io::Result<Option<T>> {
     let mut lines = BackwardLines::open(path, MODEL_REACH)?;
     while let Some((_, bytes)) = lines.next()? {
-        if let Some(model) = TranscriptLine::parse(&bytes).as_ref().and_then(TranscriptLine::model) {
-            return Ok(Some(model.to_owned()));
+        if let Some(found) = TranscriptLine::parse(&bytes).as_ref().and_then(&value) {
+            return Ok(Some(found));
         }
     }
     Ok(None)

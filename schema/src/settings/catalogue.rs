@@ -20,7 +20,7 @@ pub(super) struct SettingKey {
     pub(super) is_user_only: bool,
 }
 
-pub(super) const KEYS: [SettingKey; 16] = [
+pub(super) const KEYS: [SettingKey; 18] = [
     SettingKey {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -55,6 +55,26 @@ pub(super) const KEYS: [SettingKey; 16] = [
         values: "`\"on\"` or `\"off\"`",
         default: "`\"off\"`",
         description: "Add up to three memories that fit a prompt well, each once a session. Needs a running server.",
+        is_guard: false,
+        is_user_only: false,
+    },
+    SettingKey {
+        name: "file_recall",
+        variable: Some("JIKIME_FILE_RECALL"),
+        values: "`\"on\"` or `\"off\"`",
+        default: "`\"off\"`",
+        description: "Before a tool reads or edits a file, add up to two memories that name the file, each once a session. \
+                      Run `jikime-memory init` after a change of this setting: it adds or removes the PreToolUse hook.",
+        is_guard: false,
+        is_user_only: false,
+    },
+    SettingKey {
+        name: "reminder",
+        variable: Some("JIKIME_REMINDER"),
+        values: "`\"on\"` or `\"off\"`",
+        default: "`\"off\"`",
+        description: "When the context of a session reaches 120,000 tokens, ask the model once to save what is not saved yet. \
+                      Claude Code passes this on by letting the model continue for one more turn.",
         is_guard: false,
         is_user_only: false,
     },

@@ -45,6 +45,10 @@ pub struct Settings {
     pub brief_size: usize,
     /// Whether memories that match a prompt are added to it.
     pub recall: bool,
+    /// Whether memories that name a file are shown when a tool opens it.
+    pub file_recall: bool,
+    /// Whether the model is reminded once to save memories before a long session is compacted.
+    pub reminder: bool,
     /// The details that are recorded about edits.
     pub edits: Edits,
     /// Whether conclusions in prompts and answers are recorded.
@@ -77,6 +81,8 @@ impl Default for Settings {
             brief: BriefMode::Always,
             brief_size: 4_000,
             recall: false,
+            file_recall: false,
+            reminder: false,
             edits: Edits::Full,
             conclusions: true,
             exclude: Vec::new(),
@@ -218,6 +224,8 @@ impl Settings {
         match name {
             "capture" => self.capture = parse_switch(value)?,
             "recall" => self.recall = parse_switch(value)?,
+            "file_recall" => self.file_recall = parse_switch(value)?,
+            "reminder" => self.reminder = parse_switch(value)?,
             "edits" => {
                 self.edits = match parse_word(value)? {
                     "full" => Edits::Full,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use schema::files::layout::Layout;
 use schema::files::project::personal_project;
+use schema::settings;
 use serde::Serialize;
 use tools::error::ToolError;
 
@@ -16,6 +17,7 @@ use super::output::Printer;
 use crate::exit;
 use crate::setup::change::FileChange;
 use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
+use crate::setup::hook_entries::HookSet;
 use crate::setup::host::{Host, ProgramCommands, SetupScope, SetupTarget};
 use crate::setup::host_dirs::HostDirs;
 use crate::setup::owned_part::OwnedPart;
@@ -181,12 +183,13 @@ fn prepare_setup(
 ) -> anyhow::Result<SetupPreparation> {
     let programs = Programs::locate(places);
     let found = detect_all(places, Some(&site.files));
+    let has_file_recall = settings::load(&Layout::new(&site.project)).settings.file_recall;
     let mut prepared = SetupPreparation { plans: Vec::new(), entries: Vec::new(), notes: Vec::new() };
     for wanted in [SetupScope::Project, SetupScope::User] {
         let meant = |host: &&Host| scope.unwrap_or(host.default_scope()) == wanted;
         let mut targets = Vec::new();
         for host in hosts.iter().filter(meant) {
-            let commands = program_commands(&programs, wanted, *host)?;
+            let commands = program_commands(&programs, wanted, *host, has_file_recall)?;
             for mut target in host.targets(wanted, places, &site.files, &commands)? {
                 if wanted == SetupScope::Project
                     && site.is_linked_worktree()
@@ -230,17 +233,22 @@ fn name_project(target: &mut SetupTarget, project: &Path) -> bool {
     true
 }
 
-fn program_commands(programs: &Programs, scope: SetupScope, host: Host) -> Result<ProgramCommands, ToolError> {
+fn program_commands(
+    programs: &Programs,
+    scope: SetupScope,
+    host: Host,
+    has_file_recall: bool,
+) -> Result<ProgramCommands, ToolError> {
     let missing = || {
         let text = "jikime-hook is neither on PATH nor next to jikime-memory; README.md says how to install it";
         ToolError::NotFound(text.to_owned())
     };
-    match programs.commands(scope) {
+    match programs.commands(scope, has_file_recall) {
         Some(commands) => Ok(commands),
         // Only Claude Code has hooks.
         None if host != Host::ClaudeCode => {
             let memory = programs.memory.command_in(scope).ok_or_else(missing)?;
-            Ok(ProgramCommands { memory, hook: String::new() })
+            Ok(ProgramCommands { memory, hooks: HookSet::default() })
         }
         None => Err(missing()),
     }

@@ -154,7 +154,7 @@ fn plan_uninstall(
 ) -> anyhow::Result<Vec<SetupPlan>> {
     let hosts = if arguments.host.is_empty() { Host::all() } else { &arguments.host };
     // Only the paths matter, not the commands.
-    let commands = ProgramCommands { memory: String::new(), hook: String::new() };
+    let commands = ProgramCommands::default();
     let mut plans = Vec::new();
     for scope in [SetupScope::Project, SetupScope::User] {
         let usual = |host: &Host| if arguments.host.is_empty() { SetupScope::Project } else { host.default_scope() };

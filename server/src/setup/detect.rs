@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::hook_entries::HookSet;
 use super::host::{Host, ProgramCommands, SetupScope};
 use super::host_dirs::HostDirs;
 use super::json;
@@ -38,7 +39,7 @@ pub(crate) fn detect_all(places: &HostDirs, project: Option<&Path>) -> Vec<Detec
     for scope in [SetupScope::Project, SetupScope::User] {
         for host in Host::all().iter().copied() {
             let Some(project) = project.or(Some(Path::new("")).filter(|_| scope == SetupScope::User)) else { continue };
-            let targets = host.targets(scope, places, project, &ProgramCommands::none()).unwrap_or_default();
+            let targets = host.targets(scope, places, project, &ProgramCommands::default()).unwrap_or_default();
             for target in targets {
                 let Some(text) = plain_text(&target.path) else { continue };
                 found.extend(detect_in_text(&target.part, &text).into_iter().map(|what| DetectedPart {
@@ -73,7 +74,7 @@ fn detect_claude_code_extras(scope: SetupScope, places: &HostDirs, project: Opti
         found.extend(enabled_plugins(&text).into_iter().map(|name| here(path, DetectedKind::Plugin(name))));
         if path.ends_with("settings.local.json") {
             found.extend(
-                detect_in_text(&OwnedPart::Hooks(String::new()), &text).into_iter().map(|what| here(path, what)),
+                detect_in_text(&OwnedPart::Hooks(HookSet::default()), &text).into_iter().map(|what| here(path, what)),
             );
         }
     }
@@ -122,11 +123,4 @@ fn enabled_plugins(text: &str) -> Vec<String> {
 /// The text of a file, or `None` if it cannot be read.
 fn plain_text(path: &Path) -> Option<String> {
     Some(SettingsText::from_bytes(read_file(path).ok()?).ok()?.plain())
-}
-
-impl ProgramCommands {
-    /// For searching only, when the commands do not matter.
-    fn none() -> Self {
-        Self { memory: String::new(), hook: String::new() }
-    }
 }

@@ -38,6 +38,25 @@ pub(crate) const HOOKS: [HookEntry; 9] = [
     HookEntry::new("SessionEnd", "memory-save"),
 ];
 
+/// Only with the setting `file_recall`, because it starts a process before each of these tools.
+const FILE_RECALL: HookEntry = HookEntry {
+    matcher: Some("Read|Edit|MultiEdit|Write|NotebookEdit"),
+    ..HookEntry::new("PreToolUse", "memory-file-recall")
+};
+
+/// The hooks that a settings file should have, and the program that they call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct HookSet {
+    pub(crate) program: String,
+    pub(crate) has_file_recall: bool,
+}
+
+impl HookSet {
+    pub(super) fn entries(&self) -> Vec<HookEntry> {
+        HOOKS.into_iter().chain(self.has_file_recall.then_some(FILE_RECALL)).collect()
+    }
+}
+
 impl HookEntry {
     const fn new(event: &'static str, command: &'static str) -> Self {
         Self { event, command, matcher: None, is_async: false }

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use tools::error::ToolError;
 
+use super::hook_entries::HookSet;
 use super::host_dirs::{HostDirs, find_on_path};
 use super::json::JsonServerList;
 use super::owned_part::{OwnedPart, ServerListFormat};
@@ -43,10 +44,10 @@ pub(crate) struct SetupTarget {
 }
 
 /// The commands that host files use to start our programs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProgramCommands {
     pub(crate) memory: String,
-    pub(crate) hook: String,
+    pub(crate) hooks: HookSet,
 }
 
 const MCP_SERVERS: JsonServerList = JsonServerList { key: "mcpServers", kind: None };
@@ -100,7 +101,7 @@ impl Host {
                 SetupScope::User => places.claude_dir(),
             };
             targets.extend(
-                folder.map(|folder| target(folder.join("settings.json"), OwnedPart::Hooks(commands.hook.clone()))),
+                folder.map(|folder| target(folder.join("settings.json"), OwnedPart::Hooks(commands.hooks.clone()))),
             );
         }
         targets.extend(self.instructions(scope, places, project).map(|path| target(path, OwnedPart::Instructions)));

@@ -12,7 +12,7 @@ use serde_json::Value;
 use append::{append_line, append_value};
 use tree::{OPTIONS, parse_json};
 
-use super::hook_entries::{HOOKS, HookEntry, hook_program};
+use super::hook_entries::{HookEntry, HookSet, hook_program};
 use super::server_entry::{ListedServer, ServerEntry};
 use super::settings_text::EditError;
 
@@ -74,20 +74,21 @@ pub(super) fn list_servers(text: &str, shape: JsonServerList) -> Result<Vec<List
         .collect())
 }
 
-pub(super) fn set_hooks(text: &str, program: &str) -> Result<String, EditError> {
+pub(super) fn set_hooks(text: &str, wanted: &HookSet) -> Result<String, EditError> {
     let root = parse_without_duplicates(text, "hooks")?;
     let hooks = root.object_value().and_then(|object| object.object_value("hooks"));
+    let (entries, program) = (wanted.entries(), wanted.program.as_str());
     let is_right = |event: &str| {
-        let hook = HOOKS.iter().find(|hook| hook.event == event);
+        let hook = entries.iter().find(|hook| hook.event == event);
         let ours = hooks.as_ref().map(|hooks| own_groups(hooks, event)).unwrap_or_default();
         let says = |hook: &HookEntry, group: &CstNode| {
             group.to_serde_value().is_some_and(|group| hook.matches(&group, program))
         };
         matches!((hook, &ours[..]), (Some(hook), [group]) if says(hook, group))
     };
-    let wrong: Vec<&HookEntry> = HOOKS.iter().filter(|hook| !is_right(hook.event)).collect();
+    let wrong: Vec<&HookEntry> = entries.iter().filter(|hook| !is_right(hook.event)).collect();
     if let Some(hooks) = &hooks {
-        let is_meant = |event: &str| !HOOKS.iter().any(|hook| hook.event == event && !wrong.contains(&hook));
+        let is_meant = |event: &str| !entries.iter().any(|hook| hook.event == event && !wrong.contains(&hook));
         remove_handlers(hooks, is_meant);
     }
     wrong

@@ -1,5 +1,6 @@
 //! Our parts of files, and the edits that set and remove them, as functions from text to text.
 
+use super::hook_entries::HookSet;
 use super::json::JsonServerList;
 use super::server_entry::{ListedServer, ServerEntry};
 use super::settings_text::EditError;
@@ -9,8 +10,8 @@ use super::{json, markdown, toml};
 pub(crate) enum OwnedPart {
     /// The entry that starts the server.
     Server(ServerListFormat, ServerEntry),
-    /// The hooks of Claude Code, with the program that they call.
-    Hooks(String),
+    /// The hooks of Claude Code.
+    Hooks(HookSet),
     /// Instructions for models.
     Instructions,
 }
@@ -28,7 +29,7 @@ impl OwnedPart {
         match self {
             Self::Server(ServerListFormat::Json(shape), entry) => json::set_server(text, *shape, entry),
             Self::Server(ServerListFormat::Toml, entry) => toml::set_server(text, entry),
-            Self::Hooks(program) => json::set_hooks(text, program),
+            Self::Hooks(wanted) => json::set_hooks(text, wanted),
             Self::Instructions => markdown::set_part(text),
         }
     }

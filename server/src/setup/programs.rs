@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::hook_entries;
+use super::hook_entries::{self, HookSet};
 use super::host::{ProgramCommands, SetupScope};
 use super::host_dirs::{HostDirs, find_on_path, is_program};
 use super::server_entry;
@@ -39,8 +39,9 @@ impl Programs {
     }
 
     /// The commands for files of `scope`, or `None` without a hooks client.
-    pub(crate) fn commands(&self, scope: SetupScope) -> Option<ProgramCommands> {
-        Some(ProgramCommands { memory: self.memory.command_in(scope)?, hook: self.hook.command_in(scope)? })
+    pub(crate) fn commands(&self, scope: SetupScope, has_file_recall: bool) -> Option<ProgramCommands> {
+        let hooks = HookSet { program: self.hook.command_in(scope)?, has_file_recall };
+        Some(ProgramCommands { memory: self.memory.command_in(scope)?, hooks })
     }
 }
 

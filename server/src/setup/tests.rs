@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rstest::rstest;
 
+use super::hook_entries::HookSet;
 use super::host::{Host, ProgramCommands, SetupScope, SetupTarget};
 use super::host_dirs::HostDirs;
 use super::json::JsonServerList;
@@ -43,7 +44,10 @@ impl SetupFixture {
     }
 
     fn targets(&self, hosts: &[Host]) -> Vec<(Host, SetupTarget)> {
-        let commands = ProgramCommands { memory: "jikime-memory".to_owned(), hook: "jikime-hook".to_owned() };
+        let commands = ProgramCommands {
+            memory: "jikime-memory".to_owned(),
+            hooks: HookSet { program: "jikime-hook".to_owned(), has_file_recall: false },
+        };
         let of = |host: &Host| {
             let targets = host.targets(SetupScope::Project, &HostDirs::default(), self.root.path(), &commands).unwrap();
             targets.into_iter().map(|target| (*host, target)).collect::<Vec<_>>()

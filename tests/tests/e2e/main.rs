@@ -40,6 +40,7 @@ mod links;
 mod logs;
 mod main_job;
 mod markdown_is_the_truth;
+mod optional_hooks;
 mod prompts;
 mod queue;
 mod readers;

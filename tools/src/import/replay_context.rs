@@ -51,23 +51,13 @@ impl<'s> ReplayContext<'s> {
             Err(ToolFailure::NeverStarted) => return None,
         };
         let payload = HookPayload {
-            session_id: None,
             hook_event_name: Some(event.to_owned()),
-            transcript_path: None,
             cwd: cwd.map(str::to_owned),
-            source: None,
-            prompt: None,
             tool_name: Some(name),
             tool_input: input,
             tool_response,
             error,
-            is_interrupt: None,
-            last_assistant_message: None,
-            agent_type: None,
-            agent_transcript_path: None,
-            compact_summary: None,
-            model: None,
-            reason: None,
+            ..HookPayload::default()
         };
         match HostEvent::from_payload(&payload, self.project, self.sanitizer)?.kind {
             EventKind::ToolUse(used) => Some(SubagentEvent::Used(used)),

@@ -37,6 +37,8 @@ pub enum EventKind {
     Prompt(String),
     /// A prompt that means nothing by itself, such as "go on".
     Acknowledgement,
+    /// A tool is about to read or edit this file, relative to the project.
+    FileOpen(String),
     /// A tool succeeded.
     ToolUse(Used),
     /// A tool failed.
@@ -93,6 +95,7 @@ impl HostEvent {
         let scene = ToolContext { payload, project, sanitizer: screen };
         let event = match payload.hook_event_name.as_deref()? {
             "UserPromptSubmit" => prompt_event(payload)?,
+            "PreToolUse" => EventKind::FileOpen(scene.opened_file()?),
             "PostToolUse" => EventKind::ToolUse(scene.tool_use()?),
             "PostToolUseFailure" => EventKind::Failure(scene.failure()?),
             "Stop" => EventKind::TurnEnd(
@@ -169,6 +172,16 @@ impl ToolContext<'_> {
 
     fn input(&self, name: &str) -> Option<&str> {
         self.payload.tool_input.get(name).and_then(Value::as_str)
+    }
+
+    /// Returns the file of the project that the tool opens, unless it is excluded.
+    fn opened_file(&self) -> Option<String> {
+        let path = self.input("file_path").or_else(|| self.input("notebook_path"))?;
+        if self.sanitizer.excludes(path, self.directory(), self.project) {
+            return None;
+        }
+        let shown = edited_file::display_path(path, self.directory(), self.project)?;
+        Some(shown.to_string_lossy().replace('\\', "/")).filter(|shown| Path::new(shown).is_relative())
     }
 
     fn file_use(&self, path: &str) -> Option<ToolUse> {

@@ -10,6 +10,7 @@ const LIMIT: usize = 9_500;
 pub enum ContextEvent {
     SessionStart,
     UserPromptSubmit,
+    PreToolUse,
 }
 
 /// Returns the output that adds a text to the context. A text that is too long keeps its beginning.
@@ -17,6 +18,7 @@ pub fn add_context(event: ContextEvent, text: &str) -> String {
     let event = match event {
         ContextEvent::SessionStart => "SessionStart",
         ContextEvent::UserPromptSubmit => "UserPromptSubmit",
+        ContextEvent::PreToolUse => "PreToolUse",
     };
     let mut text = text;
     loop {
@@ -29,6 +31,11 @@ pub fn add_context(event: ContextEvent, text: &str) -> String {
         let kept = text.chars().count().saturating_sub(excess.div_ceil(6));
         text = text.char_indices().nth(kept).map_or(text, |(at, _)| &text[..at]);
     }
+}
+
+/// Returns the output that keeps the model from stopping, and tells it why.
+pub fn continue_turn(reason: &str) -> String {
+    json!({ "decision": "block", "reason": reason }).to_string()
 }
 
 /// Returns the output that shows a line at the start of a session, to its user (`systemMessage`) and to its model.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::error::Category;
 
 /// A payload. Any field may be missing or have another type: hosts of January 2026 send fewer fields, and later ones change them.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub struct HookPayload {
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub session_id: Option<String>,
@@ -38,6 +38,9 @@ pub struct HookPayload {
     /// The failure of a tool, as text.
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub error: Option<String>,
+    /// Whether the turn that ends was continued by a hook.
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    pub stop_hook_active: Option<bool>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub is_interrupt: Option<bool>,
     #[serde(default, deserialize_with = "deserialize_lenient")]

@@ -55,8 +55,21 @@ struct TranscriptMessage {
     id: Option<String>,
     #[serde(default, deserialize_with = "deserialize_lenient")]
     model: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_lenient")]
+    usage: Option<TokenUsage>,
     #[serde(default)]
     content: MessageContent,
+}
+
+/// The tokens that the model read for an answer, partly from its cache.
+#[derive(Debug, Deserialize)]
+struct TokenUsage {
+    #[serde(default)]
+    input_tokens: u64,
+    #[serde(default)]
+    cache_creation_input_tokens: u64,
+    #[serde(default)]
+    cache_read_input_tokens: u64,
 }
 
 /// The texts of a message. The host writes a string or blocks.
@@ -103,6 +116,16 @@ impl TranscriptLine {
         let model = self.message.as_ref().filter(|_| is_answer)?.model.as_deref()?;
         // Errors of the host name a model that does not exist.
         (!model.starts_with('<')).then_some(model)
+    }
+
+    /// Returns the tokens of the context in which the main thread answered.
+    pub fn context_tokens(&self) -> Option<u64> {
+        self.model()?;
+        let TokenUsage { input_tokens, cache_creation_input_tokens, cache_read_input_tokens } =
+            self.message.as_ref()?.usage.as_ref()?;
+        [cache_creation_input_tokens, cache_read_input_tokens]
+            .into_iter()
+            .try_fold(*input_tokens, |sum, tokens| sum.checked_add(*tokens))
     }
 
     /// Returns the time of the line, with the offset of this machine.
