@@ -71,7 +71,8 @@ const seen = [
 console.log(`claude-code ${version}: ${seen.join(", ")}, as expected in ${seconds} s`);
 
 /** One session from its start to its end. */
-async function play({ name, steps, options = [], hooks }) {
+async function play({ name, steps, options = [], hooks, files = {} }) {
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(project, file), text);
     if (hooks === "init") initialise();
     else writeFileSync(join(project, ".claude/settings.json"), JSON.stringify(settings(hooks), null, 2));
     // Before its time, the option is unknown.

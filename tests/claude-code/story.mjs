@@ -8,6 +8,13 @@ const CONVENTION = "커밋 메시지는 명령형으로 쓴다";
 const REPORT = "The limit holds: the third failure is reported to the caller.";
 const LATE_REPORT = "The backups of this week are complete.";
 
+const PLAN = "Plan the alerts for sold-out items";
+const QUEUE = "We decided to queue the alerts in PostgreSQL, because the shop runs no Redis.";
+const MORNING = "알림 메일은 오전 9시 이후에만 보내기로 했다.";
+const SMALL = "I prefer small pull requests, one for each change.";
+const LINK = "Next: add an unsubscribe link to the alert.";
+const PROSE = "The shop runs on one server in Seoul; the warehouse sends its stock every ten minutes.";
+
 /**
  * The sessions, in order. A step `says` something, which the turns of `model` answer: each `calls` tools or `says`
  * something, and wants the texts of `context` in its request and those of `results` in the results of tools that the
@@ -22,11 +29,55 @@ export function story({ january, project }) {
     ];
     const report = (text) => ["subagent_result", january ? text : `general-purpose: ${text}`];
 
+    // Two sessions without a compaction, and what the next one begins with.
+    const plan = [
+        {
+            says: `${PLAN}. ${SMALL}`,
+            model: [{ says: `${QUEUE}\n\n${MORNING}` }],
+            remembers: [
+                ["user_prompt", `${PLAN}. ${SMALL}`],
+                ["preference", SMALL],
+                ["assistant_response", `${QUEUE}\n\n${MORNING}`],
+                ["decision", QUEUE],
+                ["decision", MORNING],
+            ],
+        },
+    ];
+    const build = [
+        {
+            says: "Write the query for the alerts and test it",
+            model: [
+                { calls: [["Write", { file_path: `${project}/alerts.sql`, content: "SELECT email FROM waiting_list;\n" }]] },
+                { calls: [["Bash", { command: "bash test-alerts.sh", description: "Test" }]] },
+                { says: `The query is written, but test-alerts.sh does not exist yet. ${LINK}` },
+            ],
+            remembers: [
+                ["user_prompt", "Write the query for the alerts and test it"],
+                ["tool_usage", "Files modified: alerts.sql\n+ SELECT email FROM waiting_list;"],
+                ["error", "Bash failed: bash test-alerts.sh\nExit code 127\nbash: test-alerts.sh: No such file or directory"],
+                ["assistant_response", `The query is written, but test-alerts.sh does not exist yet. ${LINK}`],
+                ["task", LINK],
+            ],
+        },
+    ];
+
     const work = [
         {
             says: TITLE,
             model: [
-                { calls: [["Write", { file_path: `${project}/check.sh`, content: "echo retries: unlimited >&2\nexit 3\n" }]] },
+                {
+                    context: [
+                        'source="startup"',
+                        PROSE,
+                        `- ${QUEUE}`,
+                        `- ${MORNING}`,
+                        `- ${SMALL}`,
+                        LINK,
+                        "bash test-alerts.sh",
+                        `"${PLAN}`,
+                    ],
+                    calls: [["Write", { file_path: `${project}/check.sh`, content: "echo retries: unlimited >&2\nexit 3\n" }]],
+                },
                 { calls: [["Bash", { command: "bash check.sh", description: "Check" }]] },
                 {
                     results: ["retries: unlimited"],
@@ -150,7 +201,9 @@ export function story({ january, project }) {
             { task: "Check the backups.", says: LATE_REPORT, takes: 1000 },
         ],
         sessions: [
-            { name: "work", steps: work },
+            { name: "plan", steps: plan },
+            { name: "build", steps: build },
+            { name: "work", steps: work, files: { ".jikime/memory/MEMORY.md": `# Memory\n\n${PROSE}\n` } },
             { name: "restart", steps: restart, hooks: "init" },
             { name: "resumed", steps: resumed, options: ["--continue"], continues: "restart", hooks: "exec" },
         ],

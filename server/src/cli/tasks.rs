@@ -24,7 +24,7 @@ pub(crate) struct TasksArguments {
     /// Close this task
     #[arg(long, value_name = "ID", conflicts_with = "reopen")]
     close: Option<String>,
-    /// What closed it
+    /// The reason
     #[arg(long, value_name = "TEXT", requires = "close")]
     by: Option<String>,
     /// Reopen this task

@@ -20,7 +20,7 @@ fn open_file(sandbox: &Sandbox, session: &str, tool: &str, file: &str) -> Value 
 }
 
 #[test]
-fn memories_that_name_a_file_are_shown_once_when_a_tool_opens_it() {
+fn opening_a_file_shows_memories_that_name_it_once() {
     let sandbox = sandbox!();
     sandbox.write(".jikime/memory.toml", "file_recall = \"on\"\nexclude = [\"secret/**\"]\n");
     let save = |kind, text| {

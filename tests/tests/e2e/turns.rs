@@ -309,7 +309,7 @@ fn a_prompt_that_imitates_our_comments_changes_no_state() {
 }
 
 #[test]
-fn a_turn_is_concluded_from_a_transcript_that_is_torn_or_very_large() {
+fn torn_and_very_large_transcripts_are_concluded() {
     let sandbox = sandbox!();
     let session = turns(&sandbox, "s1");
     session.prompt("where do we keep tokens?").said(&[("user", "where do we keep tokens?"), ("assistant", DECISION)]);
