@@ -1,7 +1,8 @@
-//! What two processes of jikime-memory must agree on: types, paths, redaction, the store, the daily log and the one
-//! `capture`. Knows nothing of search, MCP or a command line.
+//! Everything that hooks and servers share: types, paths, redaction, the store, daily logs and capture. Independent of search, MCP and
+//! the command line.
 //!
-//! A room uses those before it: `model`, `files`, `privacy`, `prose`, `settings`, `log`, `store`, `intake`, `host`. `tool` uses `model`.
+//! A module uses only modules before it in this order: `model`, `files`, `privacy`, `prose`, `settings`, `log`, `store`, `intake`, `host`.
+//! `tool` uses only `model`.
 
 pub mod files;
 pub mod host;
