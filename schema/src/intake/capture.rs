@@ -39,6 +39,9 @@ const REDACTION_WINDOW: usize = 16 * LIMIT;
 /// The longest metadata that is kept of one memory, in bytes of JSON.
 pub const METADATA_LIMIT: usize = 16 * 1024;
 
+/// The most characters that are kept of the words by which a memory will be asked for.
+pub const ALSO_LIMIT: usize = 200;
+
 /// How deep metadata may be nested, itself included.
 pub const METADATA_DEPTH: usize = 16;
 
@@ -122,14 +125,24 @@ pub fn prepare(draft: Draft, screen: &Sanitizer) -> Option<PreparedMemory> {
         None => draft.attributes.metadata,
     };
     let (metadata, in_metadata) = screen.clean_fields(metadata);
-    let attributes = MemoryAttributes { origin, metadata, ..draft.attributes };
-    let redactions = first.count + more + in_metadata;
+    let also = draft.attributes.also.as_deref().map(|also| screen.clean(also));
+    let in_also = also.as_ref().map_or(0, |also| also.count);
+    let also = also.map(|also| one_line(&also.text, ALSO_LIMIT)).filter(|also| !also.is_empty());
+    let attributes = MemoryAttributes { origin, metadata, also, ..draft.attributes };
+    let redactions = first.count + more + in_metadata + in_also;
     Some(PreparedMemory {
         draft: Draft { session_id, content, attributes, ..draft },
         redactions,
         delivery: Delivery::Live,
         succeeded: Vec::new(),
     })
+}
+
+/// The first characters of a text on one line.
+fn one_line(text: &str, limit: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line: String = words.join(" ").chars().take(limit).collect();
+    line.trim_end().to_owned()
 }
 
 /// Why metadata is not kept, in words, or `None` when it is.
