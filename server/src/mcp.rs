@@ -36,6 +36,9 @@ use notices::Subscriptions;
 use resources::ResourceUri;
 use tool_call::{ToolCall, ToolOutput};
 
+/// The field of `_meta` with which a client asks for links to hits.
+const LINKS: &str = "jikime-memory/links";
+
 /// Maximum number of characters that a host should show directly instead of writing them to a file.
 const LONG_ANSWER: u32 = 200_000;
 
@@ -144,6 +147,7 @@ impl ServerHandler for McpServer {
             let message = format!("unknown tool {:?}: known tools are {known}", request.name);
             return Err(ErrorData::invalid_params(message, None));
         };
+        let wants_links = context.meta.get(LINKS).is_some_and(|wanted| *wanted == Value::Bool(true));
         let started = Instant::now();
         let outcome = self.call(tool, request, &context).await;
         tracing::debug!(
@@ -152,7 +156,7 @@ impl ServerHandler for McpServer {
             started.elapsed().as_millis(),
             result_text::outcome_for_log(&outcome)
         );
-        Ok(tool_result(tool, outcome).into())
+        Ok(tool_result(tool, outcome, wants_links).into())
     }
 
     async fn list_prompts(
@@ -298,12 +302,12 @@ fn parse_schema(text: &str) -> Arc<JsonObject> {
 }
 
 /// Converts an outcome to an MCP result. All errors are tool results, because models do not see protocol errors.
-fn tool_result(tool: Tool, outcome: Result<ToolOutput, ToolError>) -> CallToolResult {
+fn tool_result(tool: Tool, outcome: Result<ToolOutput, ToolError>, wants_links: bool) -> CallToolResult {
     match outcome {
         Ok(answer) => {
             let answer = result_text::clean_output(answer);
             let mut result = CallToolResult::structured(structured_content(&answer));
-            result.content = content_blocks(&answer);
+            result.content = content_blocks(&answer, wants_links);
             result
         }
         Err(error) => {
@@ -323,19 +327,12 @@ fn tool_result(tool: Tool, outcome: Result<ToolOutput, ToolError>) -> CallToolRe
     }
 }
 
-/// The text of a result. A search also gets links to its hits, as long as text and links are no longer than the structured result, which
-/// some hosts show instead.
-fn content_blocks(answer: &ToolOutput) -> Vec<ContentBlock> {
+/// The text of a result. A search also gets links to its hits if the client asks for them.
+fn content_blocks(answer: &ToolOutput, wants_links: bool) -> Vec<ContentBlock> {
     let text = result_text::tool_output_text(answer);
     let ToolOutput::Search(output) = answer else { return vec![ContentBlock::text(text)] };
-    let mut left = structured_content(answer).to_string().len().saturating_sub(text.len());
-    let links = output.results.iter().map(resources::hit_link).map(ContentBlock::resource_link).take_while(|link| {
-        let cost = serde_json::to_string(link).map_or(usize::MAX, |link| link.len());
-        let fits = cost <= left;
-        left = left.saturating_sub(cost);
-        fits
-    });
-    let links: Vec<ContentBlock> = links.collect();
+    let linked = output.results.iter().filter(|_| wants_links);
+    let links = linked.map(resources::hit_link).map(ContentBlock::resource_link);
     std::iter::once(ContentBlock::text(text)).chain(links).collect()
 }
 

@@ -235,7 +235,9 @@ impl WorkerState {
         match returned {
             JobReturn::Rested => self.jobs.mark_returned(),
             JobReturn::WithoutVectors(FailedJob { error, is_new_error: true }) => {
-                tracing::warn!("cannot embed: {error}; search uses words only until a retry succeeds");
+                tracing::warn!(
+                    "cannot embed: {error}; search uses the model inside the program until a retry succeeds"
+                );
             }
             JobReturn::WithoutVectors(_) => {}
             JobReturn::WithVectors(made) => {

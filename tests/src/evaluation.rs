@@ -7,7 +7,7 @@ mod set;
 mod stores;
 
 pub use pairs::{ENTRIES, EvalPair, PairSet, pairs_as_set};
-pub use set::{DocumentShape, EvalDocument, EvalGroup, EvalQuestion, EvalSet};
+pub use set::{DocumentShape, EvalDocument, EvalGroup, EvalQuestion, EvalSet, read_phrasings};
 pub use stores::{EvalStore, RetrievedDocuments};
 
 use std::path::PathBuf;

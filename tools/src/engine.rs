@@ -2,6 +2,7 @@
 //!
 //! Synchronous and single-threaded; the server gives it its own thread.
 
+mod compact;
 mod curate;
 mod embedding;
 mod embedding_job;
@@ -51,7 +52,7 @@ use crate::embed::remote::Network;
 use crate::embed::{self, EmbeddingLocation, EmbeddingModel};
 use crate::error::{ToolError, join_causes};
 use crate::index::Index;
-use crate::search::{self, Scoring, SearchOptions};
+use crate::search::{self, Asker, Scoring, SearchOptions};
 
 #[cfg(test)]
 mod tests;
@@ -84,6 +85,14 @@ pub struct IndexProgress {
     pub total: usize,
     /// The last finished file, relative to the project, or what is being counted.
     pub path: String,
+}
+
+/// For whom a search is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    Person,
+    /// The model of the host's session.
+    Model,
 }
 
 #[derive(Debug)]
@@ -257,12 +266,13 @@ impl Engine {
 
     /// `memory_search`. Requests the question's vector itself, which may take some seconds.
     pub fn search(&mut self, input: &SearchInput) -> Result<SearchOutput, ToolError> {
-        self.search_while(input, &mut |_| {}, &|| true)
+        self.search_as(Audience::Person, input, &mut |_| {}, &|| true)
     }
 
-    /// The same with `progress` if many events wait to be indexed.
-    pub fn search_while(
+    /// The same for a model or a person, with `progress` if many events wait to be indexed.
+    pub fn search_as(
         &mut self,
+        audience: Audience,
         input: &SearchInput,
         progress: &mut dyn FnMut(IndexProgress),
         may_go_on: &dyn Fn() -> bool,
@@ -278,12 +288,22 @@ impl Engine {
             may_go_on()
         };
         let mut output = self.with_repair(|engine| {
-            let means = SearchOptions { model: meaning.as_ref(), weights: engine.weights, scoring: Scoring::Full };
+            let asker = match audience {
+                Audience::Person => Asker::Person,
+                Audience::Model => Asker::Model { session_id: &engine.session_id },
+            };
+            let (model, weights) = (meaning.as_ref(), engine.weights);
+            let is_stated = weights == Some(LegWeights::VECTOR_HEAVY);
+            let scoring = if is_stated { Scoring::Stated } else { Scoring::Full };
+            let means = SearchOptions { model, weights, scoring, asker };
             search::search_while(&mut engine.store, &mut engine.index, means, input, &now, &mut go_on)
         })?;
         self.add_encoding_notice(&mut output);
         self.add_notice(&mut output.notice);
         self.note_given(&output);
+        if audience == Audience::Model {
+            self.make_compact(&mut output)?;
+        }
         Ok(output)
     }
 

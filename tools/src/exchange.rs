@@ -43,6 +43,8 @@ pub struct ExportedMemory {
     pub auto: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub also: Option<String>,
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     pub metadata: serde_json::Map<String, serde_json::Value>,
     pub path: String,
@@ -101,6 +103,7 @@ impl ExportedMemory {
             origin: attributes.origin,
             auto: attributes.auto,
             source: attributes.source.map(|id| id.to_string()),
+            also: attributes.also,
             metadata: attributes.metadata,
             path,
             odd: Vec::new(),
@@ -131,6 +134,7 @@ impl ExportedMemory {
             origin: optional_field(&fields, "origin", &mut odd),
             auto: optional_field(&fields, "auto", &mut odd),
             source: optional_field(&fields, "source", &mut odd),
+            also: optional_field(&fields, "also", &mut odd),
             metadata: optional_field(&fields, "metadata", &mut odd),
             path: optional_field(&fields, "path", &mut odd),
             odd,
@@ -157,6 +161,7 @@ impl ExportedMemory {
             origin: self.origin,
             auto: self.auto,
             source: self.source.as_deref().and_then(MemoryId::parse),
+            also: self.also,
             metadata: self.metadata,
         };
         let draft =

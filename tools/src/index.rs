@@ -7,6 +7,7 @@ mod compact;
 mod documents;
 mod embeddings;
 mod index_file;
+mod local_vectors;
 mod vector_blocks;
 mod vector_cache;
 mod vectors;
@@ -14,12 +15,14 @@ mod vectors;
 pub use chunks::ChunkRow;
 pub use compact::CompactScope;
 use documents::MADE_IN_NO_TIME;
-pub use documents::{Document, memory_title};
+pub(crate) use documents::TAGS;
+pub use documents::{Document, memory_title, metadata_tags};
 pub use embeddings::{BatchOutcome, EmbeddingBatch, EmbeddingCoverage, VectorLoader};
 pub use index_file::IndexLockWait;
 pub use vector_cache::VectorCache;
 pub use vectors::Vectors;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -28,6 +31,7 @@ use schema::files::crash_point;
 use schema::files::database::{self, Database};
 use schema::files::layout::Layout;
 use schema::files::lock::{FileLock, LockError};
+use schema::model::memory::Memory;
 use schema::store::{Rows, Store, StoreAccess};
 
 use crate::error::ToolError;
@@ -49,6 +53,8 @@ pub struct Index {
     vectors: Option<Arc<Vectors>>,
     /// Vectors shared by all searches of this process.
     vector_cache: VectorCache,
+    /// Vectors of the built-in model while a service fails.
+    local_vectors: Option<Arc<Vectors>>,
     /// Cached posting lists.
     postings_cache: RefCell<PostingsCache>,
 }
@@ -86,6 +92,7 @@ impl Index {
             storage: place,
             was_reset: false,
             vectors: None,
+            local_vectors: None,
             vector_cache: VectorCache::default(),
             postings_cache: RefCell::default(),
         }
@@ -202,7 +209,12 @@ impl Index {
             let transaction = self.db.savepoint()?;
             let mut writer = documents::DocumentWriter::new(&transaction);
             for row in &new {
-                writer.insert(Document::Memory(row.seq), &memory_title(&row.memory), &row.memory.content)?;
+                let Memory { content, attributes, .. } = &row.memory;
+                let body = match &attributes.also {
+                    Some(also) => Cow::Owned(format!("{content}\n{also}")),
+                    None => Cow::Borrowed(content.as_str()),
+                };
+                writer.insert(Document::Memory(row.seq), &memory_title(&row.memory), &body)?;
             }
             writer.finish()?;
             transaction.execute("UPDATE progress SET last_seq = ?1", [last])?;
@@ -264,6 +276,7 @@ impl Index {
 
     fn clear_caches(&mut self) {
         self.vectors = None;
+        self.local_vectors = None;
         self.postings_cache.get_mut().clear();
         self.vector_cache.clear();
     }

@@ -1,41 +1,49 @@
 //! Search: from a request to a ranked list with reasons.
 //!
-//! Pipeline: request → candidates by words and vectors, and unindexed rows → relevance of words, similar tokens and
-//! vectors, in context → fusion → rank → answer.
+//! Pipeline: request → for each phrasing candidates by words and vectors, and unindexed rows → relevance of words,
+//! similar tokens and vectors, in context → fusion → phrasings merged → rank → answer.
 
 mod answer;
+mod answers_first;
 mod candidate;
 mod context;
 mod dates;
+mod echo;
 mod fusion;
 mod korean_stem;
 mod leg_weights;
 mod passage_part;
+mod phrasings;
 pub mod query;
 mod rank;
 pub mod relevance;
 mod request;
 pub mod snippet;
 mod stop_words;
+mod tags;
 mod term_matcher;
 mod text_features;
 mod token_similarity;
 mod vector_leg;
 
+use std::sync::Arc;
 use std::thread;
 
 use schema::model::moment::Moment;
 use schema::store::Store;
 use schema::tool::{SearchInput, SearchOutput};
 
-use crate::embed::EmbeddingLocation;
+use crate::embed::{EmbeddingLocation, EmbeddingModel};
 use crate::error::ToolError;
-use crate::index::{Index, IndexLock, IndexLockWait};
-use candidate::{VECTOR_CANDIDATES, VECTOR_CANDIDATES_FILTERED};
-pub use leg_weights::{Scoring, SearchOptions};
+use crate::fulltext::CorpusStats;
+use crate::index::{Index, IndexLock, IndexLockWait, Vectors};
+use candidate::{Breadth, Candidate};
+use echo::EchoFilter;
+use fusion::SearchLegs;
+pub use leg_weights::{Asker, Scoring, SearchOptions};
 use relevance::RelevanceScorer;
-use request::SearchRequest;
-use vector_leg::VectorComparison;
+use request::{Phrasing, SearchRequest};
+use vector_leg::{VectorComparison, VectorScores};
 
 /// Documents that a search embeds itself if the embedder is local: recent captures.
 const EMBEDDED_AT_ONCE: usize = 200;
@@ -62,7 +70,7 @@ pub fn search_while(
     now: &Moment,
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<SearchOutput, ToolError> {
-    let request = SearchRequest::from_input(input)?;
+    let mut request = SearchRequest::from_input(input)?;
     // New captures are indexed first. If that is impossible, because another process has the lock or the store is
     // read-only, they are scanned.
     if let Ok(Some(lock)) = index.lock(IndexLockWait::Short) {
@@ -72,45 +80,33 @@ pub fn search_while(
             Err(error) => return Err(error),
         }
     }
-    // Longer text was pasted, and its start says what it is about.
-    let question = query::truncated_query(&input.query);
-    let corpus = index.fulltext().corpus(request.query.all_terms())?;
-    let relevance = RelevanceScorer::new(&request.query, &corpus);
-    let here = means.model.filter(|meaning| meaning.embedder.location() == EmbeddingLocation::InProcess);
-    let is_unknown = here.is_some_and(|meaning| !token_similarity::is_known_question(&meaning.local_model, question));
-    let means_of_query = if is_unknown { SearchOptions { model: None, ..means } } else { means };
-    let (comparison, mut fault) = match prepare_comparison(index, means_of_query, &request, question) {
-        Ok(comparison) => (comparison, is_unknown.then(|| UNKNOWN.to_owned())),
-        Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
-        Err(error) => return Err(error),
-    };
-    let ranked = {
+    if let Asker::Model { session_id } = means.asker {
+        let questions: Vec<&str> = request.phrasings.iter().map(Phrasing::question).collect();
+        request.filter.echo = Some(EchoFilter::new(store, session_id, &questions, now)?);
+    }
+    let replaced = replace_failed_service(store, index, means, &request)?;
+    let used = replaced.as_ref().map_or(means, |replaced| SearchOptions { model: Some(&replaced.model), ..means });
+    let vectors = replaced.as_ref().map(|replaced| &replaced.vectors);
+    let mut passes = Vec::with_capacity(request.phrasings.len());
+    for phrasing in &request.phrasings {
+        passes.push(PhrasingPass::prepare(index, used, vectors, phrasing)?);
+    }
+    let (ranked, fault) = {
         // One transaction, so that all statements see one state and lock only once.
         let _rows = store.snapshot()?;
         let _index = index.snapshot()?;
-        let near = if request.filter.excludes_something() { VECTOR_CANDIDATES_FILTERED } else { VECTOR_CANDIDATES };
-        let by_words = || candidate::gather_by_words(store, index, &request, &corpus);
-        let (by_words, scanned) = match &comparison {
-            Some(comparison) if comparison.is_slow() => run_both(by_words, || Some(comparison.scan(near))),
-            Some(comparison) => (by_words(), Some(comparison.scan(near))),
-            None => (by_words(), None),
-        };
-        let nearness = match comparison.as_ref().zip(scanned) {
-            Some((comparison, Ok(scanned))) => Some(comparison.rescore_nearest(scanned, index)?),
-            Some((_, Err(ToolError::Unavailable(cause)))) => {
-                fault = Some(cause);
-                None
-            }
-            Some((_, Err(error))) => return Err(error),
-            None => None,
-        };
-        let gathered = candidate::add_remaining(store, index, &request, by_words?, nearness.as_ref())?;
-        let legs = fusion::SearchLegs::new(means_of_query, question, &request.filter, &relevance, nearness.as_ref());
-        let candidates = fusion::fuse_scores(store, index, gathered, &legs)?;
-        rank::rank(candidates, now)
+        let (lists, fault) = gather_lists(store, index, &request, &mut passes)?;
+        let mut ranked = rank::rank(phrasings::merge(lists), now, means.scoring);
+        if let Some(echo) = &request.filter.echo {
+            answers_first::put_answers_first(echo, &mut ranked, request.min_score);
+        }
+        (ranked, fault)
     };
     let mut output = answer::build_output(store, &request, ranked)?;
-    answer::add_provider_notice(&mut output, index, means, fault)?;
+    match replaced {
+        Some(replaced) => answer::add_replacement_notice(&mut output, &replaced.model, &replaced.cause),
+        None => answer::add_provider_notice(&mut output, index, means, fault)?,
+    }
     Ok(output)
 }
 
@@ -131,6 +127,120 @@ fn index_pending(
     Ok(())
 }
 
+/// The built-in model in place of a service that fails.
+struct ReplacedService {
+    model: EmbeddingModel,
+    vectors: Arc<Vectors>,
+    cause: String,
+}
+
+/// Replaces a service that cannot embed the question, or whose vectors are not there yet.
+fn replace_failed_service(
+    store: &Store,
+    index: &mut Index,
+    means: SearchOptions<'_>,
+    request: &SearchRequest,
+) -> Result<Option<ReplacedService>, ToolError> {
+    let service = means.model.filter(|meaning| meaning.embedder.location() == EmbeddingLocation::Remote);
+    let Some(meaning) = service.filter(|_| !request.query().is_empty()) else { return Ok(None) };
+    let cause = match meaning.embedder.embed_query(request.phrasings[0].question()) {
+        Err(error) => error.to_string(),
+        Ok(_) if !index.is_current_model(meaning.embedder.identity())? => {
+            format!("{} has no vectors yet", meaning.embedder.identity())
+        }
+        Ok(_) => return Ok(None),
+    };
+    let model = meaning.built_in();
+    let vectors = index.local_vectors(store.rows(), &model.local_model)?;
+    Ok(Some(ReplacedService { model, vectors, cause }))
+}
+
+/// A phrasing of the question with what its search needs.
+struct PhrasingPass<'s> {
+    phrasing: &'s Phrasing,
+    /// Without a model if that does not know the script.
+    means: SearchOptions<'s>,
+    corpus: CorpusStats,
+    comparison: Option<VectorComparison>,
+    /// Why there is no comparison although there is a model.
+    fault: Option<String>,
+}
+
+impl<'s> PhrasingPass<'s> {
+    /// Compares with `vectors`, or with those of the index.
+    fn prepare(
+        index: &mut Index,
+        means: SearchOptions<'s>,
+        vectors: Option<&Arc<Vectors>>,
+        phrasing: &'s Phrasing,
+    ) -> Result<Self, ToolError> {
+        let corpus = index.fulltext().corpus(phrasing.query.all_terms())?;
+        let here = means.model.filter(|meaning| meaning.embedder.location() == EmbeddingLocation::InProcess);
+        let is_unknown =
+            here.is_some_and(|meaning| !token_similarity::is_known_question(&meaning.local_model, phrasing.question()));
+        let means = if is_unknown { SearchOptions { model: None, ..means } } else { means };
+        let (comparison, fault) = match prepare_comparison(index, means, vectors, phrasing) {
+            Ok(comparison) => (comparison, is_unknown.then(|| UNKNOWN.to_owned())),
+            Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
+            Err(error) => return Err(error),
+        };
+        Ok(Self { phrasing, means, corpus, comparison, fault })
+    }
+
+    /// The scored candidates of this phrasing, and its vector scores.
+    fn candidates(
+        &mut self,
+        store: &Store,
+        index: &Index,
+        request: &SearchRequest,
+        breadth: Breadth,
+    ) -> Result<(Vec<Candidate>, Option<VectorScores>), ToolError> {
+        let Self { phrasing, corpus, comparison, .. } = &*self;
+        let near = breadth.near(&request.filter);
+        let by_words = || candidate::gather_by_words(store, index, request, &phrasing.query, corpus, breadth);
+        let (by_words, scanned) = match comparison {
+            Some(comparison) if comparison.is_slow() => run_both(by_words, || Some(comparison.scan(near))),
+            Some(comparison) => (by_words(), Some(comparison.scan(near))),
+            None => (by_words(), None),
+        };
+        let nearness = match comparison.as_ref().zip(scanned) {
+            Some((comparison, Ok(scanned))) => Some(comparison.rescore_nearest(scanned, index)?),
+            Some((_, Err(ToolError::Unavailable(cause)))) => {
+                self.fault = Some(cause);
+                None
+            }
+            Some((_, Err(error))) => return Err(error),
+            None => None,
+        };
+        let gathered = candidate::add_remaining(store, index, request, by_words?, nearness.as_ref())?;
+        let relevance = RelevanceScorer::new(&self.phrasing.query, &self.corpus);
+        let question = self.phrasing.question();
+        let legs = SearchLegs::new(self.means, question, &request.filter, breadth, &relevance, nearness.as_ref());
+        Ok((fusion::fuse_scores(store, index, gathered, &legs)?, nearness))
+    }
+}
+
+/// The candidates of each phrasing, and why the question has no vector. All phrasings share the vectors in memory.
+fn gather_lists(
+    store: &Store,
+    index: &Index,
+    request: &SearchRequest,
+    passes: &mut [PhrasingPass<'_>],
+) -> Result<(Vec<Vec<Candidate>>, Option<String>), ToolError> {
+    let mut lists = Vec::with_capacity(passes.len());
+    let mut vectors: Option<Arc<Vectors>> = None;
+    for (number, pass) in passes.iter_mut().enumerate() {
+        if let (Some(vectors), Some(comparison)) = (&vectors, &mut pass.comparison) {
+            comparison.use_vectors(vectors);
+        }
+        let breadth = if number == 0 { Breadth::QUESTION } else { Breadth::OTHER_PHRASING };
+        let (candidates, nearness) = pass.candidates(store, index, request, breadth)?;
+        vectors = vectors.or_else(|| nearness.map(|nearness| Arc::clone(nearness.vectors())));
+        lists.push(candidates);
+    }
+    Ok((lists, passes.first_mut().and_then(|pass| pass.fault.take())))
+}
+
 /// Runs both in parallel if a second thread is available.
 fn run_both<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync) -> (A, B) {
     thread::scope(|scope| {
@@ -148,9 +258,12 @@ fn run_both<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync
 fn prepare_comparison(
     index: &mut Index,
     means: SearchOptions<'_>,
-    request: &SearchRequest,
-    question: &str,
+    vectors: Option<&Arc<Vectors>>,
+    phrasing: &Phrasing,
 ) -> Result<Option<VectorComparison>, ToolError> {
-    let Some(meaning) = means.model.filter(|_| !request.query.is_empty()) else { return Ok(None) };
-    vector_leg::prepare_comparison(index, meaning, question)
+    let Some(meaning) = means.model.filter(|_| !phrasing.query.is_empty()) else { return Ok(None) };
+    match vectors {
+        Some(vectors) => vector_leg::compare_locally(vectors, meaning, phrasing.question()),
+        None => vector_leg::prepare_comparison(index, meaning, phrasing.question()),
+    }
 }

@@ -20,6 +20,9 @@ const REDACTION_WINDOW: usize = 16 * LIMIT;
 /// The longest metadata of one memory, in bytes of JSON.
 pub const METADATA_LIMIT: usize = 16 * 1024;
 
+/// The most characters of the words by which a memory will be asked for.
+pub const ALSO_LIMIT: usize = 200;
+
 /// The deepest nesting of metadata, counting the metadata itself.
 pub const METADATA_DEPTH: usize = 16;
 
@@ -82,14 +85,24 @@ pub fn prepare(draft: Draft, screen: &Sanitizer) -> Option<PreparedMemory> {
         None => draft.attributes.metadata,
     };
     let (metadata, in_metadata) = screen.clean_fields(metadata);
-    let attributes = MemoryAttributes { origin, metadata, ..draft.attributes };
-    let redactions = first.count + more + in_metadata;
+    let also = draft.attributes.also.as_deref().map(|also| screen.clean(also));
+    let in_also = also.as_ref().map_or(0, |also| also.count);
+    let also = also.map(|also| one_line(&also.text, ALSO_LIMIT)).filter(|also| !also.is_empty());
+    let attributes = MemoryAttributes { origin, metadata, also, ..draft.attributes };
+    let redactions = first.count + more + in_metadata + in_also;
     Some(PreparedMemory {
         draft: Draft { session_id, content, attributes, ..draft },
         redactions,
         delivery: Delivery::Live,
         succeeded: Vec::new(),
     })
+}
+
+/// Returns the first characters of a text on one line.
+fn one_line(text: &str, limit: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line: String = words.join(" ").chars().take(limit).collect();
+    line.trim_end().to_owned()
 }
 
 /// Returns why metadata is not stored, or `None` if it is.

@@ -31,6 +31,8 @@ pub(crate) struct WireMemory {
     auto: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    also: Option<String>,
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     metadata: serde_json::Map<String, serde_json::Value>,
     #[serde(default)]
@@ -55,6 +57,7 @@ impl WireMemory {
             origin: attributes.origin,
             auto: attributes.auto,
             source: attributes.source.map(|id| id.to_string()),
+            also: attributes.also,
             metadata: attributes.metadata,
             redactions: prepared.redactions(),
             succeeded: prepared.succeeded().to_vec(),
@@ -76,6 +79,7 @@ impl WireMemory {
                 origin: self.origin,
                 auto: self.auto,
                 source: self.source.as_deref().and_then(MemoryId::parse),
+                also: self.also,
                 metadata: self.metadata,
             },
             destination: if self.long_term { Destination::LongTerm } else { Destination::DailyLog },

@@ -60,11 +60,16 @@ pub(super) struct EntryFields {
     auto: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    also: Option<String>,
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
     metadata: serde_json::Map<String, serde_json::Value>,
     /// The context as a top-level field, which people and older versions wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<serde_json::Value>,
+    /// The same, a list or a text with commas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<serde_json::Value>,
 }
 
 impl EntryFields {
@@ -104,6 +109,7 @@ impl EntryFields {
             origin: attributes.origin.clone(),
             auto: attributes.auto,
             source: attributes.source.as_ref().map(ToString::to_string),
+            also: attributes.also.clone(),
             metadata: attributes.metadata.clone(),
             ..Self::default()
         }
@@ -124,8 +130,10 @@ impl EntryFields {
             origin: fields.get("origin"),
             auto: fields.get("auto").unwrap_or_default(),
             source: fields.get("source"),
+            also: fields.get("also"),
             metadata: fields.get("metadata").unwrap_or_default(),
             context: fields.get("context"),
+            tags: fields.get("tags"),
         })
     }
 
@@ -170,6 +178,9 @@ impl EntryFields {
         if let Some(context) = self.context {
             metadata.entry("context").or_insert(context);
         }
+        if let Some(tags) = self.tags {
+            metadata.entry("tags").or_insert(tags);
+        }
         MemoryAttributes {
             importance: self.importance,
             pinned: self.pinned,
@@ -177,6 +188,7 @@ impl EntryFields {
             origin: self.origin,
             auto: self.auto,
             source: self.source.as_deref().and_then(MemoryId::parse),
+            also: self.also.filter(|also| !also.trim().is_empty()),
             metadata,
             ..MemoryAttributes::default()
         }
@@ -221,6 +233,7 @@ impl RawFields<'_> {
             ("origin", text("origin")),
             ("auto", self.get::<bool>("auto").is_some()),
             ("source", id("source")),
+            ("also", text("also")),
             ("metadata", self.get::<serde_json::Map<_, _>>("metadata").is_some()),
         ];
         let is_odd = |(name, fits): (&'static str, bool)| (!fits && self.0.contains_key(name)).then_some(name);

@@ -154,6 +154,7 @@ fn any_memory() -> impl Strategy<Value = (usize, String, u32, String, MemoryAttr
                 origin: (!note.is_empty()).then(|| note.clone()),
                 auto: pinned,
                 source: supersedes.as_deref().and_then(MemoryId::parse),
+                also: (!note.trim().is_empty()).then(|| note.clone()),
                 metadata: serde_json::Map::from_iter([("note".to_owned(), note.into())]),
             },
         );

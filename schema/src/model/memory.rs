@@ -42,6 +42,8 @@ pub struct MemoryAttributes {
     pub auto: bool,
     /// The memory of the event that it was extracted from.
     pub source: Option<MemoryId>,
+    /// Words by which it will be asked for, also in another language. Searches weigh them less than the text.
+    pub also: Option<String>,
     /// Free-form fields of the caller.
     pub metadata: serde_json::Map<String, serde_json::Value>,
 }

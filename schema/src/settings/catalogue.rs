@@ -142,7 +142,7 @@ pub(super) const KEYS: [SettingKey; 18] = [
         values: "`\"measured\"`, `\"stated\"` or three numbers up to 100 such as `\"65/35/5\"`",
         default: "`\"measured\"`",
         description: "Weights of words, similar words and vectors in a search. `measured` is 65/35/5 with the model inside the program \
-                  or another static model, and 65/35/25 with a transformer. `stated` is 0.7 for vectors and 0.3 for words.",
+                  or another static model, and 65/35/25 with a transformer. `stated` is 0.7 of the vector score and 0.3 of the word score, without context and features.",
         is_guard: false,
         is_user_only: false,
     },

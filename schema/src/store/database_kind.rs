@@ -13,7 +13,7 @@ pub(super) const SCHEMAS: [(i64, &str); 5] = [
     (5, "47c5b95246b0424137ccfc39cb43bb7e6be387617da7c8036f52c6f00370af8e"),
     (6, "7966b05169f9f027c60fd27e56aa8c291b65f8b7378e128ac15e1137e67c8172"),
     (7, "b7746bb183541f5f570db4d2a0ccf5d8fb06007213ddf5d999f4f4ffa22f08b2"),
-    (VERSION, "fd7d5a4569f988cd1b8954b497cf4e2f5f55cb9d395ed0808eb92bd8b8f60152"),
+    (VERSION, "10b94deffbd94544573e6cf217b6df2631db4a99f542e20d1a6f94a6103be03a"),
 ];
 
 /// Marks a database as ours: "JMEM".

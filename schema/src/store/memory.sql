@@ -20,6 +20,7 @@ CREATE TABLE memories (
     origin TEXT,
     auto INTEGER NOT NULL DEFAULT 0,
     source TEXT,
+    also TEXT,
     supersedes TEXT,
     path TEXT NOT NULL,
     created_at TEXT NOT NULL,

@@ -100,7 +100,7 @@ pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, 
      done, written_at, created_at, utc_offset, access_count, \
      CASE WHEN EXISTS (SELECT 1 FROM memories newer WHERE newer.supersedes = memories.id) THEN \
      (SELECT newer.id FROM memories newer WHERE newer.supersedes = memories.id ORDER BY newer.created_at DESC LIMIT 1) END, waiting, \
-     phase, settled_by, settled_at, repeats, repeated_at, auto, source";
+     phase, settled_by, settled_at, repeats, repeated_at, auto, source, also";
 
 /// How an entry got into its file, or why it is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,8 +137,8 @@ impl Rows<'_> {
         self.0
             .prepare_cached(
                 "INSERT INTO memories (id, session_id, project_dir, type, content, content_hash, metadata, importance,
-                     pinned, origin, supersedes, path, created_at, utc_offset, done, written_at, waiting, auto, source)
-                 VALUES (?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+                     pinned, origin, supersedes, path, created_at, utc_offset, done, written_at, waiting, auto, source, also)
+                 VALUES (?1, ?2, '', ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
             )?
             .execute(params![
                 memory.id.as_str(),
@@ -159,6 +159,7 @@ impl Rows<'_> {
                 written.pending_write() as i64,
                 attributes.auto,
                 attributes.source.as_ref().map(MemoryId::as_str),
+                attributes.also,
             ])?;
         let seq = self.0.last_insert_rowid();
         self.derive_first_state(&memory.id)?;
@@ -508,6 +509,7 @@ pub(super) fn read_row(row: &SqlRow<'_>) -> rusqlite::Result<MemoryRow> {
                 origin: row.get(8)?,
                 auto: row.get(23)?,
                 source: id(24)?,
+                also: row.get(25)?,
                 metadata: metadata.unwrap_or_default(),
             },
         },

@@ -49,13 +49,15 @@ impl Tool {
         match self {
             Self::Search => {
                 "Use whenever this session may not hold what was decided, learned, asked or done before. Searches \
-                 earlier sessions and project notes by words in any language; hits open with memory_get."
+                 earlier sessions and project notes by words in any language; hits open with memory_get. \
+                 If wording or language may differ, also give synonyms, a translation and the likely answer in `also`."
             }
             Self::Get => "Use to read a search hit whole, by id, or lines of a memory file, by path.",
             Self::Load => "Use at the first message of a session: long-term memory; `full` adds today's log.",
             Self::Save => {
                 "Use as soon as something is decided, learned or preferred, one self-contained fact per call. Saving \
-                 it again changes nothing."
+                 it again changes nothing. Types: decision (choice and reason), learning (finding), error_fix (error \
+                 and remedy), preference (of the user), convention (how it is done here), task (open step)."
             }
             Self::Stats => "Use to see what memory holds and whether something is wrong with it.",
             Self::Reindex => "Use when search misses what a memory file says.",

@@ -86,6 +86,11 @@ fn type_text(property: &Map<String, Value>) -> String {
             .collect::<Vec<_>>()
             .join(", ");
     }
+    let kinds: Vec<&str> =
+        property.get("type").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    if !kinds.is_empty() {
+        return kinds.join(" or ");
+    }
     let kind = property.get("type").and_then(Value::as_str).unwrap_or("any");
     let (low, high) = (property.get("minimum"), property.get("maximum"));
     match (low, high) {

@@ -13,6 +13,10 @@ use crate::model::memory::MemoryType;
 pub struct SearchInput {
     /// Words or a question, any language
     pub query: String,
+    /// Other phrasings: synonyms, a translation, the statement that would answer
+    #[serde(default, deserialize_with = "deserialize_texts", skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schemars", schemars(length(max = 4)))]
+    pub also: Vec<String>,
     #[serde(
         default,
         alias = "max_results",
@@ -35,6 +39,8 @@ pub struct SearchInput {
     pub since: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tag: Option<String>,
     /// File or folder
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -122,9 +128,15 @@ pub struct SaveInput {
     #[serde(rename = "type")]
     pub kind: MemoryType,
     pub content: String,
-    /// An object, or an object as JSON text.
+    /// Words by which it will be asked, also in another language
+    #[serde(default, deserialize_with = "deserialize_joined_texts", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(with = "Option<String>"))]
+    pub also: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_texts", skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Object or its JSON text
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schemars", schemars(with = "serde_json::Map<String, Value>"))]
+    #[cfg_attr(feature = "schemars", schemars(extend("type" = ["object", "string"])))]
     pub metadata: Option<Value>,
     /// Into MEMORY.md
     #[serde(default, alias = "long_term", skip_serializing_if = "std::ops::Not::not")]
@@ -163,4 +175,20 @@ fn deserialize_whole_number<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
             number.as_i64().or(whole.map(|number| number as i64)).map(Some).ok_or_else(number_in_words)
         }
     }
+}
+
+/// A list of texts, one text, or a list as JSON text: some models send lists so.
+fn deserialize_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let texts = match Value::deserialize(deserializer)? {
+        Value::Null => Vec::new(),
+        Value::String(text) => serde_json::from_str(&text).unwrap_or_else(|_| vec![text]),
+        other => serde_json::from_value(other).map_err(|_| D::Error::custom("give a list of texts"))?,
+    };
+    Ok(texts.into_iter().filter(|text| !text.trim().is_empty()).collect())
+}
+
+/// One text, or several that become one.
+fn deserialize_joined_texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let texts = deserialize_texts(deserializer)?;
+    Ok((!texts.is_empty()).then(|| texts.join("; ")))
 }

@@ -49,7 +49,9 @@ pub struct Hit {
     /// Local date and time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Not shown to models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schemars", schemars(skip))]
     pub session_id: Option<String>,
     /// At most 200 characters around the match.
     pub snippet: String,
@@ -60,6 +62,9 @@ pub struct Hit {
     /// `superseded`, `long_term`, `pinned`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
+    /// The id of what replaced it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
     /// How the score was computed, if `explain` is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
@@ -160,22 +165,14 @@ fn is_zero(count: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct LoadOutput {
+    /// Parts are separated by `---`.
     pub content: String,
-    pub files: Vec<LoadedFile>,
+    /// Their paths.
+    pub files: Vec<String>,
     pub truncated: bool,
     /// Says if text was cut or is missing, and how to get it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
-}
-
-/// A loaded file and the range of loaded lines.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
-pub struct LoadedFile {
-    pub path: String,
-    pub start_line: usize,
-    pub end_line: usize,
-    pub total_lines: usize,
 }
 
 /// Result of `memory_save`.

@@ -210,6 +210,9 @@ pub(crate) struct SearchArguments {
     /// Words or a question
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
+    /// Another phrasing or a translation; up to four times
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) also: Vec<String>,
     /// Maximum number of hits, 1 to 50
     #[arg(long, short = 'n', value_name = "N")]
     pub(crate) max_results: Option<i64>,
@@ -231,6 +234,9 @@ pub(crate) struct SearchArguments {
     /// Until this time
     #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_until)]
     pub(crate) until: Option<Moment>,
+    /// Only memories and notes with this tag
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Option<String>,
     /// Only this file or folder of the store
     #[arg(long, value_name = "PATH")]
     pub(crate) path: Option<String>,
@@ -247,6 +253,12 @@ pub(crate) struct SaveArguments {
     /// The text; `-` reads it from standard input
     #[arg(required = true, value_name = "TEXT")]
     pub(crate) content: Vec<String>,
+    /// Words by which it will be asked, also in another language; may be repeated
+    #[arg(long, value_name = "WORDS")]
+    pub(crate) also: Vec<String>,
+    /// A tag; may be repeated
+    #[arg(long, value_name = "TAG")]
+    pub(crate) tag: Vec<String>,
     /// Metadata, as a JSON object
     #[arg(long, value_name = "JSON")]
     pub(crate) metadata: Option<String>,

@@ -45,6 +45,8 @@ pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
     engine.save(&SaveInput {
         kind: MemoryType::Decision,
         content: DECISION.to_owned(),
+        also: None,
+        tags: Vec::new(),
         metadata: None,
         long_term: true,
         supersedes: None,

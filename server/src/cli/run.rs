@@ -137,6 +137,7 @@ fn serve_transport(arguments: ServeArguments) -> anyhow::Result<Transport> {
 fn run_search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments) -> anyhow::Result<()> {
     let input = SearchInput {
         query: arguments.query.join(" "),
+        also: arguments.also,
         max_results: arguments.max_results,
         min_score: arguments.min_score,
         kind: arguments.kind,
@@ -144,6 +145,7 @@ fn run_search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments
         session_id: arguments.session.map(|id| engine.resolve_session_id(&id)).transpose()?,
         since: arguments.since.map(|at| at.rfc3339()),
         until: arguments.until.map(|at| at.rfc3339()),
+        tag: arguments.tag,
         path: arguments.path,
         // The token limit is for models; people can scroll.
         max_tokens: Some(i64::from(u16::MAX)),
@@ -162,6 +164,8 @@ fn run_save(engine: &mut Engine, printer: &Printer, arguments: SaveArguments) ->
     let input = SaveInput {
         kind: arguments.kind,
         content,
+        also: (!arguments.also.is_empty()).then(|| arguments.also.join("; ")),
+        tags: arguments.tag,
         metadata: arguments.metadata.map(serde_json::Value::String),
         long_term: arguments.long_term,
         supersedes: arguments.supersedes.map(|id| engine.resolve_id(&id)).transpose()?,

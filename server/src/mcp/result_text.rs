@@ -37,9 +37,13 @@ pub(super) fn tool_output_text(answer: &ToolOutput) -> String {
     match answer {
         ToolOutput::Search(output) => search_text(output),
         ToolOutput::Get(output) => {
+            if output.content.is_empty() && output.memory.is_none() {
+                return append_notice(format!("{}: nothing here", output.path), output.notice.as_deref());
+            }
             let head = format!("{}:{}-{} of {}", output.path, output.start_line, output.end_line, output.total_lines);
             append_notice(format!("{head}\n\n{}", output.content), output.notice.as_deref())
         }
+        ToolOutput::Load(LoadOutput { content, notice: Some(notice), .. }) if content.is_empty() => notice.clone(),
         ToolOutput::Load(output) => append_notice(output.content.clone(), output.notice.as_deref()),
         ToolOutput::Save(output) => format!("{} (id {})", output.message, output.id),
         ToolOutput::Stats(output) => stats_text(output),
@@ -91,6 +95,9 @@ fn hit_text(n: usize, hit: &Hit) -> String {
     );
     for flag in &hit.flags {
         let _ = write!(text, " {flag}");
+    }
+    if let Some(newer) = &hit.superseded_by {
+        let _ = write!(text, " by {newer}");
     }
     let _ = write!(text, "\n   {}", hit.snippet);
     text

@@ -6,7 +6,7 @@ use schema::tool::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use tools::engine::IndexProgress;
+use tools::engine::{Audience, Engine, IndexProgress};
 use tools::error::ToolError;
 
 use crate::dispatcher::{Dispatcher, ReadNeed};
@@ -54,7 +54,11 @@ impl ToolCall {
             Self::Search(input) => ToolOutput::Search(run_search(input, dispatcher, steps).await?),
             Self::Get(input) => {
                 let need = if input.id.is_some() { ReadNeed::Index } else { ReadNeed::Store };
-                ToolOutput::Get(dispatcher.read(need, Some(steps), move |engine, _| engine.get(&input)).await?)
+                let get = move |engine: &mut Engine, _: &dyn Fn() -> bool| {
+                    let output = engine.get(&input)?;
+                    engine.compact_details(output)
+                };
+                ToolOutput::Get(dispatcher.read(need, Some(steps), get).await?)
             }
             Self::Load(input) => ToolOutput::Load(
                 dispatcher.read(ReadNeed::Store, Some(steps), move |engine, _| engine.load(&input)).await?,
@@ -81,7 +85,8 @@ async fn run_search(
     let taken = steps.clone();
     let mut output = dispatcher
         .read(ReadNeed::Index, Some(steps), move |engine, may_go_on| {
-            engine.search_while(&input, &mut |step: IndexProgress| drop(taken.send_replace(Some(step))), may_go_on)
+            let mut report = |step: IndexProgress| drop(taken.send_replace(Some(step)));
+            engine.search_as(Audience::Model, &input, &mut report, may_go_on)
         })
         .await?;
     if let Some(text) = dispatcher.indexing_notice() {

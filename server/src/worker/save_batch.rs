@@ -91,8 +91,11 @@ impl WorkerState {
                 let nothing = || ToolError::Internal("nothing was saved".to_owned());
                 let saved = saved.and_then(|saved| saved.into_iter().next().ok_or_else(nothing));
                 let told = |saved| match &mut self.open {
-                    Some(open) => open.engine.save_output(saved),
-                    None => self.engine()?.save_output(saved),
+                    Some(open) => open.engine.save_output(saved).and_then(|output| open.engine.compact_saved(output)),
+                    None => {
+                        let engine = self.engine()?;
+                        engine.save_output(saved).and_then(|output| engine.compact_saved(output))
+                    }
                 };
                 let _ = reply.send(saved.and_then(told));
             }

@@ -69,6 +69,7 @@ pub fn pairs_as_set(PairSet { name, pairs, fillers }: &PairSet, beside: &EvalSet
         text: pair.question.clone(),
         relevant: vec![format!("pair {i}")],
         class: pair.kind.clone(),
+        also: Vec::new(),
     });
     let group = EvalGroup { questions: questions.collect(), documents };
     EvalSet { name: name.clone(), groups: vec![group], shape: DocumentShape::Typed }

@@ -1,5 +1,6 @@
 //! An evaluation set: stores of documents, and questions with the documents that answer them.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use schema::model::memory::MemoryType;
@@ -56,9 +57,23 @@ pub struct EvalQuestion {
     /// The ids of the right documents, or empty if the question is unanswerable.
     pub relevant: Vec<String>,
     pub class: String,
+    /// Other phrasings, from another file.
+    pub also: Vec<String>,
 }
 
 impl EvalSet {
+    /// Only the questions that have other phrasings, with these.
+    pub fn with_phrasings(mut self, phrasings: &HashMap<String, Vec<String>>) -> Self {
+        for group in &mut self.groups {
+            group.questions.retain_mut(|question| {
+                question.also = phrasings.get(&question.text).cloned().unwrap_or_default();
+                !question.also.is_empty()
+            });
+        }
+        self.groups.retain(|group| !group.questions.is_empty());
+        self
+    }
+
     pub fn read(path: &Path) -> Result<Self, String> {
         let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
@@ -68,6 +83,16 @@ impl EvalSet {
         let shape = detect_shape(&groups);
         Ok(Self { name: to_string(&json["name"]).unwrap_or_default(), groups, shape })
     }
+}
+
+/// Other phrasings by question: the items of a file.
+pub fn read_phrasings(path: &Path) -> Result<HashMap<String, Vec<String>>, String> {
+    let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
+    let json: Value = serde_json::from_str(&text).map_err(|error| fault(&error))?;
+    let items = json["items"].as_array().ok_or_else(|| fault(&"it has no items"))?;
+    let texts = |item: &Value| item["also"].as_array().into_iter().flatten().filter_map(to_string).collect();
+    Ok(items.iter().filter_map(|item| Some((to_string(&item["question"])?, texts(item)))).collect())
 }
 
 fn detect_shape(groups: &[EvalGroup]) -> DocumentShape {
@@ -91,6 +116,7 @@ fn parse_group(json: &Value) -> EvalGroup {
         text: to_string(&question["text"]).unwrap_or_default(),
         relevant: question["rel"].as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(to_string).collect(),
         class: to_string(&question["cat"]).unwrap_or_default(),
+        also: Vec::new(),
     });
     EvalGroup { documents: list("docs").map(parse_document).collect(), questions: questions.collect() }
 }

@@ -138,8 +138,14 @@ impl EvalStore {
 
     /// Searches without a score threshold.
     pub fn ask(&self, engine: &mut Engine, question: &str) -> Result<RetrievedDocuments, String> {
+        self.ask_with(engine, question, &[])
+    }
+
+    /// The same with other phrasings.
+    pub fn ask_with(&self, engine: &mut Engine, question: &str, also: &[String]) -> Result<RetrievedDocuments, String> {
         let input = SearchInput {
             query: question.to_owned(),
+            also: also.to_vec(),
             max_results: Some(DEPTH),
             min_score: Some(0.0),
             max_tokens: Some(1_000_000),

@@ -50,6 +50,7 @@ mod remote_embedding;
 mod resources;
 mod retrieval;
 mod rust_client;
+mod searching;
 mod secrets;
 mod server;
 mod servers;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// Memories of the recorded events: a question, the type, and a part of the answer.
 const REMEMBERED: [(&str, &str, &str); 5] = [
-    ("RIG-HELLO", "user_prompt", "RIG-HELLO"),
+    ("the RIG-HELLO prompt", "user_prompt", "RIG-HELLO"),
     ("what was asked with the rigcmd command?", "user_prompt", "/rigcmd with args"),
     ("which files were modified, notes.txt?", "tool_usage", "notes.txt"),
     ("exit code 3 of the failed bash command", "error", "exit 3"),
@@ -87,12 +87,12 @@ fn recorded_events_survive_deleted_databases(#[case] era: Era) {
 fn capture_is_found_at_once_by_a_running_server() {
     let sandbox = sandbox!();
     let mut client = sandbox.serve(Era::Modern);
-    assert_eq!(search(&mut client, "RIG-HELLO")["count"], 0);
+    assert_eq!(search(&mut client, "the RIG-HELLO prompt")["count"], 0);
     let event = sandbox.event("UserPromptSubmit").to_string();
     sandbox.run_hook("memory-prompt-save", &event).assert_success().assert_no_stderr();
-    assert_eq!(search(&mut client, "RIG-HELLO")["count"], 1);
+    assert_eq!(search(&mut client, "the RIG-HELLO prompt")["count"], 1);
     sandbox.run_hook("memory-prompt-save", &event).assert_success().assert_no_stderr();
-    assert_eq!(search(&mut client, "RIG-HELLO")["count"], 1, "the same event twice is one memory");
+    assert_eq!(search(&mut client, "the RIG-HELLO prompt")["count"], 1, "the same event twice is one memory");
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn old_protocol_subscribes_and_unsubscribes() {
 }
 
 #[test]
-fn hits_carry_links_that_open_and_cost_no_more_than_the_budget() {
+fn hits_carry_links_on_request_and_cost_no_more_than_the_budget() {
     let (sandbox, _) = store_with_two_logs();
     for n in 0..60 {
         let text =
@@ -169,14 +169,17 @@ fn hits_carry_links_that_open_and_cost_no_more_than_the_budget() {
         sandbox.write(format!(".jikime/memory/notes/rule-{n}.md"), format!("# Rule {n}\n\n{text}\n"));
     }
     let mut client = sandbox.serve(Era::Legacy);
-    let found = client.call("memory_search", json!({ "query": "gateway", "maxResults": 50 })).unwrap();
+    let arguments = json!({ "query": "gateway", "maxResults": 50 });
+    let found = client.call("memory_search", arguments.clone()).unwrap();
     let hits = found.expect_success()["results"].as_array().unwrap().clone();
-    let content = found.raw["content"].as_array().unwrap();
-    let links: Vec<&Value> = content.iter().filter(|block| block["type"] == "resource_link").collect();
-    assert!(!links.is_empty() && links.len() <= hits.len(), "{content:#?}");
-    let of_content = found.text.len() + links.iter().map(|link| link.to_string().len()).sum::<usize>();
     let of_structure = serde_json::to_string(&found.structured).unwrap().len();
-    assert!(of_content <= of_structure && of_structure <= 4_000, "{of_content} and {of_structure} bytes");
+    assert!(found.text.len() <= of_structure && of_structure <= 4_000, "{} and {of_structure}", found.text.len());
+    assert_eq!(found.raw["content"].as_array().unwrap().len(), 1, "links only on request");
+    let asking = json!({ "name": "memory_search", "arguments": arguments, "_meta": { "jikime-memory/links": true } });
+    let linked = client.request("tools/call", asking).unwrap();
+    let content = linked["content"].as_array().unwrap();
+    let links: Vec<&Value> = content.iter().filter(|block| block["type"] == "resource_link").collect();
+    assert_eq!(links.len(), hits.len(), "{content:#?}");
     for (link, hit) in links.iter().zip(&hits) {
         assert_eq!(link["uri"], format!("memory://memory/{}", hit["id"].as_str().unwrap()));
         let (_, text) = read(&mut client, link["uri"].as_str().unwrap());

@@ -114,7 +114,7 @@ async fn exercise(client: OfficialClient, era: Era, sandbox: &Sandbox) {
     }
     let argument = ArgumentInfo::new("id", &id[..4]);
     let completion = CompleteRequestParams::new(Reference::for_resource("memory://memory/{id}"), argument);
-    assert!(client.complete(completion).await.unwrap().completion.values.contains(&id));
+    assert!(client.complete(completion).await.unwrap().completion.values.iter().any(|found| found.starts_with(&id)));
 
     progress_is_told_and_a_call_can_be_taken_back(&client).await;
     changes_are_told(&client, era, sandbox).await;

@@ -130,13 +130,19 @@ fn edit_of_entry(file: &[u8], entry: &LogEntry, kind: LogKind, screen: &Sanitize
     let memory = &entry.memory;
     let cleaned = screen.clean(&memory.content);
     let (metadata, in_metadata) = screen.clean_fields(memory.attributes.metadata.clone());
+    let also = memory.attributes.also.as_deref().map(|also| screen.clean(also));
+    let in_also = also.as_ref().map_or(0, |also| also.count);
+    let also = also.map(|also| also.text.into_owned());
     let is_private = memory.content.contains("<private") && cleaned.text != memory.content;
-    if cleaned.count + in_metadata == 0 && !is_private {
+    if cleaned.count + in_metadata + in_also == 0 && !is_private {
         return None;
     }
     let mut found = find_placeholders(&memory.content, &cleaned.text, entry.start_line);
     if in_metadata > 0 {
         found.push((entry.end_line, "metadata".to_owned()));
+    }
+    if in_also > 0 {
+        found.push((entry.end_line, "also".to_owned()));
     }
     if is_private && cleaned.count == 0 {
         found.push((entry.start_line, "private".to_owned()));
@@ -145,7 +151,7 @@ fn edit_of_entry(file: &[u8], entry: &LogEntry, kind: LogKind, screen: &Sanitize
         "" => "[redacted: private]".to_owned(),
         text => text.to_owned(),
     };
-    let attributes = MemoryAttributes { metadata, ..memory.attributes.clone() };
+    let attributes = MemoryAttributes { metadata, also, ..memory.attributes.clone() };
     let derived = |content: &str| MemoryId::derive(&memory.session_id, memory.kind, &memory.at, content, 0);
     // An id derived from the text is derived again. An id in the comment stays.
     let id = if memory.id == derived(&memory.content) { derived(&content) } else { memory.id.clone() };

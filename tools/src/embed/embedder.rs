@@ -56,6 +56,11 @@ pub trait Embedder: fmt::Debug + Send + Sync {
 
     /// Embeds a question.
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError>;
+
+    /// Embeds the phrasings of a question, in order.
+    fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        texts.iter().map(|text| self.embed_query(text)).collect()
+    }
 }
 
 /// Vectors are made here in microseconds, or by a service that may be slow or unreachable.

@@ -65,4 +65,8 @@ impl Embedder for LazyEmbedder {
     fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
         self.open_embedder()?.embed_query(text)
     }
+
+    fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        self.open_embedder()?.embed_queries(texts)
+    }
 }

@@ -1,43 +1,53 @@
-//! The vector of a question, requested before the search so that other searches are not blocked.
+//! The vectors of a question, requested before the search so that other searches are not blocked.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{EmbedError, Embedder, EmbeddingLocation, EmbeddingModel, EmbeddingResult, ModelIdentity, Vector};
 
-/// A redacted and shortened question.
+/// The phrasings of a question: each with its redacted and shortened text.
 #[derive(Debug)]
 pub struct EmbeddingQuery {
     model: EmbeddingModel,
-    text: String,
+    phrasings: Vec<(String, String)>,
 }
 
-/// A question's vector, or the reason why there is none.
+/// The vectors of a question by phrasing, or the reason why there are none.
 #[derive(Debug, Clone)]
-pub struct QueryVector(Result<Vector, String>);
+pub struct QueryVector(Result<HashMap<String, Vector>, String>);
 
 impl EmbeddingQuery {
-    pub(crate) fn new(meaning: &EmbeddingModel, text: String) -> Self {
-        Self { model: meaning.clone(), text }
+    pub(crate) fn new(meaning: &EmbeddingModel, phrasings: Vec<(String, String)>) -> Self {
+        Self { model: meaning.clone(), phrasings }
     }
 
-    /// Requests the vector, which may take some seconds.
+    /// Requests the vectors, which may take some seconds.
     pub fn embed(&self) -> QueryVector {
-        QueryVector(self.model.embedder.embed_query(&self.text).map_err(|error| self.model.describe_error(&error)))
+        let texts: Vec<&str> = self.phrasings.iter().map(|(_, text)| text.as_str()).collect();
+        let vectors = self.model.embedder.embed_queries(&texts);
+        let vectors = vectors.map_err(|error| self.model.describe_error(&error));
+        let phrasings = self.phrasings.iter().map(|(phrasing, _)| phrasing.clone());
+        QueryVector(vectors.map(|vectors| phrasings.zip(vectors).collect()))
     }
 }
 
 impl EmbeddingModel {
+    /// The built-in model, which replaces a service that fails.
+    pub(crate) fn built_in(&self) -> Self {
+        Self { embedder: Arc::clone(&self.local_model) as Arc<dyn Embedder>, ..self.clone() }
+    }
+
     /// Returns no vector without a request, because the embedder is not ready or no vectors are stored yet.
     pub(crate) fn without_request(&self) -> QueryVector {
         match self.health.take_notice() {
             Some(told) => QueryVector(Err(told)),
-            None => QueryVector(self.embedder.readiness().map(|()| None).map_err(|error| error.to_string())),
+            None => QueryVector(self.embedder.readiness().map(|()| HashMap::new()).map_err(|error| error.to_string())),
         }
     }
 
-    /// The same search resources with this question's vector already known.
+    /// The same search resources with this question's vectors already known.
     pub(crate) fn with_query_vector(&self, asked: QueryVector) -> Self {
-        let embedder = Arc::new(PrefetchedEmbedder { embedder: Arc::clone(&self.embedder), query_vector: asked.0 });
+        let embedder = Arc::new(PrefetchedEmbedder { embedder: Arc::clone(&self.embedder), query_vectors: asked.0 });
         Self { embedder, ..self.clone() }
     }
 
@@ -51,16 +61,16 @@ impl EmbeddingModel {
     }
 }
 
-/// An embedder that already knows one vector.
+/// An embedder that already knows the vectors of a question.
 #[derive(Debug)]
 struct PrefetchedEmbedder {
     embedder: Arc<dyn Embedder>,
-    query_vector: Result<Vector, String>,
+    query_vectors: Result<HashMap<String, Vector>, String>,
 }
 
 impl PrefetchedEmbedder {
-    fn result(&self) -> Result<&Vector, EmbedError> {
-        self.query_vector.as_ref().map_err(|told| EmbedError::Unavailable(told.clone()))
+    fn result(&self) -> Result<&HashMap<String, Vector>, EmbedError> {
+        self.query_vectors.as_ref().map_err(|told| EmbedError::Unavailable(told.clone()))
     }
 }
 
@@ -81,7 +91,7 @@ impl Embedder for PrefetchedEmbedder {
         self.embedder.embed_documents(texts)
     }
 
-    fn embed_query(&self, _text: &str) -> Result<Vector, EmbedError> {
-        self.result().cloned()
+    fn embed_query(&self, text: &str) -> Result<Vector, EmbedError> {
+        Ok(self.result()?.get(text).cloned().flatten())
     }
 }

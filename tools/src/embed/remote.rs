@@ -255,6 +255,15 @@ impl Embedder for RemoteEmbedder {
             embedded => Ok(embedded.and_then(EmbeddingResult::into_vector)),
         }
     }
+
+    /// One request for all. If the service rejects the question itself, that is an error.
+    fn embed_queries(&self, texts: &[&str]) -> Result<Vec<Vector>, EmbedError> {
+        let embedded = self.embed(texts, EmbeddingPurpose::Query)?;
+        match embedded.first() {
+            Some(EmbeddingResult::Refused) => Err(EmbedError::Refused(self.service.provider())),
+            _ => Ok(embedded.into_iter().map(EmbeddingResult::into_vector).collect()),
+        }
+    }
 }
 
 #[cfg(test)]

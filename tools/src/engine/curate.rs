@@ -119,7 +119,15 @@ mod tests {
 
     fn save_text(engine: &mut Engine, kind: MemoryType, content: &str) -> String {
         let content = content.to_owned();
-        let input = SaveInput { kind, content, metadata: None, long_term: false, supersedes: None };
+        let input = SaveInput {
+            kind,
+            content,
+            also: None,
+            tags: Vec::new(),
+            metadata: None,
+            long_term: false,
+            supersedes: None,
+        };
         engine.save(&input).unwrap().id
     }
 

@@ -12,7 +12,7 @@ use super::embedding_job::{EmbeddedTexts, EmbeddingJob};
 use crate::embed::{EmbeddingLocation, EmbeddingModel, EmbeddingQuery, Vector};
 use crate::error::ToolError;
 use crate::index::{BatchOutcome, EmbeddingBatch, EmbeddingCoverage, IndexLockWait};
-use crate::search::query::Query;
+use crate::search::query::{Query, truncated_query};
 
 /// Documents per batch: a few milliseconds locally, one request remotely.
 const BATCH_HERE: usize = 256;
@@ -153,8 +153,12 @@ impl Engine {
         if !is_comparable || Query::parse_literal(&input.query).is_empty() {
             return Ok(None);
         }
-        let beginning: String = input.query.chars().take(QUESTION).collect();
-        Ok(Some(EmbeddingQuery::new(meaning, self.sanitizer.clean(&beginning).text.into_owned())))
+        let phrasings = std::iter::once(&input.query).chain(&input.also).map(|text| truncated_query(text));
+        let phrasings = phrasings.map(|text| {
+            let beginning: String = text.chars().take(QUESTION).collect();
+            (text.to_owned(), self.sanitizer.clean(&beginning).text.into_owned())
+        });
+        Ok(Some(EmbeddingQuery::new(meaning, phrasings.collect())))
     }
 
     fn embedding_location(&self) -> Option<EmbeddingLocation> {

@@ -8,7 +8,7 @@ use schema::tool::{GetInput, GetOutput, MemoryDetails};
 
 use super::file_access::{FileText, confine_path, display_path, read_file};
 use crate::error::ToolError;
-use crate::index::{Index, IndexLockWait};
+use crate::index::{ChunkRow, Index, IndexLockWait};
 
 /// Default token limit of a response, about four bytes each.
 const DEFAULT_TOKENS: i64 = 8_000;
@@ -28,7 +28,7 @@ pub(super) fn get(store: &mut Store, index: &Index, input: &GetInput) -> Result<
 }
 
 fn get_by_id(store: &mut Store, index: &Index, id: &str, limit: usize) -> Result<GetOutput, ToolError> {
-    if let Some(chunk) = index.chunk_by_uid(id)? {
+    if let Some(chunk) = find_chunk(index, id)? {
         let FileText { text, notice } = read_file(store.layout(), &chunk.path)?;
         let total_lines = count_lines(&text);
         let (content, rest) = truncate(chunk.text, "the rest is in the file; open it by path", limit);
@@ -62,8 +62,20 @@ fn get_by_id(store: &mut Store, index: &Index, id: &str, limit: usize) -> Result
     Ok(GetOutput { path: display_path(&row.path), start_line, end_line, total_lines, content, memory, notice })
 }
 
+/// The passage whose id is given whole or by its beginning.
+fn find_chunk(index: &Index, id: &str) -> Result<Option<ChunkRow>, ToolError> {
+    let exact = index.chunk_by_uid(id)?;
+    if exact.is_some() || id.len() < SHORTEST {
+        return Ok(exact);
+    }
+    match index.chunk_uids_beginning_with(id)?.as_slice() {
+        [only] => index.chunk_by_uid(only),
+        _ => Ok(None),
+    }
+}
+
 /// The fewest characters of an id that stand for it. The brief shows as many.
-const SHORTEST: usize = 8;
+pub(super) const SHORTEST: usize = 8;
 
 /// The id that is given whole or by its beginning, if there is a memory with it.
 pub(super) fn resolve_id(store: &Store, id: &str) -> Result<Option<MemoryId>, ToolError> {
@@ -138,12 +150,12 @@ fn get_by_path(
     let start = from.unsigned_abs() as usize;
     let wanted = lines.map_or(usize::MAX, |lines| lines.unsigned_abs() as usize);
     if start > total_lines {
-        let notice = format!("the file ends at line {total_lines}");
-        let (end_line, content) = (start - 1, String::new());
+        let notice = format!("from is {from}, but the file ends at line {total_lines}");
+        let content = String::new();
         return Ok(GetOutput {
             path: display_path(&inside),
-            start_line: start,
-            end_line,
+            start_line: total_lines,
+            end_line: total_lines,
             total_lines,
             content,
             memory: None,

@@ -3,13 +3,19 @@
 use schema::files::layout::Layout;
 use schema::log::{LONG_TERM_FILE, LogKind};
 use schema::model::moment::Moment;
-use schema::tool::{LoadInput, LoadOutput, LoadSource, LoadedFile};
+use schema::tool::{LoadInput, LoadOutput, LoadSource};
 
 use super::file_access::{FileText, display_path, read_file};
 use crate::error::ToolError;
 
 /// Default token limit of a response, about four characters each.
 const DEFAULT_TOKENS: i64 = 8_000;
+
+/// Between two parts.
+const SEPARATOR: &str = "\n---\n\n";
+
+const NO_LONG_TERM: &str = "no long-term memory yet; memory_save with longTerm creates it";
+const NOTHING_YET: &str = "no long-term memory yet, and nothing logged today";
 
 /// Today's log gets at least one part in this many of the budget.
 const LOG_SHARE: usize = 3;
@@ -31,9 +37,10 @@ pub(super) fn load_memory(layout: &Layout, input: &LoadInput, now: &Moment) -> R
     let reserved = logs.iter().map(|(_, text)| text.len()).sum::<usize>().min(budget / LOG_SHARE);
     match file_text(layout, LONG_TERM_FILE, &mut notices)? {
         Some((name, text)) => add_file(&mut output, &name, &text, budget - reserved, KeptEnd::Start, &mut notices),
-        None => notices.push("there is no long-term memory yet; memory_save with longTerm creates it".to_owned()),
+        None if input.source == LoadSource::Full && logs.is_empty() => notices.push(NOTHING_YET.to_owned()),
+        None => notices.push(NO_LONG_TERM.to_owned()),
     }
-    if input.source == LoadSource::Full && logs.is_empty() {
+    if input.source == LoadSource::Full && logs.is_empty() && !output.files.is_empty() {
         notices.push("nothing is logged for today yet".to_owned());
     }
     for (number, (name, text)) in logs.iter().enumerate() {
@@ -66,12 +73,13 @@ fn add_file(output: &mut LoadOutput, name: &str, text: &str, budget: usize, keep
     let first = if keep == KeptEnd::Start { 0 } else { lines.len() - count };
     let chosen = &lines[first..first + count];
     if !output.content.is_empty() {
-        output.content.push('\n');
+        output.content.push_str(SEPARATOR);
     }
+    let start = output.content.len();
     for line in chosen {
         let line = strip_comment(line);
         // A removed comment leaves at most one blank line.
-        if !line.trim().is_empty() || !(output.content.is_empty() || output.content.ends_with("\n\n")) {
+        if !line.trim().is_empty() || !(output.content.len() == start || output.content.ends_with("\n\n")) {
             output.content.push_str(line);
             output.content.push('\n');
         }
@@ -85,12 +93,7 @@ fn add_file(output: &mut LoadOutput, name: &str, text: &str, budget: usize, keep
             missing.end()
         ));
     }
-    output.files.push(LoadedFile {
-        path: display_path(name),
-        start_line: first + 1,
-        end_line: first + count,
-        total_lines: lines.len(),
-    });
+    output.files.push(display_path(name));
 }
 
 /// Removes the comment with id and session, which is useless to a model.

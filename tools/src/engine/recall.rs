@@ -9,7 +9,7 @@ use schema::tool::{Hit, SearchInput};
 use crate::error::ToolError;
 use crate::index::Index;
 use crate::search::query::{self, Query};
-use crate::search::{self, Scoring, SearchOptions};
+use crate::search::{self, Asker, Scoring, SearchOptions};
 use crate::text::fold::fold;
 
 /// Most memories per prompt.
@@ -28,7 +28,7 @@ const MAX_CANDIDATE_TOKENS: i64 = 20_000;
 
 /// Words and glossary only: [`MIN_SCORE`] was measured for their score, the match should be literal, and nothing blocks.
 const WORDS_ONLY_WEIGHTS: SearchOptions<'static> =
-    SearchOptions { model: None, weights: None, scoring: Scoring::Words };
+    SearchOptions { model: None, weights: None, scoring: Scoring::Words, asker: Asker::Person };
 
 /// Words that steer a conversation without a topic, folded.
 const SMALL_TALK: &str = "

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use super::file_access::display_path;
 use super::get::resolve_id;
 use crate::error::ToolError;
+use crate::index::{TAGS, metadata_tags};
 
 /// Validates and cleans a memory.
 pub(super) fn prepare_save(
@@ -39,7 +40,8 @@ pub(super) fn prepare_save(
             input.kind
         )));
     }
-    let metadata = parse_metadata(input.metadata.as_ref())?;
+    let mut metadata = parse_metadata(input.metadata.as_ref())?;
+    add_tags(&mut metadata, &input.tags);
     if let Some(reason) = metadata_error(&metadata) {
         return Err(ToolError::Invalid(format!(
             "metadata is {reason}: use a few short fields and leave the rest in a file"
@@ -51,7 +53,7 @@ pub(super) fn prepare_save(
         kind: input.kind,
         content: input.content.clone(),
         at,
-        attributes: MemoryAttributes { supersedes, metadata, ..MemoryAttributes::default() },
+        attributes: MemoryAttributes { supersedes, also: input.also.clone(), metadata, ..MemoryAttributes::default() },
         destination: if input.long_term { Destination::LongTerm } else { Destination::DailyLog },
     };
     let screen = settings::load(store.layout()).sanitizer;
@@ -117,6 +119,20 @@ fn find_superseded(store: &Store, id: &str) -> Result<MemoryId, ToolError> {
     let missing =
         || ToolError::NotFound(format!("supersedes is {id:?}: there is no memory with this id; search for it first"));
     resolve_id(store, id)?.ok_or_else(missing)
+}
+
+/// Adds tags to those of the metadata.
+fn add_tags(metadata: &mut Map<String, Value>, tags: &[String]) {
+    let tags = tags.iter().map(|tag| tag.trim().trim_start_matches('#')).filter(|tag| !tag.is_empty());
+    let mut all: Vec<String> = metadata.get(TAGS).into_iter().flat_map(metadata_tags).map(str::to_owned).collect();
+    for tag in tags {
+        if !all.iter().any(|known| known == tag) {
+            all.push(tag.to_owned());
+        }
+    }
+    if !all.is_empty() {
+        metadata.insert(TAGS.to_owned(), all.into());
+    }
 }
 
 /// Accepts an object or its text, because some models can only send text.

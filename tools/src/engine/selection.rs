@@ -7,7 +7,7 @@ use std::path::Path;
 use schema::files::layout::STORE_DIR;
 use schema::host::track_buffer::BufferedUse;
 use schema::log::LogKind;
-use schema::model::memory::MemoryType;
+use schema::model::memory::{MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::tool_usage;
 use schema::privacy::sanitizer::Sanitizer;
@@ -214,10 +214,11 @@ fn path_target(path: &str, project: &Path) -> Result<PathTarget, ToolError> {
     }
 }
 
-/// Whether a memory's text or metadata contains the words.
+/// Whether a memory's text, the words it is also asked by, or its metadata contain the words.
 fn contains_words(row: &MemoryRow, query: &str) -> bool {
-    let metadata = &row.memory.attributes.metadata;
+    let MemoryAttributes { metadata, also, .. } = &row.memory.attributes;
     fold(&row.memory.content).contains(query)
+        || also.as_deref().is_some_and(|also| fold(also).contains(query))
         || !metadata.is_empty() && fold(&serde_json::Value::Object(metadata.clone()).to_string()).contains(query)
 }
 

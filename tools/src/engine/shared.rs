@@ -104,6 +104,8 @@ mod tests {
             let input = SaveInput {
                 kind: MemoryType::Decision,
                 content: text.to_owned(),
+                also: None,
+                tags: Vec::new(),
                 metadata: None,
                 long_term: false,
                 supersedes: None,

@@ -86,6 +86,8 @@ mod tests {
         let input = SaveInput {
             kind,
             content: content.to_owned(),
+            also: None,
+            tags: Vec::new(),
             metadata: waits_for.map(|waits_for| json!({"blocked_by": waits_for})),
             long_term: false,
             supersedes: supersedes.map(str::to_owned),

@@ -104,6 +104,7 @@ fn draft() -> impl Strategy<Value = Draft> {
                 origin: (importance == 2).then(|| "auto-memory".to_owned()),
                 auto: importance == 1,
                 source: (importance == 2).then(|| MemoryId::parse("0af4").unwrap()),
+                also: (importance == 2).then(|| "토큰 캐시 --> <b>".to_owned()),
                 metadata,
             };
             Draft {

@@ -129,6 +129,13 @@ impl Index {
         Ok(self.db.prepare_cached(&sql)?.query_row([id], read_chunk).optional()?)
     }
 
+    /// At most two ids of passages that begin so.
+    pub fn chunk_uids_beginning_with(&self, beginning: &str) -> Result<Vec<String>, ToolError> {
+        let sql = "SELECT DISTINCT uid FROM chunks WHERE uid >= ?1 AND uid < ?1 || char(1114111) LIMIT 2";
+        let mut statement = self.db.prepare_cached(sql)?;
+        Ok(statement.query_map([beginning], |row| row.get(0))?.collect::<Result<_, _>>()?)
+    }
+
     pub fn chunk_by_uid(&self, uid: &str) -> Result<Option<ChunkRow>, ToolError> {
         let sql = format!("SELECT {COLUMNS} FROM chunks WHERE uid = ?1 LIMIT 1");
         Ok(self.db.prepare_cached(&sql)?.query_row([uid], read_chunk).optional()?)

@@ -79,11 +79,26 @@ pub fn memory_title(memory: &Memory) -> String {
     if !memory.kind.is_event() {
         title.push_str(memory.kind.label());
     }
-    for value in memory.attributes.metadata.values() {
-        if let Value::String(text) = value {
+    for (name, value) in &memory.attributes.metadata {
+        let texts: Vec<&str> = match value {
+            Value::String(text) => vec![text],
+            list if name == TAGS => metadata_tags(list).collect(),
+            _ => Vec::new(),
+        };
+        for text in texts {
             title.push(' ');
             title.push_str(text);
         }
     }
     title
+}
+
+/// The field of metadata that holds tags.
+pub(crate) const TAGS: &str = "tags";
+
+/// The tags in that field: a list, or a text with commas.
+pub fn metadata_tags(value: &Value) -> impl Iterator<Item = &str> {
+    let listed = value.as_array().into_iter().flatten().filter_map(Value::as_str);
+    let told = value.as_str().into_iter().flat_map(|text| text.split(','));
+    listed.chain(told).map(str::trim).filter(|tag| !tag.is_empty())
 }

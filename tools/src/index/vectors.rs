@@ -58,6 +58,10 @@ impl Vectors {
         Self { dims, watermark: mark, ..Self::default() }
     }
 
+    pub(super) fn empty(dims: usize) -> Self {
+        Self::new(dims, VectorWatermark::default())
+    }
+
     /// Vectors of documents with unknown script.
     pub fn from_vectors<'v>(dims: usize, vectors: impl IntoIterator<Item = (i64, &'v [f32])>) -> Self {
         let mut all = Self::new(dims, VectorWatermark::default());

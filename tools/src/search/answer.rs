@@ -7,14 +7,19 @@ use schema::tool::{Confidence, Hit, HitSource, SearchMode, SearchOutput};
 
 use super::candidate::{Passage, ScoreReasons};
 use super::leg_weights::SearchOptions;
+use super::query::Query;
 use super::rank::{RankLifts, RankedCandidate};
 use super::request::SearchRequest;
 use super::snippet::snippet;
 use super::term_matcher::TermMatcher;
+use crate::embed::EmbeddingModel;
 use crate::error::ToolError;
 use crate::index::{Index, IndexLockWait};
 
+/// Characters of a snippet, and of one among more than [`FEW`] hits, so that six hits cost at most 600 tokens.
 const SNIPPET: usize = 200;
+const SNIPPET_OF_MANY: usize = 140;
+const FEW: usize = 5;
 
 /// Characters per hit besides its texts: field names, quotes, numbers.
 const OVERHEAD: usize = 185;
@@ -31,12 +36,13 @@ pub(super) fn build_output(
     let (relevant, weak): (Vec<RankedCandidate>, Vec<RankedCandidate>) =
         ranked.into_iter().partition(|ranked| f64::from(ranked.score) >= request.min_score);
     let found = relevant.len();
+    let snippet_length = if found.min(request.limit) > FEW { SNIPPET_OF_MANY } else { SNIPPET };
     let mut notices = Vec::new();
     let mut results: Vec<Hit> = Vec::new();
     let mut left = request.max_tokens * 4;
     let mut locator = store.locator();
     for ranked in relevant.into_iter().take(request.limit) {
-        let Some(hit) = build_hit(store, request, ranked, &mut locator)? else { continue };
+        let Some(hit) = build_hit(store, request, ranked, snippet_length, &mut locator)? else { continue };
         let written: usize = [&hit.heading, &hit.explanation].into_iter().flatten().map(String::len).sum();
         let cost = OVERHEAD + hit.snippet.chars().count() + hit.path.len() + written;
         if cost > left && !results.is_empty() {
@@ -50,7 +56,7 @@ pub(super) fn build_output(
     if results.is_empty() {
         notices.push(no_results_notice(request, &weak));
     }
-    if request.query.is_truncated() {
+    if request.query().is_truncated() {
         notices.push("the query is too long; only its beginning was used".to_owned());
     }
     Ok(SearchOutput {
@@ -64,7 +70,7 @@ pub(super) fn build_output(
 }
 
 fn no_results_notice(request: &SearchRequest, weak: &[RankedCandidate]) -> String {
-    if request.query.is_empty() {
+    if request.query().is_empty() {
         return "nothing to search for: the query has no letters or digits".to_owned();
     }
     let narrowed = match request.filter.argument_names().as_slice() {
@@ -78,7 +84,11 @@ fn no_results_notice(request: &SearchRequest, weak: &[RankedCandidate]) -> Strin
         .iter()
         .take(MAX_SUGGESTED)
         .map(|ranked| {
-            format!("{:?} ({:.2})", snippet(ranked.candidate.passage.text(), &request.query, TOPIC), ranked.score)
+            format!(
+                "{:?} ({:.2})",
+                snippet(ranked.candidate.passage.text(), request.query_of(ranked.candidate.phrasing), TOPIC),
+                ranked.score
+            )
         })
         .collect();
     format!("no hit reaches minScore {}{narrowed}; nearest: {}", request.min_score, topics.join(", "))
@@ -89,10 +99,12 @@ fn build_hit(
     store: &mut Store,
     request: &SearchRequest,
     ranked: RankedCandidate,
+    snippet_length: usize,
     locator: &mut Locator,
 ) -> Result<Option<Hit>, ToolError> {
     let explanation = request.explain.then(|| explain_score(&ranked));
-    let Some(passage) = refresh_passage(store, request, ranked.candidate.passage)? else { return Ok(None) };
+    let query = request.query_of(ranked.candidate.phrasing);
+    let Some(passage) = refresh_passage(store, query, ranked.candidate.passage)? else { return Ok(None) };
     let (start_line, end_line) = passage.lines(locator);
     let text = passage.text();
     let mut flags = Vec::new();
@@ -123,17 +135,18 @@ fn build_hit(
             None => at.date().to_string(),
         }),
         session_id: memory.map(|memory| memory.session_id.clone()).filter(|id| !id.is_empty()),
-        snippet: snippet(text, &request.query, SNIPPET),
+        snippet: snippet(text, query, snippet_length),
         score,
         confidence: Confidence::from_score(score),
         flags,
+        superseded_by: passage.superseded_by().map(ToString::to_string),
         explanation,
     }))
 }
 
 /// The current passage. If its log changed, the rows are synchronised first. `None` if it is gone, or its new text has no
 /// word of the query.
-fn refresh_passage(store: &mut Store, request: &SearchRequest, passage: Passage) -> Result<Option<Passage>, ToolError> {
+fn refresh_passage(store: &mut Store, query: &Query, passage: Passage) -> Result<Option<Passage>, ToolError> {
     let Passage::Memory(row) = passage else { return Ok(Some(passage)) };
     match store.catch_up(&row.path, IndexLockWait::Short.duration()) {
         Ok(CatchUpOutcome::SyncedUnread | CatchUpOutcome::SyncedByReading(_)) => {}
@@ -144,7 +157,7 @@ fn refresh_passage(store: &mut Store, request: &SearchRequest, passage: Passage)
     let Some(again) = store.rows().by_id(&row.memory.id)? else { return Ok(None) };
     let mut matches = again.memory.content == row.memory.content;
     if !matches {
-        TermMatcher::new(&request.query).visit(&again.memory.content, |_| matches = true);
+        TermMatcher::new(query).visit(&again.memory.content, |_| matches = true);
     }
     Ok(matches.then(|| Passage::Memory(Box::new(again))))
 }
@@ -184,6 +197,16 @@ fn explain_score(ranked: &RankedCandidate) -> String {
         }
     }
     text
+}
+
+/// Adds that the built-in model replaced a service, and why.
+pub(super) fn add_replacement_notice(output: &mut SearchOutput, model: &EmbeddingModel, cause: &str) {
+    let identity = model.embedder.identity();
+    output.provider.clone_from(&identity.provider);
+    output.model = Some(identity.model.clone());
+    output.mode = SearchMode::Hybrid;
+    let text = format!("searched with the model inside the program: {cause}");
+    output.notice = Some(output.notice.take().map_or(text.clone(), |notice| format!("{notice}; {text}")));
 }
 
 /// Adds the embedder and any fallback to the answer.

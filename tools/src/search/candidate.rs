@@ -8,24 +8,61 @@ use schema::model::moment::Moment;
 use schema::store::{Locator, MemoryRow, Store};
 use schema::tool::SearchSource;
 
+use super::query::Query;
 use super::request::{SearchFilter, SearchRequest};
+use super::tags;
 use super::vector_leg::VectorScores;
 use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
 use crate::index::{ChunkRow, Document, Index, memory_title};
 
-/// Candidates read for an unfiltered query. Later ones share fewer and commoner terms.
-const FULLTEXT_CANDIDATES: usize = 300;
+/// How many candidates a phrasing brings, and how many of them are compared in detail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Breadth {
+    /// Candidates by words, if nothing filters. Later ones share fewer and commoner terms.
+    words: usize,
+    /// Candidates that match through synonyms.
+    synonyms: usize,
+    /// Near passages by vector, if nothing filters.
+    vectors: usize,
+    /// Passages searched for similar tokens: the best by words, and the nearest.
+    pub(super) compared_by_words: usize,
+    pub(super) compared_by_vectors: usize,
+    /// Passages whose neighbours are read, and whose nearest part is computed if they are long.
+    pub(super) with_neighbours: usize,
+}
 
-/// Candidates that match through synonyms.
-const SYNONYM_CANDIDATES: usize = 150;
+impl Breadth {
+    pub(super) const QUESTION: Self = Self {
+        words: 300,
+        synonyms: 150,
+        vectors: 100,
+        compared_by_words: 100,
+        compared_by_vectors: 50,
+        with_neighbours: 40,
+    };
+
+    /// Another phrasing only has to find what the question misses.
+    pub(super) const OTHER_PHRASING: Self = Self {
+        words: 40,
+        synonyms: 20,
+        vectors: 20,
+        compared_by_words: 15,
+        compared_by_vectors: 10,
+        with_neighbours: 6,
+    };
+
+    /// Near passages by vector, whose cosines are exact.
+    pub(super) fn near(self, filter: &SearchFilter) -> usize {
+        if filter.excludes_something() { VECTOR_CANDIDATES_FILTERED } else { self.vectors }
+    }
+}
 
 /// Most candidates read if a filter may exclude most of them.
 const FULLTEXT_CANDIDATES_FILTERED: usize = 20_000;
 
-/// Near passages by vector, and their number if a filter may exclude most of them.
-pub(super) const VECTOR_CANDIDATES: usize = 100;
-pub(super) const VECTOR_CANDIDATES_FILTERED: usize = 4_000;
+/// The same for near passages by vector.
+const VECTOR_CANDIDATES_FILTERED: usize = 4_000;
 
 /// Rows scanned if another process has the index lock.
 const MAX_UNINDEXED: usize = 1_000;
@@ -38,6 +75,8 @@ pub(super) struct Candidate {
     /// From 0 to 1.
     pub(super) relevance: f32,
     pub(super) reasons: ScoreReasons,
+    /// The phrasing that it matches best, as an index.
+    pub(super) phrasing: usize,
 }
 
 /// A passage before scoring.
@@ -112,6 +151,11 @@ impl Passage {
         }
     }
 
+    /// The words by which it is also asked.
+    pub(super) fn also(&self) -> &str {
+        self.memory().and_then(|memory| memory.attributes.also.as_deref()).unwrap_or_default()
+    }
+
     pub(super) fn title(&self) -> String {
         match self {
             Self::Memory(row) => memory_title(&row.memory),
@@ -142,12 +186,13 @@ pub(super) fn gather_by_words(
     store: &Store,
     index: &Index,
     request: &SearchRequest,
+    query: &Query,
     corpus: &CorpusStats,
+    breadth: Breadth,
 ) -> Result<Vec<UnscoredPassage>, ToolError> {
-    let mut found = gather_literal(store, index, request, corpus)?;
+    let mut found = gather_literal(store, index, request, query, corpus, breadth)?;
     let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
-    let limit = if request.filter.excludes_something() { FULLTEXT_CANDIDATES_FILTERED } else { SYNONYM_CANDIDATES };
-    let query = &request.query;
+    let limit = if request.filter.excludes_something() { FULLTEXT_CANDIDATES_FILTERED } else { breadth.synonyms };
     let otherwise = index.fulltext().alternatives(query.all_terms(), query.alternatives(), corpus, limit)?;
     let otherwise = otherwise.into_iter().map(Document::from_rowid).filter(|document| !known.contains(document));
     found.extend(filter_passages(request, read_passages(store, index, otherwise.collect())?));
@@ -158,11 +203,13 @@ fn gather_literal(
     store: &Store,
     index: &Index,
     request: &SearchRequest,
+    query: &Query,
     corpus: &CorpusStats,
+    breadth: Breadth,
 ) -> Result<Vec<UnscoredPassage>, ToolError> {
-    let mut limit = FULLTEXT_CANDIDATES;
+    let mut limit = breadth.words;
     loop {
-        let documents = index.fulltext().candidates(request.query.terms(), corpus, limit)?;
+        let documents = index.fulltext().candidates(query.terms(), corpus, limit)?;
         let exhausted = documents.len() < limit;
         let read = read_passages(store, index, documents.into_iter().map(Document::from_rowid).collect())?;
         let found: Vec<UnscoredPassage> = filter_passages(request, read).collect();
@@ -218,6 +265,14 @@ fn gather_unindexed(store: &Store, index: &Index, narrowing: &SearchFilter) -> R
     Ok(admitted.map(|passage| UnscoredPassage { passage, document: None, is_answer: true }).collect())
 }
 
+/// Whether a passage only repeats what the asking model knows.
+pub(super) fn is_echo(narrowing: &SearchFilter, passage: &Passage) -> bool {
+    match (&narrowing.echo, passage) {
+        (Some(echo), Passage::Memory(row)) => echo.is_echo(row),
+        _ => false,
+    }
+}
+
 pub(super) fn passes_filter(narrowing: &SearchFilter, passage: &Passage) -> bool {
     let memory = passage.memory();
     let source = match passage {
@@ -237,6 +292,8 @@ pub(super) fn passes_filter(narrowing: &SearchFilter, passage: &Passage) -> bool
         && narrowing.since.is_none_or(|since| at.is_some_and(|at| at >= since))
         && narrowing.until.is_none_or(|until| at.is_some_and(|at| at <= until))
         && narrowing.path.as_ref().is_none_or(in_path)
+        && narrowing.tag.as_ref().is_none_or(|tag| tags::has_tag(memory, &[passage.text(), &passage.title()], tag))
+        && !is_echo(narrowing, passage)
 }
 
 /// How a relevance was computed.

@@ -5,9 +5,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use schema::settings::LegWeights;
 use schema::store::Store;
 
-use super::candidate::{Candidate, Passage, ScoreReasons, UnscoredPassage, passes_filter, read_passage};
+use super::candidate::{
+    Breadth, Candidate, Passage, ScoreReasons, UnscoredPassage, is_echo, passes_filter, read_passage,
+};
 use super::context::{ContextPosition, add_context};
 use super::dates::{self, QueryDate};
 use super::leg_weights::{PassageWeightings, Scoring, SearchOptions};
@@ -21,13 +24,6 @@ use super::vector_leg::{VectorScores, similarity_in_script};
 use crate::error::ToolError;
 use crate::index::{Document, Index};
 use crate::text::script::Script;
-
-/// Passages searched for similar tokens: the best by words, and the nearest.
-const COMPARED_BY_WORDS: usize = 100;
-const COMPARED_BY_VECTORS: usize = 50;
-
-/// Passages whose neighbours are read, and whose nearest part is computed if they are long.
-const WITH_NEIGHBOURS: usize = 40;
 
 /// Greatest penalty of a passage that is too short to say much.
 const SHORT_PASSAGE: f32 = 0.15;
@@ -71,6 +67,7 @@ const CROSS_SCRIPT_SHARE_SLOPE: f32 = 1.5;
 #[derive(Debug)]
 pub(super) struct SearchLegs<'a> {
     filter: &'a SearchFilter,
+    breadth: Breadth,
     relevance: &'a RelevanceScorer<'a>,
     token_similarity: Option<TokenSimilarity<'a>>,
     parts: Option<PartMatcher<'a>>,
@@ -88,12 +85,14 @@ impl<'a> SearchLegs<'a> {
         means: SearchOptions<'a>,
         question: &str,
         narrowing: &'a SearchFilter,
+        breadth: Breadth,
         relevance: &'a RelevanceScorer<'a>,
         nearness: Option<&'a VectorScores>,
     ) -> Self {
         let said = stop_words::strip_stop_words(question);
         Self {
             filter: narrowing,
+            breadth,
             relevance,
             token_similarity: means.model.and_then(|meaning| TokenSimilarity::new(&meaning.local_model, &said)),
             parts: means.model.and_then(|meaning| PartMatcher::new(&meaning.local_model, &said)),
@@ -144,11 +143,13 @@ pub(super) fn fuse_scores(
     let mut known: Vec<PassageEvidence> =
         gathered.into_iter().map(|gathered| legs.collect_evidence(gathered)).collect();
     legs.add_token_similarity(&mut known);
-    if legs.scoring == Scoring::Full {
+    if legs.scoring != Scoring::Words {
         let order = legs.order_by_promise(&known);
-        let promising = &order[..order.len().min(WITH_NEIGHBOURS)];
+        let promising = &order[..order.len().min(legs.breadth.with_neighbours)];
         legs.add_nearest_parts(promising, &mut known);
-        add_neighbours(store, index, &mut known, promising, legs)?;
+        if legs.scoring == Scoring::Full {
+            add_neighbours(store, index, &mut known, promising, legs)?;
+        }
     }
     Ok(legs.score(known))
 }
@@ -172,6 +173,9 @@ fn add_neighbours(
                 None => {
                     let Some(passage) = read_passage(store, index, document)? else { continue };
                     let is_answer = passes_filter(legs.filter, &passage);
+                    if is_echo(legs.filter, &passage) {
+                        continue;
+                    }
                     let mut neighbour =
                         legs.collect_evidence(UnscoredPassage { passage, document: Some(document), is_answer });
                     legs.compare_tokens(&mut neighbour);
@@ -214,7 +218,7 @@ fn neighbour_documents(
 impl SearchLegs<'_> {
     fn collect_evidence(&self, gathered: UnscoredPassage) -> PassageEvidence {
         let passage = &gathered.passage;
-        let evidence = self.relevance.collect_evidence(&passage.title(), passage.text());
+        let evidence = self.relevance.collect_evidence_also(&passage.title(), passage.text(), passage.also());
         let (nearest, pieces) =
             (vec![0.0; self.token_similarity.as_ref().map_or(0, TokenSimilarity::pieces)], Vec::new());
         let is_utterance = evidence.length <= UTTERANCE;
@@ -237,10 +241,10 @@ impl SearchLegs<'_> {
         let mut order: Vec<usize> = (0..known.len()).collect();
         order.sort_by(|a, b| words[*b].total_cmp(&words[*a]));
         let nearest = self.nearness.map_or(&[][..], |nearness| &nearness.nearest);
-        let near: HashSet<i64> = nearest.iter().take(COMPARED_BY_VECTORS).copied().collect();
+        let near: HashSet<i64> = nearest.iter().take(self.breadth.compared_by_vectors).copied().collect();
         for (rank, at) in order.into_iter().enumerate() {
             let document = known[at].passage.document.map(Document::rowid);
-            if rank < COMPARED_BY_WORDS || document.is_some_and(|document| near.contains(&document)) {
+            if rank < self.breadth.compared_by_words || document.is_some_and(|document| near.contains(&document)) {
                 self.compare_tokens(&mut known[at]);
             }
         }
@@ -251,6 +255,9 @@ impl SearchLegs<'_> {
         (known.nearest, known.pieces) = match &known.passage.passage {
             Passage::Chunk(chunk) if !chunk.heading.is_empty() => {
                 kin.nearest_tokens(&format!("{}\n{}", chunk.heading, chunk.text))
+            }
+            passage if !passage.also().is_empty() => {
+                kin.nearest_tokens(&format!("{}\n{}", passage.text(), passage.also()))
             }
             passage => kin.nearest_tokens(passage.text()),
         };
@@ -293,7 +300,13 @@ impl SearchLegs<'_> {
         let scored =
             scored.filter(|((known, _), _)| known.passage.is_answer).map(|((known, kin), (words_there, kin_there))| {
                 let (relevance, reasons) = self.fused_relevance(&known, &kin, words_there, kin_there);
-                Candidate { passage: known.passage.passage, tokens: known.evidence.tokens, relevance, reasons }
+                Candidate {
+                    passage: known.passage.passage,
+                    tokens: known.evidence.tokens,
+                    relevance,
+                    reasons,
+                    phrasing: 0,
+                }
             });
         scored.filter(|candidate| candidate.relevance > 0.0).collect()
     }
@@ -320,6 +333,10 @@ impl SearchLegs<'_> {
             (Some(whole), Some(part)) => Some(whole.max(part)),
             (whole, part) => whole.or(part),
         };
+        if self.scoring == Scoring::Stated {
+            let relevance = self.stated_relevance(words, vector).max(self.word_floor(known, words));
+            return (relevance, ScoreReasons { words, synonyms: otherwise, vector, ..ScoreReasons::default() });
+        }
         let weighing = self.leg_weights.for_passage(known.is_long());
         let alone = weighing.weighted_mean(words, share(kin), vector);
         let words_there = self.relevance.score_in_context(&known.evidence, words_there);
@@ -330,12 +347,7 @@ impl SearchLegs<'_> {
         if let Some(above) = deviations {
             relevance = relevance.max(self.cross_script_relevance(known, above));
         }
-        // No other leg may hide what the words show, least of all if all of them match.
-        let has_all = self.relevance.coverage(&known.evidence) > 0.999;
-        relevance = relevance.max(words * WORDS_ALONE);
-        if has_all {
-            relevance = relevance.max(if known.is_long() { words.min(HOLDS_ALL) } else { words });
-        }
+        relevance = relevance.max(self.word_floor(known, words));
         let reasons = ScoreReasons {
             words,
             synonyms: otherwise,
@@ -346,6 +358,22 @@ impl SearchLegs<'_> {
             features: signs,
         };
         (relevance, reasons)
+    }
+
+    /// 0.7 of the vector score and 0.3 of the word score. Without any vectors, the word score.
+    fn stated_relevance(&self, words: f32, vector: Option<f32>) -> f32 {
+        if self.nearness.is_none() {
+            return words;
+        }
+        let LegWeights { words: share, vector: of_vector, .. } = LegWeights::VECTOR_HEAVY;
+        (f32::from(of_vector) * vector.unwrap_or(0.0) + f32::from(share) * words) / f32::from(of_vector + share)
+    }
+
+    /// The least relevance by words alone: no other leg may hide what the words show, least of all if all of them match.
+    fn word_floor(&self, known: &PassageEvidence, words: f32) -> f32 {
+        let has_all = self.relevance.coverage(&known.evidence) > 0.999;
+        let of_all = if known.is_long() { words.min(HOLDS_ALL) } else { words };
+        (words * WORDS_ALONE).max(if has_all { of_all } else { 0.0 })
     }
 
     fn threshold_relevance(&self, known: &PassageEvidence) -> f32 {

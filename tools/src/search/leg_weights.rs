@@ -12,6 +12,16 @@ pub struct SearchOptions<'m> {
     /// `None` for the measured weights of this kind of model.
     pub weights: Option<LegWeights>,
     pub scoring: Scoring,
+    pub asker: Asker<'m>,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker<'a> {
+    /// A person, to whom every memory is shown.
+    Person,
+    /// A model, which knows its current turn. The session id is empty if the host does not say it.
+    Model { session_id: &'a str },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +30,8 @@ pub enum Scoring {
     Full,
     /// Only the words of the passage itself.
     Words,
+    /// 0.7 of the vector score and 0.3 of the word score, and nothing else.
+    Stated,
 }
 
 /// Best weights for a model that reads sentences, on conversation turns in four of five stores.

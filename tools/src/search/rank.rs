@@ -10,6 +10,7 @@ use schema::prose::supersession::{Statement, Strictness, is_statement};
 use schema::store::MemoryRow;
 
 use super::candidate::{Candidate, Passage};
+use super::leg_weights::Scoring;
 
 /// Bonus of conclusions and notes over logged events.
 const CURATED: f32 = 0.06;
@@ -46,11 +47,12 @@ pub(super) struct RankLifts {
 }
 
 /// Sorts candidates, best first, and keeps the best of duplicates.
-pub(super) fn rank(candidates: Vec<Candidate>, now: &Moment) -> Vec<RankedCandidate> {
+pub(super) fn rank(candidates: Vec<Candidate>, now: &Moment, scoring: Scoring) -> Vec<RankedCandidate> {
     let mut ranked: Vec<RankedCandidate> = candidates
         .into_iter()
         .map(|candidate| {
-            let lifts = rank_lifts(&candidate.passage, now);
+            let is_plain = scoring == Scoring::Stated;
+            let lifts = if is_plain { RankLifts::default() } else { rank_lifts(&candidate.passage, now) };
             let lift = lifts.curated + lifts.importance + lifts.recent;
             RankedCandidate { score: candidate.relevance * (1.0 + lift), lifts, candidate }
         })

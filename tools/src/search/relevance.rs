@@ -80,6 +80,8 @@ const EXPONENT: f32 = 0.53;
 const MAX_LENGTH_RATIO: f32 = 4.0;
 /// Weight of an occurrence in the title.
 const TITLE: f32 = 2.0;
+/// Weight of an occurrence in the words by which it is also asked.
+const ALSO: f32 = 0.6;
 /// Weight of a compound's parts without the compound.
 const COMPOUND_PARTS: f32 = 0.7;
 /// A word of many pairs weighs its number of pairs to the power of 1 minus this.
@@ -130,20 +132,25 @@ impl<'q> RelevanceScorer<'q> {
     }
 
     pub fn collect_evidence(&self, title: &str, body: &str) -> TermEvidence {
+        self.collect_evidence_also(title, body, "")
+    }
+
+    /// The same with the words by which the document is also asked.
+    pub fn collect_evidence_also(&self, title: &str, body: &str, also: &str) -> TermEvidence {
         let mut occurrences = vec![0.0; self.idf.len()];
         let mut said: Vec<usize> = Vec::new();
         let mut seen = self.adjacency.begin();
         let mut places: Vec<(u32, usize)> = Vec::new();
         let mut tokens = Vec::with_capacity(body.len() / 4);
         let mut length = 0;
-        for (text, times, offset) in [(title, TITLE, 0), (body, 1.0, FIELD_GAP)] {
+        for (text, times, offset) in [(title, TITLE, 0), (also, ALSO, FIELD_GAP / 2), (body, 1.0, FIELD_GAP)] {
             let mut reading = self.synonyms.begin_text(text);
             let of_body = |token| {
-                if offset > 0 {
+                if offset == FIELD_GAP {
                     tokens.push(token);
                 }
             };
-            length += self.matches.visit_all(text, of_body, |hit: TermHit| {
+            let read = self.matches.visit_all(text, of_body, |hit: TermHit| {
                 occurrences[hit.term] += times;
                 for word in &self.words_of[hit.term] {
                     seen.add_word(*word, offset + hit.word);
@@ -157,6 +164,8 @@ impl<'q> RelevanceScorer<'q> {
                     places.extend(covers.map(|cover| (offset + hit.word, cover.word)));
                 });
             });
+            // Words that nobody wrote into the text do not make it longer.
+            length += if times == ALSO { 0 } else { read };
         }
         let norm = (1.0 - LENGTH + LENGTH * length as f32 / self.average_length).min(MAX_LENGTH_RATIO);
         let literal: Vec<f32> =

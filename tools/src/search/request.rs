@@ -6,10 +6,15 @@ use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::tool::{SearchInput, SearchSource};
 
-use super::query::Query;
+use super::echo::EchoFilter;
+use super::query::{self, Query};
+use super::tags;
 use crate::error::ToolError;
 
 const DEFAULT_RESULTS: i64 = 6;
+
+/// Most phrasings besides the question.
+const MAX_ALSO: usize = 4;
 
 const DEFAULT_SCORE: f64 = 0.35;
 
@@ -19,12 +24,31 @@ const DEFAULT_TOKENS: i64 = 1_000;
 /// A valid search request.
 #[derive(Debug, Clone)]
 pub(super) struct SearchRequest {
-    pub(super) query: Query,
+    /// The question, then its other phrasings.
+    pub(super) phrasings: Vec<Phrasing>,
     pub(super) limit: usize,
     pub(super) min_score: f64,
     pub(super) max_tokens: usize,
     pub(super) explain: bool,
     pub(super) filter: SearchFilter,
+}
+
+/// One wording of the question.
+#[derive(Debug, Clone)]
+pub(super) struct Phrasing {
+    text: String,
+    pub(super) query: Query,
+}
+
+impl Phrasing {
+    fn new(text: &str) -> Self {
+        // Longer text was pasted, and its start says what it is about.
+        Self { text: query::truncated_query(text).to_owned(), query: Query::parse(text) }
+    }
+
+    pub(super) fn question(&self) -> &str {
+        &self.text
+    }
 }
 
 /// Filter of hits; `None` matches everything.
@@ -37,9 +61,22 @@ pub(super) struct SearchFilter {
     pub(super) until: Option<i64>,
     /// A file or folder relative to the store.
     pub(super) path: Option<String>,
+    /// A comparable tag.
+    pub(super) tag: Option<String>,
+    /// What a model knows already.
+    pub(super) echo: Option<EchoFilter>,
 }
 
 impl SearchRequest {
+    /// The question itself.
+    pub(super) fn query(&self) -> &Query {
+        &self.phrasings[0].query
+    }
+
+    pub(super) fn query_of(&self, phrasing: usize) -> &Query {
+        &self.phrasings[phrasing].query
+    }
+
     pub(super) fn from_input(input: &SearchInput) -> Result<Self, ToolError> {
         if input.query.trim().is_empty() {
             return Err(invalid_argument("query is empty: give words or a question"));
@@ -57,7 +94,7 @@ impl SearchRequest {
             return Err(invalid_argument(&format!("maxTokens is {max_tokens}: use 1 or more")));
         }
         Ok(Self {
-            query: Query::parse(&input.query),
+            phrasings: parse_phrasings(input)?,
             limit: limit as usize,
             min_score,
             max_tokens: max_tokens as usize,
@@ -65,6 +102,22 @@ impl SearchRequest {
             filter: SearchFilter::from_input(input)?,
         })
     }
+}
+
+/// The distinct wordings of a question.
+fn parse_phrasings(input: &SearchInput) -> Result<Vec<Phrasing>, ToolError> {
+    if input.also.len() > MAX_ALSO {
+        let given = input.also.len();
+        return Err(invalid_argument(&format!("also has {given} phrasings: give at most {MAX_ALSO}")));
+    }
+    let mut phrasings = vec![Phrasing::new(&input.query)];
+    for text in &input.also {
+        let phrasing = Phrasing::new(text);
+        if !phrasing.query.is_empty() && phrasings.iter().all(|known| known.query != phrasing.query) {
+            phrasings.push(phrasing);
+        }
+    }
+    Ok(phrasings)
 }
 
 impl SearchFilter {
@@ -75,7 +128,18 @@ impl SearchFilter {
             return Err(invalid_argument("since is later than until, so nothing can match"));
         }
         let path = input.path.as_deref().map(store_path).transpose()?;
-        Ok(Self { kind: input.kind, source: input.source, session_id: input.session_id.clone(), since, until, path })
+        let empty = |tag: &str| invalid_argument(&format!("tag is {tag:?}: give a word such as auth"));
+        let tag = input.tag.as_deref().map(|tag| tags::comparable_tag(tag).ok_or_else(|| empty(tag))).transpose()?;
+        Ok(Self {
+            kind: input.kind,
+            source: input.source,
+            session_id: input.session_id.clone(),
+            since,
+            until,
+            path,
+            tag,
+            echo: None,
+        })
     }
 
     /// Whether it filters anything, so that more candidates are needed.
@@ -85,7 +149,7 @@ impl SearchFilter {
 
     /// The arguments that filter.
     pub(super) fn argument_names(&self) -> Vec<&'static str> {
-        let Self { kind, source, session_id, since, until, path } = self;
+        let Self { kind, source, session_id, since, until, path, tag, echo: _ } = self;
         let set = [
             ("type", kind.is_some()),
             ("source", source.is_some()),
@@ -93,6 +157,7 @@ impl SearchFilter {
             ("since", since.is_some()),
             ("until", until.is_some()),
             ("path", path.is_some()),
+            ("tag", tag.is_some()),
         ];
         set.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
     }

@@ -51,6 +51,8 @@ pub(super) struct VectorComparison {
     query_script: Script,
     /// Whether texts of all scripts form one group.
     is_across_scripts: bool,
+    /// Whether the index has the full vectors.
+    is_stored: bool,
 }
 
 #[derive(Debug)]
@@ -87,10 +89,33 @@ pub(super) fn prepare_comparison(
         vector,
         query_script: Script::detect(question),
         is_across_scripts: is_together,
+        is_stored: true,
+    }))
+}
+
+/// A comparison with the vectors of the built-in model, which replaces a service that fails.
+pub(super) fn compare_locally(
+    vectors: &Arc<Vectors>,
+    local: &EmbeddingModel,
+    question: &str,
+) -> Result<Option<VectorComparison>, ToolError> {
+    let Some(vector) = local.embedder.embed_query(&stop_words::strip_stop_words(question))? else { return Ok(None) };
+    let vectors = VectorSource::Memory(Arc::clone(vectors));
+    Ok(Some(VectorComparison {
+        vectors,
+        vector,
+        query_script: Script::detect(question),
+        is_across_scripts: false,
+        is_stored: false,
     }))
 }
 
 impl VectorComparison {
+    /// Compares with vectors that another phrasing has read.
+    pub(super) fn use_vectors(&mut self, vectors: &Arc<Vectors>) {
+        self.vectors = VectorSource::Memory(Arc::clone(vectors));
+    }
+
     /// Whether it is slow enough to run in parallel.
     pub(super) fn is_slow(&self) -> bool {
         match &self.vectors {
@@ -99,7 +124,7 @@ impl VectorComparison {
         }
     }
 
-    /// Compares the question with all documents and finds at least the nearest `count`.
+    /// Compares the question with all documents and finds the nearest `count`.
     pub(super) fn scan(&self, count: usize) -> Result<VectorScores, ToolError> {
         let vectors = match &self.vectors {
             VectorSource::Memory(vectors) => Arc::clone(vectors),
@@ -109,7 +134,7 @@ impl VectorComparison {
         let usual = self.baselines(&cosines, vectors.scripts());
         let scripts = vectors.scripts();
         let value = |row: usize| usual[scripts[row] as usize].deviations_above(cosines[row]);
-        let nearest = if cosines.is_empty() { Vec::new() } else { vectors.greatest(count.max(RESCORED), value) };
+        let nearest = if cosines.is_empty() { Vec::new() } else { vectors.greatest(count, value) };
         Ok(VectorScores { vectors, cosines, baselines: usual, exact: HashMap::new(), nearest })
     }
 
@@ -136,6 +161,9 @@ impl VectorComparison {
 
     /// Compares the nearest documents again by full vectors.
     pub(super) fn rescore_nearest(&self, mut near: VectorScores, index: &Index) -> Result<VectorScores, ToolError> {
+        if !self.is_stored {
+            return Ok(near);
+        }
         for document in near.nearest.iter().take(RESCORED) {
             let (Some(row), Some(cosine)) = (near.vectors.row(*document), index.cosine_with(*document, &self.vector)?)
             else {
@@ -150,6 +178,10 @@ impl VectorComparison {
 }
 
 impl VectorScores {
+    pub(super) fn vectors(&self) -> &Arc<Vectors> {
+        &self.vectors
+    }
+
     /// Nearness from 0, which is usual or less, to 1; `None` without a vector.
     pub(super) fn nearness(&self, document: i64) -> Option<f32> {
         Some((self.deviations(document)? / MAX_DEVIATIONS).clamp(0.0, 1.0))

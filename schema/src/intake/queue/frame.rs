@@ -265,6 +265,7 @@ mod tests {
             origin: Some("import".into()),
             auto: true,
             source: MemoryId::parse("0af3"),
+            also: Some("토큰 캐시".into()),
             metadata: serde_json::Map::from_iter([("context".into(), "SPEC-001".into())]),
         };
         let draft = Draft { attributes, ..prepared("s", "kept", true).unwrap().draft().clone() };

@@ -1,7 +1,8 @@
 //! Measures retrieval: loads evaluation sets through the real capture and search, and prints the recall.
 //!
 //! `cargo run --release -p jikime-memory-tests --bin eval -- [--data DIR] [--baseline FILE] [--fail-on-drop yes] [--json
-//! FILE] [--plot FILE] [--set NAME] [--model PATH] [--weights N/N/N] [--held-out yes]`. Without `--data` it uses the sets
+//! FILE] [--plot FILE] [--set NAME] [--model PATH] [--weights N/N/N] [--held-out yes]
+//! [--also FILE]`. Without `--data` it uses the sets
 //! of the project.
 
 mod held_out;
@@ -43,6 +44,8 @@ struct EvalArguments {
     weights: Option<LegWeights>,
     /// Whether to cross-validate, which is slow.
     holds_out: bool,
+    /// Other phrasings: only questions that have some are measured, without and with them.
+    also: Option<PathBuf>,
 }
 
 impl EvalArguments {
@@ -57,6 +60,7 @@ impl EvalArguments {
             model: None,
             weights: None,
             holds_out: false,
+            also: None,
         };
         while let Some(name) = words.next() {
             let value = words.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -69,10 +73,11 @@ impl EvalArguments {
                 "--set" => arguments.set = value,
                 "--model" => arguments.model = Some(value),
                 "--weights" => arguments.weights = Some(parse_weights(&value)?),
+                "--also" => arguments.also = Some(value.into()),
                 "--held-out" => arguments.holds_out = value == "yes",
                 _ => {
                     return Err(format!(
-                        "unknown option {name}; use --data, --baseline, --fail-on-drop, --json, --plot, --set, --model, --weights, --held-out"
+                        "unknown option {name}; use --data, --baseline, --fail-on-drop, --json, --plot, --set, --model, --weights, --held-out, --also"
                     ));
                 }
             }
@@ -97,6 +102,11 @@ fn run(arguments: &EvalArguments) -> Result<(), String> {
     sets.insert(0, own);
     for path in arguments.data.iter().map(|dir| set_files(dir)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
         sets.push(EvalSet::read(&path)?);
+    }
+    if let Some(path) = &arguments.also {
+        let phrasings = evaluation::read_phrasings(path)?;
+        sets = sets.into_iter().map(|set| set.with_phrasings(&phrasings)).collect();
+        sets.retain(|set| !set.groups.is_empty());
     }
     let mut measured: Vec<LegMeasurement> = Vec::new();
     for set in sets.iter().filter(|set| set.name.contains(&arguments.set)) {

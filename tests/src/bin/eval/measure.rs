@@ -15,8 +15,11 @@ pub(crate) const MIN_SCORE: f64 = 0.35;
 /// The number of bootstrap samples for an interval.
 const SAMPLES: usize = 1_000;
 
+/// The suffix of the names of legs that use other phrasings.
+const ALSO: &str = "+ also";
+
 /// Returns the legs and their embedders: none, the built-in model, and a model file.
-fn measured_legs(model: Option<&str>, weights: Option<LegWeights>) -> Vec<(&'static str, Settings)> {
+fn measured_legs(set: &EvalSet, model: Option<&str>, weights: Option<LegWeights>) -> Vec<(&'static str, Settings)> {
     let by = |embedding_provider, model: Option<&str>| Settings {
         embedding_provider,
         embedding_model: model.map(str::to_owned),
@@ -24,6 +27,10 @@ fn measured_legs(model: Option<&str>, weights: Option<LegWeights>) -> Vec<(&'sta
         ..Settings::default()
     };
     let mut legs = vec![("text", by(EmbeddingProvider::None, None)), ("installed", by(EmbeddingProvider::Local, None))];
+    if set.groups.iter().flat_map(|group| &group.questions).any(|question| !question.also.is_empty()) {
+        legs.push(("text + also", by(EmbeddingProvider::None, None)));
+        legs.push(("inst. + also", by(EmbeddingProvider::Local, None)));
+    }
     legs.extend(model.map(|path| ("by path", by(EmbeddingProvider::Local, Some(path)))));
     legs
 }
@@ -74,7 +81,7 @@ pub(crate) fn measure(
     weights: Option<LegWeights>,
 ) -> Result<Vec<LegMeasurement>, String> {
     let stores = set.groups.iter().map(|group| EvalStore::new(group, set.shape)).collect::<Result<Vec<_>, _>>()?;
-    measured_legs(model, weights).iter().map(|(leg, settings)| measure_leg(set, &stores, leg, settings)).collect()
+    measured_legs(set, model, weights).iter().map(|(leg, settings)| measure_leg(set, &stores, leg, settings)).collect()
 }
 
 fn measure_leg(
@@ -92,7 +99,8 @@ fn measure_leg(
         let before = (firsts.answerable.len(), firsts.strange.len());
         for question in group.questions.iter().filter(|question| !question.relevant.is_empty()) {
             let started = Instant::now();
-            let RetrievedDocuments { first, found } = store.ask(&mut engine, &question.text)?;
+            let RetrievedDocuments { first, found } =
+                store.ask_with(&mut engine, &question.text, phrasings(leg, question))?;
             times.push(started.elapsed().as_secs_f64() * 1000.0);
             let values = question_values(&found, question);
             classes.entry(&question.class).or_default().push(values[1]);
@@ -100,7 +108,7 @@ fn measure_leg(
             firsts.answerable.push((first, values[0] > 0.0));
         }
         for question in unanswerable_questions(&set.groups, place) {
-            firsts.strange.push(store.ask(&mut engine, &question.text)?.first);
+            firsts.strange.push(store.ask_with(&mut engine, &question.text, phrasings(leg, question))?.first);
         }
         of_stores.push((firsts.answerable.len() - before.0, firsts.strange.len() - before.1));
     }
@@ -126,6 +134,11 @@ fn measure_leg(
         firsts,
         of_stores,
     })
+}
+
+/// Returns the other phrasings that a leg uses.
+fn phrasings<'q>(leg: &str, question: &'q EvalQuestion) -> &'q [String] {
+    if leg.ends_with(ALSO) { &question.also } else { &[] }
 }
 
 /// Returns unanswerable questions for a store: its own, and some of the other stores.

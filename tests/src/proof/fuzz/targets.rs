@@ -138,6 +138,8 @@ fn open_engine(project: &Path) -> Engine {
         let input = SaveInput {
             kind: MemoryType::Decision,
             content: format!("Part {n} caches tokens in redis_{n}.rs for five minutes. 토큰을 캐시한다."),
+            also: None,
+            tags: Vec::new(),
             metadata: None,
             long_term: n % 5 == 0,
             supersedes: None,

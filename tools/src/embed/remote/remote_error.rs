@@ -41,7 +41,8 @@ impl RemoteError {
             _ => LONG_COOLDOWN,
         };
         let (what, remedy) = describe_fault(service, fault);
-        let remedy = remedy.unwrap_or_else(|| "search uses words only until a later attempt succeeds".to_owned());
+        let remedy = remedy
+            .unwrap_or_else(|| "search uses the model inside the program until a later attempt succeeds".to_owned());
         Self { message: format!("{} at {} {what}; {remedy}", service.provider(), service.host()), cooldown: rest }
     }
 }

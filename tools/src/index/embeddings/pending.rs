@@ -85,7 +85,7 @@ impl Index {
     }
 
     /// The text to embed of a document, with the context it needs, and its file. `None` if it is gone.
-    fn text_to_embed(
+    pub(in crate::index) fn text_to_embed(
         &self,
         rows: Rows<'_>,
         document: i64,

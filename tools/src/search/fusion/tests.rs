@@ -48,6 +48,8 @@ fn fixture(settings: &Settings, notes: &[String]) -> SearchFixture {
         let input = SaveInput {
             kind: MemoryType::Learning,
             content: content.clone(),
+            also: None,
+            tags: Vec::new(),
             metadata: None,
             long_term: false,
             supersedes: None,
@@ -125,6 +127,24 @@ proptest! {
         let both = [words.0, words.1].join(" ");
         prop_assert!(bench.search(&both).count >= 1);
     }
+}
+
+/// The example of docs/dev/retrieval.md: 0.7 × vector + 0.3 × words.
+#[test]
+fn stated_preset_computes_what_its_name_says() {
+    let settings = Settings { search_weights: Some(LegWeights::VECTOR_HEAVY), ..default_settings() };
+    let mut bench = fixture(&settings, &note_texts(&STORE, 60));
+    let query = "how are timestamps kept and converted at all edges".to_owned();
+    let input = SearchInput { query, explain: true, ..SearchInput::default() };
+    let hit = bench.engine.search(&input).unwrap().results.remove(0);
+    let told = hit.explanation.unwrap();
+    let leg = |name: &str| -> f64 {
+        told.split(&format!("{name} ")).nth(1).unwrap().split([',', ' ']).next().unwrap().parse().unwrap()
+    };
+    let (words, vector) = (leg("words"), leg("vector"));
+    assert!(vector > words, "the words alone would count otherwise: {told}");
+    assert!((hit.score - (0.7 * vector + 0.3 * words)).abs() < 0.002, "{} {told}", hit.score);
+    assert!(!told.contains("context") && !told.contains("features") && !told.contains('%'), "{told}");
 }
 
 #[test]

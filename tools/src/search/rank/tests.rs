@@ -36,7 +36,13 @@ fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevan
     let mut tokens = Vec::new();
     let mut stems = StemCache::for_thread();
     text::visit(content, |piece| tokens.push(stems.token_hash(piece)));
-    Candidate { passage: Passage::Memory(Box::new(row)), tokens, relevance, reasons: ScoreReasons::default() }
+    Candidate {
+        passage: Passage::Memory(Box::new(row)),
+        tokens,
+        relevance,
+        reasons: ScoreReasons::default(),
+        phrasing: 0,
+    }
 }
 
 fn superseded(mut candidate: Candidate) -> Candidate {
@@ -47,7 +53,10 @@ fn superseded(mut candidate: Candidate) -> Candidate {
 }
 
 fn ranked_texts(candidates: Vec<Candidate>) -> Vec<String> {
-    rank(candidates, &now()).into_iter().map(|ranked| ranked.candidate.passage.text().to_owned()).collect()
+    rank(candidates, &now(), Scoring::Full)
+        .into_iter()
+        .map(|ranked| ranked.candidate.passage.text().to_owned())
+        .collect()
 }
 
 #[test]
@@ -59,6 +68,7 @@ fn a_statement_that_a_newer_one_changes_stands_behind_it() {
             memory(MemoryType::Decision, "c", "Cache the JWT keys in Redis", 5, 0.5),
         ],
         &now(),
+        Scoring::Full,
     );
     let superseded = |ranked: &RankedCandidate| ranked.candidate.passage.superseded_by().is_some();
     let found: Vec<_> = ranked.iter().map(|ranked| (ranked.candidate.passage.text(), superseded(ranked))).collect();
@@ -121,7 +131,7 @@ fn one_session_does_not_crowd_out_the_others() {
 proptest! {
     #[test]
     fn no_preference_ever_lowers_a_score(kind in 0usize..11, days in 0i64..4_000, relevance in 0.01f32..1.0) {
-        for ranked in rank(vec![memory(MemoryType::ALL[kind], "s", "one thing", days, relevance)], &now()) {
+        for ranked in rank(vec![memory(MemoryType::ALL[kind], "s", "one thing", days, relevance)], &now(), Scoring::Full) {
             prop_assert!(ranked.score >= ranked.candidate.relevance);
         }
     }

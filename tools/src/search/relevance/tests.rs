@@ -36,6 +36,16 @@ fn score(query: &str, title: &str, body: &str) -> f32 {
 
 const THRESHOLD: f32 = 0.35;
 
+#[test]
+fn words_for_asking_count_less_than_the_text() {
+    let query = Query::parse("release day");
+    let relevance = RelevanceScorer::new(&query, &corpus(&query, 100, 3));
+    let score = |body, also| relevance.score_of(&relevance.collect_evidence_also("", body, also));
+    let (said, also, neither) =
+        (score("release day", ""), score("deploy tuesdays", "release day"), score("deploy", ""));
+    assert!(said > also && also > THRESHOLD && neither == 0.0, "{said} {also} {neither}");
+}
+
 #[rstest]
 #[case::phrase("token expiry", "the token expiry is short", "the token is what an expiry ends")]
 #[case::quoted("\"token expiry\" rotation", "the token expiry is short", "the token rotation has no end")]

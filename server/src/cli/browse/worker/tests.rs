@@ -10,7 +10,15 @@ fn project() -> (tempfile::TempDir, String) {
     let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
     let content = "Acknowledge \u{1b}[2J webhooks after the commit".to_owned();
     let kind = MemoryType::Decision;
-    let saved = engine.save(&SaveInput { kind, content, metadata: None, long_term: false, supersedes: None });
+    let saved = engine.save(&SaveInput {
+        kind,
+        content,
+        also: None,
+        tags: Vec::new(),
+        metadata: None,
+        long_term: false,
+        supersedes: None,
+    });
     (project, saved.unwrap().id)
 }
 

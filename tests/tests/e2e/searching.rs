@@ -1,0 +1,134 @@
+//! What a model gets from a search: other phrasings, no echo, tags, compact hits.
+
+use harness::{Era, McpClient, Sandbox, sandbox};
+use serde_json::{Value, json};
+
+const SESSION: &str = "4f368b8b-0000-4000-8000-000000000001";
+
+fn say(sandbox: &Sandbox, session: &str, prompt: &str) {
+    let payload = json!({
+        "session_id": session, "transcript_path": sandbox.home().join("none.jsonl"), "cwd": sandbox.project(),
+        "hook_event_name": "UserPromptSubmit", "prompt": prompt,
+    });
+    sandbox.run_hook("memory-prompt-save", &payload.to_string()).assert_success();
+}
+
+fn hits(client: &mut McpClient, arguments: Value) -> Vec<Value> {
+    let result = client.call("memory_search", arguments).unwrap();
+    result.expect_success()["results"].as_array().unwrap().clone()
+}
+
+fn snippets(hits: &[Value]) -> Vec<&str> {
+    hits.iter().map(|hit| hit["snippet"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn question_just_asked_is_no_hit_and_answers_come_first() {
+    let question = "Which queue do the invoice workers use?";
+    let mut sandbox = sandbox!();
+    let answer = "They use arq on Redis database 4, because the invoice workers leave Celery.";
+    let lines = format!("- [10:30:15] **User Prompt**: {question}\n- [10:30:45] **Assistant Response**: {answer}\n");
+    sandbox.write(".jikime/memory/2026-01-28.md", format!("# 2026-01-28\n\n<!-- session earlier +09:00 -->\n{lines}"));
+    say(&sandbox, SESSION, question);
+    sandbox.set_variable("CLAUDE_CODE_SESSION_ID", SESSION);
+    let mut client = sandbox.serve(Era::Modern);
+    let found = hits(&mut client, json!({ "query": question }));
+    let texts = snippets(&found);
+    assert!(texts == [answer, question], "{found:#?}");
+    drop(client);
+    // Without a session id, a prompt of the last two minutes that repeats the question is its echo.
+    sandbox.set_variable("CLAUDE_CODE_SESSION_ID", "");
+    let mut client = sandbox.serve(Era::Modern);
+    assert_eq!(snippets(&hits(&mut client, json!({ "query": question }))), [answer, question]);
+    // A person sees everything.
+    let shown = sandbox.run_cli(["search", question, "--json"]).assert_success().json();
+    assert_eq!(shown["results"][0]["snippet"], question, "{shown:#}");
+}
+
+#[test]
+fn a_korean_phrasing_finds_an_english_entry() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Modern);
+    let entry = "Orders are locked once they are paid; the edit form was removed because refunds went wrong.";
+    client.call("memory_save", json!({ "type": "decision", "content": entry })).unwrap().expect_success();
+    for n in 0..30 {
+        let text = format!("Plant number {n} in the greenhouse wants shade and some water on day {n}.");
+        client.call("memory_save", json!({ "type": "learning", "content": text })).unwrap().expect_success();
+    }
+    let question = "결제하고 나면 왜 주문서를 못 고치게 했지?";
+    let also = json!(["why are orders locked after payment", "edit form removed because of refunds"]);
+    let found = hits(&mut client, json!({ "query": question, "also": also }));
+    assert_eq!(snippets(&found)[0], entry, "{found:#?}");
+    let refused = client.call("memory_search", json!({ "query": "a", "also": ["b", "c", "d", "e", "f"] })).unwrap();
+    assert!(refused.is_error && refused.text.contains("at most 4"), "{}", refused.text);
+    let shown = sandbox.run_cli(["search", question, "--also", "orders locked after payment", "--json"]);
+    assert_eq!(shown.assert_success().json()["results"][0]["snippet"], entry);
+}
+
+#[test]
+fn words_for_asking_are_found_edited_and_forgotten() {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", "It stays."]).assert_success();
+    let text = "Deploy on Tuesdays after the stand-up.";
+    sandbox.run_cli(["save", "decision", text, "--also", "quokka burrow", "--tag", "release"]).assert_success();
+    assert!(sandbox.logs().contains(r#""also":"quokka burrow""#), "{}", sandbox.logs());
+    let found = |query: &str| sandbox.run_cli(["search", query, "--json"]).assert_success().json()["count"].clone();
+    assert_eq!((found("quokka burrow"), found("walrus window")), (json!(1), json!(0)));
+    let mut log =
+        std::fs::read_dir(sandbox.store()).unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let log = log.find(|name| name.ends_with(".md")).unwrap();
+    let edited = sandbox.read(format!(".jikime/memory/{log}")).replace("quokka burrow", "walrus window");
+    sandbox.write(format!(".jikime/memory/{log}"), edited);
+    assert_eq!((found("quokka burrow"), found("walrus window")), (json!(0), json!(1)));
+    sandbox.run_cli(["forget", "--query", "walrus", "--yes"]).assert_success();
+    assert!(!sandbox.logs().contains("walrus"));
+}
+
+#[test]
+fn a_tag_is_searchable_and_a_filter() {
+    let sandbox = sandbox!();
+    sandbox.write(".jikime/memory/notes/db.md", "# Storage\n\nRows are kept for a year. #retention\n");
+    let mut client = sandbox.serve(Era::Modern);
+    let mut save = |content: &str, more: Value| {
+        let mut arguments = json!({ "type": "decision", "content": content });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        client.call("memory_save", arguments).unwrap().expect_success();
+    };
+    save("Tokens live five minutes.", json!({ "tags": ["#Auth", "cache"] }));
+    save("Passwords are hashed with argon2id.", json!({ "metadata": "{\"tags\": [\"auth\"]}" }));
+    save("Tokens of the build are free.", json!({}));
+    let found = hits(&mut client, json!({ "query": "tokens passwords", "tag": "auth", "minScore": 0 }));
+    let mut texts = snippets(&found);
+    texts.sort_unstable();
+    assert_eq!(texts, ["Passwords are hashed with argon2id.", "Tokens live five minutes."]);
+    assert_eq!(snippets(&hits(&mut client, json!({ "query": "cache" }))), ["Tokens live five minutes."]);
+    let found = hits(&mut client, json!({ "query": "rows", "tag": "#retention", "minScore": 0 }));
+    assert!(found.len() == 1 && found[0]["source"] == "chunks", "{found:#?}");
+}
+
+#[test]
+fn six_hits_cost_at_most_600_tokens_and_short_ids_open() {
+    let sandbox = sandbox!();
+    let mut client = sandbox.serve(Era::Modern);
+    for n in 0..9 {
+        let text =
+            format!("Gateway rule {n}: {}", "every request through the gateway is counted per tenant. ".repeat(8));
+        client.call("memory_save", json!({ "type": "convention", "content": text })).unwrap().expect_success();
+    }
+    let result = client.call("memory_search", json!({ "query": "gateway requests" })).unwrap();
+    let output = result.expect_success().clone();
+    assert_eq!(output["count"], 6);
+    let length = output.to_string().chars().count();
+    assert!(length <= 2_400, "{length} characters");
+    for hit in output["results"].as_array().unwrap() {
+        assert!(hit.as_object().unwrap().values().all(|value| !value.is_null() && *value != json!([])), "{hit}");
+        let id = hit["id"].as_str().unwrap();
+        assert_eq!(id.len(), 8, "{hit}");
+        let whole = client.call("memory_get", json!({ "id": id })).unwrap();
+        assert!(whole.expect_success()["content"].as_str().unwrap().contains("gateway"));
+        sandbox.run_cli(["show", id]).assert_success();
+    }
+    let id = output["results"][0]["id"].as_str().unwrap();
+    sandbox.run_cli(["forget", id, "--yes"]).assert_success();
+    assert!(client.call("memory_get", json!({ "id": id })).unwrap().is_error);
+}

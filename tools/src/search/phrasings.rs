@@ -1,0 +1,86 @@
+//! Merges what the phrasings of a question found.
+//!
+//! A right answer usually matches several phrasings, a wrong one matches one by chance. So candidates are sorted by the
+//! mean of their best score and their average score. See docs/dev/retrieval.md for what else was tried.
+
+use std::collections::HashMap;
+
+use super::candidate::Candidate;
+
+/// A candidate of one or more phrasings.
+struct MergedCandidate {
+    /// As scored by the phrasing that it matches best.
+    best: Candidate,
+    sum: f32,
+}
+
+/// The candidates of all phrasings as one list.
+pub(super) fn merge(mut lists: Vec<Vec<Candidate>>) -> Vec<Candidate> {
+    if lists.len() <= 1 {
+        return lists.pop().unwrap_or_default();
+    }
+    let phrasings = lists.len() as f32;
+    let merged = join_by_passage(lists);
+    let agreed = |merged: &MergedCandidate| (merged.best.relevance + merged.sum / phrasings) / 2.0;
+    // The first keeps its best score, so that a threshold means the same as for one phrasing.
+    let first = merged.iter().max_by(|a, b| agreed(a).total_cmp(&agreed(b)));
+    let scale = first.map_or(1.0, |first| first.best.relevance / agreed(first));
+    let scaled = |merged: MergedCandidate| Candidate { relevance: agreed(&merged) * scale, ..merged.best };
+    merged.into_iter().map(scaled).collect()
+}
+
+fn join_by_passage(lists: Vec<Vec<Candidate>>) -> Vec<MergedCandidate> {
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut merged: Vec<MergedCandidate> = Vec::new();
+    for (phrasing, list) in lists.into_iter().enumerate() {
+        for candidate in list {
+            let candidate = Candidate { phrasing, ..candidate };
+            let Some(&place) = places.get(candidate.passage.id()) else {
+                places.insert(candidate.passage.id().to_owned(), merged.len());
+                merged.push(MergedCandidate { sum: candidate.relevance, best: candidate });
+                continue;
+            };
+            let known = &mut merged[place];
+            known.sum += candidate.relevance;
+            if candidate.relevance > known.best.relevance {
+                known.best = candidate;
+            }
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::ChunkRow;
+    use crate::search::candidate::{Passage, ScoreReasons};
+
+    fn candidate(uid: &str, relevance: f32) -> Candidate {
+        let text = String::new;
+        let (id, start_line, end_line) = (0, 1, 1);
+        let chunk =
+            ChunkRow { id, uid: uid.to_owned(), path: text(), start_line, end_line, text: text(), heading: text() };
+        let (passage, reasons) = (Passage::Chunk(chunk), ScoreReasons::default());
+        Candidate { passage, tokens: Vec::new(), relevance, reasons, phrasing: 0 }
+    }
+
+    #[test]
+    fn agreement_wins_and_the_first_keeps_its_score() {
+        let lists = vec![
+            vec![candidate("once", 0.6), candidate("twice", 0.5)],
+            vec![candidate("twice", 0.55), candidate("other", 0.2)],
+        ];
+        let mut merged = merge(lists);
+        merged.sort_by(|a, b| b.relevance.total_cmp(&a.relevance));
+        let found: Vec<_> = merged.iter().map(|found| (found.passage.id(), found.phrasing)).collect();
+        assert_eq!(found, [("twice", 1), ("once", 0), ("other", 1)]);
+        assert!((merged[0].relevance - 0.55).abs() < 1e-6 && merged[1].relevance < 0.55, "{merged:?}");
+    }
+
+    #[test]
+    fn one_phrasing_is_not_changed() {
+        let merged = merge(vec![vec![candidate("a", 0.7), candidate("b", 0.1)]]);
+        assert_eq!(merged.iter().map(|found| found.relevance).collect::<Vec<_>>(), [0.7, 0.1]);
+    }
+}
