@@ -74,7 +74,7 @@ fn spawn(program: &Path, project: &Path) -> Option<()> {
 fn spawn(program: &Path, project: &Path) -> Option<()> {
     use std::process::{Command, Stdio};
 
-    let mut command = Command::new(memory_program);
+    let mut command = Command::new(program);
     command.arg(COMMAND).arg(PROJECT).arg(project);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     #[cfg(windows)]

@@ -2,18 +2,18 @@
 
 use std::io;
 
-use schema::intake::queue::Address;
+use schema::intake::queue::QueueAddress;
 use tokio::net::windows::named_pipe::{NamedPipeServer, ServerOptions};
 
 #[derive(Debug)]
 pub(super) struct QueueListener {
-    address: Address,
+    address: QueueAddress,
     /// The instance for the next client.
     next: NamedPipeServer,
 }
 
 impl QueueListener {
-    pub(super) fn bind(address: &Address) -> io::Result<Self> {
+    pub(super) fn bind(address: &QueueAddress) -> io::Result<Self> {
         let next = ServerOptions::new().first_pipe_instance(true).reject_remote_clients(true).create(&address.0)?;
         Ok(Self { address: address.clone(), next })
     }

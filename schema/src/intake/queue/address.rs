@@ -185,7 +185,7 @@ mod platform {
         /// Returns the address to listen on.
         #[expect(clippy::unused_self, reason = "sockets have several places")]
         pub fn listen_address(&self, layout: &Layout) -> Result<QueueAddress, QueueAddressError> {
-            Ok(QueueAddress(format!(r"\\.\pipe\jikime-memory-{}", name(layout)?).into()))
+            Ok(QueueAddress(format!(r"\\.\pipe\jikime-memory-{}", store_name(layout)?).into()))
         }
 
         /// Returns the address where a server may listen.
@@ -193,7 +193,7 @@ mod platform {
             &self,
             layout: &Layout,
         ) -> Result<impl Iterator<Item = QueueAddress>, QueueAddressError> {
-            self.to_listen(layout).map(|address| [address].into_iter())
+            self.listen_address(layout).map(|address| [address].into_iter())
         }
     }
 

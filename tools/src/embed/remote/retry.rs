@@ -2,8 +2,6 @@
 
 use std::time::{Duration, SystemTime};
 
-use chrono::{DateTime, NaiveDateTime};
-
 use super::HttpResponse;
 
 /// Time limits of one request with its retries.
@@ -67,14 +65,6 @@ pub(super) fn requested_pause(reply: &HttpResponse, now: SystemTime) -> Option<D
     let text = reply.header("retry-after")?.trim();
     match text.parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        Err(_) => Some(parse_http_date(text)?.duration_since(now).unwrap_or_default()),
+        Err(_) => Some(httpdate::parse_http_date(text).ok()?.duration_since(now).unwrap_or_default()),
     }
-}
-
-/// A date in one of the three formats of RFC 9110, 5.6.7.
-fn parse_http_date(text: &str) -> Option<SystemTime> {
-    let current = || DateTime::parse_from_rfc2822(text).ok().map(|date| date.to_utc());
-    let old = |format| NaiveDateTime::parse_from_str(text, format).ok().map(|date| date.and_utc());
-    let date = current().or_else(|| old("%A, %d-%b-%y %H:%M:%S GMT")).or_else(|| old("%a %b %e %H:%M:%S %Y"));
-    date.map(SystemTime::from)
 }
