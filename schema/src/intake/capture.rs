@@ -15,7 +15,8 @@ pub use note::{Noted, clean_note};
 use crate::files::crash_point;
 use crate::files::layout::Layout;
 pub use crate::intake::prepare::{
-    ALSO_LIMIT, Delivery, Destination, Draft, LIMIT, METADATA_DEPTH, METADATA_LIMIT, PreparedMemory, metadata_error, prepare,
+    ALSO_LIMIT, Delivery, Destination, Draft, LIMIT, METADATA_DEPTH, METADATA_LIMIT, PreparedMemory, metadata_error,
+    prepare,
 };
 use crate::intake::spool;
 use crate::log::log_file::{self, FileState, now_millis};

@@ -70,7 +70,27 @@ pub fn pairs_as_set(PairSet { name, pairs, fillers }: &PairSet, beside: &EvalSet
         relevant: vec![format!("pair {i}")],
         class: pair.kind.clone(),
         also: Vec::new(),
+        newer: Vec::new(),
+        older: Vec::new(),
     });
     let group = EvalGroup { questions: questions.collect(), documents };
     EvalSet { name: name.clone(), groups: vec![group], shape: DocumentShape::Typed }
+}
+
+/// Fills each store of a set up to a number of documents: with synthetic memories.
+pub fn add_distractors(set: &mut EvalSet, count: usize) {
+    let made_up: Vec<EvalDocument> = SyntheticCorpus::new(11)
+        .take(count)
+        .enumerate()
+        .map(|(i, memory)| EvalDocument {
+            id: format!("distractor {i}"),
+            text: memory.text,
+            kind: Some(MemoryType::Decision),
+            ..EvalDocument::default()
+        })
+        .collect();
+    for group in &mut set.groups {
+        let missing = count.saturating_sub(group.documents.len());
+        group.documents.extend(made_up.iter().take(missing).cloned());
+    }
 }

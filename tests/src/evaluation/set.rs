@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use schema::model::memory::MemoryType;
+use schema::model::moment::Moment;
 use serde_json::Value;
 
 /// The average number of characters from which documents are notes, which are found by their passages.
@@ -59,6 +60,9 @@ pub struct EvalQuestion {
     pub class: String,
     /// Other phrasings, from another file.
     pub also: Vec<String>,
+    /// Documents that say how things are now, and those that say how they were before.
+    pub newer: Vec<String>,
+    pub older: Vec<String>,
 }
 
 impl EvalSet {
@@ -74,14 +78,68 @@ impl EvalSet {
         self
     }
 
+    /// Reads a file that must be a set.
     pub fn read(path: &Path) -> Result<Self, String> {
+        Self::read_if_set(path)?.ok_or_else(|| format!("{}: it has no groups", path.display()))
+    }
+
+    /// Reads a file; `None` if its JSON is something else than a set.
+    pub fn read_if_set(path: &Path) -> Result<Option<Self>, String> {
         let fault = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
         let json: Value = serde_json::from_str(&text).map_err(|error| fault(&error))?;
-        let groups = json["groups"].as_array().ok_or_else(|| fault(&"it has no groups"))?;
-        let groups: Vec<EvalGroup> = groups.iter().map(parse_group).collect();
+        let Some(listed) = json["groups"].as_array() else { return Ok(None) };
+        let mut groups: Vec<EvalGroup> = match json["decoys"].as_array() {
+            Some(decoys) => listed.iter().map(|group| parse_chats(group, decoys)).collect(),
+            None => listed.iter().map(parse_group).collect(),
+        };
+        groups.iter_mut().for_each(date_sessions);
         let shape = detect_shape(&groups);
-        Ok(Self { name: to_string(&json["name"]).unwrap_or_default(), groups, shape })
+        Ok(Some(Self { name: to_string(&json["name"]).unwrap_or_default(), groups, shape }))
+    }
+
+    /// A set of turns without the names of their speakers, which captured prompts do not have.
+    pub fn without_speakers(&self) -> Option<Self> {
+        let is_named = |document: &EvalDocument| document.text.split_once(": ").is_some();
+        let mut documents = self.groups.iter().flat_map(|group| &group.documents);
+        if self.shape != DocumentShape::Turns || !documents.all(is_named) {
+            return None;
+        }
+        let groups = self.groups.iter().map(|group| {
+            let mut group = group.clone();
+            let first = group.documents.first().map(|document| speaker(&document.text).to_owned());
+            for document in &mut group.documents {
+                document.kind = Some(turn_kind(first.as_deref() == Some(speaker(&document.text))));
+                document.text = document.text.split_once(": ").map_or("", |(_, said)| said).to_owned();
+            }
+            group
+        });
+        let name = format!("{} without names", self.name);
+        Some(Self { name, groups: groups.collect(), shape: DocumentShape::Typed })
+    }
+}
+
+/// The type of a turn: the one who speaks first asks, the other answers.
+pub(super) fn turn_kind(is_first_speaker: bool) -> MemoryType {
+    if is_first_speaker { MemoryType::UserPrompt } else { MemoryType::AssistantResponse }
+}
+
+/// The speaker of a turn that begins with a name.
+pub(super) fn speaker(text: &str) -> &str {
+    text.split_once(": ").map_or("", |(name, _)| name)
+}
+
+/// Gives turns of undated chats a time: a chat a day, a turn every 20 seconds.
+fn date_sessions(group: &mut EvalGroup) {
+    let (mut session, mut day, mut turn) = (None, -1, 0);
+    for document in group.documents.iter_mut().filter(|document| document.kind.is_some()) {
+        if document.session.is_none() || document.at.is_some() || document.date.is_some() {
+            continue;
+        }
+        (day, turn) = if document.session == session { (day, turn + 1) } else { (day + 1, 0) };
+        session.clone_from(&document.session);
+        let at = FIRST_CHAT + day * 86_400 + turn * 20;
+        document.at = Moment::from_unix(at, Some(0)).map(|at| at.rfc3339());
     }
 }
 
@@ -94,6 +152,8 @@ pub fn read_phrasings(path: &Path) -> Result<HashMap<String, Vec<String>>, Strin
     let texts = |item: &Value| item["also"].as_array().into_iter().flatten().filter_map(to_string).collect();
     Ok(items.iter().filter_map(|item| Some((to_string(&item["question"])?, texts(item)))).collect())
 }
+/// The time of the first undated chat: 2026-01-05, 9 o'clock.
+const FIRST_CHAT: i64 = 1_767_603_600;
 
 fn detect_shape(groups: &[EvalGroup]) -> DocumentShape {
     let documents = || groups.iter().flat_map(|group| &group.documents);
@@ -114,11 +174,58 @@ fn parse_group(json: &Value) -> EvalGroup {
     let list = |name: &str| json[name].as_array().map_or(&[][..], Vec::as_slice).iter();
     let questions = list("queries").map(|question| EvalQuestion {
         text: to_string(&question["text"]).unwrap_or_default(),
-        relevant: question["rel"].as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(to_string).collect(),
+        relevant: ids(&question["rel"]),
         class: to_string(&question["cat"]).unwrap_or_default(),
         also: Vec::new(),
+        newer: ids(&question["newer"]),
+        older: ids(&question["older"]),
     });
     EvalGroup { documents: list("docs").map(parse_document).collect(), questions: questions.collect() }
+}
+
+/// Parses a group of past chats among unrelated ones, each a session. The bug report is the question, and every turn of the
+/// chats that decided its rule is an answer; the last of these chats has the valid rule.
+fn parse_chats(json: &Value, decoys: &[Value]) -> EvalGroup {
+    let list = |name: &str| json[name].as_array().map_or(&[][..], Vec::as_slice).iter();
+    let mut chats: Vec<(String, &Value)> = list("decoy_order")
+        .filter_map(Value::as_u64)
+        .filter_map(|place| Some((format!("decoy {place}"), decoys.get(usize::try_from(place).ok()?)?)))
+        .collect();
+    let gold: Vec<&Value> = list("gold").collect();
+    for (place, chat) in gold.iter().enumerate() {
+        let at = chat["insert_at"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or_default();
+        chats.insert((at + place).min(chats.len()), (format!("gold {place}"), &chat["turns"]));
+    }
+    let mut documents = Vec::new();
+    for (session, turns) in &chats {
+        for (place, turn) in turns.as_array().into_iter().flatten().enumerate() {
+            let id = format!("{session}:{place}");
+            documents.push(EvalDocument { id, session: Some(session.clone()), ..parse_document(turn) });
+        }
+    }
+    let of_gold = |chats: std::ops::Range<usize>| -> Vec<String> {
+        let is_listed = |id: &str| chats.clone().any(|place| id.starts_with(&format!("gold {place}:")));
+        documents.iter().map(|document| document.id.clone()).filter(|id| is_listed(id)).collect()
+    };
+    let is_amended = json["amended"].as_bool() == Some(true);
+    let last = gold.len().saturating_sub(1);
+    let question = EvalQuestion {
+        text: to_string(&json["query"]).unwrap_or_default(),
+        relevant: of_gold(0..gold.len()),
+        class: if is_amended { "amended" } else { "decided" }.to_owned(),
+        newer: if is_amended { of_gold(last..gold.len()) } else { Vec::new() },
+        older: if is_amended { of_gold(0..last) } else { Vec::new() },
+    };
+    EvalGroup { documents, questions: vec![question] }
+}
+
+/// The type of a turn whose role is given.
+fn role_kind(json: &Value) -> Option<MemoryType> {
+    json["role"].as_str().map(|role| turn_kind(role == "user"))
+}
+
+fn ids(json: &Value) -> Vec<String> {
+    json.as_array().into_iter().flatten().filter_map(to_string).collect()
 }
 
 fn parse_document(json: &Value) -> EvalDocument {
@@ -128,7 +235,7 @@ fn parse_document(json: &Value) -> EvalDocument {
         session: to_string(&json["session"]),
         date: to_string(&json["date"]),
         at: to_string(&json["at"]),
-        kind: json["type"].as_str().and_then(|name| name.parse().ok()),
+        kind: json["type"].as_str().and_then(|name| name.parse().ok()).or_else(|| role_kind(json)),
         supersedes: to_string(&json["supersedes"]),
         section: to_string(&json["path"]).map(|path| (path, to_string(&json["heading"]).unwrap_or_default())),
     }

@@ -11,11 +11,11 @@ use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
 use schema::store::Store;
-use schema::tool::{Hit, HitSource, SearchInput, SearchOutput};
+use schema::tool::{Confidence, Hit, HitSource, SearchInput, SearchOutput};
 use tempfile::TempDir;
 use tools::engine::Engine;
 
-use super::set::{DocumentShape, EvalDocument, EvalGroup};
+use super::set::{DocumentShape, EvalDocument, EvalGroup, speaker, turn_kind};
 
 /// The number of hits considered.
 const DEPTH: i64 = 50;
@@ -45,6 +45,13 @@ pub struct RetrievedDocuments {
     /// The score of the first hit, or 0 without hits.
     pub first: f64,
     pub found: Vec<(String, f64)>,
+}
+
+/// The first hit of a search with default arguments.
+#[derive(Debug, Clone)]
+pub struct ShownHit {
+    pub documents: Vec<String>,
+    pub confidence: Confidence,
 }
 
 impl EvalStore {
@@ -108,11 +115,8 @@ impl EvalStore {
         for (i, document) in documents.iter().enumerate().filter(|(_, document)| document.section.is_none()) {
             turn = if document.session == session { turn + 1 } else { 0 };
             session.clone_from(&document.session);
-            let kind = document.kind.unwrap_or(match shape {
-                DocumentShape::Turns if Some(speaker(&document.text)) == first_speaker.as_deref() => {
-                    MemoryType::UserPrompt
-                }
-                DocumentShape::Turns => MemoryType::AssistantResponse,
+            let kind = document.kind.unwrap_or_else(|| match shape {
+                DocumentShape::Turns => turn_kind(Some(speaker(&document.text)) == first_speaker.as_deref()),
                 _ => MemoryType::Learning,
             });
             let supersedes = document.supersedes.as_deref().and_then(|old| ids.get(old).cloned());
@@ -164,7 +168,32 @@ impl EvalStore {
         Ok(RetrievedDocuments { first, found })
     }
 
-    /// Returns the documents of a hit: one, or the sections in its passage.
+    /// Asks with default arguments; `None` if the answer is empty.
+    pub fn first_shown(&self, engine: &mut Engine, question: &str) -> Result<Option<ShownHit>, String> {
+        let input = SearchInput { query: question.to_owned(), ..SearchInput::default() };
+        let SearchOutput { results, .. } = engine.search(&input).map_err(|error| error.to_string())?;
+        Ok(results.first().map(|hit| ShownHit {
+            documents: self.documents(hit).into_iter().map(str::to_owned).collect(),
+            confidence: hit.confidence,
+        }))
+    }
+
+    /// The best hits with an explanation of their scores, regardless of score, each with its documents.
+    pub fn explained(&self, engine: &mut Engine, question: &str) -> Result<Vec<(Vec<String>, Hit)>, String> {
+        let input = SearchInput {
+            query: question.to_owned(),
+            max_results: Some(20),
+            min_score: Some(0.0),
+            max_tokens: Some(1_000_000),
+            explain: true,
+            ..SearchInput::default()
+        };
+        let SearchOutput { results, .. } = engine.search(&input).map_err(|error| error.to_string())?;
+        let with_documents = |hit: Hit| (self.documents(&hit).into_iter().map(str::to_owned).collect(), hit);
+        Ok(results.into_iter().map(with_documents).collect())
+    }
+
+    /// The documents of a hit: one, or the sections in its passage.
     fn documents(&self, hit: &Hit) -> Vec<&str> {
         let key = if hit.source == HitSource::Memory { &hit.id } else { &hit.path };
         let shown = |section: &&NoteSection| {
@@ -184,11 +213,6 @@ fn document_time(document: &EvalDocument, place: usize, turn: i64) -> Option<Mom
     }
     let start = document.date.as_deref().and_then(parse_date).unwrap_or(YESTERDAY + place as i64 * 61);
     Moment::from_unix(start + turn * TURN, Some(0))
-}
-
-/// Returns the speaker of a turn that begins with a name.
-fn speaker(text: &str) -> &str {
-    text.split_once(": ").map_or("", |(name, _)| name)
 }
 
 /// Parses `1:56 pm on 8 May, 2023` into Unix seconds.

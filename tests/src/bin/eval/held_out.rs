@@ -4,7 +4,7 @@
 use harness::evaluation::{EvalGroup, EvalQuestion, EvalSet, EvalStore};
 use schema::settings::{EmbeddingProvider, LegWeights, Settings};
 
-use crate::measure::{LegMeasurement, question_values};
+use crate::measure::{FirstHit, LegMeasurement, question_values};
 
 /// With fewer stores, cross-validation is meaningless.
 const FEWEST: usize = 3;
@@ -32,9 +32,9 @@ pub(crate) fn held_out_thresholds(measured: &LegMeasurement) -> Option<HeldOutTh
         return None;
     }
     let (mut own, mut other) = (&measured.firsts.answerable[..], &measured.firsts.strange[..]);
-    let mut stores: Vec<(Vec<f64>, &[f64])> = Vec::new();
+    let mut stores: Vec<(Vec<f64>, Vec<f64>)> = Vec::new();
     for (of_own, of_other) in &measured.of_stores {
-        stores.push((own[..*of_own].iter().map(|(score, _)| *score).collect(), &other[..*of_other]));
+        stores.push((scores_of(&own[..*of_own]), scores_of(&other[..*of_other])));
         (own, other) = (&own[*of_own..], &other[*of_other..]);
     }
     let below = |scores: &[f64], bound: f64| scores.iter().filter(|score| **score < bound).count() as f64;
@@ -54,6 +54,10 @@ pub(crate) fn held_out_thresholds(measured: &LegMeasurement) -> Option<HeldOutTh
         abstained: abstained / measured.firsts.strange.len().max(1) as f64,
         chosen: (chosen[0], chosen[chosen.len() - 1]),
     })
+}
+
+fn scores_of(firsts: &[FirstHit]) -> Vec<f64> {
+    firsts.iter().map(|first| first.score).collect()
 }
 
 /// Recall in the top 5 and 10.

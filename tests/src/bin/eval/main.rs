@@ -1,10 +1,10 @@
 //! Measures retrieval: loads evaluation sets through the real capture and search, and prints the recall.
 //!
 //! `cargo run --release -p jikime-memory-tests --bin eval -- [--data DIR] [--baseline FILE] [--fail-on-drop yes] [--json
-//! FILE] [--plot FILE] [--set NAME] [--model PATH] [--weights N/N/N] [--held-out yes]
-//! [--also FILE]`. Without `--data` it uses the sets
-//! of the project.
+//! FILE] [--plot FILE] [--set NAME,…] [--model PATH] [--weights N/N/N] [--also FILE] [--among N] [--dump FILE]
+//! [--held-out yes]`. Without `--data` it uses the sets of the project and those beside the checkout.
 
+mod dump;
 mod held_out;
 mod measure;
 mod plot;
@@ -36,12 +36,16 @@ struct EvalArguments {
     fails_on_drop: bool,
     json: Option<PathBuf>,
     plot: Option<PathBuf>,
-    /// Only sets whose name contains this.
+    /// Only sets whose name contains one of these, separated by commas.
     set: String,
     /// A model file in our format, measured in addition to the built-in one.
     model: Option<String>,
     /// Weights of words, similar tokens and vectors.
     weights: Option<LegWeights>,
+    /// A file for the scores of the first hits, one question a line.
+    dump: Option<PathBuf>,
+    /// Documents that each store has at least; others are added.
+    among: usize,
     /// Whether to cross-validate, which is slow.
     holds_out: bool,
     /// Other phrasings: only questions that have some are measured, without and with them.
@@ -59,6 +63,8 @@ impl EvalArguments {
             set: String::new(),
             model: None,
             weights: None,
+            dump: None,
+            among: 0,
             holds_out: false,
             also: None,
         };
@@ -74,15 +80,23 @@ impl EvalArguments {
                 "--model" => arguments.model = Some(value),
                 "--weights" => arguments.weights = Some(parse_weights(&value)?),
                 "--also" => arguments.also = Some(value.into()),
+                "--dump" => arguments.dump = Some(value.into()),
+                "--among" => arguments.among = value.parse().map_err(|_| format!("{value:?} is not a number"))?,
                 "--held-out" => arguments.holds_out = value == "yes",
                 _ => {
                     return Err(format!(
-                        "unknown option {name}; use --data, --baseline, --fail-on-drop, --json, --plot, --set, --model, --weights, --held-out, --also"
+                        "unknown option {name}; use --data, --baseline, --fail-on-drop, --json, --plot, --set, --model, --weights, --also, --dump, --among, --held-out"
                     ));
                 }
             }
         }
         Ok(arguments)
+    }
+}
+
+impl EvalArguments {
+    fn names(&self, set: &str) -> bool {
+        self.set.split(',').any(|part| set.contains(part))
     }
 }
 
@@ -96,12 +110,17 @@ fn parse_weights(text: &str) -> Result<LegWeights, String> {
 
 fn run(arguments: &EvalArguments) -> Result<(), String> {
     let own = EvalSet::read(&evaluation::own_sets().join("project.json"))?;
-    let files_of_pairs = ["pairs.json", "pairs-held-out.json"].map(|name| evaluation::own_sets().join(name));
+    let files_of_pairs =
+        ["pairs.json", "pairs-held-out.json", "languages.json"].map(|name| evaluation::own_sets().join(name));
     let pairs = files_of_pairs.iter().map(|path| PairSet::read(path)).collect::<Result<Vec<_>, _>>()?;
     let mut sets: Vec<EvalSet> = pairs.iter().map(|pairs| evaluation::pairs_as_set(pairs, &own)).collect();
     sets.insert(0, own);
-    for path in arguments.data.iter().map(|dir| set_files(dir)).collect::<Result<Vec<_>, _>>()?.into_iter().flatten() {
-        sets.push(EvalSet::read(&path)?);
+    sets.extend(read_other_sets(arguments.data.as_deref())?);
+    if arguments.among > 0 {
+        sets.iter_mut().for_each(|set| evaluation::add_distractors(set, arguments.among));
+    }
+    if let Some(path) = &arguments.dump {
+        return dump::write(path, sets.iter().filter(|set| arguments.names(&set.name)));
     }
     if let Some(path) = &arguments.also {
         let phrasings = evaluation::read_phrasings(path)?;
@@ -109,7 +128,7 @@ fn run(arguments: &EvalArguments) -> Result<(), String> {
         sets.retain(|set| !set.groups.is_empty());
     }
     let mut measured: Vec<LegMeasurement> = Vec::new();
-    for set in sets.iter().filter(|set| set.name.contains(&arguments.set)) {
+    for set in sets.iter().filter(|set| arguments.names(&set.name)) {
         let of_set = measure(set, arguments.model.as_deref(), arguments.weights)?;
         of_set.iter().for_each(print);
         if arguments.holds_out {
@@ -121,6 +140,7 @@ fn run(arguments: &EvalArguments) -> Result<(), String> {
             print_pairs(&of_set.pairs, &pair_ranks(set)?);
         }
     }
+    report::print_table(&measured);
     let write =
         |path: &Path, text: &str| std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()));
     if let Some(path) = &arguments.json {
@@ -156,6 +176,26 @@ fn pair_ranks(set: &EvalSet) -> Result<Vec<Option<usize>>, String> {
         }
     }
     Ok(ranks)
+}
+
+/// The sets of the given directory, or of the one beside the checkout.
+fn read_other_sets(dir: Option<&Path>) -> Result<Vec<EvalSet>, String> {
+    let Some(dir) = dir.map(Path::to_path_buf).or_else(evaluation::sets_beside_checkout) else {
+        report::print_note("no sets beside the checkout; use --data DIR for LoCoMo, KorQuAD, sde-bench and BEAM");
+        return Ok(Vec::new());
+    };
+    let mut sets = Vec::new();
+    for path in set_files(&dir)? {
+        match EvalSet::read_if_set(&path)? {
+            Some(set) => {
+                let without_names = set.without_speakers();
+                sets.push(set);
+                sets.extend(without_names);
+            }
+            None => report::print_note(&format!("{} is not a retrieval set", path.display())),
+        }
+    }
+    Ok(sets)
 }
 
 /// The sets in a directory, by name.

@@ -5,12 +5,11 @@ use std::time::Instant;
 
 use harness::evaluation::{EvalGroup, EvalQuestion, EvalSet, EvalStore, RetrievedDocuments};
 use schema::settings::{EmbeddingProvider, LegWeights, Settings};
+use schema::tool::Confidence;
+use tools::engine::Engine;
 
 /// The number of questions from each other store that serve as unanswerable ones.
 const STRANGE: usize = 40;
-
-/// The default threshold.
-pub(crate) const MIN_SCORE: f64 = 0.35;
 
 /// The number of bootstrap samples for an interval.
 const SAMPLES: usize = 1_000;
@@ -19,7 +18,11 @@ const SAMPLES: usize = 1_000;
 const ALSO: &str = "+ also";
 
 /// Returns the legs and their embedders: none, the built-in model, and a model file.
-fn measured_legs(set: &EvalSet, model: Option<&str>, weights: Option<LegWeights>) -> Vec<(&'static str, Settings)> {
+pub(crate) fn measured_legs(
+    set: &EvalSet,
+    model: Option<&str>,
+    weights: Option<LegWeights>,
+) -> Vec<(&'static str, Settings)> {
     let by = |embedding_provider, model: Option<&str>| Settings {
         embedding_provider,
         embedding_model: model.map(str::to_owned),
@@ -47,22 +50,80 @@ pub(crate) struct LegMeasurement {
     pub(crate) of_questions: Vec<[f64; 5]>,
     /// Size of each class and its recall in the top 5; empty for a single class.
     pub(crate) classes: Vec<(String, usize, f64)>,
-    /// The shares of unanswerable and of other questions without an answer at the default threshold.
-    pub(crate) abstained: Option<f64>,
-    pub(crate) lost: f64,
     /// Median milliseconds of a search.
     pub(crate) milliseconds: f64,
-    pub(crate) firsts: FirstHitScores,
+    pub(crate) firsts: FirstHits,
+    pub(crate) order: TimeOrder,
     /// Number of answerable and unanswerable questions per store.
     pub(crate) of_stores: Vec<(usize, usize)>,
 }
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct FirstHitScores {
-    /// Answerable questions: score, and whether the hit is right.
-    pub(crate) answerable: Vec<(f64, bool)>,
-    /// Unanswerable questions; 0 without a hit.
-    pub(crate) strange: Vec<f64>,
+pub(crate) struct FirstHits {
+    pub(crate) answerable: Vec<FirstHit>,
+    /// Questions that nothing in the store answers.
+    pub(crate) strange: Vec<FirstHit>,
+    /// Answerable questions with any relevant document in the first five.
+    pub(crate) any_in_five: usize,
+}
+
+/// The first hit of a question.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FirstHit {
+    /// Its score without a threshold; 0 without a hit.
+    pub(crate) score: f64,
+    /// Its confidence with default arguments; `None` if the answer is empty.
+    pub(crate) confidence: Option<Confidence>,
+    /// Whether it is relevant.
+    pub(crate) is_right: bool,
+}
+
+/// Questions with a newer and an older statement, and which of them comes first in the first ten.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TimeOrder {
+    pub(crate) questions: usize,
+    pub(crate) newer_first: usize,
+    pub(crate) older_first: usize,
+}
+
+impl FirstHits {
+    /// Share of answerable questions with an empty answer.
+    pub(crate) fn lost(&self) -> f64 {
+        share_of(&self.answerable, |first| first.confidence.is_none())
+    }
+
+    /// Share of unanswerable questions with an empty answer.
+    pub(crate) fn abstained(&self) -> Option<f64> {
+        (!self.strange.is_empty()).then(|| share_of(&self.strange, |first| first.confidence.is_none()))
+    }
+
+    /// Share of answerable questions whose shown first hit is right.
+    pub(crate) fn right_first(&self) -> f64 {
+        share_of(&self.answerable, |first| first.is_right && first.confidence.is_some())
+    }
+
+    /// Number of questions with this confidence, answerable or not, and the share that is right.
+    pub(crate) fn calibration(&self, confidence: Confidence) -> (usize, f64) {
+        let shown: Vec<FirstHit> = self.answerable.iter().chain(&self.strange).copied().collect();
+        let shown: Vec<FirstHit> = shown.into_iter().filter(|first| first.confidence == Some(confidence)).collect();
+        (shown.len(), share_of(&shown, |first| first.is_right))
+    }
+
+    /// The same for answerable questions only.
+    pub(crate) fn calibration_of_own(&self, confidence: Confidence) -> (usize, f64) {
+        let own = Self { answerable: self.answerable.clone(), ..Self::default() };
+        own.calibration(confidence)
+    }
+
+    /// Share of unanswerable questions with a first hit of high confidence.
+    pub(crate) fn falsely_high(&self) -> Option<f64> {
+        let is_high = |first: &FirstHit| first.confidence == Some(Confidence::High);
+        (!self.strange.is_empty()).then(|| share_of(&self.strange, is_high))
+    }
+}
+
+fn share_of(firsts: &[FirstHit], counts: impl Fn(&FirstHit) -> bool) -> f64 {
+    firsts.iter().filter(|first| counts(first)).count() as f64 / firsts.len().max(1) as f64
 }
 
 pub(crate) const NAMES: [&str; 5] = ["R@1", "R@5", "R@10", "MRR", "nDCG"];
@@ -75,6 +136,7 @@ pub(crate) struct ConfidenceInterval {
     pub(crate) high: f64,
 }
 
+/// Measures every leg on a set.
 pub(crate) fn measure(
     set: &EvalSet,
     model: Option<&str>,
@@ -92,7 +154,7 @@ fn measure_leg(
 ) -> Result<LegMeasurement, String> {
     let (mut of_questions, mut times): (Vec<[f64; 5]>, Vec<f64>) = Default::default();
     let mut classes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    let mut firsts = FirstHitScores::default();
+    let (mut firsts, mut order) = (FirstHits::default(), TimeOrder::default());
     let mut of_stores = Vec::new();
     for (place, (group, store)) in set.groups.iter().zip(stores).enumerate() {
         let mut engine = store.engine(settings)?;
@@ -105,17 +167,18 @@ fn measure_leg(
             let values = question_values(&found, question);
             classes.entry(&question.class).or_default().push(values[1]);
             of_questions.push(values);
-            firsts.answerable.push((first, values[0] > 0.0));
+            order.add(&found, question);
+            firsts.any_in_five += usize::from(values[1] > 0.0);
+            firsts.answerable.push(first_hit(store, &mut engine, question, first)?);
         }
         for question in unanswerable_questions(&set.groups, place) {
-            firsts.strange.push(store.ask_with(&mut engine, &question.text, phrasings(leg, question))?.first);
+            let first = store.ask_with(&mut engine, &question.text, phrasings(leg, question))?.first;
+            let nothing_is_right = EvalQuestion { relevant: Vec::new(), ..question.clone() };
+            firsts.strange.push(first_hit(store, &mut engine, &nothing_is_right, first)?);
         }
         of_stores.push((firsts.answerable.len() - before.0, firsts.strange.len() - before.1));
     }
     times.sort_by(f64::total_cmp);
-    let share = |count: usize, all: usize| count as f64 / all.max(1) as f64;
-    let abstained = firsts.strange.iter().filter(|score| **score < MIN_SCORE).count();
-    let lost = firsts.answerable.iter().filter(|(score, _)| *score < MIN_SCORE).count();
     let classes = classes.into_iter().filter(|(_, of_class)| of_class.len() < of_questions.len());
     Ok(LegMeasurement {
         set: set.name.clone(),
@@ -127,11 +190,10 @@ fn measure_leg(
         classes: classes
             .map(|(class, found)| (class.to_owned(), found.len(), confidence_interval(&found).mean))
             .collect(),
-        abstained: (!firsts.strange.is_empty()).then(|| share(abstained, firsts.strange.len())),
-        lost: share(lost, of_questions.len()),
         of_questions,
         milliseconds: times.get(times.len() / 2).copied().unwrap_or_default(),
         firsts,
+        order,
         of_stores,
     })
 }
@@ -141,8 +203,30 @@ fn phrasings<'q>(leg: &str, question: &'q EvalQuestion) -> &'q [String] {
     if leg.ends_with(ALSO) { &question.also } else { &[] }
 }
 
-/// Returns unanswerable questions for a store: its own, and some of the other stores.
-fn unanswerable_questions(groups: &[EvalGroup], place: usize) -> Vec<&EvalQuestion> {
+fn first_hit(store: &EvalStore, engine: &mut Engine, question: &EvalQuestion, score: f64) -> Result<FirstHit, String> {
+    let shown = store.first_shown(engine, &question.text)?;
+    Ok(FirstHit {
+        score,
+        confidence: shown.as_ref().map(|shown| shown.confidence),
+        is_right: shown.is_some_and(|shown| shown.documents.iter().any(|id| question.relevant.contains(id))),
+    })
+}
+
+impl TimeOrder {
+    fn add(&mut self, found: &[(String, f64)], question: &EvalQuestion) {
+        if question.newer.is_empty() || question.older.is_empty() {
+            return;
+        }
+        let rank = |ids: &[String]| found.iter().take(10).position(|(id, _)| ids.contains(id)).unwrap_or(usize::MAX);
+        let (newer, older) = (rank(&question.newer), rank(&question.older));
+        self.questions += 1;
+        self.newer_first += usize::from(newer < older);
+        self.older_first += usize::from(older < newer);
+    }
+}
+
+/// Unanswerable questions for a store: its own, and some of the other stores.
+pub(crate) fn unanswerable_questions(groups: &[EvalGroup], place: usize) -> Vec<&EvalQuestion> {
     let own = groups[place].questions.iter().filter(|question| question.relevant.is_empty());
     let others = groups.iter().enumerate().filter(|(other, _)| *other != place);
     own.chain(others.flat_map(|(_, group)| {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::measure::{FirstHitScores, LegMeasurement};
+use crate::measure::{FirstHit, FirstHits, LegMeasurement};
 
 /// Pixels of a panel and its margin.
 const SIDE: f64 = 300.0;
@@ -27,8 +27,7 @@ pub(crate) fn render_svg(measured: &[LegMeasurement]) -> String {
     for (place, of_set) in installed.iter().enumerate() {
         let colour = COLOURS[place % COLOURS.len()];
         draw_line(&mut text, MARGIN, &reliability_points(&of_set.firsts), colour, "");
-        let answerable: Vec<f64> = of_set.firsts.answerable.iter().map(|(score, _)| *score).collect();
-        draw_line(&mut text, MARGIN + right, &share_above(&answerable), colour, "");
+        draw_line(&mut text, MARGIN + right, &share_above(&of_set.firsts.answerable), colour, "");
         draw_line(&mut text, MARGIN + right, &share_above(&of_set.firsts.strange), colour, " stroke-dasharray=\"4 3\"");
         let y = SIDE + 2.0 * MARGIN + 14.0 * place as f64;
         let _ = writeln!(text, "<text x=\"{MARGIN}\" y=\"{y}\" fill=\"{colour}\">{}</text>", of_set.set);
@@ -69,13 +68,12 @@ fn draw_line(text: &mut String, x: f64, points: &[(f64, f64)], colour: &str, sty
 }
 
 /// Returns the share of right first hits per tenth of the score.
-fn reliability_points(firsts: &FirstHitScores) -> Vec<(f64, f64)> {
+fn reliability_points(firsts: &FirstHits) -> Vec<(f64, f64)> {
     (0..10)
         .filter_map(|tenth| {
             let low = f64::from(tenth) / 10.0;
-            let of_tenth =
-                firsts.answerable.iter().filter(|(score, _)| *score >= low && (*score < low + 0.1 || tenth == 9));
-            let right: Vec<bool> = of_tenth.map(|(_, right)| *right).collect();
+            let is_of_tenth = |first: &&FirstHit| first.score >= low && (first.score < low + 0.1 || tenth == 9);
+            let right: Vec<bool> = firsts.answerable.iter().filter(is_of_tenth).map(|first| first.is_right).collect();
             let share = right.iter().filter(|right| **right).count() as f64 / right.len().max(1) as f64;
             (right.len() >= FEWEST).then_some((low + 0.05, share))
         })
@@ -83,15 +81,15 @@ fn reliability_points(firsts: &FirstHitScores) -> Vec<(f64, f64)> {
 }
 
 /// Returns the share of questions whose first hit reaches each score.
-fn share_above(scores: &[f64]) -> Vec<(f64, f64)> {
-    if scores.is_empty() {
+fn share_above(firsts: &[FirstHit]) -> Vec<(f64, f64)> {
+    if firsts.is_empty() {
         return Vec::new();
     }
     (0..=50)
         .map(|step| {
             let threshold = f64::from(step) / 50.0;
-            let reach = scores.iter().filter(|score| **score >= threshold).count();
-            (threshold, reach as f64 / scores.len() as f64)
+            let reach = firsts.iter().filter(|first| first.score >= threshold).count();
+            (threshold, reach as f64 / firsts.len() as f64)
         })
         .collect()
 }

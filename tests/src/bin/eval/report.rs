@@ -2,29 +2,78 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
 use harness::evaluation::EvalPair;
+use schema::tool::Confidence;
 use serde_json::{Value, json as object};
 
 use crate::held_out::{self, FittedWeights};
-use crate::measure::{LegMeasurement, NAMES, confidence_interval};
+use crate::measure::{LegMeasurement, NAMES, TimeOrder, confidence_interval};
 
 pub(crate) fn print_error(error: &str) {
     eprintln!("eval: {error}");
 }
 
 pub(crate) fn print(measured: &LegMeasurement) {
-    let LegMeasurement { set, leg, questions, values, abstained, lost, milliseconds, .. } = measured;
+    let LegMeasurement { set, leg, questions, values, firsts, milliseconds, .. } = measured;
     print!("{set:20} {leg:10} {questions:5} questions");
     for (name, value) in NAMES.iter().zip(values) {
         let (low, high) = (100.0 * value.low, 100.0 * value.high);
         print!("  {name} {:.1} ({low:.1}–{high:.1})", 100.0 * value.mean);
     }
-    if let Some(abstained) = abstained {
-        print!("  abstained {:.1}", 100.0 * abstained);
+    println!("  p50 {milliseconds:.2} ms");
+    print!("    shown: right first {:.1}  empty {:.1}", 100.0 * firsts.right_first(), 100.0 * firsts.lost());
+    for confidence in [Confidence::High, Confidence::Suggested] {
+        let (count, right) = firsts.calibration_of_own(confidence);
+        print!("  {} {count}, right {:.1}", confidence.as_str(), 100.0 * right);
     }
-    println!("  lost {:.1}  p50 {milliseconds:.2} ms", 100.0 * lost);
+    if let Some((abstained, high)) = firsts.abstained().zip(firsts.falsely_high()) {
+        print!("  unanswerable {}: empty {:.1}, high {:.1}", firsts.strange.len(), 100.0 * abstained, 100.0 * high);
+    }
+    println!();
     for (class, count, recall) in &measured.classes {
         println!("    {class:16} {count:4} questions  R@5 {:.1}", 100.0 * recall);
     }
+}
+
+/// Prints a table of all sets, text alone beside as installed.
+pub(crate) fn print_table(measured: &[LegMeasurement]) {
+    println!(
+        "\n| set | R@1 | R@5 / R@10 | any in 5 | right first | empty | newer / older first | `high` right | `suggested` right | unanswerable: empty | `high` |"
+    );
+    println!("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |");
+    for of_set in measured.chunk_by(|a, b| a.set == b.set) {
+        let cells = |cell: &dyn Fn(&LegMeasurement) -> String| of_set.iter().map(cell).collect::<Vec<_>>().join(" · ");
+        let percent = |share: f64| format!("{:.1}", 100.0 * share);
+        let calibrated = |confidence| {
+            move |of_leg: &LegMeasurement| {
+                let (count, right) = of_leg.firsts.calibration_of_own(confidence);
+                if count == 0 { "–".to_owned() } else { format!("{} of {count}", percent(right)) }
+            }
+        };
+        let columns = [
+            cells(&|of_leg| percent(of_leg.values[0].mean)),
+            cells(&|of_leg| format!("{} / {}", percent(of_leg.values[1].mean), percent(of_leg.values[2].mean))),
+            cells(&|of_leg| percent(of_leg.firsts.any_in_five as f64 / of_leg.questions.max(1) as f64)),
+            cells(&|of_leg| percent(of_leg.firsts.right_first())),
+            cells(&|of_leg| percent(of_leg.firsts.lost())),
+            cells(&|of_leg| match of_leg.order {
+                TimeOrder { questions: 0, .. } => "–".to_owned(),
+                TimeOrder { questions, newer_first, older_first } => {
+                    format!("{newer_first} / {older_first} of {questions}")
+                }
+            }),
+            cells(&calibrated(Confidence::High)),
+            cells(&calibrated(Confidence::Suggested)),
+            cells(&|of_leg| of_leg.firsts.abstained().map_or("–".to_owned(), percent)),
+            cells(&|of_leg| of_leg.firsts.falsely_high().map_or("–".to_owned(), percent)),
+        ];
+        println!("| {} | {} |", of_set[0].set, columns.join(" | "));
+    }
+    println!("\nEach cell: text alone · as installed.");
+}
+
+/// Prints a note about the data of this run.
+pub(crate) fn print_note(note: &str) {
+    println!("note: {note}");
 }
 
 /// Prints the result of cross-validated thresholds.
@@ -74,7 +123,7 @@ fn json_row(measured: &LegMeasurement) -> Value {
         "set": measured.set, "leg": measured.leg, "questions": measured.questions,
         "values": values.collect::<serde_json::Map<String, Value>>(),
         "of_questions": of_questions.collect::<serde_json::Map<String, Value>>(),
-        "abstained": measured.abstained, "lost": measured.lost, "milliseconds": measured.milliseconds,
+        "abstained": measured.firsts.abstained(), "lost": measured.firsts.lost(), "milliseconds": measured.milliseconds,
     })
 }
 
