@@ -210,6 +210,7 @@ fn parse_chats(json: &Value, decoys: &[Value]) -> EvalGroup {
     let is_amended = json["amended"].as_bool() == Some(true);
     let last = gold.len().saturating_sub(1);
     let question = EvalQuestion {
+        also: Vec::new(),
         text: to_string(&json["query"]).unwrap_or_default(),
         relevant: of_gold(0..gold.len()),
         class: if is_amended { "amended" } else { "decided" }.to_owned(),

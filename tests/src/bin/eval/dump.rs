@@ -16,7 +16,7 @@ pub(crate) fn write<'s>(path: &Path, sets: impl Iterator<Item = &'s EvalSet>) ->
     for set in sets {
         for (place, group) in set.groups.iter().enumerate() {
             let store = EvalStore::new(group, set.shape)?;
-            for (leg, settings) in measured_legs(None, None) {
+            for (leg, settings) in measured_legs(set, None, None) {
                 let mut engine = store.engine(&settings)?;
                 let own = group.questions.iter().filter(|question| !question.relevant.is_empty());
                 let strange = unanswerable_questions(&set.groups, place);
