@@ -7,7 +7,6 @@ use schema::files::environment;
 use schema::files::layout::Layout;
 use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
 use schema::host::conclusion::{self, SaidIn, Speaker};
-use schema::host::extract;
 use schema::host::given::{self, Given};
 use schema::host::hook::{ContextEvent, EventKind, HookPayload, HostEvent, Used, add_context, warn_at_start};
 use schema::host::session_record::{SessionPlace, closing_summary, missing_summaries};
@@ -32,6 +31,9 @@ use crate::command::HookCommand;
 
 /// Waiting memories that one hook takes along, so that it stays quick after a long outage.
 const TAKEN_ALONG: usize = 4;
+
+/// Conclusions that are saved before a compaction; of more, the last ones.
+const CONCLUSIONS_AT_COMPACTION: usize = 20;
 
 /// Seconds after which a session that told nothing has ended. A person may come back to it after lunch.
 const UNHEARD_OF: i64 = 6 * 60 * 60;
@@ -279,8 +281,7 @@ impl EventDelivery<'_> {
             conclusion::drafts(&place, [text.as_str()], self.sanitizer)
         });
         let mut drafts: Vec<Draft> = concluded.collect();
-        // Of more, the last ones.
-        drafts.drain(..drafts.len().saturating_sub(extract::MAX_CONCLUSIONS));
+        drafts.drain(..drafts.len().saturating_sub(CONCLUSIONS_AT_COMPACTION));
         drafts
     }
 

@@ -4,7 +4,6 @@
 pub mod brief;
 pub mod conclusion;
 pub mod conclusions;
-pub mod extract;
 pub mod given;
 pub mod hook;
 pub(crate) mod host_text;

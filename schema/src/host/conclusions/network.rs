@@ -1,5 +1,5 @@
-//! The network that says what a sentence concludes: vectors of tokens, short convolutions, their maxima, one linear layer. Three such
-//! members are averaged, which errs less than one of three times the size. `tests/src/bin/conclusions` makes the weights.
+//! The network that says what a sentence concludes: vectors of tokens, short convolutions, their maxima, one linear layer. Six such
+//! members are averaged, which errs less than one of six times the size. `tests/src/bin/conclusions` makes the weights.
 
 use super::message::{FEATURES, Judged};
 use super::tokens::{SIGNS, Token, Vocabulary};
