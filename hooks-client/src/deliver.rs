@@ -7,7 +7,6 @@ use schema::files::environment;
 use schema::files::layout::Layout;
 use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
 use schema::host::conclusion::{self, SaidIn, Speaker};
-use schema::host::extract;
 use schema::host::file_recall::memories_naming;
 use schema::host::given::{self, Given};
 use schema::host::hook::{
@@ -42,6 +41,9 @@ const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
 
 /// The tokens from which a session counts as long. Hosts compact contexts of 200,000 tokens at about 160,000.
 const LONG_CONTEXT: u64 = 120_000;
+
+/// The most conclusions that are saved before a compaction. Of more, the last ones are saved.
+const CONCLUSIONS_AT_COMPACTION: usize = 20;
 
 const REMINDER: &str = "This session has become long and may be compacted soon. If it has decisions, preferences, conventions, fixes or open \
      steps that are not in the project's memory yet, save them now with memory_save, one at a time. Otherwise just stop. This reminder \
@@ -300,8 +302,7 @@ impl EventDelivery<'_> {
             conclusion::drafts(&place, [text.as_str()], self.sanitizer)
         });
         let mut drafts: Vec<Draft> = concluded.collect();
-        // Keep the last ones.
-        drafts.drain(..drafts.len().saturating_sub(extract::MAX_CONCLUSIONS));
+        drafts.drain(..drafts.len().saturating_sub(CONCLUSIONS_AT_COMPACTION));
         drafts
     }
 

@@ -4,7 +4,6 @@
 pub mod brief;
 pub mod conclusion;
 pub mod conclusions;
-pub mod extract;
 pub mod file_recall;
 pub mod given;
 pub mod hook;

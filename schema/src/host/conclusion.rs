@@ -64,7 +64,10 @@ pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, 
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+    use crate::host::transcript::{ReadFrom, Utterance, utterances};
 
     #[test]
     fn conclusion_is_marked_as_automatic_and_has_a_source() {
@@ -83,5 +86,31 @@ mod tests {
             destination: Destination::DailyLog,
         };
         assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn what_is_private_is_not_concluded_whatever_sentence_holds_it() {
+        let text = "We decided to use Redis for the cache. <private>We decided to sell the company.</private>";
+        let found = conclusions(text, Speaker::Agent, &Sanitizer::default());
+        let contents: Vec<_> = found.iter().map(|found| found.content.as_str()).collect();
+        assert_eq!(contents, ["We decided to use Redis for the cache."]);
+    }
+
+    #[test]
+    fn recorded_sessions_that_conclude_nothing_give_nothing() {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/transcripts");
+        let mut heard = 0;
+        for name in ["after-clear", "compaction-auto", "resumed", "subagent", "tools", "2.1.20/tools"] {
+            for said in utterances(&folder.join(format!("{name}.jsonl")), ReadFrom::Start).unwrap() {
+                let (text, speaker) = match said {
+                    Utterance::Prompt { text, .. } => (text, Speaker::Person),
+                    Utterance::Answer { text, .. } => (text, Speaker::Agent),
+                    Utterance::Summary { .. } => continue,
+                };
+                heard += 1;
+                assert_eq!(conclusions(&text, speaker, &Sanitizer::default()), [], "{name}: {text}");
+            }
+        }
+        assert!(heard > 20, "only {heard} prompts and answers were read");
     }
 }

@@ -1,5 +1,5 @@
-//! The network that classifies sentences: token vectors, short convolutions, max pooling, one linear layer. It averages three members,
-//! which is more accurate than one network of three times the size. `tests/src/bin/conclusions` trains the weights.
+//! The network that classifies sentences: token vectors, short convolutions, max pooling, one linear layer. It averages six members, which
+//! is more accurate than one network of six times the size. `tests/src/bin/conclusions` trains the weights.
 
 use super::message::{FEATURES, Judged};
 use super::tokens::{SIGNS, Token, Vocabulary};

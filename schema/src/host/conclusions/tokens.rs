@@ -64,6 +64,10 @@ const MOST_LAST: usize = 30;
 /// The longest piece, in characters.
 const LONGEST_PIECE: usize = 20;
 
+/// Endings of English words, and the letters of the shortest stem.
+const ENDINGS: [&str; 8] = ["s", "es", "d", "ed", "ing", "ly", "r", "er"];
+const LEAST_STEM: usize = 3;
+
 /// From this number of words, a quotation counts as somebody else's sentence.
 const LEAST_QUOTED: usize = 3;
 
@@ -174,6 +178,9 @@ impl<V: Vocabulary> Reader<'_, V> {
             return self.sign(Sign::Number);
         }
         let run = run.to_lowercase();
+        if run.is_ascii() {
+            return self.english(&run);
+        }
         let before = self.tokens.len();
         let mut rest = run.as_str();
         while let Some(first) = rest.chars().next() {
@@ -186,6 +193,22 @@ impl<V: Vocabulary> Reader<'_, V> {
         }
         if self.tokens.len() == before {
             self.sign(Sign::Unknown);
+        }
+    }
+
+    /// A word, or its stem and ending. Other pieces of an unknown word would say something that the word does not.
+    fn english(&mut self, word: &str) {
+        let piece = |text: &str| self.vocabulary.piece(text).map(Token::Piece);
+        if let Some(piece) = piece(word) {
+            return self.tokens.push(piece);
+        }
+        let stems = ENDINGS.iter().filter_map(|ending| Some((word.strip_suffix(ending)?, *ending)));
+        let found = stems
+            .filter(|(stem, _)| stem.len() >= LEAST_STEM)
+            .find_map(|(stem, ending)| Some((piece(stem)?, piece(ending)?)));
+        match found {
+            Some((stem, ending)) => self.tokens.extend([stem, ending]),
+            None => self.sign(Sign::Unknown),
         }
     }
 }

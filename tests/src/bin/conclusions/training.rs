@@ -2,12 +2,13 @@
 //! its vector in the static model, plus a learned part for frequent tokens.
 
 use std::collections::{HashMap, HashSet};
+use std::thread;
 
 use schema::host::conclusions::KINDS;
 use schema::host::conclusions::message::{FEATURES, Judged, judged};
 use schema::host::conclusions::network::{CLASSES, Member, Probabilities, WIDTHS};
 use schema::host::conclusions::sentences::Place;
-use schema::host::conclusions::tokens::{SIGNS, Token};
+use schema::host::conclusions::tokens::{SIGNS, Sign, Token};
 
 use crate::labelled::Labelled;
 use crate::vocabulary::Pieces;
@@ -21,14 +22,16 @@ const STATIC: usize = 384;
 /// The number of pooled values of a sentence.
 const POOLED: usize = FILTERS * WIDTHS.len() + DIMS;
 
-const EPOCHS: usize = 20;
+const EPOCHS: usize = 28;
 const BATCH: usize = 16;
 const RATE: f32 = 0.003;
 const DECAY: f32 = 0.02;
-/// The share of pooled values, of words, and of neighbours that are dropped during training.
+/// The share of pooled values, of words, and of neighbours that are dropped during training. A dropped word becomes the unknown one, which
+/// is what the network meets most in other messages.
 const DROP: f32 = 0.5;
-const DROP_WORDS: f32 = 0.25;
+const DROP_WORDS: f32 = 0.35;
 const DROP_NEIGHBOURS: f32 = 0.15;
+const UNKNOWN: Token = Token::Sign(Sign::Unknown);
 /// The minimum number of messages with a token for it to have a learned part.
 const MIN_OCCURRENCES: usize = 5;
 /// The target probability of the right class.
@@ -108,21 +111,24 @@ struct Trainer<'a> {
 /// The results of the forward pass for a sentence.
 struct Forward {
     vectors: Vec<f32>,
-    /// For each token that was not dropped, its row in the static model and its learned part.
+    /// For each token, its row in the static model and its learned part.
     parts: Vec<(Option<usize>, Option<usize>)>,
     pooled: Vec<f32>,
     /// The position with the greatest output of each filter.
     greatest: Vec<Option<usize>>,
 }
 
-/// Trains members with different initial weights.
+/// Trains members with different initial weights, each on a thread of its own.
 pub(crate) fn train(pieces: &Pieces, examples: &[Example], members: u64) -> Vec<Trained> {
-    let member = |seed| {
+    let member = |seed: u64| {
         let mut trainer = Trainer::new(pieces, examples, seed);
         trainer.run(examples);
         Trained { member: trainer.member(), table: trainer.table() }
     };
-    (1..=members).map(member).collect()
+    thread::scope(|scope| {
+        let threads: Vec<_> = (1..=members).map(|seed| scope.spawn(move || member(seed))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("training does not panic")).collect()
+    })
 }
 
 impl<'a> Trainer<'a> {
@@ -132,6 +138,7 @@ impl<'a> Trainer<'a> {
             let tokens = example.message.iter().flat_map(|judged| &judged.tokens).map(|token| number(pieces, *token));
             tokens.collect::<HashSet<_>>().into_iter().for_each(|token| *met.entry(token).or_default() += 1);
         }
+        met.entry(number(pieces, UNKNOWN)).or_default();
         let is_sign = |token: usize| token >= pieces.hashes.len();
         let mut kept: Vec<_> = met
             .iter()
@@ -267,15 +274,12 @@ impl<'a> Trainer<'a> {
             let is_word = matches!(token, Token::Piece(_));
             let is_left_out = is_word && self.random.share() < DROP_WORDS;
             let is_unlearned = is_word && self.random.share() < DROP_WORDS;
-            let token = number(self.pieces, *token);
-            let mut parts = (None, None);
-            if !is_left_out {
-                parts = (
-                    (token < self.pieces.rows.len()).then_some(token),
-                    self.learned.get(&token).copied().filter(|_| !is_unlearned),
-                );
-                self.vector(parts, vector);
-            }
+            let token = number(self.pieces, if is_left_out { UNKNOWN } else { *token });
+            let parts = (
+                (token < self.pieces.rows.len()).then_some(token),
+                self.learned.get(&token).copied().filter(|_| !is_unlearned),
+            );
+            self.vector(parts, vector);
             forward.parts.push(parts);
         }
         for (which, width) in WIDTHS.into_iter().enumerate() {

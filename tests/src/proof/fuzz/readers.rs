@@ -6,9 +6,9 @@ use std::fs;
 use std::path::Path;
 
 use schema::files::layout::Layout;
-use schema::host::extract::extract;
+use schema::host::conclusion::{Speaker, conclusions};
 use schema::host::hook::{EventKind, HookPayload, HostEvent};
-use schema::host::transcript::{ReadFrom, TranscriptThread, last_answer, utterances};
+use schema::host::transcript::{ReadFrom, TranscriptThread, Utterance, last_answer, utterances};
 use schema::intake::capture::{Destination, Draft, prepare};
 use schema::intake::queue::{QueueReply, QueueRequest};
 use schema::log::{LogEnd, LogKind, LogTail, insert_long_term, parse, remove_entries};
@@ -75,9 +75,14 @@ impl InputReader {
             last_answer(&path, thread).map_err(|error| error.to_string())?;
         }
         for since in [ReadFrom::Start, ReadFrom::LastCompaction] {
-            let said = utterances(&path, since).map_err(|error| error.to_string())?;
-            for found in extract(said, &self.sanitizer) {
-                self.check_prepare(&found.content)?;
+            for said in utterances(&path, since).map_err(|error| error.to_string())? {
+                let (text, speaker) = match said {
+                    Utterance::Prompt { text, .. } => (text, Speaker::Person),
+                    Utterance::Answer { text, .. } | Utterance::Summary { text, .. } => (text, Speaker::Agent),
+                };
+                for found in conclusions(&text, speaker, &self.sanitizer) {
+                    self.check_prepare(&found.content)?;
+                }
             }
         }
         Ok(())
