@@ -86,7 +86,7 @@ fn run_command(command: Option<HookCommand>, project: Option<PathBuf>) {
 /// Ends the process after a while, whatever it waits for: a host that never closes our input, or a disk that does not respond.
 fn exit_after(deadline: Duration) {
     let watch = move || {
-        thread::sleep(deadline - NOTING);
+        thread::sleep(deadline.saturating_sub(NOTING));
         let noting = thread::Builder::new().stack_size(WATCH_STACK).spawn(move || {
             note_fault(&format!("ended after {} ms, before everything was done", deadline.as_millis()));
         });

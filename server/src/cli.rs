@@ -26,7 +26,6 @@ mod run;
 mod scrub;
 mod serve_fast_path;
 mod sessions;
-mod shell;
 mod show;
 mod stats;
 mod tasks;

@@ -11,7 +11,7 @@ use chrono::{Days, NaiveDate};
 use schema::files::layout::Layout;
 use schema::files::store_file::{options_for_private, verify};
 use schema::model::moment::Moment;
-use tracing_subscriber::filter::EnvFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer as _, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
 
@@ -54,9 +54,12 @@ pub(crate) fn log_to_files(layout: &Layout) {
 }
 
 /// The protocol library logs whole messages, which contain memories. Its logs are off unless the filter names it.
-fn log_filter(wish: Option<&str>, otherwise: &str) -> EnvFilter {
-    let wish = wish.filter(|wish| EnvFilter::try_new(wish).is_ok()).unwrap_or(otherwise);
-    EnvFilter::new(format!("rmcp=off,{wish}"))
+fn log_filter(wish: Option<&str>, otherwise: &str) -> Targets {
+    // An empty directive would log everything.
+    let is_complete = |wish: &&str| wish.split(',').all(|directive| !directive.trim().is_empty());
+    let parse = |wish: &str| format!("rmcp=off,{wish}").parse();
+    let wished = wish.filter(is_complete).and_then(|wish| parse(wish).ok());
+    wished.or_else(|| parse(otherwise).ok()).unwrap_or_default()
 }
 
 struct FileMakeWriter;
@@ -157,6 +160,8 @@ mod tests {
             (None, "rmcp=off,warn"),
             (Some("debug"), "rmcp=off,debug"),
             (Some("no=such=filter"), "rmcp=off,warn"),
+            (Some(""), "rmcp=off,warn"),
+            (Some("info,"), "rmcp=off,warn"),
             (Some("info,rmcp=debug"), "rmcp=debug,info"),
         ] {
             assert_eq!(log_filter(wish, "warn").to_string(), expected, "{wish:?}");

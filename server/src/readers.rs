@@ -9,8 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
-use crate::panic_guard::catch_panic;
-use crate::request::{EngineOwner, ReadAvailability, ReadRequest, Readiness, Work};
+use crate::request::{EngineOwner, ReadAvailability, ReadRequest, Readiness, Work, catch_panic};
 
 /// Maximum number of threads. A thread starts when all others are busy.
 const THREADS: usize = 4;

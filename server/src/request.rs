@@ -1,5 +1,6 @@
 //! Requests to the threads: reads, writes and signals. Each kind is its own type, so that no thread can get a request that it cannot run.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -9,8 +10,6 @@ use schema::tool::{ReindexInput, ReindexOutput, SaveInput, SaveOutput};
 use tokio::sync::{oneshot, watch};
 use tools::engine::{EmbeddedTexts, Engine, FailedJob, IndexProgress, SharedEngine};
 use tools::error::ToolError;
-
-use crate::panic_guard::{catch_panic, is_internal_error};
 
 /// Receives the result of a request.
 pub(crate) type ReplySender<T> = oneshot::Sender<Result<T, ToolError>>;
@@ -152,4 +151,18 @@ pub(crate) struct QueueState {
     pub(crate) is_answering: Arc<AtomicBool>,
     /// Whether this server owns the queue, and therefore indexes changes.
     pub(crate) is_owner: Arc<AtomicBool>,
+}
+
+/// Turns a panic of `work` into an error. The caller must discard the state that `work` used.
+pub(crate) fn catch_panic<T>(work: impl FnOnce() -> Result<T, ToolError>) -> Result<T, ToolError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Err(ToolError::Internal(format!("internal error in jikime-memory: {text}")))
+    })
+}
+
+/// After such an error the engine may be in an invalid state.
+pub(crate) fn is_internal_error<T>(outcome: &Result<T, ToolError>) -> bool {
+    matches!(outcome, Err(ToolError::Damaged(_) | ToolError::Internal(_)))
 }

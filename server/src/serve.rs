@@ -20,8 +20,7 @@ use crate::http::{self, HttpAccess};
 use crate::log;
 use crate::mcp::{self, McpServer};
 use crate::queue;
-use crate::stdin_reader::StdinReader;
-use crate::stdio::StdioTransport;
+use crate::stdio::{StdinReader, StdioTransport};
 
 /// Time to finish requests after a signal. Hosts kill the process after half a second.
 const FINISH_AFTER_SIGNAL: Duration = Duration::from_millis(250);

@@ -5,7 +5,9 @@ mod line_reader;
 
 use std::collections::HashMap;
 use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rmcp::ErrorData;
@@ -15,8 +17,8 @@ use rmcp::model::{
 };
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -215,4 +217,35 @@ async fn write_message<W: AsyncWrite + Unpin>(
 /// A map of ids stays valid if another thread panics.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Standard input that sets a flag at its end, so that the server can stop even while a task waits for something else.
+#[derive(Debug)]
+pub(crate) struct StdinReader<R> {
+    reader: R,
+    ended: watch::Sender<bool>,
+}
+
+impl<R> StdinReader<R> {
+    pub(crate) fn new(reader: R, ended: watch::Sender<bool>) -> Self {
+        Self { reader, ended }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for StdinReader<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let is_room = buffer.remaining() > 0;
+        let outcome = Pin::new(&mut self.reader).poll_read(context, buffer);
+        match &outcome {
+            Poll::Ready(Ok(())) if !is_room || buffer.filled().len() > before => {}
+            Poll::Ready(_) => drop(self.ended.send_replace(true)),
+            Poll::Pending => {}
+        }
+        outcome
+    }
 }

@@ -78,9 +78,10 @@ pub fn run_to_end(mut command: Command, input: &str, deadline: Duration) -> Prog
         end(&mut child);
         panic!("{name} did not end within {deadline:?}; it wrote {:?}", (stdout.try_recv(), stderr.try_recv()));
     };
-    let text = |pipe: Receiver<PipeText>| match pipe.recv_timeout(PIPES_CLOSE) {
-        Ok(drained) => drained,
-        Err(_) => panic!("{name} ended with {status}, and something it started still holds its output"),
+    let text = |pipe: Receiver<PipeText>| {
+        let drained = pipe.recv_timeout(PIPES_CLOSE);
+        drained
+            .unwrap_or_else(|_| panic!("{name} ended with {status}, and something it started still holds its output"))
     };
     let (stdout, stderr) = (text(stdout), text(stderr));
     // The end of a process closes its pipes before polling notices it.

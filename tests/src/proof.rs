@@ -10,15 +10,13 @@ pub mod flood;
 pub mod fuzz;
 mod ledger;
 pub mod libfuzzer;
-mod random;
-mod run_length;
+mod rounds;
 pub mod secrets;
 pub mod soak;
 mod state;
 mod tally;
 
 pub use ledger::ExpectedMemories;
-pub use random::SeededRandom;
-pub use run_length::RunLength;
+pub use rounds::{RunLength, SeededRandom};
 pub use state::{age_temporary_files, check_at_rest, texts_in_rows};
 pub use tally::{Durations, ProofReport, ProofResult};

@@ -33,8 +33,8 @@ const CHANGE_LIMIT: usize = 16 * 1_024;
 const TOPICS: usize = 100;
 
 /// How long an unused buffer stays, and an unused list of the memories that a session was given.
-const MAX_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
-const GIVEN_KEPT: Duration = Duration::from_secs(180 * 24 * 60 * 60);
+const MAX_IDLE: Duration = Duration::from_hours(24);
+const GIVEN_KEPT: Duration = Duration::from_hours(180 * 24);
 
 /// A use of a file or a command, as a line of a buffer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

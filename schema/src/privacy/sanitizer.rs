@@ -135,7 +135,7 @@ mod tests {
     fn nested_field_names_and_values_are_cleaned() {
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         let fields = json!({
-            "context": "SPEC-001", "password": "hunter2", "tries": 3, "pin_password": 86420975,
+            "context": "SPEC-001", "password": "hunter2", "tries": 3, "pin_password": 86_420_975,
             token.clone(): true, "list": [{"비밀번호": "hunter2"}, token, "<private>x</private>y"],
         });
         let Value::Object(fields) = fields else { unreachable!("it is written as an object") };

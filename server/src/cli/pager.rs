@@ -62,7 +62,7 @@ fn start_pager(wish: Option<String>) -> Option<Child> {
         return None;
     }
     let mut command = match &wish {
-        Some(wish) => super::shell::shell_command(wish),
+        Some(wish) => shell_command(wish),
         None => {
             let mut less = Command::new("less");
             less.arg("-FRX");
@@ -75,6 +75,20 @@ fn start_pager(wish: Option<String>) -> Option<Child> {
         command.env("LESS", "FRX");
     }
     command.spawn().ok()
+}
+
+/// Starts a program through the shell, so that its name can contain options and quotes. Arguments are passed unchanged.
+pub(crate) fn shell_command(name: &str) -> Command {
+    if cfg!(windows) {
+        let mut words = name.split_whitespace();
+        let mut command = Command::new(words.next().unwrap_or(name));
+        command.args(words);
+        return command;
+    }
+    let mut command = Command::new("sh");
+    // After the script comes `$0`, then the arguments for `"$@"`.
+    command.arg("-c").arg(format!("{name} \"$@\"")).arg("sh");
+    command
 }
 
 #[cfg(test)]

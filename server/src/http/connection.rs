@@ -21,7 +21,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 const CONNECTIONS: usize = 64;
 
 /// Idle limit of an admitted connection. The server itself keeps event streams alive.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Time until a new connection must be admitted.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);

@@ -13,7 +13,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 const SESSIONS: usize = 64;
 
 /// Idle limit of a session: a host that is open overnight keeps its session.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+const IDLE_TIMEOUT: Duration = Duration::from_hours(24);
 
 #[derive(Debug)]
 pub(super) struct LimitedSessions {

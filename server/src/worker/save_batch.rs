@@ -7,8 +7,7 @@ use tokio::sync::mpsc;
 use tools::error::ToolError;
 
 use super::state::WorkerState;
-use crate::panic_guard::is_internal_error;
-use crate::request::{ReplySender, SaveRequest, Work, WriteRequest};
+use crate::request::{ReplySender, SaveRequest, Work, WriteRequest, is_internal_error};
 
 /// Maximum number of requests saved together. More would hold the lock longer than a hook waits.
 const MAX_BATCH: usize = 64;

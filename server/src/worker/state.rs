@@ -14,8 +14,7 @@ use tools::error::ToolError;
 use super::embedding_jobs::EmbeddingJobs;
 use crate::change_feed::{ChangeFeed, StoreChange};
 use crate::network::ReqwestNetwork;
-use crate::panic_guard::{catch_panic, is_internal_error};
-use crate::request::{EngineOwner, ReadAvailability, Readiness, Work};
+use crate::request::{EngineOwner, ReadAvailability, Readiness, Work, catch_panic, is_internal_error};
 use crate::watcher::StoreWatcher;
 
 pub(crate) struct WorkerSetup {

@@ -34,7 +34,7 @@ const EVERYBODY: CrowdSize = CrowdSize { servers: 3, hooks: 2, commands: 1, edit
 const OPENING: CrowdSize = CrowdSize { servers: 1, hooks: 0, commands: 3, edits: false, rests: (1, 0) };
 
 /// A command that takes longer hangs.
-const DEADLINE: Duration = Duration::from_secs(120);
+const DEADLINE: Duration = Duration::from_mins(2);
 
 /// The number of findings after which a run ends, because a run that fails repeatedly never completes its rounds.
 const ENOUGH: usize = 20;

@@ -131,7 +131,7 @@ fn run_loop(
         });
         let fell = usize::from(edited.join().is_err());
         // Some events arrive after the last round.
-        thread::sleep(Duration::from_millis(1_000));
+        thread::sleep(Duration::from_secs(1));
         shared.is_finished.store(true, Ordering::Release);
         fell + others.into_iter().map(|other| usize::from(other.join().is_err())).sum::<usize>()
     });

@@ -26,13 +26,13 @@ const REPEATED_EVENTS: usize = 500;
 const EVENTS_PER_DAY: u64 = 1_000;
 
 /// The duration from which a run does all of its work. A shorter run does a proportional part.
-const MEASURED: Duration = Duration::from_secs(600);
+const MEASURED: Duration = Duration::from_mins(10);
 
 /// The factor by which a run may exceed the requested time on a slow machine.
 const MAX_TIME_FACTOR: u32 = 2;
 
 /// The time limit of a run that does its rounds as fast as possible.
-const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_mins(10);
 
 /// The number of measurements.
 const SAMPLES: u32 = 24;
@@ -105,7 +105,7 @@ pub fn run(binaries: &Binaries, length: RunLength, seed: u64) -> ProofResult {
         }
         RunLength::Rounds(events) => (events as f64, None, LONGEST),
     };
-    let mut stream = crate::polling::eventually_some(Duration::from_secs(60), || {
+    let mut stream = crate::polling::eventually_some(Duration::from_mins(1), || {
         connect(&sandbox).filter(|_| client.call("memory_stats", json!({})).is_ok())
     });
     let start = Instant::now();

@@ -31,7 +31,7 @@ pub fn texts_in_rows(store: &Path) -> rusqlite::Result<BTreeMap<String, usize>> 
 
 /// Makes temporary spool files old enough to count as abandoned.
 pub fn age_temporary_files(store: &Path) {
-    let then = SystemTime::now() - Duration::from_secs(300);
+    let then = SystemTime::now() - Duration::from_mins(5);
     let listing = fs::read_dir(store.join("spool")).into_iter().flatten().filter_map(Result::ok);
     for item in listing.filter(|item| item.file_name().to_string_lossy().starts_with('.')) {
         let opened = File::options().write(true).open(item.path());

@@ -110,7 +110,7 @@ fn interrupted(sandbox: &Sandbox, arguments: &[&str], is_at_it: impl Fn() -> boo
     let mut command = sandbox.memory_command();
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    eventually(Duration::from_secs(60), || is_at_it() || child.try_wait().unwrap().is_some());
+    eventually(Duration::from_mins(1), || is_at_it() || child.try_wait().unwrap().is_some());
     let id = child.id().to_string();
     // It may have ended by itself meanwhile, which is valid too.
     let _ = Command::new("kill").args(["-INT", &id]).stderr(Stdio::null()).status().unwrap();

@@ -8,7 +8,7 @@ use schema::files::layout::Layout;
 use schema::files::lock::FileLock;
 use serde_json::json;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A sandbox whose hooks start the background process.
 fn sandbox_with_backfill() -> Sandbox {

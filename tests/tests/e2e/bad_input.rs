@@ -267,7 +267,7 @@ fn huge_long_term_memory_is_cut_but_fully_searched() {
     assert!(loaded["content"].as_str().unwrap().len() <= 40_000);
     assert!(loaded["notice"].as_str().unwrap().contains("open them with memory_get"), "{}", loaded["notice"]);
     // If indexing takes longer than a search waits, the notice says so and a later search finds it.
-    harness::eventually(Duration::from_secs(300), || {
+    harness::eventually(Duration::from_mins(5), || {
         let found = client.call("memory_search", json!({ "query": "where does the ocelot sleep?" })).unwrap();
         let found = found.expect_success();
         let is_found = found["results"][0]["snippet"].as_str().is_some_and(|snippet| snippet.contains("ocelot"));

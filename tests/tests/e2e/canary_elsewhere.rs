@@ -12,7 +12,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 /// Time limit of embedding.
-const VECTORS: Duration = Duration::from_secs(60);
+const VECTORS: Duration = Duration::from_mins(1);
 
 /// Placeholder for a secret in an export.
 const PLACE: &str = "PLACE-OF-";

@@ -75,7 +75,7 @@ fn killed_reset_is_finished_by_the_next_process() {
     sandbox.write(".jikime/memory/memory.db", "no database at all, but long enough for a header".repeat(100));
     let mut command = sandbox.memory_command();
     command.args(["list", "--json"]).env("JIKIME_CRASH_AT", "store.reset");
-    let killed = run_to_end(command, "", Duration::from_secs(60));
+    let killed = run_to_end(command, "", Duration::from_mins(1));
     assert!(killed.status.code().is_none(), "{killed:?}");
     let listed = sandbox.run_cli(["list", "--json"]).assert_success().json();
     assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed:#}");

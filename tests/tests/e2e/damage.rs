@@ -12,7 +12,7 @@ use serde_json::json;
 const MEMORIES: usize = 80;
 
 /// Time limit of embedding in parallel with other tests.
-const VECTORS: Duration = Duration::from_secs(60);
+const VECTORS: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone, Copy)]
 enum DamagePattern {

@@ -46,7 +46,7 @@ fn every_command_in_the_documents_works() {
             if NOT_RUN.iter().any(|(beginning, _)| command.starts_with(beginning)) {
                 continue;
             }
-            let outcome = run_to_end(shell(&sandbox, &command), "", Duration::from_secs(60));
+            let outcome = run_to_end(shell(&sandbox, &command), "", Duration::from_mins(1));
             assert!(outcome.status.success(), "{} in {}: {outcome:#?}", command, document.display());
             run += 1;
         }
@@ -93,7 +93,7 @@ fn bash_completions(sandbox: &Sandbox, script: &Path, words: &[&str]) -> Vec<Str
         printf '%s\n' "${COMPREPLY[@]}""#;
     let mut bash = Command::new("bash");
     bash.args(["--norc", "-c", ASK, "bash"]).arg(script).args(words).current_dir(sandbox.project());
-    let outcome = run_to_end(bash, "", Duration::from_secs(60));
+    let outcome = run_to_end(bash, "", Duration::from_mins(1));
     outcome.assert_success().assert_no_stderr();
     outcome.stdout.lines().map(str::to_owned).collect()
 }

@@ -10,7 +10,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 const KEY: &str = "k-Pq7vT2mX9cLw4RzB";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 const SAVED: [&str; 3] = [
     "The gateway allows forty requests a second.",

@@ -10,7 +10,7 @@ use harness::{Era, MissingFeature, Sandbox, built_binaries, eventually};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-const COMING: Duration = Duration::from_secs(60);
+const COMING: Duration = Duration::from_mins(1);
 
 const KEPT: &str = "the walrus guards the vault";
 

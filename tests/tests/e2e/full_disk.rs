@@ -31,7 +31,7 @@ fn with_disk(disk: &str, sandbox: &Sandbox, program: &Command) -> Command {
 
 fn run(disk: &str, sandbox: &Sandbox, mut program: Command, arguments: &[&str], input: &str) -> ProgramOutput {
     program.args(arguments);
-    run_to_end(with_disk(disk, sandbox, &program), input, Duration::from_secs(60))
+    run_to_end(with_disk(disk, sandbox, &program), input, Duration::from_mins(1))
 }
 
 fn serve(disk: &str, sandbox: &Sandbox) -> McpClient {

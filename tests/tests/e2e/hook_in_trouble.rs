@@ -65,7 +65,7 @@ fn limit_on_file_size_is_survived(#[case] blocks: u32) {
         limited.args(["-c", &format!("ulimit -f {blocks} && exec \"$@\""), "sh"]).arg(hook.get_program());
         limited.args(hook.get_args()).current_dir(sandbox.project()).env_clear();
         limited.envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let outcome = run_to_end(limited, &sandbox.event(event).to_string(), Duration::from_secs(60));
+        let outcome = run_to_end(limited, &sandbox.event(event).to_string(), Duration::from_mins(1));
         outcome.assert_success().assert_no_stderr();
     }
 }

@@ -113,7 +113,7 @@ fn insecure_http_settings_are_refused(#[case] arguments: &[&str], #[case] code: 
     let sandbox = with_token();
     let mut command = sandbox.memory_command();
     command.arg("serve").args(arguments);
-    let outcome = run_to_end(command, "", Duration::from_secs(60));
+    let outcome = run_to_end(command, "", Duration::from_mins(1));
     assert!(outcome.stderr.contains(says), "{}", outcome.stderr);
     outcome.assert_code(code);
 }
@@ -124,7 +124,7 @@ fn used_address_is_reported() {
     let server = HttpServer::start(&sandbox, &[]);
     let mut command = sandbox.memory_command();
     command.args(["serve", "--http", server.authority()]);
-    let outcome = run_to_end(command, "", Duration::from_secs(60));
+    let outcome = run_to_end(command, "", Duration::from_mins(1));
     assert!(outcome.stderr.contains(&format!("cannot listen on {}", server.authority())), "{}", outcome.stderr);
     outcome.assert_code(1);
 }

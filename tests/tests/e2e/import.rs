@@ -382,7 +382,7 @@ fn projects_with_a_memory_get_their_own_sessions() {
     // Works without a project, for example in the home directory.
     let mut at_home = sandbox.memory_command();
     at_home.current_dir(sandbox.home()).args(["import", "claude-code", "--all", "--again", "--json"]);
-    let summaries = run_to_end(at_home, "", Duration::from_secs(60)).assert_success().json();
+    let summaries = run_to_end(at_home, "", Duration::from_mins(1)).assert_success().json();
     let of_other = summaries.as_array().unwrap().iter().find(|summary| summary["project"] == json!(other)).unwrap();
     assert_eq!((summaries.as_array().map(Vec::len), &of_other["already_known"]), (Some(2), &json!(1)), "{summaries:#}");
     let there = sandbox.run_cli(["--project", other.to_str().unwrap(), "export"]);

@@ -8,7 +8,7 @@ use harness::{Era, McpClient, Sandbox, sandbox};
 use serde_json::json;
 
 /// Time limit for a server to release resources.
-const SETTLED: Duration = Duration::from_secs(60);
+const SETTLED: Duration = Duration::from_mins(1);
 
 /// Tolerance of resident memory in bytes: pages that the allocator or SQLite retain.
 const SLACK: u64 = 3 * 1024 * 1024;

@@ -12,7 +12,6 @@ mod bad_lines;
 mod browse;
 mod canary;
 mod canary_elsewhere;
-mod concurrency;
 mod contract;
 #[cfg(unix)]
 mod crash;
@@ -20,7 +19,6 @@ mod damage;
 mod disk;
 #[cfg(unix)]
 mod documents;
-mod editors;
 mod embedding;
 mod evaluation;
 #[cfg(target_os = "linux")]
@@ -28,7 +26,6 @@ mod file_systems;
 mod forget;
 #[cfg(target_os = "linux")]
 mod full_disk;
-mod fuzz;
 mod hook_in_trouble;
 mod hosts;
 mod http;
@@ -42,6 +39,7 @@ mod main_job;
 mod markdown_is_the_truth;
 mod optional_hooks;
 mod prompts;
+mod proofs;
 mod queue;
 mod readers;
 mod reading;
@@ -51,7 +49,6 @@ mod resources;
 mod retrieval;
 mod rust_client;
 mod searching;
-mod secrets;
 mod server;
 mod servers;
 mod setup;
@@ -59,8 +56,6 @@ mod setup;
 mod setup_in_git;
 #[cfg(unix)]
 mod setup_trouble;
-#[cfg(target_os = "linux")]
-mod soak;
 mod stories;
 #[cfg(unix)]
 mod strangers;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use harness::{Era, McpClient, RequestId, Sandbox, eventually, sandbox};
 use serde_json::{Value, json};
 
-const SEEN: Duration = Duration::from_secs(60);
+const SEEN: Duration = Duration::from_mins(1);
 
 /// Enough notes for a slow index run.
 const NOTES: usize = 1_000;

@@ -18,7 +18,7 @@ const KEY: &str = "k-Pq7vT2mX9cLw4RzB";
 const PATIENCE: RetryPolicy = RetryPolicy {
     first_pause: Duration::from_millis(1),
     request_timeout: Duration::from_secs(30),
-    total_timeout: Duration::from_secs(60),
+    total_timeout: Duration::from_mins(1),
     ..RetryPolicy::FOR_DOCUMENTS
 };
 

@@ -22,7 +22,7 @@ const KEPT: &str = "Webhooks are acknowledged after the commit.";
 /// Enough for a slow rebuild.
 const NOTES: usize = 2000;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A host that records notifications.
 #[derive(Debug, Clone, Default)]

@@ -183,7 +183,7 @@ fn cancelled_call_stops() {
     client.call("memory_reindex", json!({})).unwrap().expect_success();
     let before = client.notifications("notifications/progress").len();
     let rebuild = client.send_call("memory_reindex", json!({ "full": true }));
-    eventually(Duration::from_secs(60), || client.notifications("notifications/progress").len() > before);
+    eventually(Duration::from_mins(1), || client.notifications("notifications/progress").len() > before);
     client.cancel(rebuild);
     // The save waits for the worker, which is free before all files are done.
     let save = json!({ "type": "learning", "content": "A rebuild was taken back." });
@@ -200,11 +200,11 @@ fn next_server_continues_interrupted_indexing() {
     let sandbox = sandbox!();
     let files = many_notes(&sandbox);
     let client = sandbox.serve(Era::Modern);
-    eventually(Duration::from_secs(60), || sandbox.store().join("index.db").exists());
+    eventually(Duration::from_mins(1), || sandbox.store().join("index.db").exists());
     let closed = client.close();
     assert!(closed.status.success(), "{closed:?}");
     let mut next = sandbox.serve(Era::Modern);
-    eventually(Duration::from_secs(120), || {
+    eventually(Duration::from_mins(2), || {
         next.call("memory_stats", json!({})).unwrap().expect_success()["files"] == files
     });
 }
@@ -297,9 +297,9 @@ fn a_host_without_a_project_has_a_memory_of_the_user() {
     assert!(place.ends_with("/jikime-memory/personal") && place.contains("/home/"), "{place}");
     client.close();
     assert!(!sandbox.store().exists() && !sandbox.home().join(".jikime").exists());
-    let found = harness::run_to_end(start(&["search", "--personal", "--json", "tea"]), "", Duration::from_secs(60));
+    let found = harness::run_to_end(start(&["search", "--personal", "--json", "tea"]), "", Duration::from_mins(1));
     assert_eq!(found.assert_success().json()["count"], 1);
-    let both = harness::run_to_end(start(&["stats", "--personal", "--project", "."]), "", Duration::from_secs(60));
+    let both = harness::run_to_end(start(&["stats", "--personal", "--project", "."]), "", Duration::from_mins(1));
     both.assert_code(2);
 }
 

@@ -229,11 +229,11 @@ fn a_project_without_git_and_one_in_the_home_directory() {
     sandbox.run_cli(["init", "--yes"]).assert_success();
     let mut at_home = sandbox.memory_command();
     at_home.current_dir(sandbox.home()).args(["init", "--yes"]);
-    let refused = harness::run_to_end(at_home, "", std::time::Duration::from_secs(60));
+    let refused = harness::run_to_end(at_home, "", std::time::Duration::from_mins(1));
     assert!(refused.assert_code(1).stderr.contains("is the home directory"), "{}", refused.stderr);
     let mut at_home = sandbox.memory_command();
     at_home.current_dir(sandbox.home()).args(["init", "--scope", "user", "--host", "gemini", "--yes"]);
-    harness::run_to_end(at_home, "", std::time::Duration::from_secs(60)).assert_success();
+    harness::run_to_end(at_home, "", std::time::Duration::from_mins(1)).assert_success();
     assert!(sandbox.home().join(".gemini/GEMINI.md").exists() && !sandbox.home().join(".jikime").exists());
 }
 
@@ -290,7 +290,7 @@ fn doctor_accepts_global_setup() {
     let in_home = |arguments: &[&str]| {
         let mut command = sandbox.memory_command();
         command.current_dir(sandbox.home()).args(arguments);
-        harness::run_to_end(command, "", std::time::Duration::from_secs(60))
+        harness::run_to_end(command, "", std::time::Duration::from_mins(1))
     };
     let before = findings(&in_home(&["doctor", "--personal", "--json"])).join("\n");
     assert!(before.contains("store: there is no personal memory yet"), "{before}");

@@ -24,7 +24,7 @@ fn with_worktree() -> (Sandbox, PathBuf) {
 fn run_in(sandbox: &Sandbox, folder: &Path, arguments: &[&str]) -> ProgramOutput {
     let mut command = sandbox.memory_command();
     command.current_dir(folder).args(arguments);
-    run_to_end(command, "", Duration::from_secs(60))
+    run_to_end(command, "", Duration::from_mins(1))
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -98,7 +98,7 @@ fn git(folder: &Path, arguments: &[&str]) {
             command
         },
         "",
-        Duration::from_secs(60),
+        Duration::from_mins(1),
     );
     done.assert_success();
 }

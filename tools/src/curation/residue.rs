@@ -13,7 +13,7 @@ use schema::store::{Store, StoreError};
 const PARTIAL_SUFFIXES: [&str; 4] = [".tmp", ".tmp-journal", ".tmp-wal", ".tmp-shm"];
 
 /// Age from which a temporary file of the spool counts as abandoned.
-const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+const ABANDONED_AFTER: Duration = Duration::from_mins(1);
 
 /// Copies of damaged and upgraded databases, which still hold old memories.
 pub fn old_databases(layout: &Layout) -> Vec<String> {

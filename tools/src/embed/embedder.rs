@@ -108,4 +108,4 @@ impl EmbedError {
 }
 
 /// Time until a local error, which a person has to fix, is checked again.
-const COOLDOWN: Duration = Duration::from_secs(60);
+const COOLDOWN: Duration = Duration::from_mins(1);

@@ -83,7 +83,7 @@ impl Index {
         let dims = embedder.identity().dims;
         let transaction = self.db.savepoint()?;
         for (new, embedded) in sorted.new.iter().zip(&made) {
-            let id = store_vector(&transaction, &new.hash, model, &vector_blob(embedded, dims))?;
+            let id = store_vector(&transaction, &new.hash, model, vector_blob(embedded, dims).as_deref())?;
             sorted.known.push((new.source.clone(), id));
         }
         sorted.assign_known(&transaction)?;
@@ -120,7 +120,7 @@ impl Index {
         let model = self.model_id(identity)?;
         let transaction = self.db.savepoint()?;
         for (hash, embedded) in made {
-            store_vector(&transaction, hash, model, &vector_blob(embedded, identity.dims))?;
+            store_vector(&transaction, hash, model, vector_blob(embedded, identity.dims).as_deref())?;
         }
         transaction.commit()?;
         Ok(())
@@ -184,7 +184,7 @@ fn vector_blob(embedded: &EmbeddingResult, dims: usize) -> Option<Vec<u8>> {
     }
 }
 
-fn store_vector(db: &Connection, hash: &[u8; 32], model: i64, blob: &Option<Vec<u8>>) -> rusqlite::Result<i64> {
+fn store_vector(db: &Connection, hash: &[u8; 32], model: i64, blob: Option<&[u8]>) -> rusqlite::Result<i64> {
     // Two documents of a batch may have the same text.
     let sql = "INSERT INTO embedding_cache (hash, model, embedding, created_at) VALUES (?1, ?2, ?3, ?4)
          ON CONFLICT (hash, model) DO UPDATE SET embedding = excluded.embedding RETURNING id";

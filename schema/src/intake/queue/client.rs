@@ -99,7 +99,7 @@ mod platform {
     use rustix::net::sockopt::{Timeout, set_socket_timeout};
     use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketType, socket};
 
-    use super::*;
+    use super::{CONNECT, Duration, Instant, QueueAddress, Write as _, io, read_line};
 
     pub(super) fn exchange(mut stream: UnixStream, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
         let deadline = Instant::now() + patience;
@@ -129,7 +129,7 @@ mod platform {
     use std::sync::mpsc;
     use std::thread;
 
-    use super::*;
+    use super::{CONNECT, Duration, Instant, QueueAddress, Write as _, io, read_line};
 
     /// Every instance of the pipe is in use; one becomes free within moments.
     const ERROR_PIPE_BUSY: i32 = 231;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// Longer than any code waits.
-const LONG_AGO: Duration = Duration::from_secs(60);
+const LONG_AGO: Duration = Duration::from_mins(1);
 
 pub(crate) fn save_aged(path: &Path, text: impl AsRef<[u8]>) {
     fs::write(path, text).expect("a file can be written");

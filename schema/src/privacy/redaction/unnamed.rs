@@ -46,7 +46,7 @@ fn find_service_token(text: &str, word: Range<usize>) -> Option<Secret> {
     let is_digest = ["sha", "md5", "blake", "nonce"].iter().any(|name| value.starts_with(name));
     let begins = value.as_bytes()[0].is_ascii_lowercase() && value.bytes().take(prefix).all(is_prefix);
     // In base64 and in URLs a run can start like that by chance.
-    let follows = text[..word.start].ends_with(['/', '+', '=', '%', '.']) && !text[..word.start].ends_with("=");
+    let follows = text[..word.start].ends_with(['/', '+', '=', '%', '.']) && !text[..word.start].ends_with('=');
     let tail = value.rsplit(['-', '_']).next().unwrap_or_default();
     let is_token = is_token(&value[prefix + 1..]) || is_token(tail) || is_one_case(tail);
     (begins && !is_digest && !follows && is_token).then(|| Secret { span: word, kind: "token", ..custom_secret(0..0) })

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schema::files::environment;
 
-use crate::cli::shell;
+use crate::cli::pager::shell_command;
 
 #[cfg(not(windows))]
 const DEFAULT_EDITOR: &str = "vi";
@@ -16,7 +16,7 @@ pub(super) fn run_editor(path: &Path, line: usize) -> Result<(), String> {
     let wish = ["VISUAL", "EDITOR"].iter().filter_map(|name| environment::text(name));
     let editor = wish.map(|wish| wish.trim().to_owned()).find(|wish| !wish.is_empty());
     let editor = editor.unwrap_or_else(|| DEFAULT_EDITOR.to_owned());
-    let mut command = shell::shell_command(&editor);
+    let mut command = shell_command(&editor);
     command.args(editor_arguments(&editor, &path.to_string_lossy(), line));
     match command.status() {
         Ok(status) if status.success() => Ok(()),

@@ -19,7 +19,7 @@ use crate::cli::output::Printer;
 use crate::cli::terminal_text;
 
 /// A transcript without changes for this long counts as finished.
-const QUIET_TIME: Duration = Duration::from_secs(5 * 60);
+const QUIET_TIME: Duration = Duration::from_mins(5);
 
 /// Memories between two updates of the progress bar.
 const STEP: usize = 64;

@@ -118,7 +118,7 @@ pub(crate) fn measure_alone(binaries: &Binaries, floors: &BaselinePrograms, tabl
 fn measure_concurrent(binaries: &Binaries, floors: &BaselinePrograms, table: &mut FigureTable) -> Outcome<()> {
     let file = tempfile::tempdir()?;
     let mut workers = [(); WORKERS];
-    let append = |_: &mut (), worker: usize, _| {
+    let append = |(): &mut (), worker: usize, _| {
         time_command(floors.append(&file.path().join(worker.to_string())), &Value::Null).map(drop)
     };
     let appended = crowd::run_crowd(&mut workers, append)?.total.as_secs_f64();
@@ -129,7 +129,7 @@ fn measure_concurrent(binaries: &Binaries, floors: &BaselinePrograms, table: &mu
         server.call("memory_stats", &json!({}))?;
         let server = if served == "with a server" { Some(server) } else { server.end().map(|()| None)? };
         let texts = sample_saves("crowd", WORKERS * TURNS);
-        let mut taken = crowd::run_crowd(&mut workers, |_, worker, turn| {
+        let mut taken = crowd::run_crowd(&mut workers, |(), worker, turn| {
             let (command, mut event) = hook_saving(&sandbox, turn, &texts[worker * TURNS + turn]);
             event["session_id"] = format!("session-{worker}").into();
             time_command(command, &event).map(drop)

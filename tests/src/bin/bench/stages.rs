@@ -159,7 +159,7 @@ fn measure_search(
         *right += usize::from(lines.contain(&hits, &question.holds));
     }
     let processor = match before.zip(server.processor()) {
-        Some((before, after)) => (after - before).as_secs_f64() * 1e3 / SEARCHES as f64,
+        Some((before, after)) => after.saturating_sub(before).as_secs_f64() * 1e3 / SEARCHES as f64,
         None => f64::NAN,
     };
     let size = memories.len();

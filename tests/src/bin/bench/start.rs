@@ -102,4 +102,4 @@ pub(crate) fn time_command(sandbox: &Sandbox, provider: &str, arguments: &[&str]
 }
 
 /// Time limit of a command on a large store.
-pub(crate) const COMMAND_DEADLINE: Duration = Duration::from_secs(3_600);
+pub(crate) const COMMAND_DEADLINE: Duration = Duration::from_hours(1);

@@ -93,7 +93,7 @@ fn with_round_line(text: &str, round: usize) -> String {
     if lines.get(at).is_none_or(|line| !line.is_empty()) {
         lines.insert(at, "");
     }
-    lines.splice(at + 1..at + 1, [mark.as_str()]);
+    lines.insert(at + 1, &mark);
     if lines.get(at + 2).is_some_and(|line| !line.is_empty()) {
         lines.insert(at + 2, "");
     }

@@ -12,7 +12,7 @@ use crate::program_output::run_to_end;
 use crate::proof::SeededRandom;
 
 /// The time within which a server must answer the queue.
-const QUEUE_DEADLINE: Duration = Duration::from_secs(60);
+const QUEUE_DEADLINE: Duration = Duration::from_mins(1);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SaveRate {

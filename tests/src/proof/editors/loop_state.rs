@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::sandbox::Sandbox;
 
 /// The time after which a program counts as hung.
-pub(super) const DEADLINE: Duration = Duration::from_secs(120);
+pub(super) const DEADLINE: Duration = Duration::from_mins(2);
 
 /// The maximum number of findings of one kind that are reported individually.
 const REPORTED: usize = 4;

@@ -10,10 +10,10 @@ use super::service::Service;
 const SHORT_COOLDOWN: Duration = Duration::from_secs(30);
 
 /// Pause after an error that a person has to fix. Not endless, because that may happen while the server runs.
-const LONG_COOLDOWN: Duration = Duration::from_secs(600);
+const LONG_COOLDOWN: Duration = Duration::from_mins(10);
 
 /// The longest pause that a service may request.
-const MAX_COOLDOWN: Duration = Duration::from_secs(3_600);
+const MAX_COOLDOWN: Duration = Duration::from_hours(1);
 
 /// Why a service returned no vectors. The message has no key in it, and equal errors have equal messages, so that callers
 /// can report each once.

@@ -25,7 +25,7 @@ impl RetryPolicy {
         first_pause: Duration::from_secs(1),
         max_pause: Duration::from_secs(20),
         request_timeout: Duration::from_secs(30),
-        total_timeout: Duration::from_secs(60),
+        total_timeout: Duration::from_mins(1),
     };
 
     /// For a question: a user waits, and text search is the fallback.

@@ -1,5 +1,27 @@
-//! A generator of random numbers that is reproducible by seed, so that a round can be repeated.
+//! How many rounds a proof has, and its random numbers, which a seed reproduces.
 
+use std::time::{Duration, Instant};
+
+/// How long a proof runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunLength {
+    /// The long form: as many rounds as fit into this time.
+    Time(Duration),
+    /// The short form for tests: the same rounds on all machines.
+    Rounds(usize),
+}
+
+impl RunLength {
+    /// Whether a proof that began at `start` is done.
+    pub fn is_over(self, start: Instant, rounds: usize) -> bool {
+        match self {
+            Self::Time(time) => start.elapsed() >= time,
+            Self::Rounds(wanted) => rounds >= wanted,
+        }
+    }
+}
+
+/// A generator of random numbers.
 #[derive(Debug, Clone)]
 pub struct SeededRandom(u64);
 
