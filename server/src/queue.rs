@@ -210,10 +210,6 @@ async fn handle_request(request: QueueRequest, dispatcher: &Dispatcher) -> Queue
             let saved = dispatcher.write(|reply| WriteRequest::Save(SaveRequest::Hook { memories, reply })).await;
             saved.map(|()| QueueReply::Captured)
         }
-        QueueRequest::Note(notes) => {
-            let noted = dispatcher.write(|reply| WriteRequest::Note { notes, reply }).await;
-            noted.map(|()| QueueReply::Captured)
-        }
         QueueRequest::Recall { query, session_id } => {
             let recall = move |engine: &mut Engine, _: &dyn Fn() -> bool| engine.recall(&query, &session_id);
             dispatcher.read(ReadNeed::Index, None, recall).await.map(QueueReply::Recalled)

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use schema::intake::capture::PreparedMemory;
-use schema::model::state_note::StateNote;
 use schema::tool::{ReindexInput, ReindexOutput, SaveInput, SaveOutput};
 use tokio::sync::{oneshot, watch};
 use tools::engine::{EmbeddedTexts, Engine, FailedJob, IndexProgress, SharedEngine};
@@ -31,16 +30,7 @@ type RunRead = dyn FnOnce(&mut dyn EngineOwner) + Send;
 /// A write request. Only the worker runs it.
 pub(crate) enum WriteRequest {
     Save(SaveRequest),
-    /// Changes of states that a hook sent through the queue.
-    Note {
-        notes: Vec<StateNote>,
-        reply: ReplySender<()>,
-    },
-    Reindex {
-        input: ReindexInput,
-        steps: ProgressSender,
-        reply: ReplySender<ReindexOutput>,
-    },
+    Reindex { input: ReindexInput, steps: ProgressSender, reply: ReplySender<ReindexOutput> },
 }
 
 /// Memories to save. The worker saves all waiting ones in one turn.

@@ -95,14 +95,11 @@ impl WorkerState {
             };
             let started = Instant::now();
             // A new memory is not in the full text yet. Its vector waits until the files are quiet.
-            let is_save = matches!(work, Work::Write(WriteRequest::Save(_) | WriteRequest::Note { .. }));
+            let is_save = matches!(work, Work::Write(WriteRequest::Save(_)));
             (may_embed, may_merge) = (may_embed || !is_save, may_merge || !is_save);
             match work {
                 Work::Read(read) => read.run(self),
                 Work::Write(WriteRequest::Save(save)) => next = self.save_together(save, &mut inbox),
-                Work::Write(WriteRequest::Note { notes, reply }) => {
-                    let _ = reply.send(self.guarded(|worker| worker.engine()?.note(&notes)));
-                }
                 Work::Write(WriteRequest::Reindex { input, steps, reply }) => self.reindex(&input, steps, reply),
                 Work::Signal(Signal::FilesChanged) => self.must_refresh = true,
                 Work::Signal(Signal::TakeOver) => self.take_over(),

@@ -10,7 +10,7 @@ mod note;
 pub use failures::{COPY, repeated_by, settled_by};
 pub use log_writer::append_all;
 use log_writer::{LogWriter, WriteTarget};
-pub use note::{Noted, clean_note};
+pub use note::Noted;
 
 use crate::files::crash_point;
 use crate::files::layout::Layout;

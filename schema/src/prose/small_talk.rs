@@ -68,7 +68,7 @@ fn is_interjection(word: &str) -> bool {
 }
 
 /// Phrases that are removed before the words are checked.
-const PHRASES: [&str; 14] = [
+const PHRASES: [&str; 13] = [
     "calling it a day",
     "call it a day",
     "that's all",
@@ -82,7 +82,6 @@ const PHRASES: [&str; 14] = [
     "오늘은 여기까지",
     "여기까지",
     "수고하세요",
-    "수고했어",
 ];
 
 const WORDS: &str = "

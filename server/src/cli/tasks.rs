@@ -71,10 +71,9 @@ impl Listed {
 }
 
 pub(crate) fn tasks(engine: &mut Engine, printer: &Printer, arguments: &TasksArguments) -> anyhow::Result<()> {
-    let settlement = arguments.by.as_deref().map_or(Settlement::Done, Settlement::by);
     let changed = match (&arguments.close, &arguments.reopen) {
-        (Some(id), _) => Some(engine.close_task(id, settlement)?),
-        (None, Some(id)) => Some(engine.close_task(id, Settlement::Undone)?),
+        (Some(id), _) => Some(engine.close_task(id, arguments.by.as_deref())?),
+        (None, Some(id)) => Some(engine.reopen_task(id)?),
         (None, None) => None,
     };
     if let Some(task) = changed {

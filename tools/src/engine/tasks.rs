@@ -53,8 +53,19 @@ impl Engine {
         })
     }
 
-    /// Closes a task, or opens it again, and returns it. A checkbox that a person ticked is theirs to clear.
-    pub fn close_task(&mut self, id: &str, settlement: Settlement) -> Result<Task, ToolError> {
+    /// Closes a task, with the reason in a few words, and returns it.
+    pub fn close_task(&mut self, id: &str, by: Option<&str>) -> Result<Task, ToolError> {
+        let settlement = by.map_or(Settlement::Done, |by| Settlement::by(&self.sanitizer.clean(by).text));
+        self.settle_task(id, settlement)
+    }
+
+    /// Opens a closed task again and returns it.
+    pub fn reopen_task(&mut self, id: &str) -> Result<Task, ToolError> {
+        self.settle_task(id, Settlement::Undone)
+    }
+
+    /// A checkbox that a person ticked is theirs to clear.
+    fn settle_task(&mut self, id: &str, settlement: Settlement) -> Result<Task, ToolError> {
         let (id, row) = self.find_by_prefix(id)?;
         if row.memory.kind != MemoryType::Task {
             return Err(ToolError::Invalid(format!("{id} is a {}, not a task", row.memory.kind)));
@@ -115,10 +126,10 @@ mod tests {
         let expected =
             [TaskState::Open, blocked("A: renew the certificate"), blocked("Dana"), TaskState::Done(Some(decision))];
         assert_eq!(states(&mut engine).into_iter().map(|(_, state)| state).collect::<Vec<_>>(), expected);
-        let closed = engine.close_task(&first[..8], Settlement::by("by hand")).unwrap();
+        let closed = engine.close_task(&first[..8], Some("by hand")).unwrap();
         assert_eq!(closed.state, TaskState::Done(Some("by hand".to_owned())));
         assert_eq!(states(&mut engine)[1].1, TaskState::Open, "nothing is in its way any more");
-        let again = engine.close_task(&first, Settlement::Undone).unwrap();
+        let again = engine.reopen_task(&first).unwrap();
         assert_eq!(again.state, TaskState::Open);
     }
 
@@ -127,7 +138,17 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
         let id = save(&mut engine, MemoryType::Decision, "The job keeps its name", None, None);
-        let error = engine.close_task(&id, Settlement::Done).unwrap_err();
+        let error = engine.close_task(&id, None).unwrap_err();
         assert!(error.to_string().contains("is a decision, not a task"), "{error}");
+    }
+
+    #[test]
+    fn reason_for_closing_a_task_is_cleaned() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open(project.path(), Settings::default()).unwrap();
+        let id = save(&mut engine, MemoryType::Task, "Push the tag", None, None);
+        let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
+        let closed = engine.close_task(&id, Some(&format!("pushed with {token}"))).unwrap();
+        assert_eq!(closed.row.state.settled_by.as_deref(), Some("pushed with [redacted: github token]"));
     }
 }

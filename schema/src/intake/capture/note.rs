@@ -9,20 +9,6 @@ use crate::model::state_note::{Settlement, StateChange, StateNote};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::{Store, StoreError};
 
-/// Removes secrets from a note. How something was settled may be in a person's words.
-pub fn clean_note(note: StateNote, screen: &Sanitizer) -> StateNote {
-    let clean = |settlement| match settlement {
-        Settlement::DoneBy(text) => Settlement::by(&screen.clean(&text).text),
-        other => other,
-    };
-    let change = match note.change {
-        StateChange::Resolved(settlement) => StateChange::Resolved(clean(settlement)),
-        StateChange::Closed(settlement) => StateChange::Closed(clean(settlement)),
-        StateChange::Repeated => StateChange::Repeated,
-    };
-    StateNote { change, ..note }
-}
-
 /// How many notes were saved, and how many wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Noted {
@@ -180,14 +166,5 @@ mod tests {
         std::fs::write(&log, whole).unwrap();
         assert_eq!((drain(&mut store, 9).unwrap(), spool::count(&spool)), (1, 0));
         assert_eq!(state(&store, &id).phase, Phase::Resolved);
-    }
-
-    #[test]
-    fn settlement_text_is_cleaned() {
-        let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
-        let change = StateChange::Closed(Settlement::by(&format!("pushed with {token}")));
-        let about = MemoryId::parse("0af3").unwrap();
-        let cleaned = clean_note(StateNote { about, at: at(0), change }, &Sanitizer::default());
-        assert_eq!(cleaned.change, StateChange::Closed(Settlement::by("pushed with [redacted: github token]")));
     }
 }

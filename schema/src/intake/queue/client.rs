@@ -7,7 +7,6 @@ use super::address::{QueueAddress, SocketDirs};
 use super::frame::{LINE_LIMIT, QueueReply, QueueRequest, RecalledMemory};
 use crate::files::layout::Layout;
 use crate::intake::capture::PreparedMemory;
-use crate::model::state_note::StateNote;
 use crate::privacy::sanitizer::Sanitizer;
 
 /// How long a connection may take to be accepted.
@@ -23,11 +22,6 @@ const RECALL: Duration = Duration::from_millis(80);
 /// storing them again is harmless.
 pub fn capture(layout: &Layout, memories: &[PreparedMemory]) -> bool {
     matches!(send_request(layout, &QueueRequest::Capture(memories.to_vec()), CAPTURE), Some(QueueReply::Captured))
-}
-
-/// Sends notes to the running server, like [`capture`].
-pub fn note(layout: &Layout, notes: &[StateNote]) -> bool {
-    matches!(send_request(layout, &QueueRequest::Note(notes.to_vec()), CAPTURE), Some(QueueReply::Captured))
 }
 
 /// Returns the memories that fit a prompt best, best first, or `None` if no server answers in time. The prompt and the session's name are

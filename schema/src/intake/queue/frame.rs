@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::intake::capture::{Delivery, PreparedMemory};
 use crate::intake::wire_memory::WireMemory;
-use crate::model::state_note::StateNote;
 
 /// The longest line in bytes, including its end.
 pub const LINE_LIMIT: usize = 1024 * 1024;
@@ -23,8 +22,6 @@ const NEEDED: u32 = 1;
 pub enum QueueRequest {
     /// Store these memories, all of them.
     Capture(Vec<PreparedMemory>),
-    /// Store these notes, all of them.
-    Note(Vec<StateNote>),
     /// Find the memories that fit this text best, for this session.
     Recall { query: String, session_id: String },
 }
@@ -62,9 +59,6 @@ struct RequestLine {
     v: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     capture: Option<Vec<WireMemory>>,
-    /// The notes as lines of logs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    note: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recall: Option<RecallLine>,
 }
@@ -88,10 +82,9 @@ struct ReplyLine {
 
 impl QueueRequest {
     pub fn to_line(&self) -> String {
-        let mut line = RequestLine { v: NEEDED, capture: None, note: None, recall: None };
+        let mut line = RequestLine { v: NEEDED, capture: None, recall: None };
         match self {
             Self::Capture(memories) => line.capture = Some(memories.iter().map(WireMemory::from_prepared).collect()),
-            Self::Note(notes) => line.note = Some(notes.iter().map(StateNote::to_comment).collect()),
             Self::Recall { query, session_id } => {
                 line.recall = Some(RecallLine { query: query.clone(), session: session_id.clone() });
             }
@@ -110,9 +103,6 @@ impl QueueRequest {
             RequestLine { capture: Some(parcels), .. } => {
                 let memories = parcels.into_iter().map(|parcel| parcel.into_prepared(Delivery::Live));
                 memories.collect::<Option<_>>().map(Self::Capture).ok_or_else(|| "a memory without a time".to_owned())
-            }
-            RequestLine { note: Some(lines), .. } => {
-                Ok(Self::Note(lines.iter().flat_map(|line| StateNote::parse(line)).collect()))
             }
             RequestLine { recall: Some(RecallLine { query, session }), .. } => {
                 Ok(Self::Recall { query, session_id: session })
@@ -161,7 +151,6 @@ mod tests {
     use crate::intake::capture::{Destination, Draft, prepare};
     use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
     use crate::model::moment::Moment;
-    use crate::model::state_note::{Settlement, StateChange};
     use crate::privacy::sanitizer::Sanitizer;
 
     fn prepared(session_id: &str, content: &str, long_term: bool) -> Option<PreparedMemory> {
@@ -176,20 +165,12 @@ mod tests {
         prepare(draft, &Sanitizer::default())
     }
 
-    fn notes(texts: &[String]) -> Vec<StateNote> {
-        let at = Moment::from_unix(1_769_563_815, Some(32_400)).unwrap();
-        let about = MemoryId::parse("0af3").unwrap();
-        let changes = texts.iter().map(|text| StateChange::Resolved(Settlement::by(text)));
-        changes.map(|change| StateNote { about: about.clone(), at, change }).collect()
-    }
-
     proptest! {
         #[test]
         fn any_request_round_trips_in_one_line(session in "\\PC{0,40}", texts in prop::collection::vec("(\\PC|\\s){0,200}", 0..4)) {
             let memories = texts.iter().enumerate().filter_map(|(n, text)| prepared(&session, text, n % 2 == 0)).collect();
             for request in [
                 QueueRequest::Capture(memories),
-                QueueRequest::Note(notes(&texts)),
                 QueueRequest::Recall { query: texts.concat(), session_id: session.clone() },
             ] {
                 let line = request.to_line();
