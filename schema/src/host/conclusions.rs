@@ -29,7 +29,7 @@ pub const KINDS: [MemoryType; 6] = [
 
 /// The least confidence of each kind, chosen on messages that were not trained on: about nine of ten that are taken are right, and few of
 /// the sentences of ordinary chats are taken.
-const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.70, 0.76, 0.72, 0.74, 0.64];
+const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.72, 0.80, 0.76, 0.72, 0.66];
 
 /// The share of the least confidence that suffices for a sentence with a cue of the kind.
 const WITH_CUE: f32 = 0.75;

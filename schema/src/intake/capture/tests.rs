@@ -95,7 +95,9 @@ fn deleted_entry_is_saved_when_its_event_comes_again(#[case] kind: MemoryType, #
     let Some(CaptureOutcome::Saved { path, .. }) = &first else { panic!("{first:?}") };
     // Longer than it was, and long ago. Nobody has read it since.
     save_aged(&store.layout().store_path(path), "# 2026-01-28\n\n".to_owned() + &"A line of a person.\n".repeat(20));
-    store.with_transaction(|rows| rows.0.execute_batch("UPDATE memories SET written_at = written_at - 3600000")).unwrap();
+    store
+        .with_transaction(|rows| rows.0.execute_batch("UPDATE memories SET written_at = written_at - 3600000"))
+        .unwrap();
     let twice = [prepare(said()).unwrap(), prepare(said()).unwrap()];
     let again = commit_all(&mut store, &twice).into_iter().map(Result::unwrap).collect::<Vec<_>>();
     assert_eq!(again[0], first.unwrap());
