@@ -30,7 +30,7 @@ pub const KINDS: [MemoryType; 6] = [
 
 /// The least confidence for each kind, chosen on messages outside the training set so that about nine of ten conclusions are right, and few
 /// sentences of ordinary chats count as conclusions.
-const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.70, 0.76, 0.72, 0.74, 0.64];
+const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.72, 0.80, 0.76, 0.72, 0.66];
 
 /// The share of the least confidence that suffices for a sentence with a cue of the kind.
 const WITH_CUE: f32 = 0.75;

@@ -111,19 +111,29 @@ fn predictions(messages: &[Labelled]) -> serde_json::Value {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
     use crate::labelled::overlap;
 
-    /// Messages that were written independently of the training set. Half of them contain no conclusion, but are similar to messages that
-    /// do.
-    #[test]
-    fn built_in_weights_hold_on_unseen_messages() {
+    fn measured(file: &str) -> Measure {
         let mut measure = Measure::default();
-        for labelled in read(&root().join("tests/extraction/heldout")) {
+        for labelled in read(&root().join("tests/extraction/heldout").join(file)) {
             measure.add(&labelled, &conclusions(&labelled.text, labelled.speaker));
         }
-        assert!(measure.precision() >= 0.8 && measure.recall() >= 0.33, "{}", measure.line());
-        assert!(measure.share_of_negatives() <= 0.06, "{}", measure.line());
+        measure
+    }
+
+    /// Messages that were written independently of the training set. Half of them contain no conclusion, but are similar to messages that
+    /// do.
+    #[rstest]
+    #[case("heldout.txt", 0.85, 0.5)]
+    #[case("second.txt", 0.88, 0.5)]
+    #[case::plain_statements("plain.txt", 0.9, 0.65)]
+    fn built_in_weights_hold_on_unseen_messages(#[case] file: &str, #[case] precision: f32, #[case] recall: f32) {
+        let measure = measured(file);
+        assert!(measure.precision() >= precision && measure.recall() >= recall, "{}", measure.line());
+        assert!(measure.share_of_negatives() <= 0.05, "{}", measure.line());
     }
 
     #[test]
