@@ -118,7 +118,9 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
 
 fn fits(text: &str) -> bool {
     let columns: usize = text.chars().map(|c| if c >= '\u{1100}' { 2 } else { 1 }).sum();
-    columns >= LEAST_COLUMNS && text.chars().count() <= MOST_CHARACTERS
+    // A single word is a name or a term that somebody looks up.
+    let is_sentence = text.split_whitespace().nth(1).is_some();
+    is_sentence && columns >= LEAST_COLUMNS && text.chars().count() <= MOST_CHARACTERS
 }
 
 /// Returns the likeliest kind and its confidence. If a sentence is surely a conclusion, its kind may be less certain.

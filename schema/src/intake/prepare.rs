@@ -88,7 +88,7 @@ pub fn prepare(draft: Draft, screen: &Sanitizer) -> Option<PreparedMemory> {
     let also = draft.attributes.also.as_deref().map(|also| screen.clean(also));
     let in_also = also.as_ref().map_or(0, |also| also.count);
     let also = also.map(|also| one_line(&also.text, ALSO_LIMIT)).filter(|also| !also.is_empty());
-    let attributes = MemoryAttributes { origin, metadata, also, ..draft.attributes };
+    let attributes = MemoryAttributes { origin, also, metadata, ..draft.attributes };
     let redactions = first.count + more + in_metadata + in_also;
     Some(PreparedMemory {
         draft: Draft { session_id, content, attributes, ..draft },

@@ -7,5 +7,5 @@ mod client;
 mod frame;
 
 pub use address::{QueueAddress, QueueAddressError, SocketDirs, is_own_user};
-pub use client::{capture, connect, note, recall};
+pub use client::{capture, connect, recall};
 pub use frame::{LINE_LIMIT, QueueReply, QueueRequest, RecalledMemory};

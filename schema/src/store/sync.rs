@@ -233,12 +233,12 @@ impl Store {
                 // Neither its claim nor its day changed, so its id is settled already.
                 Some(row) if is_same(&row.memory, &Memory { id: row.memory.id.clone(), ..memory.clone() }) => {
                     if row.is_pending() {
-                        changes.push(RowChange::Insert(row.seq));
+                        changes.push(RowChange::MarkWritten(row.seq));
                     }
                 }
-                Some(_) => changes.push(RowChange::SetState(memory)),
+                Some(_) => changes.push(RowChange::Upsert(Box::new(memory))),
                 None if is_forgotten(&memory)? => {}
-                None => changes.push(RowChange::SetState(memory)),
+                None => changes.push(RowChange::Upsert(Box::new(memory))),
             }
         }
         let missing: HashMap<MemoryId, &MemoryRow> = existing;
@@ -246,7 +246,7 @@ impl Store {
         let lost = self.rows().overwritten_rows(path, &self.layout.store_path(path), is_there)?;
         let lost: HashSet<i64> = lost.into_iter().map(|row| row.seq).collect();
         changes.extend(missing.values().filter(|row| !row.is_pending()).map(|row| match lost.contains(&row.seq) {
-            true => RowChange::Respool(row.seq),
+            true => RowChange::MarkOverwritten(row.seq),
             false => RowChange::Remove(row.seq),
         }));
         Ok(changes)
@@ -291,11 +291,11 @@ struct ReadState {
 /// One change of the rows.
 enum RowChange {
     /// An entry is new or changed.
-    SetState(Memory),
+    Upsert(Box<Memory>),
     /// The entry of the row with this number no longer waits.
-    Insert(i64),
+    MarkWritten(i64),
     /// The entry of the row with this number was overwritten and waits to be appended again.
-    Respool(i64),
+    MarkOverwritten(i64),
     /// The row with this number no longer has an entry.
     Remove(i64),
 }
@@ -321,9 +321,9 @@ impl SyncBatch {
 
     fn apply(&mut self, rows: Rows<'_>, change: &RowChange) -> rusqlite::Result<()> {
         match change {
-            RowChange::SetState(memory) => self.settle(rows, memory),
-            RowChange::Insert(seq) => rows.set_entry_state(*seq, &self.path, EntryState::Found),
-            RowChange::Respool(seq) => rows.set_entry_state(*seq, &self.path, EntryState::Overwritten),
+            RowChange::Upsert(memory) => self.settle(rows, memory),
+            RowChange::MarkWritten(seq) => rows.set_entry_state(*seq, &self.path, EntryState::Found),
+            RowChange::MarkOverwritten(seq) => rows.set_entry_state(*seq, &self.path, EntryState::Overwritten),
             RowChange::Remove(seq) => self.remove(rows, *seq),
         }
     }

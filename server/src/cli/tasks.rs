@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use clap::Args;
-use schema::model::state_note::Settlement;
 use serde::Serialize;
 use tools::engine::{Engine, Task, TaskState};
 

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn reason_for_closing_a_task_is_cleaned() {
         let project = tempfile::tempdir().unwrap();
-        let mut engine = Engine::open(project.path(), Settings::default()).unwrap();
+        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
         let id = save(&mut engine, MemoryType::Task, "Push the tag", None, None);
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         let closed = engine.close_task(&id, Some(&format!("pushed with {token}"))).unwrap();

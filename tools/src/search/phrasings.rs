@@ -21,7 +21,7 @@ pub(super) fn merge(mut lists: Vec<Vec<Candidate>>) -> Vec<Candidate> {
     }
     let phrasings = lists.len() as f32;
     let merged = join_by_passage(lists);
-    let agreed = |merged: &MergedCandidate| (merged.best.relevance + merged.sum / phrasings) / 2.0;
+    let agreed = |merged: &MergedCandidate| f32::midpoint(merged.best.relevance, merged.sum / phrasings);
     // The first keeps its best score, so that a threshold means the same as for one phrasing.
     let first = merged.iter().max_by(|a, b| agreed(a).total_cmp(&agreed(b)));
     let scale = first.map_or(1.0, |first| first.best.relevance / agreed(first));

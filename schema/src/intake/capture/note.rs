@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use super::log_writer::{LogWriter, WriteTarget};
 use crate::files::layout::Layout;
 use crate::log::LogKind;
-use crate::model::state_note::{Settlement, StateChange, StateNote};
-use crate::privacy::sanitizer::Sanitizer;
+use crate::model::state_note::StateNote;
 use crate::store::{Store, StoreError};
 
 /// How many notes were saved, and how many wait.
@@ -65,7 +64,8 @@ mod tests {
     use crate::intake::spool;
     use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
     use crate::model::moment::Moment;
-    use crate::model::state_note::{MemoryState, Phase};
+    use crate::model::state_note::{MemoryState, Phase, Settlement, StateChange};
+    use crate::privacy::sanitizer::Sanitizer;
 
     const LOG: &str = "2026-01-28.md";
 
