@@ -91,7 +91,10 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
         if judged.is_question || judged.sentence.place == Place::Heading || !fits(&text[range.clone()]) {
             continue;
         }
-        let (class, confidence) = confidence(probabilities);
+        let (class, confidence) = match cues::stated_kind(&text[range.clone()]) {
+            Some(class) => (class, probabilities[class].max(least[class])),
+            None => confidence(probabilities),
+        };
         let kind = KINDS[class];
         let has_cue = confidence < least[class] && cues::has_cue(class, &text[range.clone()]);
         let least = if has_cue { least[class] * WITH_CUE } else { least[class] };

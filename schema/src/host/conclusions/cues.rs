@@ -20,6 +20,22 @@ const KOREAN: [&str; 6] = [
     "남은|남았|남아|아직|해야|다음|나중|할 일|보류|미정",
 ];
 
+/// Openings that state a conclusion whatever follows, in the order of `KINDS`, separated by "|".
+const OPENINGS: [&str; 6] = [
+    "we decided to |we decided on |we decided against |we've decided to |i decided to |decision: |결정: ",
+    "lesson learned: |learned: |배운 점: ",
+    "root cause: |the root cause was |원인: ",
+    "i prefer |i'd rather |preference: ",
+    "convention: |we always |we never |규칙: ",
+    "still open: |still to do: |open: |남은 일: ",
+];
+
+/// Returns the kind of conclusion that a sentence states by its opening.
+pub(super) fn stated_kind(sentence: &str) -> Option<usize> {
+    let low = sentence.trim_start_matches(['-', '*', ' ']).to_lowercase().replace('’', "'");
+    OPENINGS.iter().position(|openings| openings.split('|').any(|opening| low.starts_with(opening)))
+}
+
 /// Whether a sentence has a cue of a kind.
 pub(super) fn has_cue(kind: usize, sentence: &str) -> bool {
     let low = sentence.to_lowercase().replace('’', "'");
