@@ -2,7 +2,7 @@
 //!
 //! `conclusions train` writes the weights; `conclusions cross` trains without each fifth of the messages and measures on it;
 //! `conclusions score FILE` measures the weights that are built in, and `predict` prints what they take, as JSON. Nothing is fetched,
-//! and every run gives the same weights.
+//! and every run of one build gives the same weights.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
 mod file;
