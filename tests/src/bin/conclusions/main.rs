@@ -1,7 +1,8 @@
 //! Trains the network that finds conclusions, from the labelled messages in `tests/extraction`, and measures it.
 //!
-//! `conclusions train` writes the weights. `conclusions cross` cross-validates in five folds. `conclusions score FILE` measures the
-//! built-in weights, and `predict` prints their conclusions as JSON. Nothing is downloaded, and each run produces the same weights.
+//! `conclusions train` writes the weights; `conclusions cross` trains without each fifth of the messages and measures on it;
+//! `conclusions score FILE` measures the weights that are built in, and `predict` prints what they take, as JSON. Nothing is fetched,
+//! and every run of one build gives the same weights.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
 mod file;
@@ -19,7 +20,7 @@ use schema::host::conclusions::{Conclusion, conclusions, conclusions_by};
 use training::{Example, example, train};
 use vocabulary::{Pieces, choose};
 
-/// The number of word pieces and of averaged members. With these numbers the network has less than 400 KB.
+/// Pieces of words that the network knows, and members that are averaged: together they stay below 400 KB.
 const PIECES: usize = 6_000;
 const MEMBERS: u64 = 6;
 
@@ -51,7 +52,7 @@ fn prepared() -> (Vec<Labelled>, Pieces) {
 
 fn network(pieces: &Pieces, examples: &[Example]) -> (Vec<u8>, Network) {
     let bytes = file::write(pieces, &train(pieces, examples, MEMBERS));
-    // The built-in network borrows its file for the lifetime of the program, so this one does too.
+    // The network borrows its file for good, as the product's is built in.
     let network = Network::parse(Vec::leak(bytes.clone())).expect("it was just written");
     (bytes, network)
 }
@@ -96,7 +97,7 @@ fn score(messages: &[Labelled], found: impl Fn(&Labelled) -> Vec<Conclusion>) {
     println!("{}", measure.line());
 }
 
-/// Returns the predicted conclusions of each message, by message id.
+/// What is taken from each message, by its id.
 fn predictions(messages: &[Labelled]) -> serde_json::Value {
     let found = |labelled: &Labelled| {
         let found = conclusions(&labelled.text, labelled.speaker).into_iter();
@@ -124,8 +125,7 @@ mod tests {
         measure
     }
 
-    /// Messages that were written independently of the training set. Half of them contain no conclusion, but are similar to messages that
-    /// do.
+    /// Messages that were written apart from the training set, half of them without a conclusion that differ little from others with one.
     #[rstest]
     #[case("heldout.txt", 0.85, 0.5)]
     #[case("second.txt", 0.88, 0.5)]
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn overlap_counts_words_and_pairs_of_other_characters() {
+    fn overlap_counts_words_and_pairs_of_other_letters() {
         assert_eq!(overlap("Use Redis", "use redis!"), 1.0);
         assert_eq!(overlap("쓰기로 했다", "쓰기로"), 0.8);
         assert_eq!(overlap("a", "b"), 0.0);
