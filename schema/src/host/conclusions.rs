@@ -35,6 +35,9 @@ const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.72, 0.80, 0.76, 0.72, 0.66];
 /// The share of the least confidence that suffices for a sentence with a cue of the kind.
 const WITH_CUE: f32 = 0.75;
 
+/// The confidence that suffices for a sentence that states a conclusion by its opening.
+const STATED: f32 = 0.08;
+
 /// The share of the least confidence that is enough for a sentence after a conclusion of the same kind, such as a reason or the fix of a
 /// cause.
 const NEIGHBOUR: f32 = 0.8;
@@ -91,7 +94,8 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
         if judged.is_question || judged.sentence.place == Place::Heading || !fits(&text[range.clone()]) {
             continue;
         }
-        let (class, confidence) = match cues::stated_kind(&text[range.clone()]) {
+        let stated = cues::stated_kind(&text[range.clone()]).filter(|class| probabilities[*class] >= STATED);
+        let (class, confidence) = match stated {
             Some(class) => (class, probabilities[class].max(least[class])),
             None => confidence(probabilities),
         };
