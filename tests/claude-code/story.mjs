@@ -10,9 +10,25 @@ const LATE_REPORT = "The backups of this week are complete.";
 
 const PLAN = "Plan the alerts for sold-out items";
 const QUEUE = "We decided to queue the alerts in PostgreSQL, because the shop runs no Redis.";
-const MORNING = "알림 메일은 오전 9시 이후에만 보내기로 했다.";
+const DAILY = "알림 메일은 하루에 한 번으로 제한하기로 했다.";
 const SMALL = "I prefer small pull requests, one for each change.";
-const LINK = "Next: add an unsubscribe link to the alert.";
+const LINK = "Still open: the unsubscribe link of the alert.";
+const BUILT = [
+    "Write the query for the alerts and test it",
+    `Outcome: The query is written, but test-alerts.sh does not exist yet. ${LINK}`,
+    `Open: ${LINK}`,
+    "Changed: alerts.sql",
+    "Failed: Bash failed: bash test-alerts.sh Exit code 127 bash: test-alerts.sh: No such file or directory (open)",
+    "About: alert, query, test",
+].join("\n");
+const WORKED = [
+    TITLE,
+    `Outcome: ${BACKUPS} ${RETRIES}`,
+    "Changed: check.sh",
+    "Ran: bash check.sh && git add check.sh",
+    "Failed: Bash failed: bash check.sh Exit code 3 retries: unlimited (resolved: check.sh)",
+    "About: backup, uploader",
+].join("\n");
 const PROSE = "The shop runs on one server in Seoul; the warehouse sends its stock every ten minutes.";
 
 /**
@@ -33,13 +49,14 @@ export function story({ january, project }) {
     const plan = [
         {
             says: `${PLAN}. ${SMALL}`,
-            model: [{ says: `${QUEUE}\n\n${MORNING}` }],
+            model: [{ says: `${QUEUE}\n\n${DAILY}` }],
             remembers: [
                 ["user_prompt", `${PLAN}. ${SMALL}`],
                 ["preference", SMALL],
-                ["assistant_response", `${QUEUE}\n\n${MORNING}`],
+                ["assistant_response", `${QUEUE}\n\n${DAILY}`],
                 ["decision", QUEUE],
-                ["decision", MORNING],
+                ["decision", DAILY],
+                ["session_summary", `${PLAN}. ${SMALL}\nOutcome: ${QUEUE} ${DAILY}\nAbout: alert`],
             ],
         },
     ];
@@ -57,6 +74,7 @@ export function story({ january, project }) {
                 ["error", "Bash failed: bash test-alerts.sh\nExit code 127\nbash: test-alerts.sh: No such file or directory"],
                 ["assistant_response", `The query is written, but test-alerts.sh does not exist yet. ${LINK}`],
                 ["task", LINK],
+                ["session_summary", BUILT],
             ],
         },
     ];
@@ -70,7 +88,7 @@ export function story({ january, project }) {
                         'source="startup"',
                         PROSE,
                         `- ${QUEUE}`,
-                        `- ${MORNING}`,
+                        `- ${DAILY}`,
                         `- ${SMALL}`,
                         LINK,
                         "bash test-alerts.sh",
@@ -89,7 +107,7 @@ export function story({ january, project }) {
             remembers: [
                 ["user_prompt", TITLE],
                 ["error", "Bash failed: bash check.sh\nExit code 3\nretries: unlimited"],
-                ["tool_usage", "Files modified: check.sh\nCommands: bash check.sh && git add check.sh"],
+                ["tool_usage", "Files modified: check.sh\nCommands: bash check.sh && git add check.sh\n+ echo retries: unlimited >&2\n+ exit 3\n- exit 3\n+ exit 0"],
                 ["assistant_response", `The uploader stops after three tries. ${FIX}`],
             ],
         },
@@ -137,6 +155,7 @@ export function story({ january, project }) {
             remembers: [
                 ["user_prompt", "How often is an upload tried?"],
                 ["assistant_response", "Three times."],
+                ["session_summary", WORKED],
             ],
         },
     ];
@@ -163,7 +182,7 @@ export function story({ january, project }) {
             says: "백업은 어디에 두기로 했지?",
             model: [
                 {
-                    context: ['source="startup"', `, "${TITLE}"; changed check.sh`, BACKUPS, CONVENTION],
+                    context: ['source="startup"', `"${TITLE}"`, "Changed: check.sh", BACKUPS, CONVENTION],
                     calls: [["mcp__jikime-memory__memory_search", { query: "where do the backups go?" }]],
                 },
                 { results: [BACKUPS], says: "In the object store." },
@@ -182,14 +201,15 @@ export function story({ january, project }) {
             cutShort: true,
             model: [
                 {
-                    context: ['source="resume"', `, "${TITLE}"`],
+                    context: ['source="resume"', `"${TITLE}"`],
                     calls: [["Write", { file_path: `${project}/notes.md`, content: "Backups: object store\n" }]],
                 },
                 { hangs: true },
             ],
             remembers: [
                 ["user_prompt", "Write that into the notes"],
-                ["tool_usage", "Files modified: notes.md"],
+                ["tool_usage", "Files modified: notes.md\n+ Backups: object store"],
+                ["session_summary", "백업은 어디에 두기로 했지?\nChanged: notes.md"],
             ],
         },
     ];
