@@ -47,7 +47,7 @@ fn eight_servers_save_concurrently() {
     assert_eq!(acknowledged.len(), SERVERS * saves_each());
     // Saves answer with short ids.
     let is_acknowledged = |full: &&str| acknowledged.iter().any(|id| full.starts_with(id));
-    assert_eq!((listed.len(), listed.iter().all(|full| is_acknowledged(full))), (acknowledged.len(), true));
+    assert_eq!((listed.len(), listed.iter().all(is_acknowledged)), (acknowledged.len(), true));
     let logs = sandbox.logs();
     for id in &acknowledged {
         assert_eq!(logs.matches(id).count(), 1, "{id}");
