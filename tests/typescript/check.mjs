@@ -131,7 +131,8 @@ async function check(connection) {
     return completion.values;
   };
   assert.match((await complete("memory://daily/{date}", "date", "20"))[0], /^20\d\d-\d\d-\d\d$/);
-  assert.ok((await complete("memory://memory/{id}", "id", hit.id.slice(0, 4))).includes(hit.id));
+  const completed = await complete("memory://memory/{id}", "id", hit.id.slice(0, 4));
+  assert.ok(completed.some((id) => id.startsWith(hit.id)), "results show the beginning of an id");
   assert.deepEqual(await complete("memory://daily/{date}", "date", "1999"), []);
 
   const steps = [];
