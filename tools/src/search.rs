@@ -13,6 +13,7 @@ mod leg_weights;
 mod passage_part;
 pub mod query;
 mod rank;
+mod relative_dates;
 pub mod relevance;
 mod request;
 pub mod snippet;
@@ -62,7 +63,7 @@ pub fn search_while(
     now: &Moment,
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<SearchOutput, ToolError> {
-    let request = SearchRequest::from_input(input)?;
+    let mut request = SearchRequest::from_input(input)?;
     // New captures are indexed first. If that is impossible, because another process has the lock or the store is
     // read-only, they are scanned.
     if let Ok(Some(lock)) = index.lock(IndexLockWait::Short) {
@@ -74,7 +75,10 @@ pub fn search_while(
     }
     // Longer text was pasted, and its start says what it is about.
     let question = query::truncated_query(&input.query);
-    let corpus = index.fulltext().corpus(request.query.all_terms())?;
+    let mut corpus = index.fulltext().corpus(request.query.all_terms())?;
+    if request.query.add_spellings(index.fulltext(), &corpus)? {
+        corpus = index.fulltext().corpus(request.query.all_terms())?;
+    }
     let relevance = RelevanceScorer::new(&request.query, &corpus);
     let here = means.model.filter(|meaning| meaning.embedder.location() == EmbeddingLocation::InProcess);
     let is_unknown = here.is_some_and(|meaning| !token_similarity::is_known_question(&meaning.local_model, question));
@@ -84,6 +88,8 @@ pub fn search_while(
         Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
         Err(error) => return Err(error),
     };
+    let asked_times = dates::AskedTimes::parse(question, now.date());
+    let days = if asked_times.are_all(question) { asked_times.days(now.date()) } else { Vec::new() };
     let ranked = {
         // One transaction, so that all statements see one state and lock only once.
         let _rows = store.snapshot()?;
@@ -104,10 +110,17 @@ pub fn search_while(
             Some((_, Err(error))) => return Err(error),
             None => None,
         };
-        let gathered = candidate::add_remaining(store, index, &request, by_words?, nearness.as_ref())?;
-        let legs = fusion::SearchLegs::new(means_of_query, question, &request.filter, &relevance, nearness.as_ref());
+        let gathered = candidate::add_remaining(store, index, &request, by_words?, nearness.as_ref(), &days)?;
+        let legs = fusion::SearchLegs::new(
+            means_of_query,
+            question,
+            &request.filter,
+            &relevance,
+            nearness.as_ref(),
+            asked_times,
+        );
         let candidates = fusion::fuse_scores(store, index, gathered, &legs)?;
-        rank::rank(candidates, now)
+        rank::rank(candidates, now, text_features::asks_for_past(question), &|words| relevance.weight_of(words))
     };
     let mut output = answer::build_output(store, &request, ranked)?;
     answer::add_provider_notice(&mut output, index, means, fault)?;

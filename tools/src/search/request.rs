@@ -22,6 +22,8 @@ pub(super) struct SearchRequest {
     pub(super) query: Query,
     pub(super) limit: usize,
     pub(super) min_score: f64,
+    /// Whether the caller left the threshold to the search.
+    pub(super) has_default_score: bool,
     pub(super) max_tokens: usize,
     pub(super) explain: bool,
     pub(super) filter: SearchFilter,
@@ -60,6 +62,7 @@ impl SearchRequest {
             query: Query::parse(&input.query),
             limit: limit as usize,
             min_score,
+            has_default_score: input.min_score.is_none(),
             max_tokens: max_tokens as usize,
             explain: input.explain,
             filter: SearchFilter::from_input(input)?,

@@ -36,7 +36,13 @@ fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevan
     let mut tokens = Vec::new();
     let mut stems = StemCache::for_thread();
     text::visit(content, |piece| tokens.push(stems.token_hash(piece)));
-    Candidate { passage: Passage::Memory(Box::new(row)), tokens, relevance, reasons: ScoreReasons::default() }
+    Candidate {
+        passage: Passage::Memory(Box::new(row)),
+        tokens,
+        matched: 1,
+        relevance,
+        reasons: ScoreReasons::default(),
+    }
 }
 
 fn superseded(mut candidate: Candidate) -> Candidate {
@@ -47,7 +53,10 @@ fn superseded(mut candidate: Candidate) -> Candidate {
 }
 
 fn ranked_texts(candidates: Vec<Candidate>) -> Vec<String> {
-    rank(candidates, &now()).into_iter().map(|ranked| ranked.candidate.passage.text().to_owned()).collect()
+    rank(candidates, &now(), false, &|_| 1.0)
+        .into_iter()
+        .map(|ranked| ranked.candidate.passage.text().to_owned())
+        .collect()
 }
 
 #[test]
@@ -59,6 +68,8 @@ fn a_statement_that_a_newer_one_changes_stands_behind_it() {
             memory(MemoryType::Decision, "c", "Cache the JWT keys in Redis", 5, 0.5),
         ],
         &now(),
+        false,
+        &|_| 1.0,
     );
     let superseded = |ranked: &RankedCandidate| ranked.candidate.passage.superseded_by().is_some();
     let found: Vec<_> = ranked.iter().map(|ranked| (ranked.candidate.passage.text(), superseded(ranked))).collect();
@@ -68,6 +79,29 @@ fn a_statement_that_a_newer_one_changes_stands_behind_it() {
         ("Store the sessions in Redis", true),
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn an_amendment_stands_before_what_it_amends() {
+    let found = ranked_texts(vec![
+        memory(MemoryType::UserPrompt, "a", "Cap the exponential backoff of the retry policy at 60 seconds", 9, 0.5),
+        memory(MemoryType::UserPrompt, "b", "Amendment to the retry policy: backoff now caps at 30 seconds", 2, 0.4),
+        memory(MemoryType::UserPrompt, "c", "Amendment to the holiday calendar of the office in Busan", 1, 0.39),
+    ]);
+    assert_eq!(
+        found.iter().map(|text| &text[..12]).collect::<Vec<_>>(),
+        ["Amendment to", "Cap the expo", "Amendment to"]
+    );
+    assert!(found[0].contains("backoff"));
+}
+
+#[test]
+fn a_newer_text_about_something_else_stays_behind() {
+    let found = ranked_texts(vec![
+        memory(MemoryType::UserPrompt, "a", "Cap the exponential backoff of the retry policy at 60 seconds", 9, 0.5),
+        memory(MemoryType::UserPrompt, "b", "The holiday calendar was updated recently", 2, 0.45),
+    ]);
+    assert!(found[0].starts_with("Cap"), "{found:?}");
 }
 
 #[test]
@@ -121,7 +155,7 @@ fn one_session_does_not_crowd_out_the_others() {
 proptest! {
     #[test]
     fn no_preference_ever_lowers_a_score(kind in 0usize..11, days in 0i64..4_000, relevance in 0.01f32..1.0) {
-        for ranked in rank(vec![memory(MemoryType::ALL[kind], "s", "one thing", days, relevance)], &now()) {
+        for ranked in rank(vec![memory(MemoryType::ALL[kind], "s", "one thing", days, relevance)], &now(), false, &|_| 1.0) {
             prop_assert!(ranked.score >= ranked.candidate.relevance);
         }
     }
