@@ -6,6 +6,7 @@
 mod merge;
 mod postings;
 mod postings_cache;
+mod similar_terms;
 mod top_documents;
 mod writer;
 
@@ -169,6 +170,11 @@ impl<'c> FullText<'c> {
         let segments = merge::segments(self.connection)?;
         let frequency = |term| segments.iter().map(|segment| self.frequency_in(segment, term, &removed)).sum();
         terms.iter().map(frequency).collect()
+    }
+
+    /// Terms of the index that are spelled almost like this one, nearest first.
+    pub fn similar_terms(&self, term: &str) -> Result<Vec<String>> {
+        self.in_snapshot(|| similar_terms::similar_terms(self.connection, &merge::segments(self.connection)?, term))
     }
 
     pub fn documents(&self) -> Result<u64> {

@@ -16,6 +16,7 @@ mod passage_part;
 mod phrasings;
 pub mod query;
 mod rank;
+mod relative_dates;
 pub mod relevance;
 mod request;
 pub mod snippet;
@@ -38,9 +39,11 @@ use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
 use crate::index::{Index, IndexLock, IndexLockWait, Vectors};
 use candidate::{Breadth, Candidate};
+use dates::AskedTimes;
 use echo::EchoFilter;
-use fusion::SearchLegs;
+use fusion::{SearchLegs, SearchQuestion};
 pub use leg_weights::{Asker, Scoring, SearchOptions};
+use rank::RankContext;
 use relevance::RelevanceScorer;
 use request::{Phrasing, SearchRequest};
 use vector_leg::{VectorComparison, VectorScores};
@@ -87,20 +90,28 @@ pub fn search_while(
     let replaced = replace_failed_service(store, index, means, &request)?;
     let used = replaced.as_ref().map_or(means, |replaced| SearchOptions { model: Some(&replaced.model), ..means });
     let vectors = replaced.as_ref().map(|replaced| &replaced.vectors);
+    let mut corpora = Vec::with_capacity(request.phrasings.len());
+    for phrasing in &mut request.phrasings {
+        corpora.push(corpus_with_spellings(index, phrasing)?);
+    }
     let mut passes = Vec::with_capacity(request.phrasings.len());
-    for phrasing in &request.phrasings {
-        passes.push(PhrasingPass::prepare(index, used, vectors, phrasing)?);
+    for (phrasing, corpus) in request.phrasings.iter().zip(corpora) {
+        passes.push(PhrasingPass::prepare(index, used, vectors, phrasing, corpus, now)?);
     }
     let (ranked, fault) = {
         // One transaction, so that all statements see one state and lock only once.
         let _rows = store.snapshot()?;
         let _index = index.snapshot()?;
-        let (lists, fault) = gather_lists(store, index, &request, &mut passes)?;
-        let mut ranked = rank::rank(phrasings::merge(lists), now, means.scoring);
+        let results = search_phrasings(store, index, &request, &mut passes)?;
+        let (lists, weights): (Vec<_>, Vec<_>) =
+            results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
+        let asks_past = text_features::asks_for_past(request.question());
+        let context = RankContext { now, scoring: means.scoring, asks_past, weights: &weights };
+        let mut ranked = rank::rank(phrasings::merge(lists), &context);
         if let Some(echo) = &request.filter.echo {
             answers_first::put_answers_first(echo, &mut ranked, request.min_score);
         }
-        (ranked, fault)
+        (ranked, passes.first_mut().and_then(|pass| pass.fault.take()))
     };
     let mut output = answer::build_output(store, &request, ranked)?;
     match replaced {
@@ -161,6 +172,7 @@ struct PhrasingPass<'s> {
     /// Without a model if that does not know the script.
     means: SearchOptions<'s>,
     corpus: CorpusStats,
+    asked_times: AskedTimes,
     comparison: Option<VectorComparison>,
     /// Why there is no comparison although there is a model.
     fault: Option<String>,
@@ -173,8 +185,9 @@ impl<'s> PhrasingPass<'s> {
         means: SearchOptions<'s>,
         vectors: Option<&Arc<Vectors>>,
         phrasing: &'s Phrasing,
+        corpus: CorpusStats,
+        now: &Moment,
     ) -> Result<Self, ToolError> {
-        let corpus = index.fulltext().corpus(phrasing.query.all_terms())?;
         let here = means.model.filter(|meaning| meaning.embedder.location() == EmbeddingLocation::InProcess);
         let is_unknown =
             here.is_some_and(|meaning| !token_similarity::is_known_question(&meaning.local_model, phrasing.question()));
@@ -184,17 +197,18 @@ impl<'s> PhrasingPass<'s> {
             Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
             Err(error) => return Err(error),
         };
-        Ok(Self { phrasing, means, corpus, comparison, fault })
+        let asked_times = AskedTimes::parse(phrasing.question(), now.date());
+        Ok(Self { phrasing, means, corpus, asked_times, comparison, fault })
     }
 
-    /// The scored candidates of this phrasing, and its vector scores.
+    /// The scored candidates of this phrasing.
     fn candidates(
         &mut self,
         store: &Store,
         index: &Index,
         request: &SearchRequest,
         breadth: Breadth,
-    ) -> Result<(Vec<Candidate>, Option<VectorScores>), ToolError> {
+    ) -> Result<PhrasingResult, ToolError> {
         let Self { phrasing, corpus, comparison, .. } = &*self;
         let near = breadth.near(&request.filter);
         let by_words = || candidate::gather_by_words(store, index, request, &phrasing.query, corpus, breadth);
@@ -212,33 +226,50 @@ impl<'s> PhrasingPass<'s> {
             Some((_, Err(error))) => return Err(error),
             None => None,
         };
-        let gathered = candidate::add_remaining(store, index, request, by_words?, nearness.as_ref())?;
+        let days = self.asked_times.all_days(self.phrasing.question());
+        let gathered = candidate::add_remaining(store, index, request, by_words?, nearness.as_ref(), &days)?;
         let relevance = RelevanceScorer::new(&self.phrasing.query, &self.corpus);
-        let question = self.phrasing.question();
+        let question = SearchQuestion { text: self.phrasing.question(), asked_times: &self.asked_times };
         let legs = SearchLegs::new(self.means, question, &request.filter, breadth, &relevance, nearness.as_ref());
-        Ok((fusion::fuse_scores(store, index, gathered, &legs)?, nearness))
+        let candidates = fusion::fuse_scores(store, index, gathered, &legs)?;
+        Ok(PhrasingResult { candidates, weights: relevance.weights().to_vec(), nearness })
     }
 }
 
-/// The candidates of each phrasing, and why the question has no vector. All phrasings share the vectors in memory.
-fn gather_lists(
+/// What one phrasing found.
+struct PhrasingResult {
+    candidates: Vec<Candidate>,
+    /// The weights of its words.
+    weights: Vec<f32>,
+    nearness: Option<VectorScores>,
+}
+
+/// What each phrasing found. All share the vectors in memory.
+fn search_phrasings(
     store: &Store,
     index: &Index,
     request: &SearchRequest,
     passes: &mut [PhrasingPass<'_>],
-) -> Result<(Vec<Vec<Candidate>>, Option<String>), ToolError> {
-    let mut lists = Vec::with_capacity(passes.len());
-    let mut vectors: Option<Arc<Vectors>> = None;
+) -> Result<Vec<PhrasingResult>, ToolError> {
+    let mut results: Vec<PhrasingResult> = Vec::with_capacity(passes.len());
     for (number, pass) in passes.iter_mut().enumerate() {
-        if let (Some(vectors), Some(comparison)) = (&vectors, &mut pass.comparison) {
-            comparison.use_vectors(vectors);
+        let known = results.iter().find_map(|result| result.nearness.as_ref());
+        if let (Some(nearness), Some(comparison)) = (known, &mut pass.comparison) {
+            comparison.use_vectors(nearness.vectors());
         }
         let breadth = if number == 0 { Breadth::QUESTION } else { Breadth::OTHER_PHRASING };
-        let (candidates, nearness) = pass.candidates(store, index, request, breadth)?;
-        vectors = vectors.or_else(|| nearness.map(|nearness| Arc::clone(nearness.vectors())));
-        lists.push(candidates);
+        results.push(pass.candidates(store, index, request, breadth)?);
     }
-    Ok((lists, passes.first_mut().and_then(|pass| pass.fault.take())))
+    Ok(results)
+}
+
+/// The frequencies of a phrasing's terms, to which the nearest spellings of unknown words are added.
+fn corpus_with_spellings(index: &Index, phrasing: &mut Phrasing) -> Result<CorpusStats, ToolError> {
+    let corpus = index.fulltext().corpus(phrasing.query.all_terms())?;
+    if phrasing.query.add_spellings(index.fulltext(), &corpus)? {
+        return Ok(index.fulltext().corpus(phrasing.query.all_terms())?);
+    }
+    Ok(corpus)
 }
 
 /// Runs both in parallel if a second thread is available.

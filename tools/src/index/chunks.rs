@@ -201,11 +201,29 @@ fn file_chunks(path: &str, text: &str) -> Vec<Chunk> {
         Some(kind) => {
             let prose = parse(text, kind).prose;
             let lines: Vec<&str> = text.lines().collect();
-            let with_numbers = prose.iter().filter_map(|number| Some((*number, *lines.get(number - 1)?)));
+            let with_numbers = with_blank_lines(&prose, &lines).into_iter();
+            let with_numbers = with_numbers.filter_map(|number| Some((number, *lines.get(number - 1)?)));
             chunk_lines(&with_numbers.collect::<Vec<_>>())
         }
     };
     made.into_iter().filter(|chunk| has_content(&chunk.text)).collect()
+}
+
+/// The numbers of lines of prose, with the blank lines between them: paragraphs under a heading belong together, and only a
+/// memory between them separates them.
+fn with_blank_lines(prose: &[usize], lines: &[&str]) -> Vec<usize> {
+    let is_blank = |number: &usize| lines.get(number - 1).is_some_and(|line| line.trim().is_empty());
+    let mut numbers: Vec<usize> = Vec::with_capacity(prose.len());
+    for number in prose {
+        if let Some(last) = numbers.last().copied() {
+            let between = last + 1..*number;
+            if between.clone().all(|number| is_blank(&number)) {
+                numbers.extend(between);
+            }
+        }
+        numbers.push(*number);
+    }
+    numbers
 }
 
 /// Headings alone are not worth a chunk: the text below is a memory or not written yet.
@@ -227,4 +245,27 @@ fn read_chunk(row: &SqlRow<'_>) -> rusqlite::Result<ChunkRow> {
         text: row.get(5)?,
         heading: row.get(6)?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_under_a_heading_are_one_chunk() {
+        let text = "# Memory\n\n## Deploys\n\nDeploys run on Tuesdays, after the smoke tests passed.\n\nA rollback \
+                    needs two people and a ticket with the reason.\n";
+        let chunks = file_chunks("MEMORY.md", text);
+        assert_eq!(chunks.len(), 1, "{chunks:?}");
+        assert!(chunks[0].text.contains("Tuesdays") && chunks[0].text.contains("rollback"));
+    }
+
+    #[test]
+    fn a_memory_separates_prose() {
+        let text = "# Memory\n\nDeploys run on Tuesdays, after the smoke tests passed.\n\n## Decision\n\n- Use Redis. \
+                    <!-- {\"id\":\"0123456789abcdef\"} -->\n\n## Rollback\n\nA rollback needs two people and a ticket.\n";
+        let chunks = file_chunks("MEMORY.md", text);
+        assert!(chunks.iter().all(|chunk| !chunk.text.contains("Redis")), "{chunks:?}");
+        assert_eq!(chunks.len(), 2, "{chunks:?}");
+    }
 }

@@ -2,13 +2,15 @@
 
 use std::collections::HashSet;
 
+use chrono::NaiveTime;
 use schema::log::LogKind;
 use schema::model::memory::{Memory, MemoryId};
 use schema::model::moment::Moment;
-use schema::store::{Locator, MemoryRow, Store};
+use schema::store::{Locator, MemoryFilter, MemoryRow, Store};
 use schema::tool::SearchSource;
 
 use super::query::Query;
+use super::relative_dates::DaySpan;
 use super::request::{SearchFilter, SearchRequest};
 use super::tags;
 use super::vector_leg::VectorScores;
@@ -64,6 +66,9 @@ const FULLTEXT_CANDIDATES_FILTERED: usize = 20_000;
 /// The same for near passages by vector.
 const VECTOR_CANDIDATES_FILTERED: usize = 4_000;
 
+/// Memories read of the days that a question names.
+const OF_DAYS: usize = 100;
+
 /// Rows scanned if another process has the index lock.
 const MAX_UNINDEXED: usize = 1_000;
 
@@ -72,6 +77,8 @@ pub(super) struct Candidate {
     pub(super) passage: Passage,
     /// Tokens of its text, hashed.
     pub(super) tokens: Vec<u64>,
+    /// The words of the question that it has, as bits.
+    pub(super) matched: u64,
     /// From 0 to 1.
     pub(super) relevance: f32,
     pub(super) reasons: ScoreReasons,
@@ -171,6 +178,7 @@ pub(super) fn add_remaining(
     request: &SearchRequest,
     mut found: Vec<UnscoredPassage>,
     nearness: Option<&VectorScores>,
+    days: &[DaySpan],
 ) -> Result<Vec<UnscoredPassage>, ToolError> {
     let known: HashSet<Document> = found.iter().filter_map(|gathered| gathered.document).collect();
     let near = nearness.map_or(&[][..], |nearness| &nearness.nearest).iter().map(|rowid| Document::from_rowid(*rowid));
@@ -178,6 +186,7 @@ pub(super) fn add_remaining(
     // A vector may briefly outlive its document.
     found.extend(filter_passages(request, read_passages(store, index, near)?));
     found.extend(gather_unindexed(store, index, &request.filter)?);
+    found.extend(gather_of_days(store, request, days, &found)?);
     Ok(found)
 }
 
@@ -255,6 +264,34 @@ pub(super) fn read_passage(store: &Store, index: &Index, document: Document) -> 
         Document::Memory(seq) => store.rows().by_seq(seq)?.map(|row| Passage::Memory(Box::new(row))),
         Document::Chunk(id) => index.chunk(id)?.map(Passage::Chunk),
     })
+}
+
+/// The newest memories of these days.
+fn gather_of_days(
+    store: &Store,
+    request: &SearchRequest,
+    days: &[DaySpan],
+    found: &[UnscoredPassage],
+) -> Result<Vec<UnscoredPassage>, ToolError> {
+    let known: HashSet<&str> = found.iter().map(|gathered| gathered.passage.id()).collect();
+    let mut gathered = Vec::new();
+    for span in days {
+        let bound = |day, time| Some(Moment::from_local_unknown(day, time).utc());
+        let end = NaiveTime::from_hms_opt(23, 59, 59).unwrap_or_default();
+        let filter = MemoryFilter {
+            since: bound(span.from, NaiveTime::MIN),
+            until: bound(span.to, end),
+            ..MemoryFilter::default()
+        };
+        let rows =
+            store.rows().list(&filter, OF_DAYS)?.into_iter().filter(|row| !known.contains(row.memory.id.as_str()));
+        let passages = rows.map(|row| {
+            let document = Some(Document::Memory(row.seq));
+            UnscoredPassage { passage: Passage::Memory(Box::new(row)), document, is_answer: true }
+        });
+        gathered.extend(passages.filter(|gathered| passes_filter(&request.filter, &gathered.passage)));
+    }
+    Ok(gathered)
 }
 
 /// Rows that are not indexed yet.

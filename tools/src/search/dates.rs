@@ -2,6 +2,10 @@
 
 use chrono::{Datelike, NaiveDate};
 
+use super::relative_dates::{DaySpan, is_relative, parse_relative};
+use super::stop_words::is_stop_word;
+use crate::text::fold::fold;
+
 /// Days after an event during which people still talk about it.
 const DAYS_AROUND: i64 = 10;
 
@@ -11,6 +15,85 @@ pub(super) struct QueryDate {
     year: Option<i32>,
     month: u32,
     day: Option<u32>,
+}
+
+/// The times that a question asks about.
+#[derive(Debug, Clone)]
+pub(super) struct AskedTimes {
+    today: NaiveDate,
+    dates: Vec<QueryDate>,
+    spans: Vec<DaySpan>,
+}
+
+/// Fit of the day after a span, when people still talk about it.
+const DAY_AFTER: f32 = 0.4;
+
+impl AskedTimes {
+    /// The dates of a question, and those that it names as seen from `today`.
+    pub(super) fn parse(question: &str, today: NaiveDate) -> Self {
+        Self { today, dates: parse_dates(question), spans: parse_relative(question, today) }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.dates.is_empty() && self.spans.is_empty()
+    }
+
+    /// Whether a question that names these times asks for nothing else: "what did we do yesterday?"
+    pub(super) fn are_all(&self, question: &str) -> bool {
+        let is_of_time = |word: &str| {
+            let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+            word.is_empty()
+                || parse_month(&word.to_lowercase()).is_some()
+                || word.chars().any(|c| c.is_ascii_digit())
+                || is_relative(word)
+                || is_stop_word(&fold(word))
+                || DEEDS.split_whitespace().any(|deed| deed == fold(word))
+        };
+        !self.is_empty() && question.split_whitespace().all(is_of_time)
+    }
+
+    /// The days that a question asks for if it asks for nothing else, at most a week each, so that their memories can be read.
+    pub(super) fn all_days(&self, question: &str) -> Vec<DaySpan> {
+        if !self.are_all(question) {
+            return Vec::new();
+        }
+        let named = self.dates.iter().filter_map(|date| {
+            let mut year = date.year.unwrap_or(self.today.year());
+            let mut day = NaiveDate::from_ymd_opt(year, date.month, date.day?)?;
+            if date.year.is_none() && day > self.today {
+                year -= 1;
+                day = NaiveDate::from_ymd_opt(year, date.month, date.day?)?;
+            }
+            Some(DaySpan { from: day, to: day })
+        });
+        let is_short = |span: &DaySpan| (span.to - span.from).num_days() < 7;
+        named.chain(self.spans.iter().copied().filter(is_short)).collect()
+    }
+
+    /// How well a passage of a day fits, from 0 to 1: by its day, or by the times that it names as seen from that day.
+    pub(super) fn best_fit(&self, day: NaiveDate, text: &str) -> f32 {
+        let named = parse_relative(text, day).into_iter().filter(|span| span.from == span.to).map(|span| span.from);
+        let of_day = |day| {
+            let spans = self.spans.iter().map(|span| span_fit(span, day));
+            spans.fold(best_day_fit(&self.dates, day), f32::max)
+        };
+        named.map(of_day).fold(of_day(day), f32::max)
+    }
+}
+
+/// Verbs that ask for all that was done.
+const DEEDS: &str = "
+    work worked working decide decided change changed made make happen happened learned fix fixed hicimos paso decidimos
+    gemacht passiert fait делали сделали
+    했더라 했지 결정한 결정했지 한 일 일이 있었지 했어 뭐했지 바꾼 고친
+";
+
+fn span_fit(span: &DaySpan, day: NaiveDate) -> f32 {
+    match (day - span.to).num_days() {
+        1 => DAY_AFTER,
+        ..=0 if day >= span.from => 1.0,
+        _ => 0.0,
+    }
 }
 
 pub(super) fn parse_dates(question: &str) -> Vec<QueryDate> {
@@ -23,7 +106,7 @@ pub(super) fn parse_dates(question: &str) -> Vec<QueryDate> {
             found.push(asked);
         } else if let Some(month) = parse_month(word) {
             let (before, behind) = (number(at.checked_sub(1)), number(Some(at + 1)));
-            let of = number(at.checked_sub(2)).filter(|_| at > 1 && words[at - 1] == "of");
+            let of = number(at.checked_sub(2)).filter(|_| at > 1 && matches!(words[at - 1].as_str(), "of" | "de"));
             let day = before.or(of).or(behind).filter(|day| (1..=31).contains(day));
             let year = [at + 1, at + 2].into_iter().find_map(|place| number(Some(place)).filter(|year| is_year(*year)));
             // `may` and `march` are also verbs.
@@ -36,9 +119,28 @@ pub(super) fn parse_dates(question: &str) -> Vec<QueryDate> {
             let year = at.checked_sub(1).and_then(|before| parse_counted(&words[before], "년"));
             let day = words.get(at + 1).and_then(|next| parse_counted(next, "일"));
             found.push(QueryDate { year: year.map(|year| year as i32), month, day });
+        } else {
+            found.extend(parse_han(word));
         }
     }
     found
+}
+
+/// `2026年6月3日` or `6月3号`, in a run without spaces.
+fn parse_han(word: &str) -> Option<QueryDate> {
+    let (before, behind) = word.split_once('月')?;
+    let month = digits_at_end(before).parse().ok().filter(|month| (1..=12).contains(month))?;
+    let year = before.split_once('年').and_then(|(year, _)| digits_at_end(year).parse().ok());
+    let of_month = behind.find(|c: char| !c.is_ascii_digit()).map(|end| behind.split_at(end));
+    let day = of_month.filter(|(_, unit)| unit.starts_with(['日', '号'])).and_then(|(day, _)| day.parse().ok());
+    Some(QueryDate { year, month, day })
+}
+
+fn digits_at_end(text: &str) -> &str {
+    let start = text
+        .rfind(|c: char| !c.is_ascii_digit())
+        .map_or(0, |at| at + text[at..].chars().next().map_or(1, char::len_utf8));
+    &text[start..]
 }
 
 /// How well a day fits the dates, from 0 to 1.
@@ -89,7 +191,7 @@ fn parse_iso(word: &str) -> Option<QueryDate> {
 
 /// `8`, `8th` or a year.
 fn parse_ordinal(word: &str) -> Option<u32> {
-    let digits = ["st", "nd", "rd", "th"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
+    let digits = ["st", "nd", "rd", "th", "er"].iter().find_map(|ending| word.strip_suffix(ending)).unwrap_or(word);
     digits.parse().ok()
 }
 
@@ -104,9 +206,26 @@ fn is_year(number: u32) -> bool {
 }
 
 fn parse_month(word: &str) -> Option<u32> {
-    let place = MONTHS.iter().position(|month| *month == word || (word.len() == 3 && month.starts_with(word)))?;
-    u32::try_from(place + 1).ok()
+    let english = MONTHS.iter().position(|month| *month == word || (word.len() == 3 && month.starts_with(word)));
+    let listed = || OTHER_MONTHS.iter().position(|names| names.split(' ').any(|name| name == word));
+    u32::try_from(english.or_else(listed)? + 1).ok()
 }
+
+/// Months in Spanish, German, French and Russian.
+const OTHER_MONTHS: [&str; 12] = [
+    "enero januar janvier январь января январе",
+    "febrero februar février февраль февраля феврале",
+    "marzo märz mars март марта марте",
+    "abril april avril апрель апреля апреле",
+    "mayo mai май мая мае",
+    "junio juni juin июнь июня июне",
+    "julio juli juillet июль июля июле",
+    "agosto august août август августа августе",
+    "septiembre september septembre сентябрь сентября сентябре",
+    "octubre oktober octobre октябрь октября октябре",
+    "noviembre november novembre ноябрь ноября ноябре",
+    "diciembre dezember décembre декабрь декабря декабре",
+];
 
 pub(super) const MONTHS: [&str; 12] = [
     "january",
@@ -139,6 +258,12 @@ mod tests {
     #[case::iso("log of 2026-01-28", &[(Some(2026), 1, Some(28))])]
     #[case::korean("2026년 6월 3일에 뭘 결정했지", &[(Some(2026), 6, Some(3))])]
     #[case::korean_month("6월에 배포한 것", &[(None, 6, None)])]
+    #[case::spanish("el 3 de junio de 2026", &[(Some(2026), 6, Some(3))])]
+    #[case::german("am 3. März", &[(None, 3, Some(3))])]
+    #[case::french("le 1er août 2026", &[(Some(2026), 8, Some(1))])]
+    #[case::russian("3 июня", &[(None, 6, Some(3))])]
+    #[case::japanese("2026年6月3日に何を決めた", &[(Some(2026), 6, Some(3))])]
+    #[case::chinese("6月3号的会议", &[(None, 6, Some(3))])]
     #[case::none("version 3 of the parser", &[])]
     fn questions_name_dates(#[case] question: &str, #[case] expected: &[(Option<i32>, u32, Option<u32>)]) {
         let expected: Vec<QueryDate> =

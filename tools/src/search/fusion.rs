@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use chrono::NaiveDate;
 use schema::settings::LegWeights;
 use schema::store::Store;
 
@@ -12,7 +13,7 @@ use super::candidate::{
     Breadth, Candidate, Passage, ScoreReasons, UnscoredPassage, is_echo, passes_filter, read_passage,
 };
 use super::context::{ContextPosition, add_context};
-use super::dates::{self, QueryDate};
+use super::dates::{self, AskedTimes};
 use super::leg_weights::{PassageWeightings, Scoring, SearchOptions};
 use super::passage_part::PartMatcher;
 use super::relevance::{RelevanceScorer, TermEvidence};
@@ -20,7 +21,7 @@ use super::request::SearchFilter;
 use super::stop_words;
 use super::text_features::{self, UTTERANCE};
 use super::token_similarity::{self, MIN_COSINE, MIN_COSINE_IN_LONG, TokenSimilarity};
-use super::vector_leg::{VectorScores, similarity_in_script};
+use super::vector_leg::{MAX_DEVIATIONS, VectorScores, similarity_in_script};
 use crate::error::ToolError;
 use crate::index::{Document, Index};
 use crate::text::script::Script;
@@ -37,6 +38,9 @@ const SPEAKER_BONUS: f32 = 0.07;
 /// Bonus of a passage of the day that the question names.
 const DATE_BONUS: f32 = 0.3;
 
+/// Relevance of a passage of the day if nothing but the day is asked for.
+const OF_DAY: f32 = 0.5;
+
 /// Least relevance of a long passage with every word: enough to be a hit.
 const HOLDS_ALL: f32 = 0.45;
 
@@ -48,20 +52,27 @@ const WORDS_ALONE: f32 = 0.6;
 const AT_THRESHOLD: [[f32; 2]; 2] = [[0.40, 0.42], [0.49, 0.52]];
 const THRESHOLD: f32 = 0.35;
 
-/// Least standard deviations above usual for a text in another script, where words and features do not help, and the value
-/// of more.
-const CROSS_SCRIPT_DEVIATIONS: f32 = 3.3;
-/// Margin over the expected nearest of as many unrelated texts, which is about `√(2·ln n)`.
-const CROSS_SCRIPT_MARGIN: f32 = 0.4;
-const CROSS_SCRIPT_SLOPE: f32 = 0.09;
-const CROSS_SCRIPT_MAX: f32 = 0.8;
-/// Value of synonyms in another script, in standard deviations.
-const CROSS_SCRIPT_WORDS: f32 = 2.0;
-/// Penalty if the glossary has synonyms in that script and the passage has none.
-const CROSS_SCRIPT_MISSED: f32 = 0.5;
-/// Share of a question that unrelated texts in another script seem to say in 99 of 100 cases, and the value of more.
-const CROSS_SCRIPT_SHARE: f32 = 0.19;
-const CROSS_SCRIPT_SHARE_SLOPE: f32 = 1.5;
+/// In a store of more documents, the best of unrelated passages scores more by chance. Score per unit of the logarithm.
+const THRESHOLD_PER_STORE: f32 = 0.03;
+const USUAL_STORE: f32 = 500.0;
+const MAX_PER_STORE: f32 = 0.1;
+/// A passage says a smaller share of a long question, such as a bug report. Score per unit of the logarithm.
+const THRESHOLD_PER_LENGTH: f32 = 0.12;
+const USUAL_WORDS: f32 = 10.0;
+const MAX_PER_LENGTH: f32 = 0.2;
+
+/// Bonus of the nearest passage in another script that has words or synonyms of the question.
+const CROSS_SCRIPT_BONUS: f32 = 0.32;
+/// Most of a passage in another script without any, and the standard deviations above usual from which it gets that.
+const CROSS_SCRIPT_ALONE: f32 = 0.15;
+const CROSS_SCRIPT_DEVIATIONS: f32 = 4.0;
+
+/// A question and the times that it asks about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SearchQuestion<'a> {
+    pub(super) text: &'a str,
+    pub(super) asked_times: &'a AskedTimes,
+}
 
 /// The legs of a search.
 #[derive(Debug)]
@@ -76,14 +87,16 @@ pub(super) struct SearchLegs<'a> {
     scoring: Scoring,
     asks_when: bool,
     names: HashSet<String>,
-    dates: Vec<QueryDate>,
+    asked_times: &'a AskedTimes,
+    /// Whether the question asks for all of these times.
+    asks_only_when: bool,
     script: Script,
 }
 
 impl<'a> SearchLegs<'a> {
     pub(super) fn new(
         means: SearchOptions<'a>,
-        question: &str,
+        SearchQuestion { text: question, asked_times }: SearchQuestion<'a>,
         narrowing: &'a SearchFilter,
         breadth: Breadth,
         relevance: &'a RelevanceScorer<'a>,
@@ -101,7 +114,8 @@ impl<'a> SearchLegs<'a> {
             scoring: means.scoring,
             asks_when: text_features::asks_for_time(question),
             names: text_features::person_names(question),
-            dates: dates::parse_dates(question),
+            asks_only_when: asked_times.are_all(question),
+            asked_times,
             script: Script::detect(question),
         }
     }
@@ -301,6 +315,7 @@ impl SearchLegs<'_> {
             scored.filter(|((known, _), _)| known.passage.is_answer).map(|((known, kin), (words_there, kin_there))| {
                 let (relevance, reasons) = self.fused_relevance(&known, &kin, words_there, kin_there);
                 Candidate {
+                    matched: self.relevance.matched_words(&known.evidence),
                     passage: known.passage.passage,
                     tokens: known.evidence.tokens,
                     relevance,
@@ -344,8 +359,13 @@ impl SearchLegs<'_> {
         let signs = self.feature_factor(known);
         let mut relevance = calibrate(there + signs, self.threshold_relevance(known));
         let deviations = self.cross_script_deviations(known);
-        if let Some(above) = deviations {
-            relevance = relevance.max(self.cross_script_relevance(known, above));
+        if let Some(deviations) = deviations {
+            relevance = self.cross_script_relevance(relevance, words, deviations);
+        }
+        if self.asks_only_when
+            && let Some(day) = passage_day(&known.passage.passage)
+        {
+            relevance = relevance.max(OF_DAY * self.asked_times.best_fit(day, ""));
         }
         relevance = relevance.max(self.word_floor(known, words));
         let reasons = ScoreReasons {
@@ -377,7 +397,10 @@ impl SearchLegs<'_> {
     }
 
     fn threshold_relevance(&self, known: &PassageEvidence) -> f32 {
-        AT_THRESHOLD[usize::from(known.is_long())][usize::from(self.token_similarity.is_none())]
+        let measured = AT_THRESHOLD[usize::from(known.is_long())][usize::from(self.token_similarity.is_none())];
+        let of_store = THRESHOLD_PER_STORE * (self.relevance.documents() as f32 / USUAL_STORE).ln().max(0.0);
+        let of_length = THRESHOLD_PER_LENGTH * (self.relevance.words() as f32 / USUAL_WORDS).ln().max(0.0);
+        measured * (1.0 + (of_store.min(MAX_PER_STORE) - of_length.min(MAX_PER_LENGTH)) / THRESHOLD)
     }
 
     /// Features that need no understanding of the text.
@@ -390,10 +413,12 @@ impl SearchLegs<'_> {
             signs += if self.asks_when && text_features::mentions_time(text) { TIME_BONUS } else { 0.0 };
             signs += if text_features::is_spoken_by(text, &self.names) { SPEAKER_BONUS } else { 0.0 };
         }
-        if !self.dates.is_empty()
+        if !self.asked_times.is_empty()
             && let Some(day) = passage_day(passage)
         {
-            signs += DATE_BONUS * dates::best_day_fit(&self.dates, day);
+            // A long text names many times.
+            let said = if length <= UTTERANCE { text } else { "" };
+            signs += DATE_BONUS * self.asked_times.best_fit(day, said);
         }
         signs
     }
@@ -405,27 +430,15 @@ impl SearchLegs<'_> {
         self.nearness.filter(|_| is_foreign)?.deviations(known.passage.document?.rowid())
     }
 
-    /// Relevance of a passage in another script than the question's: its nearness among texts of its script, synonyms, and,
-    /// while there are few texts to compare with, similar tokens.
-    fn cross_script_relevance(&self, known: &PassageEvidence, above: f32) -> f32 {
-        let Some(nearness) = self.nearness else { return 0.0 };
-        let script = known.script;
-        let share = self.token_similarity.as_ref().map_or(0.0, |kin| kin.matched_share(&known.nearest));
-        // Synonyms of the question's words in that script should occur.
-        let missed = (self.relevance.glossary_weight(script) - known.evidence.is_present).max(0.0);
-        let above =
-            above + CROSS_SCRIPT_WORDS * self.relevance.score_of(&known.evidence) - CROSS_SCRIPT_MISSED * missed;
-        // The nearest of many texts is nearer by chance than the nearest of few.
-        let unusual = CROSS_SCRIPT_DEVIATIONS
-            .max(CROSS_SCRIPT_MARGIN + (2.0 * (nearness.count_in_script(script) as f32).max(1.0).ln()).sqrt());
-        let by_vector = if above < unusual {
-            THRESHOLD * above / unusual
+    /// Relevance of a passage in another script than the question's. Nearness says little there: it only helps passages that
+    /// share words, synonyms, names or numbers with the question, and others rank behind all of them.
+    fn cross_script_relevance(&self, relevance: f32, words: f32, deviations: f32) -> f32 {
+        let nearness = |most: f32| (deviations / most).clamp(0.0, 1.0);
+        if words > 0.0 {
+            relevance + CROSS_SCRIPT_BONUS * nearness(MAX_DEVIATIONS)
         } else {
-            THRESHOLD + CROSS_SCRIPT_SLOPE * (above - unusual)
-        };
-        let by_words = THRESHOLD + CROSS_SCRIPT_SHARE_SLOPE * (share - CROSS_SCRIPT_SHARE);
-        let trust = nearness.baseline_trust(script);
-        (trust * by_vector + (1.0 - trust) * by_words).clamp(0.0, CROSS_SCRIPT_MAX)
+            relevance.max(CROSS_SCRIPT_ALONE * nearness(CROSS_SCRIPT_DEVIATIONS))
+        }
     }
 }
 
@@ -439,7 +452,7 @@ fn passage_origin(passage: &Passage) -> Option<String> {
 }
 
 /// The day of a passage: of its capture or log, or in its headings or file name.
-fn passage_day(passage: &Passage) -> Option<chrono::NaiveDate> {
+fn passage_day(passage: &Passage) -> Option<NaiveDate> {
     passage.at().map(|at| at.date()).or_else(|| match passage {
         Passage::Chunk(chunk) => dates::first_day(&chunk.heading).or_else(|| dates::first_day(&chunk.path)),
         Passage::Memory(_) => None,

@@ -62,7 +62,7 @@ mod tests {
         let chunk =
             ChunkRow { id, uid: uid.to_owned(), path: text(), start_line, end_line, text: text(), heading: text() };
         let (passage, reasons) = (Passage::Chunk(chunk), ScoreReasons::default());
-        Candidate { passage, tokens: Vec::new(), relevance, reasons, phrasing: 0 }
+        Candidate { passage, tokens: Vec::new(), matched: 1, relevance, reasons, phrasing: 0 }
     }
 
     #[test]

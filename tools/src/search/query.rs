@@ -4,6 +4,7 @@
 
 mod builder;
 mod parse;
+mod spelling;
 mod synonyms;
 
 pub(crate) use parse::truncated_query;
@@ -12,7 +13,6 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::fulltext::QueryTerm;
-use crate::text::script::Script;
 
 /// Words, each made of index terms, and their synonyms.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -91,7 +91,6 @@ pub(crate) struct Synonym {
     pub(crate) terms: Vec<usize>,
     /// The words that it replaces.
     pub(crate) covers: Vec<CoveredWord>,
-    pub(crate) script: Script,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

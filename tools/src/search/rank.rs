@@ -1,6 +1,8 @@
 //! Sorts candidates: by relevance, then by mild preferences that only raise a score, so that no kind of memory falls below
 //! the threshold.
 
+mod newer_first;
+
 use std::collections::HashMap;
 
 use schema::log::LONG_TERM_FILE;
@@ -46,27 +48,51 @@ pub(super) struct RankLifts {
     pub(super) recent: f32,
 }
 
+/// What the order depends on besides the candidates.
+#[derive(Debug)]
+pub(super) struct RankContext<'a> {
+    pub(super) now: &'a Moment,
+    pub(super) scoring: Scoring,
+    /// Whether the question asks how something was before.
+    pub(super) asks_past: bool,
+    /// The weights of the words of each phrasing.
+    pub(super) weights: &'a [Vec<f32>],
+}
+
+impl RankContext<'_> {
+    /// Weight of some words of the phrasing that a candidate matches best, given as bits.
+    fn weight(&self, candidate: &Candidate, words: u64) -> f32 {
+        let weights = self.weights.get(candidate.phrasing).into_iter().flatten().take(64).enumerate();
+        weights.filter(|(word, _)| words >> word & 1 == 1).map(|(_, weight)| weight).sum()
+    }
+}
+
 /// Sorts candidates, best first, and keeps the best of duplicates.
-pub(super) fn rank(candidates: Vec<Candidate>, now: &Moment, scoring: Scoring) -> Vec<RankedCandidate> {
+pub(super) fn rank(candidates: Vec<Candidate>, context: &RankContext<'_>) -> Vec<RankedCandidate> {
     let mut ranked: Vec<RankedCandidate> = candidates
         .into_iter()
         .map(|candidate| {
-            let is_plain = scoring == Scoring::Stated;
-            let lifts = if is_plain { RankLifts::default() } else { rank_lifts(&candidate.passage, now) };
+            let is_plain = context.scoring == Scoring::Stated;
+            let lifts = if is_plain { RankLifts::default() } else { rank_lifts(&candidate.passage, context.now) };
             let lift = lifts.curated + lifts.importance + lifts.recent;
             RankedCandidate { score: candidate.relevance * (1.0 + lift), lifts, candidate }
         })
         .collect();
-    order(&mut ranked);
+    order(&mut ranked, context.asks_past);
     if mark_outdated(&mut ranked) {
-        order(&mut ranked);
+        order(&mut ranked, context.asks_past);
     }
-    spread_origins(drop_duplicates(ranked))
+    let mut ranked = drop_duplicates(ranked);
+    if !context.asks_past {
+        newer_first::reorder(&mut ranked, context);
+    }
+    spread_origins(ranked)
 }
 
-fn order(ranked: &mut [RankedCandidate]) {
+/// Superseded statements are last, unless the question asks for the past.
+fn order(ranked: &mut [RankedCandidate], asks_past: bool) {
     ranked.sort_by(|a, b| {
-        let superseded = |ranked: &RankedCandidate| ranked.candidate.passage.superseded_by().is_some();
+        let superseded = |ranked: &RankedCandidate| !asks_past && ranked.candidate.passage.superseded_by().is_some();
         let later = |ranked: &RankedCandidate| std::cmp::Reverse(ranked.candidate.passage.at());
         // The id decides last, so that the order does not depend on the database.
         superseded(a)
@@ -81,7 +107,9 @@ fn order(ranked: &mut [RankedCandidate]) {
 fn mark_outdated(ranked: &mut [RankedCandidate]) -> bool {
     let mut stated: Vec<(&mut MemoryRow, Statement)> = Vec::new();
     for ranked in ranked.iter_mut().take(COMPARED) {
-        if let Passage::Memory(row) = &mut ranked.candidate.passage
+        // Passages without a word of the question are here by chance; they would hide others only if there are vectors.
+        if ranked.candidate.matched != 0
+            && let Passage::Memory(row) = &mut ranked.candidate.passage
             && is_statement(row.memory.kind)
             && row.superseded_by.is_none()
         {
@@ -127,16 +155,14 @@ fn rank_lifts(passage: &Passage, now: &Moment) -> RankLifts {
 /// Removes duplicates of better passages.
 fn drop_duplicates(ranked: Vec<RankedCandidate>) -> Vec<RankedCandidate> {
     let mut kept: Vec<RankedCandidate> = Vec::with_capacity(ranked.len());
-    let mut words: Vec<Vec<u64>> = Vec::new();
     for mut candidate in ranked {
-        if words.len() < COMPARED {
-            let mut own = std::mem::take(&mut candidate.candidate.tokens);
+        if kept.len() < COMPARED {
+            let own = &mut candidate.candidate.tokens;
             own.sort_unstable();
             own.dedup();
-            if words.iter().any(|other| is_same_text(other, &own)) {
+            if kept.iter().any(|other| is_same_text(&other.candidate.tokens, own)) {
                 continue;
             }
-            words.push(own);
         }
         kept.push(candidate);
     }

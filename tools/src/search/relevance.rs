@@ -12,7 +12,6 @@ use super::query::{Query, QueryWord};
 use super::term_matcher::{TermHit, TermMatcher};
 use super::text_features::UTTERANCE;
 use crate::fulltext::CorpusStats;
-use crate::text::script::Script;
 
 /// The relevance of documents for one query.
 ///
@@ -46,6 +45,7 @@ pub struct RelevanceScorer<'q> {
     synonyms: SynonymMatcher<'q>,
     /// Tokens of an average document.
     average_length: f32,
+    documents: u64,
 }
 
 /// Matches of a query in a document.
@@ -55,8 +55,6 @@ pub struct TermEvidence {
     pub strengths: Vec<f32>,
     /// The same without synonyms.
     pub literal: Vec<f32>,
-    /// Weight of the words that occur, also as synonyms at full weight, from 0 to 1.
-    pub is_present: f32,
     /// Weight of the words that occur, with synonyms at their own weight, from 0 to 1; 0 without synonyms.
     pub synonyms: f32,
     /// Weight of the query's neighbours that are neighbours in the document, from 0 to 1.
@@ -123,6 +121,7 @@ impl<'q> RelevanceScorer<'q> {
             weights,
             words_of,
             average_length: tokens / (documents + PSEUDO_LENGTHS),
+            documents: corpus.documents,
         }
     }
 
@@ -185,7 +184,6 @@ impl<'q> RelevanceScorer<'q> {
                     own.max(said.whole * once).max(in_parts)
                 })
                 .collect(),
-            is_present: there,
             synonyms: self.synonym_relevance(&literal, &said, belief),
             literal,
             phrase: seen.phrase_weight(),
@@ -206,10 +204,25 @@ impl<'q> RelevanceScorer<'q> {
         (sum * (1.0 + phrase * evidence.phrase + PROXIMITY_BONUS * evidence.proximity)).powf(EXPONENT).min(1.0)
     }
 
-    /// Weight of the words that have synonyms in a script, from 0 to 1.
-    pub(crate) fn glossary_weight(&self, script: Script) -> f32 {
-        let listed = |word: &usize| self.synonyms.has_synonym_in(*word, script);
-        (0..self.weights.len()).filter(listed).map(|word| self.weights[word]).sum()
+    /// Number of documents in the index.
+    pub(crate) fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// Number of words of the query.
+    pub(crate) fn words(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The words of the query that occur, as bits; those behind the 64th are left out.
+    pub(crate) fn matched_words(&self, evidence: &TermEvidence) -> u64 {
+        let bits = evidence.strengths.iter().take(64).enumerate().filter(|(_, strength)| **strength > 0.0);
+        bits.fold(0, |bits, (word, _)| bits | 1 << word)
+    }
+
+    /// The weight of each word of the query; all together are 1.
+    pub(crate) fn weights(&self) -> &[f32] {
+        &self.weights
     }
 
     /// Weight of the words that occur literally, from 0 to 1.

@@ -28,6 +28,8 @@ pub(super) struct SearchRequest {
     pub(super) phrasings: Vec<Phrasing>,
     pub(super) limit: usize,
     pub(super) min_score: f64,
+    /// Whether the caller left the threshold to the search.
+    pub(super) has_default_score: bool,
     pub(super) max_tokens: usize,
     pub(super) explain: bool,
     pub(super) filter: SearchFilter,
@@ -73,6 +75,10 @@ impl SearchRequest {
         &self.phrasings[0].query
     }
 
+    pub(super) fn question(&self) -> &str {
+        self.phrasings[0].question()
+    }
+
     pub(super) fn query_of(&self, phrasing: usize) -> &Query {
         &self.phrasings[phrasing].query
     }
@@ -97,6 +103,7 @@ impl SearchRequest {
             phrasings: parse_phrasings(input)?,
             limit: limit as usize,
             min_score,
+            has_default_score: input.min_score.is_none(),
             max_tokens: max_tokens as usize,
             explain: input.explain,
             filter: SearchFilter::from_input(input)?,

@@ -1,15 +1,81 @@
-//! Function words of English and Korean, folded: they ask or connect and have no topic.
+//! Function words, folded: they ask or connect and have no topic.
 
 use crate::text::fold::fold;
 
+/// Whether a word is a function word of English, Korean or Russian.
 pub(crate) fn is_stop_word(word: &str) -> bool {
-    let table = if word.is_ascii() { ENGLISH } else { KOREAN };
+    let table = if word.is_ascii() {
+        ENGLISH
+    } else if word.chars().next().is_some_and(is_cyrillic) {
+        RUSSIAN
+    } else {
+        KOREAN
+    };
+    is_listed(table, word)
+}
+
+fn is_listed(table: &str, word: &str) -> bool {
     table.split_whitespace().any(|listed| listed == word)
 }
 
+fn is_cyrillic(c: char) -> bool {
+    ('\u{400}'..='\u{4FF}').contains(&c)
+}
+
+/// The function words of a question's language. Languages in Latin letters share words: `die` is an article in German and a
+/// verb in English.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FunctionWords {
+    /// The language besides English.
+    table: &'static str,
+}
+
+impl FunctionWords {
+    /// Those of the language that most words of a question belong to.
+    pub(crate) fn of_question(question: &str) -> Self {
+        let words: Vec<String> =
+            question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(fold).collect();
+        let count = |table: &str| words.iter().filter(|word| is_listed(table, word)).count();
+        let best = [SPANISH, GERMAN, FRENCH].into_iter().map(|table| (count(table), table)).max_by_key(|(n, _)| *n);
+        let is_other = |(found, _): &(usize, &str)| *found >= LEAST_WORDS && *found > count(ENGLISH);
+        Self { table: best.filter(is_other).map_or("", |(_, table)| table) }
+    }
+
+    pub(crate) fn contains(self, word: &str) -> bool {
+        is_stop_word(word) || is_listed(self.table, word)
+    }
+}
+
+/// Which characters of a Japanese or Chinese run belong to function words; none if all do.
+pub(crate) fn function_characters(run: &str) -> Vec<bool> {
+    let characters: Vec<char> = run.chars().collect();
+    let mut is_function = vec![false; characters.len()];
+    for word in HAN.split_whitespace() {
+        let word: Vec<char> = word.chars().collect();
+        for at in 0..(characters.len() + 1).saturating_sub(word.len()) {
+            if characters[at..at + word.len()] == word[..] {
+                is_function[at..at + word.len()].fill(true);
+            }
+        }
+    }
+    if is_function.iter().all(|is| *is) { Vec::new() } else { is_function }
+}
+
+/// Function words of Japanese and Chinese.
+const HAN: &str = "
+    どうやって どのように どうして どういう どんな なぜ どこ いつ どれ どの どう 何を 何が 何の 何で 何は 誰 だれ ですか ますか でしょうか
+    している しています していた しました されている される される です ます について のため という して
+    为什么 为何 怎么样 怎么 怎样 如何 什么 哪里 哪个 哪些 多少 多久 是不是 有没有 是什么 我们 吗 呢 的
+    為什麼 為何 怎麼 什麼 哪裡 哪個 我們 嗎
+";
+
+/// Fewer function words do not tell a language.
+const LEAST_WORDS: usize = 2;
+
 /// Removes function words from a question, unless nothing else is left.
 pub(crate) fn strip_stop_words(question: &str) -> String {
-    let says = |word: &&str| !is_stop_word(&fold(word.trim_matches(|c: char| !c.is_alphanumeric())));
+    let function_words = FunctionWords::of_question(question);
+    let says = |word: &&str| !function_words.contains(&fold(word.trim_matches(|c: char| !c.is_alphanumeric())));
     let left: Vec<&str> = question.split_whitespace().filter(says).collect();
     if left.is_empty() { question.to_owned() } else { left.join(" ") }
 }
@@ -39,13 +105,44 @@ const KOREAN: &str = "
     하려면 하면 하지 한 할 할까 해 해야 해줘 했나 했나요 했는지 했니 했더라 했던 했어 했었지 했지 혹시
 ";
 
+const SPANISH: &str = "
+    a al algo ante como con cual cuales cuando cuanta cuantas cuanto cuantos de del desde donde durante el ella ellas
+    ellos en entre era eran es esa esas ese eso esos esta estaba estaban estan estas este esto estos fue fueron ha
+    hace hacemos hacer hacia han hasta hay hicimos la las le les lo los mas me mi muy nada ni nos nosotros nuestra
+    nuestro o para pasa pero por porque que quien se segun ser si sin sobre son su sus te tenemos tiene tu un una unas
+    uno unos y ya yo
+";
+
+const GERMAN: &str = "
+    ab aber alle als also am an auch auf aus bei beim bis da damit dann das dass dem den der des die dies diese diesem
+    diesen dieser dieses doch durch ein eine einem einen einer eines er es fur gab gibt habe haben hat hatte hier ich
+    ihr im in ist ja jede jedem jeder kann kein keine konnen man mehr mein mit muss mussen nach nicht noch nur ob oder
+    ohne sehr sein seine sich sie sind so soll sollen uber um und uns unser unsere unter vom von vor wann war waren
+    warum was weil welche welchem welchen welcher welches wenn wer werden wie wir wird wo wohin wurde wurden zu zum
+    zur
+";
+
+const FRENCH: &str = "
+    ai au aux avec avez avons ce ces cet cette comment dans de des doit donc du elle elles en est et etaient etait ete
+    etre eu faire fait faut il ils je la le les leur leurs lors lui ma mais me mes moi mon ne nos notre nous on ont ou
+    par pas plus pour pourquoi quand que quel quelle quelles quels qui quoi sa sans se ses si son sont sur te tous
+    tout toute tres tu un une utilisons vers vos votre vous y
+";
+
+const RUSSIAN: &str = "
+    а без бы был была были было в вам вас вы где для до его ее если есть еще же за и из или им их к как какая какие
+    каким какое какои каком какую кем ко когда которая которыи кто куда ли мы на над нам нас наш наша не него нет но о
+    об он она они от по под почему при про с сколько со так там то того тоже тот у уже чего чем что чтобы эта эти это
+    этот я
+";
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_tables_hold_each_word_once_and_folded() {
-        for table in [ENGLISH, KOREAN] {
+        for table in [ENGLISH, KOREAN, SPANISH, GERMAN, FRENCH, RUSSIAN] {
             let words: Vec<&str> = table.split_whitespace().collect();
             assert!(words.is_sorted_by(|before, after| before < after));
             assert!(words.iter().all(|word| crate::text::fold::fold(word) == **word));
@@ -57,6 +154,11 @@ mod tests {
         assert_eq!(strip_stop_words("What did we choose for signing users in?"), "choose signing users");
         assert_eq!(strip_stop_words("로그인은 어떻게 하나요"), "로그인은");
         assert_eq!(strip_stop_words("what is it?"), "what is it?");
+        assert_eq!(strip_stop_words("¿Qué biblioteca usamos para los gráficos?"), "biblioteca usamos gráficos?");
+        assert_eq!(strip_stop_words("Wie wird die Anwendung gestartet?"), "Anwendung gestartet?");
+        assert_eq!(strip_stop_words("Où sont stockées les images ?"), "stockées images ?");
+        assert_eq!(strip_stop_words("Почему сборка падает на Windows?"), "сборка падает Windows?");
+        assert_eq!(strip_stop_words("why do the workers die"), "workers die");
     }
 
     #[test]

@@ -27,6 +27,60 @@ pub(super) fn asks_for_time(question: &str) -> bool {
         || question.contains("몇 시")
 }
 
+/// Whether a question asks how something was before.
+pub(super) fn asks_for_past(question: &str) -> bool {
+    let text = question.to_lowercase();
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.iter().any(|word| PAST_WORDS.contains(word))
+        || words.windows(2).any(|pair| pair == ["used", "to"] || pair == ["before", "that"])
+        || (words.contains(&"did") && words.contains(&"before"))
+        || (words.contains(&"what") && words.contains(&"was") && words.contains(&"before"))
+        || PAST_PARTS.iter().any(|part| text.contains(part))
+}
+
+const PAST_WORDS: [&str; 22] = [
+    "previously",
+    "formerly",
+    "originally",
+    "previous",
+    "former",
+    "earlier",
+    "antes",
+    "anteriormente",
+    "anterior",
+    "früher",
+    "vorher",
+    "zuvor",
+    "ursprünglich",
+    "auparavant",
+    "avant",
+    "anciennement",
+    "раньше",
+    "прежде",
+    "ранее",
+    "initially",
+    "old",
+    "superseded",
+];
+
+/// The same in scripts without spaces.
+const PAST_PARTS: [&str; 14] = [
+    "예전",
+    "이전에",
+    "원래",
+    "기존",
+    "전에는",
+    "바꾸기 전",
+    "以前",
+    "かつて",
+    "元々",
+    "もともと",
+    "之前",
+    "原来",
+    "从前",
+    "以往",
+];
+
 /// Whether a text names a time: a day, a month, a year, or a word such as `yesterday`.
 pub(super) fn mentions_time(text: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).any(|word| {

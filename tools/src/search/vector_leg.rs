@@ -28,7 +28,7 @@ pub(super) fn similarity_in_script(cosine: f32) -> f32 {
 }
 
 /// Standard deviations above the mean that count as 1.
-const MAX_DEVIATIONS: f32 = 6.0;
+pub(super) const MAX_DEVIATIONS: f32 = 6.0;
 
 #[derive(Debug)]
 pub(super) struct VectorScores {
@@ -147,15 +147,13 @@ impl VectorComparison {
                 CROSS_SCRIPT_PRIOR
             })
         });
-        let mut counts = [0; 4];
         for (cosine, script) in cosines.iter().zip(scripts) {
-            counts[*script as usize] += 1;
             sums[if self.is_across_scripts { 0 } else { *script as usize }].add(*cosine);
         }
         std::array::from_fn(|script| {
             let sums = &sums[if self.is_across_scripts { 0 } else { script }];
             let (mean, deviation) = sums.mean_and_deviation();
-            ScriptBaseline { mean, deviation, count: counts[script] }
+            ScriptBaseline { mean, deviation }
         })
     }
 
@@ -187,17 +185,6 @@ impl VectorScores {
         Some((self.deviations(document)? / MAX_DEVIATIONS).clamp(0.0, 1.0))
     }
 
-    /// How reliable the usual cosine of a script is in this store, up to 1.
-    pub(super) fn baseline_trust(&self, script: Script) -> f32 {
-        let count = self.count_in_script(script) as f64;
-        ((count + PSEUDO_DOCUMENTS) / (count + 2.0 * PSEUDO_DOCUMENTS)) as f32
-    }
-
-    /// Number of texts of a script with a vector.
-    pub(super) fn count_in_script(&self, script: Script) -> usize {
-        self.baselines[script as usize].count
-    }
-
     /// Standard deviations of a document above usual for its script.
     pub(super) fn deviations(&self, document: i64) -> Option<f32> {
         let scanned = || {
@@ -213,8 +200,6 @@ impl VectorScores {
 struct ScriptBaseline {
     mean: f32,
     deviation: f32,
-    /// Number of texts.
-    count: usize,
 }
 
 impl ScriptBaseline {

@@ -104,6 +104,8 @@ fn split_parts(run: &str) -> Vec<WordPart> {
 /// Adds the text between two separators, split at its humps.
 fn add_part(run: &str, range: Range<usize>, joint: PartBoundary, parts: &mut Vec<WordPart>) {
     let text = strip_english_ending(&run[range.clone()]);
+    let elided = elided_length(text);
+    let (text, range) = (&text[elided..], range.start + elided..range.end);
     let mut humps = if text.len() <= MAX_TOKEN_LENGTH { hump_offsets(text) } else { Vec::new() };
     if humps.len() > MAX_HUMPS {
         humps.clear();
@@ -146,6 +148,15 @@ fn strip_english_ending(text: &str) -> &str {
     };
     let ending = text[at + apostrophe.len_utf8()..].to_ascii_lowercase();
     if matches!(ending.as_str(), "s" | "d" | "m" | "ll" | "ve" | "re") { &text[..at] } else { text }
+}
+
+/// Length of a French article or pronoun that lost its vowel: `l'image`, `d'utilisateur`, `qu'elle`.
+fn elided_length(text: &str) -> usize {
+    let Some((at, apostrophe)) = text.char_indices().find(|(_, c)| matches!(c, '\'' | '\u{2019}')) else { return 0 };
+    let length = at + apostrophe.len_utf8();
+    let is_article =
+        matches!(text[..at].to_ascii_lowercase().as_str(), "l" | "d" | "n" | "s" | "j" | "c" | "m" | "t" | "qu");
+    if is_article && text[length..].chars().nth(1).is_some() { length } else { 0 }
 }
 
 fn truncate_folded(folded: &mut String) {

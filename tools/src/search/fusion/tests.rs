@@ -147,6 +147,21 @@ fn stated_preset_computes_what_its_name_says() {
     assert!(!told.contains("context") && !told.contains("features") && !told.contains('%'), "{told}");
 }
 
+#[rstest]
+#[case::swapped("timestmaps", "UTC")]
+#[case::missing("middlware", "token bucket")]
+#[case::right("timestamps", "UTC")]
+fn misspelled_words_find_the_nearest_spelling(#[case] question: &str, #[case] expected: &str) {
+    let mut bench = fixture(&default_settings(), &note_texts(&STORE, 60));
+    assert!(bench.first(question).contains(expected), "{question}: {:#?}", bench.search(question));
+}
+
+#[test]
+fn a_letter_of_an_identifier_is_no_word() {
+    let mut bench = fixture(&default_settings(), &note_texts(&["I like the tests that I wrote, and so do you"], 60));
+    assert_eq!(bench.search("IPv6").count, 0);
+}
+
 #[test]
 fn shared_ending_is_no_match() {
     let others: Vec<&str> = STORE.iter().copied().filter(|text| text.is_ascii()).collect();

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use super::{Query, QueryWord};
 use crate::fulltext::QueryTerm;
-use crate::search::{korean_stem, stop_words};
+use crate::search::korean_stem;
+use crate::search::stop_words::{self, FunctionWords};
 use crate::text::compound::{self, PieceRole};
 use crate::text::script::CharacterClass;
 use crate::text::units::{TextUnit, split_units};
@@ -34,6 +35,7 @@ pub(super) struct QueryBuilder<'t> {
     pub(super) text: &'t str,
     selection: WordSelection,
     is_shouted: bool,
+    function_words: FunctionWords,
     quotes: Vec<Range<usize>>,
     places: HashMap<QueryTerm, usize>,
     /// Words by their terms.
@@ -62,6 +64,7 @@ impl<'t> QueryBuilder<'t> {
             text,
             selection: wanted,
             is_shouted: !text.chars().any(char::is_lowercase),
+            function_words: FunctionWords::of_question(text),
             quotes: quoted_ranges(text),
             places: HashMap::new(),
             seen_words: HashMap::new(),
@@ -88,10 +91,11 @@ impl<'t> QueryBuilder<'t> {
         let source = &self.text[unit.start..unit.end];
         let mut pieces = Vec::new();
         let mut function_word = false;
+        let known = self.function_words;
         compound::visit_pieces(source, &mut String::new(), |piece, _, role| {
             // Capitals distinguish `IT` and `US` from pronouns, unless the whole query is in capitals.
             let capitals = !self.is_shouted && source.len() > 1 && source.chars().all(char::is_uppercase);
-            function_word |= role == PieceRole::Whole && !capitals && stop_words::is_stop_word(piece);
+            function_word |= role == PieceRole::Whole && !capitals && known.contains(piece);
             let token =
                 if stem::is_stemmable(piece) { stem::stem_english(piece).into_owned() } else { piece.to_owned() };
             pieces.push((token, role));
@@ -101,7 +105,9 @@ impl<'t> QueryBuilder<'t> {
         if function_word && self.selection == WordSelection::Content {
             return (key, None);
         }
-        let parts = pieces.iter().filter(|(_, role)| *role != PieceRole::Whole);
+        // A single letter of a name, as in `IPv6`, is a word in half of all texts.
+        let parts =
+            pieces.iter().filter(|(token, role)| *role != PieceRole::Whole && (token.len() > 1 || whole.is_none()));
         let parts = parts
             .map(|(token, role)| (exact_term(token), if *role == PieceRole::Group { GROUP } else { PART }))
             .collect();
@@ -121,14 +127,29 @@ impl<'t> QueryBuilder<'t> {
             return (folded, None);
         }
         let certain = bigrams::bigrams(stem).len();
-        let word = self.add_pairs(unit, &folded, certain);
+        // A pair that is an ending, such as `기로` in `쓰기로`, is in every other sentence.
+        let pairs = bigrams::bigrams(&folded);
+        let is_ending =
+            |i: usize| i >= certain && i > 0 && pairs.get(i).is_some_and(|pair| korean_stem::is_ending(pair));
+        let share = |i: usize| (!is_ending(i)).then_some(if i < certain { PAIR } else { CROSSING });
+        let word = self.add_pairs(unit, &folded, share);
         (folded, word)
     }
 
     fn add_unspaced(&mut self, unit: TextUnit, glued: Option<TextUnit>) -> (String, Option<usize>) {
         let folded = fold::fold(&self.text[unit.start..unit.end]);
         self.add_counted(unit, glued, &folded);
-        let word = self.add_pairs(unit, &folded, usize::MAX);
+        let function_characters = if self.selection == WordSelection::Content {
+            stop_words::function_characters(&folded)
+        } else {
+            Vec::new()
+        };
+        let is_function = |at: usize| function_characters.get(at).is_some_and(|is| *is);
+        let is_topic = |pair: usize| !is_function(pair) && !is_function(pair + 1);
+        let has_topic = (1..function_characters.len()).any(|pair| is_topic(pair - 1));
+        // Such pairs stay as parts, because synonyms refer to the parts of a word by their places.
+        let share = |pair: usize| Some(if is_topic(pair) || !has_topic { PAIR } else { 0.0 });
+        let word = self.add_pairs(unit, &folded, share);
         (folded, word)
     }
 
@@ -141,18 +162,15 @@ impl<'t> QueryBuilder<'t> {
         }
     }
 
-    /// A word of pairs, whose first `certain` pairs belong to its stem.
-    fn add_pairs(&mut self, unit: TextUnit, folded: &str, certain: usize) -> Option<usize> {
+    /// A word of pairs with their shares; `None` leaves a pair out.
+    fn add_pairs(&mut self, unit: TextUnit, folded: &str, share: impl Fn(usize) -> Option<f32>) -> Option<usize> {
         let pairs = bigrams::bigrams(folded);
         if let [only] = pairs[..] {
             let prefix = only.chars().nth(1).is_none();
             return self.add_word(unit, Some(QueryTerm { text: only.to_owned(), prefix }), Vec::new());
         }
-        let share = |i: usize| if i < certain { PAIR } else { CROSSING };
-        let parts = pairs.iter().enumerate();
-        // A pair that is an ending, such as `기로` in `쓰기로`, is in every other sentence.
-        let parts = parts.filter(|(i, pair)| *i < certain || *i == 0 || !korean_stem::is_ending(pair));
-        let parts = parts.map(|(i, pair)| (exact_term(pair), share(i))).collect();
+        let shares = (0..pairs.len()).map(share);
+        let parts = pairs.iter().zip(shares).filter_map(|(pair, share)| Some((exact_term(pair), share?))).collect();
         self.add_word(unit, None, parts)
     }
 

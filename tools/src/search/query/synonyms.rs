@@ -225,7 +225,7 @@ impl QueryBuilder<'_> {
         let steps =
             steps.into_iter().map(|(term, run, reach)| SynonymStep { term: self.place_of_term(term), run, reach });
         let steps = steps.collect();
-        self.query.synonyms.push(Synonym { steps, terms, covers: Vec::new(), script: Script::detect(member) });
+        self.query.synonyms.push(Synonym { steps, terms, covers: Vec::new() });
         Some(synonyms)
     }
 }

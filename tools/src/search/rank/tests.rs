@@ -12,6 +12,10 @@ fn now() -> Moment {
     Moment::parse_rfc3339("2026-01-28T10:00:00+09:00").unwrap()
 }
 
+fn context(now: &Moment) -> RankContext<'_> {
+    RankContext { now, scoring: Scoring::Full, asks_past: false, weights: &[] }
+}
+
 fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevance: f32) -> Candidate {
     let at = Moment::from_unix(now().unix() - days_ago * 86_400, Some(32_400)).unwrap();
     let memory = Memory {
@@ -39,6 +43,7 @@ fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevan
     Candidate {
         passage: Passage::Memory(Box::new(row)),
         tokens,
+        matched: 1,
         relevance,
         reasons: ScoreReasons::default(),
         phrasing: 0,
@@ -53,10 +58,7 @@ fn superseded(mut candidate: Candidate) -> Candidate {
 }
 
 fn ranked_texts(candidates: Vec<Candidate>) -> Vec<String> {
-    rank(candidates, &now(), Scoring::Full)
-        .into_iter()
-        .map(|ranked| ranked.candidate.passage.text().to_owned())
-        .collect()
+    rank(candidates, &context(&now())).into_iter().map(|ranked| ranked.candidate.passage.text().to_owned()).collect()
 }
 
 #[test]
@@ -67,8 +69,7 @@ fn a_statement_that_a_newer_one_changes_stands_behind_it() {
             memory(MemoryType::Decision, "b", "Sessions go into Postgres, not Redis", 2, 0.6),
             memory(MemoryType::Decision, "c", "Cache the JWT keys in Redis", 5, 0.5),
         ],
-        &now(),
-        Scoring::Full,
+        &context(&now()),
     );
     let superseded = |ranked: &RankedCandidate| ranked.candidate.passage.superseded_by().is_some();
     let found: Vec<_> = ranked.iter().map(|ranked| (ranked.candidate.passage.text(), superseded(ranked))).collect();
@@ -78,6 +79,29 @@ fn a_statement_that_a_newer_one_changes_stands_behind_it() {
         ("Store the sessions in Redis", true),
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn an_amendment_stands_before_what_it_amends() {
+    let found = ranked_texts(vec![
+        memory(MemoryType::UserPrompt, "a", "Cap the exponential backoff of the retry policy at 60 seconds", 9, 0.5),
+        memory(MemoryType::UserPrompt, "b", "Amendment to the retry policy: backoff now caps at 30 seconds", 2, 0.4),
+        memory(MemoryType::UserPrompt, "c", "Amendment to the holiday calendar of the office in Busan", 1, 0.39),
+    ]);
+    assert_eq!(
+        found.iter().map(|text| &text[..12]).collect::<Vec<_>>(),
+        ["Amendment to", "Cap the expo", "Amendment to"]
+    );
+    assert!(found[0].contains("backoff"));
+}
+
+#[test]
+fn a_newer_text_about_something_else_stays_behind() {
+    let found = ranked_texts(vec![
+        memory(MemoryType::UserPrompt, "a", "Cap the exponential backoff of the retry policy at 60 seconds", 9, 0.5),
+        memory(MemoryType::UserPrompt, "b", "The holiday calendar was updated recently", 2, 0.45),
+    ]);
+    assert!(found[0].starts_with("Cap"), "{found:?}");
 }
 
 #[test]
@@ -131,7 +155,7 @@ fn one_session_does_not_crowd_out_the_others() {
 proptest! {
     #[test]
     fn no_preference_ever_lowers_a_score(kind in 0usize..11, days in 0i64..4_000, relevance in 0.01f32..1.0) {
-        for ranked in rank(vec![memory(MemoryType::ALL[kind], "s", "one thing", days, relevance)], &now(), Scoring::Full) {
+        for ranked in rank(vec![memory(MemoryType::ALL[kind], "s", "one thing", days, relevance)], &context(&now())) {
             prop_assert!(ranked.score >= ranked.candidate.relevance);
         }
     }

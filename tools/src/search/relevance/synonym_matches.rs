@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use crate::search::query::{Query, QueryWord, Synonym, SynonymStep};
 use crate::search::term_matcher::TermHit;
-use crate::text::script::Script;
 
 /// Synonyms by their terms and by the words that they replace.
 #[derive(Debug)]
@@ -72,13 +71,6 @@ impl<'q> SynonymMatcher<'q> {
         let in_parts =
             of_word.iter().zip(&parts).map(|((_, share), worth)| share * worth).sum::<f32>() / shares.max(1.0);
         SynonymScore { whole, parts, share: whole.max(in_parts) }
-    }
-}
-
-impl SynonymMatcher<'_> {
-    /// Whether a word has a synonym in a script.
-    pub(super) fn has_synonym_in(&self, word: usize, script: Script) -> bool {
-        self.links[word].iter().any(|link| self.synonyms[link.synonym].script == script)
     }
 }
 
