@@ -78,6 +78,11 @@ pub enum ToolUse {
     Command(String),
 }
 
+/// Whether a tool edits files.
+pub fn is_edit_tool(name: &str) -> bool {
+    matches!(name, "Edit" | "MultiEdit" | "Write" | "NotebookEdit")
+}
+
 impl ToolUse {
     /// Returns the part that the setting allows to record.
     pub fn within(self, edits: Edits) -> Option<Self> {
