@@ -20,14 +20,21 @@ use schema::store::hook_log;
 
 use crate::command::{HookCommand, MAX_RUN_TIME};
 use crate::deliver::deliver;
+use crate::event_delivery::spool_unsaved;
 
-/// The largest event that is read, in bytes. The answer of a tool can be larger and is not needed.
-const INPUT_LIMIT: u64 = 64 * 1024 * 1024;
+/// The largest event that is read as a whole, in bytes. The answer of a tool can be larger and is not needed.
+const INPUT_LIMIT: usize = 64 * 1024 * 1024;
+
+/// How much of a larger event is parsed, in bytes. It is far more than is stored of a text.
+const READ_BEGINNING: usize = 8 * 1024 * 1024;
 
 /// The stack of a thread that only waits, in bytes.
 const WATCH_STACK: usize = 64 * 1024;
 
-/// The time for the note that the deadline passed. The disk may be what does not respond.
+/// The stack of the thread that writes unsaved memories into the spool, in bytes.
+const SPOOL_STACK: usize = 512 * 1024;
+
+/// The time to spool memories and note that the deadline passed. The disk may be what does not respond.
 const NOTING: Duration = Duration::from_millis(50);
 
 /// The store whose log gets the faults, once it is known.
@@ -73,7 +80,7 @@ fn parse_arguments(mut given: impl Iterator<Item = OsString>) -> (String, Option
 fn run_command(command: Option<HookCommand>, project: Option<PathBuf>) {
     exit_after(command.map_or(MAX_RUN_TIME, HookCommand::deadline));
     panic::set_hook(Box::new(move |fault| {
-        note_fault(&format!("a fault in jikime-hook ended {}: {fault}", command.map_or("an event", HookCommand::name)));
+        end_early(&format!("a fault in jikime-hook ended {}: {fault}", command.map_or("an event", HookCommand::name)));
         process::exit(0);
     }));
     match handle_event(command, project) {
@@ -87,8 +94,8 @@ fn run_command(command: Option<HookCommand>, project: Option<PathBuf>) {
 fn exit_after(deadline: Duration) {
     let watch = move || {
         thread::sleep(deadline.saturating_sub(NOTING));
-        let noting = thread::Builder::new().stack_size(WATCH_STACK).spawn(move || {
-            note_fault(&format!("ended after {} ms, before everything was done", deadline.as_millis()));
+        let noting = thread::Builder::new().stack_size(SPOOL_STACK).spawn(move || {
+            end_early(&format!("ended after {} ms, before everything was done", deadline.as_millis()));
         });
         drop(noting);
         thread::sleep(NOTING);
@@ -104,23 +111,32 @@ fn handle_event(command: Option<HookCommand>, project: Option<PathBuf>) -> Resul
     let layout = root.map(|root| STORE.get_or_init(|| Layout::new(&root)));
     // Read the input even if it is not needed: a host that writes to a closed pipe reports a failed hook.
     let mut input = Vec::new();
-    let read = io::stdin().take(INPUT_LIMIT).read_to_end(&mut input);
+    let read = io::stdin().take(INPUT_LIMIT as u64).read_to_end(&mut input);
+    let is_cut = input.len() == INPUT_LIMIT;
+    let read = read.and_then(|_| io::copy(&mut io::stdin(), &mut io::sink()));
     let layout: &Layout = layout?;
     let loaded = settings::load(layout);
     if loaded.settings.disabled {
         return Ok(None);
     }
     read.map_err(|error| format!("cannot read the event: {error}"))?;
-    let payload = HookPayload::parse(&input)?;
+    let payload =
+        if is_cut { HookPayload::parse_beginning(&input[..READ_BEGINNING]) } else { HookPayload::parse(&input) }?;
     let command = command.or_else(|| HookCommand::for_event(payload.hook_event_name.as_deref()?));
-    command.map_or(Ok(None), |command| Ok(deliver(command, &payload, layout, &loaded)?))
+    let delivered = command.map_or(Ok(None), |command| deliver(command, &payload, layout, &loaded));
+    if is_cut {
+        hook_log::append_note(layout, "an event of 64 MB or more: only its beginning is recorded");
+    }
+    Ok(delivered?)
 }
 
-/// Notes a fault where `memory_stats` finds it.
-fn note_fault(fault: &str) {
-    if let Some(layout) = STORE.get() {
-        hook_log::append_note(layout, fault);
+/// Leaves what is not saved yet in the spool, and notes a fault where `memory_stats` finds it.
+fn end_early(fault: &str) {
+    let Some(layout) = STORE.get() else { return };
+    if let Err(error) = spool_unsaved(layout) {
+        hook_log::append_error(layout, &error);
     }
+    hook_log::append_note(layout, fault);
 }
 
 fn print_answer(text: &str) {

@@ -4,7 +4,10 @@
 
 mod backfill;
 mod command;
+mod context;
 mod deliver;
 mod entry;
+mod event_delivery;
+mod turn;
 
 pub use entry::main;

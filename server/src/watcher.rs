@@ -113,7 +113,8 @@ impl StoreSnapshot {
         self.logs = logs;
         let Some(paths) = paths else { return StoreChange::Anything };
         // Queued events are reported after they are saved. A directory may have contained any note.
-        let kept = paths.iter().filter(|path| path.extension().is_none_or(|ending| ending != "json"));
+        let kept =
+            paths.iter().filter(|path| path.extension().is_none_or(|ending| ending != "json" && ending != "note"));
         let files = kept.map(|path| self.layout.relative_path(path).filter(|path| path.ends_with(".md")));
         files
             .collect::<Option<BTreeSet<String>>>()
@@ -130,8 +131,26 @@ fn list_logs(layout: &Layout) -> BTreeSet<String> {
 fn is_relevant(path: &Path, spool: &Path) -> bool {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("md") => true,
-        Some("json") => path.parent().is_some_and(|parent| parent.ends_with(spool.file_name().unwrap_or_default())),
+        Some("json" | "note") => {
+            path.parent().is_some_and(|parent| parent.ends_with(spool.file_name().unwrap_or_default()))
+        }
         Some(_) => false,
         None => !path.is_file(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_that_can_change_memories_matter() {
+        let relevant = |path: &str| is_relevant(Path::new(path), Path::new("/p/spool"));
+        for path in ["/p/a.md", "/p/spool/a.json", "/p/spool/a.note", "/p/spool"] {
+            assert!(relevant(path), "{path}");
+        }
+        for path in ["/p/setup.json", "/p/a.note", "/p/memory.db"] {
+            assert!(!relevant(path), "{path}");
+        }
     }
 }

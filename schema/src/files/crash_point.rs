@@ -19,6 +19,7 @@ pub const POINTS: &[(&str, &str)] = &[
     ("spool.written", "a memory is in the spool, under a temporary name"),
     ("spool.put", "a memory is in the spool"),
     ("spool.kept", "a memory of the spool is stored, but not removed from the spool"),
+    ("track.moved", "the changes of a turn are in both files of their buffer"),
     ("track.kept", "the changes of a turn are stored, but their buffer is not emptied"),
     ("store.created", "memory.db exists without tables"),
     ("store.reset", "a damaged memory.db was emptied and has no tables yet"),

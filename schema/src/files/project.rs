@@ -3,6 +3,8 @@
 //! It reads a few small files and starts no process. It chooses the home directory only if that was named explicitly.
 
 pub(crate) mod git;
+pub(crate) mod git_ignore;
+pub(crate) mod git_settings;
 
 #[cfg(test)]
 mod tests;

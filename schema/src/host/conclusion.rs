@@ -10,6 +10,9 @@ use crate::privacy::sanitizer::Sanitizer;
 /// The most conclusions of one event. A longer list is pasted, not decided.
 const MOST: usize = 12;
 
+/// The longest text that is read, in bytes, before its private parts and secrets are removed.
+const LONGEST: usize = 256 * 1024;
+
 /// A conclusion in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclusion {
@@ -19,6 +22,10 @@ pub struct Conclusion {
 
 /// Returns the conclusions in a text, in order.
 pub fn conclusions(text: &str, speaker: Speaker, screen: &Sanitizer) -> Vec<Conclusion> {
+    // A text of this length is a pasted file or log, and cleaning it would take long.
+    if text.len() > LONGEST {
+        return Vec::new();
+    }
     let clean = screen.clean(text).text;
     let found = conclusions::conclusions(&clean, speaker).into_iter();
     found.map(|found| Conclusion { kind: found.kind, content: found.text }).collect()

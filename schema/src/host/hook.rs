@@ -6,7 +6,7 @@ mod event;
 mod output;
 mod payload;
 
-pub use event::{EventKind, HostEvent, ToolUse, Used};
+pub use event::{EventKind, HostEvent, ToolUse, Used, is_edit_tool};
 pub use output::{ContextEvent, add_context, continue_turn, warn_at_start};
 pub use payload::deserialize_lenient;
 pub use payload::{HookPayload, PayloadError, ToolResponse};

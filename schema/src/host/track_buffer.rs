@@ -1,7 +1,9 @@
 //! The buffer of a session's tool use: one line for each use. At the end of the turn they become one memory.
 //!
-//! Appending and taking lock the buffer itself, so a use that is added while the buffer is taken is not lost.
+//! A process that takes the uses moves them to a second file, whose lock it holds while it saves them. The lock of the buffer is held only
+//! for the move, so that other processes can add uses meanwhile.
 
+use std::collections::HashSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -22,6 +24,9 @@ use crate::model::moment::Moment;
 use crate::model::tool_usage::{self, FileChange};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::StoreError;
+
+/// The endings of a session's two files: the uses that wait, and those that a process is saving.
+const BUFFERS: [&str; 2] = ["jsonl", "taken"];
 
 /// The longest file name and command, in bytes. Longer ones lose their end.
 const LINE_LIMIT: usize = 1_024;
@@ -104,12 +109,12 @@ pub fn begin(layout: &Layout, session_id: &str, prompt: Option<&MemoryId>, at: &
 }
 
 fn append_line(layout: &Layout, session_id: &str, line: &BufferedUse) -> Result<(), StoreError> {
-    let path = layout.session_file(session_id, "jsonl");
+    let path = layout.session_file(session_id, BUFFERS[0]);
     let fault = |source| StoreError::Io { doing: "append to", path: path.clone(), source };
-    let mut json = serde_json::to_vec(line).map_err(|error| fault(error.into()))?;
-    json.push(b'\n');
+    let json = serde_json::to_string(line).map_err(|error| fault(error.into()))?;
     let mut buffer = options_for_private().append(true).create(true).open(&path).map_err(fault)?;
-    lock_buffer(&buffer).and_then(|()| buffer.write_all(&json)).map_err(fault)
+    // A crash can have left an incomplete line at the end.
+    lock_buffer(&buffer).and_then(|()| buffer.write_all(format!("\n{json}\n").as_bytes())).map_err(fault)
 }
 
 /// Returns a file or a command in the form in which it is stored.
@@ -131,26 +136,48 @@ fn lock_buffer(buffer: &File) -> io::Result<()> {
     }
 }
 
-/// Passes the content of the buffer to `keep`, unless it is empty, and empties the buffer if that succeeds.
+/// Passes the content of the buffer to `keep`, unless it is empty, and forgets it if that succeeds. Does nothing while another process
+/// takes uses of the same session.
+///
+/// A process that is killed leaves its uses to the next one, which passes them on again.
 pub fn take_uses<E: From<StoreError>>(
     layout: &Layout,
     session_id: &str,
     keep: impl FnOnce(ToolUses) -> Result<(), E>,
 ) -> Result<(), E> {
-    let path = layout.session_file(session_id, "jsonl");
+    let [path, taken] = BUFFERS.map(|ending| layout.session_file(session_id, ending));
+    if !path.exists() && !taken.exists() {
+        return Ok(());
+    }
     let fault = |source| StoreError::Io { doing: "take the tool use from", path: path.clone(), source };
-    let mut buffer = match options_for_private().read(true).open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        opened => opened.map_err(fault)?,
-    };
-    lock_buffer(&buffer).map_err(fault)?;
-    let text = read_buffer(&mut buffer).map_err(fault)?;
-    if let Some(taken) = parse_buffer(&text) {
-        keep(taken)?;
+    let mut taken = options_for_private().read(true).create(true).truncate(false).open(&taken).map_err(fault)?;
+    match lock_buffer(&taken) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+        locked => locked.map_err(fault)?,
+    }
+    move_uses(&path, &mut taken).map_err(fault)?;
+    let text = read_buffer(&mut taken).map_err(fault)?;
+    if let Some(uses) = parse_buffer(&text) {
+        keep(uses)?;
         crash_point::crash_if_armed("track.kept");
     }
-    buffer.set_len(0).map_err(fault)?;
+    taken.set_len(0).map_err(fault)?;
     Ok(())
+}
+
+/// Moves the content of a buffer to the end of an open file.
+fn move_uses(path: &Path, taken: &mut File) -> io::Result<()> {
+    let mut buffer = match options_for_private().read(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    lock_buffer(&buffer)?;
+    let text = read_buffer(&mut buffer)?;
+    // A crash can have left an incomplete line at the end.
+    taken.seek(SeekFrom::End(0))?;
+    taken.write_all(format!("\n{text}").as_bytes())?;
+    crash_point::crash_if_armed("track.moved");
+    buffer.set_len(0)
 }
 
 /// Removes buffers that have been empty for a day, and lists of given memories that have not grown for half a year. A younger buffer may
@@ -185,12 +212,13 @@ pub fn rewrite_uses(
     if verify(&layout.track_dir()).is_err() {
         return Ok(());
     }
-    let own = session_id.map(|session_id| layout.session_file(session_id, "jsonl"));
+    let own = |ending| session_id.map(|session_id| layout.session_file(session_id, ending));
     let Ok(listing) = fs::read_dir(layout.track_dir()) else { return Ok(()) };
     for path in listing.filter_map(|item| Some(item.ok()?.path())) {
-        if path.extension().is_none_or(|ending| ending != "jsonl") {
+        let Some(ending) = BUFFERS.into_iter().find(|ending| path.extension().is_some_and(|found| found == *ending))
+        else {
             continue;
-        }
+        };
         let fault = |source| StoreError::Io { doing: "rewrite", path: path.clone(), source };
         let mut buffer = match options_for_private().read(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -199,7 +227,7 @@ pub fn rewrite_uses(
         lock_buffer(&buffer).map_err(fault)?;
         let before = read_buffer(&mut buffer).map_err(fault)?;
         let lines = before.lines().filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok());
-        let lines = lines.filter_map(|line| edit(line, Some(&path) == own.as_ref()));
+        let lines = lines.filter_map(|line| edit(line, Some(&path) == own(ending).as_ref()));
         let after: String =
             lines.filter_map(|line| serde_json::to_string(&line).ok()).map(|line| line + "\n").collect();
         if after != before {
@@ -219,8 +247,11 @@ fn read_buffer(buffer: &mut File) -> io::Result<String> {
 
 fn parse_buffer(text: &str) -> Option<ToolUses> {
     let mut taken: Option<ToolUses> = None;
+    // A process that was killed while it moved the lines leaves them in both files.
+    let mut known = HashSet::new();
+    let lines = text.lines().filter(|line| known.insert(*line));
     // A crash can leave an incomplete line. Skip it.
-    for line in text.lines().filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok()) {
+    for line in lines.filter_map(|line| serde_json::from_str::<BufferedUse>(line).ok()) {
         let Some(at) = Moment::parse_rfc3339(&line.at) else { continue };
         taken.get_or_insert_with(|| ToolUses::new(at)).take_in(line, at);
     }
@@ -370,6 +401,36 @@ mod tests {
         append_use(&layout, "s", &file("a"), false, &Moment::now(), &Sanitizer::default()).unwrap();
         take_uses(&layout, "s", |_| Err(StoreError::NeedsServer)).unwrap_err();
         assert!(taken(&layout, "s").is_some());
+    }
+
+    #[test]
+    fn use_is_added_while_the_buffer_is_saved() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        let add = |name: &str| append_use(&layout, "s", &file(name), false, &Moment::now(), &Sanitizer::default());
+        add("a").unwrap();
+        take_uses(&layout, "s", |first| {
+            assert_eq!(first.files, ["a"]);
+            add("b").unwrap();
+            assert_eq!(taken(&layout, "s"), None, "one process at a time takes uses");
+            Ok::<(), StoreError>(())
+        })
+        .unwrap();
+        assert_eq!(taken(&layout, "s").unwrap().files, ["b"]);
+    }
+
+    #[test]
+    fn killed_process_leaves_its_uses_to_the_next_one() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = layout(&project);
+        append_use(&layout, "s", &file("a"), false, &Moment::now(), &Sanitizer::default()).unwrap();
+        let [waiting, moved] = BUFFERS.map(|ending| layout.session_file("s", ending));
+        let line = fs::read_to_string(&waiting).unwrap();
+        fs::write(&moved, format!("{line}{}", &line[..9])).unwrap();
+        append_use(&layout, "s", &file("b"), false, &Moment::now(), &Sanitizer::default()).unwrap();
+        let uses = taken(&layout, "s").unwrap();
+        assert_eq!((uses.files, uses.changes.len()), (vec!["a".to_owned(), "b".to_owned()], 2));
+        assert_eq!(taken(&layout, "s"), None);
     }
 
     #[test]

@@ -89,14 +89,14 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
 }
 
 pub(super) fn set_aside(path: &Path) -> Result<(), StoreError> {
-    let fault = |source| StoreError::Io { doing: "read", path: path.to_owned(), source };
+    let fault = |source| StoreError::Io { doing: "rename", path: path.to_owned(), source };
     fs::rename(path, path.with_extension("unreadable")).map_err(fault)
 }
 
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed.map_err(|source| StoreError::Io { doing: "read", path: path.to_owned(), source }),
+        removed => removed.map_err(|source| StoreError::Io { doing: "delete", path: path.to_owned(), source }),
     }
 }
 

@@ -100,12 +100,6 @@ impl ExcludeList {
             }
     }
 
-    /// Returns the decision of the last glob that matches a file below `folder`, or `None` if no glob matches.
-    pub(crate) fn decision(&self, file: &Path, folder: &Path) -> Option<bool> {
-        let place = FileLocation::from_absolute(file, folder);
-        self.globs.iter().rev().find(|glob| glob.matches(&place)).map(|glob| glob.excludes)
-    }
-
     fn excludes_location(&self, place: &FileLocation) -> bool {
         let last = self.globs.iter().rev().find(|glob| glob.matches(place));
         last.is_some_and(|glob| glob.excludes)
@@ -216,16 +210,17 @@ impl FileLocation {
     /// Returns the position of a path after its links are resolved, or `None` if it contains no link. The last names may not exist.
     fn resolve_links(path: &str, directory: &Path, project: &Path) -> Option<Self> {
         let whole = directory.join(path);
-        let existing = whole.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
-        let (ancestor, real) = existing?;
-        let rest = whole.strip_prefix(ancestor).ok()?;
-        (real != ancestor).then(|| {
-            Self::from_absolute(
-                &normalize(&real.join(rest)),
-                &project.canonicalize().unwrap_or_else(|_| normalize(project)),
-            )
+        let real = resolve_links(&whole)?;
+        (real != whole).then(|| {
+            Self::from_absolute(&normalize(&real), &project.canonicalize().unwrap_or_else(|_| normalize(project)))
         })
     }
+}
+
+/// Resolves the links in a path. Its last names may not exist.
+pub(crate) fn resolve_links(path: &Path) -> Option<PathBuf> {
+    let (ancestor, real) = path.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)))?;
+    Some(real.join(path.strip_prefix(ancestor).ok()?))
 }
 
 /// Resolves `.` and `..` lexically, because the file may no longer exist.

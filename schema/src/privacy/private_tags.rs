@@ -20,6 +20,35 @@ pub fn strip_private(text: &str) -> Cow<'_, str> {
     Cow::Owned(stripped)
 }
 
+/// Whether a text has a tag of a private part.
+pub fn has_tag(text: &str) -> bool {
+    next_tag(text, 0).is_some()
+}
+
+/// Whether the text after this one would be private.
+pub fn ends_in_private(text: &str) -> bool {
+    tags(text).fold(0_usize, |depth, tag| if tag.is_opening { depth + 1 } else { depth.saturating_sub(1) }) > 0
+}
+
+/// Whether a closing tag ends a private part that began before this text.
+pub fn closes_more_than_it_opens(text: &str) -> bool {
+    let mut depth = 0_usize;
+    tags(text).any(|tag| {
+        let closes_more = !tag.is_opening && depth == 0;
+        depth = if tag.is_opening { depth + 1 } else { depth.saturating_sub(1) };
+        closes_more
+    })
+}
+
+fn tags(text: &str) -> impl Iterator<Item = PrivateTag> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let tag = next_tag(text, from)?;
+        from = tag.end;
+        Some(tag)
+    })
+}
+
 /// Only a text that is made for it needs more passes.
 const MAX_PASSES: usize = 4;
 

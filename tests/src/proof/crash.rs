@@ -71,9 +71,15 @@ impl CrashScenario {
     /// Returns the named points that this work reaches.
     pub fn points(self) -> &'static [&'static str] {
         match self {
-            Self::Direct => {
-                &["store.created", "log.half", "log.appended", "capture.logged", "capture.done", "track.kept"]
-            }
+            Self::Direct => &[
+                "store.created",
+                "log.half",
+                "log.appended",
+                "capture.logged",
+                "capture.done",
+                "track.moved",
+                "track.kept",
+            ],
             Self::Spool => &[
                 "spool.half",
                 "spool.written",

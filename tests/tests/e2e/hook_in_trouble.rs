@@ -113,6 +113,35 @@ fn hook_survives_a_prompt_of_megabytes() {
 }
 
 #[test]
+fn event_over_the_limit_keeps_its_beginning() {
+    let sandbox = sandbox!();
+    let text = format!("the beginning {}", "word ".repeat(14_000_000));
+    let outcome = sandbox.run_hook("memory-prompt-save", &prompt(&sandbox, &text));
+    outcome.assert_success().assert_no_stdout().assert_no_stderr();
+    let logs = sandbox.logs();
+    assert!(logs.contains("**User Prompt**: the beginning word"), "{}", logs.len());
+    let faults = fs::read_to_string(sandbox.store().join("hook.log")).unwrap();
+    assert!(faults.contains("only its beginning is recorded"), "{faults}");
+}
+
+#[test]
+fn edit_waits_in_the_spool_while_its_buffer_is_locked() {
+    let sandbox = sandbox!();
+    sandbox.run_hook("memory-track", &sandbox.event("PostToolUse.Edit").to_string()).assert_success();
+    let buffers = fs::read_dir(sandbox.store().join("track")).unwrap().map(|item| item.unwrap().path());
+    let buffers: Vec<_> = buffers.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect();
+    let buffer = fs::File::options().write(true).open(&buffers[0]).unwrap();
+    buffer.lock().unwrap();
+    let mut edit = sandbox.event("PostToolUse.Edit");
+    edit["tool_input"]["file_path"] = sandbox.project().join("src/second.rs").to_string_lossy().into();
+    sandbox.run_hook("memory-track", &edit.to_string()).assert_success().assert_no_stderr();
+    assert_eq!(spooled(&sandbox), 1);
+    drop(buffer);
+    sandbox.run_cli(["index"]).assert_success();
+    assert!(sandbox.logs().contains("src/second.rs"), "{}", sandbox.logs());
+}
+
+#[test]
 fn hook_survives_an_unreadable_transcript() {
     let sandbox = sandbox!();
     let garbage = sandbox.write("garbage.jsonl", [0xff, 0x00, b'{', b'\n', 0xc3].repeat(10_000));

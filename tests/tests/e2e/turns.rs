@@ -174,6 +174,21 @@ fn edits_are_saved_as_the_setting_says(#[case] value: &str, #[case] expected: &s
     assert_eq!(texts(&sandbox, "tool_usage"), expected);
 }
 
+#[rstest]
+#[case::names("names", 1)]
+#[case::off("off", 0)]
+fn failed_edit_is_recorded_unless_edits_are_off(#[case] value: &str, #[case] errors: usize) {
+    let mut sandbox = sandbox!();
+    sandbox.set_variable("JIKIME_EDITS", value);
+    let mut event = sandbox.event("PostToolUseFailure.Bash");
+    event["tool_name"] = "Edit".into();
+    event["tool_input"] = serde_json::json!({"file_path": sandbox.project().join("a.rs")});
+    event["error"] = "String to replace not found in file.".into();
+    sandbox.run_hook("memory-track", &event.to_string()).assert_success();
+    turns(&sandbox, "s1").prompt("rename it").edit("b.rs", "one();", "two();").answer("It is renamed now.");
+    assert_eq!(texts(&sandbox, "error").len(), errors);
+}
+
 #[test]
 fn empty_prompts_and_answers_are_skipped() {
     let sandbox = sandbox!();

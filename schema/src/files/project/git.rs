@@ -57,22 +57,36 @@ const COMMIT: usize = 12;
 /// The maximum size of a file of packed references, in bytes.
 const PACKED: u64 = 1024 * 1024;
 
+/// The git directories of a worktree. Only linked worktrees have two.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Repository {
+    /// The directory with the worktree's own HEAD.
+    pub(crate) git_dir: PathBuf,
+    /// The directory with references, settings and lists that all worktrees share.
+    pub(crate) common_dir: PathBuf,
+}
+
+/// Returns the repository of a directory's worktree.
+pub(crate) fn repository_of(directory: &Path) -> Option<Repository> {
+    let at = directory.ancestors().map(|at| at.join(".git")).find(|at| at.exists())?;
+    let git_dir = if at.is_dir() { at } else { read_path(&at, "gitdir:", at.parent()?)? };
+    let common_dir = read_path(&git_dir.join("commondir"), "", &git_dir).unwrap_or_else(|| git_dir.clone());
+    Some(Repository { git_dir, common_dir })
+}
+
 /// Returns the branch and commit of a directory's worktree. Both are `None` outside a repository.
 pub fn head_of(directory: &Path) -> Head {
-    let found = directory.ancestors().map(|at| at.join(".git")).find(|at| at.exists());
-    let git_dir = found.and_then(|at| if at.is_dir() { Some(at) } else { read_path(&at, "gitdir:", at.parent()?) });
-    let Some(git_dir) = git_dir else { return Head::default() };
+    let Some(Repository { git_dir, common_dir }) = repository_of(directory) else { return Head::default() };
     let Ok(head) = regular_file::read_text(&git_dir.join("HEAD"), LIMIT) else { return Head::default() };
     let head = head.trim();
     let Some(reference) = head.strip_prefix("ref: ").map(str::trim) else {
         return Head { branch: None, commit: commit(head) };
     };
-    let common = read_path(&git_dir.join("commondir"), "", &git_dir).unwrap_or_else(|| git_dir.clone());
     // A reference must not lead out of the repository.
     let is_plain = !reference.split('/').any(|part| part.is_empty() || part == "..");
-    let loose = is_plain.then(|| regular_file::read_text(&common.join(reference), LIMIT).ok()).flatten();
+    let loose = is_plain.then(|| regular_file::read_text(&common_dir.join(reference), LIMIT).ok()).flatten();
     let packed = || {
-        let text = regular_file::read_text(&common.join("packed-refs"), PACKED).ok()?;
+        let text = regular_file::read_text(&common_dir.join("packed-refs"), PACKED).ok()?;
         text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix(' ').and_then(commit))
     };
     let branch = reference.strip_prefix("refs/heads/").map(str::to_owned);

@@ -1,7 +1,7 @@
 //! Summarises an edit in a few lines that a search finds: removed and added lines, and the function or heading around them.
 
 mod diff;
-mod ignored;
+mod fragment;
 mod symbol;
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::payload::{HookPayload, Hunk};
 use crate::files::regular_file;
 use crate::privacy::sanitizer::Sanitizer;
 use diff::{Changed, changed, shown};
-pub(super) use ignored::is_ignored;
+use fragment::{is_fragment, is_hidden_in};
 use symbol::{enclosing, is_definition};
 
 /// The longest summary of one edit, in characters.
@@ -32,12 +32,15 @@ const HEAD: usize = 2;
 /// The longest file that is searched for the function around an edit, in bytes.
 const FILE_LIMIT: u64 = 1024 * 1024;
 
+/// A text with more than one unreadable character of this many is binary.
+const MOST_UNREADABLE: usize = 10;
+
 /// The most edits of one call that are summarised.
 const EDITS: usize = 8;
 
 /// The kind of file that is edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum RunLength {
+enum FileForm {
     Code,
     Prose,
 }
@@ -48,7 +51,7 @@ pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, scree
     if is_made_by_tools(shown_path) || may_hold_secrets(shown_path) {
         return None;
     }
-    let form = if is_prose(shown_path) { RunLength::Prose } else { RunLength::Code };
+    let form = if is_prose(shown_path) { FileForm::Prose } else { FileForm::Code };
     let input = |name: &str| payload.tool_input.get(name).and_then(Value::as_str);
     let texts = match payload.tool_name.as_deref()? {
         "Edit" => vec![edit(input("old_string")?, input("new_string")?, file, form, screen)],
@@ -59,8 +62,9 @@ pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, scree
             pairs.take(EDITS).map(|(old, new)| edit(&old, &new, file, form, screen)).collect()
         }
         "Write" => vec![match payload.patch() {
-            [] => written(input("content")?, screen),
-            hunks => patched(hunks, screen),
+            // The changes alone do not show whether they are within something secret.
+            hunks if !hunks.is_empty() && !is_hidden_in(input("content")?, "") => patched(hunks, screen),
+            _ => written(input("content")?, screen),
         }],
         "NotebookEdit" => {
             let cell = input("cell_id").map(|cell| format!("cell {cell}"));
@@ -72,20 +76,25 @@ pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, scree
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// Removes secrets from a text, and the end that may have half of one.
+/// Removes secrets from a text, and the end that may have half of one. Returns `None` if the text may not be shown at all.
 fn clean(text: &str, screen: &Sanitizer) -> Option<String> {
-    if text.bytes().take(WINDOW).any(|byte| byte == 0) {
+    let read = &text[..text.floor_char_boundary(WINDOW)];
+    if is_binary(read) || is_fragment(read) {
         return None;
     }
     if text.len() <= WINDOW {
         return Some(screen.clean(text).text.into_owned());
     }
-    let cleaned = screen.clean(&text[..text.floor_char_boundary(WINDOW)]).text.into_owned();
+    let cleaned = screen.clean(read).text.into_owned();
     let end = cleaned.floor_char_boundary(cleaned.len().saturating_sub(MARGIN));
     Some(cleaned[..end].to_owned())
 }
 
-fn edit(old: &str, new: &str, file: &Path, form: RunLength, screen: &Sanitizer) -> Option<String> {
+fn edit(old: &str, new: &str, file: &Path, form: FileForm, screen: &Sanitizer) -> Option<String> {
+    let content = regular_file::read(file, FILE_LIMIT).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    if content.as_deref().is_some_and(|content| is_hidden_in(content, new)) {
+        return None;
+    }
     let (old, new) = beyond_common_start(old, new);
     let (old, new) = (clean(old, screen)?, clean(new, screen)?);
     if is_generated(&new) {
@@ -93,7 +102,7 @@ fn edit(old: &str, new: &str, file: &Path, form: RunLength, screen: &Sanitizer) 
     }
     let changed = changed(&old, &new);
     let text = shown(&changed, LIMIT)?;
-    let around = around(&changed, &new, file, form).map(|title| screen.clean(&title).text.into_owned());
+    let around = around(&changed, &new, content.as_deref(), form).map(|title| screen.clean(&title).text.into_owned());
     Some(titled(around, &text))
 }
 
@@ -110,16 +119,15 @@ fn beyond_common_start<'t>(old: &'t str, new: &'t str) -> (&'t str, &'t str) {
 }
 
 /// Returns the function or heading around a change, from the edit's text or else from the file.
-fn around(changed: &Changed<'_>, new: &str, file: &Path, form: RunLength) -> Option<String> {
-    let in_edit = enclosing(&changed.before, changed.indent(), form == RunLength::Prose);
+fn around(changed: &Changed<'_>, new: &str, content: Option<&str>, form: FileForm) -> Option<String> {
+    let in_edit = enclosing(&changed.before, changed.indent(), form == FileForm::Prose);
     if in_edit.is_some() || changed.holds_definition() {
         return in_edit;
     }
-    let bytes = regular_file::read(file, FILE_LIMIT).ok()?;
-    let text = String::from_utf8(bytes).ok()?;
+    let text = content?;
     let at = text.find(new.lines().find(|line| line.trim().len() > 3)?)?;
     let before: Vec<&str> = text[..at].lines().collect();
-    enclosing(&before, changed.indent(), form == RunLength::Prose)
+    enclosing(&before, changed.indent(), form == FileForm::Prose)
 }
 
 /// Summarises a file that was written by its head.
@@ -157,6 +165,13 @@ fn patched(hunks: &[Hunk], screen: &Sanitizer) -> Option<String> {
     }
     let (old, new) = (clean(&old, screen)?, clean(&new, screen)?);
     if is_generated(&new) { None } else { shown(&changed(&old, &new), LIMIT) }
+}
+
+/// Whether a text is the content of a file without text: it has control characters that no editor writes, or hardly anything readable.
+fn is_binary(text: &str) -> bool {
+    let is_readable = |c: &char| !c.is_control() || matches!(c, '\n' | '\r' | '\t' | '\x0c' | '\x1b');
+    let unreadable = text.chars().filter(|c| !is_readable(c) || *c == char::REPLACEMENT_CHARACTER).count();
+    text.contains('\0') || unreadable > text.chars().count() / MOST_UNREADABLE
 }
 
 fn titled(title: Option<String>, text: &str) -> String {
@@ -227,29 +242,37 @@ fn is_made_by_tools(path: &str) -> bool {
 }
 
 /// Whether a file usually holds secrets. Only its name may be recorded.
-fn may_hold_secrets(path: &str) -> bool {
-    const ENDINGS: [&str; 12] =
-        [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".gpg", ".age", ".tfvars", ".tfstate", ".ovpn"];
-    const NAMES: [&str; 12] = [
-        ".netrc",
-        ".npmrc",
-        ".pypirc",
-        ".htpasswd",
-        ".pgpass",
-        "credentials",
-        "credentials.json",
-        "id_rsa",
-        "id_ed25519",
-        "secrets.json",
-        "secrets.yaml",
-        "secrets.yml",
+pub(super) fn may_hold_secrets(path: &str) -> bool {
+    #[rustfmt::skip]
+    const ENDINGS: [&str; 19] = [
+        ".pem", ".key", ".p8", ".p12", ".pfx", ".pkcs12", ".ppk", ".jks", ".keystore", ".kdbx", ".gpg", ".age", ".tfvars", ".tfstate", ".ovpn", ".env", ".kubeconfig",
+        ".secret", ".secrets",
     ];
-    let path = path.to_ascii_lowercase();
+    #[rustfmt::skip]
+    const NAMES: [&str; 18] = [
+        ".boto", ".dev.vars", ".dockercfg", ".git-credentials", ".htpasswd", ".my.cnf", ".netrc", "_netrc", ".npmrc", ".pgpass", ".pypirc", ".renviron", ".s3cfg",
+        ".vault-token", "credentials", "kubeconfig", "secrets", "service-account.json",
+    ];
+    const FOLDERS: [&str; 5] = [".aws/", ".docker/", ".gnupg/", ".kube/", ".ssh/"];
+    let path = path.replace('\\', "/").to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
-    let is_environment = name == ".env"
-        || name.starts_with(".env.")
-            && ![".example", ".sample", ".template", ".dist"].iter().any(|end| name.ends_with(end));
-    is_environment || NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+    let (stem, ending) = name.split_once('.').unwrap_or((name, ""));
+    let is_data = ["json", "toml", "yaml", "yml", "ini", "xml", "properties"].contains(&ending);
+    let is_key = stem.starts_with("id_") && ending.is_empty();
+    let is_example = [".example", ".sample", ".template", ".dist"].iter().any(|end| name.ends_with(end));
+    let is_in = |folder: &str| path.starts_with(folder) || path.contains(&format!("/{folder}"));
+    is_environment(name) && !is_example
+        || is_key
+        || is_data && ["secrets", "credentials"].contains(&stem)
+        || NAMES.contains(&name)
+        || ENDINGS.iter().any(|ending| name.ends_with(ending))
+        || FOLDERS.iter().any(|folder| is_in(folder))
+}
+
+/// Whether a file sets variables, such as `.env`, `.envrc` or `.env-local`.
+fn is_environment(name: &str) -> bool {
+    let rest = name.strip_prefix(".env");
+    rest.is_some_and(|rest| rest == "rc" || !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
 }
 
 fn is_prose(path: &str) -> bool {

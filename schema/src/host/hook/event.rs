@@ -6,10 +6,13 @@ use serde_json::Value;
 
 use super::payload::HookPayload;
 use super::{edit, edited_file};
+use crate::files::project::git_ignore::is_ignored;
+use crate::files::project::git_settings::GitSettings;
 use crate::host::brief::SessionSource;
 use crate::host::host_text::{is_machine_made, strip_injected};
 use crate::model::command_line::{changes_something, is_answer, shell_words};
 use crate::model::failure::{Attempt, cause_of};
+use crate::privacy::exclude::{normalize, resolve_links};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::small_talk::{is_acknowledgement, is_empty_answer};
 use crate::settings::Edits;
@@ -73,6 +76,11 @@ pub enum ToolUse {
     File { path: String, change: Option<String> },
     /// A command that was run.
     Command(String),
+}
+
+/// Whether a tool edits files.
+pub fn is_edit_tool(name: &str) -> bool {
+    matches!(name, "Edit" | "MultiEdit" | "Write" | "NotebookEdit")
 }
 
 impl ToolUse {
@@ -195,9 +203,19 @@ impl ToolContext<'_> {
             _ => open.text.into_owned(),
         };
         let (file, path) = (self.directory().join(path), shown.replace('\\', "/"));
-        let is_told = !edit::is_ignored(&file, self.project);
-        let change = if is_told { edit::change(self.payload, &file, &path, self.sanitizer) } else { None };
+        let change = if self.may_show(&file) { edit::change(self.payload, &file, &path, self.sanitizer) } else { None };
         Some(ToolUse::File { path, change })
+    }
+
+    /// Whether the content of a file may be recorded, by its name and by the file that it is a link to.
+    fn may_show(&self, file: &Path) -> bool {
+        let named = (normalize(file), normalize(self.project));
+        let real = resolve_links(&named.0).zip(resolve_links(&named.1));
+        let Some(real) = real else { return false };
+        let settings = GitSettings::from_environment();
+        [named, real].iter().all(|(file, project)| {
+            !is_ignored(file, project, &settings) && !edit::may_hold_secrets(&file.to_string_lossy())
+        })
     }
 
     /// Returns what a command changes. The outer `None` means that it must not be recorded.
@@ -318,6 +336,9 @@ fn truncate_head(text: &str, limit: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
+    use std::path::PathBuf;
+
     use rstest::rstest;
     use serde_json::json;
 
@@ -368,6 +389,36 @@ mod tests {
 
     fn file(path: &str) -> ToolUse {
         ToolUse::File { path: path.into(), change: None }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn link_to_an_ignored_or_secret_file_shows_only_its_path() {
+        let home = tempfile::tempdir().unwrap();
+        let project = home.path().join("p");
+        std::fs::create_dir_all(project.join(".git")).unwrap();
+        std::fs::write(project.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        std::fs::write(project.join(".gitignore"), "local.toml\n").unwrap();
+        for name in ["local.toml", ".env", "plain.toml"] {
+            std::fs::write(project.join(name), "b").unwrap();
+            std::os::unix::fs::symlink(name, project.join(format!("{name}.link"))).unwrap();
+        }
+        std::os::unix::fs::symlink(&project, home.path().join("link")).unwrap();
+        let shown = |project: &Path, file: PathBuf| {
+            let payload = json!({"hook_event_name": "PostToolUse", "tool_name": "Edit",
+                "tool_input": {"file_path": file, "old_string": "a", "new_string": "b"}});
+            let payload = HookPayload::parse(payload.to_string().as_bytes()).unwrap();
+            match HostEvent::from_payload(&payload, project, &Sanitizer::default()).unwrap().kind {
+                EventKind::ToolUse(Used { changed: Some(ToolUse::File { change, .. }), .. }) => change.is_some(),
+                other => panic!("{other:?} is not the use of a file"),
+            }
+        };
+        let by_link = home.path().join("link");
+        for name in ["local.toml", "local.toml.link", ".env.link"] {
+            assert!(!shown(&project, project.join(name)), "{name}");
+            assert!(!shown(&by_link, project.join(name)) && !shown(&project, by_link.join(name)), "{name} by a link");
+        }
+        assert!(shown(&project, project.join("plain.toml.link")));
     }
 
     #[test]

@@ -140,6 +140,11 @@ impl HookPayload {
         &self.tool_response.patch
     }
 
+    /// Parses the beginning of a payload that is too long. The text in which it ends loses its end.
+    pub fn parse_beginning(bytes: &[u8]) -> Result<Self, PayloadError> {
+        Self::parse(&complete(bytes))
+    }
+
     /// Parses a payload. A host may cut a text within a character, which is invalid JSON; the broken character becomes U+FFFD.
     pub fn parse(bytes: &[u8]) -> Result<Self, PayloadError> {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
@@ -152,6 +157,29 @@ impl HookPayload {
             PayloadError { what, line: error.line(), column: error.column() }
         })
     }
+}
+
+/// Returns JSON that ends within a text with its end, so that it can be parsed.
+fn complete(bytes: &[u8]) -> Vec<u8> {
+    let (mut ends, mut is_text, mut escape) = (Vec::new(), false, None);
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            _ if escape == Some(at.wrapping_sub(1)) => {}
+            b'\\' => escape = Some(at),
+            b'"' => is_text = !is_text,
+            b'{' if !is_text => ends.push(b'}'),
+            b'[' if !is_text => ends.push(b']'),
+            b'}' | b']' if !is_text => drop(ends.pop()),
+            _ => {}
+        }
+    }
+    // A part of an escape is dropped. A coded letter, such as \u00e9, has six bytes.
+    let length = |at: usize| if bytes.get(at + 1) == Some(&b'u') { 6 } else { 2 };
+    let end = escape.filter(|at| is_text && at + length(*at) > bytes.len()).unwrap_or(bytes.len());
+    let mut whole = bytes[..end].to_vec();
+    whole.extend(is_text.then_some(b'"'));
+    whole.extend(ends.iter().rev());
+    whole
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -212,6 +240,16 @@ mod tests {
     #[case::byte_order_mark(b"\xef\xbb\xbf{\"prompt\": \"x\"}", "x")]
     fn text_cut_within_a_character_is_parsed(#[case] payload: &[u8], #[case] prompt: &str) {
         assert_eq!(HookPayload::parse(payload).unwrap().prompt.as_deref(), Some(prompt));
+    }
+
+    #[rstest]
+    #[case::plain(r#"{"tool_input": {"a": ["]"]}, "prompt": "the begin"#, "the begin")]
+    #[case::after_an_escape(r#"{"prompt": "a \" b \\"#, "a \" b \\")]
+    #[case::within_an_escape(r#"{"prompt": "a \"#, "a ")]
+    #[case::within_a_coded_letter(r#"{"prompt": "a \u00e"#, "a ")]
+    fn beginning_of_a_payload_is_parsed(#[case] beginning: &str, #[case] prompt: &str) {
+        let payload = HookPayload::parse_beginning(beginning.as_bytes()).unwrap();
+        assert_eq!(payload.prompt.as_deref(), Some(prompt));
     }
 
     #[test]

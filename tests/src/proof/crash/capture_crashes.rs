@@ -27,7 +27,7 @@ pub(super) fn crash_direct(field: &mut CrashRun, blow: &KillTime, random: &mut S
         let text = field.new_text();
         field.send_prompt(&text, None);
     }
-    if matches!(blow, KillTime::AtPoint { point: "track.kept", .. }) || random.once_in(3) {
+    if matches!(blow, KillTime::AtPoint { point: "track.moved" | "track.kept", .. }) || random.once_in(3) {
         crash_turn_end(field, blow);
     } else {
         let text = field.new_text();

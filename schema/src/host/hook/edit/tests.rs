@@ -130,24 +130,48 @@ fn long_line_shows_the_part_that_differs() {
 }
 
 #[rstest]
-#[case::root("/out/", "out/a.txt", true)]
-#[case::below("*.log", "src/deep/x.log", true)]
-#[case::taken_back("*.log\n!keep.log", "keep.log", false)]
-#[case::other("*.log", "src/a.rs", false)]
-fn ignored_files_are_recognised(#[case] list: &str, #[case] file: &str, #[case] expected: bool) {
-    let project = tempfile::tempdir().unwrap();
-    fs::write(project.path().join(".gitignore"), list).unwrap();
-    assert_eq!(is_ignored(&project.path().join(file), project.path()), expected);
+#[case::control_characters("a\u{1}\u{2}\u{3}b", false)]
+#[case::invalid_text("PNG\u{fffd}\u{fffd}\u{fffd}", false)]
+#[case::one_invalid_character("let name = \"a name with one \u{fffd}\";", true)]
+#[case::colours("printf '\u{1b}[31m red'", true)]
+#[case::key_line("MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj", false)]
+fn texts_that_are_no_text_show_only_the_path(#[case] content: &str, #[case] is_shown: bool) {
+    assert_eq!(told("Write", &json!({"content": content})).is_some(), is_shown);
 }
 
 #[test]
-fn nearest_ignore_list_decides() {
-    let project = tempfile::tempdir().unwrap();
-    let inner = project.path().join("src/inner");
-    fs::create_dir_all(&inner).unwrap();
-    fs::write(project.path().join(".gitignore"), "*.gen").unwrap();
-    fs::write(inner.join(".gitignore"), "!a.gen").unwrap();
-    assert!(!is_ignored(&inner.join("a.gen"), project.path()));
-    assert!(is_ignored(&inner.join("b.gen"), project.path()));
-    assert!(!is_ignored(Path::new("/elsewhere/b.gen"), project.path()));
+fn edit_within_a_private_part_shows_only_the_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("notes.md");
+    fs::write(&file, "# Plan\n\nPublic words.\n\n<private>\nThe new salary.\n").unwrap();
+    let shown = |old: &str, new: &str| {
+        let payload = json!({"tool_name": "Edit", "tool_input": {"old_string": old, "new_string": new}});
+        let payload = HookPayload::parse(payload.to_string().as_bytes()).unwrap();
+        change(&payload, &file, "notes.md", &Sanitizer::default())
+    };
+    assert_eq!(shown("The old salary.", "The new salary."), None);
+    assert_eq!(shown("The old salary.", ""), None, "the place of a removed text is unknown");
+    assert_eq!(shown("Open words.", "Public words.").as_deref(), Some("@ # Plan\n- Open words.\n+ Public words."));
+    let patch = json!({"structuredPatch": [{"oldStart": 6, "lines": [" x", "-The old salary.", "+The new salary."]}]});
+    let input = json!({"content": "# Plan\n<private>\nx\nThe new salary.\n"});
+    assert_eq!(told_of("notes.md", "Write", &input, &patch).as_deref(), Some("+ # Plan"));
+}
+
+#[rstest]
+#[case::environment(".env", true)]
+#[case::direnv("app/.envrc", true)]
+#[case::local_environment(".env-local", true)]
+#[case::named_environment("deploy/prod.env", true)]
+#[case::example(".env.example", false)]
+#[case::other_name(".environment.md", false)]
+#[case::key("id_ecdsa", true)]
+#[case::security_key("keys/id_ed25519_sk", true)]
+#[case::public_key("id_ecdsa.pub", false)]
+#[case::cluster("/home/ann/.kube/config", true)]
+#[case::cluster_in_the_project(".kube/config", true)]
+#[case::certificate("tls/server.PEM", true)]
+#[case::secrets("config/secrets.toml", true)]
+#[case::module_about_secrets("src/secrets.rs", false)]
+fn files_that_usually_hold_secrets_are_known(#[case] path: &str, #[case] expected: bool) {
+    assert_eq!(may_hold_secrets(path), expected);
 }

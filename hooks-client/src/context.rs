@@ -1,0 +1,142 @@
+//! Gives a session what the memory knows: the brief, memories that fit a prompt or a file, and the reminder. Records where sessions begin and
+//! end.
+
+use std::path::Path;
+
+use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
+use schema::host::file_recall::memories_naming;
+use schema::host::given::{self, Given};
+use schema::host::hook::{ContextEvent, HookPayload, add_context, continue_turn, warn_at_start};
+use schema::host::session_record::{SessionPlace, closing_summary, missing_summaries};
+use schema::host::transcript::{last_context_tokens, last_model};
+use schema::intake::queue;
+use schema::model::moment::Moment;
+use schema::settings::{self, LoadedSettings};
+use schema::store::StoreError;
+
+use crate::event_delivery::EventDelivery;
+
+/// Seconds without an event after which a session has ended. People may come back after lunch.
+const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
+
+/// The tokens from which a session counts as long. Hosts compact contexts of 200,000 tokens at about 160,000.
+const LONG_CONTEXT: u64 = 120_000;
+
+const REMINDER: &str = "This session has become long and may be compacted soon. If it has decisions, preferences, conventions, fixes or open \
+     steps that are not in the project's memory yet, save them now with memory_save, one at a time. Otherwise just stop. This reminder \
+     comes once.";
+
+impl EventDelivery<'_> {
+    /// Returns the context for a session that begins, in the form that the host expects.
+    pub(crate) fn start_context(
+        &mut self,
+        occasion: SessionSource,
+        loaded: &LoadedSettings,
+    ) -> Result<Option<String>, StoreError> {
+        let LoadedSettings { settings, problems, .. } = loaded;
+        if let Err(refused) = self.layout.verify_dirs() {
+            // A store that is not used has no log of faults either.
+            return Ok(Some(warn_at_start(&format!("The project's memory is not used: {refused}"))));
+        }
+        let is_wanted = match settings.brief {
+            settings::BriefMode::Always => true,
+            settings::BriefMode::AfterCompaction => occasion == SessionSource::Compact,
+            settings::BriefMode::Never => false,
+        };
+        if !is_wanted {
+            return Ok(None);
+        }
+        // Create no store before there is something to record.
+        if !self.layout.memory_db().exists() {
+            return Ok(None);
+        }
+        let project = self.layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let session_id = self.session_id.clone();
+        let store = self.open_store()?;
+        // A store that can only be read has no rows yet, so report why.
+        let mut problems = problems.clone();
+        problems.extend(store.require_writable().err().iter().map(ToString::to_string));
+        let request = BriefRequest {
+            project: &project,
+            session_id: &session_id,
+            source: occasion,
+            problems: &problems,
+            size: settings.brief_size,
+        };
+        let made = brief(store.rows(), store.layout(), &request)?;
+        Ok(made.map(|Brief { text, ids }| {
+            if occasion == SessionSource::Compact {
+                self.note_given(given::note_compaction(self.layout, &session_id));
+            }
+            self.note_given(given::note(self.layout, &session_id, Given::Brief, ids.iter().map(String::as_str)));
+            add_context(ContextEvent::SessionStart, &text)
+        }))
+    }
+
+    /// Notes where a session begins, and summarises sessions that never reported their end.
+    pub(crate) fn begin_session(&mut self, payload: &HookPayload, captures: bool) {
+        if !captures || !self.layout.memory_db().exists() || self.layout.verify_dirs().is_err() {
+            return;
+        }
+        let place = SessionPlace { model: payload.model.clone(), ..self.checked_out(payload) }.cleaned(self.sanitizer);
+        self.note_given(given::note_start(self.layout, &self.session_id, &place));
+        let before = Moment::from_unix(self.now.unix() - SESSION_IDLE_SECONDS, Some(self.now.offset_seconds()));
+        let session_id = self.session_id.clone();
+        let missing = self
+            .open_store()
+            .ok()
+            .zip(before)
+            .and_then(|(store, before)| missing_summaries(store.rows(), &session_id, before).ok());
+        let kept = self.capture(missing.unwrap_or_default());
+        self.note_given(kept);
+    }
+
+    /// Records the summary of a session that ends.
+    pub(crate) fn close_session(&mut self, payload: &HookPayload) -> Result<(), StoreError> {
+        if !self.layout.memory_db().exists() {
+            return Ok(());
+        }
+        let model = payload.transcript_path.as_deref().and_then(|path| last_model(Path::new(path)).ok().flatten());
+        let end = SessionPlace { model, end_reason: payload.reason.clone(), ..self.checked_out(payload) }
+            .cleaned(self.sanitizer);
+        let place = end.begun_at(given::start(self.layout, &self.session_id));
+        let (session_id, now) = (self.session_id.clone(), self.now);
+        let summary = closing_summary(self.open_store()?.rows(), &session_id, &place, now)?;
+        self.capture(summary)
+    }
+
+    fn checked_out(&self, payload: &HookPayload) -> SessionPlace {
+        SessionPlace::checked_out(payload.cwd.as_deref().map_or(self.layout.project(), Path::new))
+    }
+
+    /// Returns the memories that fit a prompt and that the session has not seen, in the form that the host expects.
+    pub(crate) fn prompt_context(&self, prompt: &str) -> Option<String> {
+        let found = queue::recall(self.layout, self.sanitizer, prompt, &self.session_id)?;
+        let new = given::take_unshown(self.layout, &self.session_id, found).ok()?;
+        recall_context(&new).map(|text| add_context(ContextEvent::UserPromptSubmit, &text))
+    }
+
+    /// Returns the memories that name a file and that the session has not seen, in the form that the host expects.
+    pub(crate) fn file_context(&mut self, path: &str) -> Result<Option<String>, StoreError> {
+        if !self.layout.memory_db().exists() || self.layout.verify_dirs().is_err() {
+            return Ok(None);
+        }
+        let found = memories_naming(self.open_store()?.rows(), path)?;
+        let new = given::take_unshown(self.layout, &self.session_id, found)?;
+        Ok(recall_context(&new).map(|text| add_context(ContextEvent::PreToolUse, &text)))
+    }
+
+    /// Returns the reminder to save memories if the session has become long, once a session.
+    pub(crate) fn reminder(&self, transcript: &str) -> Option<String> {
+        let tokens = last_context_tokens(Path::new(transcript)).ok().flatten()?;
+        let is_due = tokens >= LONG_CONTEXT && given::take_reminder(self.layout, &self.session_id).ok()?;
+        is_due.then(|| continue_turn(REMINDER))
+    }
+
+    /// Reports a fault that does not change what the session is given.
+    fn note_given(&self, noted: Result<(), StoreError>) {
+        if let Err(fault) = noted {
+            self.note_delay(&fault);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Saves the memories of an event: through the running server, or directly in the store, or in the spool.
+
+use std::sync::{Mutex, PoisonError};
+
+use schema::files::database::LockTimeout;
+use schema::files::layout::Layout;
+use schema::intake::capture::{Destination, Draft, PreparedMemory, commit, prepare};
+use schema::intake::drain::drain;
+use schema::intake::queue;
+use schema::intake::spool;
+use schema::model::memory::{MemoryAttributes, MemoryType};
+use schema::model::moment::Moment;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::settings::Settings;
+use schema::store::hook_log;
+use schema::store::{Store, StoreError};
+
+/// How many spooled memories a hook saves as well. Few, so that it stays fast after a long outage.
+const DRAIN_LIMIT: usize = 4;
+
+/// The importance of failures, which deserve a second look.
+const FAILURE_IMPORTANCE: u8 = 3;
+
+/// The memories that are being saved. The deadline spools them.
+static UNSAVED: Mutex<Vec<PreparedMemory>> = Mutex::new(Vec::new());
+
+/// Writes the memories that are being saved into the spool. Saving one of them twice is harmless.
+pub(crate) fn spool_unsaved(layout: &Layout) -> Result<(), StoreError> {
+    let unsaved = UNSAVED.lock().unwrap_or_else(PoisonError::into_inner);
+    unsaved.iter().try_for_each(|memory| spool::write_memory(layout, memory).map(drop))
+}
+
+fn set_unsaved(memories: &[PreparedMemory]) {
+    *UNSAVED.lock().unwrap_or_else(PoisonError::into_inner) = memories.to_vec();
+}
+
+/// An event of a session, and the store that its memories go to.
+pub(crate) struct EventDelivery<'l> {
+    pub(crate) layout: &'l Layout,
+    pub(crate) session_id: String,
+    pub(crate) now: Moment,
+    pub(crate) sanitizer: &'l Sanitizer,
+    pub(crate) settings: &'l Settings,
+    /// Opened when the first memory needs it.
+    pub(crate) store: Option<Store>,
+}
+
+impl EventDelivery<'_> {
+    pub(crate) fn new_draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
+        let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
+        Draft {
+            session_id: self.session_id.clone(),
+            kind,
+            content,
+            at,
+            attributes: MemoryAttributes { importance, ..MemoryAttributes::default() },
+            destination: Destination::DailyLog,
+        }
+    }
+
+    /// Records memories in the first way that works: server, store or spool.
+    pub(crate) fn capture(&mut self, drafts: impl IntoIterator<Item = Draft>) -> Result<(), StoreError> {
+        self.save_prepared(&drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect::<Vec<_>>())
+    }
+
+    pub(crate) fn save_prepared(&mut self, memories: &[PreparedMemory]) -> Result<(), StoreError> {
+        set_unsaved(memories);
+        let saved = self.save_first_way(memories);
+        set_unsaved(&[]);
+        saved
+    }
+
+    fn save_first_way(&mut self, memories: &[PreparedMemory]) -> Result<(), StoreError> {
+        if memories.is_empty() || queue::capture(self.layout, memories) {
+            return Ok(());
+        }
+        let mut waiting = memories;
+        while let [memory, rest @ ..] = waiting {
+            if let Err(fault) = self.open_store().and_then(|store| commit(store, memory).map(drop)) {
+                return self.spool(waiting, &fault);
+            }
+            waiting = rest;
+        }
+        if let Err(fault) = self.open_store().and_then(|store| drain(store, DRAIN_LIMIT)) {
+            self.note_delay(&fault);
+        }
+        Ok(())
+    }
+
+    /// Leaves memories to a process with more time or more rights.
+    pub(crate) fn spool(&self, memories: &[PreparedMemory], fault: &StoreError) -> Result<(), StoreError> {
+        // The spool can exist without the other directories.
+        let _ = self.create_dirs();
+        for memory in memories {
+            spool::write_memory(self.layout, memory)?;
+        }
+        self.note_delay(fault);
+        Ok(())
+    }
+
+    /// Reports a fault that lost nothing, unless other processes were just faster.
+    pub(crate) fn note_delay(&self, fault: &StoreError) {
+        if !fault.is_busy() {
+            hook_log::append_error(self.layout, fault);
+        }
+    }
+
+    pub(crate) fn create_dirs(&self) -> Result<(), StoreError> {
+        self.layout
+            .create_dirs_and_gitignore()
+            .map_err(|source| StoreError::Create { path: self.layout.store_dir().to_owned(), source })
+    }
+
+    pub(crate) fn open_store(&mut self) -> Result<&mut Store, StoreError> {
+        match &mut self.store {
+            Some(store) => Ok(store),
+            none => {
+                let store = Store::open(self.layout.project(), LockTimeout::Hook)?;
+                store.notes().iter().for_each(|note| hook_log::append_note(self.layout, note));
+                Ok(none.insert(store))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unsaved_memories_are_spooled_at_the_deadline() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        let draft = Draft {
+            session_id: "s".into(),
+            kind: MemoryType::UserPrompt,
+            content: "Check the build".into(),
+            at: Moment::now(),
+            attributes: MemoryAttributes::default(),
+            destination: Destination::DailyLog,
+        };
+        set_unsaved(&[prepare(draft, &Sanitizer::default()).unwrap()]);
+        spool_unsaved(&layout).unwrap();
+        assert_eq!(spool::count(&layout), 1);
+        set_unsaved(&[]);
+    }
+}

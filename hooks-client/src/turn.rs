@@ -1,0 +1,177 @@
+//! Records the turns of a session: prompts, changes, failures, answers, and what they conclude.
+//!
+//! Texts are saved before anything else of their event is computed, so that the deadline costs no text.
+
+use std::path::Path;
+
+use schema::host::conclusion::{self, SaidIn, Speaker};
+use schema::host::hook::{Used, is_edit_tool};
+use schema::host::track_buffer::{self, ToolUses};
+use schema::host::transcript::{ReadFrom, TranscriptThread, Utterance, last_answer, texts_of_turn, utterances};
+use schema::intake::capture::{Draft, PreparedMemory, prepare};
+use schema::model::failure::topics_of;
+use schema::model::memory::{MemoryId, MemoryType};
+use schema::prose::small_talk::is_empty_answer;
+use schema::settings::Edits;
+use schema::store::StoreError;
+
+use crate::event_delivery::EventDelivery;
+
+/// The most conclusions that are saved before a compaction. Of more, the last ones are saved.
+const CONCLUSIONS_AT_COMPACTION: usize = 20;
+
+impl EventDelivery<'_> {
+    /// Notes what a tool changed, or that it succeeded after it had failed.
+    pub(crate) fn track_use(&self, mut used: Used) -> Result<(), StoreError> {
+        if self.settings.edits == Edits::Off && is_edit_tool(&used.attempt.tool) {
+            return Ok(());
+        }
+        used.changed = used.changed.and_then(|changed| changed.within(self.settings.edits));
+        let is_success = track_buffer::has_failed(self.layout, &used.attempt.topics());
+        if used.changed.is_none() && !is_success {
+            return Ok(());
+        }
+        self.create_dirs()?;
+        let noted =
+            track_buffer::append_use(self.layout, &self.session_id, &used, is_success, &self.now, self.sanitizer);
+        noted.or_else(|fault| {
+            let mut uses = ToolUses::new(self.now);
+            uses.take_in(track_buffer::line_of(&used, is_success, self.sanitizer), self.now);
+            self.spool(&Vec::from_iter(self.used(uses)), &fault)
+        })
+    }
+
+    /// Records a failure, and notes its topics to recognise a later success.
+    pub(crate) fn fail(&mut self, text: String) -> Result<(), StoreError> {
+        let topics = topics_of(&text);
+        self.capture([self.new_draft(MemoryType::Error, text, self.now)])?;
+        self.create_dirs()?;
+        let fault = |source| StoreError::Io { doing: "append to", path: self.layout.failed(), source };
+        track_buffer::note_failure(self.layout, &topics).map_err(fault)
+    }
+
+    /// Finishes the last turn if it had no end, and records a prompt and its conclusions.
+    pub(crate) fn begin_turn(&mut self, prompt: Option<&str>, transcript: Option<&str>) -> Result<(), StoreError> {
+        let asked = prompt.map(|text| self.new_draft(MemoryType::UserPrompt, text.to_owned(), self.now));
+        let asked = asked.and_then(|draft| prepare(draft, self.sanitizer));
+        let id = asked.as_ref().map(PreparedMemory::id);
+        let ended = self.save_turn(asked);
+        let begun = self.begin(Some(id.clone()));
+        let mut concluded = self.concluded_in_ended(ended.as_ref().ok().cloned().flatten(), transcript, prompt);
+        concluded.extend(self.concluded(id, Speaker::Person, prompt));
+        ended.and(self.save_prepared(&concluded)).and(begun)
+    }
+
+    pub(crate) fn end_turn(&mut self, answer: Option<String>, transcript: Option<&str>) -> Result<(), StoreError> {
+        let answer = answer.or_else(|| last_answer_of(transcript, TranscriptThread::Main));
+        self.finish_turn(answer, transcript)
+    }
+
+    /// Records what a turn changed, then its answer and the conclusions of all its texts.
+    fn finish_turn(&mut self, answer: Option<String>, transcript: Option<&str>) -> Result<(), StoreError> {
+        let said = answer.clone().map(|text| self.new_draft(MemoryType::AssistantResponse, text, self.now));
+        let said = said.and_then(|draft| prepare(draft, self.sanitizer));
+        let id = said.as_ref().map(PreparedMemory::id);
+        let saved = self.save_turn(said);
+        let mut texts = self.texts_of_turn(transcript, None);
+        texts.extend(answer);
+        let concluded = self.concluded(id, Speaker::Agent, texts.iter().map(String::as_str));
+        saved.and(self.save_prepared(&concluded))
+    }
+
+    /// Records the changes of a turn, and then a text. Returns the prompt of the turn, if there is a turn.
+    fn save_turn(&mut self, text: Option<PreparedMemory>) -> Result<Option<Option<MemoryId>>, StoreError> {
+        let (layout, session_id) = (self.layout, self.session_id.clone());
+        let (mut text, mut prompt) = (text, None);
+        let taken = track_buffer::take_uses(layout, &session_id, |taken| {
+            prompt.clone_from(&taken.prompt);
+            let used = self.used(taken);
+            self.save_prepared(&used.into_iter().chain(text.take()).collect::<Vec<_>>())
+        });
+        // A buffer that cannot be read is reported, but must not cost the text.
+        self.save_prepared(&Vec::from_iter(text)).and(taken).map(|()| prompt)
+    }
+
+    /// Notes that a turn begins, and the memory of its prompt if it has one.
+    pub(crate) fn begin(&self, prompt: Option<Option<MemoryId>>) -> Result<(), StoreError> {
+        let Some(prompt) = prompt else { return Ok(()) };
+        self.create_dirs()?;
+        track_buffer::begin(self.layout, &self.session_id, prompt.as_ref(), &self.now)
+    }
+
+    /// Records the changes and conclusions of a turn that may have no end. Returns the prompt of the turn, if there is a turn.
+    pub(crate) fn interrupt(&mut self, transcript: Option<&str>) -> Result<Option<Option<MemoryId>>, StoreError> {
+        let prompt = self.save_turn(None)?;
+        let concluded = self.concluded_in_ended(prompt.clone(), transcript, None);
+        self.save_prepared(&concluded).map(|()| prompt)
+    }
+
+    /// Returns the conclusions of a turn that had no end. `next` is the prompt after it.
+    fn concluded_in_ended(
+        &self,
+        prompt: Option<Option<MemoryId>>,
+        transcript: Option<&str>,
+        next: Option<&str>,
+    ) -> Vec<PreparedMemory> {
+        let Some(prompt) = prompt else { return Vec::new() };
+        let texts = self.texts_of_turn(transcript, next);
+        self.concluded(prompt, Speaker::Agent, texts.iter().map(String::as_str))
+    }
+
+    /// Returns a memory of a turn's changes.
+    fn used(&self, taken: ToolUses) -> Option<PreparedMemory> {
+        let draft = self.new_draft(MemoryType::ToolUsage, taken.text()?, taken.at);
+        Some(prepare(draft, self.sanitizer)?.with_succeeded(taken.succeeded))
+    }
+
+    pub(crate) fn report(&mut self, agent_type: Option<String>, text: &str) -> Result<(), StoreError> {
+        let report = agent_type.map_or_else(|| text.to_owned(), |kind| format!("{kind}: {text}"));
+        let prepared = prepare(self.new_draft(MemoryType::SubagentResult, report, self.now), self.sanitizer);
+        let id = prepared.as_ref().map(PreparedMemory::id);
+        let saved = self.save_prepared(&Vec::from_iter(prepared));
+        saved.and(self.save_prepared(&self.concluded(id, Speaker::Agent, [text])))
+    }
+
+    fn texts_of_turn(&self, transcript: Option<&str>, next: Option<&str>) -> Vec<String> {
+        let path = transcript.filter(|_| self.settings.conclusions);
+        path.and_then(|path| texts_of_turn(Path::new(path), next).ok()).unwrap_or_default()
+    }
+
+    /// Returns the conclusions in the texts of an event.
+    fn concluded<'t>(
+        &self,
+        source: Option<MemoryId>,
+        speaker: Speaker,
+        texts: impl IntoIterator<Item = &'t str>,
+    ) -> Vec<PreparedMemory> {
+        if !self.settings.conclusions {
+            return Vec::new();
+        }
+        let place = SaidIn { session_id: &self.session_id, source, speaker, at: self.now };
+        let drafts = conclusion::drafts(&place, texts, self.sanitizer);
+        drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect()
+    }
+
+    /// Returns the conclusions since the last compaction, before their words leave the context. Most are known already.
+    pub(crate) fn concluded_since_compaction(&self, transcript: Option<&str>) -> Vec<Draft> {
+        let path = transcript.filter(|_| self.settings.conclusions);
+        let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
+        let said = said.into_iter().flatten().filter_map(|said| match said {
+            Utterance::Prompt { text, at } => Some((Speaker::Person, text, at)),
+            Utterance::Answer { text, at } => Some((Speaker::Agent, text, at)),
+            Utterance::Summary { .. } => None,
+        });
+        let concluded = said.flat_map(|(speaker, text, at)| {
+            let place = SaidIn { session_id: &self.session_id, source: None, speaker, at };
+            conclusion::drafts(&place, [text.as_str()], self.sanitizer)
+        });
+        let mut drafts: Vec<Draft> = concluded.collect();
+        drafts.drain(..drafts.len().saturating_sub(CONCLUSIONS_AT_COMPACTION));
+        drafts
+    }
+}
+
+/// Returns the last answer in a transcript. A missing or unreadable transcript has none.
+pub(crate) fn last_answer_of(transcript: Option<&str>, thread: TranscriptThread) -> Option<String> {
+    last_answer(Path::new(transcript?), thread).ok().flatten().filter(|text| !is_empty_answer(text))
+}
