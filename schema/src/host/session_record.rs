@@ -23,8 +23,12 @@ use crate::store::{MemoryFilter, MemoryRow, Rows};
 /// How many memories of a session are read, the last ones.
 const READ: usize = 240;
 
-/// The longest title, outcome of a turn, and command, in characters.
+/// The most of a memory that is read, in bytes.
+const BEGINNING: usize = 4 * 1024;
+
+/// The longest title, prompt, outcome of a turn, and command, in characters.
 const TITLE: usize = 120;
+const ASKED: usize = 480;
 const OUTCOME: usize = 480;
 const COMMAND: usize = 80;
 
@@ -42,6 +46,9 @@ const UNFINISHED: usize = 3;
 const TOPICS: usize = 6;
 const TOPIC_TEXTS: usize = 2;
 
+/// How many turns are searched for topics, the last ones.
+const TOPIC_TURNS: usize = 40;
+
 /// One session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRecord {
@@ -52,7 +59,7 @@ pub struct SessionRecord {
     pub title: Option<String>,
     /// The last answer, and when it was given.
     pub outcome: Option<(String, (i64, i64))>,
-    /// Prompts and answers, first turn first.
+    /// The beginnings of prompts and answers, first turn first.
     pub turns: Vec<TurnRecord>,
     /// The reports of subagents, and when they were given.
     pub reports: Vec<(String, (i64, i64))>,
@@ -230,7 +237,7 @@ impl SessionRecord {
             files: session.files,
             commands,
             failures: of_kind(MemoryType::Error).map(|row| failure(row, &memories)).collect(),
-            topics: topics(&memories),
+            topics: topics(&turns),
             conclusions: memories.iter().filter(|row| is_conclusion(row)).count(),
             place: place.map(SessionPlace::of).unwrap_or_default(),
             turns,
@@ -298,13 +305,17 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
             MemoryType::UserPrompt => {
                 is_open = !is_small_talk(content);
                 if is_open {
-                    turns.push(TurnRecord { asked: clean_line(content), answered: None, order: row.order() });
+                    turns.push(TurnRecord {
+                        asked: shortened(beginning(content), ASKED),
+                        answered: None,
+                        order: row.order(),
+                    });
                 }
             }
             // An answer after small talk may still report on the work before it.
             MemoryType::AssistantResponse if is_substantial(content) => {
                 if let Some(turn) = turns.last_mut().filter(|turn| is_open || turn.answered.is_none())
-                    && let Some(answered) = gist(content, OUTCOME)
+                    && let Some(answered) = gist(beginning(content), OUTCOME)
                 {
                     (turn.answered, turn.order) = (Some(answered), row.order());
                 }
@@ -313,6 +324,10 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
         }
     }
     turns
+}
+
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(BEGINNING)]
 }
 
 /// Returns a summary that a model or a person wrote, for a session without an answer.
@@ -333,20 +348,16 @@ fn failure(row: &MemoryRow, memories: &[MemoryRow]) -> FailureRecord {
 }
 
 /// Returns the terms that most texts of a session contain. Among equally frequent ones, names come first.
-fn topics(memories: &[MemoryRow]) -> Vec<String> {
+fn topics(turns: &[TurnRecord]) -> Vec<String> {
     struct Seen {
         texts: usize,
         last: usize,
         is_name: bool,
     }
     let mut seen: HashMap<String, Seen> = HashMap::new();
-    for (number, row) in memories.iter().enumerate() {
-        if !matches!(row.memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse)
-            || is_small_talk(&row.memory.content)
-        {
-            continue;
-        }
-        for Token { text, is_name, .. } in tokens(&row.memory.content).into_iter().filter(Token::is_term) {
+    let texts = turns.iter().rev().take(TOPIC_TURNS).flat_map(|turn| [Some(&turn.asked), turn.answered.as_ref()]);
+    for (number, text) in texts.flatten().enumerate() {
+        for Token { text, is_name, .. } in tokens(text).into_iter().filter(Token::is_term) {
             let seen = seen.entry(text).or_insert(Seen { texts: 0, last: usize::MAX, is_name });
             if seen.last != number {
                 seen.last = number;
