@@ -57,7 +57,7 @@ pub struct SessionRecord {
     pub ended: Moment,
     /// The first prompt that asked for something.
     pub title: Option<String>,
-    /// The last answer, and when it was given.
+    /// The answer of the last turn that changed files, or else the last answer, and when it was given.
     pub outcome: Option<(String, (i64, i64))>,
     /// The beginnings of prompts and answers, first turn first.
     pub turns: Vec<TurnRecord>,
@@ -80,6 +80,8 @@ pub struct SessionRecord {
 pub struct TurnRecord {
     pub asked: String,
     pub answered: Option<String>,
+    /// Whether it changed files.
+    pub has_changes: bool,
     /// The time of the turn: seconds since 1970, and the sequence number of the memory.
     pub order: (i64, i64),
 }
@@ -212,8 +214,9 @@ impl SessionRecord {
         let is_whole = memories.len() < READ;
         let first_asked = turns.first().map(|turn| shortened(&turn.asked, TITLE)).filter(|_| is_whole);
         let title = first_asked.or(session.title);
-        let outcome = turns.iter().rev().find_map(|turn| Some((turn.answered.clone()?, turn.order)));
-        let outcome = outcome.or_else(|| told(&memories));
+        let answer = |turn: &TurnRecord| Some((turn.answered.clone()?, turn.order));
+        let outcome = turns.iter().rev().filter(|turn| turn.has_changes).find_map(answer);
+        let outcome = outcome.or_else(|| turns.iter().rev().find_map(answer)).or_else(|| told(&memories));
         let of_kind = |kind: MemoryType| memories.iter().filter(move |row| row.memory.kind == kind);
         let mut commands: Vec<String> = Vec::new();
         for command in of_kind(MemoryType::ToolUsage).flat_map(|row| tool_usage::commands(&row.memory.content)) {
@@ -287,6 +290,16 @@ impl FailureRecord {
     }
 }
 
+/// Returns the summaries that were composed from the memories of a session.
+pub fn composed_summaries(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<MemoryRow>> {
+    let filter = MemoryFilter {
+        kind: Some(MemoryType::SessionSummary),
+        session_id: Some(session_id.to_owned()),
+        ..MemoryFilter::default()
+    };
+    Ok(rows.list(&filter, READ)?.into_iter().filter(is_composed).collect())
+}
+
 /// Whether we composed a summary, not a model or a person.
 pub(crate) fn is_composed(row: &MemoryRow) -> bool {
     row.memory.kind == MemoryType::SessionSummary && row.memory.attributes.auto
@@ -299,17 +312,27 @@ fn is_conclusion(row: &MemoryRow) -> bool {
 fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
     let mut turns: Vec<TurnRecord> = Vec::new();
     let mut is_open = false;
+    // An agreement begins a turn of its own if files change after it.
+    let mut agreed: Option<TurnRecord> = None;
     for row in memories {
         let content = &row.memory.content;
         match row.memory.kind {
             MemoryType::UserPrompt => {
                 is_open = !is_small_talk(content);
+                let asked = shortened(beginning(content), ASKED);
+                let turn = TurnRecord { asked, answered: None, has_changes: false, order: row.order() };
+                agreed = None;
                 if is_open {
-                    turns.push(TurnRecord {
-                        asked: shortened(beginning(content), ASKED),
-                        answered: None,
-                        order: row.order(),
-                    });
+                    turns.push(turn);
+                } else if turns.last().is_some_and(|turn| turn.answered.is_some()) {
+                    agreed = Some(turn);
+                }
+            }
+            MemoryType::ToolUsage if tool_usage::files(content).next().is_some() => {
+                is_open |= agreed.is_some();
+                turns.extend(agreed.take());
+                if let Some(turn) = turns.last_mut() {
+                    turn.has_changes = true;
                 }
             }
             // An answer after small talk may still report on the work before it.

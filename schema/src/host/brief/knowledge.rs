@@ -100,6 +100,13 @@ impl Knowledge {
         self.entries.retain(|entry| seen.insert(letters(&entry.text)));
     }
 
+    /// Marks the tasks in a text that are done now.
+    pub(super) fn with_done_tasks_marked(&self, text: String) -> String {
+        let tasks = self.entries.iter().filter(|entry| entry.row.memory.kind == MemoryType::Task);
+        let done = tasks.filter(|entry| !entry.row.is_open_task()).map(|entry| entry.text.trim_end_matches('.'));
+        done.filter(|task| !task.is_empty()).fold(text, |text, task| text.replace(task, &format!("{task} [done]")))
+    }
+
     pub(super) fn is_replaced(&self, id: &MemoryId) -> bool {
         self.entries.iter().any(|entry| entry.is_replaced && entry.row.memory.id == *id)
     }

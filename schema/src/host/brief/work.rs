@@ -155,7 +155,7 @@ impl<'k> Validity<'k> {
     /// Returns the outcome of a session, as far as it still holds.
     fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref()?;
-        self.still_valid(text, *order)
+        self.still_valid(text, *order).map(|text| self.knowledge.with_done_tasks_marked(text))
     }
 
     /// Returns the answer of a turn, as far as it still holds.
