@@ -6,6 +6,7 @@ use crate::intake::capture::{Destination, Draft};
 use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::privacy::sanitizer::Sanitizer;
+use crate::prose::tasks::without_brief_marks;
 
 /// The most conclusions of one event. A longer list is pasted, not decided.
 const MOST: usize = 12;
@@ -28,7 +29,8 @@ pub fn conclusions(text: &str, speaker: Speaker, screen: &Sanitizer) -> Vec<Conc
     }
     let clean = screen.clean(text).text;
     let found = conclusions::conclusions(&clean, speaker).into_iter();
-    found.map(|found| Conclusion { kind: found.kind, content: found.text }).collect()
+    // An answer may repeat lines of the brief.
+    found.map(|found| Conclusion { kind: found.kind, content: without_brief_marks(&found.text).to_owned() }).collect()
 }
 
 /// The place where texts were said.

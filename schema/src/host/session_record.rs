@@ -23,8 +23,12 @@ use crate::store::{MemoryFilter, MemoryRow, Rows};
 /// How many memories of a session are read, the last ones.
 const READ: usize = 240;
 
-/// The longest title, outcome of a turn, and command, in characters.
+/// The most of a memory that is read, in bytes.
+const BEGINNING: usize = 4 * 1024;
+
+/// The longest title, prompt, outcome of a turn, and command, in characters.
 const TITLE: usize = 120;
+const ASKED: usize = 480;
 const OUTCOME: usize = 480;
 const COMMAND: usize = 80;
 
@@ -42,6 +46,9 @@ const UNFINISHED: usize = 3;
 const TOPICS: usize = 6;
 const TOPIC_TEXTS: usize = 2;
 
+/// How many turns are searched for topics, the last ones.
+const TOPIC_TURNS: usize = 40;
+
 /// One session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionRecord {
@@ -50,9 +57,9 @@ pub struct SessionRecord {
     pub ended: Moment,
     /// The first prompt that asked for something.
     pub title: Option<String>,
-    /// The last answer, and when it was given.
+    /// The answer of the last turn that changed files, or else the last answer, and when it was given.
     pub outcome: Option<(String, (i64, i64))>,
-    /// Prompts and answers, first turn first.
+    /// The beginnings of prompts and answers, first turn first.
     pub turns: Vec<TurnRecord>,
     /// The reports of subagents, and when they were given.
     pub reports: Vec<(String, (i64, i64))>,
@@ -73,6 +80,8 @@ pub struct SessionRecord {
 pub struct TurnRecord {
     pub asked: String,
     pub answered: Option<String>,
+    /// Whether it changed files.
+    pub has_changes: bool,
     /// The time of the turn: seconds since 1970, and the sequence number of the memory.
     pub order: (i64, i64),
 }
@@ -205,8 +214,9 @@ impl SessionRecord {
         let is_whole = memories.len() < READ;
         let first_asked = turns.first().map(|turn| shortened(&turn.asked, TITLE)).filter(|_| is_whole);
         let title = first_asked.or(session.title);
-        let outcome = turns.iter().rev().find_map(|turn| Some((turn.answered.clone()?, turn.order)));
-        let outcome = outcome.or_else(|| told(&memories));
+        let answer = |turn: &TurnRecord| Some((turn.answered.clone()?, turn.order));
+        let outcome = turns.iter().rev().filter(|turn| turn.has_changes).find_map(answer);
+        let outcome = outcome.or_else(|| turns.iter().rev().find_map(answer)).or_else(|| told(&memories));
         let of_kind = |kind: MemoryType| memories.iter().filter(move |row| row.memory.kind == kind);
         let mut commands: Vec<String> = Vec::new();
         for command in of_kind(MemoryType::ToolUsage).flat_map(|row| tool_usage::commands(&row.memory.content)) {
@@ -230,7 +240,7 @@ impl SessionRecord {
             files: session.files,
             commands,
             failures: of_kind(MemoryType::Error).map(|row| failure(row, &memories)).collect(),
-            topics: topics(&memories),
+            topics: topics(&turns),
             conclusions: memories.iter().filter(|row| is_conclusion(row)).count(),
             place: place.map(SessionPlace::of).unwrap_or_default(),
             turns,
@@ -280,6 +290,16 @@ impl FailureRecord {
     }
 }
 
+/// Returns the summaries that were composed from the memories of a session.
+pub fn composed_summaries(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<MemoryRow>> {
+    let filter = MemoryFilter {
+        kind: Some(MemoryType::SessionSummary),
+        session_id: Some(session_id.to_owned()),
+        ..MemoryFilter::default()
+    };
+    Ok(rows.list(&filter, READ)?.into_iter().filter(is_composed).collect())
+}
+
 /// Whether we composed a summary, not a model or a person.
 pub(crate) fn is_composed(row: &MemoryRow) -> bool {
     row.memory.kind == MemoryType::SessionSummary && row.memory.attributes.auto
@@ -292,19 +312,33 @@ fn is_conclusion(row: &MemoryRow) -> bool {
 fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
     let mut turns: Vec<TurnRecord> = Vec::new();
     let mut is_open = false;
+    // An agreement begins a turn of its own if files change after it.
+    let mut agreed: Option<TurnRecord> = None;
     for row in memories {
         let content = &row.memory.content;
         match row.memory.kind {
             MemoryType::UserPrompt => {
                 is_open = !is_small_talk(content);
+                let asked = shortened(beginning(content), ASKED);
+                let turn = TurnRecord { asked, answered: None, has_changes: false, order: row.order() };
+                agreed = None;
                 if is_open {
-                    turns.push(TurnRecord { asked: clean_line(content), answered: None, order: row.order() });
+                    turns.push(turn);
+                } else if turns.last().is_some_and(|turn| turn.answered.is_some()) {
+                    agreed = Some(turn);
+                }
+            }
+            MemoryType::ToolUsage if tool_usage::files(content).next().is_some() => {
+                is_open |= agreed.is_some();
+                turns.extend(agreed.take());
+                if let Some(turn) = turns.last_mut() {
+                    turn.has_changes = true;
                 }
             }
             // An answer after small talk may still report on the work before it.
             MemoryType::AssistantResponse if is_substantial(content) => {
                 if let Some(turn) = turns.last_mut().filter(|turn| is_open || turn.answered.is_none())
-                    && let Some(answered) = gist(content, OUTCOME)
+                    && let Some(answered) = gist(beginning(content), OUTCOME)
                 {
                     (turn.answered, turn.order) = (Some(answered), row.order());
                 }
@@ -313,6 +347,10 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
         }
     }
     turns
+}
+
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(BEGINNING)]
 }
 
 /// Returns a summary that a model or a person wrote, for a session without an answer.
@@ -333,20 +371,16 @@ fn failure(row: &MemoryRow, memories: &[MemoryRow]) -> FailureRecord {
 }
 
 /// Returns the terms that most texts of a session contain. Among equally frequent ones, names come first.
-fn topics(memories: &[MemoryRow]) -> Vec<String> {
+fn topics(turns: &[TurnRecord]) -> Vec<String> {
     struct Seen {
         texts: usize,
         last: usize,
         is_name: bool,
     }
     let mut seen: HashMap<String, Seen> = HashMap::new();
-    for (number, row) in memories.iter().enumerate() {
-        if !matches!(row.memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse)
-            || is_small_talk(&row.memory.content)
-        {
-            continue;
-        }
-        for Token { text, is_name, .. } in tokens(&row.memory.content).into_iter().filter(Token::is_term) {
+    let texts = turns.iter().rev().take(TOPIC_TURNS).flat_map(|turn| [Some(&turn.asked), turn.answered.as_ref()]);
+    for (number, text) in texts.flatten().enumerate() {
+        for Token { text, is_name, .. } in tokens(text).into_iter().filter(Token::is_term) {
             let seen = seen.entry(text).or_insert(Seen { texts: 0, last: usize::MAX, is_name });
             if seen.last != number {
                 seen.last = number;

@@ -9,7 +9,7 @@ pub(crate) use cause::cause_of;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::command_line::{Task, tasks};
+use crate::model::command_line::{Task, succeeded, tasks};
 use crate::model::memory::content_hash;
 
 /// Separates the tool from its input in the first line of a failure.
@@ -43,11 +43,16 @@ impl Attempt {
         self.input.as_deref().filter(|_| self.is_command()).map(tasks).unwrap_or_default()
     }
 
+    /// Returns the commands that succeeded if this attempt did.
+    fn succeeded(&self) -> Vec<Task> {
+        self.input.as_deref().filter(|_| self.is_command()).map(succeeded).unwrap_or_default()
+    }
+
     /// Returns short keys of what this attempt is about. An attempt can settle a failure only if both share a key.
     pub fn topics(&self) -> Vec<String> {
         let tasks = self.tasks();
         let names = match (tasks.is_empty(), &self.input) {
-            (false, _) => tasks.iter().map(Task::topic).collect(),
+            (false, _) => tasks.iter().flat_map(Task::topics).collect(),
             (true, input) => vec![format!("{} {}", self.tool, input.as_deref().unwrap_or_default())],
         };
         // Hashed, because a command line can contain a secret.
@@ -126,14 +131,14 @@ fn without_numbers(line: &str) -> String {
 
 /// Whether `success` settles the failure in `content`.
 ///
-/// The same command settles it. So does a wider run of the same checks, such as `cargo test` after `cargo test parser`, and a narrower run
-/// of the tests that the failure's report names.
+/// The same command settles it. So does a wider run of the same checks, such as `cargo test` after `cargo test parser`, a narrower run of
+/// the tests that the failure's report names, and the same program with the same files and more arguments.
 pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
     let Some(failed) = Attempt::of(content).filter(|failed| failed.tool == success.tool) else { return false };
     if !failed.is_command() {
         return failed.input == success.input;
     }
-    let (failed, succeeded) = (failed.tasks(), success.tasks());
+    let (failed, succeeded) = (failed.tasks(), success.succeeded());
     // Among several commands the last one most likely failed; the others usually prepare it.
     let Some(task) = failed.last() else { return false };
     succeeded.iter().any(|done| {
@@ -149,7 +154,10 @@ pub(crate) fn is_settled_by(content: &str, success: &Attempt) -> bool {
         let is_narrower = done.is_check()
             && task.operands.iter().all(|word| has(&done.operands, word))
             && done.operands.iter().all(|word| has(&task.operands, word) || is_named(word));
-        is_same || is_wider || is_narrower
+        let has_its_files = !done.is_check()
+            && task.files().next().is_some()
+            && task.operands.iter().all(|word| has(&done.operands, word));
+        is_same || is_wider || is_narrower || has_its_files
     })
 }
 
@@ -160,7 +168,11 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case::same("Bash failed: cargo test parser\nx", "cargo test parser 2>&1 | tail -5", true)]
+    #[case::same("Bash failed: cargo test parser\nx", "cargo test parser 2>&1", true)]
+    #[case::piped("Bash failed: cargo test parser\nx", "cargo test parser 2>&1 | tail -5", false)]
+    #[case::same_file("Bash failed: psql -f db/1.sql\nx", "psql -c 'set a = 1' -f db/1.sql", true)]
+    #[case::other_file("Bash failed: psql -f db/1.sql\nx", "psql -c 'set a = 1' -f db/2.sql", false)]
+    #[case::same_script("Bash failed: python deploy.py\nx", "python deploy.py staging", false)]
     #[case::elsewhere("Bash failed: cd app && cargo test parser\nx", "cargo test parser", true)]
     #[case::with_other_options("Bash failed: pytest -q tests\nx", "pytest -x tests", true)]
     #[case::through_a_runner("Bash failed: uv run pytest tests\nx", "python -m pytest tests", true)]

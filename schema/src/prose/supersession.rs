@@ -10,6 +10,8 @@
 //! | goes back | chooses something that the older text gave up | a word of change |
 //! | another choice | both choose a name for the same terms | "the S is X", "S 는 X", or a word of change |
 
+use std::collections::HashMap;
+
 use crate::model::memory::MemoryType;
 use crate::prose::terms::{Token, TokenKind, tokens};
 
@@ -101,6 +103,17 @@ impl Statement {
         statement
     }
 
+    /// Whether it gives up, sets or chooses something. Every rule needs one of these.
+    fn can_replace(&self) -> bool {
+        !self.given_up.is_empty() || !self.quantities.is_empty() || !self.choices.is_empty()
+    }
+
+    /// Returns what it shares with any statement that it replaces.
+    fn keys(&self) -> impl Iterator<Item = String> {
+        let quantities = self.quantities.iter().map(|(number, unit)| format!("{number} {unit}"));
+        self.terms.iter().cloned().chain(quantities)
+    }
+
     /// Whether this newer statement plainly replaces an older one.
     pub fn replaces(&self, older: &Self, strictness: Strictness) -> bool {
         self.gives_up(older)
@@ -180,49 +193,134 @@ impl Statement {
     }
 }
 
-/// Returns a text without the sentences that newer statements replace, or `None` if nothing remains. In a sentence that lists several
-/// things, only the replaced ones are removed.
-pub fn without_replaced(text: &str, newer: &[&Statement], strictness: Strictness) -> Option<String> {
-    let is_replaced = |part: &str| {
-        let statement = Statement::of(part);
-        newer.iter().any(|newer| newer.replaces(&statement, strictness))
-    };
-    if newer.is_empty() {
-        return Some(text.to_owned());
+/// Dated statements that may replace older ones, by the terms and quantities that they share with them.
+#[derive(Debug, Default)]
+pub struct StatementIndex {
+    /// Oldest first.
+    statements: Vec<((i64, i64), Statement)>,
+    by_key: HashMap<String, Vec<usize>>,
+}
+
+/// How many statements are compared with a sentence: those that share its rarest terms.
+const COMPARED: usize = 64;
+
+impl StatementIndex {
+    /// Indexes statements by their [`MemoryRow::order`](crate::store::MemoryRow::order).
+    pub fn new(statements: impl IntoIterator<Item = ((i64, i64), Statement)>) -> Self {
+        let mut statements: Vec<_> = statements.into_iter().filter(|(_, statement)| statement.can_replace()).collect();
+        statements.sort_by_key(|(order, _)| *order);
+        let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, (_, statement)) in statements.iter().enumerate() {
+            for key in statement.keys() {
+                by_key.entry(key).or_default().push(at);
+            }
+        }
+        Self { statements, by_key }
     }
-    let parts = sentences(text);
+
+    /// Returns statements since a point in time that share a term or a quantity with an older one.
+    fn related(&self, older: &Statement, since: (i64, i64)) -> Vec<&Statement> {
+        let mut shared: Vec<&Vec<usize>> = older.keys().filter_map(|key| self.by_key.get(&key)).collect();
+        shared.sort_by_key(|at| at.len());
+        let first = self.statements.partition_point(|(order, _)| *order <= since);
+        let mut found: Vec<usize> = Vec::new();
+        for at in shared.into_iter().flat_map(|at| at.iter().rev().take_while(|at| **at >= first)) {
+            if found.len() == COMPARED {
+                break;
+            }
+            if !found.contains(at) {
+                found.push(*at);
+            }
+        }
+        found.into_iter().map(|at| &self.statements[at].1).collect()
+    }
+}
+
+/// Returns a text without what statements since a point in time replace, or `None` if nothing remains.
+///
+/// Of conversation, one passage is kept, because what follows a replaced sentence may refer to it. In a conclusion, only the replaced
+/// sentences or items are removed. `…` marks what is missing.
+pub fn without_replaced(
+    text: &str,
+    said: &[&StatementIndex],
+    since: (i64, i64),
+    strictness: Strictness,
+) -> Option<String> {
+    let replacing = |part: &str| -> Vec<&Statement> {
+        let older = Statement::of(part);
+        let related = said.iter().flat_map(|said| said.related(&older, since));
+        related.filter(|newer| newer.replaces(&older, strictness)).collect()
+    };
+    let kept = match strictness {
+        Strictness::Loose => valid_passage(text, replacing),
+        Strictness::Strict => valid_parts(text, replacing),
+    };
+    kept.chars().any(char::is_alphanumeric).then_some(kept)
+}
+
+/// Returns the sentences from the first valid one to the next replaced one.
+fn valid_passage<'s>(text: &str, replacing: impl Fn(&str) -> Vec<&'s Statement>) -> String {
+    let (mut start, mut end) = (0, 0);
+    let (mut is_skipping, mut is_cut) = (false, false);
+    for part in sentences(text) {
+        let is_replaced = !replacing(part).is_empty();
+        is_cut = is_replaced && start < end;
+        if is_cut {
+            break;
+        }
+        end += part.len();
+        if is_replaced || is_skipping {
+            start = end;
+            // What follows a semicolon belongs to what precedes it.
+            is_skipping = part.trim_end().ends_with(';');
+        }
+    }
+    let passage = text[start..end].trim().trim_end_matches(';');
+    match (start > 0, is_cut) {
+        (false, false) => text.to_owned(),
+        (false, true) => format!("{passage} …"),
+        (true, false) => format!("… {passage}"),
+        (true, true) => format!("… {passage} …"),
+    }
+}
+
+fn valid_parts<'s>(text: &str, replacing: impl Fn(&str) -> Vec<&'s Statement>) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut is_changed = false;
-    for part in &parts {
-        if !is_replaced(part) {
+    for part in sentences(text) {
+        let newer = replacing(part);
+        if newer.is_empty() {
             kept.push_str(part);
             continue;
         }
         is_changed = true;
         let clauses: Vec<&str> = part.split_inclusive([',', ';']).collect();
+        let valid = |clause: &&str| !is_replaced_within(clause, &newer);
         // A sentence of two clauses is removed as a whole, because neither makes sense without the other.
-        if clauses.len() >= 3 {
-            let valid: Vec<&str> =
-                clauses.iter().copied().filter(|clause| !is_replaced_within(clause, part, newer, strictness)).collect();
-            if valid.len() < clauses.len() {
-                kept.push_str(&valid.concat());
-            }
+        let are_items = clauses.len() >= 3 && !clauses.iter().all(valid);
+        push_missing(&mut kept);
+        for clause in clauses.iter().filter(|_| are_items) {
+            if valid(clause) { kept.push_str(clause) } else { push_missing(&mut kept) }
         }
     }
-    let kept = if is_changed { kept.trim().to_owned() } else { kept };
-    (!kept.chars().all(|c| !c.is_alphanumeric())).then_some(kept)
+    if is_changed { kept.trim().to_owned() } else { kept }
+}
+
+fn push_missing(kept: &mut String) {
+    if !kept.ends_with('…') {
+        kept.push_str(if kept.is_empty() { "…" } else { " …" });
+    }
 }
 
 /// Whether the replaced part of a sentence is in this clause.
-fn is_replaced_within(clause: &str, sentence: &str, newer: &[&Statement], strictness: Strictness) -> bool {
-    let (clause, sentence) = (Statement::of(clause), Statement::of(sentence));
-    newer.iter().filter(|newer| newer.replaces(&sentence, strictness)).any(|newer| {
+fn is_replaced_within(clause: &str, newer: &[&Statement]) -> bool {
+    let clause = Statement::of(clause);
+    newer.iter().any(|newer| {
         let has_given_up = newer.given_up.iter().any(|given_up| {
             given_up.terms.iter().all(|term| clause.terms.contains(term))
                 && given_up.quantities.iter().all(|quantity| clause.quantities.contains(quantity))
         });
-        let has_name = strictness == Strictness::Loose && newer.gives_up_a_name(&clause);
-        has_given_up || has_name || newer.sets_another_quantity(&clause) || newer.chooses_another(&clause)
+        has_given_up || newer.sets_another_quantity(&clause) || newer.chooses_another(&clause)
     })
 }
 

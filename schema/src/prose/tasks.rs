@@ -47,6 +47,19 @@ const MARKS: [&str; 10] = [
     "(막힘:",
 ];
 
+/// Returns the text of a task without the date and id that a brief shows after it: `Renew the key (2026-01-28, 0af312aa)`.
+pub fn without_brief_marks(text: &str) -> &str {
+    let text = text.trim_end();
+    let marks = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+    let are_marks = |marks: &str| {
+        let (date, id) = marks.split_once(", ").unwrap_or_default();
+        let is_date = date.len() == 10 && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        let id = id.split(", ").next().unwrap_or_default();
+        is_date && id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    marks.filter(|(_, marks)| are_marks(marks)).map_or(text, |(text, _)| text)
+}
+
 /// Returns the indexes of the `tasks` that a text clearly reports as done.
 ///
 /// A single sentence must report in the past tense that something is finished, and contain most of the task's terms.
@@ -68,7 +81,7 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
 
 /// Whether a sentence reports that something is finished, and is not a plan, a question, a condition or about remaining work.
 fn reports_an_end(sentence: &str) -> bool {
-    if sentence.contains(['?', '？']) || sentence.trim_start().starts_with(['>', '|']) {
+    if sentence.contains(['?', '？', '"', '“', '”', '「']) || sentence.trim_start().starts_with(['>', '|']) {
         return false;
     }
     let lower = sentence.to_lowercase();
@@ -77,7 +90,11 @@ fn reports_an_end(sentence: &str) -> bool {
     let begins_past = words.peek().is_some_and(|word| word.len() > 4 && word.ends_with("ed"));
     let is_open = OPEN.iter().any(|phrase| lower.contains(phrase))
         || words.clone().any(|word| OPEN_WORDS.split_whitespace().any(|listed| listed == word));
-    if is_open {
+    let is_listed = |word: &str, list: &str| list.split_whitespace().any(|listed| listed == word);
+    let asks = words.peek().is_some_and(|word| is_listed(word, ASKS));
+    let is_doubted = words.clone().any(|word| word.ends_with("n't") || is_listed(word, DOUBTS))
+        || KOREAN_DOUBTS.iter().any(|doubt| lower.contains(doubt));
+    if is_open || is_doubted || asks {
         return false;
     }
     let is_korean = sentence.chars().any(is_hangul);
@@ -113,6 +130,43 @@ const OPEN_WORDS: &str = "
     almost before cannot can't could didn't fail failed fails if later must need needs next once open pending remain remaining remains should
     still todo tomorrow unless until wait waiting waits when will without won't would
 ";
+
+/// Words of negations, plans, guesses and reports of others.
+const DOUBTS: &str = "
+    abandoned apparently be being cancel canceled cancelled claim claimed claims going hardly hopefully may maybe might neither never no nobody
+    none nor not nothing partially partly perhaps planned plans postponed probably rejected reverted said say says shall soon supposed
+    supposedly suppose think wants whether wish wrong
+";
+
+/// Words that begin a question.
+const ASKS: &str = "are can could did do does has have how is should was were what when where which who why will would";
+
+const KOREAN_DOUBTS: [&str; 24] = [
+    "취소",
+    "철회",
+    "안 했",
+    "안했",
+    "안 됐",
+    "안됐",
+    " 못 ",
+    "아니",
+    "없습니다",
+    "없어요",
+    "한 적",
+    "말고",
+    "보류",
+    "연기",
+    "거부",
+    "반려",
+    "하려",
+    "할게",
+    "하면",
+    "되면",
+    "라고 ",
+    "나요",
+    "까요",
+    "같습니다",
+];
 
 /// Words that report completion.
 const ENDS: &str = "
@@ -168,6 +222,14 @@ mod tests {
     }
 
     #[rstest]
+    #[case::marked("Renew the key (2026-01-28, 0af312aa)", "Renew the key")]
+    #[case::plain("Renew the key (of Kim, 0af312aa)", "Renew the key (of Kim, 0af312aa)")]
+    #[case::date("Renew the key (2026-01-28)", "Renew the key (2026-01-28)")]
+    fn marks_of_a_brief_are_removed(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(without_brief_marks(text), expected);
+    }
+
+    #[rstest]
     #[case::reported("Added an alert on dropped duplicates.", "add an alert for dropped duplicates", true)]
     #[case::among_others(
         "All green. The Polish translation of the conflict screen is done.",
@@ -189,6 +251,22 @@ mod tests {
     #[case::question("Is the alert for dropped duplicates done?", "add an alert for dropped duplicates", false)]
     #[case::another("Added an alert on slow queries.", "add an alert for dropped duplicates", false)]
     #[case::part("Added the duplicates table.", "add an alert for dropped duplicates", false)]
+    #[case::negated("I have not added an alert for dropped duplicates.", "add an alert for dropped duplicates", false)]
+    #[case::never("The alert for dropped duplicates was never added.", "add an alert for dropped duplicates", false)]
+    #[case::asked("did you say the alert for dropped duplicates is done", "add an alert for dropped duplicates", false)]
+    #[case::quoted(
+        "You said: \"added the alert for dropped duplicates\".",
+        "add an alert for dropped duplicates",
+        false
+    )]
+    #[case::future("The alert for dropped duplicates is to be added.", "add an alert for dropped duplicates", false)]
+    #[case::cancelled(
+        "The alert for dropped duplicates, added by Bob, was rejected.",
+        "add an alert for dropped duplicates",
+        false
+    )]
+    #[case::korean_cancelled("재입고 알림 신청 버튼은 취소했습니다.", "재입고 알림 신청 버튼", false)]
+    #[case::korean_never("재입고 알림 신청 버튼을 추가한 적이 없다고 했습니다.", "재입고 알림 신청 버튼", false)]
     #[case::korean_open("재입고 알림 신청 버튼은 아직 추가하지 않았습니다.", "재입고 알림 신청 버튼", false)]
     fn only_a_plain_report_finishes_a_task(#[case] text: &str, #[case] task: &str, #[case] expected: bool) {
         assert_eq!(finished(text, &[task]), if expected { vec![0] } else { vec![] });

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use crate::model::memory::{Memory, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::tool_usage;
+use crate::prose::gist::shortened;
 use crate::prose::small_talk::is_small_talk;
 
 /// The longest title of a session, in characters.
@@ -109,7 +110,7 @@ fn first_prompt(db: &Connection, session_id: &str) -> rusqlite::Result<Option<St
         let asks = !is_small_talk(prompt);
         if title.is_none() || asks {
             let line = prompt.lines().find(|line| !line.trim().is_empty());
-            title = line.map(|line| line.trim().chars().take(TITLE).collect());
+            title = line.map(|line| shortened(line, TITLE));
         }
         if asks {
             break;

@@ -157,6 +157,9 @@ pub(crate) enum CliCommand {
         /// Include today's log
         #[arg(long)]
         full: bool,
+        /// Print the brief that hooks give to the next session
+        #[arg(long, conflicts_with_all = ["full", "max_tokens"])]
+        brief: bool,
         /// Maximum length; a token is about four characters
         #[arg(long, value_name = "TOKENS")]
         max_tokens: Option<i64>,

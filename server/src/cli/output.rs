@@ -79,6 +79,13 @@ impl Printer {
         })
     }
 
+    pub(crate) fn print_brief(&self, brief: Option<&str>) -> anyhow::Result<()> {
+        self.print_paged(&brief, |_| match brief {
+            Some(text) => clean_for_terminal(text) + "\n",
+            None => "Nothing is recorded yet, so the next session starts without a brief.\n".to_owned(),
+        })
+    }
+
     pub(crate) fn print_indexed(&self, output: &ReindexOutput) -> anyhow::Result<()> {
         self.print_value(output, || {
             format!(

@@ -113,7 +113,10 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
             with_memory(common, |engine| sessions::run_sessions(engine, &printer, arguments))
         }
         CliCommand::Stats(arguments) => with_memory(common, |engine| stats::run_stats(engine, &printer, arguments)),
-        CliCommand::Load { full, max_tokens } => with_memory(common, |engine| {
+        CliCommand::Load { brief: true, .. } => {
+            with_memory(common, |engine| printer.print_brief(engine.brief()?.as_deref()))
+        }
+        CliCommand::Load { full, max_tokens, .. } => with_memory(common, |engine| {
             printer.print_loaded(&engine.load(&LoadInput { source: load_source(full), max_tokens })?)
         }),
     };

@@ -108,7 +108,8 @@ fn render_details(memory: &MemoryDetails) -> String {
     });
     let repeated = (memory.repeats > 0).then(|| {
         let last = memory.repeated_at.as_ref().map(|at| format!(", last {at}")).unwrap_or_default();
-        format!("{} times{last}", memory.repeats)
+        let times = if memory.repeats == 1 { "once".to_owned() } else { format!("{} times", memory.repeats) };
+        format!("{times}{last}")
     });
     for (name, value) in [
         ("session", Some(session_id).filter(|id| !id.is_empty())),

@@ -84,7 +84,7 @@ pub(crate) fn tasks(engine: &mut Engine, printer: &Printer, arguments: &TasksArg
     let shown: Vec<Listed> = all.into_iter().filter(|task| arguments.all || !task.is_done()).collect();
     printer.print_paged(&shown, |columns| match (shown.is_empty(), done) {
         (true, 0) => "No tasks are recorded.\n".to_owned(),
-        (true, done) => format!("All {} are done.\n", count_with_unit(done as u64, "task")),
+        (true, done) => format!("Nothing is open; {} done.\n", count_with_unit(done as u64, "task")),
         (false, _) => listed(&shown, columns.unwrap_or(LONGEST)),
     })
 }

@@ -1,5 +1,6 @@
 //! Forgets memories for good: removes them from logs, databases and every place that may hold a copy.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -8,6 +9,7 @@ use crate::curation::residue;
 use crate::curation::scrub::{ScrubOutcome, ScrubScope, scrub};
 use crate::import::IMPORT_MARK_PREFIX;
 use schema::files::store_file;
+use schema::host::session_record::composed_summaries;
 use schema::host::track_buffer::{self, BufferedUse};
 use schema::intake::forget::forget_rows;
 use schema::privacy::sanitizer::Sanitizer;
@@ -71,6 +73,7 @@ impl Engine {
             forgotten::add_texts(self.store.layout(), [forgotten::session_key(session).as_str()])?;
         }
         let memories = self.with_repair(|engine| Ok(forget_rows(&mut engine.store, &selected.rows, done)?))?;
+        self.forget_summaries(&selected.rows)?;
         if let Some(selection) = &selected.selection {
             self.forget_in_buffers(selection, selected)?;
             let texts: Vec<&str> = selected.rows.iter().map(|row| row.memory.content.as_str()).collect();
@@ -83,6 +86,20 @@ impl Engine {
         let gone = if selected.is_unlimited() { CompactScope::All } else { CompactScope::Sources(&gone) };
         let forgot = self.remove_traces_or_report(old, gone)?;
         Ok(ForgetOutcome { memories, ..forgot })
+    }
+
+    /// Deletes the composed summaries of the sessions of deleted memories, which repeat their texts. The next session start composes missing
+    /// ones again.
+    fn forget_summaries(&mut self, gone: &[MemoryRow]) -> Result<(), ToolError> {
+        let sessions: BTreeSet<&str> = gone.iter().map(|row| row.memory.session_id.as_str()).collect();
+        self.with_repair(|engine| {
+            let mut rows = Vec::new();
+            for session in sessions.iter().filter(|session| !session.is_empty()) {
+                rows.extend(composed_summaries(engine.store.rows(), session)?);
+            }
+            forget_rows(&mut engine.store, &rows, &mut |_| {})?;
+            Ok(())
+        })
     }
 
     /// Deletes everything outside logs and rows.

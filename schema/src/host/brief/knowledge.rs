@@ -10,7 +10,7 @@ use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
-use crate::prose::supersession::{Statement, Strictness, without_replaced};
+use crate::prose::supersession::{Statement, StatementIndex, Strictness, without_replaced};
 use crate::prose::tasks;
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
@@ -35,6 +35,7 @@ const STATEMENTS: [MemoryType; 5] = [
 /// The content of a brief that does not depend on a session.
 pub(super) struct Knowledge {
     entries: Vec<Entry>,
+    pub(super) statements: StatementIndex,
     failures: Vec<MemoryRow>,
     /// The session whose own conclusions and failures another part shows.
     told: Option<String>,
@@ -44,7 +45,6 @@ pub(super) struct Knowledge {
 struct Entry {
     row: MemoryRow,
     text: String,
-    statement: Option<Statement>,
     is_replaced: bool,
 }
 
@@ -70,11 +70,14 @@ impl Knowledge {
                     MemoryType::Task => task(rows, &row)?,
                     _ => clean_line(&row.memory.content),
                 };
-                let statement = STATEMENTS.contains(&kind).then(|| Statement::of(&text));
-                entries.push(Entry { row, text, statement, is_replaced: false });
+                entries.push(Entry { row, text, is_replaced: false });
             }
         }
-        let mut knowledge = Self { entries, failures: newest(MemoryType::Error)?, told: told.map(str::to_owned) };
+        let are_statements = entries.iter().filter(|entry| STATEMENTS.contains(&entry.row.memory.kind));
+        let statements =
+            StatementIndex::new(are_statements.map(|entry| (entry.row.order(), Statement::of(&entry.text))));
+        let mut knowledge =
+            Self { entries, statements, failures: newest(MemoryType::Error)?, told: told.map(str::to_owned) };
         knowledge.leave_out_replaced();
         knowledge.leave_out_repeated();
         Ok(knowledge)
@@ -82,19 +85,11 @@ impl Knowledge {
 
     /// Marks entries that a newer statement replaces, and removes the replaced parts of the others.
     fn leave_out_replaced(&mut self) {
-        let valid: Vec<(String, bool)> = self
-            .entries
-            .iter()
-            .map(|entry| {
-                let newer = self.newer(entry.row.order());
-                match without_replaced(&entry.text, &newer, Strictness::Strict) {
-                    Some(text) => (text, false),
-                    None => (entry.text.clone(), true),
-                }
-            })
-            .collect();
-        for (entry, (text, is_replaced)) in self.entries.iter_mut().zip(valid) {
-            (entry.text, entry.is_replaced) = (text, is_replaced);
+        for entry in &mut self.entries {
+            match without_replaced(&entry.text, &[&self.statements], entry.row.order(), Strictness::Strict) {
+                Some(text) => entry.text = text,
+                None => entry.is_replaced = true,
+            }
         }
     }
 
@@ -105,15 +100,11 @@ impl Knowledge {
         self.entries.retain(|entry| seen.insert(letters(&entry.text)));
     }
 
-    /// Returns the statements after a moment.
-    fn newer(&self, than: (i64, i64)) -> Vec<&Statement> {
-        let is_newer = |entry: &&Entry| entry.row.order() > than;
-        self.entries.iter().filter(is_newer).filter_map(|entry| entry.statement.as_ref()).collect()
-    }
-
-    /// Returns the text without the parts that were replaced since this point of [`MemoryRow::order`].
-    pub(super) fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
-        without_replaced(text, &self.newer(order), Strictness::Loose)
+    /// Marks the tasks in a text that are done now.
+    pub(super) fn with_done_tasks_marked(&self, text: String) -> String {
+        let tasks = self.entries.iter().filter(|entry| entry.row.memory.kind == MemoryType::Task);
+        let done = tasks.filter(|entry| !entry.row.is_open_task()).map(|entry| entry.text.trim_end_matches('.'));
+        done.filter(|task| !task.is_empty()).fold(text, |text, task| text.replace(task, &format!("{task} [done]")))
     }
 
     pub(super) fn is_replaced(&self, id: &MemoryId) -> bool {

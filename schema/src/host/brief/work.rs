@@ -4,7 +4,7 @@ use super::budget::{LINE, Part};
 use super::knowledge::Knowledge;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::prose::gist::shortened;
-use crate::prose::supersession::{Statement, Strictness, sentences, without_replaced};
+use crate::prose::supersession::{Statement, StatementIndex, Strictness, sentences, without_replaced};
 use crate::store::Rows;
 
 /// How many sessions are searched for real ones.
@@ -17,6 +17,9 @@ const TOLD: usize = 3;
 const FILES: usize = 8;
 const PROMPTS: usize = 6;
 const TURNS: usize = 24;
+
+/// How many turns of each session are searched for statements that replace others, the last ones.
+const COMPARED_TURNS: usize = 40;
 
 /// The longest prompt, in characters.
 const ASKED: usize = 160;
@@ -122,7 +125,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         let reports = record.reports.iter().rev().filter_map(|(report, order)| {
             Some(format!("- {date}, report: {}", shortened(&validity.still_valid(report, *order)?, LINE)))
         });
-        turns.chain(reports).collect()
+        turns.chain(reports).take(TURNS).collect()
     };
     records.iter().flat_map(of_session).take(TURNS).collect()
 }
@@ -130,32 +133,29 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
 /// Everything that was concluded or said, because later statements may replace earlier ones.
 struct Validity<'k> {
     knowledge: &'k Knowledge,
-    said: Vec<((i64, i64), Statement)>,
+    said: StatementIndex,
 }
 
 impl<'k> Validity<'k> {
     fn new(knowledge: &'k Knowledge, records: &[SessionRecord]) -> Self {
-        let turns = records.iter().flat_map(|record| &record.turns);
+        let turns = records.iter().flat_map(|record| record.turns.iter().rev().take(COMPARED_TURNS));
         let of_turn = |turn: &TurnRecord| -> Vec<((i64, i64), Statement)> {
             let answer = turn.answered.as_deref().map(sentences).unwrap_or_default();
             let texts = std::iter::once(turn.asked.as_str()).chain(answer);
             texts.map(|text| (turn.order, Statement::of(text))).collect()
         };
-        Self { knowledge, said: turns.flat_map(of_turn).collect() }
+        Self { knowledge, said: StatementIndex::new(turns.flat_map(of_turn)) }
     }
 
     /// Returns the text without the parts that were replaced since this point of [`MemoryRow::order`](crate::store::MemoryRow::order).
     fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
-        let text = self.knowledge.still_valid(text, order)?;
-        let newer: Vec<&Statement> =
-            self.said.iter().filter(|(said, _)| *said > order).map(|(_, statement)| statement).collect();
-        without_replaced(&text, &newer, Strictness::Loose)
+        without_replaced(text, &[&self.knowledge.statements, &self.said], order, Strictness::Loose)
     }
 
     /// Returns the outcome of a session, as far as it still holds.
     fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref()?;
-        self.still_valid(text, *order)
+        self.still_valid(text, *order).map(|text| self.knowledge.with_done_tasks_marked(text))
     }
 
     /// Returns the answer of a turn, as far as it still holds.

@@ -61,6 +61,26 @@ fn record_summarises_a_session() {
 }
 
 #[test]
+fn agreement_that_changes_files_is_a_turn() {
+    let said = [
+        (MemoryType::UserPrompt, "How do we keep the importer from dropping rows?"),
+        (MemoryType::AssistantResponse, "A left join on `tenant_id` keeps the rows. Shall I change the importer?"),
+        (MemoryType::UserPrompt, "yes, do it"),
+        (MemoryType::ToolUsage, "Files modified: app/importer.py"),
+        (MemoryType::AssistantResponse, "The importer uses a left join now, and keeps rows without a tenant."),
+        (MemoryType::UserPrompt, "What do other databases do with such rows in general?"),
+        (
+            MemoryType::AssistantResponse,
+            "Most databases treat them the same way, and some of them warn about the join.",
+        ),
+    ];
+    let record = record(&said);
+    let turns: Vec<_> = record.turns.iter().map(|turn| (turn.asked.as_str(), turn.has_changes)).collect();
+    assert_eq!(turns, [(said[0].1, false), ("yes, do it", true), (said[5].1, false)]);
+    assert!(record.outcome.unwrap().0.starts_with("The importer uses a left join now"));
+}
+
+#[test]
 fn small_talk_alone_is_not_a_real_session() {
     assert!(!record(&SESSION[..2]).is_real());
     assert_eq!(record(&SESSION[..2]).summary(), None);

@@ -14,6 +14,21 @@ pub(super) struct SimpleCommand {
     pub(super) writes: bool,
     /// The files that input and output are redirected to and from.
     pub(super) files: Vec<String>,
+    pub(super) then: Then,
+}
+
+/// How a command is connected to what follows it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Then {
+    #[default]
+    End,
+    Next,
+    And,
+    Or,
+    Pipe,
+    Background,
+    /// It ran in a substitution.
+    Substituted,
 }
 
 /// Returns the simple commands of a line. Commands in a substitution come before the command that contains it.
@@ -76,11 +91,13 @@ impl CommandSplitter<'_> {
                 '&' if self.rest.starts_with('>') => self.end_word(&mut current),
                 '\n' => {
                     self.end_command(&mut current);
+                    self.connect(next);
                     self.skip_here_documents();
                 }
                 '(' | ')' | ';' | '|' | '&' => {
                     open = if next == '(' { open + 1 } else { open - usize::from(next == ')' && open > 0) };
                     self.end_command(&mut current);
+                    self.connect(next);
                 }
                 space if space.is_whitespace() => {
                     self.end_word(&mut current);
@@ -248,8 +265,22 @@ impl CommandSplitter<'_> {
         let mut simple = std::mem::take(current).simple;
         simple.words.pop_if(|word| is_brace(word));
         if simple != SimpleCommand::default() {
-            self.found.push(simple);
+            let then = if self.depth > 0 { Then::Substituted } else { Then::End };
+            self.found.push(SimpleCommand { then, ..simple });
         }
+    }
+
+    /// Connects the last command to what follows an operator. Two characters may make one operator.
+    fn connect(&mut self, operator: char) {
+        let Some(last) = self.found.last_mut() else { return };
+        last.then = match (last.then, operator) {
+            (Then::Background, '&') => Then::And,
+            (Then::Pipe, '|') => Then::Or,
+            (Then::End, '&') => Then::Background,
+            (Then::End, '|') => Then::Pipe,
+            (Then::End, ';' | '\n') => Then::Next,
+            (then, _) => then,
+        };
     }
 
     fn skip_here_documents(&mut self) {

@@ -1,7 +1,7 @@
 //! Extracts the commands that a command line is for, without those that only prepare them or format their output.
 
-use super::split;
-use super::{SimpleCommand, effective_program, is_known, program_name};
+use super::split::{self, Then};
+use super::{INTERPRETERS, SimpleCommand, effective_program, is_known, only_prints, program_name};
 
 /// One of the commands that a line is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,14 +61,28 @@ impl Task {
         CHECKS.contains(&self.name.as_str())
     }
 
-    /// Returns a key that a failure of this command shares with the success that settles it.
-    pub(crate) fn topic(&self) -> String {
+    /// Returns keys of which a failure of this command shares one with the success that settles it.
+    pub(crate) fn topics(&self) -> Vec<String> {
         if self.is_check() {
-            return self.name.clone();
+            return vec![self.name.clone()];
         }
         let mut operands = self.operands.clone();
         operands.sort_unstable();
-        format!("{} {}", self.name, operands.join(" "))
+        let files = self.files().map(|file| format!("{} {file}", self.name));
+        let mut topics: Vec<String> = files.chain([format!("{} {}", self.name, operands.join(" "))]).collect();
+        topics.dedup();
+        topics
+    }
+
+    /// Returns the operands that are paths of files, without the script that an interpreter runs.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &String> {
+        let skipped = usize::from(INTERPRETERS.contains(&self.name.as_str()));
+        let is_file = |word: &&String| {
+            let name = word.rsplit('/').next().unwrap_or_default();
+            let has_extension = name.split_once('.').is_some_and(|(stem, end)| !stem.is_empty() && !end.is_empty());
+            has_extension && !word.contains(|c: char| c.is_whitespace() || matches!(c, ':' | '@' | '=' | '*'))
+        };
+        self.operands.iter().skip(skipped).filter(is_file)
     }
 
     /// Returns the command in normalized form.
@@ -134,6 +148,44 @@ pub(crate) fn tasks(line: &str) -> Vec<Task> {
     let meant: Vec<Task> = tasks.iter().filter(|task| !LEADING.contains(&task.name.as_str())).cloned().collect();
     if meant.is_empty() { tasks } else { meant }
 }
+
+/// Returns the commands that succeeded if the exit code of a line is 0.
+///
+/// The exit code is that of the last list of commands. In it, a pipe hides the result of a command, and `||` that of all.
+pub(crate) fn succeeded(line: &str) -> Vec<Task> {
+    let mut commands = split::split_commands(line);
+    commands.retain(|simple| simple.then != Then::Substituted);
+    let Some((last, before)) = commands.split_last() else { return Vec::new() };
+    let ends_list = |simple: &SimpleCommand| matches!(simple.then, Then::Next | Then::Background);
+    let list = &commands[before.iter().rposition(ends_list).map_or(0, |at| at + 1)..];
+    if last.then == Then::Background || list.iter().any(|simple| simple.then == Then::Or) {
+        return Vec::new();
+    }
+    let hides = |simple: &&SimpleCommand| simple.then == Then::Pipe && !line.contains("pipefail");
+    list.iter().filter(|simple| !hides(simple)).filter(|simple| ran(simple)).filter_map(Task::of).collect()
+}
+
+/// Whether a command did its work, and was neither negated nor asked to print something else.
+fn ran(simple: &SimpleCommand) -> bool {
+    let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
+    words.first() != Some(&"!")
+        && !words.iter().any(|word| NOT_RUN.contains(word))
+        && effective_program(&words).is_some_and(|(_, arguments)| !only_prints(arguments))
+}
+
+/// Options with which a program does not do its work.
+const NOT_RUN: [&str; 10] = [
+    "--collect-only",
+    "--co",
+    "--help",
+    "--just-print",
+    "--list",
+    "--list-tests",
+    "--listTests",
+    "--no-run",
+    "--setup-only",
+    "--version",
+];
 
 /// Programs whose exit code answers a question, and the subcommands or options for which it does.
 const ANSWERING: &[(&str, &[&str])] = &[
@@ -242,6 +294,29 @@ mod tests {
     #[case::push("git push", 1, "rejected", false)]
     fn exit_code_may_be_an_answer(#[case] line: &str, #[case] code: i32, #[case] output: &str, #[case] expected: bool) {
         assert_eq!(is_answer(line, code, output), expected);
+    }
+
+    #[rstest]
+    #[case::alone("cargo test", "cargo test")]
+    #[case::after_others("cd app; npm ci && npm test > out.log 2>&1\n", "npm ci; npm test")]
+    #[case::in_a_subshell("(cd app && cargo test)", "cd app; cargo test")]
+    #[case::before_a_pipe("npm ci && cargo test | tail -5", "npm ci; tail -5")]
+    #[case::in_a_piped_subshell("(cd app; cargo test) | tail", "tail")]
+    #[case::failing_pipe("set -o pipefail; cargo test 2>&1 | tail", "cargo test; tail")]
+    #[case::with_a_fallback("cargo test || true", "")]
+    #[case::before_another("cargo test; echo done", "echo done")]
+    #[case::on_another_line("cargo test\necho done", "echo done")]
+    #[case::over_two_lines("npm ci &&\n  npm test", "npm ci; npm test")]
+    #[case::in_the_background("cargo test &", "")]
+    #[case::negated("! cargo test", "")]
+    #[case::in_a_condition("if cargo test; then :; fi", "fi")]
+    #[case::in_a_substitution("x=$(cargo test)", "")]
+    #[case::not_run("cargo test --no-run", "")]
+    #[case::help("cargo test --help", "")]
+    #[case::version("pytest --version", "")]
+    fn commands_that_surely_succeeded_are_found(#[case] line: &str, #[case] expected: &str) {
+        let found: Vec<String> = succeeded(line).iter().map(Task::line).collect();
+        assert_eq!(found.join("; "), expected);
     }
 
     #[rstest]

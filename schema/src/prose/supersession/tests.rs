@@ -49,15 +49,42 @@ fn statement_about_something_else_replaces_nothing(#[case] newer: &str, #[case] 
 
 #[test]
 fn only_replaced_parts_are_removed() {
-    let newer = Statement::of("The tick rate: we no longer simulate at 60 Hz, go down to 50 Hz");
-    let keep = |text: &str| without_replaced(text, &[&newer], Strictness::Strict);
+    let newer = said("The tick rate: we no longer simulate at 60 Hz, go down to 50 Hz");
+    let keep = |text: &str| without_replaced(text, &[&newer], (0, 0), Strictness::Strict);
     assert_eq!(
         keep("60 Hz ticks, inputs delayed by 3 frames, and state is fixed-point.").as_deref(),
-        Some("inputs delayed by 3 frames, and state is fixed-point.")
+        Some("… inputs delayed by 3 frames, and state is fixed-point.")
     );
-    assert_eq!(keep("Ticks run at 60 Hz. Replays are signed.").as_deref(), Some("Replays are signed."));
+    assert_eq!(keep("Ticks run at 60 Hz. Replays are signed.").as_deref(), Some("… Replays are signed."));
     assert_eq!(keep("Ticks run at 60 Hz."), None);
     assert_eq!(keep("Replays are signed.").as_deref(), Some("Replays are signed."));
+}
+
+fn said(text: &str) -> StatementIndex {
+    StatementIndex::new([((1, 0), Statement::of(text))])
+}
+
+#[test]
+fn one_passage_of_a_quotation_is_kept() {
+    let newer = said("We don't use Qdrant any more, and we drop Qdrant.");
+    let keep = |text: &str| without_replaced(text, &[&newer], (0, 0), Strictness::Loose);
+    assert_eq!(
+        keep("pgvector: 22 ms, 14 GB RAM. Qdrant: 9 ms; 11 GB RAM.").as_deref(),
+        Some("pgvector: 22 ms, 14 GB RAM. …")
+    );
+    assert_eq!(keep("Qdrant: 9 ms; 11 GB RAM. It is Rust.").as_deref(), Some("… It is Rust."));
+    assert_eq!(keep("Qdrant: 9 ms; 11 GB RAM."), None);
+}
+
+#[test]
+fn few_of_many_statements_are_compared() {
+    let many = (1..5_000).map(|n| ((n, 0), Statement::of(&format!("The cache uses Redis with setting{n}"))));
+    let index = StatementIndex::new(many);
+    let older = Statement::of("The cache uses Redis with setting7 and others");
+    let found = index.related(&older, (0, 0));
+    assert!(found.len() <= COMPARED && found[0].terms.contains(&"setting7".to_owned()), "{}", found.len());
+    assert!(!index.related(&older, (7, 0))[0].terms.contains(&"setting7".to_owned()), "only later ones");
+    assert!(index.related(&Statement::of("Nothing of that"), (0, 0)).is_empty());
 }
 
 #[test]
