@@ -311,6 +311,11 @@ impl Engine {
         self.with_repair(|engine| get::get(&mut engine.store, &engine.index, input))
     }
 
+    /// Returns the brief of a session that would start now.
+    pub fn brief(&mut self) -> Result<Option<String>, ToolError> {
+        self.with_repair(|engine| load::next_brief(&engine.store))
+    }
+
     pub fn load(&mut self, input: &LoadInput) -> Result<LoadOutput, ToolError> {
         let mut output = load::load_memory(self.store.layout(), input, &Moment::now())?;
         self.add_notice(&mut output.notice);

@@ -220,7 +220,8 @@ impl<'c> FullText<'c> {
             let mut statement = self.connection.prepare_cached(
                 "SELECT coalesce(sum(count), 0) FROM fulltext_postings WHERE segment = ?1 AND term >= ?2 AND term < ?3",
             )?;
-            statement.query_row(params![segment.id, term.text, prefix_end(&term.text)], |row| row.get(0))?
+            statement
+                .query_row(params![segment.id, term.text, similar_terms::prefix_end(&term.text)], |row| row.get(0))?
         } else {
             self.cached_postings(segment, &term.text)?.count as i64
         };
@@ -286,7 +287,7 @@ impl<'c> FullText<'c> {
         let mut statement = self.connection.prepare_cached(
             "SELECT count, list FROM fulltext_postings WHERE segment = ?1 AND term >= ?2 AND term < ?3",
         )?;
-        let mut rows = statement.query(params![segment.id, beginning, prefix_end(beginning)])?;
+        let mut rows = statement.query(params![segment.id, beginning, similar_terms::prefix_end(beginning)])?;
         let mut postings: Vec<Posting> = Vec::new();
         while let Some(row) = rows.next()? {
             let count: i64 = row.get(0)?;
@@ -299,11 +300,6 @@ impl<'c> FullText<'c> {
         let list = postings::encode(segment.last, &postings);
         Ok((!postings.is_empty()).then(|| PostingCursor::new(segment.last, postings.len(), list.into())))
     }
-}
-
-/// Upper bound of all tokens with this prefix: no token has a greater character.
-fn prefix_end(beginning: &str) -> String {
-    format!("{beginning}\u{10FFFF}")
 }
 
 /// Robertson's idf, positive for every term, as an integer.

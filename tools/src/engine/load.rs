@@ -5,9 +5,9 @@ use schema::host::brief::{BriefRequest, SessionSource, brief};
 use schema::log::{LONG_TERM_FILE, LogKind};
 use schema::model::moment::Moment;
 use schema::settings;
+use schema::store::Store;
 use schema::tool::{LoadInput, LoadOutput, LoadSource};
 
-use super::Engine;
 use super::file_access::{FileText, display_path, read_file};
 use crate::error::ToolError;
 
@@ -23,23 +23,19 @@ const NOTHING_YET: &str = "no long-term memory yet, and nothing logged today";
 /// Today's log gets at least one part in this many of the budget.
 const LOG_SHARE: usize = 3;
 
-impl Engine {
-    /// Returns the brief of a session that would start now.
-    pub fn brief(&mut self) -> Result<Option<String>, ToolError> {
-        let layout = self.store.layout().clone();
-        let settings = settings::load(&layout).settings;
-        let project = layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
-        self.with_repair(|engine| {
-            let request = BriefRequest {
-                project: &project,
-                session_id: "",
-                source: SessionSource::Startup,
-                problems: &[],
-                size: settings.brief_size,
-            };
-            Ok(brief(engine.store.rows(), engine.store.layout(), &request)?.map(|brief| brief.text))
-        })
-    }
+/// The brief of a session that would start now.
+pub(super) fn next_brief(store: &Store) -> Result<Option<String>, ToolError> {
+    let layout = store.layout();
+    let settings = settings::load(layout).settings;
+    let project = layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let request = BriefRequest {
+        project: &project,
+        session_id: "",
+        source: SessionSource::Startup,
+        problems: &[],
+        size: settings.brief_size,
+    };
+    Ok(brief(store.rows(), layout, &request)?.map(|brief| brief.text))
 }
 
 pub(super) fn load_memory(layout: &Layout, input: &LoadInput, now: &Moment) -> Result<LoadOutput, ToolError> {

@@ -1,4 +1,4 @@
-//! Finds terms that are spelled almost like a term that no document has.
+//! Ranges of terms by their beginning, and terms that are spelled almost alike.
 
 use rusqlite::{Connection, Result, params};
 
@@ -24,7 +24,7 @@ pub(super) fn similar_terms(connection: &Connection, segments: &[Segment], term:
     let (mut best, mut found) = (most + 1, Vec::new());
     for segment in segments {
         let (shortest, longest) = ((letters.len() - most) as i64, (letters.len() + most) as i64);
-        let values = params![segment.id, first, super::prefix_end(&first), shortest, longest];
+        let values = params![segment.id, first, prefix_end(&first), shortest, longest];
         let mut rows = statement.query(values)?;
         while let Some(row) = rows.next()? {
             let other = row.get_ref(0)?.as_str()?;
@@ -61,6 +61,11 @@ fn edit_distance(a: &[char], other: &str, most: usize) -> usize {
         (before, last) = (last, row);
     }
     last[b.len()]
+}
+
+/// Upper bound of all tokens with this prefix: no token has a greater character.
+pub(super) fn prefix_end(beginning: &str) -> String {
+    format!("{beginning}\u{10FFFF}")
 }
 
 #[cfg(test)]

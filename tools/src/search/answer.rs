@@ -8,7 +8,7 @@ use schema::tool::{Confidence, Hit, HitSource, SearchMode, SearchOutput};
 use super::candidate::{Passage, ScoreReasons};
 use super::leg_weights::SearchOptions;
 use super::query::Query;
-use super::rank::{RankLifts, RankedCandidate};
+use super::ranked_candidate::{RankLifts, RankedCandidate};
 use super::request::SearchRequest;
 use super::snippet::snippet;
 use super::term_matcher::TermMatcher;

@@ -5,7 +5,7 @@ use schema::store::MemoryRow;
 
 use super::candidate::Passage;
 use super::echo::EchoFilter;
-use super::rank::RankedCandidate;
+use super::ranked_candidate::RankedCandidate;
 use super::text_features;
 
 /// Moves the answer of each question directly before it.

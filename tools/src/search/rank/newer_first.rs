@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use schema::store::MemoryRow;
 
-use super::{COMPARED, Passage, RankContext, RankedCandidate};
+use crate::search::candidate::Passage;
+use crate::search::ranked_candidate::{COMPARED, RankContext, RankedCandidate};
 
 /// Passages among which a newer one may overtake an older one.
 const AMONG: usize = 10;

@@ -1,0 +1,43 @@
+//! Candidates with their final score, and what their order depends on.
+
+use schema::model::moment::Moment;
+
+use super::candidate::Candidate;
+use super::leg_weights::Scoring;
+
+/// Passages compared for duplicates.
+pub(super) const COMPARED: usize = 100;
+
+#[derive(Debug, Clone)]
+pub(super) struct RankedCandidate {
+    pub(super) candidate: Candidate,
+    pub(super) score: f32,
+    pub(super) lifts: RankLifts,
+}
+
+/// Bonuses as shares of the relevance.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct RankLifts {
+    pub(super) curated: f32,
+    pub(super) importance: f32,
+    pub(super) recent: f32,
+}
+
+/// What the order depends on besides the candidates.
+#[derive(Debug)]
+pub(super) struct RankContext<'a> {
+    pub(super) now: &'a Moment,
+    pub(super) scoring: Scoring,
+    /// Whether the question asks how something was before.
+    pub(super) asks_past: bool,
+    /// The weights of the words of each phrasing.
+    pub(super) weights: &'a [Vec<f32>],
+}
+
+impl RankContext<'_> {
+    /// Weight of some words of the phrasing that a candidate matches best, given as bits.
+    pub(super) fn weight(&self, candidate: &Candidate, words: u64) -> f32 {
+        let weights = self.weights.get(candidate.phrasing).into_iter().flatten().take(64).enumerate();
+        weights.filter(|(word, _)| words >> word & 1 == 1).map(|(_, weight)| weight).sum()
+    }
+}
