@@ -1,12 +1,13 @@
 //! Deletes memories from their logs and the database, and records their hashes so that they do not return.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 
 use crate::files::crash_point;
 use crate::log::log_file;
 use crate::log::{LogEntry, LogKind, parse, remove_entries};
 use crate::model::memory::MemoryId;
+use crate::model::state_note::StateNote;
 use crate::store::forgotten;
 use crate::store::{IdClaims, MemoryRow, Store, StoreError};
 
@@ -19,6 +20,7 @@ const BATCH: usize = 200;
 /// Calls `done` with the number of memories deleted so far. A daily log that becomes empty is deleted as well.
 pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(usize)) -> Result<usize, StoreError> {
     store.require_writable()?;
+    remove_notes_about(store, rows)?;
     let mut by_path: BTreeMap<&str, Vec<&MemoryRow>> = BTreeMap::new();
     for row in rows {
         by_path.entry(&row.path).or_default().push(row);
@@ -47,6 +49,31 @@ pub fn forget_rows(store: &mut Store, rows: &[MemoryRow], done: &mut dyn FnMut(u
         }
     }
     Ok(gone)
+}
+
+/// Removes the notes about memories from all logs: a reason for closing a task may repeat its text.
+fn remove_notes_about(store: &mut Store, rows: &[MemoryRow]) -> Result<(), StoreError> {
+    let ids: HashSet<&MemoryId> = rows.iter().map(|row| &row.memory.id).collect();
+    let mut paths = BTreeSet::new();
+    for id in &ids {
+        paths.extend(store.rows().paths_of_notes(id)?);
+    }
+    for path in paths {
+        let lock = store.lock()?;
+        let is_about = |line: &[u8]| {
+            let notes = StateNote::parse(&String::from_utf8_lossy(line));
+            !notes.is_empty() && notes.iter().all(|note| ids.contains(&note.about))
+        };
+        store.rewrite_log(&path, |bytes| {
+            let kept: Vec<&[u8]> =
+                bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !is_about(line)).collect();
+            let kept = kept.concat();
+            (kept.len() < bytes.len()).then_some(kept)
+        })?;
+        drop(lock);
+        store.sync_log(&path)?;
+    }
+    Ok(())
 }
 
 fn remove_from_file(store: &Store, path: &str, rows: &[&MemoryRow]) -> Result<(), StoreError> {

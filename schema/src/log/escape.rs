@@ -15,7 +15,9 @@ pub(super) fn escape(text: &str) -> String {
         let rest = &text[at..];
         let plain = match c {
             '\n' => at >= body_start && at < body_end,
-            ' ' | '\t' => at > 0 && !matches!(rest.as_bytes().get(1), None | Some(b'\n')),
+            _ if c == '\t' || c.is_whitespace() && !is_hidden(c) => {
+                at > 0 && !matches!(rest.as_bytes().get(c.len_utf8()), None | Some(b'\n'))
+            }
             '&' => reference(rest).is_none(),
             '<' => !rest.starts_with("<!--"),
             '>' => !text[..at].ends_with("--"),

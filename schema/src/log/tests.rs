@@ -109,6 +109,7 @@ fn log_is_readable_for_people() {
 #[case::emoji("한글 👩‍👩‍👧 끝")]
 #[case::control("\u{0}\u{1b}[31mred\u{7}\u{85}")]
 #[case::blank("  \n\t\n")]
+#[case::wide_blank("\u{2000}")]
 #[case::references("&#13; &#38;#13; &amp;")]
 #[case::clock("[10:00:00] then this")]
 #[case::indented("    four\n  two\n\ttab")]

@@ -45,7 +45,7 @@ const TEXT_LIMIT: usize = 200;
 const OPENING: &str = "<!-- note {";
 
 /// Whether a line is a note, or the beginning of one whose writer was killed. Notes of later versions count too, and have no effect.
-pub(crate) fn is_note(line: &str) -> bool {
+pub fn is_note(line: &str) -> bool {
     line.starts_with(OPENING)
 }
 

@@ -27,6 +27,12 @@ impl Rows<'_> {
         Ok(notes)
     }
 
+    /// Returns the logs that have a note about a memory.
+    pub(crate) fn paths_of_notes(&self, about: &MemoryId) -> rusqlite::Result<Vec<String>> {
+        let mut statement = self.0.prepare_cached("SELECT DISTINCT path FROM notes WHERE about = ?1")?;
+        statement.query_map([about.as_str()], |row| row.get(0))?.collect()
+    }
+
     /// Adds a note of a log and derives the state of its memory. Returns `false` if the note exists already.
     pub(crate) fn add_note(&self, path: &str, note: &StateNote) -> rusqlite::Result<bool> {
         let StateNote { about, at, change } = note;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use schema::log::log_file;
 use schema::log::{LogEntry, LogKind, entry_replacement, parse};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId};
+use schema::model::state_note::is_note;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::store::{Store, StoreError};
 
@@ -122,7 +123,26 @@ fn plan_edits(text: &str, kind: Option<LogKind>, screen: &Sanitizer) -> Vec<File
             edits.push(FileEdit { start, end, bytes: redacted.text.into_owned().into_bytes(), found });
         }
     }
+    edits.extend(edits_of_notes(text, screen));
     edits.sort_by_key(|edit| edit.start);
+    edits
+}
+
+/// The notes about changed states, whose reasons may hold a secret.
+fn edits_of_notes(text: &str, screen: &Sanitizer) -> Vec<FileEdit> {
+    let mut start = 0;
+    let mut edits = Vec::new();
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let end = start + line.len();
+        if is_note(line) {
+            let redacted = screen.redact(line);
+            if redacted.count > 0 {
+                let found = find_placeholders(line, &redacted.text, number + 1);
+                edits.push(FileEdit { start, end, bytes: redacted.text.into_owned().into_bytes(), found });
+            }
+        }
+        start = end;
+    }
     edits
 }
 
@@ -255,6 +275,25 @@ mod tests {
         assert_eq!(row.memory.content, "[redacted: custom] it is [redacted: custom]");
         assert_eq!(scrub(&mut store, &screen, ScrubScope::Notes).unwrap().changed, ["note.md"]);
         assert_eq!(scrub(&mut store, &screen, ScrubScope::Notes).unwrap(), ScrubOutcome::default());
+    }
+
+    #[test]
+    fn reasons_in_notes_are_redacted() {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
+        let path = store.layout().store_path("2026-01-28.md");
+        let note = |reason: &str| {
+            format!("<!-- note {{\"about\":\"x1\",\"at\":\"2026-01-28T10:00:00+09:00\",\"closed\":\"{reason}\"}} -->\n")
+        };
+        let log = "# 2026-01-28\n\n## Task\n\n- [ ] push the tag <!-- {\"id\":\"x1\"} -->\n";
+        fs::write(&path, [log, &note("Falcon pushed it")].concat()).unwrap();
+        store.sync_log("2026-01-28.md").unwrap();
+        let (screen, _) = Sanitizer::new(&["Falcon".into()], &[]);
+        let done = scrub(&mut store, &screen, ScrubScope::Logs).unwrap();
+        assert_eq!(done.findings.iter().map(|found| found.line).collect::<Vec<_>>(), [6]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), [log, &note("[redacted: custom] pushed it")].concat());
+        let row = store.rows().by_id(&MemoryId::parse("x1").unwrap()).unwrap().unwrap();
+        assert_eq!(row.state.settled_by.as_deref(), Some("[redacted: custom] pushed it"));
     }
 
     #[test]

@@ -81,6 +81,7 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use schema::intake::forget::forget_rows;
     use schema::settings::Settings;
     use schema::tool::SaveInput;
     use serde_json::json;
@@ -150,5 +151,24 @@ mod tests {
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         let closed = engine.close_task(&id, Some(&format!("pushed with {token}"))).unwrap();
         assert_eq!(closed.row.state.settled_by.as_deref(), Some("pushed with [redacted: github token]"));
+    }
+
+    #[test]
+    fn reason_for_closing_a_task_is_forgotten_with_it() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let id = save(&mut engine, MemoryType::Task, "Move the ledger to zanzibar", None, None);
+        let other = save(&mut engine, MemoryType::Task, "Renew the certificate", None, None);
+        engine.close_task(&id, Some("zanzibar has it")).unwrap();
+        engine.close_task(&other, Some("renewed")).unwrap();
+        let (_, row) = engine.find_by_prefix(&id).unwrap();
+        let log = engine.store.layout().store_path(&row.path);
+        forget_rows(&mut engine.store, &[row], &mut |_| {}).unwrap();
+        let text = std::fs::read_to_string(log).unwrap();
+        assert!(!text.contains("zanzibar") && text.contains("renewed"), "{text}");
+        assert_eq!(
+            states(&mut engine),
+            [("Renew the certificate".to_owned(), TaskState::Done(Some("renewed".to_owned())))]
+        );
     }
 }
