@@ -23,7 +23,7 @@ const BUILT = [
 ].join("\n");
 const WORKED = [
     TITLE,
-    `Outcome: ${BACKUPS} ${RETRIES}`,
+    `Outcome: The uploader stops after three tries. ${FIX}`,
     "Changed: check.sh",
     "Ran: bash check.sh && git add check.sh",
     "Failed: Bash failed: bash check.sh Exit code 3 retries: unlimited (resolved: check.sh)",
