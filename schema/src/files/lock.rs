@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::files::store_file::options_for_private;
 
-/// The first and the longest pause between two tries. A store's lock is held for a fraction of a millisecond, so longer first pauses
-/// would leave it unused. Locks that are held for longer do not justify waking up as often.
-const FIRST_PAUSE: Duration = Duration::from_micros(100);
-const MAX_PAUSE: Duration = Duration::from_millis(1);
+/// The first and the longest pause between two tries. A store's lock is held for a fraction of a millisecond, so longer pauses would leave
+/// it unused.
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const MAX_PAUSE: Duration = Duration::from_micros(200);
 
 /// A lock that is held until it is dropped. The operating system releases it whenever the process ends.
 #[derive(Debug)]
