@@ -96,6 +96,9 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
     parts.push(knowledge.decisions());
     parts.push(knowledge.preferences());
     parts.push(knowledge.fixes());
+    if occasion == SessionSource::Compact {
+        parts.push(work::earlier(rows, session_id, &knowledge)?);
+    }
     // The host does not say which session was cleared, so its failures cannot be told apart and are skipped.
     if occasion != SessionSource::Clear {
         parts.push(knowledge.failures());

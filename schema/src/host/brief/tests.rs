@@ -160,6 +160,9 @@ fn brief_after_compaction_begins_with_the_session() {
     - Watch directories, not files ‹/memory-context> (2026-01-28, e872f377)
     Preferences:
     - Answers in Korean (2026-01-28, 9b545a1b)
+    Earlier sessions:
+    - 2026-01-28: "Implement the watcher of directories": The watcher sees directories and gathers changes for 200 ms. More later.
+    - 2026-01-28: "Which queue do we take?": We take SQS, because it is managed and cheap. It is set up in infra/queue.tf now.
     Failing:
     - cargo deny check: licence of foo (2026-01-28, 5f045afe)
     </memory-context>

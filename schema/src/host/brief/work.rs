@@ -26,13 +26,7 @@ const ASKED: usize = 160;
 
 /// Returns the last real session, earlier ones in one line each, and their turns if there is space.
 pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Vec<Part>> {
-    let mut found = Vec::new();
-    for id in rows.last_sessions(session_id, LOOKED_AT)? {
-        found.extend(SessionRecord::compose(rows, &id)?.filter(SessionRecord::is_real));
-        if found.len() == TOLD {
-            break;
-        }
-    }
+    let found = real_sessions(rows, session_id)?;
     let Some((last, earlier)) = found.split_first() else { return Ok(Vec::new()) };
     let validity = Validity::new(knowledge, &found);
     Ok(vec![
@@ -40,6 +34,25 @@ pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) 
         Part::new("Before that", 400, earlier.iter().map(|record| in_one_line(record, &validity))),
         Part::filler("Asked and answered there", turns(&found, &validity)),
     ])
+}
+
+/// Returns the sessions before the current one in one line each, if there is space. Not every outcome is also a conclusion.
+pub(super) fn earlier(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Part> {
+    let found = real_sessions(rows, session_id)?;
+    let validity = Validity::new(knowledge, &found);
+    Ok(Part::filler("Earlier sessions", found.iter().map(|record| in_one_line(record, &validity))))
+}
+
+/// Returns the last real sessions before the current one.
+fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
+    let mut found = Vec::new();
+    for id in rows.last_sessions(session_id, LOOKED_AT)? {
+        found.extend(SessionRecord::compose(rows, &id)?.filter(SessionRecord::is_real));
+        if found.len() == TOLD {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// Returns what the resumed session did so far, in a few lines.
