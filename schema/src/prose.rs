@@ -6,3 +6,4 @@ pub mod small_talk;
 pub mod supersession;
 pub mod tasks;
 pub(crate) mod terms;
+mod word_set;

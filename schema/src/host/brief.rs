@@ -77,20 +77,22 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
         Part::new("", 1_000, problems.iter().map(|text| format!("Problem of this memory: {}", summary_line(text))));
     let long_term = long_term::part(layout, rows, &knowledge)?;
     let mut parts = vec![problems, long_term];
+    let mut details = None;
     match occasion {
         SessionSource::Compact => {
             parts.extend(work::this_session(rows, session_id, &knowledge)?);
             parts.push(knowledge.tasks());
+            details = Some(work::earlier(rows, session_id, &knowledge)?);
         }
         SessionSource::Clear => parts.push(knowledge.tasks()),
-        SessionSource::Resume => {
-            parts.extend(work::resumed(rows, session_id, &knowledge)?);
+        SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
+            if occasion == SessionSource::Resume {
+                parts.extend(work::resumed(rows, session_id, &knowledge)?);
+            }
             parts.push(knowledge.tasks());
-            parts.extend(work::sessions(rows, session_id, &knowledge)?);
-        }
-        SessionSource::Startup | SessionSource::Fork => {
-            parts.push(knowledge.tasks());
-            parts.extend(work::sessions(rows, session_id, &knowledge)?);
+            let found = work::sessions(rows, session_id, &knowledge)?;
+            parts.extend(found.outlines);
+            details = Some(found.turns);
         }
     }
     parts.push(knowledge.decisions());
@@ -100,6 +102,7 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
     if occasion != SessionSource::Clear {
         parts.push(knowledge.failures());
     }
+    parts.extend(details);
     let frame = Frame { project, occasion };
     let filled = fill(parts, size.saturating_sub(frame.cost()));
     Ok((!filled.text.is_empty()).then(|| Brief { text: frame.around(&filled.text), ids: filled.ids }))

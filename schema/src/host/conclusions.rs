@@ -28,9 +28,12 @@ pub const KINDS: [MemoryType; 6] = [
     MemoryType::Task,
 ];
 
+/// The index of open steps in `KINDS`.
+const OPEN_STEP: usize = 5;
+
 /// The least confidence for each kind, chosen on messages outside the training set so that about nine of ten conclusions are right, and few
 /// sentences of ordinary chats count as conclusions.
-const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.72, 0.80, 0.76, 0.72, 0.66];
+pub const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.72, 0.80, 0.76, 0.78, 0.66];
 
 /// The share of the least confidence that suffices for a sentence with a cue of the kind.
 const WITH_CUE: f32 = 0.75;
@@ -48,8 +51,9 @@ const MOST_SENTENCES: usize = 2;
 /// The longest message that is read, in bytes. Longer ones are pasted files and logs.
 const LONGEST_MESSAGE: usize = 64 * 1024;
 
-/// The shortest conclusion in columns (Hangul takes two) and the longest in characters.
+/// The shortest conclusion in columns (Hangul takes two), the shortest open step in a list of them, and the longest conclusion in characters.
 const LEAST_COLUMNS: usize = 12;
+const LEAST_STEP: usize = 6;
 const MOST_CHARACTERS: usize = 600;
 
 /// A conclusion in a message.
@@ -91,10 +95,14 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
     let mut last = (usize::MAX, 0, 0);
     for (index, (judged, probabilities)) in message.iter().zip(probabilities).enumerate() {
         let range = judged.sentence.range.clone();
-        if judged.is_question || judged.sentence.place == Place::Heading || !fits(&text[range.clone()]) {
+        let step = is_listed_step(text, message, judged).then_some(OPEN_STEP);
+        let least_columns = if step.is_some() { LEAST_STEP } else { LEAST_COLUMNS };
+        let is_heading = judged.sentence.place == Place::Heading;
+        if judged.is_question || is_heading || !fits(&text[range.clone()], least_columns) {
             continue;
         }
-        let stated = cues::stated_kind(&text[range.clone()]).filter(|class| probabilities[*class] >= STATED);
+        let stated = cues::stated_kind(&text[range.clone()]).or(step);
+        let stated = stated.filter(|class| probabilities[*class] >= STATED);
         let (class, confidence) = match stated {
             Some(class) => (class, probabilities[class].max(least[class])),
             None => confidence(probabilities),
@@ -109,7 +117,7 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
                 continue;
             }
             // Skip further sentences of the same kind: two are enough.
-            if last.2 < MOST_SENTENCES && fits(&text[before.range.start..range.end]) {
+            if last.2 < MOST_SENTENCES && fits(&text[before.range.start..range.end], LEAST_COLUMNS) {
                 before.range.end = range.end;
                 before.confidence = before.confidence.max(confidence);
                 before.text = text[before.range.clone()].to_owned();
@@ -123,11 +131,18 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
     found
 }
 
-fn fits(text: &str) -> bool {
+/// Whether a sentence is an item in a list of open steps.
+fn is_listed_step(text: &str, message: &[Judged], judged: &Judged) -> bool {
+    let is_item = matches!(judged.sentence.place, Place::Item | Place::OpenItem) && judged.sentence.lead.is_some();
+    let lead = judged.before.filter(|_| is_item).and_then(|lead| message.get(lead));
+    lead.is_some_and(|lead| cues::introduces_steps(&text[lead.sentence.range.clone()]))
+}
+
+fn fits(text: &str, least_columns: usize) -> bool {
     let columns: usize = text.chars().map(|c| if c >= '\u{1100}' { 2 } else { 1 }).sum();
     // A single word is a name or a term that somebody looks up.
     let is_sentence = text.split_whitespace().nth(1).is_some();
-    is_sentence && columns >= LEAST_COLUMNS && text.chars().count() <= MOST_CHARACTERS
+    is_sentence && columns >= least_columns && text.chars().count() <= MOST_CHARACTERS
 }
 
 /// Returns the likeliest kind and its confidence. If a sentence is surely a conclusion, its kind may be less certain.

@@ -1,6 +1,7 @@
 //! Distinguishes small talk from work: prompts that only agree, greet or say goodbye, and answers without content.
 
 use crate::prose::terms::terms;
+use crate::prose::word_set::WordSet;
 
 /// The maximum length of a prompt that can be small talk, in characters.
 const LONGEST: usize = 60;
@@ -29,13 +30,12 @@ fn words(folded: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a word carries no information. Repeated letters are ignored: `okkkk` is `ok`.
 fn says_nothing(word: &str) -> bool {
-    let is_listed = |word: &str| WORDS.split_whitespace().any(|listed| listed == word);
     let drawn_out = || {
         let mut letters: Vec<char> = word.chars().collect();
         letters.dedup();
-        is_listed(&letters.into_iter().collect::<String>())
+        WORDS.contains(&letters.into_iter().collect::<String>())
     };
-    is_listed(word) || is_interjection(word) || drawn_out()
+    WORDS.contains(word) || is_interjection(word) || drawn_out()
 }
 
 /// Whether a prompt is a bare acknowledgement that nobody would search for: small talk that asks and names nothing.
@@ -53,7 +53,7 @@ pub fn is_empty_answer(answer: &str) -> bool {
     }
     let folded = answer.to_lowercase();
     let mut words = words(&folded);
-    words.all(|word| says_nothing(word) || CLOSING.split_whitespace().any(|listed| listed == word))
+    words.all(|word| says_nothing(word) || CLOSING.contains(word))
 }
 
 /// Whether an answer has content.
@@ -84,7 +84,7 @@ const PHRASES: [&str; 13] = [
     "수고하세요",
 ];
 
-const WORDS: &str = "
+static WORDS: WordSet = WordSet::new("
     a again agreed ahead all alright and any appreciate awesome bye continue cool correct day do done enough everything exactly excellent
     fine go goodbye good great hello hey hi i is it just keep k later lgtm lovely morning much my nice night nope no now ok okay on one perfect
     please proceed resume right see so sounds stop super sure test testing thank thanks that the then there this thx today tomorrow ty very wait
@@ -98,13 +98,13 @@ const WORDS: &str = "
     ahora bien bitte bueno claro continua continuez da danke dank genau gracias gut ja jo merci muy nein non oui perfekt si sí sim top vale viel vielen
     weiter да ок продолжай спасибо хорошо
     잘 잘했어 잘자 정말 좋네 좋네요 좋습니다 좋아 좋아요 진행 진행해 진행해줘 진행해주세요 퇴근 해 해줘 확인 확인했어 확인했습니다 훌륭해
-";
+");
 
 /// Words in answers without content, in addition to `WORDS`.
-const CLOSING: &str = "
+static CLOSING: WordSet = WordSet::new("
     anytime certainly complete completed fait fertig fixed finished erledigt got hecho listo noted problem ready set updated understood welcome готово
     다 됐습니다 모두 완료 완료됐습니다 완료되었습니다 완료했습니다 적용했습니다 반영했습니다 수정했습니다 처리했습니다 천만에요 했습니다 끝났습니다 完了 完了しました 完成 完成了 re
-";
+");
 
 /// Commands of the host that start no turn, or that say nothing without arguments.
 #[rustfmt::skip]

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 
 use crate::model::memory::MemoryType;
 use crate::prose::terms::{Token, TokenKind, tokens};
+use crate::prose::word_set::WordSet;
 
 /// Whether memories of a type state facts, so that a newer one may replace an older one.
 pub fn is_statement(kind: MemoryType) -> bool {
@@ -93,7 +94,7 @@ impl Statement {
             choices: choices(&tokens),
             defines: defines(&tokens),
             changes: tokens.iter().enumerate().any(|(at, token)| is_change(&tokens, at, token)),
-            mentions_past: tokens.iter().any(|token| is_listed(&token.text, PAST)),
+            mentions_past: tokens.iter().any(|token| PAST.contains(&token.text)),
         };
         for list in [&mut statement.terms, &mut statement.choices] {
             list.sort_unstable();
@@ -128,7 +129,7 @@ impl Statement {
         self.given_up.iter().filter(|given_up| given_up.scope != Scope::Subject).any(|given_up| {
             let has_name = given_up.names.iter().any(|name| older.terms.contains(name));
             let is_all_of_it = given_up.scope == Scope::All
-                || given_up.terms.iter().all(|term| given_up.names.contains(term) || is_listed(term, PARTS));
+                || given_up.terms.iter().all(|term| given_up.names.contains(term) || PARTS.contains(term));
             let has_quantity = given_up
                 .quantities
                 .iter()
@@ -412,33 +413,34 @@ const GIVES_UP_NEXT: [(&[&str], Scope); 29] = [
 ];
 
 /// Nouns for parts whose removal removes the whole thing.
-const PARTS: &str =
-    "client code config dependency driver integration library module package service setup store support";
+static PARTS: WordSet =
+    WordSet::new("client code config dependency driver integration library module package service setup store support");
 
 /// Words after "is" or "are" that mark the subject as given up.
-const GONE: &str = "cancelled canceled deprecated dropped gone history obsolete out removed replaced retired";
+static GONE: WordSet =
+    WordSet::new("cancelled canceled deprecated dropped gone history obsolete out removed replaced retired");
 
 /// Words that mark an earlier state.
-const PAST: &str = "before earlier formerly from previously was were 기존 이전 원래 너무";
+static PAST: WordSet = WordSet::new("before earlier formerly from previously was were 기존 이전 원래 너무");
 
 /// Verbs of change before "from A to B".
-const CHANGES_FROM: &str = "
+static CHANGES_FROM: WordSet = WordSet::new("
     away bump bumped change changed changing cut go going lower lowered migrate migrated migrating move moved moving raise raised switch
     switched switching went
-";
+");
 
 /// Words that end the phrase that is given up.
-const ENDS: &str = "
+static ENDS: WordSet = WordSet::new("
     after and anymore any as at because before but by for from if in into next on since so than that then to until we when
     where which while with
-";
+");
 
 /// Words that end the phrase after "for".
-const REASONS: &str = "and as because but since so when while";
+static REASONS: WordSet = WordSet::new("and as because but since so when while");
 
 /// Verbs after "no longer" and "stop", which are not part of what is given up.
-const VERBS_BEHIND: &str =
-    "build call depend deploy keep need put rely run send ship simulate store support use want write";
+static VERBS_BEHIND: WordSet =
+    WordSet::new("build call depend deploy keep need put rely run send ship simulate store support use want write");
 
 /// Korean words that follow something that is given up.
 const GIVES_UP_BEFORE: [(&str, Scope); 14] = [
@@ -506,12 +508,12 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     let word = |offset: usize| tokens.get(at + offset).map(|token| token.text.as_str());
     // "from 60 Hz to 50 Hz", after a verb of change.
     if word(0) == Some("from") && at > 0 {
-        let is_change = tokens[..at].iter().rev().take(4).any(|token| is_listed(&token.text, CHANGES_FROM));
+        let is_change = tokens[..at].iter().rev().take(4).any(|token| CHANGES_FROM.contains(&token.text));
         let end = tokens[at + 1..].iter().take(5).position(|token| token.text == "to" || token.text == "onto");
         return end.filter(|_| is_change).map(|end| collect(&tokens[at + 1..at + 1 + end], Scope::All));
     }
     // "the version header is dropped"
-    if matches!(word(0), Some("is" | "are")) && word(1).is_some_and(|next| is_listed(next, GONE)) {
+    if matches!(word(0), Some("is" | "are")) && word(1).is_some_and(|next| GONE.contains(next)) {
         let start = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
         return Some(collect(&tokens[start..at], Scope::All));
     }
@@ -519,8 +521,7 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
         .iter()
         .find(|(words, _)| words.iter().enumerate().all(|(n, expected)| word(n) == Some(expected)))?;
     let mut next = at + words.len();
-    if *scope == Scope::All && tokens.get(next).is_some_and(|token| is_listed(stem_of_verb(&token.text), VERBS_BEHIND))
-    {
+    if *scope == Scope::All && tokens.get(next).is_some_and(|token| VERBS_BEHIND.contains(stem_of_verb(&token.text))) {
         next += 1;
     }
     // "arq, not Celery" gives up Celery. "does not support Celery" gives up nothing.
@@ -536,7 +537,7 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     let rest = &tokens[next..];
     let end = rest.iter().enumerate().take(5).position(|(n, token)| {
         n > 0 && token.begins_clause
-            || is_listed(&token.text, ENDS) && !(n == 0 && matches!(token.text.as_str(), "at" | "in" | "on" | "with"))
+            || ENDS.contains(&token.text) && !(n == 0 && matches!(token.text.as_str(), "at" | "in" | "on" | "with"))
     });
     let end = end.unwrap_or(rest.len().min(5));
     // "replaced the parser" without "by" or "with" may be just a repair.
@@ -546,7 +547,7 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     let mut given_up = collect(&rest[..end], *scope);
     // "for the database" names the subject.
     if let Some(qualifier) = rest.get(end).filter(|token| token.text == "for").map(|_| &rest[end + 1..]) {
-        let until = qualifier.iter().position(|token| token.begins_clause || is_listed(&token.text, REASONS));
+        let until = qualifier.iter().position(|token| token.begins_clause || REASONS.contains(&token.text));
         given_up.subject = collect(&qualifier[..until.unwrap_or(qualifier.len())], Scope::Subject).terms;
     }
     if words == &["no", "longer"] {
@@ -652,10 +653,10 @@ fn defines(tokens: &[Token]) -> bool {
 
 /// Whether a word announces a change.
 fn is_change(tokens: &[Token], at: usize, token: &Token) -> bool {
-    const ENGLISH: &str = "
+    static ENGLISH: WordSet = WordSet::new("
         back bump bumped change changed changing correction decrease decreased from increase increased instead lower lowered
         migrate migrated move moved moving now raise raised reduce reduced revert reverted switch switched switching update updated
-    ";
+    ");
     const KOREAN: [&str; 19] = [
         "이제",
         "앞으로",
@@ -679,17 +680,13 @@ fn is_change(tokens: &[Token], at: usize, token: &Token) -> bool {
     ];
     if token.text.is_ascii() {
         let after_all = token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all");
-        return after_all || is_listed(&token.text, ENGLISH);
+        return after_all || ENGLISH.contains(&token.text);
     }
     KOREAN.iter().any(|word| token.text.starts_with(word))
 }
 
 fn stem_of_verb(word: &str) -> &str {
     word.strip_suffix("ing").unwrap_or(word)
-}
-
-fn is_listed(word: &str, table: &str) -> bool {
-    table.split_whitespace().any(|listed| listed == word)
 }
 
 #[cfg(test)]

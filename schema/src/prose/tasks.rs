@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::prose::supersession::sentences;
 use crate::prose::terms::{is_hangul, terms};
+use crate::prose::word_set::WordSet;
 
 /// The metadata field for what a task waits for: a text, or the id of another memory.
 pub const BLOCKED_BY: &str = "blocked_by";
@@ -88,11 +89,10 @@ fn reports_an_end(sentence: &str) -> bool {
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).peekable();
     // "Renewed the certificate."
     let begins_past = words.peek().is_some_and(|word| word.len() > 4 && word.ends_with("ed"));
-    let is_open = OPEN.iter().any(|phrase| lower.contains(phrase))
-        || words.clone().any(|word| OPEN_WORDS.split_whitespace().any(|listed| listed == word));
-    let is_listed = |word: &str, list: &str| list.split_whitespace().any(|listed| listed == word);
-    let asks = words.peek().is_some_and(|word| is_listed(word, ASKS));
-    let is_doubted = words.clone().any(|word| word.ends_with("n't") || is_listed(word, DOUBTS))
+    let is_open =
+        OPEN.iter().any(|phrase| lower.contains(phrase)) || words.clone().any(|word| OPEN_WORDS.contains(word));
+    let asks = words.peek().is_some_and(|word| ASKS.contains(word));
+    let is_doubted = words.clone().any(|word| word.ends_with("n't") || DOUBTS.contains(word))
         || KOREAN_DOUBTS.iter().any(|doubt| lower.contains(doubt));
     if is_open || is_doubted || asks {
         return false;
@@ -100,7 +100,7 @@ fn reports_an_end(sentence: &str) -> bool {
     let is_korean = sentence.chars().any(is_hangul);
     is_korean && KOREAN_ENDS.iter().any(|ending| lower.contains(ending))
         || begins_past
-        || words.any(|word| ENDS.split_whitespace().any(|listed| listed == word))
+        || words.any(|word| ENDS.contains(word))
 }
 
 /// Phrases of open work, in lower case.
@@ -126,20 +126,21 @@ const OPEN: [&str; 19] = [
     "않았",
 ];
 
-const OPEN_WORDS: &str = "
+static OPEN_WORDS: WordSet = WordSet::new("
     almost before cannot can't could didn't fail failed fails if later must need needs next once open pending remain remaining remains should
     still todo tomorrow unless until wait waiting waits when will without won't would
-";
+");
 
 /// Words of negations, plans, guesses and reports of others.
-const DOUBTS: &str = "
+static DOUBTS: WordSet = WordSet::new("
     abandoned apparently be being cancel canceled cancelled claim claimed claims going hardly hopefully may maybe might neither never no nobody
     none nor not nothing partially partly perhaps planned plans postponed probably rejected reverted said say says shall soon supposed
     supposedly suppose think wants whether wish wrong
-";
+");
 
 /// Words that begin a question.
-const ASKS: &str = "are can could did do does has have how is should was were what when where which who why will would";
+static ASKS: WordSet =
+    WordSet::new("are can could did do does has have how is should was were what when where which who why will would");
 
 const KOREAN_DOUBTS: [&str; 24] = [
     "취소",
@@ -169,12 +170,12 @@ const KOREAN_DOUBTS: [&str; 24] = [
 ];
 
 /// Words that report completion.
-const ENDS: &str = "
+static ENDS: WordSet = WordSet::new("
     added applied automated backfilled built changed cleaned closed committed completed configured converted covered created deleted deployed
     documented done enabled disabled dropped extended finished fixed implemented installed introduced landed merged migrated moved passed
     published pushed refactored released removed renamed replaced reset resolved restored rotated scheduled shipped solved switched tested
     translated updated upgraded wired written wrote
-";
+");
 
 /// Korean endings and words that report completion.
 const KOREAN_ENDS: [&str; 22] = [

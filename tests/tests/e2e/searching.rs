@@ -46,6 +46,30 @@ fn question_just_asked_is_no_hit_and_answers_come_first() {
 }
 
 #[test]
+fn a_lone_hit_brings_the_answer_of_its_session() {
+    let sandbox = sandbox!();
+    let log = "# 2026-01-28
+
+<!-- session earlier +09:00 -->
+- [10:30:15] **User Prompt**: The invoices of last night look odd
+- [10:30:40] **Tool Usage**: Files modified: jobs/rounding.rb
+  + def fix_rounding_of_invoices
+- [10:30:45] **Assistant Response**: Totals were summed as floats and cut to cents only at the end; each line gets whole cents now, and totals agree.
+
+<!-- session other +09:00 -->
+- [11:30:45] **Assistant Response**: Whole cents are shown in the list of customers, and the totals of the page agree.
+";
+    sandbox.write(".jikime/memory/2026-01-28.md", log);
+    let mut client = sandbox.serve(Era::Modern);
+    let found = hits(&mut client, json!({ "query": "why fix rounding of invoices" }));
+    let texts = snippets(&found);
+    assert!(texts.iter().any(|text| text.starts_with("Totals were summed")), "{found:#?}");
+    assert!(!texts.iter().any(|text| text.starts_with("Whole cents")), "{found:#?}");
+    let strict = hits(&mut client, json!({ "query": "why fix rounding of invoices", "minScore": 0.35 }));
+    assert!(!snippets(&strict).iter().any(|text| text.starts_with("Totals were summed")), "{strict:#?}");
+}
+
+#[test]
 fn a_korean_phrasing_finds_an_english_entry() {
     let sandbox = sandbox!();
     let mut client = sandbox.serve(Era::Modern);

@@ -2,6 +2,7 @@
 
 use schema::files::layout::STORE_DIR;
 use schema::log::LONG_TERM_FILE;
+use schema::model::memory::MemoryType;
 use schema::store::{CatchUpOutcome, Locator, Store};
 use schema::tool::{Confidence, Hit, HitSource, SearchMode, SearchOutput};
 
@@ -31,6 +32,10 @@ const HIGH_LEAD: f32 = 0.35;
 const SUGGESTED_FROM: f32 = 0.22;
 const SUGGESTED_LEAD: f32 = 0.3;
 
+/// With fewer hits, weak answers of the same sessions are shown from this score on.
+const FEW_HITS: usize = 3;
+const ANSWER_FROM: f32 = 0.2;
+
 /// Number of nearest passages named if none is relevant, and their length.
 const MAX_SUGGESTED: usize = 3;
 const TOPIC: usize = 60;
@@ -47,6 +52,10 @@ pub(super) fn build_output(
     if relevant.is_empty() && is_suggested(request, &weak, lead) {
         notices.push(format!("no hit reaches minScore {}; this one clearly leads the others", request.min_score));
         relevant.push(weak.remove(0));
+    }
+    if request.has_default_score && (1..FEW_HITS).contains(&relevant.len()) {
+        let more = answers_of_sessions(&relevant, &mut weak);
+        relevant.extend(more);
     }
     let found = relevant.len();
     let snippet_length = if found.min(request.limit) > FEW { SNIPPET_OF_MANY } else { SNIPPET };
@@ -79,6 +88,22 @@ pub(super) fn build_output(
         model: None,
         notice: (!notices.is_empty()).then(|| notices.join("; ")),
     })
+}
+
+/// Removes the best weak answers and conclusions of the sessions that the hits are from. A hit on a file or a summary often leads to the
+/// session that has the answer in other words.
+fn answers_of_sessions(hits: &[RankedCandidate], weak: &mut Vec<RankedCandidate>) -> Vec<RankedCandidate> {
+    let session = |ranked: &RankedCandidate| {
+        ranked.candidate.passage.memory().map(|memory| memory.session_id.clone()).filter(|session| !session.is_empty())
+    };
+    let sessions: Vec<String> = hits.iter().filter_map(session).collect();
+    let is_answer = |ranked: &mut RankedCandidate| {
+        let kind = ranked.candidate.passage.memory().map(|memory| memory.kind);
+        ranked.score >= ANSWER_FROM
+            && kind.is_some_and(|kind| kind == MemoryType::AssistantResponse || !kind.is_event())
+            && session(ranked).is_some_and(|session| sessions.contains(&session))
+    };
+    weak.extract_if(.., is_answer).take(FEW_HITS - hits.len()).collect()
 }
 
 /// The share of its score by which the first hit leads the next one.

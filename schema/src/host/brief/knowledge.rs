@@ -100,11 +100,17 @@ impl Knowledge {
         self.entries.retain(|entry| seen.insert(letters(&entry.text)));
     }
 
-    /// Marks the tasks in a text that are done now.
-    pub(super) fn with_done_tasks_marked(&self, text: String) -> String {
+    /// Marks the tasks in a text that are done now, and removes sentences that are open tasks, which another part lists.
+    pub(super) fn without_told_tasks(&self, text: String) -> String {
         let tasks = self.entries.iter().filter(|entry| entry.row.memory.kind == MemoryType::Task);
-        let done = tasks.filter(|entry| !entry.row.is_open_task()).map(|entry| entry.text.trim_end_matches('.'));
-        done.filter(|task| !task.is_empty()).fold(text, |text, task| text.replace(task, &format!("{task} [done]")))
+        let told = tasks.filter(|task| !task.text.is_empty()).fold(text.clone(), |told, task| {
+            if task.row.is_open_task() {
+                return without_sentence(&told, &task.text);
+            }
+            let done = task.text.trim_end_matches('.');
+            told.replace(done, &format!("{done} [done]"))
+        });
+        if told.trim().is_empty() { text } else { told }
     }
 
     pub(super) fn is_replaced(&self, id: &MemoryId) -> bool {
@@ -214,6 +220,16 @@ fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
         None if text.contains(&clean_line(&awaited)) => text,
         None => format!("{text} [waits for: {}]", shortened(&awaited, AWAITED)),
     })
+}
+
+/// Removes whole sentences from a text, but no part of a list.
+fn without_sentence(text: &str, sentence: &str) -> String {
+    let ends = |text: &str| text.ends_with(['.', '!', '?']);
+    let found = text.split_once(sentence).filter(|(before, _)| before.is_empty() || ends(before.trim_end()));
+    match found.filter(|_| ends(sentence)) {
+        Some((before, after)) => format!("{} {}", before.trim_end(), after.trim_start()).trim().to_owned(),
+        None => text.to_owned(),
+    }
 }
 
 /// Ranks entries, whatever their age: pinned first, then those saved on purpose, then by importance.

@@ -162,6 +162,9 @@ fn brief_after_compaction_begins_with_the_session() {
     - Answers in Korean (2026-01-28, 9b545a1b)
     Failing:
     - cargo deny check: licence of foo (2026-01-28, 5f045afe)
+    Earlier sessions:
+    - 2026-01-28: "Implement the watcher of directories": The watcher sees directories and gathers changes for 200 ms. More later.
+    - 2026-01-28: "Which queue do we take?": We take SQS, because it is managed and cheap. It is set up in infra/queue.tf now.
     </memory-context>
     "#);
 }
@@ -320,6 +323,28 @@ fn done_task_is_marked_in_an_outcome() {
     scene.capture("a", MemoryType::Task, "tag the release", MemoryAttributes::default());
     let text = scene.told();
     assert!(text.contains("Still open: translate the docs [done]; tag the release."), "{text}");
+}
+
+#[test]
+fn open_task_is_not_repeated_in_an_outcome() {
+    let mut scene = Scene::new(&[
+        ("a", MemoryType::UserPrompt, "Write the parser of the feed"),
+        ("a", MemoryType::AssistantResponse, "The parser is written. Next: tag the release. It takes a minute."),
+    ]);
+    scene.capture("a", MemoryType::Task, "Next: tag the release.", MemoryAttributes::default());
+    let text = scene.told();
+    assert!(text.contains("Outcome: The parser is written. It takes a minute.\n"), "{text}");
+    assert!(text.contains("- [ ] Next: tag the release."), "{text}");
+}
+
+#[test]
+fn turns_are_shown_after_what_was_decided() {
+    let mut scene = Scene::new(&HISTORY);
+    scene.capture("old", MemoryType::UserPrompt, "Which mask does it use?", MemoryAttributes::default());
+    scene.capture("old", MemoryType::AssistantResponse, "It uses the mask for renames.", MemoryAttributes::default());
+    let text = scene.told();
+    let place = |heading: &str| text.find(heading).unwrap_or_else(|| panic!("{heading}: {text}"));
+    assert!(place("Decided and agreed:") < place("Asked and answered in these sessions:"), "{text}");
 }
 
 #[test]

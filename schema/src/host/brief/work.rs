@@ -24,8 +24,33 @@ const COMPARED_TURNS: usize = 40;
 /// The longest prompt, in characters.
 const ASKED: usize = 160;
 
-/// Returns the last real session, earlier ones in one line each, and their turns if there is space.
-pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Vec<Part>> {
+/// The last real session, earlier ones in one line each, and their turns if there is space.
+pub(super) struct Sessions {
+    pub(super) outlines: [Part; 2],
+    pub(super) turns: Part,
+}
+
+pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Sessions> {
+    let found = real_sessions(rows, session_id)?;
+    let validity = Validity::new(knowledge, &found);
+    let (last, earlier) = found.split_at(found.len().min(1));
+    let last = last.iter().flat_map(|record| session(record, &validity));
+    let earlier = earlier.iter().map(|record| in_one_line(record, &validity));
+    Ok(Sessions {
+        outlines: [Part::new("Last session", 700, last), Part::new("Before that", 400, earlier)],
+        turns: Part::filler("Asked and answered in these sessions", turns(&found, &validity)),
+    })
+}
+
+/// Returns the sessions before the current one in one line each, if there is space. Not every outcome is also a conclusion.
+pub(super) fn earlier(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Part> {
+    let found = real_sessions(rows, session_id)?;
+    let validity = Validity::new(knowledge, &found);
+    Ok(Part::filler("Earlier sessions", found.iter().map(|record| in_one_line(record, &validity))))
+}
+
+/// Returns the last real sessions before the current one.
+fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
     for id in rows.last_sessions(session_id, LOOKED_AT)? {
         found.extend(SessionRecord::compose(rows, &id)?.filter(SessionRecord::is_real));
@@ -33,13 +58,7 @@ pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) 
             break;
         }
     }
-    let Some((last, earlier)) = found.split_first() else { return Ok(Vec::new()) };
-    let validity = Validity::new(knowledge, &found);
-    Ok(vec![
-        Part::new("Last session", 700, session(last, &validity)),
-        Part::new("Before that", 400, earlier.iter().map(|record| in_one_line(record, &validity))),
-        Part::filler("Asked and answered there", turns(&found, &validity)),
-    ])
+    Ok(found)
 }
 
 /// Returns what the resumed session did so far, in a few lines.
@@ -155,7 +174,7 @@ impl<'k> Validity<'k> {
     /// Returns the outcome of a session, as far as it still holds.
     fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref()?;
-        self.still_valid(text, *order).map(|text| self.knowledge.with_done_tasks_marked(text))
+        self.still_valid(text, *order).map(|text| self.knowledge.without_told_tasks(text))
     }
 
     /// Returns the answer of a turn, as far as it still holds.

@@ -27,8 +27,15 @@ const OPENINGS: [&str; 6] = [
     "root cause: |the root cause was |원인: ",
     "i prefer |i'd rather |preference: ",
     "convention: |we always |we never |규칙: ",
-    "still open: |still to do: |open: |남은 일: ",
+    "still open: |still to do: |open: |next: |next up: |next steps: |todo: |remaining: |what remains: |what's left: |남은 일: |남은 작업: |다음: |다음 단계: |할 일: ",
 ];
+
+/// Words in a line that introduces a list of open steps, separated by "|".
+const STEPS_FOLLOW: &str = "still open|to do|todo|next steps|next up|remaining|remains|what's left|what is left|left to do|not done|follow-up|\
+                            open steps|남은|남았|할 일|해야 할|다음 단계|다음 작업|미완료";
+
+/// The longest line that introduces a list, in characters.
+const LONGEST_LEAD: usize = 80;
 
 /// Returns the kind of conclusion that a sentence states by its opening.
 pub(super) fn stated_kind(sentence: &str) -> Option<usize> {
@@ -36,13 +43,21 @@ pub(super) fn stated_kind(sentence: &str) -> Option<usize> {
     OPENINGS.iter().position(|openings| openings.split('|').any(|opening| low.starts_with(opening)))
 }
 
+/// Whether a line introduces a list of open steps.
+pub(super) fn introduces_steps(line: &str) -> bool {
+    line.chars().count() <= LONGEST_LEAD && has_listed(STEPS_FOLLOW, line)
+}
+
 /// Whether a sentence has a cue of a kind.
 pub(super) fn has_cue(kind: usize, sentence: &str) -> bool {
-    let low = sentence.to_lowercase().replace('’', "'");
+    has_listed(ENGLISH[kind], sentence) || has_listed(KOREAN[kind], sentence)
+}
+
+/// Whether a text has one of the listed cues. English ones must be whole words.
+fn has_listed(cues: &str, text: &str) -> bool {
+    let low = text.to_lowercase().replace('’', "'");
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
-    let has_words = |cue: &str| {
-        low.match_indices(cue)
-            .any(|(at, _)| !is_word(low[..at].chars().next_back()) && !is_word(low[at + cue.len()..].chars().next()))
-    };
-    ENGLISH[kind].split('|').any(has_words) || KOREAN[kind].split('|').any(|cue| low.contains(cue))
+    let is_whole =
+        |at: usize, end: usize| !is_word(low[..at].chars().next_back()) && !is_word(low[end..].chars().next());
+    cues.split('|').any(|cue| low.match_indices(cue).any(|(at, _)| !cue.is_ascii() || is_whole(at, at + cue.len())))
 }

@@ -32,6 +32,10 @@ fn built_in_weights_are_complete() {
     &["This line is so long that its author had to wrap it somewhere\nand here it ends."]
 )]
 #[case::pasted_output("10:02:11 WARN always retry\nERROR: never\nWhy?", &["Why?"])]
+#[case::syslog("It failed:\nNov 24 10:02 api: still not drained\nNov 24 10:03 api: must retry\n\nWhy?", &["It failed:", "Why?"])]
+#[case::git_log("History:\n4f1c2aa fix the flaky test\n9d01b7e still to do: docs\n\nHm.", &["History:", "Hm."])]
+#[case::records("Got this\nat=1 level=warn never retry\nat=2 level=warn fixed", &["Got this"])]
+#[case::commit_in_a_sentence("4f1c2aa fixed the flaky test.", &["4f1c2aa fixed the flaky test."])]
 #[case::korean("Redis로 갑니다. 문서도 고쳐주세요", &["Redis로 갑니다.", "문서도 고쳐주세요"])]
 fn message_is_split_into_its_authors_sentences(#[case] text: &str, #[case] expected: &[&str]) {
     let found: Vec<_> = sentences(text).into_iter().map(|sentence| &text[sentence.range]).collect();
@@ -103,6 +107,16 @@ fn plain_conclusion_is_found(#[case] text: &str, #[case] speaker: Speaker, #[cas
 }
 
 #[rstest]
+#[case::colon(
+    "Uploads work again.\n\nStill to do:\n- error messages with columns\n- dark icons\n- a page about escapes"
+)]
+#[case::heading("Uploads work.\n\n## Next steps\n\n1. Sign the installer\n2. **Docs**: describe the flag\n3. Ask Jana")]
+#[case::korean("업로드가 됩니다.\n\n남은 일:\n- 오류 문구에 열 번호\n- 아이콘 어두운 버전\n- 설명서 보완")]
+fn every_item_of_a_list_of_open_steps_is_found(#[case] text: &str) {
+    assert_eq!(kinds(text, Speaker::Agent), [MemoryType::Task; 3]);
+}
+
+#[rstest]
 #[case::question("Should we drop Redis and use Postgres for the sessions?", Speaker::Person)]
 #[case::one_off("use tabs just this once, please", Speaker::Person)]
 #[case::plan("Let me run the tests first and then look at the log.", Speaker::Agent)]
@@ -111,6 +125,7 @@ fn plain_conclusion_is_found(#[case] text: &str, #[case] speaker: Speaker, #[cas
 #[case::options("You could use a queue or a cron job. Tell me which you like.", Speaker::Agent)]
 #[case::one_off_korean("이번만 탭으로 해주세요", Speaker::Person)]
 #[case::done("테스트가 모두 통과했습니다.", Speaker::Agent)]
+#[case::done_items("Nothing remains:\n- [x] sign the installer\n- [x] describe the flag", Speaker::Agent)]
 #[case::too_short("go RIG-PERM", Speaker::Person)]
 #[case::empty("", Speaker::Person)]
 fn text_without_conclusion_is_rejected(#[case] text: &str, #[case] speaker: Speaker) {

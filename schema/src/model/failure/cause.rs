@@ -84,11 +84,11 @@ fn causes(lines: &[&str], kinds: &[Kind], telling: &[usize]) -> Vec<usize> {
             found.extend(details(lines, kinds, telling, only));
         }
         // The name of the failed test belongs to the cause.
-        if kind == Kind::Cause && found.len() <= CAUSES {
-            let named = telling.iter().copied().find(|at| kinds[*at] == Kind::Summary && names_something(lines[*at]));
-            if let Some(named) = named.filter(|at| !found.contains(at)) {
-                found.push(named);
-            }
+        if kind == Kind::Cause {
+            let mut named = telling.iter().copied().filter(|at| kinds[*at] == Kind::Summary && names_test(lines[*at]));
+            let (first, cause) = (named.clone().next(), found[0]);
+            let named = named.rfind(|at| *at < cause).or(first);
+            found.extend(named.filter(|at| !found.contains(at)).into_iter().collect::<Vec<_>>());
             found.sort_unstable();
         }
         return found;
@@ -149,6 +149,7 @@ fn shown<'l>(lines: impl Iterator<Item = &'l str>, project: &str) -> String {
     let mut text = String::new();
     for line in lines {
         let line = line.trim().trim_start_matches(['│', '╷', '╵']).trim();
+        let line = titled_test(line).unwrap_or(line);
         let line = if project.is_empty() {
             line.to_owned()
         } else {
@@ -390,12 +391,12 @@ fn is_noise(bare: &str) -> bool {
     if bare == "Exit code 1" {
         return true;
     }
-    // Matches "=== FAILURES ===", "____ test_x ____" and "... 12 more".
+    // Matches "=== FAILURES ===" and "... 12 more".
     let ruled = bare.starts_with(['=', '_', '─', '━', '*', '~'])
         && bare.ends_with(['=', '_', '─', '━', '*', '~'])
         && !bare.contains(" failed")
         && !bare.contains("error");
-    ruled || bare.starts_with("... ") && bare.ends_with(" more")
+    ruled && titled_test(bare).is_none() || bare.starts_with("... ") && bare.ends_with(" more")
 }
 
 /// Whether a line says what went wrong, in the format of a known tool.
@@ -520,7 +521,7 @@ fn is_diagnostic(bare: &str) -> bool {
 
 /// Whether a line counts failures or names the failed test.
 fn is_summary(bare: &str) -> bool {
-    if bare == "FAIL" || bare.starts_with("FAIL\t") {
+    if bare == "FAIL" || bare.starts_with("FAIL\t") || names_test(bare) {
         return true;
     }
     let marks = [
@@ -543,9 +544,6 @@ fn is_summary(bare: &str) -> bool {
     if marks.iter().any(|mark| bare.starts_with(mark)) {
         return true;
     }
-    if bare.starts_with("test ") && bare.ends_with("FAILED") {
-        return true;
-    }
     let lower = bare.to_ascii_lowercase();
     ["failed", "failing", "failures", "errors"].iter().any(|word| {
         let before = lower.split(word).next().unwrap_or_default().trim_end();
@@ -553,11 +551,44 @@ fn is_summary(bare: &str) -> bool {
     })
 }
 
-fn names_something(line: &str) -> bool {
+/// Returns the test in pytest's title of a failure: `____ test_x ____`.
+fn titled_test(bare: &str) -> Option<&str> {
+    let inner = bare.strip_prefix("__")?.strip_suffix("__")?.trim_matches(['_', ' ']);
+    (bare.starts_with("__") && bare.contains(' ') && !inner.is_empty()).then_some(inner)
+}
+
+/// Whether a line names the failed test.
+fn names_test(line: &str) -> bool {
+    const STARTS: [&str; 13] = [
+        "FAILED ",
+        "--- FAIL",
+        "FAIL ",
+        "FAIL: ",
+        "✗ ",
+        "✘ ",
+        "× ",
+        "● ",
+        "✕ ",
+        "not ok ",
+        "[  FAILED  ] ",
+        "---- ",
+        "Failed ",
+    ];
     let bare = line.trim();
-    ["FAILED ", "--- FAIL", "FAIL ", "✗ ", "✘ ", "× ", "● ", "test ", "not ok "]
-        .iter()
-        .any(|mark| bare.starts_with(mark))
+    let has_number = bare.split_once(") ").is_some_and(|(number, _)| number.parse::<u16>().is_ok());
+    let first = bare.split([' ', '[']).next().unwrap_or_default().trim_end_matches(':');
+    let is_method = first.split_once('#').is_some_and(|(class, method)| is_identifier(class) && is_identifier(method));
+    let is_function = bare == first && first.starts_with("test_") && is_identifier(first);
+    has_number
+        || is_method
+        || is_function
+        || bare.ends_with(" FAILED")
+        || titled_test(bare).is_some()
+        || STARTS.iter().any(|start| bare.starts_with(start))
+}
+
+fn is_identifier(word: &str) -> bool {
+    !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '$' | '?' | '!'))
 }
 
 /// Whether a line contains a word that is typical of failures.

@@ -1,5 +1,7 @@
 //! English words: normalization, words that occur in any text, number words and units.
 
+use crate::prose::word_set::WordSet;
+
 /// Converts a word to lower case and removes plural and possessive endings. A name with digits or symbols stays as it is.
 pub(super) fn fold(word: &str) -> String {
     let lower = word.trim_end_matches("'s").trim_end_matches("’s").to_lowercase().replace('\'', "");
@@ -19,7 +21,7 @@ pub(super) fn fold(word: &str) -> String {
 
 /// Whether a normalized word occurs in any text: a function word, a question word, or a verb or adjective of everyday work.
 pub(super) fn is_common(word: &str) -> bool {
-    COMMON.split_whitespace().any(|listed| listed == word)
+    COMMON.contains(word)
 }
 
 /// Parses a number word.
@@ -160,7 +162,7 @@ const UNITS: [(&str, &str, f64); 99] = [
 ];
 
 /// Normalized words, so verbs have lost only the endings that look like plurals.
-const COMMON: &str = "
+static COMMON: WordSet = WordSet::new("
     a about above across actually add added adding after again against ago all allow allowed almost along already also alway although
     always am an and annoying another any anybody anymore anyone anything anyway appear apply applied approach are aren arent around as
     ask asked at available avoid away back based basically be because become been before begin behind being below best better
@@ -187,7 +189,7 @@ const COMMON: &str = "
     use used useful user uses using usual usually ve very via wa want wanted was wasn wasnt way we well went were weren what
     whatever when where whether which while who whole whose why will wish with within without won wont work worked working would wouldn
     wouldnt write writing written wrong yeah year yes yesterday yet you your yourself
-";
+");
 
 #[cfg(test)]
 mod tests {

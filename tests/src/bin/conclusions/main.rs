@@ -1,8 +1,8 @@
 //! Trains the network that finds conclusions, from the labelled messages in `tests/extraction`, and measures it.
 //!
 //! `conclusions train` writes the weights; `conclusions cross` trains without each fifth of the messages and measures on it;
-//! `conclusions score FILE` measures the weights that are built in, and `predict` prints what they take, as JSON. Nothing is fetched,
-//! and every run of one build gives the same weights.
+//! `conclusions score FILE` measures the written weights, and `predict` prints what they take, as JSON. Nothing is fetched, and every run
+//! of one build gives the same weights.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
 mod file;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use labelled::{Labelled, Measure, name, read};
 use schema::host::conclusions::network::Network;
-use schema::host::conclusions::{Conclusion, conclusions, conclusions_by};
+use schema::host::conclusions::{Conclusion, LEAST_CONFIDENCE, conclusions_by};
 use training::{Example, example, train};
 use vocabulary::{Pieces, choose};
 
@@ -30,17 +30,28 @@ fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
-        ["train"] => write_weights(&root().join("schema/src/host/conclusions/weights.bin")),
+        ["train"] => write_weights(&weights()),
         ["cross"] => cross(FOLDS),
         ["cross", folds] => cross(folds.parse().expect("a number of folds")),
-        ["score", file] => score(&read(Path::new(file)), |labelled| conclusions(&labelled.text, labelled.speaker)),
-        ["predict", file] => println!("{}", predictions(&read(Path::new(file)))),
+        ["score", file] => score(&read(Path::new(file)), &written()),
+        ["predict", file] => println!("{}", predictions(&read(Path::new(file)), &written())),
         _ => eprintln!("usage: conclusions train | cross [FOLDS] | score FILE | predict FILE"),
     }
 }
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn weights() -> PathBuf {
+    root().join("schema/src/host/conclusions/weights.bin")
+}
+
+/// Returns the network in the file of weights, which may be newer than the built-in one.
+fn written() -> Network {
+    let file = fs::read(weights()).expect("the weights can be read");
+    // The network borrows its file for good, as the product's is built in.
+    Network::parse(Vec::leak(file)).expect("training wrote the weights")
 }
 
 fn prepared() -> (Vec<Labelled>, Pieces) {
@@ -89,18 +100,22 @@ fn thresholds(messages: &[Labelled], found: impl Fn(&Labelled, &[f32; 6]) -> Vec
     }
 }
 
-fn score(messages: &[Labelled], found: impl Fn(&Labelled) -> Vec<Conclusion>) {
+fn found(network: &Network, labelled: &Labelled) -> Vec<Conclusion> {
+    conclusions_by(network, &labelled.text, labelled.speaker, &LEAST_CONFIDENCE)
+}
+
+fn score(messages: &[Labelled], network: &Network) {
     let mut measure = Measure::default();
     for labelled in messages {
-        measure.add(labelled, &found(labelled)).iter().for_each(|note| println!("{note}"));
+        measure.add(labelled, &found(network, labelled)).iter().for_each(|note| println!("{note}"));
     }
     println!("{}", measure.line());
 }
 
 /// What is taken from each message, by its id.
-fn predictions(messages: &[Labelled]) -> serde_json::Value {
+fn predictions(messages: &[Labelled], network: &Network) -> serde_json::Value {
     let found = |labelled: &Labelled| {
-        let found = conclusions(&labelled.text, labelled.speaker).into_iter();
+        let found = found(network, labelled).into_iter();
         found.map(|found| serde_json::json!({ "type": name(found.kind), "text": found.text })).collect::<Vec<_>>()
     };
     messages
@@ -113,6 +128,7 @@ fn predictions(messages: &[Labelled]) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
+    use schema::host::conclusions::conclusions;
 
     use super::*;
     use crate::labelled::overlap;

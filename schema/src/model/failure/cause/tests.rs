@@ -1,5 +1,7 @@
 //! Reports as tools print them, with the lines that are extracted from each.
 
+use rstest::rstest;
+
 use super::*;
 
 fn check(report: &str, expected: &[&str]) {
@@ -67,6 +69,58 @@ fn cause_in_go_test_report() {
         "--- FAIL: TestParse (0.00s)\n    parse_test.go:31: got 3, want 4\nFAIL\nFAIL\texample.com/parse\t0.004s\nFAIL\n",
         &["--- FAIL: TestParse (0.00s)", "parse_test.go:31: got 3, want 4"],
     );
+}
+
+#[rstest]
+#[case::minitest(
+    "F\nFailure:\nOfferTest#test_midnight [test/offer_test.rb:12]:\nExpected: 08:10\n  Actual: 08:00\n1 runs, 1 failures",
+    "OfferTest#test_midnight"
+)]
+#[case::pytest_title(
+    "F.\n=== FAILURES ===\n_____ test_second_delivery _____\n\n    def test_second_delivery():\n>       assert 2 == 1\nE       assert 2 == 1\n\ntest_a.py:3: AssertionError\n1 failed, 1 passed",
+    "test_second_delivery"
+)]
+#[case::bare_name(
+    "F.\n=== FAILURES ===\ntest_second_delivery\nE   assert 2 == 1\nE   +  where 2 = f()\n1 failed",
+    "test_second_delivery"
+)]
+#[case::gradle(
+    "> Task :test FAILED\n\nPayoutTest > paid once FAILED\n    org.opentest4j.AssertionFailedError: expected: <1> but was: <2>\n        at com.acme.PayoutTest.once(PayoutTest.java:20)\n\n2 tests completed, 1 failed",
+    "PayoutTest > paid once"
+)]
+#[case::rspec(
+    "Failures:\n\n  1) Offer pauses at night\n     Failure/Error: expect(offer.at).to eq 8\n\n       expected: 8\n            got: 7\n     # ./spec/offer_spec.rb:12\n\n1 example, 1 failure",
+    "Offer pauses at night"
+)]
+#[case::mocha(
+    "  Cart\n    ✔ is empty\n    1) adds\n\n  1 passing\n  1 failing\n\n  1) Cart\n       adds:\n     AssertionError: expected 1 to equal 2\n      at Context.<anonymous> (test/cart.js:9:12)",
+    "Cart"
+)]
+#[case::phpunit(
+    "There was 1 failure:\n\n1) Tests\\CartTest::testAdds\nFailed asserting that 1 matches expected 2.\n\n/home/dev/project/tests/CartTest.php:12\n\nFAILURES!\nTests: 3, Failures: 1.",
+    "CartTest::testAdds"
+)]
+#[case::gtest(
+    "[ RUN      ] Ring.Overflow\nring_test.cc:20: Failure\nExpected equality of these values:\n  1\n  2\n[  FAILED  ] Ring.Overflow (0 ms)\n[  PASSED  ] 3 tests.",
+    "Ring.Overflow"
+)]
+#[case::dotnet(
+    "  Failed Acme.CartTests.Adds [12 ms]\n  Error Message:\n   Assert.Equal() Failure\nExpected: 2\nActual: 1\nTotal tests: 3\n     Failed: 1",
+    "CartTests.Adds"
+)]
+#[case::unittest(
+    "F.\n======\nFAIL: test_adds (cart.CartTest)\n------\nTraceback (most recent call last):\n  File \"/home/dev/project/cart.py\", line 4, in test_adds\n    self.assertEqual(1, 2)\nAssertionError: 1 != 2\n\nRan 2 tests",
+    "test_adds (cart.CartTest)"
+)]
+fn cause_names_the_failed_test(#[case] report: &str, #[case] name: &str) {
+    let cause = cause_of(report, "/home/dev/project");
+    assert!(cause.contains(name), "{cause}");
+}
+
+#[test]
+fn test_name_is_the_one_before_the_cause() {
+    let report = "=== FAILURES ===\n____ test_first ____\nE   assert 1 == 2\n____ test_second ____\nE   assert 1 == 2\nFAILED a.py::test_first\nFAILED a.py::test_second";
+    check(report, &["test_first", "E   assert 1 == 2"]);
 }
 
 #[test]
