@@ -22,70 +22,65 @@ pub(crate) fn deliver(
     layout: &Layout,
     loaded: &LoadedSettings,
 ) -> Result<Option<String>, StoreError> {
-    let screen = &loaded.sanitizer;
-    let Some(HostEvent { session_id, kind: event }) = HostEvent::from_payload(payload, layout.project(), screen) else {
+    let sanitizer = &loaded.sanitizer;
+    let Some(HostEvent { session_id, kind: event }) = HostEvent::from_payload(payload, layout.project(), sanitizer)
+    else {
         return Ok(None);
     };
     let session_id = if session_id.is_empty() { of_process(environment::text) } else { session_id };
-    let mut ladder = EventDelivery {
-        layout,
-        session_id,
-        now: Moment::now(),
-        sanitizer: screen,
-        settings: &loaded.settings,
-        store: None,
-    };
+    let mut delivery =
+        EventDelivery { layout, session_id, now: Moment::now(), sanitizer, settings: &loaded.settings, store: None };
     let transcript = payload.transcript_path.as_deref();
     match (command, event) {
         (HookCommand::Load, EventKind::SessionStart(occasion)) => {
-            let told = ladder.start_context(occasion, loaded);
-            ladder.begin_session(payload, loaded.settings.capture);
+            let told = delivery.start_context(occasion, loaded);
+            delivery.begin_session(payload, loaded.settings.capture);
             return told;
         }
         (HookCommand::PromptSave, EventKind::Prompt(text)) if loaded.settings.recall => {
-            let kept = if loaded.settings.capture { ladder.begin_turn(Some(&text), transcript) } else { Ok(()) };
-            let recalled = ladder.prompt_context(&text);
+            let kept = if loaded.settings.capture { delivery.begin_turn(Some(&text), transcript) } else { Ok(()) };
+            let recalled = delivery.prompt_context(&text);
             return kept.map(|()| recalled);
         }
         (HookCommand::FileRecall, EventKind::FileOpen(path)) => {
-            return if loaded.settings.file_recall { ladder.file_context(&path) } else { Ok(None) };
+            return if loaded.settings.file_recall { delivery.file_context(&path) } else { Ok(None) };
         }
         (HookCommand::Complete, EventKind::TurnEnd(answer)) if loaded.settings.reminder => {
-            let kept = if loaded.settings.capture { ladder.end_turn(answer, transcript) } else { Ok(()) };
+            let kept = if loaded.settings.capture { delivery.end_turn(answer, transcript) } else { Ok(()) };
             let is_continued = payload.stop_hook_active == Some(true);
-            return kept.map(|()| transcript.filter(|_| !is_continued).and_then(|path| ladder.reminder(path)));
+            return kept.map(|()| transcript.filter(|_| !is_continued).and_then(|path| delivery.reminder(path)));
         }
         _ if !loaded.settings.capture => Ok(()),
-        (HookCommand::PromptSave, EventKind::Prompt(text)) => ladder.begin_turn(Some(&text), transcript),
-        (HookCommand::PromptSave, EventKind::Acknowledgement) => ladder.begin_turn(None, transcript),
-        (HookCommand::Track, EventKind::ToolUse(used)) => ladder.track_use(used),
+        (HookCommand::PromptSave, EventKind::Prompt(text)) => delivery.begin_turn(Some(&text), transcript),
+        (HookCommand::PromptSave, EventKind::Acknowledgement) => delivery.begin_turn(None, transcript),
+        (HookCommand::Track, EventKind::ToolUse(used)) => delivery.track_use(used),
         // Failed edits name their files.
         (HookCommand::Track, EventKind::Failure(_))
             if loaded.settings.edits == Edits::Off && payload.tool_name.as_deref().is_some_and(is_edit_tool) =>
         {
             Ok(())
         }
-        (HookCommand::Track, EventKind::Failure(text)) => ladder.fail(text),
-        (HookCommand::Complete, EventKind::TurnEnd(answer)) => ladder.end_turn(answer, transcript),
+        (HookCommand::Track, EventKind::Failure(text)) => delivery.fail(text),
+        (HookCommand::Complete, EventKind::TurnEnd(answer)) => delivery.end_turn(answer, transcript),
         (HookCommand::Subagent, EventKind::Report { agent_type, text }) => {
             let text =
                 text.or_else(|| last_answer_of(payload.agent_transcript_path.as_deref(), TranscriptThread::Subagent));
-            text.map_or(Ok(()), |text| ladder.report(agent_type, &text))
+            text.map_or(Ok(()), |text| delivery.report(agent_type, &text))
         }
         (HookCommand::Flush, EventKind::BeforeCompaction) => {
-            let interrupted = ladder.interrupt(None);
-            let kept = ladder.capture(ladder.concluded_since_compaction(transcript));
+            let interrupted = delivery.interrupt(None);
+            let kept = delivery.capture(delivery.concluded_since_compaction(transcript));
             // The turn continues after the compaction.
-            interrupted.and_then(|prompt| ladder.begin(prompt)).and(kept)
+            interrupted.and_then(|prompt| delivery.begin(prompt)).and(kept)
         }
         (HookCommand::Compact, EventKind::AfterCompaction(summary)) => {
-            ladder.capture([ladder.new_draft(MemoryType::SessionSummary, summary, ladder.now)])
+            delivery.capture([delivery.new_draft(MemoryType::SessionSummary, summary, delivery.now)])
         }
         (HookCommand::Save, EventKind::SessionEnd) => {
             track_buffer::remove_old_files(layout);
-            let kept = ladder.interrupt(transcript).map(drop).and(ladder.close_session(payload));
+            let kept = delivery.interrupt(transcript).map(drop).and(delivery.close_session(payload));
             // Close the store first: the last process to close a database checkpoints it, and that should be the backfill.
-            drop(ladder);
+            drop(delivery);
             backfill::start_backfill(layout, &loaded.settings);
             kept
         }

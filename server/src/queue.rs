@@ -103,12 +103,12 @@ impl QueueServer<'_> {
     /// Reports changes while another server owns the queue and watches the files.
     async fn poll_changes(&self, last: Option<ChangePoll>) -> Option<ChangePoll> {
         let (layout, changes) = (self.layout.clone(), self.changes.clone());
-        let look = move || {
+        let read = move || {
             let mut glance = last.unwrap_or_else(|| ChangePoll::new(layout));
             glance.poll().into_iter().for_each(|change| changes.publish(change));
             glance
         };
-        tokio::task::spawn_blocking(look).await.ok()
+        tokio::task::spawn_blocking(read).await.ok()
     }
 
     /// Listens, and again after an error. It keeps the lock meanwhile, because another server would get the same error.

@@ -84,10 +84,10 @@ impl PoolState {
     /// Starts a thread. Only one thread calls this, so there are never more threads than the maximum.
     fn start_thread(&self) -> bool {
         self.threads.fetch_add(1, Ordering::SeqCst);
-        let crew = self.clone();
+        let readers = self.clone();
         let started = thread::Builder::new().name("reader".to_owned()).spawn(move || {
-            let present = ThreadGuard(Arc::clone(&crew.threads));
-            ReaderThread { crew, open: None }.run();
+            let present = ThreadGuard(Arc::clone(&readers.threads));
+            ReaderThread { readers, open: None }.run();
             drop(present);
         });
         if let Err(error) = &started {
@@ -112,7 +112,7 @@ impl Drop for ThreadGuard {
 }
 
 struct ReaderThread {
-    crew: PoolState,
+    readers: PoolState,
     open: Option<OpenReader>,
 }
 
@@ -124,15 +124,15 @@ struct OpenReader {
 
 impl ReaderThread {
     fn run(&mut self) {
-        while let Some(read) = self.crew.next_read() {
+        while let Some(read) = self.readers.next_read() {
             let started = Instant::now();
             if self.ensure_open() {
                 read.run(self);
-            } else if let Some(worker) = self.crew.worker.upgrade() {
+            } else if let Some(worker) = self.readers.worker.upgrade() {
                 // The caller waits for the result and keeps the worker alive.
                 let _ = worker.blocking_send(Work::Read(read));
             }
-            self.crew.load.fetch_sub(1, Ordering::SeqCst);
+            self.readers.load.fetch_sub(1, Ordering::SeqCst);
             if started.elapsed() > SLOW_READ {
                 tracing::debug!("a read took {} ms", started.elapsed().as_millis());
             }
@@ -141,7 +141,7 @@ impl ReaderThread {
 
     /// Whether this reader has an engine. Opens it if needed, also when the worker reopened its own engine or files were replaced.
     fn ensure_open(&mut self) -> bool {
-        let common = match &self.crew.readiness.borrow().reading {
+        let common = match &self.readers.readiness.borrow().reading {
             ReadAvailability::ByReaders(common) => Arc::clone(common),
             ReadAvailability::NotYet | ReadAvailability::ByWorker => return false,
         };
@@ -161,7 +161,7 @@ impl ReaderThread {
 
 impl EngineOwner for ReaderThread {
     fn ending(&self) -> watch::Receiver<bool> {
-        self.crew.ending.clone()
+        self.readers.ending.clone()
     }
 
     fn engine_in_sync(&mut self, _may_go_on: &dyn Fn() -> bool) -> Result<&mut Engine, ToolError> {

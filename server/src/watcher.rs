@@ -24,30 +24,30 @@ use debounce::Debouncer;
 /// Watches until dropped.
 pub(crate) struct StoreWatcher {
     _watcher: RecommendedWatcher,
-    gathering: Arc<Debouncer>,
+    debouncer: Arc<Debouncer>,
 }
 
 impl StoreWatcher {
     pub(crate) fn start(layout: &Layout, work: WeakSender<Work>, changes: ChangeFeed) -> notify::Result<Self> {
-        let gathering = Arc::new(Debouncer::default());
+        let debouncer = Arc::new(Debouncer::default());
         let spool = layout.spool_dir();
-        let heard = Arc::clone(&gathering);
-        let hear = move |event: notify::Result<Event>| match relevant_paths(event, &spool) {
+        let listener = Arc::clone(&debouncer);
+        let handle_event = move |event: notify::Result<Event>| match relevant_paths(event, &spool) {
             Some(paths) if paths.is_empty() => {}
-            news => heard.add(news),
+            news => listener.add(news),
         };
-        let mut watcher = RecommendedWatcher::new(hear, Config::default().with_event_kinds(event_kinds()))?;
+        let mut watcher = RecommendedWatcher::new(handle_event, Config::default().with_event_kinds(event_kinds()))?;
         watcher.watch(layout.store_dir(), RecursiveMode::Recursive)?;
         let store = StoreSnapshot { logs: list_logs(layout), layout: layout.clone() };
-        let teller = ChangeNotifier { gathering: Arc::clone(&gathering), store, work, changes };
-        thread::Builder::new().name("changes".to_owned()).spawn(move || teller.run())?;
-        Ok(Self { _watcher: watcher, gathering })
+        let notifier = ChangeNotifier { debouncer: Arc::clone(&debouncer), store, work, changes };
+        thread::Builder::new().name("changes".to_owned()).spawn(move || notifier.run())?;
+        Ok(Self { _watcher: watcher, debouncer })
     }
 }
 
 impl Drop for StoreWatcher {
     fn drop(&mut self) {
-        self.gathering.stop();
+        self.debouncer.stop();
     }
 }
 
@@ -73,7 +73,7 @@ fn relevant_paths(event: notify::Result<Event>, spool: &Path) -> Option<Vec<Path
 
 /// Sends collected changes to the worker and to subscribers.
 struct ChangeNotifier {
-    gathering: Arc<Debouncer>,
+    debouncer: Arc<Debouncer>,
     store: StoreSnapshot,
     work: WeakSender<Work>,
     changes: ChangeFeed,
@@ -81,7 +81,7 @@ struct ChangeNotifier {
 
 impl ChangeNotifier {
     fn run(mut self) {
-        while let Some(paths) = self.gathering.wait_for_changes() {
+        while let Some(paths) = self.debouncer.wait_for_changes() {
             let change = self.store.change(paths.as_ref());
             if let Some(work) = self.work.upgrade() {
                 // If the inbox is full, a request that refreshes is waiting anyway.

@@ -120,10 +120,10 @@ impl Engine {
         session_id: Option<String>,
         network: Option<Arc<dyn Network>>,
     ) -> Result<Self, ToolError> {
-        let LoadedSettings { settings, sanitizer: screen, .. } = settings::load(&Layout::new(project));
+        let LoadedSettings { settings, sanitizer, .. } = settings::load(&Layout::new(project));
         let mut engine =
             Self::open_as(Store::open(project, LockTimeout::Server)?, session_id, &settings, network, open_index)?;
-        engine.sanitizer = screen;
+        engine.sanitizer = sanitizer;
         Ok(engine)
     }
 
@@ -139,9 +139,9 @@ impl Engine {
         if *store.access() == StoreAccess::Full {
             store = store.without_database()?;
         }
-        let LoadedSettings { settings, sanitizer: screen, .. } = settings::load(&layout);
+        let LoadedSettings { settings, sanitizer, .. } = settings::load(&layout);
         let mut engine = Self::open_as(store, None, &settings, network, |store, _| Index::in_memory(store))?;
-        engine.sanitizer = screen;
+        engine.sanitizer = sanitizer;
         engine
             .repair_notes
             .add("the disk is full: the databases were deleted to make room and are rebuilt later".to_owned());
@@ -295,8 +295,8 @@ impl Engine {
             let (model, weights) = (meaning.as_ref(), engine.weights);
             let is_stated = weights == Some(LegWeights::VECTOR_HEAVY);
             let scoring = if is_stated { Scoring::Stated } else { Scoring::Full };
-            let means = SearchOptions { model, weights, scoring, asker };
-            search::search_while(&mut engine.store, &mut engine.index, means, input, &now, &mut go_on)
+            let options = SearchOptions { model, weights, scoring, asker };
+            search::search_while(&mut engine.store, &mut engine.index, options, input, &now, &mut go_on)
         })?;
         self.add_encoding_notice(&mut output);
         self.add_notice(&mut output.notice);

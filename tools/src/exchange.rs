@@ -142,7 +142,7 @@ impl ExportedMemory {
     }
 
     /// Converts it for import, redacted; `None` if nothing is left.
-    pub fn into_incoming(self, screen: &Sanitizer) -> Result<Option<IncomingMemory>, ExportLineError> {
+    pub fn into_incoming(self, sanitizer: &Sanitizer) -> Result<Option<IncomingMemory>, ExportLineError> {
         let id = MemoryId::parse(&self.id).ok_or(ExportLineError::Id(self.id))?;
         let at = Moment::parse_rfc3339(&self.at).ok_or(ExportLineError::Time(self.at))?;
         let day = LogKind::Daily(at.date());
@@ -166,7 +166,8 @@ impl ExportedMemory {
         };
         let draft =
             Draft { session_id: self.session, kind: self.kind, content: self.content, at, attributes, destination };
-        Ok(prepare(draft, screen).map(|prepared| IncomingMemory { prepared, exact: Some(OriginalEntry { id, log }) }))
+        Ok(prepare(draft, sanitizer)
+            .map(|prepared| IncomingMemory { prepared, exact: Some(OriginalEntry { id, log }) }))
     }
 }
 

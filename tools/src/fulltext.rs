@@ -58,8 +58,8 @@ impl<'c> FullText<'c> {
     }
 
     /// The same with a cache for repeated searches.
-    pub fn with_cache(connection: &'c Connection, met: &'c RefCell<PostingsCache>) -> Self {
-        Self { connection, cache: Some(met) }
+    pub fn with_cache(connection: &'c Connection, cache: &'c RefCell<PostingsCache>) -> Self {
+        Self { connection, cache: Some(cache) }
     }
 
     /// Creates the tables if they are missing.
@@ -260,7 +260,7 @@ impl<'c> FullText<'c> {
 
     /// Number of postings of a term in a segment, with the list unless it is long.
     fn cached_postings(&self, segment: &Segment, term: &str) -> Result<CachedPostings> {
-        if let Some(list) = self.cache.and_then(|met| met.borrow().get(segment.id, term)) {
+        if let Some(list) = self.cache.and_then(|cache| cache.borrow().get(segment.id, term)) {
             return Ok(list);
         }
         let mut statement = self.connection.prepare_cached(
@@ -277,8 +277,8 @@ impl<'c> FullText<'c> {
         let found =
             statement.query_row(params![segment.id, term, postings_cache::MAX_CACHED_BYTES], read).optional()?;
         let list = found.unwrap_or(CachedPostings { count: 0, bytes: None });
-        if let Some(met) = self.cache {
-            met.borrow_mut().insert(segment.id, term, list.clone());
+        if let Some(cache) = self.cache {
+            cache.borrow_mut().insert(segment.id, term, list.clone());
         }
         Ok(list)
     }

@@ -99,8 +99,8 @@ impl Index {
     }
 
     /// Shares vectors with the other indexes over the same file in this process.
-    pub fn share_vectors(&mut self, shelf: &VectorCache) {
-        self.vector_cache = shelf.clone();
+    pub fn share_vectors(&mut self, cache: &VectorCache) {
+        self.vector_cache = cache.clone();
     }
 
     pub fn vector_cache(&self) -> &VectorCache {

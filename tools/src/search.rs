@@ -58,18 +58,18 @@ const UNKNOWN: &str = "the model does not know the script of this query";
 pub fn search(
     store: &mut Store,
     index: &mut Index,
-    means: SearchOptions<'_>,
+    options: SearchOptions<'_>,
     input: &SearchInput,
     now: &Moment,
 ) -> Result<SearchOutput, ToolError> {
-    search_while(store, index, means, input, now, &mut |_, _| true)
+    search_while(store, index, options, input, now, &mut |_, _| true)
 }
 
 /// The same with `go_on`, which is called with the done and total number of unindexed rows and decides whether to continue.
 pub fn search_while(
     store: &mut Store,
     index: &mut Index,
-    means: SearchOptions<'_>,
+    options: SearchOptions<'_>,
     input: &SearchInput,
     now: &Moment,
     go_on: &mut dyn FnMut(usize, usize) -> bool,
@@ -78,18 +78,18 @@ pub fn search_while(
     // New captures are indexed first. If that is impossible, because another process has the lock or the store is
     // read-only, they are scanned.
     if let Ok(Some(lock)) = index.lock(IndexLockWait::Short) {
-        match index_pending(store, index, means, &lock, go_on) {
+        match index_pending(store, index, options, &lock, go_on) {
             // On a full disk, for example, they are scanned too.
             Ok(()) | Err(ToolError::Unavailable(_)) => {}
             Err(error) => return Err(error),
         }
     }
-    if let Asker::Model { session_id } = means.asker {
+    if let Asker::Model { session_id } = options.asker {
         let questions: Vec<&str> = request.phrasings.iter().map(Phrasing::question).collect();
         request.filter.echo = Some(EchoFilter::new(store, session_id, &questions, now)?);
     }
-    let replaced = replace_failed_service(store, index, means, &request)?;
-    let used = replaced.as_ref().map_or(means, |replaced| SearchOptions { model: Some(&replaced.model), ..means });
+    let replaced = replace_failed_service(store, index, options, &request)?;
+    let used = replaced.as_ref().map_or(options, |replaced| SearchOptions { model: Some(&replaced.model), ..options });
     let vectors = replaced.as_ref().map(|replaced| &replaced.vectors);
     let mut corpora = Vec::with_capacity(request.phrasings.len());
     for phrasing in &mut request.phrasings {
@@ -107,7 +107,7 @@ pub fn search_while(
         let (lists, weights): (Vec<_>, Vec<_>) =
             results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
         let asks_past = text_features::asks_for_past(request.question());
-        let context = RankContext { now, scoring: means.scoring, asks_past, weights: &weights };
+        let context = RankContext { now, scoring: options.scoring, asks_past, weights: &weights };
         let mut ranked = rank::rank(phrasings::merge(lists), &context);
         if let Some(echo) = &request.filter.echo {
             answers_first::put_answers_first(echo, &mut ranked, request.min_score);
@@ -117,7 +117,7 @@ pub fn search_while(
     let mut output = answer::build_output(store, &request, ranked)?;
     match replaced {
         Some(replaced) => answer::add_replacement_notice(&mut output, &replaced.model, &replaced.cause),
-        None => answer::add_provider_notice(&mut output, index, means, fault)?,
+        None => answer::add_provider_notice(&mut output, index, options, fault)?,
     }
     Ok(output)
 }
@@ -125,15 +125,15 @@ pub fn search_while(
 fn index_pending(
     store: &Store,
     index: &mut Index,
-    means: SearchOptions<'_>,
+    options: SearchOptions<'_>,
     lock: &IndexLock,
     go_on: &mut dyn FnMut(usize, usize) -> bool,
 ) -> Result<(), ToolError> {
     index.index_memories_while(store.rows(), lock, go_on)?;
-    if let Some(meaning) = means.model.filter(|meaning| meaning.embedder.location() == EmbeddingLocation::InProcess) {
-        index.use_model(Some(meaning.embedder.identity()), lock)?;
+    if let Some(model) = options.model.filter(|model| model.embedder.location() == EmbeddingLocation::InProcess) {
+        index.use_model(Some(model.embedder.identity()), lock)?;
         if index.has_pending_vectors()? {
-            index.embed_pending(store.rows(), &*meaning.embedder, &str::to_owned, EMBEDDED_AT_ONCE, lock)?;
+            index.embed_pending(store.rows(), &*model.embedder, &str::to_owned, EMBEDDED_AT_ONCE, lock)?;
         }
     }
     Ok(())
@@ -150,19 +150,19 @@ struct ReplacedService {
 fn replace_failed_service(
     store: &Store,
     index: &mut Index,
-    means: SearchOptions<'_>,
+    options: SearchOptions<'_>,
     request: &SearchRequest,
 ) -> Result<Option<ReplacedService>, ToolError> {
-    let service = means.model.filter(|meaning| meaning.embedder.location() == EmbeddingLocation::Remote);
-    let Some(meaning) = service.filter(|_| !request.query().is_empty()) else { return Ok(None) };
-    let cause = match meaning.embedder.embed_query(request.phrasings[0].question()) {
+    let service = options.model.filter(|model| model.embedder.location() == EmbeddingLocation::Remote);
+    let Some(model) = service.filter(|_| !request.query().is_empty()) else { return Ok(None) };
+    let cause = match model.embedder.embed_query(request.phrasings[0].question()) {
         Err(error) => error.to_string(),
-        Ok(_) if !index.is_current_model(meaning.embedder.identity())? => {
-            format!("{} has no vectors yet", meaning.embedder.identity())
+        Ok(_) if !index.is_current_model(model.embedder.identity())? => {
+            format!("{} has no vectors yet", model.embedder.identity())
         }
         Ok(_) => return Ok(None),
     };
-    let model = meaning.built_in();
+    let model = model.built_in();
     let vectors = index.local_vectors(store.rows(), &model.local_model)?;
     Ok(Some(ReplacedService { model, vectors, cause }))
 }
@@ -171,7 +171,7 @@ fn replace_failed_service(
 struct PhrasingPass<'s> {
     phrasing: &'s Phrasing,
     /// Without a model if that does not know the script.
-    means: SearchOptions<'s>,
+    options: SearchOptions<'s>,
     corpus: CorpusStats,
     asked_times: AskedTimes,
     comparison: Option<VectorComparison>,
@@ -183,23 +183,23 @@ impl<'s> PhrasingPass<'s> {
     /// Compares with `vectors`, or with those of the index.
     fn prepare(
         index: &mut Index,
-        means: SearchOptions<'s>,
+        options: SearchOptions<'s>,
         vectors: Option<&Arc<Vectors>>,
         phrasing: &'s Phrasing,
         corpus: CorpusStats,
         now: &Moment,
     ) -> Result<Self, ToolError> {
-        let here = means.model.filter(|meaning| meaning.embedder.location() == EmbeddingLocation::InProcess);
+        let here = options.model.filter(|model| model.embedder.location() == EmbeddingLocation::InProcess);
         let is_unknown =
-            here.is_some_and(|meaning| !token_similarity::is_known_question(&meaning.local_model, phrasing.question()));
-        let means = if is_unknown { SearchOptions { model: None, ..means } } else { means };
-        let (comparison, fault) = match prepare_comparison(index, means, vectors, phrasing) {
+            here.is_some_and(|model| !token_similarity::is_known_question(&model.local_model, phrasing.question()));
+        let options = if is_unknown { SearchOptions { model: None, ..options } } else { options };
+        let (comparison, fault) = match prepare_comparison(index, options, vectors, phrasing) {
             Ok(comparison) => (comparison, is_unknown.then(|| UNKNOWN.to_owned())),
             Err(ToolError::Unavailable(cause)) => (None, Some(cause)),
             Err(error) => return Err(error),
         };
         let asked_times = AskedTimes::parse(phrasing.question(), now.date());
-        Ok(Self { phrasing, means, corpus, asked_times, comparison, fault })
+        Ok(Self { phrasing, options, corpus, asked_times, comparison, fault })
     }
 
     /// The scored candidates of this phrasing.
@@ -231,7 +231,7 @@ impl<'s> PhrasingPass<'s> {
         let gathered = candidate::add_remaining(store, index, request, by_words?, nearness.as_ref(), &days)?;
         let relevance = RelevanceScorer::new(&self.phrasing.query, &self.corpus);
         let question = SearchQuestion { text: self.phrasing.question(), asked_times: &self.asked_times };
-        let legs = SearchLegs::new(self.means, question, &request.filter, breadth, &relevance, nearness.as_ref());
+        let legs = SearchLegs::new(self.options, question, &request.filter, breadth, &relevance, nearness.as_ref());
         let candidates = fusion::fuse_scores(store, index, gathered, &legs)?;
         Ok(PhrasingResult { candidates, weights: relevance.weights().to_vec(), nearness })
     }
@@ -289,13 +289,13 @@ fn run_both<A, B: Send>(first: impl FnOnce() -> A, second: impl Fn() -> B + Sync
 /// The comparison for the vector leg; `None` without vectors or question.
 fn prepare_comparison(
     index: &mut Index,
-    means: SearchOptions<'_>,
+    options: SearchOptions<'_>,
     vectors: Option<&Arc<Vectors>>,
     phrasing: &Phrasing,
 ) -> Result<Option<VectorComparison>, ToolError> {
-    let Some(meaning) = means.model.filter(|_| !phrasing.query.is_empty()) else { return Ok(None) };
+    let Some(model) = options.model.filter(|_| !phrasing.query.is_empty()) else { return Ok(None) };
     match vectors {
-        Some(vectors) => vector_leg::compare_locally(vectors, meaning, phrasing.question()),
-        None => vector_leg::prepare_comparison(index, meaning, phrasing.question()),
+        Some(vectors) => vector_leg::compare_locally(vectors, model, phrasing.question()),
+        None => vector_leg::prepare_comparison(index, model, phrasing.question()),
     }
 }

@@ -22,12 +22,12 @@ pub struct Conclusion {
 }
 
 /// Returns the conclusions in a text, in order.
-pub fn conclusions(text: &str, speaker: Speaker, screen: &Sanitizer) -> Vec<Conclusion> {
+pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<Conclusion> {
     // A text of this length is a pasted file or log, and cleaning it would take long.
     if text.len() > LONGEST {
         return Vec::new();
     }
-    let clean = screen.clean(text).text;
+    let clean = sanitizer.clean(text).text;
     let found = conclusions::conclusions(&clean, speaker).into_iter();
     // An answer may repeat lines of the brief.
     found.map(|found| Conclusion { kind: found.kind, content: without_brief_marks(&found.text).to_owned() }).collect()
@@ -44,8 +44,8 @@ pub struct SaidIn<'s> {
 }
 
 /// Returns drafts of the conclusions in texts. They are less important than memories that are saved on purpose.
-pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, screen: &Sanitizer) -> Vec<Draft> {
-    let found = texts.into_iter().flat_map(|text| conclusions(text, place.speaker, screen));
+pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, sanitizer: &Sanitizer) -> Vec<Draft> {
+    let found = texts.into_iter().flat_map(|text| conclusions(text, place.speaker, sanitizer));
     let mut drafts: Vec<Draft> = Vec::new();
     for Conclusion { kind, content } in found {
         if drafts.iter().any(|draft| draft.kind == kind && draft.content == content) {
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn recorded_sessions_that_conclude_nothing_give_nothing() {
         let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/transcripts");
-        let mut heard = 0;
+        let mut count = 0;
         for name in ["after-clear", "compaction-auto", "resumed", "subagent", "tools", "2.1.20/tools"] {
             for said in utterances(&folder.join(format!("{name}.jsonl")), ReadFrom::Start).unwrap() {
                 let (text, speaker) = match said {
@@ -116,10 +116,10 @@ mod tests {
                     Utterance::Answer { text, .. } => (text, Speaker::Agent),
                     Utterance::Summary { .. } => continue,
                 };
-                heard += 1;
+                count += 1;
                 assert_eq!(conclusions(&text, speaker, &Sanitizer::default()), [], "{name}: {text}");
             }
         }
-        assert!(heard > 20, "only {heard} prompts and answers were read");
+        assert!(count > 20, "only {count} prompts and answers were read");
     }
 }

@@ -109,8 +109,8 @@ pub struct SessionPlace {
 impl SessionPlace {
     /// Returns the same without secrets: the host or a transcript names the model, and a person names the branch.
     #[must_use]
-    pub fn cleaned(self, screen: &Sanitizer) -> Self {
-        let clean = |text: Option<String>| text.map(|text| screen.clean(&text).text.into_owned());
+    pub fn cleaned(self, sanitizer: &Sanitizer) -> Self {
+        let clean = |text: Option<String>| text.map(|text| sanitizer.clean(&text).text.into_owned());
         Self {
             model: clean(self.model),
             branch: clean(self.branch),

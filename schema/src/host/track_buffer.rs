@@ -81,23 +81,23 @@ pub fn append_use(
     used: &Used,
     is_success: bool,
     at: &Moment,
-    screen: &Sanitizer,
+    sanitizer: &Sanitizer,
 ) -> Result<(), StoreError> {
-    let mut line = line_of(used, is_success, screen);
+    let mut line = line_of(used, is_success, sanitizer);
     line.at = at.rfc3339();
     append_line(layout, session_id, &line)
 }
 
 /// Returns a use as a line of the buffer, without its time.
-pub fn line_of(Used { attempt, changed }: &Used, is_success: bool, screen: &Sanitizer) -> BufferedUse {
+pub fn line_of(Used { attempt, changed }: &Used, is_success: bool, sanitizer: &Sanitizer) -> BufferedUse {
     let mut line = BufferedUse { succeeded: is_success.then(|| attempt.clone()), ..BufferedUse::default() };
     match changed {
         Some(ToolUse::File { path, change }) => {
-            line.file = Some(clean_use(path, screen));
+            line.file = Some(clean_use(path, sanitizer));
             line.change = change.as_ref().map(|text| text[..text.floor_char_boundary(CHANGE_LIMIT)].to_owned());
         }
-        Some(ToolUse::Command(command)) => line.command = Some(clean_use(command, screen)),
-        None => line.command = attempt.input.as_deref().filter(|_| is_success).map(|input| clean_use(input, screen)),
+        Some(ToolUse::Command(command)) => line.command = Some(clean_use(command, sanitizer)),
+        None => line.command = attempt.input.as_deref().filter(|_| is_success).map(|input| clean_use(input, sanitizer)),
     }
     line
 }
@@ -118,8 +118,8 @@ fn append_line(layout: &Layout, session_id: &str, line: &BufferedUse) -> Result<
 }
 
 /// Returns a file or a command in the form in which it is stored.
-pub fn clean_use(text: &str, screen: &Sanitizer) -> String {
-    let text = screen.clean(text).text;
+pub fn clean_use(text: &str, sanitizer: &Sanitizer) -> String {
+    let text = sanitizer.clean(text).text;
     text[..text.floor_char_boundary(LINE_LIMIT)].to_owned()
 }
 

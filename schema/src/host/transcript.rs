@@ -148,9 +148,9 @@ fn last_compaction_offset(path: &Path) -> io::Result<u64> {
     while let Some((start, bytes)) = lines.next()? {
         // Skip most lines without parsing them.
         let candidate = std::str::from_utf8(&bytes).is_ok_and(|text| text.contains("compact_boundary"));
-        let heard =
+        let content =
             candidate.then(|| TranscriptLine::parse(&bytes)).flatten().map(|line| line.content(TranscriptThread::Main));
-        if matches!(heard, Some(LineContent::Compaction)) {
+        if matches!(content, Some(LineContent::Compaction)) {
             return Ok(start + bytes.len() as u64);
         }
     }

@@ -45,8 +45,8 @@ pub enum CaptureOutcome {
 }
 
 /// Prepares a text and stores it. Returns `None` if nothing of it is left.
-pub fn capture(store: &mut Store, draft: Draft, screen: &Sanitizer) -> Result<Option<CaptureOutcome>, StoreError> {
-    prepare(draft, screen).map(|prepared| commit(store, &prepared)).transpose()
+pub fn capture(store: &mut Store, draft: Draft, sanitizer: &Sanitizer) -> Result<Option<CaptureOutcome>, StoreError> {
+    prepare(draft, sanitizer).map(|prepared| commit(store, &prepared)).transpose()
 }
 
 /// Stores a memory under the store lock: its entry in a log, and its row.
@@ -80,8 +80,8 @@ pub fn commit_all(store: &mut Store, memories: &[PreparedMemory]) -> Vec<Result<
 /// Stores memories of one log.
 fn commit_to_log(store: &mut Store, memories: &[PreparedMemory]) -> Result<Vec<CaptureOutcome>, StoreError> {
     let Some(kind) = memories.first().map(PreparedMemory::log_kind) else { return Ok(Vec::new()) };
-    let kept = with_capture_transaction(store, kind, |keeper| {
-        memories.iter().map(|prepared| keeper.capture(prepared)).collect()
+    let kept = with_capture_transaction(store, kind, |transaction| {
+        memories.iter().map(|prepared| transaction.capture(prepared)).collect()
     })?;
     crash_point::crash_if_armed("capture.done");
     Ok(kept)
@@ -93,7 +93,8 @@ pub(crate) fn restore_overwritten(store: &mut Store, limit: usize) -> Result<usi
     let mut restored = 0;
     for row in waiting.filter(|row| row.pending_write == PendingWrite::Overwritten).take(limit) {
         let Some(kind) = LogKind::from_path(&row.path) else { continue };
-        restored += usize::from(with_capture_transaction(store, kind, |keeper| keeper.restore_entry(row.seq))?);
+        restored +=
+            usize::from(with_capture_transaction(store, kind, |transaction| transaction.restore_entry(row.seq))?);
     }
     Ok(restored)
 }
@@ -108,10 +109,10 @@ fn with_capture_transaction<T>(
     let _lock = store.lock()?;
     let layout = store.layout().clone();
     store.with_log_transaction(|rows| {
-        let turn = LogWriter::choose_file(rows, &layout, kind)?;
-        let mut keeper = CaptureTransaction { rows, layout: &layout, kind, target: turn, redactions: 0 };
-        let outcome = work(&mut keeper)?;
-        keeper.finish()?;
+        let target = LogWriter::choose_file(rows, &layout, kind)?;
+        let mut transaction = CaptureTransaction { rows, layout: &layout, kind, target, redactions: 0 };
+        let outcome = work(&mut transaction)?;
+        transaction.finish()?;
         crash_point::crash_if_armed("capture.logged");
         Ok(outcome)
     })
@@ -255,10 +256,10 @@ impl CaptureTransaction<'_> {
         let Some(kind) = LogKind::from_path(&row.path) else { return Ok(true) };
         let path = self.layout.store_path(&row.path);
         let known = self.rows.log_state(&row.path)?;
-        let look = FileState::read(&path);
-        let is_in_step = known.as_ref().map(|known| known.stamp) == look.stamp;
+        let file_state = FileState::read(&path);
+        let is_in_step = known.as_ref().map(|known| known.stamp) == file_state.stamp;
         let is_added = matches!(&self.target, WriteTarget::Write(log) if log.has_added(&row.memory));
-        let is_being_rewritten = look.is_being_rewritten(known.as_ref().map(|known| known.stamp.size));
+        let is_being_rewritten = file_state.is_being_rewritten(known.as_ref().map(|known| known.stamp.size));
         if is_in_step || is_added || row.is_pending() || is_being_rewritten {
             return Ok(true);
         }

@@ -16,7 +16,7 @@ pub fn drain(store: &mut Store, limit: usize) -> Result<usize, StoreError> {
     for path in files(store.layout(), "json").into_iter().take(limit) {
         let Some(bytes) = read(&path)? else { continue };
         let Some(prepared) =
-            serde_json::from_slice(&bytes).ok().and_then(|parcel: WireMemory| parcel.into_prepared(Delivery::Replay))
+            serde_json::from_slice(&bytes).ok().and_then(|memory: WireMemory| memory.into_prepared(Delivery::Replay))
         else {
             set_aside(&path)?;
             continue;

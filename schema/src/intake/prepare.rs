@@ -67,25 +67,25 @@ pub enum Delivery {
 }
 
 /// Removes private parts, secrets and excess length from all texts of a draft. Returns `None` if nothing is left.
-pub fn prepare(draft: Draft, screen: &Sanitizer) -> Option<PreparedMemory> {
+pub fn prepare(draft: Draft, sanitizer: &Sanitizer) -> Option<PreparedMemory> {
     let open = redaction_window(&draft.content);
-    let first = screen.clean(&open);
+    let first = sanitizer.clean(&open);
     let trimmed = first.text.trim();
     // A secret at the very end may be recognisable only without the space behind it.
-    let second = (trimmed.len() < first.text.len()).then(|| screen.clean(trimmed));
+    let second = (trimmed.len() < first.text.len()).then(|| sanitizer.clean(trimmed));
     let (content, more) = second.as_ref().map_or((trimmed, 0), |second| (second.text.trim(), second.count));
     if content.is_empty() {
         return None;
     }
     let content = truncate_middle(content, LIMIT).into_owned();
-    let session_id = screen.clean(&draft.session_id).text.into_owned();
-    let origin = draft.attributes.origin.map(|origin| screen.clean(&origin).text.into_owned());
+    let session_id = sanitizer.clean(&draft.session_id).text.into_owned();
+    let origin = draft.attributes.origin.map(|origin| sanitizer.clean(&origin).text.into_owned());
     let metadata = match metadata_error(&draft.attributes.metadata) {
         Some(reason) => Map::from_iter([("metadata_left_out".to_owned(), reason.into())]),
         None => draft.attributes.metadata,
     };
-    let (metadata, in_metadata) = screen.clean_fields(metadata);
-    let also = draft.attributes.also.as_deref().map(|also| screen.clean(also));
+    let (metadata, in_metadata) = sanitizer.clean_fields(metadata);
+    let also = draft.attributes.also.as_deref().map(|also| sanitizer.clean(also));
     let in_also = also.as_ref().map_or(0, |also| also.count);
     let also = also.map(|also| one_line(&also.text, ALSO_LIMIT)).filter(|also| !also.is_empty());
     let attributes = MemoryAttributes { origin, also, metadata, ..draft.attributes };

@@ -106,16 +106,16 @@ fn read_for_change(path: &Path) -> Result<Vec<u8>, LogFileError> {
 /// Appends the bytes that `make` returns for the end of the file, and returns the file's stamp. Creates a missing file. If the disk is
 /// full, the file stays as it was.
 ///
-/// Returns `None` if another program changed the file since `look`. Then the bytes may be in the file or not, so the caller must look at it
+/// Returns `None` if another program changed the file since `file_state`. Then the bytes may be in the file or not, so the caller must look at it
 /// again.
 pub fn append_bytes(
     path: &Path,
-    look: FileState,
+    file_state: FileState,
     make: impl FnOnce(LogTail<'_>) -> Vec<u8>,
 ) -> Result<Option<FileStamp>, LogFileError> {
     let fault = |source| LogFileError { action: "append to", path: path.to_owned(), source };
     // Git removes a file before it creates the new one, and fails if the file exists by then.
-    let is_new = look.stamp.is_none() && !look.is_foreign;
+    let is_new = file_state.stamp.is_none() && !file_state.is_foreign;
     let mut file = match options_for_private().read(true).append(true).create_new(is_new).open(path) {
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists) => {
             return Ok(None);
@@ -123,7 +123,7 @@ pub fn append_bytes(
         opened => opened.map_err(fault)?,
     };
     let before = file.metadata().map_err(fault)?;
-    if !is_new && FileStamp::from_metadata(&before) != look.stamp {
+    if !is_new && FileStamp::from_metadata(&before) != file_state.stamp {
         return Ok(None);
     }
     let mut end = read_tail(&mut file, before.len(), TAIL).map_err(fault)?;
@@ -192,14 +192,14 @@ impl LastChange {
 /// stays.
 ///
 /// Replaces the file only if its last change is `last` or it has been quiet: a program that still has the old file open would lose what it
-/// writes. Waits for that as long as `patience`. Calls `edit` again if the file changed meanwhile.
+/// writes. Waits for that as long as `timeout`. Calls `edit` again if the file changed meanwhile.
 pub fn rewrite_with(
     path: &Path,
     last: LastChange,
-    patience: Duration,
+    timeout: Duration,
     mut edit: impl FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> Result<bool, LogFileError> {
-    let deadline = Instant::now() + patience;
+    let deadline = Instant::now() + timeout;
     loop {
         let stamp = FileStamp::read(path);
         let before = read_for_change(path)?;

@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn clean_text_stays_clean_after_composition() {
-        let screen = Sanitizer::default();
-        let once = screen.clean("a <private>b</private> c <privatee\u{301}>d").text.into_owned();
-        assert_eq!((screen.clean(&once).text.as_ref(), once.as_str()), (once.as_str(), "a c "));
+        let sanitizer = Sanitizer::default();
+        let once = sanitizer.clean("a <private>b</private> c <privatee\u{301}>d").text.into_owned();
+        assert_eq!((sanitizer.clean(&once).text.as_ref(), once.as_str()), (once.as_str(), "a c "));
     }
 
     #[test]
@@ -156,9 +156,9 @@ mod tests {
 
     #[test]
     fn invalid_settings_are_reported_and_the_others_work() {
-        let (screen, errors) = Sanitizer::new(&["(".into(), "Falcon".into()], &["a**b".into(), "*.pem".into()]);
+        let (sanitizer, errors) = Sanitizer::new(&["(".into(), "Falcon".into()], &["a**b".into(), "*.pem".into()]);
         assert_eq!(errors.len(), 2, "{errors:?}");
-        assert_eq!(screen.clean("Falcon flies").text, "[redacted: custom] flies");
-        assert!(screen.excludes("a.pem", Path::new("/p"), Path::new("/p")));
+        assert_eq!(sanitizer.clean("Falcon flies").text, "[redacted: custom] flies");
+        assert!(sanitizer.excludes("a.pem", Path::new("/p"), Path::new("/p")));
     }
 }

@@ -207,14 +207,14 @@ impl SettingsLayers {
     }
 
     fn finish(mut self) -> LoadedSettings {
-        let (screen, errors) = Sanitizer::new(&self.settings.redact, &self.settings.exclude);
+        let (sanitizer, errors) = Sanitizer::new(&self.settings.redact, &self.settings.exclude);
         self.has_unclear_guard |= !errors.is_empty();
         self.problems.extend(errors.iter().map(ToString::to_string));
         if self.has_unclear_guard {
             self.settings.capture = false;
             self.problems.push("nothing is recorded until this is fixed".to_owned());
         }
-        LoadedSettings { settings: self.settings, sanitizer: screen, problems: self.problems }
+        LoadedSettings { settings: self.settings, sanitizer, problems: self.problems }
     }
 }
 

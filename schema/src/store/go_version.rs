@@ -36,8 +36,8 @@ pub(super) fn upgrade_from_go(store: &mut Store) -> Result<String, StoreError> {
     }
     back_up(store)?;
     crash_point::crash_if_armed("upgrade.backed-up");
-    let screen = settings::load(store.layout()).sanitizer;
-    let mut old = rows::read_memories(&store.db, &screen)?;
+    let sanitizer = settings::load(store.layout()).sanitizer;
+    let mut old = rows::read_memories(&store.db, &sanitizer)?;
     let written = sync_logs(store, &mut old)?;
     crash_point::crash_if_armed("upgrade.logged");
     let redactions = old.iter().map(|old| old.redactions).sum();

@@ -45,10 +45,10 @@ pub fn recent_notes(layout: &Layout, now: &Moment, limit: usize) -> Vec<String> 
 }
 
 /// Removes secrets that are known today.
-pub fn redact_notes(layout: &Layout, screen: &Sanitizer) {
+pub fn redact_notes(layout: &Layout, sanitizer: &Sanitizer) {
     let bytes = store_file::read(&layout.hook_log_file()).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
-    let redacted = screen.redact(&text);
+    let redacted = sanitizer.redact(&text);
     if redacted.count > 0 {
         let file = options_for_private().truncate(true).open(layout.hook_log_file());
         let _ = file.and_then(|mut file| file.write_all(redacted.text.as_bytes()));

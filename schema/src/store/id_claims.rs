@@ -118,8 +118,8 @@ impl IdClaims {
         }
         if !self.read.contains_key(path) {
             let known = rows.log_state(path)?;
-            let look = FileState::read(&self.layout.store_path(path));
-            let is_readable = !look.is_being_rewritten(known.as_ref().map(|known| known.stamp.size));
+            let file_state = FileState::read(&self.layout.store_path(path));
+            let is_readable = !file_state.is_being_rewritten(known.as_ref().map(|known| known.stamp.size));
             let days = if is_readable { read_claims(&self.layout, path) } else { None };
             self.read.insert(path.clone(), days);
         }

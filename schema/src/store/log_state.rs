@@ -35,15 +35,15 @@ pub(crate) struct LogState {
 
 impl LogState {
     /// When another program last saved the log, as far as that shows, in milliseconds since 1970.
-    pub(crate) fn saved_at(&self, look: &FileState) -> Option<i64> {
-        if self.own_stamp(look.stamp).is_some() { self.saved_at } else { look.saved_at() }
+    pub(crate) fn saved_at(&self, file_state: &FileState) -> Option<i64> {
+        if self.own_stamp(file_state.stamp).is_some() { self.saved_at } else { file_state.saved_at() }
     }
 
     /// Returns whose last change of a log was, according to `known` and the file's metadata.
-    pub(crate) fn last_change(known: Option<&Self>, look: &FileState) -> LastChange {
+    pub(crate) fn last_change(known: Option<&Self>, file_state: &FileState) -> LastChange {
         match known {
-            Some(known) => known.own_stamp(look.stamp).map_or(LastChange::Unknown, LastChange::Ours),
-            None if look.stamp.is_none() => LastChange::Unchanged,
+            Some(known) => known.own_stamp(file_state.stamp).map_or(LastChange::Unknown, LastChange::Ours),
+            None if file_state.stamp.is_none() => LastChange::Unchanged,
             None => LastChange::Unknown,
         }
     }

@@ -20,68 +20,68 @@ use crate::model::moment::Moment;
 
 impl Store {
     /// Opens the store of a project, and creates it if necessary.
-    pub fn open(project: &Path, patience: LockTimeout) -> Result<Self, StoreError> {
+    pub fn open(project: &Path, timeout: LockTimeout) -> Result<Self, StoreError> {
         let layout = Layout::new(project);
         if let Err(source) = layout.create_dirs_and_gitignore() {
             if is_write_refusal(&source) && layout.store_dir().is_dir() {
-                return Self::open_in_memory(layout, patience, ReadOnlyReason::NotWritable(source.to_string()));
+                return Self::open_in_memory(layout, timeout, ReadOnlyReason::NotWritable(source.to_string()));
             }
             return Err(StoreError::Create { path: layout.store_dir().to_owned(), source });
         }
         // Only servers try the lock. A hook finds out when it writes, and spools. If nothing may be written, opening the database shows it.
-        if patience == LockTimeout::Server
+        if timeout == LockTimeout::Server
             && let Err(LockError::Io { path, source }) = FileLock::acquire(&layout.store_lock(), Duration::ZERO)
             && !is_write_refusal(&source)
         {
             let cause = format!("{} cannot be locked: {source}", path.display());
-            return Self::open_in_memory(layout, patience, ReadOnlyReason::NotWritable(cause));
+            return Self::open_in_memory(layout, timeout, ReadOnlyReason::NotWritable(cause));
         }
-        Self::open_database(layout, patience)
+        Self::open_database(layout, timeout)
     }
 
-    fn open_database(layout: Layout, patience: LockTimeout) -> Result<Self, StoreError> {
-        let is_hook = patience == LockTimeout::Hook;
+    fn open_database(layout: Layout, timeout: LockTimeout) -> Result<Self, StoreError> {
+        let is_hook = timeout == LockTimeout::Hook;
         let mut notes = Vec::new();
-        let mut db = match database::open(&layout.memory_db(), patience) {
+        let mut db = match database::open(&layout.memory_db(), timeout) {
             Err(error) if error.is_damage() && !is_hook => {
-                notes.push(reset_database(&layout, None, patience)?);
-                database::open(&layout.memory_db(), patience)?
+                notes.push(reset_database(&layout, None, timeout)?);
+                database::open(&layout.memory_db(), timeout)?
             }
-            Err(error) => return Self::open_read_only(layout, patience, error.into()),
+            Err(error) => return Self::open_read_only(layout, timeout, error.into()),
             Ok(db) => db,
         };
         for _ in 0..STEPS {
             match detect_kind(&db) {
                 Ok(DatabaseKind::Current) => {
                     db.note_schema()?;
-                    return Ok(Self { layout, db, access: StoreAccess::Full, lock_timeout: patience, notes });
+                    return Ok(Self { layout, db, access: StoreAccess::Full, lock_timeout: timeout, notes });
                 }
                 Ok(DatabaseKind::Newer(version)) => {
-                    return Self::open_in_memory(layout, patience, ReadOnlyReason::Newer(version));
+                    return Self::open_in_memory(layout, timeout, ReadOnlyReason::Newer(version));
                 }
                 Ok(DatabaseKind::Nothing) => {
                     crash_point::crash_if_armed("store.created");
                     database_kind::create_database(&mut db)?;
                 }
                 Err(error) if is_hook || !database::is_damage(&error) => {
-                    return Self::open_read_only(layout, patience, error.into());
+                    return Self::open_read_only(layout, timeout, error.into());
                 }
                 // A hook has no time for the rest, so it spools.
                 Ok(_) if is_hook => return Err(StoreError::NeedsServer),
                 Ok(DatabaseKind::Earlier(version)) => {
-                    match schema_upgrade::upgrade_schema(&layout, &mut db, version, patience) {
-                        Err(error) if error.is_damage() => notes.push(reset_database(&layout, Some(&db), patience)?),
-                        Err(error) => return Self::open_read_only(layout, patience, error),
+                    match schema_upgrade::upgrade_schema(&layout, &mut db, version, timeout) {
+                        Err(error) if error.is_damage() => notes.push(reset_database(&layout, Some(&db), timeout)?),
+                        Err(error) => return Self::open_read_only(layout, timeout, error),
                         Ok(()) => {}
                     }
                 }
                 Ok(DatabaseKind::GoVersion) => {
-                    let mut store = Self { layout, db, access: StoreAccess::Full, lock_timeout: patience, notes };
+                    let mut store = Self { layout, db, access: StoreAccess::Full, lock_timeout: timeout, notes };
                     let note = go_version::upgrade_from_go(&mut store)?;
                     store.notes.push(note);
                     return Ok(store);
                 }
-                Ok(DatabaseKind::Foreign) | Err(_) => notes.push(reset_database(&layout, Some(&db), patience)?),
+                Ok(DatabaseKind::Foreign) | Err(_) => notes.push(reset_database(&layout, Some(&db), timeout)?),
             }
         }
         Err(StoreError::NeedsServer)
@@ -124,7 +124,7 @@ impl Store {
     }
 
     /// Opens the store read-only if the error means that its database cannot be written.
-    fn open_read_only(layout: Layout, patience: LockTimeout, error: StoreError) -> Result<Self, StoreError> {
+    fn open_read_only(layout: Layout, timeout: LockTimeout, error: StoreError) -> Result<Self, StoreError> {
         if !refuses_writing(&error) {
             return Err(error);
         }
@@ -134,23 +134,23 @@ impl Store {
         } else {
             std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default()
         };
-        Self::open_in_memory(layout, patience, ReadOnlyReason::NotWritable(cause))
+        Self::open_in_memory(layout, timeout, ReadOnlyReason::NotWritable(cause))
     }
 
     /// Opens a store with its rows in memory, to be derived from Markdown.
-    fn open_in_memory(layout: Layout, patience: LockTimeout, reason: ReadOnlyReason) -> Result<Self, StoreError> {
+    fn open_in_memory(layout: Layout, timeout: LockTimeout, reason: ReadOnlyReason) -> Result<Self, StoreError> {
         let mut db = database::open_in_memory(Some(&layout.memory_db()))?;
         database_kind::create_database(&mut db)?;
         db.note_schema()?;
         let note = format!("the store is read-only: {reason}");
-        Ok(Self { layout, db, access: StoreAccess::ReadOnly(reason), lock_timeout: patience, notes: vec![note] })
+        Ok(Self { layout, db, access: StoreAccess::ReadOnly(reason), lock_timeout: timeout, notes: vec![note] })
     }
 
     /// Returns the same store with its rows in memory and without `memory.db`, for deleting on a full disk. The next process to open the
     /// store rebuilds the file from Markdown.
     pub fn without_database(self) -> Result<Self, StoreError> {
         let lock = self.lock()?;
-        let Self { layout, db, lock_timeout: patience, notes, .. } = self;
+        let Self { layout, db, lock_timeout: timeout, notes, .. } = self;
         let path = layout.memory_db();
         drop(db);
         database::delete_files(&path).map_err(|source| StoreError::Io { doing: "delete", path, source })?;
@@ -158,7 +158,7 @@ impl Store {
         let mut db = database::open_in_memory(None)?;
         database_kind::create_database(&mut db)?;
         db.note_schema()?;
-        Ok(Self { layout, db, access: StoreAccess::Full, lock_timeout: patience, notes })
+        Ok(Self { layout, db, access: StoreAccess::Full, lock_timeout: timeout, notes })
     }
 }
 
@@ -167,10 +167,10 @@ const STEPS: usize = 8;
 
 /// Empties `memory.db` in place, unless another process has repaired it, and returns a message about it. The rows come back from Markdown.
 /// `open` is a connection to it, if it can be opened.
-fn reset_database(layout: &Layout, open: Option<&Database>, patience: LockTimeout) -> Result<String, StoreError> {
-    let _lock = FileLock::acquire(&layout.store_lock(), patience.duration())?;
+fn reset_database(layout: &Layout, open: Option<&Database>, timeout: LockTimeout) -> Result<String, StoreError> {
+    let _lock = FileLock::acquire(&layout.store_lock(), timeout.duration())?;
     let path = layout.memory_db();
-    let opened = if open.is_none() && path.exists() { database::open(&path, patience).ok() } else { None };
+    let opened = if open.is_none() && path.exists() { database::open(&path, timeout).ok() } else { None };
     let open = open.or(opened.as_ref());
     let is_ours = |db| !matches!(detect_kind(db), Ok(DatabaseKind::Foreign) | Err(_));
     if open.is_some_and(|db| is_ours(db) && database::integrity_errors(db).is_ok_and(|found| found.is_empty())) {
@@ -180,7 +180,7 @@ fn reset_database(layout: &Layout, open: Option<&Database>, patience: LockTimeou
         Ok(name) => format!("a copy of it is {name}"),
         Err(error) => format!("it could not be copied: {error}"),
     };
-    database::reset(&path, open, patience)?;
+    database::reset(&path, open, timeout)?;
     crash_point::crash_if_armed("store.reset");
     Ok(format!("memory.db could not be used and is rebuilt from Markdown; {copied}"))
 }

@@ -33,10 +33,10 @@ pub(super) fn upgrade_schema(
     layout: &Layout,
     db: &mut Database,
     version: i64,
-    patience: LockTimeout,
+    timeout: LockTimeout,
 ) -> Result<(), StoreError> {
     // The lock prevents captures meanwhile.
-    let _lock = FileLock::acquire(&layout.store_lock(), patience.duration())?;
+    let _lock = FileLock::acquire(&layout.store_lock(), timeout.duration())?;
     let transaction = Transaction::new(db, TransactionBehavior::Immediate)?;
     if detect_kind(&transaction)? != DatabaseKind::Earlier(version) {
         return Ok(());

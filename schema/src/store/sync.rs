@@ -66,18 +66,18 @@ impl Store {
     /// Synchronises the rows of a log if they do not match it.
     ///
     /// During a capture the log is ahead of its rows for a moment. This waits for the capture, which is much shorter than reading the log,
-    /// but for at most `patience`.
-    pub fn catch_up(&mut self, path: &str, patience: Duration) -> Result<CatchUpOutcome, StoreError> {
+    /// but for at most `timeout`.
+    pub fn catch_up(&mut self, path: &str, timeout: Duration) -> Result<CatchUpOutcome, StoreError> {
         if !self.is_stale(path)? {
             return Ok(CatchUpOutcome::AlreadyInSync);
         }
-        self.catch_up_stale(path, patience)
+        self.catch_up_stale(path, timeout)
     }
 
     /// Does the same as [`Store::catch_up`] for a log that was just found to be ahead of its rows.
-    fn catch_up_stale(&mut self, path: &str, patience: Duration) -> Result<CatchUpOutcome, StoreError> {
+    fn catch_up_stale(&mut self, path: &str, timeout: Duration) -> Result<CatchUpOutcome, StoreError> {
         let lock = match self.access {
-            StoreAccess::Full => Some(FileLock::acquire(&self.layout.store_lock(), patience)?),
+            StoreAccess::Full => Some(FileLock::acquire(&self.layout.store_lock(), timeout)?),
             StoreAccess::ReadOnly(_) => None,
         };
         // Under the lock there is no capture in progress.

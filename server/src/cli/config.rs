@@ -143,9 +143,9 @@ fn all_problems(explained: &ExplainedSettings) -> Vec<&str> {
 }
 
 impl<'e> ShownConfig<'e> {
-    fn from_explained(explained: &'e ExplainedSettings, screen: &Sanitizer) -> Self {
+    fn from_explained(explained: &'e ExplainedSettings, sanitizer: &Sanitizer) -> Self {
         Self {
-            settings: explained.settings.iter().map(|setting| ShownSetting::from_setting(setting, screen)).collect(),
+            settings: explained.settings.iter().map(|setting| ShownSetting::from_setting(setting, sanitizer)).collect(),
             disabled: explained.is_disabled,
             problems: all_problems(explained),
         }
@@ -153,10 +153,10 @@ impl<'e> ShownConfig<'e> {
 }
 
 impl<'e> ShownSetting<'e> {
-    fn from_setting(setting: &'e Setting, screen: &Sanitizer) -> Self {
+    fn from_setting(setting: &'e Setting, sanitizer: &Sanitizer) -> Self {
         let value = match &setting.value {
             // A URL may contain a password.
-            Value::String(text) => Value::from(screen.clean(text).text.into_owned()),
+            Value::String(text) => Value::from(sanitizer.clean(text).text.into_owned()),
             value => value.clone(),
         };
         let origins = setting.origins.iter().map(ShownOrigin::from_origin).collect();

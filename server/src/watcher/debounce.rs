@@ -87,29 +87,29 @@ mod tests {
 
     #[test]
     fn close_changes_are_reported_once() {
-        let gathering = Debouncer::default();
-        gathering.add(Some(paths(&["b.md", "a.md"])));
-        gathering.add(Some(paths(&["a.md"])));
-        assert_eq!(gathering.wait_for_changes(), Some(Some(paths(&["a.md", "b.md"]).into_iter().collect())));
+        let debouncer = Debouncer::default();
+        debouncer.add(Some(paths(&["b.md", "a.md"])));
+        debouncer.add(Some(paths(&["a.md"])));
+        assert_eq!(debouncer.wait_for_changes(), Some(Some(paths(&["a.md", "b.md"]).into_iter().collect())));
     }
 
     #[test]
     fn too_many_paths_become_one_change_of_everything() {
-        let gathering = Debouncer::default();
-        (0..2 * PATHS).for_each(|n| gathering.add(Some(paths(&[&format!("{n}.md")]))));
-        assert_eq!(gathering.wait_for_changes(), Some(None));
-        gathering.add(None);
-        gathering.add(Some(paths(&["a.md"])));
-        assert_eq!(gathering.wait_for_changes(), Some(None));
+        let debouncer = Debouncer::default();
+        (0..2 * PATHS).for_each(|n| debouncer.add(Some(paths(&[&format!("{n}.md")]))));
+        assert_eq!(debouncer.wait_for_changes(), Some(None));
+        debouncer.add(None);
+        debouncer.add(Some(paths(&["a.md"])));
+        assert_eq!(debouncer.wait_for_changes(), Some(None));
     }
 
     #[test]
     fn files_that_are_never_quiet_are_reported() {
-        let gathering = Debouncer::default();
+        let debouncer = Debouncer::default();
         std::thread::scope(|scope| {
-            let taken = scope.spawn(|| gathering.wait_for_changes());
+            let taken = scope.spawn(|| debouncer.wait_for_changes());
             while !taken.is_finished() {
-                gathering.add(Some(paths(&["a.md"])));
+                debouncer.add(Some(paths(&["a.md"])));
                 std::thread::yield_now();
             }
             assert!(taken.join().unwrap().is_some());
@@ -118,10 +118,10 @@ mod tests {
 
     #[test]
     fn end_wakes_the_waiting_thread() {
-        let gathering = Debouncer::default();
+        let debouncer = Debouncer::default();
         std::thread::scope(|scope| {
-            let taken = scope.spawn(|| gathering.wait_for_changes());
-            gathering.stop();
+            let taken = scope.spawn(|| debouncer.wait_for_changes());
+            debouncer.stop();
             assert_eq!(taken.join().unwrap(), None);
         });
     }

@@ -13,27 +13,27 @@ use crate::proof::ProofResult;
 /// Measures redaction. Also reports texts that grow without bound or change on a second pass.
 pub fn run() -> ProofResult {
     let mut tally = ProofResult::new("secrets", "canaries and this project's own files");
-    let screen = Sanitizer::default();
+    let sanitizer = Sanitizer::default();
     let canaries = measured_canaries();
     let mut taken_out = 0;
     for canary in &canaries {
-        let cleaned = screen.clean(&canary.text).text.into_owned();
+        let cleaned = sanitizer.clean(&canary.text).text.into_owned();
         let left = find_traces(std::slice::from_ref(canary), cleaned.as_bytes());
         taken_out += usize::from(left.is_empty());
         if !left.is_empty() {
             tally.findings.push(format!("left as it is: {:?}", canary.text));
         }
-        tally.findings.extend(find_instability(&screen, &canary.text));
+        tally.findings.extend(find_instability(&sanitizer, &canary.text));
     }
     let harmless: Vec<(PathBuf, String)> = harmless_lines();
     let mut changed = 0;
     for (path, line) in &harmless {
-        let cleaned = screen.redact(line);
+        let cleaned = sanitizer.redact(line);
         if cleaned.count > 0 {
             changed += 1;
             tally.findings.push(format!("no secret in {}: {line:?} becomes {:?}", path.display(), cleaned.text));
         }
-        tally.findings.extend(find_instability(&screen, line));
+        tally.findings.extend(find_instability(&sanitizer, line));
     }
     tally.rounds = canaries.len() + harmless.len();
     let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
@@ -48,9 +48,9 @@ pub fn run() -> ProofResult {
 }
 
 /// Returns a description if a second pass changes the text, or if the text grows by more than its labels.
-fn find_instability(screen: &Sanitizer, text: &str) -> Option<String> {
-    let once = screen.clean(text);
-    let twice = screen.clean(&once.text);
+fn find_instability(sanitizer: &Sanitizer, text: &str) -> Option<String> {
+    let once = sanitizer.clean(text);
+    let twice = sanitizer.clean(&once.text);
     if twice.text != once.text {
         return Some(format!("{text:?} becomes {:?}, and then {:?}", once.text, twice.text));
     }

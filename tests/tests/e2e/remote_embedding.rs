@@ -25,7 +25,7 @@ const PATIENCE: RetryPolicy = RetryPolicy {
 /// For services that never answer.
 const HURRY: RetryPolicy = RetryPolicy { max_tries: 2, request_timeout: Duration::from_millis(150), ..PATIENCE };
 
-fn open(provider: EmbeddingProvider, url: &str, patience: RetryPolicy) -> Result<RemoteEmbedder, RemoteError> {
+fn open(provider: EmbeddingProvider, url: &str, timeout: RetryPolicy) -> Result<RemoteEmbedder, RemoteError> {
     let settings = Settings {
         embedding_provider: provider,
         embedding_base_url: Some(url.to_owned()),
@@ -34,7 +34,7 @@ fn open(provider: EmbeddingProvider, url: &str, patience: RetryPolicy) -> Result
     };
     let service =
         choose_service(&settings, |name| name.ends_with("_API_KEY").then(|| KEY.to_owned()))?.expect("a service");
-    RemoteEmbedder::open_with(service, Arc::new(ReqwestNetwork::default()), patience, patience)
+    RemoteEmbedder::open_with(service, Arc::new(ReqwestNetwork::default()), timeout, timeout)
 }
 
 fn fault_of(does: impl Fn(usize) -> ProviderBehaviour + Send + Sync + 'static) -> (String, usize) {

@@ -41,7 +41,7 @@ pub struct ScrubOutcome {
 }
 
 /// Scans every file of the store and redacts findings in the files that `reach` allows.
-pub fn scrub(store: &mut Store, screen: &Sanitizer, reach: ScrubScope) -> Result<ScrubOutcome, StoreError> {
+pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, reach: ScrubScope) -> Result<ScrubOutcome, StoreError> {
     if reach != ScrubScope::ReportOnly {
         store.require_writable()?;
     }
@@ -69,7 +69,7 @@ pub fn scrub(store: &mut Store, screen: &Sanitizer, reach: ScrubScope) -> Result
             scrubbed.unreadable.push(path);
             continue;
         };
-        let mut edits = plan_edits(&text, kind, screen);
+        let mut edits = plan_edits(&text, kind, sanitizer);
         if edits.is_empty() {
             continue;
         }
@@ -77,7 +77,7 @@ pub fn scrub(store: &mut Store, screen: &Sanitizer, reach: ScrubScope) -> Result
             let lock = store.lock()?;
             let done = store.rewrite_log(&path, |bytes| {
                 let now = std::str::from_utf8(bytes).ok()?;
-                edits = self::plan_edits(now, kind, screen);
+                edits = self::plan_edits(now, kind, sanitizer);
                 (!edits.is_empty()).then(|| apply_edits(bytes, &edits))
             })?;
             drop(lock);
@@ -104,38 +104,38 @@ struct FileEdit {
 }
 
 /// All changes of a file, in order.
-fn plan_edits(text: &str, kind: Option<LogKind>, screen: &Sanitizer) -> Vec<FileEdit> {
+fn plan_edits(text: &str, kind: Option<LogKind>, sanitizer: &Sanitizer) -> Vec<FileEdit> {
     let Some(kind) = kind else {
-        let redacted = screen.redact(text);
+        let redacted = sanitizer.redact(text);
         let found = find_placeholders(text, &redacted.text, 1);
         let whole = FileEdit { start: 0, end: text.len(), bytes: redacted.text.into_owned().into_bytes(), found };
         return if redacted.count > 0 { vec![whole] } else { Vec::new() };
     };
     let parsed = parse(text, kind);
     let mut edits: Vec<FileEdit> =
-        parsed.entries.iter().filter_map(|entry| edit_of_entry(text.as_bytes(), entry, kind, screen)).collect();
+        parsed.entries.iter().filter_map(|entry| edit_of_entry(text.as_bytes(), entry, kind, sanitizer)).collect();
     for (first, last) in prose_runs(&parsed.prose, text) {
         let (start, end) = (line_offset(text, first), line_offset(text, last + 1));
         let block = &text[start..end];
-        let redacted = screen.redact(block);
+        let redacted = sanitizer.redact(block);
         if redacted.count > 0 {
             let found = find_placeholders(block, &redacted.text, first);
             edits.push(FileEdit { start, end, bytes: redacted.text.into_owned().into_bytes(), found });
         }
     }
-    edits.extend(edits_of_notes(text, screen));
+    edits.extend(edits_of_notes(text, sanitizer));
     edits.sort_by_key(|edit| edit.start);
     edits
 }
 
 /// The notes about changed states, whose reasons may hold a secret.
-fn edits_of_notes(text: &str, screen: &Sanitizer) -> Vec<FileEdit> {
+fn edits_of_notes(text: &str, sanitizer: &Sanitizer) -> Vec<FileEdit> {
     let mut start = 0;
     let mut edits = Vec::new();
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let end = start + line.len();
         if is_note(line) {
-            let redacted = screen.redact(line);
+            let redacted = sanitizer.redact(line);
             if redacted.count > 0 {
                 let found = find_placeholders(line, &redacted.text, number + 1);
                 edits.push(FileEdit { start, end, bytes: redacted.text.into_owned().into_bytes(), found });
@@ -146,11 +146,11 @@ fn edits_of_notes(text: &str, screen: &Sanitizer) -> Vec<FileEdit> {
     edits
 }
 
-fn edit_of_entry(file: &[u8], entry: &LogEntry, kind: LogKind, screen: &Sanitizer) -> Option<FileEdit> {
+fn edit_of_entry(file: &[u8], entry: &LogEntry, kind: LogKind, sanitizer: &Sanitizer) -> Option<FileEdit> {
     let memory = &entry.memory;
-    let cleaned = screen.clean(&memory.content);
-    let (metadata, in_metadata) = screen.clean_fields(memory.attributes.metadata.clone());
-    let also = memory.attributes.also.as_deref().map(|also| screen.clean(also));
+    let cleaned = sanitizer.clean(&memory.content);
+    let (metadata, in_metadata) = sanitizer.clean_fields(memory.attributes.metadata.clone());
+    let also = memory.attributes.also.as_deref().map(|also| sanitizer.clean(also));
     let in_also = also.as_ref().map_or(0, |also| also.count);
     let also = also.map(|also| also.text.into_owned());
     let is_private = memory.content.contains("<private") && cleaned.text != memory.content;
@@ -253,10 +253,10 @@ mod tests {
         fs::write(&path, LOG).unwrap();
         fs::write(store.layout().store_path("note.md"), "one\ntwo Falcon\n").unwrap();
         store.sync_log("2026-01-28.md").unwrap();
-        let (screen, _) = Sanitizer::new(&["Falcon".into()], &[]);
-        let told = scrub(&mut store, &screen, ScrubScope::ReportOnly).unwrap();
+        let (sanitizer, _) = Sanitizer::new(&["Falcon".into()], &[]);
+        let told = scrub(&mut store, &sanitizer, ScrubScope::ReportOnly).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), LOG);
-        let done = scrub(&mut store, &screen, ScrubScope::Logs).unwrap();
+        let done = scrub(&mut store, &sanitizer, ScrubScope::Logs).unwrap();
         assert_eq!(told.findings, done.findings);
         let lines: Vec<_> =
             done.findings.iter().map(|found| (found.path.as_str(), found.line, found.label.as_str())).collect();
@@ -273,8 +273,8 @@ mod tests {
         assert!(fs::read_to_string(store.layout().store_path("note.md")).unwrap().contains("Falcon"));
         let row = store.rows().by_id(&MemoryId::parse("x1").unwrap()).unwrap().unwrap();
         assert_eq!(row.memory.content, "[redacted: custom] it is [redacted: custom]");
-        assert_eq!(scrub(&mut store, &screen, ScrubScope::Notes).unwrap().changed, ["note.md"]);
-        assert_eq!(scrub(&mut store, &screen, ScrubScope::Notes).unwrap(), ScrubOutcome::default());
+        assert_eq!(scrub(&mut store, &sanitizer, ScrubScope::Notes).unwrap().changed, ["note.md"]);
+        assert_eq!(scrub(&mut store, &sanitizer, ScrubScope::Notes).unwrap(), ScrubOutcome::default());
     }
 
     #[test]
@@ -288,8 +288,8 @@ mod tests {
         let log = "# 2026-01-28\n\n## Task\n\n- [ ] push the tag <!-- {\"id\":\"x1\"} -->\n";
         fs::write(&path, [log, &note("Falcon pushed it")].concat()).unwrap();
         store.sync_log("2026-01-28.md").unwrap();
-        let (screen, _) = Sanitizer::new(&["Falcon".into()], &[]);
-        let done = scrub(&mut store, &screen, ScrubScope::Logs).unwrap();
+        let (sanitizer, _) = Sanitizer::new(&["Falcon".into()], &[]);
+        let done = scrub(&mut store, &sanitizer, ScrubScope::Logs).unwrap();
         assert_eq!(done.findings.iter().map(|found| found.line).collect::<Vec<_>>(), [6]);
         assert_eq!(fs::read_to_string(&path).unwrap(), [log, &note("[redacted: custom] pushed it")].concat());
         let row = store.rows().by_id(&MemoryId::parse("x1").unwrap()).unwrap().unwrap();
@@ -305,8 +305,8 @@ mod tests {
             ["-----BEGIN PGP PRIVATE ", "KEY BLOCK-----\n\nqrdj3QObKTOq\n-----END PGP PRIVATE KEY BLOCK-----"].concat();
         fs::write(&path, format!("# Memory\n\nabove\n\n{key}\n\nbelow\n\n## Decision\n\n- it is\n")).unwrap();
         store.sync_log("MEMORY.md").unwrap();
-        let (screen, _) = Sanitizer::new(&[], &[]);
-        assert_eq!(scrub(&mut store, &screen, ScrubScope::Notes).unwrap().findings.len(), 1);
+        let (sanitizer, _) = Sanitizer::new(&[], &[]);
+        assert_eq!(scrub(&mut store, &sanitizer, ScrubScope::Notes).unwrap().findings.len(), 1);
         let left = "# Memory\n\nabove\n\n[redacted: private key]\n\nbelow\n\n## Decision\n\n- it is\n";
         assert_eq!(fs::read_to_string(&path).unwrap(), left);
     }

@@ -105,18 +105,18 @@ impl LocalModel {
     /// Piece numbers of a run, cached, because texts share most of their runs.
     pub(crate) fn run_piece_ids(&self, run: &str) -> Arc<[u32]> {
         let hash = token_hash(run);
-        let met = || self.run_cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pieces) = met().get(&hash) {
+        let lock = || self.run_cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pieces) = lock().get(&hash) {
             return Arc::clone(pieces);
         }
         let mut pieces = Vec::new();
         self.piece_table().visit_pieces(self.file.text(), run, |piece| pieces.push(piece));
         let pieces: Arc<[u32]> = pieces.into();
-        let mut met = met();
-        if met.len() >= MAX_CACHED_RUNS {
-            met.clear();
+        let mut cache = lock();
+        if cache.len() >= MAX_CACHED_RUNS {
+            cache.clear();
         }
-        met.insert(hash, Arc::clone(&pieces));
+        cache.insert(hash, Arc::clone(&pieces));
         pieces
     }
 

@@ -185,7 +185,7 @@ impl RemoteEmbedder {
 
     /// Sends one request, with retries.
     fn send_with_retries(&self, texts: &[&str], purpose: EmbeddingPurpose) -> Result<Vec<Vec<f32>>, ServiceFault> {
-        let patience = match purpose {
+        let retry = match purpose {
             EmbeddingPurpose::Document => &self.documents,
             EmbeddingPurpose::Query => &self.query,
         };
@@ -195,7 +195,7 @@ impl RemoteEmbedder {
         loop {
             attempt += 1;
             let spent = self.network.now().duration_since(start).unwrap_or_default();
-            let within = patience.request_timeout.min(patience.total_timeout.saturating_sub(spent));
+            let within = retry.request_timeout.min(retry.total_timeout.saturating_sub(spent));
             let outcome = self.network.post(&request, within).map_err(ServiceFault::from);
             let fault =
                 match outcome.and_then(|reply| self.service.parse_response(&reply, texts.len(), self.network.now())) {
@@ -205,7 +205,7 @@ impl RemoteEmbedder {
             let spent = self.network.now().duration_since(start).unwrap_or_default();
             match fault
                 .is_transient()
-                .then(|| patience.next_pause(attempt, fault.requested_pause(), spent, self.network.random()))
+                .then(|| retry.next_pause(attempt, fault.requested_pause(), spent, self.network.random()))
             {
                 Some(Some(pause)) => self.network.pause(pause),
                 _ => return Err(fault),

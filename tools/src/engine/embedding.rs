@@ -72,7 +72,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Stores the vectors that an errand made. `false` means that another process indexes: try again.
+    /// Stores the vectors that a job made. `false` means that another process indexes: try again.
     pub fn store_vectors(&mut self, made: &EmbeddedTexts) -> Result<bool, ToolError> {
         self.with_repair(|engine| {
             let Some(lock) = engine.index.lock(IndexLockWait::Short)? else { return Ok(false) };
@@ -89,8 +89,8 @@ impl Engine {
         match self.embedding_step()? {
             EmbeddingStep::Done | EmbeddingStep::LockedElsewhere => Ok(BatchOutcome::default()),
             EmbeddingStep::More => Ok(BatchOutcome { embedded: 0, has_more: true }),
-            EmbeddingStep::Job(errand) => {
-                let made = errand.run().map_err(|failed| failed.error)?;
+            EmbeddingStep::Job(job) => {
+                let made = job.run().map_err(|failed| failed.error)?;
                 while !self.store_vectors(&made)? {}
                 Ok(BatchOutcome { embedded: made.vectors.len(), has_more: true })
             }

@@ -1,4 +1,4 @@
-//! Remote embedding work. An errand knows nothing of the store, so any thread can run it.
+//! Remote embedding work. A job knows nothing of the store, so any thread can run it.
 
 use schema::files::lock::FileLock;
 
@@ -30,7 +30,7 @@ impl EmbeddingJob {
         Self { model: meaning, texts, _lock: Some(lock) }
     }
 
-    /// Runs the errand, which may take a minute. Records an error, and marks it as news if it differs from the last one.
+    /// Runs the job, which may take a minute. Records an error, and marks it as news if it differs from the last one.
     pub fn run(self) -> Result<EmbeddedTexts, FailedJob> {
         let outcome = self.embed_texts();
         if outcome.is_ok() {
@@ -63,7 +63,7 @@ impl EmbeddedTexts {
     }
 }
 
-/// A failed errand.
+/// A failed job.
 #[derive(Debug)]
 pub struct FailedJob {
     pub error: EmbedError,

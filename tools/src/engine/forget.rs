@@ -130,14 +130,14 @@ impl Engine {
 
     /// Redacts stored memories with today's rules.
     pub fn scrub(&mut self, reach: ScrubScope, old: OldDatabases) -> Result<(ScrubOutcome, ForgetOutcome), ToolError> {
-        let screen = settings::load(self.store.layout()).sanitizer;
+        let sanitizer = settings::load(self.store.layout()).sanitizer;
         if reach == ScrubScope::ReportOnly {
-            return Ok((scrub(&mut self.store, &screen, reach)?, ForgetOutcome::default()));
+            return Ok((scrub(&mut self.store, &sanitizer, reach)?, ForgetOutcome::default()));
         }
         self.begin_forgetting()?;
-        let scrubbed = self.with_repair(|engine| Ok(scrub(&mut engine.store, &screen, reach)?))?;
-        self.scrub_buffers(&screen)?;
-        hook_log::redact_notes(self.store.layout(), &screen);
+        let scrubbed = self.with_repair(|engine| Ok(scrub(&mut engine.store, &sanitizer, reach)?))?;
+        self.scrub_buffers(&sanitizer)?;
+        hook_log::redact_notes(self.store.layout(), &sanitizer);
         let nothing = ForgetOutcome { leftovers: self.old_databases(), ..ForgetOutcome::default() };
         let forgot = match scrubbed.changed.is_empty() {
             true => nothing,
@@ -223,8 +223,8 @@ impl Engine {
         Ok(track_buffer::rewrite_uses(self.store.layout(), selected.session.as_deref(), &edit)?)
     }
 
-    fn scrub_buffers(&self, screen: &Sanitizer) -> Result<(), ToolError> {
-        let clean = |text: Option<String>| text.map(|text| screen.clean(&text).text.into_owned());
+    fn scrub_buffers(&self, sanitizer: &Sanitizer) -> Result<(), ToolError> {
+        let clean = |text: Option<String>| text.map(|text| sanitizer.clean(&text).text.into_owned());
         let edit = |line: BufferedUse, _| {
             Some(BufferedUse {
                 file: clean(line.file),

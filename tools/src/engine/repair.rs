@@ -54,9 +54,9 @@ impl Engine {
     fn reopen(&mut self) -> Result<(), ToolError> {
         self.store = Store::open(self.store.layout().project(), LockTimeout::Server)?;
         self.note_store_repairs();
-        let shelf = self.index.vector_cache().clone();
+        let cache = self.index.vector_cache().clone();
         self.index = open_index(&self.store, &self.repair_notes)?;
-        self.index.share_vectors(&shelf);
+        self.index.share_vectors(&cache);
         self.index_changes(&mut |_| {}, &|| true, &|| true).map(drop)
     }
 

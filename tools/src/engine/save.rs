@@ -56,9 +56,9 @@ pub(super) fn prepare_save(
         attributes: MemoryAttributes { supersedes, also: input.also.clone(), metadata, ..MemoryAttributes::default() },
         destination: if input.long_term { Destination::LongTerm } else { Destination::DailyLog },
     };
-    let screen = settings::load(store.layout()).sanitizer;
+    let sanitizer = settings::load(store.layout()).sanitizer;
     let nothing_left = || ToolError::Invalid("content is empty without its <private> parts".to_owned());
-    prepare(draft, &screen).ok_or_else(nothing_left)
+    prepare(draft, &sanitizer).ok_or_else(nothing_left)
 }
 
 /// Line count of the last saved log, so that the next save need not count it again. Valid while the log is only appended

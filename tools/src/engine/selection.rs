@@ -101,7 +101,7 @@ impl Engine {
                 && match &path {
                     None => true,
                     Some(PathTarget::Log(_)) => false,
-                    Some(PathTarget::Files(screen)) => screen.excludes_text(&text, &project, &project),
+                    Some(PathTarget::Files(sanitizer)) => sanitizer.excludes_text(&text, &project, &project),
                 }
         })
     }
@@ -206,10 +206,10 @@ impl PathTarget {
     fn matches(&self, row: &MemoryRow, project: &Path) -> bool {
         match self {
             Self::Log(path) => row.path == *path,
-            Self::Files(screen) => {
+            Self::Files(sanitizer) => {
                 let content = &row.memory.content;
-                tool_usage::files(content).any(|file| screen.excludes(file, project, project))
-                    || screen.excludes_text(content, project, project)
+                tool_usage::files(content).any(|file| sanitizer.excludes(file, project, project))
+                    || sanitizer.excludes_text(content, project, project)
             }
         }
     }
@@ -228,10 +228,10 @@ fn path_target(path: &str, project: &Path) -> Result<PathTarget, ToolError> {
     }
     let project = project.to_string_lossy().replace('\\', "/");
     let relative = path.strip_prefix(&*project).map_or(path, |rest| rest.trim_start_matches('/'));
-    let (screen, problems) = Sanitizer::new(&[], &[relative.to_owned()]);
+    let (sanitizer, problems) = Sanitizer::new(&[], &[relative.to_owned()]);
     match problems.first() {
         Some(problem) => Err(ToolError::Invalid(format!("path is {path:?}: {problem}"))),
-        None => Ok(PathTarget::Files(Box::new(screen))),
+        None => Ok(PathTarget::Files(Box::new(sanitizer))),
     }
 }
 

@@ -189,11 +189,11 @@ fn every_step_of_a_merge_leaves_what_is_found_as_it_was() {
     };
     let corpora = frequencies(&connection);
     let mut steps = 0;
-    let met = RefCell::default();
+    let cache = RefCell::default();
     while fulltext.merge_step().unwrap() {
         steps += 1;
         assert_eq!(
-            candidates_of(FullText::with_cache(&connection, &met), 30),
+            candidates_of(FullText::with_cache(&connection, &cache), 30),
             expected,
             "what was met is still so, {steps}"
         );

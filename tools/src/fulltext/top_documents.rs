@@ -111,16 +111,16 @@ impl PostingLeg {
 
     /// Advances to the next document with all terms.
     fn advance_to_common(&mut self) {
-        let mut met = 0;
-        while met < self.others.len() {
+        let mut matched = 0;
+        while matched < self.others.len() {
             let Some(document) = self.lead.cursor.document() else { return };
-            let other = &mut self.others[met].cursor;
+            let other = &mut self.others[matched].cursor;
             other.seek(document);
             match other.document() {
-                Some(found) if found == document => met += 1,
+                Some(found) if found == document => matched += 1,
                 Some(further) => {
                     self.lead.cursor.seek(further);
-                    met = 0;
+                    matched = 0;
                 }
                 None => return self.lead.cursor.end(),
             }

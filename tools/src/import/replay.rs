@@ -88,13 +88,13 @@ impl<'s> TranscriptReplay<'s> {
     pub fn open(
         path: &Path,
         project: &'s Path,
-        screen: &'s Sanitizer,
+        sanitizer: &'s Sanitizer,
         settings: &'s Settings,
         ending: TranscriptEnd,
     ) -> io::Result<Self> {
         let session_id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let scene = ReplayContext::new(project, screen, session_id);
-        let side = read_subagent_events(&path.with_extension("").join("subagents"), project, screen);
+        let scene = ReplayContext::new(project, sanitizer, session_id);
+        let side = read_subagent_events(&path.with_extension("").join("subagents"), project, sanitizer);
         Ok(Self {
             lines: ForwardLines::open(path, 0)?,
             context: scene,

@@ -29,8 +29,8 @@ pub(super) struct ReplayContext<'s> {
 }
 
 impl<'s> ReplayContext<'s> {
-    pub(super) fn new(project: &'s Path, screen: &'s Sanitizer, session_id: String) -> Self {
-        Self { project, sanitizer: screen, session_id, pending: HashMap::new() }
+    pub(super) fn new(project: &'s Path, sanitizer: &'s Sanitizer, session_id: String) -> Self {
+        Self { project, sanitizer, session_id, pending: HashMap::new() }
     }
 
     pub(super) fn start_tools(&mut self, begun: Vec<StartedTool>) {

@@ -132,48 +132,48 @@ mod tests {
 
     #[test]
     fn searches_share_vectors_and_see_updates() {
-        let mut bench = CacheFixture::new();
-        bench.remember("The scheduler runs at night.");
-        let (mut one, mut other) = (bench.reader(), bench.reader());
-        let (held, again) = (bench.vectors(&mut one), bench.vectors(&mut other));
+        let mut fixture = CacheFixture::new();
+        fixture.remember("The scheduler runs at night.");
+        let (mut one, mut other) = (fixture.reader(), fixture.reader());
+        let (held, again) = (fixture.vectors(&mut one), fixture.vectors(&mut other));
         assert!(Arc::ptr_eq(&held, &again) && held.len() == 1);
-        bench.remember("The watcher sees what editors replace.");
-        let newer = bench.vectors(&mut other);
+        fixture.remember("The watcher sees what editors replace.");
+        let newer = fixture.vectors(&mut other);
         assert_eq!((held.len(), newer.len()), (1, 2), "what is looked at stays as it is");
         drop((held, again, newer));
-        bench.remember("Tokens are cached in Redis.");
-        let first = bench.vectors(&mut one).scripts().as_ptr();
-        assert_eq!(first, bench.vectors(&mut other).scripts().as_ptr(), "and is changed in place when nobody looks");
-        assert_eq!(bench.vectors(&mut one).len(), 3);
+        fixture.remember("Tokens are cached in Redis.");
+        let first = fixture.vectors(&mut one).scripts().as_ptr();
+        assert_eq!(first, fixture.vectors(&mut other).scripts().as_ptr(), "and is changed in place when nobody looks");
+        assert_eq!(fixture.vectors(&mut one).len(), 3);
     }
 
     #[test]
     fn every_reader_sees_the_vectors_of_a_rebuilt_index() {
-        let mut bench = CacheFixture::new();
-        bench.remember("The scheduler runs at night.");
-        bench.remember("The watcher sees what editors replace.");
-        let mut old = bench.reader();
-        assert_eq!(bench.vectors(&mut old).len(), 2);
-        bench.rebuild();
-        let mut new = bench.reader();
+        let mut fixture = CacheFixture::new();
+        fixture.remember("The scheduler runs at night.");
+        fixture.remember("The watcher sees what editors replace.");
+        let mut old = fixture.reader();
+        assert_eq!(fixture.vectors(&mut old).len(), 2);
+        fixture.rebuild();
+        let mut new = fixture.reader();
         assert!(old.is_current());
-        assert_eq!((bench.vectors(&mut new).len(), bench.vectors(&mut old).len()), (1, 1));
+        assert_eq!((fixture.vectors(&mut new).len(), fixture.vectors(&mut old).len()), (1, 1));
     }
 
     #[test]
     fn first_search_loads_vectors_once_for_all() {
-        let mut bench = CacheFixture::new();
-        bench.remember("A few vectors are read directly.");
-        let mut reader = bench.reader();
-        assert!(bench.loader(&reader).is_none());
-        bench.remember_many();
-        let [one, other] = [(); 2].map(|()| bench.loader(&reader).unwrap());
-        bench.remember("Newer vectors are read as well.");
+        let mut fixture = CacheFixture::new();
+        fixture.remember("A few vectors are read directly.");
+        let mut reader = fixture.reader();
+        assert!(fixture.loader(&reader).is_none());
+        fixture.remember_many();
+        let [one, other] = [(); 2].map(|()| fixture.loader(&reader).unwrap());
+        fixture.remember("Newer vectors are read as well.");
         let read = thread::spawn(move || one.load().unwrap()).join().unwrap();
-        assert!(Arc::ptr_eq(&read, &other.load().unwrap()) && Arc::ptr_eq(&read, &bench.vectors(&mut reader)));
+        assert!(Arc::ptr_eq(&read, &other.load().unwrap()) && Arc::ptr_eq(&read, &fixture.vectors(&mut reader)));
         assert_eq!(read.len(), 42);
-        assert!(bench.loader(&reader).is_none(), "they are there");
-        let question = bench.model.embed("Who tagged release 7?").unwrap();
+        assert!(fixture.loader(&reader).is_none(), "they are there");
+        let question = fixture.model.embed("Who tagged release 7?").unwrap();
         let cosines = read.scan(&question);
         let exact = |document| reader.cosine_with(document, &question).unwrap().unwrap();
         let documents = read.greatest(42, |row| cosines[row]);
@@ -182,12 +182,12 @@ mod tests {
 
     #[test]
     fn load_during_rebuild_returns_the_new_vectors() {
-        let mut bench = CacheFixture::new();
-        bench.remember_many();
-        let loader = bench.loader(&bench.reader()).unwrap();
-        bench.rebuild();
+        let mut fixture = CacheFixture::new();
+        fixture.remember_many();
+        let loader = fixture.loader(&fixture.reader()).unwrap();
+        fixture.rebuild();
         assert_eq!(loader.load().unwrap().len(), 1);
-        let mut new = bench.reader();
-        assert_eq!(bench.vectors(&mut new).len(), 1);
+        let mut new = fixture.reader();
+        assert_eq!(fixture.vectors(&mut new).len(), 1);
     }
 }

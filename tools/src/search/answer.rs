@@ -195,7 +195,7 @@ fn explain_score(ranked: &RankedCandidate) -> String {
     let ScoreReasons {
         words,
         synonyms: otherwise,
-        token_similarity: kin,
+        token_similarity,
         vector,
         cross_script: foreign,
         context,
@@ -205,7 +205,7 @@ fn explain_score(ranked: &RankedCandidate) -> String {
     if otherwise >= 0.0005 {
         text.push_str(&format!(" ({otherwise:.3} from synonyms)"));
     }
-    for (name, leg) in [("similar tokens", kin), ("vector", vector)] {
+    for (name, leg) in [("similar tokens", token_similarity), ("vector", vector)] {
         if let Some(leg) = leg {
             text.push_str(&format!(", {name} {leg:.3}"));
         }
@@ -242,11 +242,11 @@ pub(super) fn add_replacement_notice(output: &mut SearchOutput, model: &Embeddin
 pub(super) fn add_provider_notice(
     output: &mut SearchOutput,
     index: &Index,
-    means: SearchOptions<'_>,
+    options: SearchOptions<'_>,
     fault: Option<String>,
 ) -> Result<(), ToolError> {
-    let Some(meaning) = means.model else { return Ok(()) };
-    let identity = meaning.embedder.identity();
+    let Some(model) = options.model else { return Ok(()) };
+    let identity = model.embedder.identity();
     output.provider.clone_from(&identity.provider);
     output.model = Some(identity.model.clone());
     let mut notices: Vec<String> = output.notice.take().into_iter().collect();

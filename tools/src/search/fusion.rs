@@ -95,7 +95,7 @@ pub(super) struct SearchLegs<'a> {
 
 impl<'a> SearchLegs<'a> {
     pub(super) fn new(
-        means: SearchOptions<'a>,
+        options: SearchOptions<'a>,
         SearchQuestion { text: question, asked_times }: SearchQuestion<'a>,
         narrowing: &'a SearchFilter,
         breadth: Breadth,
@@ -107,11 +107,11 @@ impl<'a> SearchLegs<'a> {
             filter: narrowing,
             breadth,
             relevance,
-            token_similarity: means.model.and_then(|meaning| TokenSimilarity::new(&meaning.local_model, &said)),
-            parts: means.model.and_then(|meaning| PartMatcher::new(&meaning.local_model, &said)),
+            token_similarity: options.model.and_then(|model| TokenSimilarity::new(&model.local_model, &said)),
+            parts: options.model.and_then(|model| PartMatcher::new(&model.local_model, &said)),
             nearness,
-            leg_weights: PassageWeightings::new(means),
-            scoring: means.scoring,
+            leg_weights: PassageWeightings::new(options),
+            scoring: options.scoring,
             asks_when: text_features::asks_for_time(question),
             names: text_features::person_names(question),
             asks_only_when: asked_times.are_all(question),
@@ -265,15 +265,15 @@ impl SearchLegs<'_> {
     }
 
     fn compare_tokens(&self, known: &mut PassageEvidence) {
-        let Some(kin) = &self.token_similarity else { return };
+        let Some(similarity) = &self.token_similarity else { return };
         (known.nearest, known.pieces) = match &known.passage.passage {
             Passage::Chunk(chunk) if !chunk.heading.is_empty() => {
-                kin.nearest_tokens(&format!("{}\n{}", chunk.heading, chunk.text))
+                similarity.nearest_tokens(&format!("{}\n{}", chunk.heading, chunk.text))
             }
             passage if !passage.also().is_empty() => {
-                kin.nearest_tokens(&format!("{}\n{}", passage.text(), passage.also()))
+                similarity.nearest_tokens(&format!("{}\n{}", passage.text(), passage.also()))
             }
-            passage => kin.nearest_tokens(passage.text()),
+            passage => similarity.nearest_tokens(passage.text()),
         };
     }
 
@@ -300,20 +300,23 @@ impl SearchLegs<'_> {
     fn promise(&self, known: &PassageEvidence) -> f32 {
         let strengths = known.token_strengths();
         let words = self.relevance.score_of(&known.evidence);
-        self.token_similarity.as_ref().map_or(words, |kin| words + kin.matched_share(&strengths))
+        self.token_similarity.as_ref().map_or(words, |similarity| words + similarity.matched_share(&strengths))
     }
 
     fn score(&self, known: Vec<PassageEvidence>) -> Vec<Candidate> {
         let places: Vec<ContextPosition> = known.iter().map(|known| known.place.clone()).collect();
         let words: Vec<Vec<f32>> = known.iter().map(|known| known.evidence.strengths.clone()).collect();
-        let kin: Vec<Vec<f32>> = known.iter().map(PassageEvidence::token_strengths).collect();
+        let tokens: Vec<Vec<f32>> = known.iter().map(PassageEvidence::token_strengths).collect();
         let is_full = self.scoring == Scoring::Full;
-        let (words_there, kin_there) =
-            if is_full { (add_context(&words, &places), add_context(&kin, &places)) } else { (words, kin.clone()) };
-        let scored = known.into_iter().zip(kin).zip(words_there.iter().zip(&kin_there));
-        let scored =
-            scored.filter(|((known, _), _)| known.passage.is_answer).map(|((known, kin), (words_there, kin_there))| {
-                let (relevance, reasons) = self.fused_relevance(&known, &kin, words_there, kin_there);
+        let (words_there, tokens_there) = if is_full {
+            (add_context(&words, &places), add_context(&tokens, &places))
+        } else {
+            (words, tokens.clone())
+        };
+        let scored = known.into_iter().zip(tokens).zip(words_there.iter().zip(&tokens_there));
+        let scored = scored.filter(|((known, _), _)| known.passage.is_answer).map(
+            |((known, tokens), (words_there, tokens_there))| {
+                let (relevance, reasons) = self.fused_relevance(&known, &tokens, words_there, tokens_there);
                 Candidate {
                     matched: self.relevance.matched_words(&known.evidence),
                     passage: known.passage.passage,
@@ -322,16 +325,17 @@ impl SearchLegs<'_> {
                     reasons,
                     phrasing: 0,
                 }
-            });
+            },
+        );
         scored.filter(|candidate| candidate.relevance > 0.0).collect()
     }
 
     fn fused_relevance(
         &self,
         known: &PassageEvidence,
-        kin: &[f32],
+        tokens: &[f32],
         words_there: &[f32],
-        kin_there: &[f32],
+        tokens_there: &[f32],
     ) -> (f32, ScoreReasons) {
         let words = self.relevance.score_of(&known.evidence);
         let otherwise = words - self.relevance.score_in_context(&known.evidence, &known.evidence.literal);
@@ -340,7 +344,9 @@ impl SearchLegs<'_> {
         }
         // Similar tokens do not cover matches from the glossary.
         let share = |strengths: &[f32]| {
-            self.token_similarity.as_ref().map(|kin| kin.matched_share(strengths).max(known.evidence.synonyms))
+            self.token_similarity
+                .as_ref()
+                .map(|similarity| similarity.matched_share(strengths).max(known.evidence.synonyms))
         };
         let document = known.passage.document.map(Document::rowid);
         let whole = document.and_then(|document| self.nearness?.nearness(document));
@@ -353,9 +359,9 @@ impl SearchLegs<'_> {
             return (relevance, ScoreReasons { words, synonyms: otherwise, vector, ..ScoreReasons::default() });
         }
         let weighing = self.leg_weights.for_passage(known.is_long());
-        let alone = weighing.weighted_mean(words, share(kin), vector);
+        let alone = weighing.weighted_mean(words, share(tokens), vector);
         let words_there = self.relevance.score_in_context(&known.evidence, words_there);
-        let there = weighing.weighted_mean(words_there, share(kin_there), vector);
+        let there = weighing.weighted_mean(words_there, share(tokens_there), vector);
         let signs = self.feature_factor(known);
         let mut relevance = calibrate(there + signs, self.threshold_relevance(known));
         let deviations = self.cross_script_deviations(known);
@@ -371,7 +377,7 @@ impl SearchLegs<'_> {
         let reasons = ScoreReasons {
             words,
             synonyms: otherwise,
-            token_similarity: share(kin),
+            token_similarity: share(tokens),
             vector,
             cross_script: deviations,
             context: there - alone,

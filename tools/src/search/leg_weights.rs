@@ -39,7 +39,7 @@ const WITH_SENTENCES: LegWeights = LegWeights { words: 65, tokens: 35, vector: 2
 
 /// Weight of similar tokens in a long passage relative to a short one: a long text has something similar to most words by
 /// chance.
-const KIN_IN_LONG: f32 = 0.3;
+const TOKENS_IN_LONG: f32 = 0.3;
 
 /// Weight of the vector in a long passage. A sum of words tells more about a long text than about a short one; a sentence
 /// model must squeeze it all into one vector.
@@ -59,19 +59,18 @@ pub(super) struct LegWeighting {
 pub(super) struct PassageWeightings([LegWeighting; 2]);
 
 impl PassageWeightings {
-    pub(super) fn new(means: SearchOptions<'_>) -> Self {
-        let reads_sentences =
-            means.model.is_some_and(|meaning| meaning.embedder.location() == EmbeddingLocation::Remote);
+    pub(super) fn new(options: SearchOptions<'_>) -> Self {
+        let reads_sentences = options.model.is_some_and(|model| model.embedder.location() == EmbeddingLocation::Remote);
         let measured = if reads_sentences { WITH_SENTENCES } else { LegWeights::LOCAL_MODEL_DEFAULT };
-        Self::from_weights(means.weights.unwrap_or(measured), reads_sentences)
+        Self::from_weights(options.weights.unwrap_or(measured), reads_sentences)
     }
 
     pub(super) fn from_weights(weights: LegWeights, reads_sentences: bool) -> Self {
-        let [words, kin, vector] = [weights.words, weights.tokens, weights.vector].map(f32::from);
+        let [words, tokens, vector] = [weights.words, weights.tokens, weights.vector].map(f32::from);
         let in_long = if reads_sentences { VECTOR_OF_SENTENCES_IN_LONG } else { VECTOR_IN_LONG };
         Self([
-            LegWeighting { words, tokens: kin, vector },
-            LegWeighting { words, tokens: kin * KIN_IN_LONG, vector: vector * in_long },
+            LegWeighting { words, tokens, vector },
+            LegWeighting { words, tokens: tokens * TOKENS_IN_LONG, vector: vector * in_long },
         ])
     }
 
@@ -82,8 +81,8 @@ impl PassageWeightings {
 
 impl LegWeighting {
     /// Weighted mean of the available legs.
-    pub(super) fn weighted_mean(&self, words: f32, kin: Option<f32>, vector: Option<f32>) -> f32 {
-        let legs = [(Some(words), self.words), (kin, self.tokens), (vector, self.vector)];
+    pub(super) fn weighted_mean(&self, words: f32, tokens: Option<f32>, vector: Option<f32>) -> f32 {
+        let legs = [(Some(words), self.words), (tokens, self.tokens), (vector, self.vector)];
         let present = legs.iter().filter_map(|(leg, weight)| Some(((*leg)?, *weight)));
         let (sum, all) = present.fold((0.0, 0.0), |(sum, all), (leg, weight)| (sum + leg * weight, all + weight));
         if all > 0.0 { sum / all } else { words }

@@ -170,11 +170,11 @@ impl WithSimd for SimilarityRow<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _simd: S) {
-        let Self { similarity: kin, table: known, token } = self;
+        let Self { similarity, table: known, token } = self;
         known.row.clear();
-        known.row.resize(kin.pieces.first().map_or(0, Vec::len), 0.0);
-        let length = kin.model.copy_row(token, &mut known.row).unwrap_or(f32::INFINITY);
-        for piece in &kin.pieces {
+        known.row.resize(similarity.pieces.first().map_or(0, Vec::len), 0.0);
+        let length = similarity.model.copy_row(token, &mut known.row).unwrap_or(f32::INFINITY);
+        for piece in &similarity.pieces {
             known.rows.push(dot_product(piece, &known.row) / length);
         }
     }

@@ -65,11 +65,11 @@ enum VectorSource {
 /// Prepares a comparison with all documents; `None` without vectors.
 pub(super) fn prepare_comparison(
     index: &mut Index,
-    meaning: &EmbeddingModel,
+    model: &EmbeddingModel,
     question: &str,
 ) -> Result<Option<VectorComparison>, ToolError> {
-    meaning.embedder.readiness()?;
-    let identity = meaning.embedder.identity();
+    model.embedder.readiness()?;
+    let identity = model.embedder.identity();
     let vectors = match index.loader(identity)? {
         Some(loader) => VectorSource::File(loader),
         None => match index.shared_vectors(identity)?.filter(|vectors| !vectors.is_empty()) {
@@ -78,12 +78,12 @@ pub(super) fn prepare_comparison(
         },
     };
     // A model that sums words would mistake function words for content; one that reads sentences needs them.
-    let asked = match meaning.embedder.location() {
+    let asked = match model.embedder.location() {
         EmbeddingLocation::InProcess => stop_words::strip_stop_words(question),
         EmbeddingLocation::Remote => question.to_owned(),
     };
-    let Some(vector) = meaning.embedder.embed_query(&asked)? else { return Ok(None) };
-    let is_together = meaning.embedder.location() == EmbeddingLocation::Remote;
+    let Some(vector) = model.embedder.embed_query(&asked)? else { return Ok(None) };
+    let is_together = model.embedder.location() == EmbeddingLocation::Remote;
     Ok(Some(VectorComparison {
         vectors,
         vector,

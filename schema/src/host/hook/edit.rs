@@ -47,28 +47,28 @@ enum FileForm {
 
 /// Summarises the change of `file` in a payload, or returns `None` if only its path may be recorded. `shown_path` is the file's name in the
 /// memory.
-pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, screen: &Sanitizer) -> Option<String> {
+pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, sanitizer: &Sanitizer) -> Option<String> {
     if is_made_by_tools(shown_path) || may_hold_secrets(shown_path) {
         return None;
     }
     let form = if is_prose(shown_path) { FileForm::Prose } else { FileForm::Code };
     let input = |name: &str| payload.tool_input.get(name).and_then(Value::as_str);
     let texts = match payload.tool_name.as_deref()? {
-        "Edit" => vec![edit(input("old_string")?, input("new_string")?, file, form, screen)],
+        "Edit" => vec![edit(input("old_string")?, input("new_string")?, file, form, sanitizer)],
         "MultiEdit" => {
             let edits = payload.tool_input.get("edits").and_then(Value::as_array)?;
             let text = |edit: &Value, name: &str| edit.get(name).and_then(Value::as_str).map(str::to_owned);
             let pairs = edits.iter().filter_map(|edit| Some((text(edit, "old_string")?, text(edit, "new_string")?)));
-            pairs.take(EDITS).map(|(old, new)| edit(&old, &new, file, form, screen)).collect()
+            pairs.take(EDITS).map(|(old, new)| edit(&old, &new, file, form, sanitizer)).collect()
         }
         "Write" => vec![match payload.patch() {
             // The changes alone do not show whether they are within something secret.
-            hunks if !hunks.is_empty() && !is_hidden_in(input("content")?, "") => patched(hunks, screen),
-            _ => written(input("content")?, screen),
+            hunks if !hunks.is_empty() && !is_hidden_in(input("content")?, "") => patched(hunks, sanitizer),
+            _ => written(input("content")?, sanitizer),
         }],
         "NotebookEdit" => {
             let cell = input("cell_id").map(|cell| format!("cell {cell}"));
-            vec![written(input("new_source")?, screen).map(|text| titled(cell, &text))]
+            vec![written(input("new_source")?, sanitizer).map(|text| titled(cell, &text))]
         }
         _ => return None,
     };
@@ -77,32 +77,33 @@ pub(super) fn change(payload: &HookPayload, file: &Path, shown_path: &str, scree
 }
 
 /// Removes secrets from a text, and the end that may have half of one. Returns `None` if the text may not be shown at all.
-fn clean(text: &str, screen: &Sanitizer) -> Option<String> {
+fn clean(text: &str, sanitizer: &Sanitizer) -> Option<String> {
     let read = &text[..text.floor_char_boundary(WINDOW)];
     if is_binary(read) || is_fragment(read) {
         return None;
     }
     if text.len() <= WINDOW {
-        return Some(screen.clean(text).text.into_owned());
+        return Some(sanitizer.clean(text).text.into_owned());
     }
-    let cleaned = screen.clean(read).text.into_owned();
+    let cleaned = sanitizer.clean(read).text.into_owned();
     let end = cleaned.floor_char_boundary(cleaned.len().saturating_sub(MARGIN));
     Some(cleaned[..end].to_owned())
 }
 
-fn edit(old: &str, new: &str, file: &Path, form: FileForm, screen: &Sanitizer) -> Option<String> {
+fn edit(old: &str, new: &str, file: &Path, form: FileForm, sanitizer: &Sanitizer) -> Option<String> {
     let content = regular_file::read(file, FILE_LIMIT).ok().and_then(|bytes| String::from_utf8(bytes).ok());
     if content.as_deref().is_some_and(|content| is_hidden_in(content, new)) {
         return None;
     }
     let (old, new) = beyond_common_start(old, new);
-    let (old, new) = (clean(old, screen)?, clean(new, screen)?);
+    let (old, new) = (clean(old, sanitizer)?, clean(new, sanitizer)?);
     if is_generated(&new) {
         return None;
     }
     let changed = changed(&old, &new);
     let text = shown(&changed, LIMIT)?;
-    let around = around(&changed, &new, content.as_deref(), form).map(|title| screen.clean(&title).text.into_owned());
+    let around =
+        around(&changed, &new, content.as_deref(), form).map(|title| sanitizer.clean(&title).text.into_owned());
     Some(titled(around, &text))
 }
 
@@ -131,8 +132,8 @@ fn around(changed: &Changed<'_>, new: &str, content: Option<&str>, form: FileFor
 }
 
 /// Summarises a file that was written by its head.
-fn written(content: &str, screen: &Sanitizer) -> Option<String> {
-    let content = clean(content, screen)?;
+fn written(content: &str, sanitizer: &Sanitizer) -> Option<String> {
+    let content = clean(content, sanitizer)?;
     if is_generated(&content) {
         return None;
     }
@@ -149,7 +150,7 @@ fn written(content: &str, screen: &Sanitizer) -> Option<String> {
 }
 
 /// Summarises what a write changed in an existing file, according to the host.
-fn patched(hunks: &[Hunk], screen: &Sanitizer) -> Option<String> {
+fn patched(hunks: &[Hunk], sanitizer: &Sanitizer) -> Option<String> {
     let (mut old, mut new) = (String::new(), String::new());
     for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
         if old.len().max(new.len()) > WINDOW {
@@ -163,7 +164,7 @@ fn patched(hunks: &[Hunk], screen: &Sanitizer) -> Option<String> {
             }
         }
     }
-    let (old, new) = (clean(&old, screen)?, clean(&new, screen)?);
+    let (old, new) = (clean(&old, sanitizer)?, clean(&new, sanitizer)?);
     if is_generated(&new) { None } else { shown(&changed(&old, &new), LIMIT) }
 }
 

@@ -99,8 +99,8 @@ impl HostEvent {
     ///
     /// Events about excluded files are not recorded. The texts still contain secrets, but are not cut through one; `capture` and
     /// `track_buffer` clean them.
-    pub fn from_payload(payload: &HookPayload, project: &Path, screen: &Sanitizer) -> Option<Self> {
-        let scene = ToolContext { payload, project, sanitizer: screen };
+    pub fn from_payload(payload: &HookPayload, project: &Path, sanitizer: &Sanitizer) -> Option<Self> {
+        let scene = ToolContext { payload, project, sanitizer };
         let event = match payload.hook_event_name.as_deref()? {
             "UserPromptSubmit" => prompt_event(payload)?,
             "PreToolUse" => EventKind::FileOpen(scene.opened_file()?),
@@ -122,7 +122,7 @@ impl HostEvent {
         let named = payload.session_id.as_deref().filter(|id| !id.trim().is_empty());
         // If the host does not name the session, use its transcript.
         let transcript = || Path::new(payload.transcript_path.as_deref()?).file_stem()?.to_str();
-        let session_id = screen.clean(named.or_else(transcript).unwrap_or_default()).text.into_owned();
+        let session_id = sanitizer.clean(named.or_else(transcript).unwrap_or_default()).text.into_owned();
         Some(Self { session_id, kind: event })
     }
 }
@@ -351,9 +351,9 @@ mod tests {
         event_with_sanitizer(payload, &Sanitizer::default())
     }
 
-    fn event_with_sanitizer(payload: &Value, screen: &Sanitizer) -> Option<EventKind> {
+    fn event_with_sanitizer(payload: &Value, sanitizer: &Sanitizer) -> Option<EventKind> {
         let payload = HookPayload::parse(payload.to_string().as_bytes()).unwrap();
-        HostEvent::from_payload(&payload, Path::new("/p"), screen).map(|occurrence| occurrence.kind)
+        HostEvent::from_payload(&payload, Path::new("/p"), sanitizer).map(|occurrence| occurrence.kind)
     }
 
     #[rstest]
@@ -512,8 +512,8 @@ mod tests {
     fn use_of_an_excluded_file_leaves_no_trace(#[case] event: &str, #[case] tool: &str, #[case] input: Value) {
         let payload =
             json!({"hook_event_name": event, "tool_name": tool, "tool_input": input, "cwd": "/p/app", "error": "no"});
-        let (screen, _) = Sanitizer::new(&[], &["/secrets/**".into()]);
-        assert_eq!(event_with_sanitizer(&payload, &screen), None);
+        let (sanitizer, _) = Sanitizer::new(&[], &["/secrets/**".into()]);
+        assert_eq!(event_with_sanitizer(&payload, &sanitizer), None);
         assert!(event_of(&payload).is_some(), "without the glob it is remembered");
     }
 
@@ -521,8 +521,8 @@ mod tests {
     fn failure_that_names_an_excluded_file_leaves_no_trace() {
         let payload = json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "cwd": "/p",
             "tool_input": {"command": "make"}, "error": "Exit code 2\ncat: secrets/a: No such file or directory"});
-        let (screen, _) = Sanitizer::new(&[], &["secrets/**".into()]);
-        assert_eq!(event_with_sanitizer(&payload, &screen), None);
+        let (sanitizer, _) = Sanitizer::new(&[], &["secrets/**".into()]);
+        assert_eq!(event_with_sanitizer(&payload, &sanitizer), None);
         assert!(event_of(&payload).is_some(), "without the glob it is remembered");
     }
 

@@ -50,15 +50,15 @@ impl LogWriter {
         let names = kind.file_names();
         for (number, name) in names.iter().enumerate() {
             let path = layout.store_path(name);
-            let (look, known) = (FileState::read(&path), rows.log_state(name)?);
+            let (file_state, known) = (FileState::read(&path), rows.log_state(name)?);
             let mut log = Self {
                 kind,
                 name: name.clone(),
                 path,
-                file_state: look,
-                last_change: LogState::last_change(known.as_ref(), &look),
-                is_in_sync: known.as_ref().map(|known| known.stamp) == look.stamp,
-                saved_at: known.as_ref().map_or_else(|| look.saved_at(), |known| known.saved_at(&look)),
+                file_state,
+                last_change: LogState::last_change(known.as_ref(), &file_state),
+                is_in_sync: known.as_ref().map(|known| known.stamp) == file_state.stamp,
+                saved_at: known.as_ref().map_or_else(|| file_state.saved_at(), |known| known.saved_at(&file_state)),
                 content: None,
                 added: Vec::new(),
                 notes: Vec::new(),

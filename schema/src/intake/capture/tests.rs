@@ -286,11 +286,11 @@ fn repeated_capture_completes_a_half_written_entry(#[case] kind: MemoryType) {
 
 #[test]
 fn text_is_cleaned_again_after_trimming() {
-    let screen = Sanitizer::default();
+    let sanitizer = Sanitizer::default();
     let kept = prepare(draft(MemoryType::UserPrompt, 0, "password = \"hunter <private>")).unwrap();
     let content = &kept.draft().content;
     assert_eq!((content.as_str(), kept.redactions()), ("password = \"[redacted: password]", 1));
-    assert_eq!(screen.clean(content).text.as_ref(), content);
+    assert_eq!(sanitizer.clean(content).text.as_ref(), content);
 }
 
 #[test]

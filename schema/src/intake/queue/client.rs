@@ -26,8 +26,8 @@ pub fn capture(layout: &Layout, memories: &[PreparedMemory]) -> bool {
 
 /// Returns the memories that fit a prompt best, best first, or `None` if no server answers in time. The prompt and the session's name are
 /// sent in their cleaned form, because memories have that form as well.
-pub fn recall(layout: &Layout, screen: &Sanitizer, prompt: &str, session_id: &str) -> Option<Vec<RecalledMemory>> {
-    let clean = |text: &str| screen.clean(text).text.into_owned();
+pub fn recall(layout: &Layout, sanitizer: &Sanitizer, prompt: &str, session_id: &str) -> Option<Vec<RecalledMemory>> {
+    let clean = |text: &str| sanitizer.clean(text).text.into_owned();
     let request = QueueRequest::Recall { query: clean(prompt), session_id: clean(session_id) };
     match send_request(layout, &request, RECALL)? {
         QueueReply::Recalled(memories) => Some(memories),
@@ -35,15 +35,15 @@ pub fn recall(layout: &Layout, screen: &Sanitizer, prompt: &str, session_id: &st
     }
 }
 
-fn send_request(layout: &Layout, request: &QueueRequest, patience: Duration) -> Option<QueueReply> {
-    send_request_to(&SocketDirs::from_environment(), layout, request, patience)
+fn send_request(layout: &Layout, request: &QueueRequest, timeout: Duration) -> Option<QueueReply> {
+    send_request_to(&SocketDirs::from_environment(), layout, request, timeout)
 }
 
 fn send_request_to(
     places: &SocketDirs,
     layout: &Layout,
     request: &QueueRequest,
-    patience: Duration,
+    timeout: Duration,
 ) -> Option<QueueReply> {
     let line = request.to_line();
     if line.len() > LINE_LIMIT {
@@ -51,7 +51,7 @@ fn send_request_to(
     }
     for address in places.connect_addresses(layout).ok()? {
         match platform::connect(&address) {
-            Ok(stream) => return QueueReply::parse(&platform::exchange(stream, line.as_bytes(), patience).ok()?),
+            Ok(stream) => return QueueReply::parse(&platform::exchange(stream, line.as_bytes(), timeout).ok()?),
             Err(error) if is_no_listener(&error) => {}
             // A server is there, but has no time.
             Err(_) => return None,
@@ -95,9 +95,9 @@ mod platform {
 
     use super::{CONNECT, Duration, Instant, QueueAddress, Write as _, io, read_line};
 
-    pub(super) fn exchange(mut stream: UnixStream, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
-        let deadline = Instant::now() + patience;
-        stream.set_write_timeout(Some(patience))?;
+    pub(super) fn exchange(mut stream: UnixStream, line: &[u8], timeout: Duration) -> io::Result<Vec<u8>> {
+        let deadline = Instant::now() + timeout;
+        stream.set_write_timeout(Some(timeout))?;
         stream.write_all(line)?;
         let limit = stream.try_clone()?;
         read_line(stream, || {
@@ -132,14 +132,14 @@ mod platform {
     const SECURITY_IDENTIFICATION: u32 = 0x0001_0000;
 
     /// A pipe that is opened as a file has no timeouts, so a thread waits for it and is abandoned if it takes too long.
-    pub(super) fn exchange(mut pipe: File, line: &[u8], patience: Duration) -> io::Result<Vec<u8>> {
+    pub(super) fn exchange(mut pipe: File, line: &[u8], timeout: Duration) -> io::Result<Vec<u8>> {
         let line = line.to_vec();
         let (done, answer) = mpsc::channel();
         thread::spawn(move || {
             let read = pipe.write_all(&line).and_then(|()| read_line(pipe, || Ok(())));
             let _ = done.send(read);
         });
-        answer.recv_timeout(patience).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        answer.recv_timeout(timeout).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Connects in limited time.

@@ -100,8 +100,8 @@ impl QueueRequest {
             return Err(format!("a request for version {v}, which version {VERSION} may not understand"));
         }
         match serde_json::from_slice(line).map_err(fault)? {
-            RequestLine { capture: Some(parcels), .. } => {
-                let memories = parcels.into_iter().map(|parcel| parcel.into_prepared(Delivery::Live));
+            RequestLine { capture: Some(sent), .. } => {
+                let memories = sent.into_iter().map(|memory| memory.into_prepared(Delivery::Live));
                 memories.collect::<Option<_>>().map(Self::Capture).ok_or_else(|| "a memory without a time".to_owned())
             }
             RequestLine { recall: Some(RecallLine { query, session }), .. } => {

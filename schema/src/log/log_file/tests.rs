@@ -58,9 +58,9 @@ fn append_notices_a_save_since_the_look() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log.md");
     fs::write(&path, "one\n").unwrap();
-    let look = FileState::read(&path);
+    let file_state = FileState::read(&path);
     fs::write(&path, "two three\n").unwrap();
-    assert_eq!(append_bytes(&path, look, |_| b"four\n".to_vec()).unwrap(), None);
+    assert_eq!(append_bytes(&path, file_state, |_| b"four\n".to_vec()).unwrap(), None);
     assert_eq!(fs::read_to_string(&path).unwrap(), "two three\n");
     let during = append_bytes(&path, FileState::read(&path), |_| {
         fs::write(&path, "five\n").unwrap();
@@ -90,12 +90,12 @@ fn append_creates_file_and_notices_replacement() {
         b"three\n".to_vec()
     });
     assert_eq!(replaced.unwrap().is_none(), cfg!(unix));
-    let look = FileState::read(&path);
+    let file_state = FileState::read(&path);
     fs::remove_file(&path).unwrap();
-    assert_eq!(append_bytes(&path, look, |_| b"four\n".to_vec()).unwrap(), None);
-    let look = FileState::read(&path);
+    assert_eq!(append_bytes(&path, file_state, |_| b"four\n".to_vec()).unwrap(), None);
+    let file_state = FileState::read(&path);
     save_aged(&path, "x".repeat(TAIL as usize) + "\nlast\n");
-    assert_eq!(append_bytes(&path, look, |_| b"five\n".to_vec()).unwrap(), None);
+    assert_eq!(append_bytes(&path, file_state, |_| b"five\n".to_vec()).unwrap(), None);
     append_bytes(&path, FileState::read(&path), |tail| {
         assert!(matches!(tail, LogTail::Part(bytes) if bytes.len() as u64 == TAIL));
         Vec::new()

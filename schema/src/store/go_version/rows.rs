@@ -80,14 +80,14 @@ fn has_derived_id(memory: &Memory) -> bool {
 }
 
 /// Reads all memories, oldest first.
-pub(super) fn read_memories(db: &Connection, screen: &Sanitizer) -> rusqlite::Result<Vec<GoMemory>> {
+pub(super) fn read_memories(db: &Connection, sanitizer: &Sanitizer) -> rusqlite::Result<Vec<GoMemory>> {
     let memories = ["id", "session_id", "type", "content", "metadata", "created_at", "access_count"];
     let mut old: Vec<GoMemory> = Vec::new();
     for [id, session, name, content, metadata, created, count] in table(db, "memories", memories)? {
         let parts =
             GoColumns { id, session, name, content, metadata: parse_object(&metadata), time: parse_time(&created) };
         old.extend(
-            parts.into_memory(screen).map(|old| GoMemory { access_count: count.parse().unwrap_or_default(), ..old }),
+            parts.into_memory(sanitizer).map(|old| GoMemory { access_count: count.parse().unwrap_or_default(), ..old }),
         );
     }
     let knowledge = ["id", "knowledge_type", "content", "file_path", "created_at", "updated_at"];
@@ -97,7 +97,7 @@ pub(super) fn read_memories(db: &Connection, screen: &Sanitizer) -> rusqlite::Re
         let session = String::new();
         old.extend(
             GoColumns { id, session, name, content, metadata, time: first_time([&updated, &created]) }
-                .into_memory(screen),
+                .into_memory(sanitizer),
         );
     }
     let sessions = ["session_id", "summary", "topics", "files_modified", "model", "started_at", "ended_at"];
@@ -121,7 +121,7 @@ pub(super) fn read_memories(db: &Connection, screen: &Sanitizer) -> rusqlite::Re
         };
         insert_text(&mut metadata, "started_at", started);
         let (id, name) = (String::new(), MemoryType::SessionSummary.to_string());
-        old.extend(GoColumns { id, session, name, content: lines.join("\n"), metadata, time }.into_memory(screen));
+        old.extend(GoColumns { id, session, name, content: lines.join("\n"), metadata, time }.into_memory(sanitizer));
     }
     old.sort_by_key(|old| old.memory.at);
     Ok(old)
@@ -145,15 +145,15 @@ struct GoColumns {
 
 impl GoColumns {
     /// Returns `None` if the text is blank or entirely private.
-    fn into_memory(mut self, screen: &Sanitizer) -> Option<GoMemory> {
+    fn into_memory(mut self, sanitizer: &Sanitizer) -> Option<GoMemory> {
         let kind = self.name.parse().unwrap_or_else(|_| {
             insert_text(&mut self.metadata, "type", self.name);
             MemoryType::Learning
         });
         // The Go version writes this if the host did not name the session.
         let session = if self.session == "unknown" { String::new() } else { self.session };
-        let (session, content) = (screen.clean(&session), screen.clean(&self.content));
-        let (metadata, in_metadata) = screen.clean_fields(self.metadata);
+        let (session, content) = (sanitizer.clean(&session), sanitizer.clean(&self.content));
+        let (metadata, in_metadata) = sanitizer.clean_fields(self.metadata);
         let redactions = content.count + session.count + in_metadata;
         let at = match self.time {
             GoTime::At(at) => at,

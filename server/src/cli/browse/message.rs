@@ -10,7 +10,7 @@ pub(super) const MAX_ITEMS: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BrowseRequest {
     Find { generation: u64, query: String, kind: Option<MemoryType>, since: Option<Moment> },
-    Open { id: String, look: ReadMode },
+    Open { id: String, mode: ReadMode },
     Locate { id: String },
     Delete { id: String },
     Promote { id: String, kind: Option<MemoryType> },

@@ -172,11 +172,11 @@ impl BrowseModel {
     }
 
     /// Requests the text of the selected item.
-    pub(super) fn open_effect(&mut self, look: ReadMode) -> Option<BrowseEffect> {
+    pub(super) fn open_effect(&mut self, mode: ReadMode) -> Option<BrowseEffect> {
         let id = self.item()?.id.clone();
         if self.opened.as_ref().is_none_or(|opened| opened.id != id) {
             self.scroll = 0;
         }
-        Some(BrowseEffect::Ask(BrowseRequest::Open { id, look }))
+        Some(BrowseEffect::Ask(BrowseRequest::Open { id, mode }))
     }
 }

@@ -50,7 +50,7 @@ fn model(size: (u16, u16)) -> BrowseModel {
     let BrowseEffect::Ask(BrowseRequest::Find { generation, .. }) = model.search_effect() else { panic!("a search") };
     let effects =
         update(&mut model, BrowseEvent::Answered(BrowseReply::Results { generation, items: items(), notice: None }));
-    let [BrowseEffect::Ask(BrowseRequest::Open { id, look: ReadMode::Preview })] = &effects[..] else {
+    let [BrowseEffect::Ask(BrowseRequest::Open { id, mode: ReadMode::Preview })] = &effects[..] else {
         panic!("{effects:?}")
     };
     let about = "Decision, 2026-01-28 10:30:15, 2026-01-28.md:12, session 4f368b8b".to_owned();
@@ -153,7 +153,7 @@ fn reading_fills_the_screen_and_goes_back() {
     let mut model = model((40, 12));
     let effects = key(&mut model, KeyCode::Enter);
     assert!(
-        matches!(&effects[..], [BrowseEffect::Ask(BrowseRequest::Open { look: ReadMode::Read, .. })]),
+        matches!(&effects[..], [BrowseEffect::Ask(BrowseRequest::Open { mode: ReadMode::Read, .. })]),
         "{effects:?}"
     );
     insta::assert_snapshot!(rendered(&model), @r"

@@ -127,7 +127,7 @@ impl BrowseRequest {
     fn replaces(&self, earlier: &Self) -> bool {
         match (self, earlier) {
             (Self::Find { .. }, Self::Find { .. }) => true,
-            (Self::Open { .. }, Self::Open { look, .. }) => *look == ReadMode::Preview,
+            (Self::Open { .. }, Self::Open { mode, .. }) => *mode == ReadMode::Preview,
             _ => false,
         }
     }
@@ -160,7 +160,7 @@ fn handle_request(engine: &mut Engine, request: BrowseRequest) -> Result<BrowseR
             }
             Ok(BrowseReply::Results { generation, items, notice: notice.map(|notice| one_line(&notice)) })
         }
-        BrowseRequest::Open { id, look } => open_item(engine, id, look),
+        BrowseRequest::Open { id, mode } => open_item(engine, id, mode),
         BrowseRequest::Locate { id } => locate_item(engine, id),
         BrowseRequest::Delete { id } => {
             let selected = engine.select(&Selection { ids: vec![id], ..Selection::default() })?;
@@ -222,9 +222,9 @@ fn find_items(
     Ok((items, notice))
 }
 
-fn open_item(engine: &mut Engine, id: String, look: ReadMode) -> Result<BrowseReply, ToolError> {
+fn open_item(engine: &mut Engine, id: String, mode: ReadMode) -> Result<BrowseReply, ToolError> {
     let row = engine.peek(&id)?;
-    if let Some(row) = row.as_ref().filter(|_| look == ReadMode::Preview) {
+    if let Some(row) = row.as_ref().filter(|_| mode == ReadMode::Preview) {
         let about = describe_row(row);
         return Ok(BrowseReply::Opened(OpenedItem { id, about, content: clean_for_terminal(&row.memory.content) }));
     }

@@ -216,8 +216,8 @@ fn replay_transcript(
 ) -> Result<ReplayResult, ReplayError> {
     let is_quiet = transcript.changed.elapsed().is_ok_and(|age| age > QUIET_TIME);
     let ending = if is_quiet { TranscriptEnd::Complete } else { TranscriptEnd::Growing };
-    let LoadedSettings { sanitizer: screen, settings, .. } = intake.loaded.clone();
-    let mut replay = TranscriptReplay::open(&transcript.path, project, &screen, &settings, ending)
+    let LoadedSettings { sanitizer, settings, .. } = intake.loaded.clone();
+    let mut replay = TranscriptReplay::open(&transcript.path, project, &sanitizer, &settings, ending)
         .map_err(ReplayError::Transcript)?;
     let mut count = 0;
     while let Some(prepared) = replay.next_memory().map_err(ReplayError::Transcript)? {

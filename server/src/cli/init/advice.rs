@@ -19,7 +19,7 @@ pub(super) fn command_hints(hosts: &[(Host, SetupScope)]) -> String {
     let of_user: Vec<Host> =
         hosts.iter().filter(|(_, scope)| *scope == SetupScope::User).map(|(host, _)| *host).collect();
     let is_personal = hosts.iter().all(|(host, scope)| host.is_personal(*scope));
-    let (look, check) = if is_personal {
+    let (list, check) = if is_personal {
         ("`jikime-memory --personal list`", "`jikime-memory --personal doctor`")
     } else if of_user.len() == hosts.len() {
         ("`jikime-memory list` in a project", "`jikime-memory doctor`")
@@ -36,7 +36,7 @@ pub(super) fn command_hints(hosts: &[(Host, SetupScope)]) -> String {
         let named: String = of_user.iter().map(|host| format!(" --host {}", host.name())).collect();
         undo.push(format!("`jikime-memory uninstall{scope}{named}`"));
     }
-    format!("List memories with {look}, check with {check}, undo with {}.", undo.join(" and "))
+    format!("List memories with {list}, check with {check}, undo with {}.", undo.join(" and "))
 }
 
 #[cfg(test)]

@@ -11,9 +11,10 @@ fn fixtures() -> PathBuf {
 }
 
 fn replay(path: &Path, ending: TranscriptEnd) -> Vec<(MemoryType, String)> {
-    let screen = Sanitizer::default();
+    let sanitizer = Sanitizer::default();
     let settings = Settings::default();
-    let mut replay = TranscriptReplay::open(path, Path::new("/home/dev/project"), &screen, &settings, ending).unwrap();
+    let mut replay =
+        TranscriptReplay::open(path, Path::new("/home/dev/project"), &sanitizer, &settings, ending).unwrap();
     let mut found = Vec::new();
     while let Some(memory) = replay.next_memory().unwrap() {
         let draft = memory.draft().clone();
@@ -51,9 +52,10 @@ fn lines_of_unknown_kinds_are_understood_and_torn_ones_are_not() {
     let unknown =
         r#"{"type":"api-request-blob","body":{"messages":[{"role":"user","content":7}]},"message":["assistant"]}"#;
     fs::write(&path, format!("{unknown}\n{{\"type\":\"user\", torn\nno json\n{unknown}\n")).unwrap();
-    let screen = Sanitizer::default();
+    let sanitizer = Sanitizer::default();
     let settings = Settings::default();
-    let mut replay = TranscriptReplay::open(&path, folder.path(), &screen, &settings, TranscriptEnd::Complete).unwrap();
+    let mut replay =
+        TranscriptReplay::open(&path, folder.path(), &sanitizer, &settings, TranscriptEnd::Complete).unwrap();
     assert_eq!(replay.next_memory().unwrap(), None);
     assert_eq!((replay.unreadable_lines(), replay.is_torn()), (2, false));
 }

@@ -37,8 +37,8 @@ impl Index {
         if self.storage == IndexStorage::Memory {
             return self.vectors(identity);
         }
-        let shelf = self.vector_cache.clone();
-        let mut kept = shelf.lock();
+        let cache = self.vector_cache.clone();
+        let mut kept = cache.lock();
         if kept.file != self.db.identity() {
             if !self.is_current() {
                 // This search uses an index that was replaced, so nobody else needs its vectors.
@@ -82,8 +82,8 @@ impl Index {
         {
             return Ok(None);
         }
-        let (path, shelf, file) = (self.layout.index_db(), self.vector_cache.clone(), self.db.identity());
-        Ok(Some(VectorLoader { path, file, vector_cache: shelf, dims: identity.dims, model: self.current_model()? }))
+        let (path, cache, file) = (self.layout.index_db(), self.vector_cache.clone(), self.db.identity());
+        Ok(Some(VectorLoader { path, file, vector_cache: cache, dims: identity.dims, model: self.current_model()? }))
     }
 
     /// Writes a block if enough vectors have none, and returns whether it did.

@@ -13,18 +13,18 @@ use crate::engine::Engine;
 proptest! {
     #[test]
     fn a_better_leg_never_lowers_the_score(
-        words in 0.0f32..1.0, kin in prop::option::of(0.0f32..1.0), vector in prop::option::of(0.0f32..1.0),
+        words in 0.0f32..1.0, tokens in prop::option::of(0.0f32..1.0), vector in prop::option::of(0.0f32..1.0),
         better in 0.0f32..1.0, weights in (0u16..=100, 0u16..=100, 0u16..=100), is_long in any::<bool>(),
         reads_sentences in any::<bool>(),
     ) {
         let weights = LegWeights { words: weights.0, tokens: weights.1, vector: weights.2 };
         let weighing = PassageWeightings::from_weights(weights, reads_sentences).for_passage(is_long);
-        let score = |words, kin, vector| calibrate(weighing.weighted_mean(words, kin, vector), AT_THRESHOLD[0][0]);
-        let before = score(words, kin, vector);
+        let score = |words, tokens, vector| calibrate(weighing.weighted_mean(words, tokens, vector), AT_THRESHOLD[0][0]);
+        let before = score(words, tokens, vector);
         let more = |leg: f32| leg.max(better);
-        prop_assert!(score(more(words), kin, vector) >= before - 1e-6);
-        prop_assert!(score(words, kin.map(more), vector) >= before - 1e-6);
-        prop_assert!(score(words, kin, vector.map(more)) >= before - 1e-6);
+        prop_assert!(score(more(words), tokens, vector) >= before - 1e-6);
+        prop_assert!(score(words, tokens.map(more), vector) >= before - 1e-6);
+        prop_assert!(score(words, tokens, vector.map(more)) >= before - 1e-6);
     }
 
     #[test]
@@ -95,8 +95,8 @@ const STORE: [&str; 5] = [
 #[case::paraphrase("how are timestamps stored", "UTC")]
 #[case::identifier("rate_limit", "token bucket")]
 fn a_question_finds_what_is_meant_in_any_language(#[case] question: &str, #[case] expected: &str) {
-    let mut bench = fixture(&default_settings(), &note_texts(&STORE, 60));
-    let found = bench.search(question);
+    let mut project = fixture(&default_settings(), &note_texts(&STORE, 60));
+    let found = project.search(question);
     let top: Vec<&str> = found.results.iter().take(3).map(|hit| hit.snippet.as_str()).collect();
     assert!(top.iter().any(|snippet| snippet.contains(expected)), "{question}: {found:#?}");
 }
@@ -108,8 +108,8 @@ fn a_question_finds_what_is_meant_in_any_language(#[case] question: &str, #[case
 fn a_hit_by_keyword_alone_is_over_the_threshold_by_any_weights(#[case] weights: LegWeights) {
     let settings = Settings { search_weights: Some(weights), ..default_settings() };
     let long = format!("{} Qwjzk {}", "plants want water and shade. ".repeat(60), "gardens are green. ".repeat(60));
-    let mut bench = fixture(&settings, &note_texts(&[&long], 30));
-    assert!(bench.search("Qwjzk").count >= 1);
+    let mut project = fixture(&settings, &note_texts(&[&long], 30));
+    assert!(project.search("Qwjzk").count >= 1);
 }
 
 proptest! {
@@ -122,10 +122,10 @@ proptest! {
         let weights = LegWeights { words: weights.0, tokens: weights.1, vector: weights.2 };
         let settings = Settings { search_weights: Some(weights), ..default_settings() };
         let long = format!("{} {} {}", words.0, "plants want water and shade. ".repeat(filler), words.1);
-        let mut bench = fixture(&settings, &note_texts(&[&long], others));
-        prop_assert!(bench.search(&words.0).count >= 1);
+        let mut project = fixture(&settings, &note_texts(&[&long], others));
+        prop_assert!(project.search(&words.0).count >= 1);
         let both = [words.0, words.1].join(" ");
-        prop_assert!(bench.search(&both).count >= 1);
+        prop_assert!(project.search(&both).count >= 1);
     }
 }
 
@@ -133,10 +133,10 @@ proptest! {
 #[test]
 fn stated_preset_computes_what_its_name_says() {
     let settings = Settings { search_weights: Some(LegWeights::VECTOR_HEAVY), ..default_settings() };
-    let mut bench = fixture(&settings, &note_texts(&STORE, 60));
+    let mut project = fixture(&settings, &note_texts(&STORE, 60));
     let query = "how are timestamps kept and converted at all edges".to_owned();
     let input = SearchInput { query, explain: true, ..SearchInput::default() };
-    let hit = bench.engine.search(&input).unwrap().results.remove(0);
+    let hit = project.engine.search(&input).unwrap().results.remove(0);
     let told = hit.explanation.unwrap();
     let leg = |name: &str| -> f64 {
         told.split(&format!("{name} ")).nth(1).unwrap().split([',', ' ']).next().unwrap().parse().unwrap()
@@ -152,37 +152,37 @@ fn stated_preset_computes_what_its_name_says() {
 #[case::missing("middlware", "token bucket")]
 #[case::right("timestamps", "UTC")]
 fn misspelled_words_find_the_nearest_spelling(#[case] question: &str, #[case] expected: &str) {
-    let mut bench = fixture(&default_settings(), &note_texts(&STORE, 60));
-    assert!(bench.first(question).contains(expected), "{question}: {:#?}", bench.search(question));
+    let mut project = fixture(&default_settings(), &note_texts(&STORE, 60));
+    assert!(project.first(question).contains(expected), "{question}: {:#?}", project.search(question));
 }
 
 #[test]
 fn a_letter_of_an_identifier_is_no_word() {
-    let mut bench = fixture(&default_settings(), &note_texts(&["I like the tests that I wrote, and so do you"], 60));
-    assert_eq!(bench.search("IPv6").count, 0);
+    let mut project = fixture(&default_settings(), &note_texts(&["I like the tests that I wrote, and so do you"], 60));
+    assert_eq!(project.search("IPv6").count, 0);
 }
 
 #[test]
 fn shared_ending_is_no_match() {
     let others: Vec<&str> = STORE.iter().copied().filter(|text| text.is_ascii()).collect();
-    let mut bench = fixture(&default_settings(), &note_texts(&[&[STORE[0]], &others[..]].concat(), 60));
-    let found = bench.search("데이터베이스는 뭘 쓰기로 했지?");
+    let mut project = fixture(&default_settings(), &note_texts(&[&[STORE[0]], &others[..]].concat(), 60));
+    let found = project.search("데이터베이스는 뭘 쓰기로 했지?");
     assert!(found.count == 0 && found.notice.is_some(), "{found:#?}");
 }
 
 #[test]
 fn unknown_script_is_searched_by_words() {
-    let mut bench =
+    let mut project =
         fixture(&default_settings(), &note_texts(&["В Алматы курьеры часто теряют GPS между высотками"], 10));
-    let found = bench.search("какая зарплата у курьеров в Астане?");
+    let found = project.search("какая зарплата у курьеров в Астане?");
     assert!(found.count == 0 && found.notice.is_some_and(|notice| notice.contains("script")));
-    assert_eq!(bench.search("курьеры в Алматы").count, 1);
+    assert_eq!(project.search("курьеры в Алматы").count, 1);
 }
 
 #[test]
 fn hits_say_how_sure_they_are() {
-    let mut bench = fixture(&default_settings(), &note_texts(&STORE, 0));
-    assert_eq!(bench.search("token bucket rate limiting").results[0].confidence, Confidence::High);
+    let mut project = fixture(&default_settings(), &note_texts(&STORE, 0));
+    assert_eq!(project.search("token bucket rate limiting").results[0].confidence, Confidence::High);
     assert_eq!(Confidence::from_score(0.5), Confidence::Suggested);
 }
 
@@ -190,26 +190,26 @@ fn hits_say_how_sure_they_are() {
 fn a_store_of_one_two_or_three_ranks_as_a_large_one() {
     for count in 1..=3 {
         for others in [0, 300] {
-            let mut bench = fixture(&default_settings(), &note_texts(&STORE[..count], others));
-            assert!(bench.first("OAuth 로그인 결정").contains("OAuth"), "{count} {others}");
+            let mut project = fixture(&default_settings(), &note_texts(&STORE[..count], others));
+            assert!(project.first("OAuth 로그인 결정").contains("OAuth"), "{count} {others}");
         }
     }
 }
 
 #[test]
 fn a_question_in_natural_language_is_not_a_condition() {
-    let mut bench = fixture(&default_settings(), &note_texts(&STORE, 30));
+    let mut project = fixture(&default_settings(), &note_texts(&STORE, 30));
     let question = "What was it that we decided about the timestamps and their conversion?";
-    assert!(bench.first(question).contains("UTC"));
+    assert!(project.first(question).contains("UTC"));
 }
 
 #[test]
 fn unrelated_query_returns_a_reason() {
-    let mut bench = fixture(&default_settings(), &note_texts(&STORE, 0));
+    let mut project = fixture(&default_settings(), &note_texts(&STORE, 0));
     for question in
         ["best recipe for chocolate cake", "축구 월드컵 우승 팀은 어디인가요", "symptoms of a vitamin deficiency"]
     {
-        let found = bench.search(question);
+        let found = project.search(question);
         assert!(found.count == 0 && found.notice.is_some(), "{question}: {found:#?}");
     }
 }
@@ -217,9 +217,9 @@ fn unrelated_query_returns_a_reason() {
 #[test]
 fn explanation_shows_legs_and_mode() {
     let explained = |settings: &Settings| {
-        let mut bench = fixture(settings, &note_texts(&STORE, 0));
+        let mut project = fixture(settings, &note_texts(&STORE, 0));
         let input = SearchInput { query: "rate limiting".to_owned(), explain: true, ..SearchInput::default() };
-        let found = bench.engine.search(&input).unwrap();
+        let found = project.engine.search(&input).unwrap();
         (format!("{:?} {}", found.mode, found.provider), found.results[0].explanation.clone().unwrap())
     };
     let (mode, text) = explained(&default_settings());
@@ -235,13 +235,13 @@ fn a_long_passage_is_as_near_as_its_nearest_part() {
     let filler = "The build runs on every change and takes about nine minutes on the slow machines. ".repeat(20);
     let said =
         "Passwords are hashed with argon2id, and the salt of every password is stored beside its hash. ".repeat(4);
-    let mut bench = fixture(&default_settings(), &note_texts(&[&format!("{filler}{said}"), &filler], 20));
+    let mut project = fixture(&default_settings(), &note_texts(&[&format!("{filler}{said}"), &filler], 20));
     let (question, model) = ("password hashing", crate::embed::LocalModel::built_in());
     let near_in = |text: &str| {
         similarity_in_script(PartMatcher::new(&model, question).unwrap().nearest_cosine(&model.piece_ids(text)))
     };
     let input = SearchInput { query: question.to_owned(), explain: true, ..SearchInput::default() };
-    let hit = bench.engine.search(&input).unwrap().results.remove(0);
+    let hit = project.engine.search(&input).unwrap().results.remove(0);
     let told = hit.explanation.unwrap();
     let vector: f32 = told.split("vector ").nth(1).unwrap().split([',', ' ']).next().unwrap().parse().unwrap();
     assert!((vector - near_in(&format!("{filler}{said}"))).abs() < 0.002, "{told}");
@@ -251,9 +251,9 @@ fn a_long_passage_is_as_near_as_its_nearest_part() {
 #[test]
 fn unusable_model_falls_back_to_words() {
     let settings = Settings { embedding_model: Some("/nowhere/model.bin".to_owned()), ..default_settings() };
-    let mut bench = fixture(&settings, &note_texts(&STORE, 0));
-    let found = bench.search("timestamps in UTC");
+    let mut project = fixture(&settings, &note_texts(&STORE, 0));
+    let found = project.search("timestamps in UTC");
     assert_eq!(found.count, 1);
     assert!(found.notice.is_some_and(|notice| notice.contains("/nowhere/model.bin")));
-    assert!(bench.engine.stats().unwrap().problems.iter().any(|problem| problem.contains("/nowhere/model.bin")));
+    assert!(project.engine.stats().unwrap().problems.iter().any(|problem| problem.contains("/nowhere/model.bin")));
 }

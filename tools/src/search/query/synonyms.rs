@@ -40,41 +40,41 @@ struct ListedSpan {
 }
 
 /// Listed words and phrases: phrases first, then their words with less weight.
-fn listed_spans(heard: &[QueryRun], words: &[QueryWord]) -> Vec<ListedSpan> {
+fn listed_spans(runs: &[QueryRun], words: &[QueryWord]) -> Vec<ListedSpan> {
     let mut spans = Vec::new();
-    let mut weights = vec![1.0f32; heard.len()];
-    for (first, last) in (2..=MAX_WORDS).rev().flat_map(|n| (0..heard.len()).map(move |i| (i, i + n - 1))) {
-        let Some(phrase) = heard.get(first..=last) else { continue };
+    let mut weights = vec![1.0f32; runs.len()];
+    for (first, last) in (2..=MAX_WORDS).rev().flat_map(|n| (0..runs.len()).map(move |i| (i, i + n - 1))) {
+        let Some(phrase) = runs.get(first..=last) else { continue };
         let whole = [&phrase[..1], &phrase[phrase.len() - 1..]].concat();
         for parts in [phrase, &whole[..]].into_iter().take(if is_separable(phrase) { 2 } else { 1 }) {
-            let covers: Vec<CoveredWord> = parts.iter().filter_map(|heard| cover_run(heard, 1.0)).collect();
+            let covers: Vec<CoveredWord> = parts.iter().filter_map(|run| cover_run(run, 1.0)).collect();
             let Some(key) = listed_key(parts).filter(|_| !covers.is_empty()) else { continue };
             // The words of an idiom mean something else.
-            let is_idiom = parts.iter().any(|heard| heard.word.is_none());
+            let is_idiom = parts.iter().any(|run| run.word.is_none());
             let of_part = if is_idiom { 0.0 } else { PHRASE_PART_WEIGHT };
             weights[first] = weights[first].min(of_part);
             weights[last] = weights[last].min(of_part);
             spans.push(ListedSpan { key, covers, is_idiom });
         }
     }
-    for (heard, weight) in heard.iter().zip(weights).filter(|(_, weight)| *weight > 0.0) {
-        match heard.class {
-            CharacterClass::Letter if glossary().contains(&heard.key) => {
-                spans.extend(cover_run(heard, weight).map(|cover| ListedSpan {
-                    key: heard.key.clone(),
+    for (run, weight) in runs.iter().zip(weights).filter(|(_, weight)| *weight > 0.0) {
+        match run.class {
+            CharacterClass::Letter if glossary().contains(&run.key) => {
+                spans.extend(cover_run(run, weight).map(|cover| ListedSpan {
+                    key: run.key.clone(),
                     covers: vec![cover],
                     is_idiom: false,
                 }));
             }
             CharacterClass::Letter => {}
-            _ => listed_within(heard, words, weight, &mut spans),
+            _ => listed_within(run, words, weight, &mut spans),
         }
     }
     spans
 }
 
-fn cover_run(heard: &QueryRun, weight: f32) -> Option<CoveredWord> {
-    heard.word.map(|word| CoveredWord { word, parts: None, weight })
+fn cover_run(run: &QueryRun, weight: f32) -> Option<CoveredWord> {
+    run.word.map(|word| CoveredWord { word, parts: None, weight })
 }
 
 fn is_separable(phrase: &[QueryRun]) -> bool {
@@ -86,16 +86,12 @@ fn is_separable(phrase: &[QueryRun]) -> bool {
 fn listed_key(phrase: &[QueryRun]) -> Option<String> {
     let mut key = String::new();
     let mut is_after_letters = false;
-    for (i, heard) in phrase.iter().enumerate() {
-        let is_letters = heard.class == CharacterClass::Letter;
+    for (i, run) in phrase.iter().enumerate() {
+        let is_letters = run.class == CharacterClass::Letter;
         if is_after_letters && is_letters {
             key.push(' ');
         }
-        key.push_str(if is_letters || i + 1 == phrase.len() {
-            &heard.key
-        } else {
-            korean_stem::strip_endings(&heard.key)
-        });
+        key.push_str(if is_letters || i + 1 == phrase.len() { &run.key } else { korean_stem::strip_endings(&run.key) });
         is_after_letters = is_letters;
     }
     let stem = key.strip_suffix(phrase.last()?.key.as_str()).map(|before| {
@@ -108,29 +104,29 @@ fn listed_key(phrase: &[QueryRun]) -> Option<String> {
 }
 
 /// Listed words in a run without spaces, the longest at each position.
-fn listed_within(heard: &QueryRun, words: &[QueryWord], weight: f32, spans: &mut Vec<ListedSpan>) {
-    let bounds: Vec<usize> = heard.key.char_indices().map(|(i, _)| i).chain([heard.key.len()]).collect();
+fn listed_within(run: &QueryRun, words: &[QueryWord], weight: f32, spans: &mut Vec<ListedSpan>) {
+    let bounds: Vec<usize> = run.key.char_indices().map(|(i, _)| i).chain([run.key.len()]).collect();
     let count = bounds.len() - 1;
     let mut at = 0;
     while at < count {
         let found = (at + 1..=count.min(at + MAX_LENGTH)).rev().find(|end| {
-            let word = &heard.key[bounds[at]..bounds[*end]];
-            let is_word = *end > at + 1 || (at == 0 && is_separate_word(&heard.key[bounds[*end]..]));
-            is_word && is_bounded(&heard.key, bounds[at]..bounds[*end]) && glossary().contains(word)
+            let word = &run.key[bounds[at]..bounds[*end]];
+            let is_word = *end > at + 1 || (at == 0 && is_separate_word(&run.key[bounds[*end]..]));
+            is_word && is_bounded(&run.key, bounds[at]..bounds[*end]) && glossary().contains(word)
         });
         if let Some(end) = found {
-            let stem = if heard.class == CharacterClass::Hangul {
-                korean_stem::strip_endings(&heard.key).chars().count()
+            let stem = if run.class == CharacterClass::Hangul {
+                korean_stem::strip_endings(&run.key).chars().count()
             } else {
                 count
             };
-            let cover = heard.word.map(|word| {
+            let cover = run.word.map(|word| {
                 let parts = words[word].parts.len();
                 let last = if end >= stem { parts } else { (end - 1).min(parts) };
                 let is_all = words[word].whole.is_some() || (at == 0 && last == parts);
                 CoveredWord { word, parts: (!is_all).then_some(at.min(last)..last), weight }
             });
-            let key = heard.key[bounds[at]..bounds[end]].to_owned();
+            let key = run.key[bounds[at]..bounds[end]].to_owned();
             spans.extend(cover.map(|cover| ListedSpan { key, covers: vec![cover], is_idiom: false }));
         }
         at = found.unwrap_or(at + 1);

@@ -60,7 +60,7 @@ fn incomplete_word_is_found_by_its_letters() {
         let BrowseReply::Results { items, .. } = next_reply(&worker) else { panic!("{query}") };
         assert_eq!(items.len(), expected, "{query}");
     }
-    worker.send(BrowseRequest::Open { id: id.clone(), look: ReadMode::Read });
+    worker.send(BrowseRequest::Open { id: id.clone(), mode: ReadMode::Read });
     worker.send(BrowseRequest::Locate { id });
     let BrowseReply::Opened(opened) = next_reply(&worker) else { panic!("a text") };
     assert_eq!(opened.content, "Acknowledge [2J webhooks after the commit");
