@@ -336,12 +336,12 @@ mod tests {
     }
 
     fn file(path: &str) -> Used {
-        let attempt = Attempt { tool: "Edit".into(), input: Some(path.into()) };
+        let attempt = Attempt { tool: "Edit".into(), input: Some(path.into()), passed: false };
         Used { attempt, changed: Some(ToolUse::File { path: path.into(), change: Some("+ x".into()) }) }
     }
 
     fn command(line: &str) -> Used {
-        let attempt = Attempt { tool: "Bash".into(), input: Some(line.into()) };
+        let attempt = Attempt { tool: "Bash".into(), input: Some(line.into()), passed: false };
         Used { attempt, changed: Some(ToolUse::Command(line.into())) }
     }
 

@@ -140,6 +140,9 @@ impl CaptureTransaction<'_> {
             if let Some(row) = self.repeated(&memory)? {
                 return Ok(CaptureOutcome::Duplicate(Box::new(row)));
             }
+            if let WriteTarget::Write(log) = &mut self.target {
+                memory.at = log.time_of_repeat(&memory, WINDOW)?.unwrap_or(memory.at);
+            }
             if let Some(row) = find_duplicate(self.rows, &mut memory, self.kind)? {
                 if self.is_in_file(&row)? {
                     return Ok(CaptureOutcome::Duplicate(Box::new(row)));

@@ -5,6 +5,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::files::crash_point;
 use crate::files::layout::Layout;
@@ -26,10 +27,15 @@ pub fn write_memory(layout: &Layout, prepared: &PreparedMemory) -> Result<PathBu
     put_file(layout, &name, &json)
 }
 
-/// Writes a note into the spool.
+/// Writes a note into the spool, unless it waits there already. The names of notes of one second sort in the order in which they came.
 pub fn put_note(layout: &Layout, note: &StateNote) -> Result<(), StoreError> {
     let line = note.to_comment();
-    let name = format!("{}-{}.{NOTE}", note.at.utc().replace([':', '-'], ""), &content_hash(&line)[..32]);
+    let ending = format!("-{}.{NOTE}", &content_hash(&line)[..32]);
+    if files(layout, NOTE).iter().any(|path| path.to_string_lossy().ends_with(&ending)) {
+        return Ok(());
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let name = format!("{}-{now:020}{ending}", note.at.utc().replace([':', '-'], ""));
     put_file(layout, &name, line.as_bytes()).map(drop)
 }
 

@@ -4,8 +4,10 @@
 //! code.
 
 mod cause;
+mod passed;
 
 pub(crate) use cause::cause_of;
+pub(crate) use passed::all_passed;
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +24,9 @@ pub struct Attempt {
     /// The command line, file or URL, if the tool was given one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
+    /// Whether the output says that all tests passed. It counts if a pipe hides the exit code.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub passed: bool,
 }
 
 impl Attempt {
@@ -32,7 +37,7 @@ impl Attempt {
         let input = rest.strip_prefix(": ").map(str::to_owned);
         let is_named = tool.starts_with(|c: char| c.is_ascii_uppercase()) || tool.starts_with("mcp__");
         let is_tool = is_named && !tool.contains(char::is_whitespace) && (input.is_some() || rest.is_empty());
-        is_tool.then(|| Self { tool: tool.to_owned(), input })
+        is_tool.then(|| Self { tool: tool.to_owned(), input, passed: false })
     }
 
     fn is_command(&self) -> bool {
@@ -45,7 +50,8 @@ impl Attempt {
 
     /// Returns the commands that succeeded if this attempt did.
     fn succeeded(&self) -> Vec<Task> {
-        self.input.as_deref().filter(|_| self.is_command()).map(succeeded).unwrap_or_default()
+        let line = self.input.as_deref().filter(|_| self.is_command());
+        line.map(|line| succeeded(line, self.passed)).unwrap_or_default()
     }
 
     /// Returns short keys of what this attempt is about. An attempt can settle a failure only if both share a key.
@@ -198,15 +204,23 @@ mod tests {
         #[case] success: &str,
         #[case] expected: bool,
     ) {
-        let success = Attempt { tool: "Bash".into(), input: Some(success.into()) };
+        let success = Attempt { tool: "Bash".into(), input: Some(success.into()), passed: false };
         assert_eq!(is_settled_by(failure, &success), expected);
         let has_topic = success.topics().iter().any(|topic| topics_of(failure).contains(topic));
         assert!(has_topic || !expected, "what settles a failure shares a topic with it");
     }
 
     #[test]
+    fn piped_tests_whose_output_says_so_settle_a_failure() {
+        let tests = |passed| Attempt { tool: "Bash".into(), input: Some("cargo test 2>&1 | tail -5".into()), passed };
+        let failure = "Bash failed: cargo test parser\nx";
+        assert!(is_settled_by(failure, &tests(true)));
+        assert!(!is_settled_by(failure, &tests(false)));
+    }
+
+    #[test]
     fn later_edit_of_the_same_file_settles_a_failed_edit() {
-        let edit = |file: &str| Attempt { tool: "Edit".into(), input: Some(file.into()) };
+        let edit = |file: &str| Attempt { tool: "Edit".into(), input: Some(file.into()), passed: false };
         let failure = edit("src/a.rs").failed("String to replace not found in file.");
         assert!(is_settled_by(&failure, &edit("src/a.rs")));
         assert!(!is_settled_by(&failure, &edit("src/b.rs")));

@@ -25,6 +25,17 @@ pub struct Memory {
     pub attributes: MemoryAttributes,
 }
 
+impl Memory {
+    /// Whether the id follows from the other fields, so that nobody edited the text since it was captured.
+    pub fn has_derived_id(&self) -> bool {
+        (0..ORDINALS)
+            .any(|ordinal| MemoryId::derive(&self.session_id, self.kind, &self.at, &self.content, ordinal) == self.id)
+    }
+}
+
+/// The most memories with the same text in one second that [`Memory::has_derived_id`] recognises.
+const ORDINALS: u32 = 8;
+
 /// Optional fields of a memory. Only values other than the default are written to Markdown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MemoryAttributes {

@@ -5,15 +5,16 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::files::database;
 
 /// The version of the tables in `memory.sql`.
-pub(super) const VERSION: i64 = 8;
+pub(super) const VERSION: i64 = 9;
 
 /// Our versions, with the [`database::schema_hash`] of their tables. Earlier versions were the Go program's.
-pub(super) const SCHEMAS: [(i64, &str); 5] = [
+pub(super) const SCHEMAS: [(i64, &str); 6] = [
     (4, "66d474bfc24e321c2a43f5ca8f450f6467f71b0053d07bb66adc022caf1c7cc3"),
     (5, "47c5b95246b0424137ccfc39cb43bb7e6be387617da7c8036f52c6f00370af8e"),
     (6, "7966b05169f9f027c60fd27e56aa8c291b65f8b7378e128ac15e1137e67c8172"),
     (7, "b7746bb183541f5f570db4d2a0ccf5d8fb06007213ddf5d999f4f4ffa22f08b2"),
-    (VERSION, "10b94deffbd94544573e6cf217b6df2631db4a99f542e20d1a6f94a6103be03a"),
+    (8, "10b94deffbd94544573e6cf217b6df2631db4a99f542e20d1a6f94a6103be03a"),
+    (VERSION, "d9ed65164a2a1decb19d5f9a8c81770da1dabbf9167366eb9d5dedaee78fd39a"),
 ];
 
 /// Marks a database as ours: "JMEM".

@@ -46,7 +46,7 @@ CREATE INDEX memories_pinned ON memories (type, created_at) WHERE pinned > 0;
 CREATE INDEX memories_by_supersedes ON memories (supersedes) WHERE supersedes IS NOT NULL;
 
 -- The notes of the logs: changes of the states of memories. path is the log with the note, which may be another one than that of the memory.
--- value is JSON.
+-- value is JSON. position orders the notes of a log as they are in the file.
 CREATE TABLE notes (
     about TEXT NOT NULL,
     at TEXT NOT NULL,
@@ -54,10 +54,11 @@ CREATE TABLE notes (
     value TEXT NOT NULL,
     path TEXT NOT NULL,
     utc_offset INTEGER NOT NULL,
+    position INTEGER NOT NULL,
     PRIMARY KEY (about, at, change, value, path)
 ) WITHOUT ROWID;
 
-CREATE INDEX notes_by_path ON notes (path);
+CREATE INDEX notes_by_path ON notes (path, position);
 
 -- What the full-text index has still to forget.
 CREATE TABLE removed (

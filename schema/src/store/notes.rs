@@ -11,9 +11,9 @@ use crate::model::moment::Moment;
 use crate::model::state_note::{MemoryState, StateChange, StateNote};
 
 impl Rows<'_> {
-    /// Returns the notes of one log.
+    /// Returns the notes of one log in the order of the file.
     pub(crate) fn notes_in(&self, path: &str) -> rusqlite::Result<Vec<StateNote>> {
-        let sql = "SELECT about, at, utc_offset, change, value FROM notes INDEXED BY notes_by_path WHERE path = ?1";
+        let sql = "SELECT about, at, utc_offset, change, value FROM notes INDEXED BY notes_by_path WHERE path = ?1 ORDER BY position";
         let mut statement = self.0.prepare_cached(sql)?;
         let mut found = statement.query([path])?;
         let mut notes = Vec::new();
@@ -33,11 +33,11 @@ impl Rows<'_> {
         statement.query_map([about.as_str()], |row| row.get(0))?.collect()
     }
 
-    /// Adds a note of a log and derives the state of its memory. Returns `false` if the note exists already.
+    /// Adds a note at the end of a log and derives the state of its memory. Returns `false` if the note exists already.
     pub(crate) fn add_note(&self, path: &str, note: &StateNote) -> rusqlite::Result<bool> {
         let StateNote { about, at, change } = note;
-        let sql =
-            "INSERT OR IGNORE INTO notes (about, at, utc_offset, change, value, path) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let sql = "INSERT OR IGNORE INTO notes (about, at, utc_offset, change, value, path, position)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, 1 + ifnull(max(position), 0) FROM notes WHERE path = ?6";
         let value = change.value().to_string();
         let values = params![about.as_str(), at.utc(), at.offset_seconds(), change.name(), value, path];
         let is_new = self.0.prepare_cached(sql)?.execute(values)? > 0;
@@ -63,7 +63,8 @@ impl Rows<'_> {
         self.0.prepare_cached(sql)?.query_row(params![id.as_str(), utc(from), utc(to)], |row| row.get(0))
     }
 
-    /// Replaces the notes of a log that were `known` when it was read with those that were `found` in it. Notes that were added since stay.
+    /// Replaces the notes of a log that were `known` when it was read with those that were `found` in it. Notes that were added since stay
+    /// and follow the others.
     pub(super) fn replace_notes(&self, path: &str, known: &[StateNote], found: &[StateNote]) -> rusqlite::Result<()> {
         let before: HashSet<_> = known.iter().map(key).collect();
         let now: HashSet<_> = found.iter().map(key).collect();
@@ -81,7 +82,28 @@ impl Rows<'_> {
                 self.derive_state(&note.about)?;
             }
         }
-        Ok(())
+        if found == known { Ok(()) } else { self.reorder_notes(path, found) }
+    }
+
+    /// Puts the notes of a log into the given order, before all other notes of that log.
+    fn reorder_notes(&self, path: &str, order: &[StateNote]) -> rusqlite::Result<()> {
+        self.0
+            .prepare_cached("UPDATE notes SET position = position + ?2 WHERE path = ?1")?
+            .execute(params![path, order.len() as i64])?;
+        let mut place = self.0.prepare_cached(
+            "UPDATE notes SET position = ?6 WHERE about = ?1 AND at = ?2 AND change = ?3 AND value = ?4 AND path = ?5",
+        )?;
+        // In reverse, so that the first of two equal notes decides.
+        for (position, note) in order.iter().enumerate().rev() {
+            let (about, at, change, value) = key(note);
+            place.execute(params![about, at, change, value, path, position as i64])?;
+        }
+        order
+            .iter()
+            .map(|note| &note.about)
+            .collect::<HashSet<_>>()
+            .into_iter()
+            .try_for_each(|id| self.derive_state(id))
     }
 
     /// Derives the state of a memory that was just inserted.
@@ -93,8 +115,9 @@ impl Rows<'_> {
 
     /// Returns the state of a memory according to the notes about it up to a moment.
     pub(crate) fn state_at(&self, id: &MemoryId, until: &Moment) -> rusqlite::Result<MemoryState> {
-        let sql =
-            "SELECT DISTINCT at, change, value FROM notes WHERE about = ?1 AND at <= ?2 ORDER BY at, change, value";
+        // Notes of the same second are in the order of their log. The log of a day continues in one with a longer name.
+        let sql = "SELECT at, change, value FROM notes WHERE about = ?1 AND at <= ?2 GROUP BY at, change, value
+             ORDER BY at, min(length(path)), min(path), min(position)";
         let mut statement = self.0.prepare_cached(sql)?;
         let mut found = statement.query(params![id.as_str(), until.utc()])?;
         let mut changes: Vec<(Moment, StateChange)> = Vec::new();

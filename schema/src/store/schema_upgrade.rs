@@ -22,10 +22,11 @@ const TAKE_OVER: &str = "
     DELETE FROM sqlite_sequence WHERE name IN ('memories', 'removed');
     UPDATE sqlite_sequence SET name = substr(name, 5) WHERE name IN ('old_memories', 'old_removed');";
 
-/// The columns of memories in every version, and those since version 7.
+/// The columns of memories in every version, and those since versions 7 and 8.
 const COLUMNS: &str = "seq, id, session_id, project_dir, type, content, content_hash, metadata, importance, pinned, origin, supersedes, \
      path, created_at, utc_offset, accessed_at, access_count";
 const SINCE_7: &str = ", done, written_at, waiting";
+const SINCE_8: &str = ", auto, source, also, phase, settled_by, settled_at, repeats, repeated_at";
 
 /// Upgrades a database, unless another process was faster.
 pub(super) fn upgrade_schema(
@@ -56,7 +57,8 @@ pub(super) fn upgrade_schema(
         }
     }
     create_tables(&transaction)?;
-    let columns = if version >= 7 { [COLUMNS, SINCE_7].concat() } else { COLUMNS.to_owned() };
+    let later = [(7, SINCE_7), (8, SINCE_8)].into_iter().filter(|(since, _)| version >= *since);
+    let columns: String = [COLUMNS].into_iter().chain(later.map(|(_, columns)| columns)).collect();
     transaction.execute_batch(&TAKE_OVER.replace("COLUMNS", &columns))?;
     transaction.execute_batch(&old.concat())?;
     crash_point::crash_if_armed("upgrade.filled");

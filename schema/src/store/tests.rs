@@ -21,6 +21,7 @@ use crate::log::log_file::testing::{remove_aged, save_aged};
 use crate::log::{LONG_TERM_FILE, LogKind, parse};
 use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
+use crate::model::state_note::Phase;
 use crate::privacy::sanitizer::Sanitizer;
 
 const LOG: &str = "2026-01-28.md";

@@ -120,7 +120,8 @@ impl ForgetPlan {
     ) -> anyhow::Result<()> {
         let Self { words: [verb, past], selected, extent, old, needs_all } = self;
         let ConsentArguments { dry_run, yes } = *consent;
-        let mut gone = DeletionReport { dry_run, needs_all, ..DeletionReport::from_rows(&selected.rows) };
+        let conclusions = selected.conclusions.iter().map(ToString::to_string).collect();
+        let mut gone = DeletionReport { conclusions, dry_run, needs_all, ..DeletionReport::from_rows(&selected.rows) };
         if selected.rows.is_empty() && !selected.is_unlimited() {
             return printer.print_sentence(&gone, "No memories match.");
         }
@@ -133,6 +134,9 @@ impl ForgetPlan {
         let names = engine.old_databases();
         if !printer.is_json() {
             print_preview(printer, &selected.rows)?;
+            if let Some(text) = gone.conclusions_text() {
+                printer.print_wrapped(&text)?;
+            }
             for text in describe_leftovers(&selected, extent, old, &names) {
                 printer.print_wrapped(&text)?;
             }

@@ -1,6 +1,6 @@
 //! A preview of memories before they are deleted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schema::model::memory::MemoryType;
 use schema::store::MemoryRow;
@@ -24,6 +24,9 @@ pub(crate) struct DeletionReport {
     pub(crate) memories: usize,
     pub(crate) types: BTreeMap<MemoryType, usize>,
     pub(crate) ids: Vec<String>,
+    /// Those of `ids` that are conclusions drawn from the other ones.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) conclusions: BTreeSet<String>,
     pub(crate) dry_run: bool,
     /// The selection is everything, which needs `--all`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -40,6 +43,15 @@ impl DeletionReport {
         rows.iter().for_each(|row| *types.entry(row.memory.kind).or_default() += 1);
         let ids = rows.iter().map(|row| row.memory.id.to_string()).collect();
         Self { memories: rows.len(), types, ids, ..Self::default() }
+    }
+
+    /// Counts and names the conclusions that are deleted with their source.
+    pub(crate) fn conclusions_text(&self) -> Option<String> {
+        let count = self.conclusions.len();
+        let ids: Vec<&str> = self.conclusions.iter().take(MAX_NAMED).map(|id| short_id(id)).collect();
+        let more = if count > MAX_NAMED { ", …" } else { "" };
+        let nouns = if count == 1 { "conclusion" } else { "conclusions" };
+        (count > 0).then(|| format!("Including {count} {nouns} drawn from the others: {}{more}", ids.join(", ")))
     }
 
     pub(crate) fn print(&self, printer: &Printer, done: &str) -> anyhow::Result<()> {

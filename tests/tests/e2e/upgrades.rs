@@ -10,7 +10,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 /// The current database version.
-const LATEST: i64 = 8;
+const LATEST: i64 = 9;
 
 /// A project with a copy of a recorded store.
 fn with_store(name: &str) -> Sandbox {
@@ -46,6 +46,7 @@ fn database(sandbox: &Sandbox) -> (String, i64) {
 #[case("v5", 5)]
 #[case("v6", 6)]
 #[case("v7", 7)]
+#[case("v8", 8)]
 fn a_store_of_an_earlier_version_is_what_it_was(#[case] name: &str, #[case] version: i64) {
     let sandbox = with_store(name);
     let (instance, found) = database(&sandbox);

@@ -1,13 +1,13 @@
 //! Selects memories to forget.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 use schema::files::layout::STORE_DIR;
 use schema::host::track_buffer::BufferedUse;
 use schema::log::LogKind;
-use schema::model::memory::{MemoryAttributes, MemoryType};
+use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::tool_usage;
 use schema::privacy::sanitizer::Sanitizer;
@@ -47,6 +47,8 @@ impl Selection {
 pub struct SelectedMemories {
     /// Oldest first.
     pub rows: Vec<MemoryRow>,
+    /// The rows that are selected only because they were drawn from a selected memory.
+    pub conclusions: HashSet<MemoryId>,
     /// Number of memories in the store.
     pub total: usize,
     /// The resolved session id.
@@ -58,6 +60,14 @@ pub struct SelectedMemories {
 impl SelectedMemories {
     pub(super) fn new(rows: Vec<MemoryRow>) -> Self {
         Self { total: rows.len(), rows, ..Self::default() }
+    }
+
+    /// Adds those of the `drawn` conclusions whose source is selected.
+    fn add_conclusions(&mut self, mut drawn: Vec<MemoryRow>) {
+        let sources: HashSet<&MemoryId> = self.rows.iter().map(|row| &row.memory.id).collect();
+        drawn.retain(|row| row.memory.attributes.source.as_ref().is_some_and(|source| sources.contains(source)));
+        self.conclusions = drawn.iter().map(|row| row.memory.id.clone()).collect();
+        self.rows.extend(drawn);
     }
 
     /// Whether the selection is empty, so that the store is emptied.
@@ -96,7 +106,7 @@ impl Engine {
         })
     }
 
-    /// Finds the selected memories.
+    /// Finds the selected memories, and the conclusions that were drawn from them.
     pub fn select(&mut self, selection: &Selection) -> Result<SelectedMemories, ToolError> {
         let mut whole = selection.clone();
         for id in &mut whole.ids {
@@ -106,15 +116,19 @@ impl Engine {
         let mut judge = SelectionMatcher::new(&whole, &project)?;
         let (mut selected, mut sessions) = (SelectedMemories::default(), BTreeSet::new());
         selected.selection = Some(selection.clone());
-        let mut last = 0;
+        let (mut last, mut drawn) = (0, Vec::new());
         loop {
             let rows = self.with_repair(|engine| Ok(engine.store.rows().inserted_after(last, PIECE)?))?;
             let Some(row) = rows.last() else { break };
             last = row.seq;
             selected.total += rows.len();
-            for row in rows.into_iter().filter(|row| judge.matches(row)) {
-                sessions.insert(row.memory.session_id.clone());
-                selected.rows.push(row);
+            for row in rows {
+                if judge.matches(&row) {
+                    sessions.insert(row.memory.session_id.clone());
+                    selected.rows.push(row);
+                } else if is_conclusion(&row) {
+                    drawn.push(row);
+                }
             }
         }
         if let Some(session) = judge.session.take() {
@@ -132,9 +146,16 @@ impl Engine {
             }
             selected.session = if exact { Some(session) } else { sessions.pop_first() };
         }
+        selected.add_conclusions(drawn);
         selected.rows.sort_by_key(|row| (row.memory.at, row.seq));
         Ok(selected)
     }
+}
+
+/// Whether a memory was extracted automatically, and nobody edited, copied or pinned it since.
+fn is_conclusion(row: &MemoryRow) -> bool {
+    let attributes = &row.memory.attributes;
+    attributes.auto && attributes.source.is_some() && !attributes.pinned && row.memory.has_derived_id()
 }
 
 /// A compiled selection.
@@ -225,4 +246,57 @@ fn contains_words(row: &MemoryRow, query: &str) -> bool {
 fn fold(text: &str) -> String {
     let folded: String = text.nfc().flat_map(char::to_lowercase).collect();
     folded.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::intake::capture::{Destination, Draft, commit, prepare};
+    use schema::settings::Settings;
+
+    use super::*;
+    use crate::engine::{ForgetExtent, OldDatabases};
+
+    fn put(engine: &mut Engine, kind: MemoryType, content: &str, attributes: MemoryAttributes) -> MemoryId {
+        let draft = Draft {
+            session_id: "s".to_owned(),
+            kind,
+            content: content.to_owned(),
+            at: Moment::from_unix(1_769_563_800, Some(32_400)).unwrap(),
+            attributes,
+            destination: Destination::DailyLog,
+        };
+        commit(&mut engine.store, &prepare(draft, &Sanitizer::default()).unwrap()).unwrap();
+        let rows = engine.store.rows().inserted_after(0, 100).unwrap();
+        rows.into_iter().find(|row| row.memory.content == content).unwrap().memory.id
+    }
+
+    #[test]
+    fn conclusions_are_forgotten_with_their_prompt() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let prompt = put(&mut engine, MemoryType::UserPrompt, "We take zlib", MemoryAttributes::default());
+        let other = put(&mut engine, MemoryType::UserPrompt, "We take tabs", MemoryAttributes::default());
+        let from = |source: &MemoryId| MemoryAttributes { source: Some(source.clone()), ..MemoryAttributes::default() };
+        let auto = |source: &MemoryId| MemoryAttributes { auto: true, ..from(source) };
+        let drawn = put(&mut engine, MemoryType::Decision, "zlib is taken", auto(&prompt));
+        put(&mut engine, MemoryType::Decision, "Edit me: zlib", auto(&prompt));
+        put(&mut engine, MemoryType::Decision, "Pinned: zlib", MemoryAttributes { pinned: true, ..auto(&prompt) });
+        put(&mut engine, MemoryType::Decision, "Saved: zlib", from(&prompt));
+        put(&mut engine, MemoryType::Preference, "Tabs are taken", auto(&other));
+        let path = engine.store.rows().by_id(&drawn).unwrap().unwrap().path;
+        engine
+            .store
+            .rewrite_log(&path, |bytes| Some(String::from_utf8_lossy(bytes).replace("Edit me", "Edited").into_bytes()))
+            .unwrap();
+        engine.store.sync_log(&path).unwrap();
+        let selection = Selection { ids: vec![prompt.to_string()], ..Selection::default() };
+        let selected = engine.select(&selection).unwrap();
+        assert_eq!(selected.conclusions, HashSet::from([drawn]));
+        assert_eq!(selected.rows.len(), 2);
+        engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Keep, &mut |_| {}).unwrap();
+        let left = engine.store.rows().inserted_after(0, 100).unwrap();
+        let mut left: Vec<String> = left.into_iter().map(|row| row.memory.content).collect();
+        left.sort();
+        assert_eq!(left, ["Edited: zlib", "Pinned: zlib", "Saved: zlib", "Tabs are taken", "We take tabs"]);
+    }
 }

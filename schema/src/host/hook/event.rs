@@ -11,7 +11,7 @@ use crate::files::project::git_settings::GitSettings;
 use crate::host::brief::SessionSource;
 use crate::host::host_text::{is_machine_made, strip_injected};
 use crate::model::command_line::{changes_something, is_answer, shell_words};
-use crate::model::failure::{Attempt, cause_of};
+use crate::model::failure::{Attempt, all_passed, cause_of};
 use crate::privacy::exclude::{normalize, resolve_links};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::small_talk::{is_acknowledgement, is_empty_answer};
@@ -157,6 +157,7 @@ impl ToolContext<'_> {
     /// Returns the attempt in the form in which failures name it.
     fn attempt(&self) -> Option<Attempt> {
         let tool = self.payload.tool_name.as_deref()?;
+        let is_command = self.input("command").is_some();
         let input = ["command", "file_path", "notebook_path", "url", "pattern"]
             .into_iter()
             .find_map(|name| Some((name, self.input(name)?)));
@@ -175,7 +176,8 @@ impl ToolContext<'_> {
             // Clean before joining lines and cutting the end, which could make a secret unrecognisable.
             truncate_head(&self.sanitizer.clean(&input).text.replace('\n', " "), COMMAND_LIMIT)
         });
-        Some(Attempt { tool: tool.to_owned(), input })
+        let passed = is_command && all_passed(&self.payload.tool_response.output);
+        Some(Attempt { tool: tool.to_owned(), input, passed })
     }
 
     fn input(&self, name: &str) -> Option<&str> {
@@ -425,7 +427,7 @@ mod tests {
     fn read_only_command_is_an_attempt_without_change() {
         let input = json!({"command": "cat notes.txt; echo BASH-OK"});
         let found = event_of(&json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": input}));
-        let attempt = Attempt { tool: "Bash".into(), input: Some("cat notes.txt; echo BASH-OK".into()) };
+        let attempt = Attempt { tool: "Bash".into(), input: Some("cat notes.txt; echo BASH-OK".into()), passed: false };
         assert_eq!(found, Some(EventKind::ToolUse(Used { attempt, changed: None })));
     }
 
@@ -475,6 +477,17 @@ mod tests {
     fn only_subagents_with_a_task_report(#[case] mut fields: Value, #[case] remembered: bool) {
         fields["hook_event_name"] = "SubagentStop".into();
         assert_eq!(event_of(&fields).is_some(), remembered);
+    }
+
+    #[test]
+    fn output_of_a_piped_test_run_says_whether_it_passed() {
+        for (stderr, expected) in [("", true), ("error: test failed, to rerun pass `--lib`", false)] {
+            let payload = json!({"hook_event_name": "PostToolUse", "tool_name": "Bash",
+                "tool_input": {"command": "cargo test | tail -1"},
+                "tool_response": {"stdout": "test result: ok. 3 passed; 0 failed; 0 ignored", "stderr": stderr}});
+            let Some(EventKind::ToolUse(used)) = event_of(&payload) else { panic!("no use of a tool") };
+            assert_eq!(used.attempt.passed, expected);
+        }
     }
 
     #[test]

@@ -68,7 +68,12 @@ pub struct PayloadError {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolResponse {
     patch: Vec<Hunk>,
+    /// The ends of what a command wrote to standard error and standard output.
+    pub(crate) output: String,
 }
+
+/// How much of each output of a command is read, at its end, in bytes.
+const OUTPUT: usize = 16 * 1024;
 
 /// A part of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -93,15 +98,20 @@ impl<'de> Visitor<'de> for ResponseVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ToolResponse, A::Error> {
-        let mut patch = Vec::new();
+        let (mut patch, mut output) = (Vec::new(), String::new());
         while let Some(name) = map.next_key::<String>()? {
             if name == "structuredPatch" {
                 patch = serde_json::from_value(map.next_value()?).unwrap_or_default();
+            } else if matches!(name.as_str(), "stdout" | "stderr") {
+                let value: Value = map.next_value()?;
+                let text = value.as_str().unwrap_or_default();
+                output.push_str(&text[text.ceil_char_boundary(text.len().saturating_sub(OUTPUT))..]);
+                output.push('\n');
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(ToolResponse { patch })
+        Ok(ToolResponse { patch, output })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<ToolResponse, A::Error> {

@@ -5,13 +5,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chrono::NaiveDate;
-use memchr::memrchr;
+use memchr::{memmem, memrchr};
 
 use crate::files::file_stamp::FileStamp;
 use crate::files::layout::Layout;
 use crate::log::log_file::{self, FileState, LastChange, now_millis};
-use crate::log::{LogEnd, LogKind, LogTail, complete_interrupted, find_entry, insert_long_term, may_contain};
+use crate::log::{LogEnd, LogKind, LogTail, complete_interrupted, find_entry, insert_long_term, may_contain, parse};
 use crate::model::memory::Memory;
+use crate::model::moment::Moment;
 use crate::model::state_note::StateNote;
 use crate::store::{EntryState, LogState, Rows, Store, StoreError};
 
@@ -117,12 +118,37 @@ impl LogWriter {
             return Ok(false);
         }
         let (name, kind) = (self.name.clone(), self.kind);
-        let content = self.content()?;
-        // An unterminated last line may be half an entry, but not in a file that is replaced as a whole.
-        let is_replaced = kind == LogKind::LongTerm;
-        let whole = if is_replaced { content.len() } else { memrchr(b'\n', content).map_or(0, |newline| newline + 1) };
-        let content = &content[..whole];
+        let content = self.complete_lines()?;
         Ok(may_contain(content, memory, kind) && find_entry(content, memory, &name, kind).is_some())
+    }
+
+    /// Returns the time of an entry that says the same in the same session at most `window` seconds earlier or later, if the log may have
+    /// entries without rows. A killed process left it there, and its event is sent again.
+    pub(crate) fn time_of_repeat(&mut self, memory: &Memory, window: i64) -> Result<Option<Moment>, StoreError> {
+        if self.is_in_sync {
+            return Ok(None);
+        }
+        let kind = self.kind;
+        let content = self.complete_lines()?;
+        // No escape changes a word, and a search for one is cheaper than parsing.
+        let longest = memory.content.split(|next: char| !next.is_alphanumeric()).max_by_key(|word| word.len());
+        if longest.is_some_and(|word| memmem::find(content, word.as_bytes()).is_none()) {
+            return Ok(None);
+        }
+        let is_same = |other: &Memory| {
+            (&other.session_id, other.kind, &other.content) == (&memory.session_id, memory.kind, &memory.content)
+                && (other.at.unix() - memory.at.unix()).abs() <= window
+        };
+        let entries = parse(&String::from_utf8_lossy(content), kind).entries;
+        Ok(entries.into_iter().map(|entry| entry.memory).find(is_same).map(|other| other.at))
+    }
+
+    /// Returns the log without an unterminated last line, which may be half an entry, but not in a file that is replaced as a whole.
+    fn complete_lines(&mut self) -> Result<&[u8], StoreError> {
+        let is_replaced = self.kind == LogKind::LongTerm;
+        let content = self.content()?;
+        let end = if is_replaced { content.len() } else { memrchr(b'\n', content).map_or(0, |newline| newline + 1) };
+        Ok(&content[..end])
     }
 
     /// Adds an entry to be written.

@@ -57,6 +57,8 @@ pub(super) fn append_notes(
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
     use crate::files::database::LockTimeout;
     use crate::intake::capture::{Destination, Draft, capture, note};
@@ -128,6 +130,40 @@ mod tests {
         std::fs::write(other.layout().store_path(LOG), &text).unwrap();
         other.sync_log(LOG).unwrap();
         assert_eq!(state(&other, &id), expected);
+    }
+
+    #[rstest]
+    #[case::directly(false)]
+    #[case::through_the_spool(true)]
+    fn notes_of_one_second_count_in_the_order_of_the_log(#[case] is_busy: bool) {
+        let project = tempfile::tempdir().unwrap();
+        let mut store = Store::open(project.path(), LockTimeout::Server).unwrap();
+        let id = failure(&mut store);
+        let undone = StateNote { change: StateChange::Resolved(Settlement::Undone), ..resolved(&id, 9) };
+        let log = store.layout().store_path(LOG);
+        let whole = std::fs::read(&log).unwrap();
+        if is_busy {
+            std::fs::write(&log, b"").unwrap();
+        }
+        for change in [&resolved(&id, 9), &undone] {
+            note(&mut store, std::slice::from_ref(change)).unwrap();
+        }
+        if is_busy {
+            std::fs::write(&log, whole).unwrap();
+            assert_eq!(drain(&mut store, 9).unwrap(), 2);
+        }
+        assert_eq!(state(&store, &id).phase, Phase::Open);
+        let text = std::fs::read_to_string(&log).unwrap();
+        let notes: Vec<&str> = text.lines().filter(|line| line.starts_with("<!-- note")).collect();
+        let swapped = text.replace(&notes.join("\n"), &[notes[1], notes[0]].join("\n"));
+        // A new store, and one that knows the other order.
+        let other = tempfile::tempdir().unwrap();
+        let mut other = Store::open(other.path(), LockTimeout::Server).unwrap();
+        for (text, phase) in [(&text, Phase::Open), (&swapped, Phase::Resolved), (&text, Phase::Open)] {
+            std::fs::write(other.layout().store_path(LOG), text).unwrap();
+            other.sync_log(LOG).unwrap();
+            assert_eq!(state(&other, &id).phase, phase);
+        }
     }
 
     #[test]

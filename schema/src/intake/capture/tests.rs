@@ -86,6 +86,23 @@ fn repeated_event_is_one_memory_and_one_entry() {
 }
 
 #[rstest]
+#[case::event(MemoryType::UserPrompt)]
+#[case::conclusion(MemoryType::Decision)]
+fn event_sent_again_after_a_crash_is_one_entry(#[case] kind: MemoryType) {
+    let project = tempfile::tempdir().unwrap();
+    let mut store = store(&project);
+    let said = |second| draft(kind, second, "- hello\n<!-- there -->");
+    let first = id(capture(&mut store, said(0)).unwrap());
+    lose_row(&mut store, &first);
+    // A second later: the id that follows from the time is another one.
+    assert_eq!(id(capture(&mut store, said(1)).unwrap()), first);
+    assert_eq!((store.rows().count_after(0).unwrap(), count_entries(&store)), (1, 1));
+    lose_row(&mut store, &first);
+    capture(&mut store, said(WINDOW + 1)).unwrap();
+    assert_eq!(count_entries(&store), 2, "it was said again");
+}
+
+#[rstest]
 #[case::event(MemoryType::UserPrompt, Destination::DailyLog)]
 #[case::conclusion(MemoryType::Decision, Destination::DailyLog)]
 #[case::long_term(MemoryType::Decision, Destination::LongTerm)]

@@ -151,8 +151,9 @@ pub(crate) fn tasks(line: &str) -> Vec<Task> {
 
 /// Returns the commands that succeeded if the exit code of a line is 0.
 ///
-/// The exit code is that of the last list of commands. In it, a pipe hides the result of a command, and `||` that of all.
-pub(crate) fn succeeded(line: &str) -> Vec<Task> {
+/// The exit code is that of the last list of commands. In it, a pipe hides the result of a command, and `||` that of all. `passed` is
+/// whether the output says that all tests passed.
+pub(crate) fn succeeded(line: &str, passed: bool) -> Vec<Task> {
     let mut commands = split::split_commands(line);
     commands.retain(|simple| simple.then != Then::Substituted);
     let Some((last, before)) = commands.split_last() else { return Vec::new() };
@@ -161,8 +162,29 @@ pub(crate) fn succeeded(line: &str) -> Vec<Task> {
     if last.then == Then::Background || list.iter().any(|simple| simple.then == Then::Or) {
         return Vec::new();
     }
+    let is_shown = passed && shows_result(list);
     let hides = |simple: &&SimpleCommand| simple.then == Then::Pipe && !line.contains("pipefail");
-    list.iter().filter(|simple| !hides(simple)).filter(|simple| ran(simple)).filter_map(Task::of).collect()
+    let is_known = |simple: &&SimpleCommand| !hides(simple) || is_shown && is_check(simple);
+    list.iter().filter(is_known).filter(|simple| ran(simple)).filter_map(Task::of).collect()
+}
+
+fn is_check(simple: &SimpleCommand) -> bool {
+    Task::of(simple).is_some_and(|task| task.is_check())
+}
+
+/// Whether the output of a list has the result of its only check: the pipe leaves its end, or all lines with results. A check that
+/// continues after a failure may name it further up.
+fn shows_result(list: &[SimpleCommand]) -> bool {
+    let mut checks = list.iter().enumerate().filter(|(_, simple)| is_check(simple));
+    let (Some((at, check)), None) = (checks.next(), checks.next()) else { return false };
+    let leaves_result = |simple: &SimpleCommand| match simple.words.first().map(String::as_str) {
+        Some("cat" | "tail" | "tee") => true,
+        Some("grep") => simple.words.contains(&"test result".to_owned()) && !simple.words.contains(&"-v".to_owned()),
+        _ => false,
+    };
+    let after = &list[at + 1..];
+    let end = after.iter().position(|simple| simple.then != Then::Pipe).map_or(after.len(), |last| last + 1);
+    !check.words.iter().any(|word| word == "--no-fail-fast") && after[..end].iter().all(leaves_result)
 }
 
 /// Whether a command did its work, and was neither negated nor asked to print something else.
@@ -315,7 +337,23 @@ mod tests {
     #[case::help("cargo test --help", "")]
     #[case::version("pytest --version", "")]
     fn commands_that_surely_succeeded_are_found(#[case] line: &str, #[case] expected: &str) {
-        let found: Vec<String> = succeeded(line).iter().map(Task::line).collect();
+        let found: Vec<String> = succeeded(line, false).iter().map(Task::line).collect();
+        assert_eq!(found.join("; "), expected);
+    }
+
+    #[rstest]
+    #[case::end("cargo test 2>&1 | tail -5", "cargo test; tail -5")]
+    #[case::copied("pytest | tee out.log | tail -3", "pytest; tail -3")]
+    #[case::all_results("cargo test 2>&1 | grep 'test result'", "cargo test; grep test result")]
+    #[case::beginning("cargo test | head -5", "head -5")]
+    #[case::only_good_lines("cargo test | grep ok", "grep ok")]
+    #[case::without_results("cargo test | grep -v 'test result'", "grep -v test result")]
+    #[case::goes_on_after_a_failure("cargo test --no-fail-fast | tail -5", "tail -5")]
+    #[case::no_check("make install | tail -5", "tail -5")]
+    #[case::two_checks("cargo clippy | tail -5 && cargo test | tail -5", "tail -5; tail -5")]
+    #[case::with_a_fallback("cargo test | tail -5 || true", "")]
+    fn output_that_all_tests_passed_counts_after_a_pipe(#[case] line: &str, #[case] expected: &str) {
+        let found: Vec<String> = succeeded(line, true).iter().map(Task::line).collect();
         assert_eq!(found.join("; "), expected);
     }
 

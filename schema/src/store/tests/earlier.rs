@@ -33,6 +33,7 @@ fn meta(db: &Connection) -> Vec<(String, String)> {
 #[case(5, 6)]
 #[case(6, 13)]
 #[case(7, 15)]
+#[case(8, 15)]
 fn upgrade_keeps_every_row_in_place(#[case] version: i64, #[case] count: usize) {
     let project = tempfile::tempdir().unwrap();
     let layout = store_of_version(version, project.path());
@@ -66,6 +67,8 @@ fn upgrade_keeps_every_row_in_place(#[case] version: i64, #[case] count: usize) 
         let kept = rows.iter().map(|row| (row.memory.attributes.done, row.written_at.is_some()));
         assert_eq!(kept.filter(|kept| kept.0 || kept.1).collect::<Vec<_>>(), [(false, true), (true, false)]);
     }
+    let closed = rows.iter().filter(|row| row.state.phase == Phase::Closed).count();
+    assert_eq!(closed, usize::from(version >= 8), "states are known before the logs are read again");
 }
 
 #[rstest]
