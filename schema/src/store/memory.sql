@@ -1,10 +1,9 @@
 -- memory.db: what hooks and servers write. All of it but access counts is rebuilt from Markdown.
 
--- project_dir is empty: a store is of one project, which may be moved. content_hash has the first 32 digits of SHA-256, or, in rows that
--- were written before, all 64. written_at is when capture appended the entry, in milliseconds since 1970; it has none when the entry was
--- read from the log. waiting is 1 while the entry is in the spool because another program is writing the log, and 2 while it is there
--- because another program wrote over it. phase, settled_by, settled_at, repeats and repeated_at are derived from the notes about the memory;
--- a memory that asks for something has no phase.
+-- project_dir is empty: a store is of one project, which may be moved. content_hash has the first 32 digits of SHA-256. written_at is
+-- when capture appended the entry, in milliseconds since 1970; it has none when the entry was read from the log. waiting is 1 while the
+-- entry is in the spool because another program is writing the log, and 2 while it is there because another program wrote over it. phase,
+-- settled_by, settled_at, repeats and repeated_at are derived from the notes about the memory; a memory that asks for something has no phase.
 CREATE TABLE memories (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,

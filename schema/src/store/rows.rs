@@ -90,10 +90,10 @@ impl MemoryFilter {
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'c>(pub(crate) &'c Connection);
 
-/// How many digits of a text's hash are stored. Older rows have all of them, so queries look for both forms.
+/// How many digits of a text's hash are stored.
 const HASH_DIGITS: usize = 32;
 /// The condition that a row has the text whose whole hash is the first value.
-const HOLDS_TEXT: &str = "content_hash IN (?1, substr(?1, 1, 32))";
+const HOLDS_TEXT: &str = "content_hash = substr(?1, 1, 32)";
 
 /// The columns of a row. The newest successor is only looked up if there is one, because SQLite creates a table for the sorting each time.
 pub(super) const COLUMNS: &str = "seq, id, session_id, type, content, metadata, importance, pinned, origin, supersedes, path, \
@@ -322,7 +322,7 @@ impl Rows<'_> {
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_content
              WHERE {HOLDS_TEXT} AND session_id = ?2 AND type = ?3
                  AND (path = ?4) = ?5 AND created_at BETWEEN ?6 AND ?7
-             ORDER BY seq LIMIT 1"
+             ORDER BY created_at, seq LIMIT 1"
         );
         let hash = content_hash(&memory.content);
         let values = params![hash, memory.session_id, memory.kind.as_str(), LONG_TERM_FILE, long_term, from, to];

@@ -12,6 +12,7 @@ use crate::files::lock::FileLock;
 /// Copies the old tables. `files` stays empty, so that every log is read again.
 const TAKE_OVER: &str = "
     INSERT INTO memories (COLUMNS) SELECT COLUMNS FROM old_memories;
+    UPDATE memories SET content_hash = substr(content_hash, 1, 32) WHERE length(content_hash) > 32;
     INSERT INTO removed (n, seq) SELECT n, seq FROM old_removed;
     INSERT INTO sessions (id, started_at, ended_at, duration, title, prompts, files, tools, errors, summary)
     SELECT id, started_at, ended_at, duration, title, prompts, files, tools, errors, summary FROM old_sessions;
