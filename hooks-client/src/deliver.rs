@@ -8,7 +8,7 @@ use schema::host::transcript::TranscriptThread;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::settings::{Edits, LoadedSettings};
-use schema::store::StoreError;
+use schema::store::{StoreError, hook_log};
 
 use crate::backfill;
 use crate::command::HookCommand;
@@ -38,17 +38,19 @@ pub(crate) fn deliver(
             return told;
         }
         (HookCommand::PromptSave, EventKind::Prompt(text)) if loaded.settings.recall => {
-            let kept = if loaded.settings.capture { delivery.begin_turn(Some(&text), transcript) } else { Ok(()) };
-            let recalled = delivery.prompt_context(&text);
-            return kept.map(|()| recalled);
+            let saved = if loaded.settings.capture { delivery.begin_turn(Some(&text), transcript) } else { Ok(()) };
+            // The answer does not depend on it.
+            log_failure(layout, saved);
+            return Ok(delivery.prompt_context(&text));
         }
         (HookCommand::FileRecall, EventKind::FileOpen(path)) => {
             return if loaded.settings.file_recall { delivery.file_context(&path) } else { Ok(None) };
         }
         (HookCommand::Complete, EventKind::TurnEnd(answer)) if loaded.settings.reminder => {
-            let kept = if loaded.settings.capture { delivery.end_turn(answer, transcript) } else { Ok(()) };
+            let saved = if loaded.settings.capture { delivery.end_turn(answer, transcript) } else { Ok(()) };
+            log_failure(layout, saved);
             let is_continued = payload.stop_hook_active == Some(true);
-            return kept.map(|()| transcript.filter(|_| !is_continued).and_then(|path| delivery.reminder(path)));
+            return Ok(transcript.filter(|_| !is_continued).and_then(|path| delivery.reminder(path)));
         }
         _ if !loaded.settings.capture => Ok(()),
         (HookCommand::PromptSave, EventKind::Prompt(text)) => delivery.begin_turn(Some(&text), transcript),
@@ -87,6 +89,12 @@ pub(crate) fn deliver(
         _ => Ok(()),
     }
     .map(|()| None)
+}
+
+fn log_failure(layout: &Layout, saved: Result<(), StoreError>) {
+    if let Err(error) = saved {
+        hook_log::append_error(layout, &error);
+    }
 }
 
 /// Names the session after the process if the host gives neither its id nor its transcript.

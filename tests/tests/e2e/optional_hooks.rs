@@ -69,12 +69,7 @@ fn long_session_is_reminded_once_to_save() {
     let sandbox = sandbox!();
     sandbox.write(".jikime/memory.toml", "reminder = \"on\"\n");
     let transcript = sandbox.home().join("t.jsonl");
-    let write = |tokens: u64| {
-        let usage = json!({"input_tokens": 7, "cache_read_input_tokens": tokens, "cache_creation_input_tokens": 0});
-        let message = json!({"model": "claude", "usage": usage, "content": [{"type": "text", "text": "An answer."}]});
-        let line = json!({"type": "assistant", "message": message, "timestamp": "2026-01-28T01:30:15Z"});
-        fs::write(&transcript, format!("{line}\n")).unwrap();
-    };
+    let write = |tokens: u64| fs::write(&transcript, long_transcript(tokens)).unwrap();
     let stop = |active: bool| {
         let payload = json!({"session_id": "s", "transcript_path": transcript, "cwd": sandbox.project(), "hook_event_name": "Stop",
             "stop_hook_active": active, "last_assistant_message": "The cache is ready now."});
@@ -92,4 +87,27 @@ fn long_session_is_reminded_once_to_save() {
     fs::remove_dir_all(sandbox.store().join("track")).unwrap();
     assert_eq!(stop(false), Value::Null, "turned off");
     assert!(sandbox.logs().contains("The cache is ready now."));
+}
+
+#[test]
+fn reminder_does_not_depend_on_saving() {
+    let sandbox = sandbox!();
+    sandbox.write(".jikime/memory.toml", "reminder = \"on\"\n");
+    let transcript = sandbox.home().join("t.jsonl");
+    fs::write(&transcript, long_transcript(130_000)).unwrap();
+    // Nothing can be saved: the database and the spool are what they cannot be.
+    fs::create_dir_all(sandbox.store().join("memory.db")).unwrap();
+    fs::write(sandbox.store().join("spool"), "").unwrap();
+    let payload = json!({"session_id": "s", "transcript_path": transcript, "cwd": sandbox.project(),
+        "hook_event_name": "Stop", "last_assistant_message": "The cache is ready now."});
+    assert_eq!(answer(&sandbox, "memory-complete", &payload)["decision"], "block");
+    let logged = fs::read_to_string(sandbox.store().join("hook.log")).unwrap();
+    assert!(logged.contains("spool"), "{logged}");
+}
+
+/// Returns a transcript whose last message has a context of `tokens`.
+fn long_transcript(tokens: u64) -> String {
+    let usage = json!({"input_tokens": 7, "cache_read_input_tokens": tokens, "cache_creation_input_tokens": 0});
+    let message = json!({"model": "claude", "usage": usage, "content": [{"type": "text", "text": "An answer."}]});
+    format!("{}\n", json!({"type": "assistant", "message": message, "timestamp": "2026-01-28T01:30:15Z"}))
 }
