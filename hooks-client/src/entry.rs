@@ -156,7 +156,7 @@ fn find_store(project: Option<PathBuf>, directory: Option<&Path>) -> Result<&'st
     Ok(STORE.get_or_init(|| Layout::new(&root)))
 }
 
-/// Delivers all payloads of an event, of which only a tool's use has several. Returns the last answer.
+/// Delivers all payloads of an event. Only the use of a tool has several. Returns the last answer.
 fn deliver_all(
     command: Option<HookCommand>,
     host: HookHost,

@@ -1,4 +1,4 @@
-// What is said and done in the sessions, what the model must see, and what must be remembered of it: this and nothing else.
+// The sessions: their prompts, the actions of the model, the texts that it must see, and all memories that must exist afterwards.
 
 const TITLE = "Limit the retries of the uploader and check them";
 const CONVENTION = "커밋 메시지는 명령형으로 쓴다";
@@ -14,11 +14,12 @@ export const summary = "1. The retries of the uploader are limited.";
 /** `tools` and `find` are those of the client. A turn `sees` texts in its request. */
 export function story({ client, tools, find, project }) {
     const search = find ? [{ calls: find }] : [];
+    const look = [tools.memory("memory_search", { query: "where do the backups go?" })];
     const sessions = [
         {
             prompt: TITLE,
             turns: [
-                { seesNot: ["<memory-context"], calls: [tools.run("bash check.sh")] },
+                { seesNot: ['source="startup"'], calls: [tools.run("bash check.sh")] },
                 { sees: ["retries: unlimited"], calls: [tools.edit("check.sh", "exit 3", "exit 0", project)] },
                 { calls: [tools.run("bash check.sh && git add check.sh")] },
                 ...search,
@@ -38,8 +39,8 @@ export function story({ client, tools, find, project }) {
         {
             prompt: QUESTION,
             turns: [
-                { sees: ['<memory-context', 'source="startup"', BACKUPS, CONVENTION], calls: find ?? [tools.memory("memory_search", { query: "where do the backups go?" })] },
-                ...(find ? [{ calls: [tools.memory("memory_search", { query: "where do the backups go?" })] }] : []),
+                { sees: ["<memory-context", 'source="startup"', BACKUPS, CONVENTION], calls: find ?? look },
+                ...(find ? [{ calls: look }] : []),
                 { sees: [BACKUPS], says: "In the object store." },
             ],
             remembers: [

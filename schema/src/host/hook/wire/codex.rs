@@ -1,7 +1,7 @@
 //! Hooks of Codex (seen with 0.169.0). They have the names and fields of Claude Code's.
 //!
-//! What they lack is read from the session's rollout file: the exit code of a command, and the summary of a compaction. There is no
-//! event for a failed edit.
+//! The exit code of a command and the summary of a compaction are only in the session's rollout file. There is no event for a failed
+//! edit.
 
 use serde::Deserialize;
 

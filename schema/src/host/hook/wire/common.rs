@@ -1,4 +1,4 @@
-//! What the wire types of hosts have in common: tolerant fields, and the payloads that a use of a tool becomes.
+//! Shared by the wire types of hosts: tolerant fields, and the payloads that a use of a tool becomes.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
