@@ -2,6 +2,8 @@
 //! end.
 
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
 use schema::host::file_recall::memories_naming;
@@ -18,6 +20,9 @@ use crate::event_delivery::EventDelivery;
 
 /// Seconds without an event after which a session has ended. People may come back after lunch.
 const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
+
+/// How long the end of a server may hold the database.
+const END_OF_SERVER: Duration = Duration::from_millis(150);
 
 /// The tokens from which a session counts as long. Hosts compact contexts of 200,000 tokens at about 160,000.
 const LONG_CONTEXT: u64 = 120_000;
@@ -101,6 +106,10 @@ impl EventDelivery<'_> {
             .cleaned(self.sanitizer);
         let place = end.begun_at(given::start(self.layout, &self.session_id));
         let (session_id, now) = (self.session_id.clone(), self.now);
+        // Codex ends the server at the same time, which then holds the database for a moment.
+        if self.open_store().is_err_and(|error| error.is_busy()) {
+            thread::sleep(END_OF_SERVER);
+        }
         let summary = closing_summary(self.open_store()?.rows(), &session_id, &place, now)?;
         self.capture(summary)
     }

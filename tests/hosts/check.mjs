@@ -10,7 +10,7 @@ import { Model } from "./model.mjs";
 import { files, story, summary } from "./story.mjs";
 
 /** How long a session may take, in milliseconds. */
-const PATIENCE = 40_000;
+const PATIENCE = 100_000;
 
 const [name, client, binaries, scratch] = process.argv.slice(2);
 const host = await import(`./${name}.mjs`);
