@@ -4,7 +4,7 @@ use std::path::Path;
 
 use schema::files::layout::Layout;
 
-use super::check::{DoctorCheck, display_path};
+use super::check::{DoctorCheck, Repair, display_path};
 use crate::setup::detect::{DetectedKind, DetectedPart};
 use crate::setup::hook_entries::HOOKS;
 use crate::setup::host::{Host, SetupScope};
@@ -38,7 +38,7 @@ pub(super) fn check_setup(
             {
                 let text = format!("{} starts {command}, which does not exist", place(found));
                 let fix = format!("{INIT} --host {} --scope {}", found.host.name(), scope_name(found.scope));
-                checks.push(DoctorCheck::finding("hosts", text, fix));
+                checks.push(DoctorCheck::finding("hosts", text, fix).with_repair(Repair::HostFiles));
             }
             _ => {}
         }
@@ -166,12 +166,12 @@ fn check_hook_file(place: &str, hooks: &[(String, String)], places: &HostDirs) -
         .iter()
         .map(|(_, program)| program)
         .find(|program| resolve_command(program, places.path.as_deref()).is_none());
-    let (text, fix) = if let Some(program) = gone {
-        (
-            format!("{place} calls {program}, which does not exist"),
-            "install jikime-hook, or run jikime-memory init to write its path",
-        )
-    } else if !twice.is_empty() {
+    if let Some(program) = gone {
+        let text = format!("{place} calls {program}, which does not exist");
+        let fix = "install jikime-hook, or run jikime-memory init to write its path";
+        return DoctorCheck::finding("hooks", text, fix).with_repair(Repair::HostFiles);
+    }
+    let (text, fix) = if !twice.is_empty() {
         (format!("{place} calls jikime-hook more than once for {}", twice.join(", ")), INIT)
     } else if !missing.is_empty() {
         let fix = "jikime-memory init; ignore this if you deleted PostCompact for an old version of Claude Code";

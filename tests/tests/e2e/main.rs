@@ -45,6 +45,8 @@ mod queue;
 mod readers;
 mod reading;
 mod remote_embedding;
+#[cfg(unix)]
+mod repairs;
 mod resources;
 mod retrieval;
 mod rust_client;
