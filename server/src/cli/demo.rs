@@ -20,15 +20,12 @@ use super::terminal_text::{clean_for_terminal, fit_columns, pad_columns};
 
 /// The events of a session that hooks record. The password is not a real one.
 const SESSION: [(MemoryType, &str); 4] = [
-    (
-        MemoryType::UserPrompt,
-        "Webhooks are processed twice. Test with postgres://app:s3cr3t-Pa55@db.local/billing and fix it.",
-    ),
+    (MemoryType::UserPrompt, "Webhooks run twice. Test on postgres://app:s3cr3t-Pa55@db/billing and fix it."),
     (MemoryType::ToolUsage, "Files modified: src/billing/webhook.rs\nCommands: cargo test -p billing"),
     (MemoryType::Error, "Bash failed: cargo test -p billing\nassertion failed: retry_queue::requeues_on_conflict"),
     (
         MemoryType::AssistantResponse,
-        "The handler acknowledged before the commit. I moved the acknowledgement behind the transaction in webhook.rs.",
+        "The handler answered too early. I moved that behind the transaction in webhook.rs.",
     ),
 ];
 
@@ -36,13 +33,13 @@ const SESSION: [(MemoryType, &str); 4] = [
 const DECISION: &str =
     "Acknowledge webhooks only after the database commit, because a serialization failure must requeue them.";
 
-/// "Why do we acknowledge webhooks after the commit?"
-const QUESTION: &str = "웹훅은 왜 커밋한 다음에 확인 응답을 보내지?";
+/// "What happens to webhooks after a serialization failure?"
+const QUESTION: &str = "직렬화 실패가 나면 웹훅은 어떻게 되지?";
 
 const NAME: usize = 20;
 
 /// Lines of the brief to show.
-const BRIEF_LINES: usize = 8;
+const BRIEF_LINES: usize = 7;
 
 /// Runs the demo in a new store, and deletes it.
 pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
@@ -62,7 +59,7 @@ pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
     let brief = clean_for_terminal(&brief);
     brief
         .lines()
-        .filter(|line| !line.trim().is_empty())
+        .filter(|line| !line.trim().is_empty() && !line.starts_with('‹'))
         .take(BRIEF_LINES)
         .try_for_each(|line| printer.print_line(&format!("  {}", fit_columns(line, line_room(2)))))?;
 

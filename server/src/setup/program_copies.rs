@@ -22,7 +22,7 @@ impl ProgramCopies {
         self.0.iter().all(|(from, to)| is_same(from, to))
     }
 
-    /// What the user should know before the copies are made.
+    /// A note for the user before the copies are made.
     pub(crate) fn note(&self, places: &HostDirs) -> Option<String> {
         let folder = self.0.first()?.1.parent()?;
         Some(format!(
