@@ -1,10 +1,12 @@
 //! Checks a setup from the programs to the disk, and suggests fixes.
 //!
-//! It changes nothing except the repairs that every command makes when it opens a store.
+//! Without `--fix` it changes nothing except the repairs that every command makes when it opens a store.
 
 mod check;
+mod commands;
 mod hosts;
 mod machine;
+mod repair;
 mod store;
 
 use std::path::Path;
@@ -15,6 +17,7 @@ use schema::files::project::{Project, ProjectError, ProjectReason, personal_proj
 pub(crate) use check::DoctorCheck;
 #[cfg(test)]
 pub(crate) use check::Verdict;
+pub(crate) use repair::plan_repairs;
 
 use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
 use crate::setup::host_dirs::HostDirs;
@@ -42,6 +45,10 @@ pub(crate) fn run_checks(
     }
     checks.extend(machine::check_programs(&programs, hosts::is_named_by_path(&found)));
     checks.extend(hosts::check_setup(&found, places, files, is_personal));
+    checks.extend(commands::check_commands(&found, &programs, places, files));
+    let site =
+        root.zip(files).map(|(project, files)| ProjectDirs { project: project.to_owned(), files: files.to_owned() });
+    checks.extend(repair::check_records(site.as_ref(), places));
     let has_store = |root: &Path| !is_personal && Layout::new(root).store_dir().is_dir();
     if !root.is_some_and(has_store) && (is_personal || found.iter().any(serves_personal)) {
         checks.extend(check_personal(&found, &programs, is_personal));
@@ -49,7 +56,8 @@ pub(crate) fn run_checks(
     if root.is_none() {
         checks.extend(hosts::check_user_server(&found));
     }
-    if let (Some(root), Some(files)) = (root, files) {
+    if let Some(site) = &site {
+        let root = site.project.as_path();
         match found.iter().any(starts_server) && store::is_missing(root) {
             true => checks.push(DoctorCheck::fine(
                 "store",
@@ -57,9 +65,8 @@ pub(crate) fn run_checks(
             )),
             false => checks.extend(store::check_store(root)),
         }
-        let site = ProjectDirs { project: root.to_owned(), files: files.to_owned() };
-        checks.extend(hosts::check_worktree_entries(&found, &site));
-        checks.extend(hosts::check_server(&found, &programs, &site));
+        checks.extend(hosts::check_worktree_entries(&found, site));
+        checks.extend(hosts::check_server(&found, &programs, site));
         checks.extend(machine::check_disk(root));
     }
     checks

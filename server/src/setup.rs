@@ -13,6 +13,7 @@ mod markdown;
 pub(crate) mod owned_part;
 pub(crate) mod plan;
 pub(crate) mod probe;
+pub(crate) mod program_copies;
 pub(crate) mod programs;
 pub(crate) mod project_dirs;
 pub(crate) mod server_entry;

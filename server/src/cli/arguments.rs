@@ -13,6 +13,7 @@ use schema::tool::{LoadSource, SearchSource};
 use super::browse::BrowseArguments;
 use super::config::ConfigCommand;
 use super::curate::{PinArguments, PromoteArguments, SupersedeArguments};
+use super::doctor::DoctorArguments;
 use super::export::ExportArguments;
 use super::filter_arguments::memory_type_parser;
 use super::forget::ForgetArguments;
@@ -85,9 +86,9 @@ pub(crate) enum CliCommand {
     Init(InitArguments),
     /// Remove the setup from host files; memories stay
     Uninstall(UninstallArguments),
-    /// Check the setup and suggest fixes
+    /// Check the setup, suggest fixes, and repair with --fix
     #[command(after_help = "The exit status is 1 if there are problems, else 0.")]
-    Doctor,
+    Doctor(DoctorArguments),
     /// Run the MCP server on standard input and output; hosts start this
     Serve(ServeArguments),
     /// Another name for serve, which some host files use

@@ -1,9 +1,11 @@
-//! Shows the main functions on a temporary project: records events of a session and finds them.
+//! Shows in ten seconds what the memory does, in a temporary project: a recorded session, a secret that is not stored, the brief of the
+//! next session, and a Korean question that finds an English decision.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use schema::files::database::LockTimeout;
+use schema::files::layout::Layout;
 use schema::intake::capture::{Destination, Draft, capture};
 use schema::model::memory::{MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
@@ -12,18 +14,18 @@ use schema::store::Store;
 use schema::tool::{SaveInput, SearchInput};
 use tools::engine::Engine;
 
-use super::output::Printer;
+use super::output::{DIM, Printer, STRONG};
 use super::pager;
-use super::terminal_text::{fit_columns, pad_columns};
+use super::terminal_text::{clean_for_terminal, fit_columns, pad_columns};
 
-/// The events of a session that hooks record.
+/// The events of a session that hooks record. The password is not a real one.
 const SESSION: [(MemoryType, &str); 4] = [
-    (MemoryType::UserPrompt, "결제 웹훅이 두 번 처리되는 문제를 고쳐줘"),
+    (MemoryType::UserPrompt, "Webhooks run twice. Test on postgres://app:s3cr3t-Pa55@db/billing and fix it."),
     (MemoryType::ToolUsage, "Files modified: src/billing/webhook.rs\nCommands: cargo test -p billing"),
     (MemoryType::Error, "Bash failed: cargo test -p billing\nassertion failed: retry_queue::requeues_on_conflict"),
     (
         MemoryType::AssistantResponse,
-        "The handler acknowledged before the commit. I moved the acknowledgement behind the transaction in webhook.rs.",
+        "The handler answered too early. I moved that behind the transaction in webhook.rs.",
     ),
 ];
 
@@ -31,38 +33,47 @@ const SESSION: [(MemoryType, &str); 4] = [
 const DECISION: &str =
     "Acknowledge webhooks only after the database commit, because a serialization failure must requeue them.";
 
+/// "What happens to webhooks after a serialization failure?"
+const QUESTION: &str = "직렬화 실패가 나면 웹훅은 어떻게 되지?";
+
 const NAME: usize = 20;
 
-const QUERIES: [&str; 3] = ["웹훅", "why do we acknowledge after commit?", "webhook.rs"];
+/// Lines of the brief to show.
+const BRIEF_LINES: usize = 7;
 
 /// Runs the demo in a new store, and deletes it.
 pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
     let project = ScratchProject::new()?;
-    printer.print_line(&format!("Temporary project, deleted at the end: {}\n", project.0.display()))?;
-    printer.print_line("Hooks record a session of Claude Code:")?;
+    print_heading(printer, "1. Hooks record a session of Claude Code")?;
     remember_session(&project.0, printer)?;
     let mut engine = Engine::open(&project.0, None, None)?;
-    engine.save(&SaveInput {
-        kind: MemoryType::Decision,
-        content: DECISION.to_owned(),
-        also: None,
-        tags: Vec::new(),
-        metadata: None,
-        long_term: true,
-        supersedes: None,
-    })?;
+    save_decision(&mut engine)?;
     print_named(printer, "memory_save", DECISION)?;
-    printer.print_line("")?;
     engine.refresh()?;
-    printer.print_line("In a later session, any host finds it with memory_search:\n")?;
-    for query in QUERIES {
-        printer.print_line(&format!("> {query}"))?;
-        let input = SearchInput { query: query.to_owned(), max_results: Some(2), ..SearchInput::default() };
-        printer.print_hits(&engine.search(&input)?)?;
-        printer.print_line("")?;
-    }
-    printer.print_line("The memory is Markdown in .jikime/memory of the project. You can read and edit it.")?;
+
+    print_heading(printer, "2. Secrets are removed before anything is written. The file has")?;
+    print_prompt_on_disk(&project.0, printer)?;
+
+    print_heading(printer, "3. The next session starts with this brief")?;
+    let brief = engine.brief()?.unwrap_or_default();
+    let brief = clean_for_terminal(&brief);
+    brief
+        .lines()
+        .filter(|line| !line.trim().is_empty() && !line.starts_with('‹'))
+        .take(BRIEF_LINES)
+        .try_for_each(|line| printer.print_line(&format!("  {}", fit_columns(line, line_room(2)))))?;
+
+    print_heading(printer, "4. A question in Korean finds the decision in English")?;
+    printer.print_line(&format!("> {QUESTION}"))?;
+    let input = SearchInput { query: QUESTION.to_owned(), max_results: Some(1), ..SearchInput::default() };
+    printer.print_hits(&engine.search(&input)?)?;
+    printer.print_line(&format!("\nTemporary project, now deleted: {}", project.0.display()))?;
     printer.print_line("To use it, run jikime-memory init in your project and start your host.")
+}
+
+fn print_heading(printer: &Printer, text: &str) -> anyhow::Result<()> {
+    let gap = if text.starts_with('1') { "" } else { "\n" };
+    printer.print_text(&format!("{gap}{STRONG}{text}:{STRONG:#}\n"))
 }
 
 fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {
@@ -82,10 +93,42 @@ fn remember_session(project: &Path, printer: &Printer) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn save_decision(engine: &mut Engine) -> anyhow::Result<()> {
+    engine.save(&SaveInput {
+        kind: MemoryType::Decision,
+        content: DECISION.to_owned(),
+        also: None,
+        tags: Vec::new(),
+        metadata: None,
+        long_term: true,
+        supersedes: None,
+    })?;
+    Ok(())
+}
+
+/// Prints the stored prompt as it is in the Markdown file.
+fn print_prompt_on_disk(project: &Path, printer: &Printer) -> anyhow::Result<()> {
+    let layout = Layout::new(project);
+    for path in layout.markdown_files()? {
+        let text = std::fs::read_to_string(layout.store_path(&path))?;
+        for line in text.lines().filter(|line| line.contains("**User Prompt**")) {
+            // The comment at the end of a line is for programs.
+            let shown = line.split(" <!--").next().unwrap_or(line);
+            printer.print_line(&format!("  {}", fit_columns(shown, line_room(2))))?;
+            printer.print_text(&format!("  {DIM}.jikime/memory/{path}{DIM:#}\n"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Columns of a line with an indentation.
+fn line_room(indent: usize) -> usize {
+    pager::terminal_columns().map_or(usize::MAX, |columns| columns.saturating_sub(indent))
+}
+
 /// Prints a name and a text on one line.
 fn print_named(printer: &Printer, name: &str, text: &str) -> anyhow::Result<()> {
-    let room = pager::terminal_columns().map_or(usize::MAX, |columns| columns.saturating_sub(NAME + 2));
-    printer.print_line(&format!("  {}{}", pad_columns(name, NAME), fit_columns(text, room)))
+    printer.print_line(&format!("  {}{}", pad_columns(name, NAME), fit_columns(text, line_room(NAME + 2))))
 }
 
 /// A temporary directory, deleted on drop.

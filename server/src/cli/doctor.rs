@@ -1,19 +1,37 @@
-//! `doctor`: prints all checks, with fixes for problems.
+//! `doctor`: prints all checks, with fixes for problems, and repairs what needs no decision.
 
 use std::path::Path;
 
 use anstyle::{AnsiColor, Style};
+use clap::Args;
 use schema::files::project::{Project, ProjectError};
 use serde::Serialize;
 
+use super::confirm::confirm;
 use super::output::Printer;
 use super::pager;
 use super::terminal_text::{clean_for_terminal, wrap};
-use crate::doctor::{DoctorCheck, run_checks};
+use crate::doctor::{DoctorCheck, plan_repairs, run_checks};
+use crate::exit;
 use crate::setup::host_dirs::HostDirs;
+use crate::setup::project_dirs::ProjectDirs;
+use crate::setup::setup_diff::unified_diff;
 
 const FINE: Style = AnsiColor::Green.on_default();
 const WRONG: Style = AnsiColor::Red.on_default().bold();
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// Repair what needs no decision: paths in host files, the setup record, permissions, rows and index
+    #[arg(long)]
+    fix: bool,
+    /// Only show the repairs
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
+    /// Skip the confirmation prompt
+    #[arg(long, short = 'y', requires = "fix")]
+    yes: bool,
+}
 
 #[derive(Debug, Serialize)]
 struct DoctorReport<'r> {
@@ -22,26 +40,80 @@ struct DoctorReport<'r> {
     checks: &'r [DoctorCheck],
 }
 
-/// Runs all checks. Returns whether everything is fine.
+/// Runs all checks, and with `--fix` the repairs. Returns whether everything is fine.
 pub(crate) fn run_doctor(
     project: &Result<Project, ProjectError>,
     files: Option<&Path>,
     printer: &Printer,
+    arguments: &DoctorArguments,
 ) -> anyhow::Result<bool> {
-    let checks = run_checks(project, files, &HostDirs::from_environment());
-    let findings = checks.iter().filter(|check| check.is_finding()).count();
+    let places = HostDirs::from_environment();
+    let mut checks = run_checks(project, files, &places);
+    let is_repairable = |checks: &[DoctorCheck]| checks.iter().any(|check| check.repair.is_some());
+    if !printer.is_json() {
+        print_checks(&checks, printer)?;
+        if is_repairable(&checks) && !arguments.fix {
+            printer.print_line("jikime-memory doctor --fix repairs some of them.")?;
+        }
+    }
+    if arguments.fix && is_repairable(&checks) {
+        let site = project.as_ref().ok().zip(files);
+        let site = site.map(|(project, files)| ProjectDirs { project: project.root.clone(), files: files.to_owned() });
+        if repair(&checks, site.as_ref(), &places, printer, arguments)? {
+            checks = run_checks(project, files, &places);
+            if !printer.is_json() {
+                printer.print_line("\nRepaired. After that:\n")?;
+                print_checks(&checks, printer)?;
+            }
+        }
+    }
+    let findings = count_findings(&checks);
     if printer.is_json() {
         printer.print_json(&DoctorReport { version: env!("CARGO_PKG_VERSION"), findings, checks: &checks })?;
-        return Ok(findings == 0);
-    }
-    let columns = pager::terminal_columns();
-    checks.iter().try_for_each(|check| printer.print_text(&render_check(check, columns)))?;
-    match findings {
-        0 => printer.print_line("\nEverything is fine.")?,
-        1 => printer.print_line("\n1 problem.")?,
-        n => printer.print_line(&format!("\n{n} problems."))?,
     }
     Ok(findings == 0)
+}
+
+/// Shows the repairs and makes them if they are confirmed. Returns whether they were made.
+fn repair(
+    checks: &[DoctorCheck],
+    site: Option<&ProjectDirs>,
+    places: &HostDirs,
+    printer: &Printer,
+    arguments: &DoctorArguments,
+) -> anyhow::Result<bool> {
+    let plan = plan_repairs(checks, site, places)?;
+    if plan.is_empty() {
+        return Ok(false);
+    }
+    if !printer.is_json() {
+        printer.print_line("")?;
+        plan.steps().iter().try_for_each(|step| printer.print_line(&format!("Will {step}.")))?;
+        plan.changes().iter().try_for_each(|change| printer.print_text(&format!("\n{}", unified_diff(change))))?;
+        plan.note(places).iter().for_each(|note| exit::print_warning(note));
+    }
+    if arguments.dry_run || !confirm("\nRepair this?", arguments.yes)? {
+        if !printer.is_json() {
+            printer.print_line("\nNothing was changed.")?;
+        }
+        return Ok(false);
+    }
+    plan.carry_out()?;
+    Ok(true)
+}
+
+fn print_checks(checks: &[DoctorCheck], printer: &Printer) -> anyhow::Result<()> {
+    let columns = pager::terminal_columns();
+    checks.iter().try_for_each(|check| printer.print_text(&render_check(check, columns)))?;
+    match count_findings(checks) {
+        0 => printer.print_line("\nEverything is fine."),
+        1 => printer.print_line("\n1 problem."),
+        n => printer.print_line(&format!("\n{n} problems.")),
+    }
+}
+
+fn count_findings(checks: &[DoctorCheck]) -> usize {
+    checks.iter().filter(|check| check.is_finding()).count()
 }
 
 /// Columns below which the text of a check is below its name.
@@ -76,6 +148,7 @@ mod tests {
             verdict: Verdict::Finding,
             what: "0.1.0 at /opt/bin/jikime-memory is not on PATH, so hosts do not find it by its name".to_owned(),
             fix: Some("add its folder to PATH, or run jikime-memory init to write its path".to_owned()),
+            repair: None,
         };
         let plain = |columns| anstream::adapter::strip_str(&render_check(&check, columns)).to_string();
         insta::assert_snapshot!(plain(Some(40)), @r"

@@ -23,6 +23,7 @@ use crate::setup::host_dirs::HostDirs;
 use crate::setup::owned_part::OwnedPart;
 use crate::setup::plan::{SetupContext, SetupPlan};
 use crate::setup::probe::{ProbeResult, probe_in_temporary, probe_server};
+use crate::setup::program_copies::ProgramCopies;
 use crate::setup::programs::Programs;
 use crate::setup::project_dirs::ProjectDirs;
 use crate::setup::server_entry::{ServerEntry, WORKSPACE};
@@ -94,6 +95,8 @@ struct SetupPreparation {
     plans: Vec<SetupPlan>,
     /// The servers to test.
     entries: Vec<(SetupScope, ServerEntry)>,
+    /// Copies of the programs that the files name.
+    copies: ProgramCopies,
     notes: Vec<String>,
 }
 
@@ -104,7 +107,7 @@ pub(crate) fn run_init(site: &ProjectDirs, printer: &Printer, arguments: &InitAr
         return list_hosts(&site.files, &places, printer);
     }
     let hosts = if arguments.host.is_empty() { vec![Host::ClaudeCode] } else { arguments.host.clone() };
-    let SetupPreparation { plans, entries, notes } = prepare_setup(site, &places, &hosts, arguments.scope)?;
+    let SetupPreparation { plans, entries, copies, notes } = prepare_setup(site, &places, &hosts, arguments.scope)?;
     let changes: Vec<FileChange> = plans.iter().flat_map(|plan| plan.changes.clone()).collect();
     if !printer.is_json() {
         let place = match arguments.is_for_user() {
@@ -124,12 +127,13 @@ pub(crate) fn run_init(site: &ProjectDirs, printer: &Printer, arguments: &InitAr
             .try_for_each(|change| printer.print_text(&format!("\n{}", unified_diff(change))))?;
         notes.iter().for_each(|note| exit::print_warning(note));
     }
-    let is_needed = plans.iter().any(|plan| !plan.is_empty());
+    let is_needed = plans.iter().any(|plan| !plan.is_empty()) || !copies.are_made();
     if is_needed && !arguments.dry_run && !confirm("\nWrite this?", arguments.yes)? {
         return printer.print_line("Nothing was written.");
     }
     let mut server = None;
     if !arguments.dry_run {
+        copies.make()?;
         plans.into_iter().try_for_each(SetupPlan::carry_out)?;
         create_stores(site, &hosts, arguments.scope)?;
         server = probe_servers(&entries, &site.files)?;
@@ -184,7 +188,9 @@ fn prepare_setup(
     let programs = Programs::locate(places);
     let found = detect_all(places, Some(&site.files));
     let has_file_recall = settings::load(&Layout::new(&site.project)).settings.file_recall;
-    let mut prepared = SetupPreparation { plans: Vec::new(), entries: Vec::new(), notes: Vec::new() };
+    let copies = programs.copies();
+    let notes = copies.note(places).into_iter().collect();
+    let mut prepared = SetupPreparation { plans: Vec::new(), entries: Vec::new(), copies, notes };
     for wanted in [SetupScope::Project, SetupScope::User] {
         let meant = |host: &&Host| scope.unwrap_or(host.default_scope()) == wanted;
         let mut targets = Vec::new();
@@ -209,11 +215,12 @@ fn prepare_setup(
         if targets.is_empty() {
             continue;
         }
-        if wanted == SetupScope::Project && programs.memory.on_path.is_none() {
-            prepared.notes.push(
-                "jikime-memory is not on PATH: the files name it by its path, which works only on this machine"
-                    .to_owned(),
-            );
+        if wanted == SetupScope::Project && programs.memory.needs_path() {
+            let why = match programs.memory.on_path {
+                None => "jikime-memory is not on PATH",
+                Some(_) => "jikime-memory on PATH is a script",
+            };
+            prepared.notes.push(format!("{why}: the files name it by its path, which works only on this machine"));
         }
         prepared.entries.extend(targets.iter().filter_map(|(_, target)| match &target.part {
             OwnedPart::Server(_, entry) => Some((wanted, entry.clone())),

@@ -15,7 +15,7 @@ use super::arguments::{
     CliArguments, CliCommand, CommonArguments, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
 };
 use super::backfill::run_backfill;
-use super::doctor::run_doctor;
+use super::doctor::{DoctorArguments, run_doctor};
 use super::export::run_export;
 use super::forget::run_forget;
 use super::import::run_import;
@@ -35,12 +35,16 @@ use crate::http::{BearerToken, HttpAccess};
 use crate::serve::{Transport, serve};
 
 /// Exit status 1 tells scripts that there are problems.
-fn run_doctor_command(common: CommonArguments) -> anyhow::Result<ExitCode> {
+fn run_doctor_command(common: CommonArguments, arguments: &DoctorArguments) -> anyhow::Result<ExitCode> {
     let printer = Printer::new(common.json);
     let request = ProjectContext::from_environment(common.project).context("cannot determine the working directory")?;
     let project = if common.personal { personal_project() } else { resolve(&request) };
     let files = project.as_ref().ok().map(|project| checkout_dir(&request, project));
-    Ok(if run_doctor(&project, files.as_deref(), &printer)? { ExitCode::SUCCESS } else { ExitCode::from(exit::USER) })
+    Ok(if run_doctor(&project, files.as_deref(), &printer, arguments)? {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(exit::USER)
+    })
 }
 
 /// Runs one command.
@@ -49,7 +53,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
     let printer = Printer::new(common.json).with_pager(!common.no_pager);
     let deletes = command.is_deleting();
     let done = match command {
-        CliCommand::Doctor => return run_doctor_command(common),
+        CliCommand::Doctor(arguments) => return run_doctor_command(common, &arguments),
         CliCommand::Serve(arguments) | CliCommand::Mcp(McpCommand::Serve(arguments)) => {
             serve(&resolve_project(common)?, &serve_transport(arguments)?)
         }

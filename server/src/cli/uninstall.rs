@@ -21,6 +21,7 @@ use crate::setup::detect::{DetectedKind, detect_all};
 use crate::setup::host::{Host, ProgramCommands, SetupScope};
 use crate::setup::host_dirs::HostDirs;
 use crate::setup::plan::{SetupContext, SetupPlan, SkippedFile};
+use crate::setup::program_copies::{delete_copies, existing_copies};
 use crate::setup::project_dirs::ProjectDirs;
 use crate::setup::setup_diff::unified_diff;
 
@@ -49,6 +50,11 @@ impl UninstallArguments {
         let is_of_user = |host: &Host| host.default_scope() == SetupScope::User;
         let is_all_of_user = !self.host.is_empty() && self.host.iter().all(is_of_user);
         !self.purge && self.scope.map_or(is_all_of_user, |scope| scope == SetupScope::User)
+    }
+
+    /// Whether nothing of this user's setup shall be left.
+    fn is_for_all_of_user(&self) -> bool {
+        self.scope == Some(SetupScope::User) && self.host.is_empty()
     }
 
     /// Whether files for all projects are included.
@@ -117,7 +123,14 @@ pub(crate) fn run_uninstall(
                 .print_wrapped(&format!("Deletes all memories in {}", Layout::new(project).store_dir().display()))?;
         }
     }
-    let is_needed = !changes.is_empty() || memory == StoreFate::Deleted;
+    let has_copies = arguments.is_for_all_of_user() && !existing_copies(&places).is_empty();
+    if has_copies && !printer.is_json() {
+        let folder = places.copies_dir().map(|folder| places.display_path(&folder)).unwrap_or_default();
+        printer.print_wrapped(&format!(
+            "Deletes the programs in {folder}, which projects that were set up with npx or uvx start"
+        ))?;
+    }
+    let is_needed = !changes.is_empty() || memory == StoreFate::Deleted || has_copies;
     if is_needed && !arguments.dry_run && !confirm("Do this?", arguments.yes)? {
         return printer.print_line("Nothing was changed.");
     }
@@ -128,6 +141,9 @@ pub(crate) fn run_uninstall(
         }
         if arguments.concerns_user() {
             delete_unused_personal(&places)?;
+        }
+        if has_copies {
+            delete_copies(&places)?;
         }
     }
     if printer.is_json() {
@@ -267,6 +283,12 @@ fn print_report(
     if memory == StoreFate::Kept {
         let dir = Layout::new(project).store_dir().display().to_string();
         printer.print_wrapped(&format!("The memories stay in {dir}; jikime-memory uninstall --purge deletes them."))?;
+    }
+    if !arguments.is_for_all_of_user() && !existing_copies(places).is_empty() {
+        let folder = places.copies_dir().map(|folder| places.display_path(&folder)).unwrap_or_default();
+        exit::print_status(&format!(
+            "The programs in {folder} stay for other projects; jikime-memory uninstall --scope user deletes them."
+        ));
     }
     let rest = detect_all(places, None);
     let mut files: Vec<String> = rest

@@ -5,7 +5,7 @@ use std::path::Path;
 use schema::files::layout::Layout;
 use schema::host::hook::HookHost;
 
-use super::check::{DoctorCheck, display_path};
+use super::check::{DoctorCheck, Repair, display_path};
 use crate::setup::detect::{DetectedKind, DetectedPart, trusted_codex_hooks};
 use crate::setup::hook_entries::hooks_of;
 use crate::setup::host::{Host, SetupScope};
@@ -39,7 +39,7 @@ pub(super) fn check_setup(
             {
                 let text = format!("{} starts {command}, which does not exist", place(found));
                 let fix = format!("{INIT} --host {} --scope {}", found.host.name(), scope_name(found.scope));
-                checks.push(DoctorCheck::finding("hosts", text, fix));
+                checks.push(DoctorCheck::finding("hosts", text, fix).with_repair(Repair::HostFiles));
             }
             _ => {}
         }
@@ -216,12 +216,12 @@ fn check_hook_file(
         .iter()
         .map(|(_, program)| program)
         .find(|program| resolve_command(program, places.path.as_deref()).is_none());
-    let (text, fix) = if let Some(program) = gone {
-        (
-            format!("{place} calls {program}, which does not exist"),
-            format!("install jikime-hook, or run {} to write its path", init_of(host)),
-        )
-    } else if !twice.is_empty() {
+    if let Some(program) = gone {
+        let text = format!("{place} calls {program}, which does not exist");
+        let fix = format!("install jikime-hook, or run {} to write its path", init_of(host));
+        return Some(DoctorCheck::finding("hooks", text, fix).with_repair(Repair::HostFiles));
+    }
+    let (text, fix) = if !twice.is_empty() {
         (format!("{place} calls jikime-hook more than once for {}", twice.join(", ")), init_of(host))
     } else if !missing.is_empty() {
         let old = "; ignore this if you deleted PostCompact for an old version of Claude Code";

@@ -16,7 +16,7 @@ use schema::store::forgotten::ForgottenHashes;
 use schema::tool::{EmbeddingStats, QueueOwner, StatsOutput};
 use tools::engine::Engine;
 
-use super::check::DoctorCheck;
+use super::check::{DoctorCheck, Repair};
 use crate::cli::terminal_text::{self, count_with_unit};
 use crate::network::ReqwestNetwork;
 
@@ -85,10 +85,12 @@ fn check_permissions(layout: &Layout) -> DoctorCheck {
         Ok(found) if found.mode() & 0o077 != 0 => {
             let text = format!("other users can read {} (mode {:o})", dir.display(), found.mode() & 0o777);
             DoctorCheck::finding("permissions", text, format!("chmod 700 {}", dir.display()))
+                .with_repair(Repair::Permissions)
         }
         Ok(found) if found.mode() & 0o700 != 0o700 => {
             let text = format!("you cannot read or write {} (mode {:03o})", dir.display(), found.mode() & 0o777);
             DoctorCheck::finding("permissions", text, format!("chmod 700 {}", dir.display()))
+                .with_repair(Repair::Permissions)
         }
         Ok(_) => check_file_permissions(layout),
         Err(error) => DoctorCheck::finding("permissions", error.to_string(), "fix the cause"),
@@ -116,7 +118,7 @@ fn check_file_permissions(layout: &Layout) -> DoctorCheck {
     let named: Vec<String> = closed.iter().map(|(path, mode)| format!("{path} (mode {mode:03o})")).collect();
     let paths: Vec<&str> = closed.iter().map(|(path, _)| path.as_str()).collect();
     let text = format!("you cannot read or write {}", named.join(", "));
-    DoctorCheck::finding("permissions", text, format!("chmod 600 {}", paths.join(" ")))
+    DoctorCheck::finding("permissions", text, format!("chmod 600 {}", paths.join(" "))).with_repair(Repair::Permissions)
 }
 
 /// Files that are ignored: links, pipes, and files that another user owns or can change. Also Markdown that is too large.
@@ -180,7 +182,7 @@ fn check_damage(path: &Path) -> Option<DoctorCheck> {
         [] => DoctorCheck::fine("database", format!("{name} passes its integrity check")),
         faults => {
             let text = format!("{name}: {}; nothing is lost, because it is derived from Markdown", faults.join("; "));
-            DoctorCheck::finding("database", text, REBUILD)
+            DoctorCheck::finding("database", text, REBUILD).with_repair(Repair::Rebuild)
         }
     })
 }
@@ -189,7 +191,7 @@ fn check_opened(mut engine: Engine, layout: &Layout) -> Vec<DoctorCheck> {
     let refreshed = engine.refresh();
     let mut checks = vec![match refreshed {
         Ok(_) => check_sync(&engine, layout),
-        Err(error) => DoctorCheck::finding("index", error.to_string(), REBUILD),
+        Err(error) => DoctorCheck::finding("index", error.to_string(), REBUILD).with_repair(Repair::Rebuild),
     }];
     match engine.stats() {
         Ok(stats) => {
@@ -285,7 +287,7 @@ fn check_sync(engine: &Engine, layout: &Layout) -> DoctorCheck {
         }
     }
     if !differing.is_empty() {
-        return DoctorCheck::finding("index", differing.join("; "), REBUILD);
+        return DoctorCheck::finding("index", differing.join("; "), REBUILD).with_repair(Repair::Rebuild);
     }
     if !back.is_empty() {
         let text = format!("logs contain deleted memories again, which are ignored: {}", back.join(", "));
@@ -316,7 +318,8 @@ fn check_queue(stats: &StatsOutput) -> DoctorCheck {
         waiting => {
             let what = terminal_text::count_of_memories(waiting);
             let waits = if waiting == 1 { "waits" } else { "wait" };
-            DoctorCheck::finding("queue", format!("{what} {waits} in the queue on disk; {by}"), "jikime-memory index")
+            let text = format!("{what} {waits} in the queue on disk; {by}");
+            DoctorCheck::finding("queue", text, "jikime-memory index").with_repair(Repair::Queue)
         }
     }
 }

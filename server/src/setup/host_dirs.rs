@@ -103,9 +103,19 @@ impl HostDirs {
         })
     }
 
+    /// The folder for copies of programs that run from a cache.
+    pub(crate) fn copies_dir(&self) -> Option<PathBuf> {
+        self.own_dir.as_ref().map(|own| own.join("bin"))
+    }
+
     /// The record of changes for all projects.
     pub(super) fn setup_record_file(&self) -> Option<PathBuf> {
         self.own_dir.as_ref().map(|own| own.join("setup.json"))
+    }
+
+    #[cfg(test)]
+    pub(super) fn for_tests(own_dir: &Path, path: impl Iterator<Item = PathBuf>) -> Self {
+        Self { own_dir: Some(own_dir.to_owned()), path: std::env::join_paths(path).ok(), ..Self::default() }
     }
 
     fn in_home(&self, name: &str) -> Option<PathBuf> {
@@ -134,9 +144,14 @@ impl HostDirs {
 
 /// The program that a shell would start.
 pub(crate) fn find_on_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
+    all_on_path(name, path).next()
+}
+
+/// All programs of this name on `PATH`.
+pub(super) fn all_on_path(name: &str, path: Option<&OsStr>) -> impl Iterator<Item = PathBuf> {
     let file = format!("{name}{EXE_SUFFIX}");
-    let folders = std::env::split_paths(path?).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(&file)).find(|path| is_program(path))
+    let folders = path.into_iter().flat_map(std::env::split_paths).filter(|folder| folder.is_absolute());
+    folders.map(move |folder| folder.join(&file)).filter(|path| is_program(path))
 }
 
 pub(super) fn is_program(path: &Path) -> bool {

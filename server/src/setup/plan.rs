@@ -69,6 +69,13 @@ impl SetupContext {
         Ok(Self { root, project, record, host_dirs: places.clone() })
     }
 
+    /// Whether the record cannot be read or names files that do not exist. Carrying out any plan corrects it.
+    pub(crate) fn has_stale_record(&self) -> bool {
+        let record = SetupRecord::read(&self.record);
+        let is_gone = |file: &String| !self.root_for(Path::new(file)).exists();
+        record.files.keys().any(is_gone) || (self.record.exists() && record.files.is_empty())
+    }
+
     /// A path for messages.
     pub(crate) fn display_path(&self, path: &Path) -> String {
         match self.root.as_deref().and_then(|root| path.strip_prefix(root).ok()) {

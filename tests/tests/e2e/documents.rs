@@ -9,7 +9,7 @@ use harness::environment;
 use harness::{Sandbox, report_skip, run_to_end, sandbox};
 
 /// Prefixes of commands that are not run, with the reason.
-const NOT_RUN: [(&str, &str); 8] = [
+const NOT_RUN: [(&str, &str); 11] = [
     ("cargo ", "builds the project, which the project's own check does"),
     ("jikime-memory serve", "serves until its host ends; tests/http.rs and tests/server.rs start it"),
     ("jikime-memory browse", "needs a terminal; tests/browse.rs has one"),
@@ -18,6 +18,9 @@ const NOT_RUN: [(&str, &str); 8] = [
     ("jikime-memory doctor", "finds that no host is set up, which its exit status says; tests/setup.rs has one"),
     ("claude ", "is another program"),
     ("npx ", "is another program"),
+    ("npm ", "installs a published package; .ci/packages installs those of this build"),
+    ("uv ", "installs a published package; .ci/packages installs those of this build"),
+    ("curl ", "installs a published package; .ci/packages installs those of this build"),
 ];
 
 /// A log with the ids used in the documents.

@@ -38,13 +38,15 @@ mod logs;
 mod main_job;
 mod markdown_is_the_truth;
 mod optional_hooks;
+mod packages;
 mod prompts;
 mod proofs;
 mod queue;
 mod readers;
 mod reading;
-mod registry;
 mod remote_embedding;
+#[cfg(unix)]
+mod repairs;
 mod resources;
 mod retrieval;
 mod rust_client;

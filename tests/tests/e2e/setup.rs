@@ -447,7 +447,7 @@ fn the_plugin_and_the_documents_are_what_init_writes() {
     let server = json_of(sandbox.project().join(".mcp.json"));
     assert_eq!(json_of(root.join("mcp.example.json")), server);
     assert_eq!(json_of(root.join("server/plugin/.mcp.json")), server);
-    for path in ["server/plugin/.claude-plugin/plugin.json", "server/bundle/manifest.json", "server/server.json"] {
+    for path in ["server/plugin/.claude-plugin/plugin.json", "server/server.json"] {
         assert_eq!(json_of(root.join(path))["version"], env!("CARGO_PKG_VERSION"), "{path}");
     }
 }

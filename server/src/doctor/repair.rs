@@ -1,0 +1,181 @@
+//! Repairs what needs no decision of a person: the paths in host files, the setup record, the store's permissions, rows and index.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use schema::files::layout::Layout;
+use schema::settings;
+use schema::tool::ReindexInput;
+use tools::engine::Engine;
+use tools::error::ToolError;
+
+use super::check::{DoctorCheck, Repair};
+use super::commands::needs_repair;
+use crate::setup::change::FileChange;
+use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
+use crate::setup::host::{Host, SetupScope, SetupTarget};
+use crate::setup::host_dirs::HostDirs;
+use crate::setup::owned_part::OwnedPart;
+use crate::setup::plan::{SetupContext, SetupPlan};
+use crate::setup::program_copies::ProgramCopies;
+use crate::setup::programs::Programs;
+use crate::setup::project_dirs::ProjectDirs;
+
+/// What `doctor --fix` is about to do.
+#[derive(Debug)]
+pub(crate) struct RepairPlan {
+    kinds: BTreeSet<Repair>,
+    plans: Vec<SetupPlan>,
+    copies: ProgramCopies,
+    site: Option<ProjectDirs>,
+}
+
+/// Plans the repairs of all findings. Nothing is changed.
+pub(crate) fn plan_repairs(
+    checks: &[DoctorCheck],
+    site: Option<&ProjectDirs>,
+    places: &HostDirs,
+) -> Result<RepairPlan, ToolError> {
+    let kinds: BTreeSet<Repair> = checks.iter().filter_map(|check| check.repair).collect();
+    let mut plan = RepairPlan { kinds, plans: Vec::new(), copies: ProgramCopies::default(), site: site.cloned() };
+    let is_of_files = |kind: &Repair| matches!(kind, Repair::HostFiles | Repair::SetupRecord);
+    if !plan.kinds.iter().any(is_of_files) {
+        return Ok(plan);
+    }
+    let programs = Programs::locate(places);
+    let files = site.map(|site| site.files.as_path());
+    let found = detect_all(places, files);
+    for scope in [SetupScope::Project, SetupScope::User] {
+        let Some(context) = setup_context(scope, places, site) else { continue };
+        let targets = broken_targets(&found, scope, &programs, places, site)?;
+        if !targets.is_empty() || context.has_stale_record() {
+            plan.plans.push(context.plan_setup(targets)?);
+        }
+    }
+    if plan.kinds.contains(&Repair::HostFiles) {
+        plan.copies = programs.copies();
+    }
+    Ok(plan)
+}
+
+/// The scopes whose setup record is stale.
+pub(super) fn check_records(site: Option<&ProjectDirs>, places: &HostDirs) -> Option<DoctorCheck> {
+    let is_stale = |scope| setup_context(scope, places, site).is_some_and(|context| context.has_stale_record());
+    [SetupScope::Project, SetupScope::User].into_iter().any(is_stale).then(|| {
+        let text = "the setup record names files that do not exist, or cannot be read";
+        DoctorCheck::finding("hosts", text, "jikime-memory doctor --fix").with_repair(Repair::SetupRecord)
+    })
+}
+
+fn setup_context(scope: SetupScope, places: &HostDirs, site: Option<&ProjectDirs>) -> Option<SetupContext> {
+    match (scope, site) {
+        (SetupScope::Project, Some(site)) => SetupContext::new(scope, places, site).ok(),
+        (SetupScope::Project, None) => None,
+        // The place of the user's record does not depend on a project.
+        (SetupScope::User, _) => SetupContext::new(scope, places, &ProjectDirs::for_project(Path::new(""))).ok(),
+    }
+}
+
+/// Our parts of host files that start wrong programs, as they should be.
+fn broken_targets(
+    found: &[DetectedPart],
+    scope: SetupScope,
+    programs: &Programs,
+    places: &HostDirs,
+    site: Option<&ProjectDirs>,
+) -> Result<Vec<(Host, SetupTarget)>, ToolError> {
+    let project = site.map_or(Path::new(""), |site| site.files.as_path());
+    let has_file_recall = site.is_some_and(|site| settings::load(&Layout::new(&site.project)).settings.file_recall);
+    let mut targets: Vec<(Host, SetupTarget)> = Vec::new();
+    for part in found.iter().filter(|part| part.scope == scope && needs_repair(part, programs, places)) {
+        let Some(commands) = programs.commands(scope, has_file_recall) else {
+            let text = "jikime-hook is neither on PATH nor next to jikime-memory; install both programs";
+            return Err(ToolError::NotFound(text.to_owned()));
+        };
+        let wanted = part.host.targets(scope, places, project, &commands)?;
+        let fitting = wanted.into_iter().filter(|target| target.path == part.path && is_same_part(target, part));
+        targets.extend(fitting.map(|target| (part.host, target)));
+    }
+    targets.dedup();
+    Ok(targets)
+}
+
+fn is_same_part(target: &SetupTarget, part: &DetectedPart) -> bool {
+    match (&target.part, &part.kind) {
+        (OwnedPart::Server(_, entry), DetectedKind::Server(server)) => server.is_personal() == entry.is_personal(),
+        (OwnedPart::Hooks(_), DetectedKind::Hooks(_)) => true,
+        _ => false,
+    }
+}
+
+impl RepairPlan {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steps().is_empty() && self.changes().is_empty()
+    }
+
+    /// The changes of host files.
+    pub(crate) fn changes(&self) -> Vec<FileChange> {
+        let changes = self.plans.iter().flat_map(|plan| plan.changes.clone());
+        changes.filter(|change| !change.is_unchanged()).collect()
+    }
+
+    /// Everything else that is done, for people.
+    pub(crate) fn steps(&self) -> Vec<&'static str> {
+        let steps = self.kinds.iter().filter_map(|kind| match kind {
+            Repair::HostFiles => None,
+            Repair::Permissions => Some("make the store readable and writable for you only"),
+            Repair::SetupRecord => Some("remove missing files from the setup record"),
+            Repair::Rebuild => Some("rebuild rows and index from the Markdown files"),
+            Repair::Queue => Some("save the events in the queue on disk"),
+        });
+        steps.collect()
+    }
+
+    /// A note about programs that are copied.
+    pub(crate) fn note(&self, places: &HostDirs) -> Option<String> {
+        self.copies.note(places)
+    }
+
+    pub(crate) fn carry_out(self) -> Result<(), ToolError> {
+        self.copies.make()?;
+        self.plans.into_iter().try_for_each(SetupPlan::carry_out)?;
+        let Some(site) = &self.site else { return Ok(()) };
+        let project = site.project.as_path();
+        if self.kinds.contains(&Repair::Permissions) {
+            make_private(&Layout::new(project))?;
+        }
+        if self.kinds.contains(&Repair::Rebuild) || self.kinds.contains(&Repair::Queue) {
+            let full = self.kinds.contains(&Repair::Rebuild);
+            Engine::open(project, None, None)?.reindex(&ReindexInput { full, path: None }, &mut |_| {}, &|| true)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the owner all rights in the store's folder and files, and others none in the folder.
+#[cfg(unix)]
+fn make_private(layout: &Layout) -> Result<(), ToolError> {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    let fault = |path: &Path, cause: std::io::Error| {
+        ToolError::Unavailable(format!("cannot change the permissions of {}: {cause}", path.display()))
+    };
+    let dir = layout.store_dir();
+    fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(|cause| fault(dir, cause))?;
+    for item in fs::read_dir(dir).map_err(|cause| fault(dir, cause))?.filter_map(Result::ok) {
+        let path = item.path();
+        let Ok(found) = fs::symlink_metadata(&path) else { continue };
+        if found.is_file() && found.mode() & 0o600 != 0o600 {
+            let mode = Permissions::from_mode(found.mode() & 0o777 | 0o600);
+            fs::set_permissions(&path, mode).map_err(|cause| fault(&path, cause))?;
+        }
+    }
+    Ok(())
+}
+
+/// No check asks for this on other platforms.
+#[cfg(not(unix))]
+fn make_private(_: &Layout) -> Result<(), ToolError> {
+    Ok(())
+}
