@@ -212,13 +212,27 @@ fn changed_entry_supersedes_and_edited_memory_stays() {
     let replacement = memories.iter().find(|memory| memory["supersedes"].is_string()).unwrap();
     assert!(replacement["content"].as_str().unwrap().starts_with("Ledger rule of the auditors"));
 
-    let log = fs::read_dir(sandbox.store()).unwrap().map(|item| item.unwrap().path());
-    let log = log.filter(|path| path.to_string_lossy().ends_with("2026-01-29.md")).next_back().unwrap();
+    let log = sandbox.store().join("2026-01-29.md");
     let text = fs::read_to_string(&log).unwrap();
     assert!(text.contains("멱등 키를"), "{text}");
     fs::write(&log, text.replace("멱등 키를", "멱등성 키를")).unwrap();
     let summary = import(&sandbox, &["claude-mem"]);
     assert_eq!(kept(&summary), BTreeMap::new(), "{summary:#}\n{}", sandbox.logs());
+}
+
+#[test]
+fn same_number_in_another_database_is_another_entry() {
+    let sandbox = sandbox!();
+    place_source(&sandbox, "claude-mem");
+    import(&sandbox, &["claude-mem"]);
+    let path = sandbox.home().join(".claude-mem/claude-mem.db");
+    let db = rusqlite::Connection::open(&path).unwrap();
+    let change = "UPDATE observations SET title = 'Of another machine', created_at_epoch = 1769000000000 WHERE id = 1";
+    db.execute_batch(change).unwrap();
+    drop(db);
+    let summary = import(&sandbox, &["claude-mem"]);
+    assert_eq!(kept(&summary), BTreeMap::from([("learning".to_owned(), 1)]), "{summary:#}");
+    assert!(exported(&sandbox).iter().all(|memory| memory["supersedes"].is_null()));
 }
 
 #[test]
@@ -282,7 +296,8 @@ fn unusable_source_is_refused_without_a_store(#[case] arguments: &[&str], #[case
     db.execute_batch("CREATE TABLE t (a)").unwrap();
     drop(db);
     let outcome = sandbox.run_cli(["import"].iter().chain(arguments));
-    assert!(!outcome.is_success() && outcome.stderr.contains(error), "{outcome:?}");
+    assert!(!outcome.status.success() && outcome.stderr.contains(error), "{outcome:?}");
+    assert!(!sandbox.store().exists());
 }
 
 #[test]
@@ -313,6 +328,7 @@ fn rules_are_proposed_and_saved_only_on_request() {
     let expected = BTreeMap::from([("convention".to_owned(), 3), ("preference".to_owned(), 1)]);
     assert_eq!((kept(&summary), summary["secrets_taken_out"].as_u64()), (expected, Some(1)), "{summary:#}");
     assert_eq!(kept(&import(&sandbox, &["rules", "--yes"])), BTreeMap::new());
+    assert_eq!(import(&sandbox, &["rules"]), json!([]), "only new items are proposed");
     let memories = json!(exported(&sandbox)).to_string();
     assert!(memories.contains("Testing: Run the tests with nextest only") && memories.contains("rules/AGENTS.md#"));
 }

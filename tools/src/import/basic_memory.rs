@@ -45,6 +45,7 @@ fn read(folder: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Resu
             content: with_title(&title, note.body.trim()),
             at: at.filter(is_plausible).unwrap_or_else(|| changed_at(&path)),
             tags: note.list("tags"),
+            is_numbered: false,
         })?;
     }
     Ok(())

@@ -15,6 +15,9 @@ pub(super) const SOURCE: Source = Source { name: "claude-mem", program: "claude-
 /// The subtitle that the program gives to every memory that a model saved.
 const EMPTY_SUBTITLE: &str = "Manual memory";
 
+/// The start of the ids of sessions that the program makes up for memories without one.
+const MANUAL: &str = "manual-";
+
 /// Observations that the program keeps away from models.
 const SENSITIVE: &str = "sensitive";
 
@@ -115,6 +118,9 @@ fn read_sessions(db: &ForeignDatabase) -> Result<Sessions, SourceError> {
 impl Sessions {
     fn host_session(&self, row: &ForeignRow<'_>) -> String {
         let id = row.text("memory_session_id");
+        if id.starts_with(MANUAL) {
+            return String::new();
+        }
         self.by_memory.get(&id).cloned().unwrap_or(id)
     }
 }
@@ -128,7 +134,7 @@ fn memory(
     fallback: schema::model::moment::Moment,
 ) -> ForeignMemory {
     let id = format!("{table}/{}", row.text("id"));
-    ForeignMemory { id, session_id, kind, content, at: row.time(&TIMES, fallback), tags: Vec::new() }
+    ForeignMemory { id, session_id, kind, content, at: row.time(&TIMES, fallback), tags: Vec::new(), is_numbered: true }
 }
 
 /// Title, narrative, facts and files as a text.

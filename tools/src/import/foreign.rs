@@ -34,6 +34,8 @@ pub struct ForeignMemory {
     pub content: String,
     pub at: Moment,
     pub tags: Vec<String>,
+    /// Whether the id is only a number, which another database of the program may give to another entry.
+    pub is_numbered: bool,
 }
 
 impl ForeignMemory {
@@ -109,6 +111,8 @@ pub trait Receiver {
     fn add(&mut self, memory: ForeignMemory) -> Result<(), SourceError>;
     /// Receives a memory of a replayed session.
     fn add_event(&mut self, memory: PreparedMemory) -> Result<(), SourceError>;
+    /// Counts a file of a folder.
+    fn count_file(&mut self, _bytes: u64) {}
     /// A part of the source that is not imported, with the reason.
     fn skip(&mut self, problem: String);
     /// An entry of another project.

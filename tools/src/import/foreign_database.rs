@@ -53,7 +53,7 @@ impl ForeignDatabase {
         let connection = match &copy {
             Some(copy) => Connection::open_with_flags(copy.database(), OpenFlags::SQLITE_OPEN_READ_WRITE),
             None => Connection::open_with_flags(
-                immutable_uri(path),
+                immutable_uri(path).map_err(unreadable)?,
                 OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
             ),
         };
@@ -143,7 +143,8 @@ impl ForeignRow<'_> {
 }
 
 /// A URI with which SQLite reads a file without locks and without any file next to it.
-fn immutable_uri(path: &Path) -> String {
+fn immutable_uri(path: &Path) -> io::Result<String> {
+    let path = std::path::absolute(path)?;
     let path = path.to_string_lossy().replace('\\', "/");
     let mut uri = String::from(if path.starts_with('/') { "file:" } else { "file:/" });
     for byte in path.bytes() {
@@ -153,7 +154,7 @@ fn immutable_uri(path: &Path) -> String {
             uri.push_str(&format!("%{byte:02X}"));
         }
     }
-    uri + "?mode=ro&immutable=1"
+    Ok(uri + "?mode=ro&immutable=1")
 }
 
 /// Copies a database with its log. Repeats that if the files changed meanwhile.

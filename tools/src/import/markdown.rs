@@ -110,7 +110,10 @@ fn collect_files(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> io::R
 /// The text of a file with Unix line endings. An unreadable file is reported and skipped.
 pub(super) fn read_file(path: &Path, receiver: &mut dyn Receiver) -> Option<String> {
     match regular_file::read_text(path, FILE_LIMIT) {
-        Ok(text) => Some(text.replace("\r\n", "\n")),
+        Ok(text) => {
+            receiver.count_file(text.len() as u64);
+            Some(text.replace("\r\n", "\n"))
+        }
         Err(error) => {
             receiver.skip(format!("{}: {error}; skipped", path.display()));
             None

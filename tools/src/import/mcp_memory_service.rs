@@ -58,6 +58,7 @@ fn read(path: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result
             content: row.text("content"),
             at: row.time(&["created_at", "created_at_iso", "updated_at"], fallback),
             tags,
+            is_numbered: false,
         })
     })
 }

@@ -70,6 +70,7 @@ fn read_sections(text: &str, path: &Path, workspace: &Path, receiver: &mut dyn R
             content,
             at,
             tags: Vec::new(),
+            is_numbered: false,
         })?;
     }
     Ok(())

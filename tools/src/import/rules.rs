@@ -84,7 +84,15 @@ pub fn read_rules(file: &RuleFile, receiver: &mut dyn Receiver) -> Result<(), So
         let kind = heading.split_whitespace().rev().find_map(kind_named).unwrap_or(usual);
         let content = if heading.is_empty() { item } else { format!("{heading}: {item}") };
         let id = format!("{}#{}", file.name, &content_hash(&content)[..ID_DIGITS]);
-        receiver.add(ForeignMemory { id, session_id: String::new(), kind, content, at, tags: Vec::new() })?;
+        receiver.add(ForeignMemory {
+            id,
+            session_id: String::new(),
+            kind,
+            content,
+            at,
+            tags: Vec::new(),
+            is_numbered: false,
+        })?;
     }
     Ok(())
 }
@@ -134,7 +142,7 @@ fn list_item(line: &str) -> Option<&str> {
 }
 
 fn is_worth_a_memory(item: &str) -> bool {
-    let is_introduction = item.ends_with(':');
+    let is_introduction = item.ends_with(':') || item.starts_with('[') && item.contains("](");
     let is_long_enough = item.split_whitespace().count() >= MIN_WORDS && item.chars().count() >= MIN_CHARACTERS;
     is_long_enough && !is_introduction && item.len() <= MAX_LENGTH
 }

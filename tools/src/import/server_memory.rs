@@ -93,6 +93,7 @@ fn read(path: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result
             content: format!("{heading}\n{}", lines.join("\n")),
             at,
             tags: Some(entity_type).filter(|tag| !tag.is_empty()).into_iter().collect(),
+            is_numbered: false,
         })?;
     }
     Ok(())

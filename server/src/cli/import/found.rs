@@ -14,7 +14,10 @@ use tools::import::{
 
 use super::transcript_folders::{TranscriptHost, host_folders, is_folder_of_project, list_transcripts};
 use crate::cli::output::{DIM, Printer, STRONG};
-use crate::cli::terminal_text::{clean_for_terminal, count_with_unit};
+use crate::cli::terminal_text::{clean_for_terminal, count_of_memories, count_with_unit};
+
+/// The unit of sources that are not counted in files or sessions.
+const MEMORY: &str = "memory";
 
 /// Something that can be imported.
 #[derive(Debug, Serialize)]
@@ -70,7 +73,10 @@ fn text(found: &[FoundSource]) -> String {
             0 => String::new(),
             count => format!(" of this project, {count} of others"),
         };
-        let count = count_with_unit(source.count, source.unit).replace("memorys", "memories");
+        let count = match source.unit {
+            MEMORY => count_of_memories(source.count),
+            unit => count_with_unit(source.count, unit),
+        };
         text.push_str(&format!("{STRONG}{}{STRONG:#}  {count}{others}\n", source.program));
         for place in source.places.iter().take(3) {
             text.push_str(&format!("    {DIM}{}{DIM:#}\n", clean_for_terminal(&place.to_string_lossy())));
@@ -157,7 +163,7 @@ fn found_memories(source: &Source, home: &Path, project: &Path) -> Option<FoundS
         source: source.name,
         program: source.program,
         count: counter.count,
-        unit: "memory",
+        unit: MEMORY,
         of_other_projects: counter.of_others,
         places,
         command: format!("jikime-memory import {}{all}", source.name),

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use indicatif::ProgressBar;
+use schema::files::layout::Layout;
 use schema::files::project::home_dir;
 use schema::intake::capture::{PreparedMemory, prepare};
 use schema::model::memory::MemoryType;
@@ -66,16 +67,21 @@ pub(super) fn import_rules(project: &Path, printer: &Printer, arguments: &RuleAr
         return Err(ToolError::NotFound(text.to_owned()).into());
     }
     let is_answerable = io::stdin().is_terminal() && io::stderr().is_terminal();
-    if arguments.dry_run || !arguments.yes && !is_answerable {
+    let only_shows = arguments.dry_run || !arguments.yes && !is_answerable;
+    let effect = if only_shows { ImportMode::DryRun } else { ImportMode::Write };
+    let bar = ProgressBar::hidden();
+    let mut receiver = ImportReceiver::new(ORIGIN, project, effect, &bar);
+    if !arguments.yes || only_shows {
+        proposals.items = receiver.without_known(proposals.items)?;
+    }
+    if only_shows {
         return print_proposals(project, printer, proposals.items);
     }
-    let bar = ProgressBar::hidden();
-    let mut receiver = ImportReceiver::open(ORIGIN, project, ImportMode::Write, &bar)?;
-    for item in if arguments.yes { proposals.items } else { ask_about_new(project, proposals.items)? } {
+    for item in if arguments.yes { proposals.items } else { ask_about(project, proposals.items)? } {
         receiver.add(item).map_err(|error| ToolError::Unavailable(error.to_string()))?;
     }
     let places: Vec<PathBuf> = files.into_iter().map(|file| file.path).collect();
-    let summary = receiver.finish(project, ImportMode::Write, &places, started)?;
+    let summary = receiver.finish(&places, started)?;
     print_summaries(printer, &[summary])
 }
 
@@ -83,6 +89,9 @@ pub(super) fn import_rules(project: &Path, printer: &Printer, arguments: &RuleAr
 fn print_proposals(project: &Path, printer: &Printer, items: Vec<ForeignMemory>) -> anyhow::Result<()> {
     let proposals = shown(project, items)?;
     printer.print_value(&proposals, || {
+        if proposals.is_empty() {
+            return "All instructions are saved already.\n".to_owned();
+        }
         let lines = proposals.iter().map(|proposal| line(proposal) + "\n");
         let count = count_with_unit(proposals.len() as u64, "proposal");
         format!(
@@ -95,7 +104,7 @@ fn print_proposals(project: &Path, printer: &Printer, items: Vec<ForeignMemory>)
 
 /// The items without their secrets.
 fn shown(project: &Path, items: Vec<ForeignMemory>) -> anyhow::Result<Vec<Proposal>> {
-    let sanitizer = settings::load(&schema::files::layout::Layout::new(project)).sanitizer;
+    let sanitizer = settings::load(&Layout::new(project)).sanitizer;
     let show = |item: ForeignMemory| {
         let from = item.from(ORIGIN);
         let prepared: PreparedMemory = prepare(item.into_draft(ORIGIN), &sanitizer)?;
@@ -111,7 +120,7 @@ fn line(proposal: &Proposal) -> String {
 }
 
 /// Asks about each item, and returns the accepted ones.
-fn ask_about_new(project: &Path, items: Vec<ForeignMemory>) -> anyhow::Result<Vec<ForeignMemory>> {
+fn ask_about(project: &Path, items: Vec<ForeignMemory>) -> anyhow::Result<Vec<ForeignMemory>> {
     let (mut accepted, mut saves_rest) = (Vec::new(), false);
     let proposals = shown(project, items.clone())?;
     for (item, proposal) in items.into_iter().zip(proposals) {

@@ -8,11 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::ProgressBar;
+use schema::files::layout::Layout;
 use schema::files::project::home_dir;
 use schema::intake::capture::{PreparedMemory, prepare};
-use schema::model::memory::MemoryId;
+use schema::model::memory::{Memory, MemoryId};
+use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
-use schema::settings::LoadedSettings;
+use schema::settings::{self, LoadedSettings};
 use serde_json::Value;
 use tools::bulk_import::{ImportMode, IncomingMemory};
 use tools::error::ToolError;
@@ -21,14 +23,14 @@ use tools::import::{FROM, ForeignMemory, ImportScope, Receiver, Source, SourceEr
 use super::arguments::SourceArguments;
 use super::import_session::{ImportSession, ImportSummary, count_bar, print_summaries};
 use crate::cli::output::Printer;
-use crate::cli::terminal_text::count_with_unit;
 
 /// Rows per query.
 const PIECE: usize = 1_000;
 
 /// A memory that an earlier import stored.
-pub(super) struct KnownEntry {
+struct KnownEntry {
     id: MemoryId,
+    at: Moment,
     content: String,
     /// Whether a person changed it, or replaced it by another one.
     is_kept: bool,
@@ -37,12 +39,18 @@ pub(super) struct KnownEntry {
 /// Stores the entries of a source.
 pub(super) struct ImportReceiver<'i> {
     source: &'static str,
-    session: ImportSession,
+    project: &'i Path,
+    effect: ImportMode,
+    /// Opened with the first entry, so that an unusable source creates no store.
+    session: Option<ImportSession>,
     known: HashMap<String, KnownEntry>,
     sanitizer: Sanitizer,
     since: Option<i64>,
     bar: &'i ProgressBar,
     problems: Vec<String>,
+    /// Files of folders, and their size.
+    files: usize,
+    bytes: u64,
     of_others: u64,
 }
 
@@ -54,7 +62,7 @@ pub(super) fn import_source(
 ) -> anyhow::Result<()> {
     let started = Instant::now();
     let effect = if arguments.dry_run { ImportMode::DryRun } else { ImportMode::Write };
-    let loaded = schema::settings::load(&schema::files::layout::Layout::new(project));
+    let loaded = settings::load(&Layout::new(project));
     let LoadedSettings { sanitizer, settings, .. } = &loaded;
     let scope = ImportScope { project, all: arguments.all, sanitizer, settings };
     let places = match &arguments.from {
@@ -69,7 +77,7 @@ pub(super) fn import_source(
         return Err(ToolError::NotFound(text).into());
     }
     let bar = count_bar();
-    let mut receiver = ImportReceiver::open(source.name, project, effect, &bar)?;
+    let mut receiver = ImportReceiver::new(source.name, project, effect, &bar);
     receiver.since = arguments.since.map(|at| at.unix());
     for place in &places {
         bar.set_message(place.display().to_string());
@@ -81,43 +89,65 @@ pub(super) fn import_source(
             Err(error) => receiver.problems.push(format!("{error}; skipped")),
         }
     }
-    let summary = receiver.finish(project, effect, &places, started)?;
+    let summary = receiver.finish(&places, started)?;
     print_summaries(printer, &[summary])
 }
 
 impl<'i> ImportReceiver<'i> {
-    pub(super) fn open(
-        source: &'static str,
-        project: &Path,
-        effect: ImportMode,
-        bar: &'i ProgressBar,
-    ) -> anyhow::Result<Self> {
-        let session = ImportSession::open(project, effect)?;
-        let known = known_entries(&session, source)?;
-        let sanitizer = session.loaded.sanitizer.clone();
-        Ok(Self { source, session, known, sanitizer, since: None, bar, problems: Vec::new(), of_others: 0 })
+    pub(super) fn new(source: &'static str, project: &'i Path, effect: ImportMode, bar: &'i ProgressBar) -> Self {
+        Self {
+            source,
+            project,
+            effect,
+            session: None,
+            known: HashMap::new(),
+            sanitizer: Sanitizer::default(),
+            since: None,
+            bar,
+            problems: Vec::new(),
+            files: 0,
+            bytes: 0,
+            of_others: 0,
+        }
+    }
+
+    fn session(&mut self) -> Result<&mut ImportSession, ToolError> {
+        if self.session.is_none() {
+            let session = ImportSession::open(self.project, self.effect);
+            let session = session.map_err(|error| {
+                error.downcast::<ToolError>().unwrap_or_else(|error| ToolError::Unavailable(format!("{error:#}")))
+            })?;
+            self.known = known_entries(&session, self.source)?;
+            self.sanitizer = session.loaded.sanitizer.clone();
+            self.session = Some(session);
+        }
+        self.session.as_mut().ok_or_else(|| ToolError::Internal("the session was just opened".to_owned()))
+    }
+
+    /// The entries that no earlier import stored.
+    pub(super) fn without_known(&mut self, mut items: Vec<ForeignMemory>) -> Result<Vec<ForeignMemory>, ToolError> {
+        if Layout::new(self.project).memory_db().exists() {
+            self.session()?;
+            items.retain(|item| !self.known.contains_key(&item.from(self.source)));
+        }
+        Ok(items)
     }
 
     /// Saves the rest and returns the report.
-    pub(super) fn finish(
-        self,
-        project: &Path,
-        effect: ImportMode,
-        places: &[PathBuf],
-        started: Instant,
-    ) -> anyhow::Result<ImportSummary> {
-        let Self { session, bar, mut problems, of_others, .. } = self;
+    pub(super) fn finish(self, places: &[PathBuf], started: Instant) -> anyhow::Result<ImportSummary> {
+        let Self { session, project, effect, bar, mut problems, mut files, mut bytes, of_others, .. } = self;
         if of_others > 0 {
-            let others = count_with_unit(of_others, "entry or session");
-            let others = others.replace("entry or sessions", "entries or sessions");
-            problems.push(format!("skipped {others} of other projects; --all imports them into this one"));
+            problems.push(format!("skipped {of_others} of other projects; --all imports them into this one"));
         }
         bar.finish_and_clear();
-        let outcome = session.finish(project)?;
-        let bytes = places.iter().filter_map(|place| place.metadata().ok()).filter(std::fs::Metadata::is_file);
+        let outcome = session.map(|session| session.finish(project)).transpose()?.unwrap_or_default();
+        if files == 0 {
+            let places = places.iter().filter_map(|place| place.metadata().ok()).filter(std::fs::Metadata::is_file);
+            (files, bytes) = places.fold((0, 0), |(files, bytes), place| (files + 1, bytes + place.len()));
+        }
         Ok(ImportSummary {
-            files: places.len(),
-            bytes: bytes.map(|file| file.len()).sum(),
+            files,
+            bytes,
             milliseconds: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
             problems,
             ..ImportSummary::from_outcome(project, &outcome, effect)
@@ -125,17 +155,19 @@ impl<'i> ImportReceiver<'i> {
     }
 
     /// Prepares an entry; `None` if nothing of it is left, or if it is stored already.
-    fn prepare_new(&mut self, memory: ForeignMemory) -> Option<PreparedMemory> {
-        let from = memory.from(self.source);
+    fn prepare_new(&mut self, memory: ForeignMemory) -> Result<Option<PreparedMemory>, ToolError> {
+        self.session()?;
+        let is_same = |known: &&KnownEntry| !memory.is_numbered || known.at == memory.at;
+        let known = self.known.get(&memory.from(self.source)).filter(is_same);
         let mut draft = memory.into_draft(self.source);
-        let prepared = prepare(draft.clone(), &self.sanitizer)?;
-        let Some(known) = self.known.get(&from) else { return Some(prepared) };
+        let Some(prepared) = prepare(draft.clone(), &self.sanitizer) else { return Ok(None) };
+        let Some(known) = known else { return Ok(Some(prepared)) };
         if known.is_kept || known.content == prepared.draft().content {
-            self.session.count_duplicate();
-            return None;
+            self.session()?.count_duplicate();
+            return Ok(None);
         }
         draft.attributes.supersedes = Some(known.id.clone());
-        prepare(draft, &self.sanitizer)
+        Ok(prepare(draft, &self.sanitizer))
     }
 
     fn store(&mut self, prepared: PreparedMemory) -> Result<(), SourceError> {
@@ -143,13 +175,13 @@ impl<'i> ImportReceiver<'i> {
         if self.since.is_some_and(|since| prepared.draft().at.unix() < since) {
             return Ok(());
         }
-        Ok(self.session.add(IncomingMemory { prepared, exact: None })?)
+        Ok(self.session()?.add(IncomingMemory { prepared, exact: None })?)
     }
 }
 
 impl Receiver for ImportReceiver<'_> {
     fn add(&mut self, memory: ForeignMemory) -> Result<(), SourceError> {
-        match self.prepare_new(memory) {
+        match self.prepare_new(memory)? {
             Some(prepared) => self.store(prepared),
             None => Ok(()),
         }
@@ -157,6 +189,11 @@ impl Receiver for ImportReceiver<'_> {
 
     fn add_event(&mut self, memory: PreparedMemory) -> Result<(), SourceError> {
         self.store(memory)
+    }
+
+    fn count_file(&mut self, bytes: u64) {
+        self.files += 1;
+        self.bytes += bytes;
     }
 
     fn skip(&mut self, problem: String) {
@@ -183,7 +220,8 @@ fn known_entries(session: &ImportSession, source: &str) -> Result<HashMap<String
             if attributes.origin.as_deref() == Some(source) {
                 let is_kept = row.superseded_by.is_some() || !row.memory.has_derived_id();
                 let from = from.to_owned();
-                known.insert(from, KnownEntry { id: row.memory.id, content: row.memory.content, is_kept });
+                let Memory { id, at, content, .. } = row.memory;
+                known.insert(from, KnownEntry { id, at, content, is_kept });
             }
         }
     }
