@@ -15,7 +15,7 @@ mod replay;
 mod replay_context;
 mod rules;
 mod server_memory;
-mod sources;
+mod source;
 mod subagent_events;
 mod tool_record;
 mod turns;
@@ -26,5 +26,15 @@ pub use foreign::{FROM, ForeignMemory, ImportScope, Receiver, SourceError};
 pub use gemini::GeminiReplay;
 pub use replay::{IMPORT_MARK_PREFIX, ReplayState, SessionReplay, TranscriptReplay, session_directory};
 pub use rules::{RuleFile, find_rule_files, read_rules};
-pub use sources::{SOURCES, Source};
+pub use source::Source;
 pub use turns::TranscriptEnd;
+
+/// The programs whose memories can be imported, the most used first. A new one is a file with a `SOURCE` and a line here.
+pub const SOURCES: [Source; 6] = [
+    claude_mem::SOURCE,
+    jikime_mem::SOURCE,
+    server_memory::SOURCE,
+    mcp_memory_service::SOURCE,
+    basic_memory::SOURCE,
+    openclaw::SOURCE,
+];

@@ -13,7 +13,7 @@ mod transcripts;
 use std::path::Path;
 
 use tools::error::ToolError;
-use tools::import::Source;
+use tools::import::SOURCES;
 
 pub(crate) use arguments::ImportCommand;
 use exports::ImportFormat;
@@ -55,6 +55,7 @@ pub(crate) fn run_import(
         ImportCommand::BasicMemory(arguments) => ("basic-memory", arguments),
         ImportCommand::Openclaw(arguments) => ("openclaw", arguments),
     };
-    let source = Source::named(name).ok_or_else(|| ToolError::Internal(format!("no source {name}")))?;
+    let source = SOURCES.into_iter().find(|source| source.name == name);
+    let source = source.ok_or_else(|| ToolError::Internal(format!("no source {name}")))?;
     sources::import_source(source, named()?, printer, &arguments)
 }

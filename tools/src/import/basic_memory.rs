@@ -11,7 +11,7 @@ use super::foreign::{
     ForeignMemory, ImportScope, Receiver, SourceError, changed_at, is_plausible, kind_named, parse_time,
 };
 use super::markdown::{Note, files_of_source, read_file, relative_name};
-use super::sources::Source;
+use super::source::Source;
 
 pub(super) const SOURCE: Source = Source { name: "basic-memory", program: "basic-memory", places, read };
 

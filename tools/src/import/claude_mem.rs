@@ -8,7 +8,7 @@ use schema::model::memory::MemoryType;
 
 use super::foreign::{ForeignMemory, ImportScope, Receiver, SourceError, changed_at, join_parts, kind_named};
 use super::foreign_database::{ForeignDatabase, ForeignRow};
-use super::sources::Source;
+use super::source::Source;
 
 pub(super) const SOURCE: Source = Source { name: "claude-mem", program: "claude-mem", places, read };
 

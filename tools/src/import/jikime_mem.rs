@@ -9,7 +9,7 @@ use schema::model::moment::Moment;
 
 use super::foreign::{ImportScope, Receiver, SourceError, changed_at};
 use super::foreign_database::{ForeignDatabase, ForeignRow};
-use super::sources::Source;
+use super::source::Source;
 use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
 use super::turns::{TranscriptEnd, TurnBuilder};
 

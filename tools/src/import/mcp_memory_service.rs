@@ -7,7 +7,7 @@ use schema::model::memory::MemoryType;
 
 use super::foreign::{ForeignMemory, ImportScope, Receiver, SourceError, changed_at, kind_named};
 use super::foreign_database::ForeignDatabase;
-use super::sources::{Source, configured_paths};
+use super::source::{Source, configured_paths};
 
 pub(super) const SOURCE: Source = Source { name: "mcp-memory-service", program: "mcp-memory-service", places, read };
 

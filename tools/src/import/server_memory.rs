@@ -11,7 +11,7 @@ use schema::model::memory::MemoryType;
 use serde::Deserialize;
 
 use super::foreign::{ForeignMemory, ImportScope, Receiver, SourceError, changed_at, kind_named};
-use super::sources::{Source, configured_paths};
+use super::source::{Source, configured_paths};
 
 pub(super) const SOURCE: Source =
     Source { name: "server-memory", program: "@modelcontextprotocol/server-memory", places, read };

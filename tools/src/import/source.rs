@@ -1,4 +1,4 @@
-//! The programs whose memories can be imported. A new one is a file with a `SOURCE` and a line here.
+//! A program whose memories can be imported, and where hosts say that its memories are.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,6 @@ use schema::files::regular_file;
 use serde_json::Value;
 
 use super::foreign::{ImportScope, Receiver, SourceError};
-use super::{basic_memory, claude_mem, jikime_mem, mcp_memory_service, openclaw, server_memory};
 
 /// A program whose memories can be imported.
 #[derive(Debug, Clone, Copy)]
@@ -18,16 +17,6 @@ pub struct Source {
     pub(super) places: fn(&Path, &ImportScope<'_>) -> Vec<PathBuf>,
     pub(super) read: fn(&Path, &ImportScope<'_>, &mut dyn Receiver) -> Result<(), SourceError>,
 }
-
-/// All sources, the most used first.
-pub const SOURCES: [Source; 6] = [
-    claude_mem::SOURCE,
-    jikime_mem::SOURCE,
-    server_memory::SOURCE,
-    mcp_memory_service::SOURCE,
-    basic_memory::SOURCE,
-    openclaw::SOURCE,
-];
 
 /// Settings of hosts that name the environment of MCP servers, below the home directory and below a project.
 const HOME_SETTINGS: [&str; 6] = [
@@ -41,10 +30,6 @@ const HOME_SETTINGS: [&str; 6] = [
 const PROJECT_SETTINGS: [&str; 3] = [".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"];
 
 impl Source {
-    pub fn named(name: &str) -> Option<Self> {
-        SOURCES.into_iter().find(|source| source.name == name)
-    }
-
     /// The places that exist on this machine.
     pub fn find(&self, home: &Path, scope: &ImportScope<'_>) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = Vec::new();
