@@ -17,6 +17,9 @@ use schema::store::{Store, StoreError};
 /// Memories of one batch.
 pub const BATCH: usize = 200;
 
+/// Examples of each type in the preview of a dry run.
+const EXAMPLES: usize = 3;
+
 /// A memory to be imported.
 #[derive(Debug, Clone)]
 pub struct IncomingMemory {
@@ -52,11 +55,24 @@ pub struct ImportOutcome {
     pub redactions: usize,
     /// Sessions of the new memories.
     pub sessions: HashSet<String>,
+    /// Some new memories of each type, if it is a dry run.
+    pub examples: BTreeMap<MemoryType, Vec<Memory>>,
 }
 
 impl ImportOutcome {
     pub fn total(&self) -> usize {
         self.imported.values().sum()
+    }
+
+    /// Counts a memory that a dry run would import.
+    pub fn preview(&mut self, memory: &Memory, redactions: usize) {
+        *self.imported.entry(memory.kind).or_default() += 1;
+        self.sessions.insert(memory.session_id.clone());
+        self.redactions += redactions;
+        let examples = self.examples.entry(memory.kind).or_default();
+        if examples.len() < EXAMPLES {
+            examples.push(memory.clone());
+        }
     }
 }
 
@@ -124,10 +140,14 @@ impl BulkImporter {
                 ImportDecision::New(id, log) => {
                     successes.extend(arrival.prepared.succeeded().iter().map(|success| (id.clone(), success.clone())));
                     let memory = Memory { id, ..arrival.prepared.to_memory() };
+                    self.seen.add(&memory, log == LogKind::LongTerm);
+                    if self.mode == ImportMode::DryRun {
+                        self.outcome.preview(&memory, arrival.prepared.redactions());
+                        continue;
+                    }
                     *self.outcome.imported.entry(memory.kind).or_default() += 1;
                     self.outcome.sessions.insert(memory.session_id.clone());
                     redactions += arrival.prepared.redactions();
-                    self.seen.add(&memory, log == LogKind::LongTerm);
                     new.entry(log.file_name()).or_insert((log, Vec::new())).1.push(memory);
                 }
             }

@@ -124,9 +124,13 @@ pub(crate) enum CliCommand {
     Pin(PinArguments),
     /// Mark a memory as replaced by another one
     Supersede(SupersedeArguments),
-    /// Import sessions of Claude Code, its notes, or an export
-    #[command(subcommand)]
-    Import(ImportCommand),
+    /// Import from other programs, sessions of hosts, or an export
+    ///
+    /// Without a source, lists what this machine has.
+    Import {
+        #[command(subcommand)]
+        source: Option<ImportCommand>,
+    },
     /// Export memories as Markdown or JSON
     #[command(after_help = "Example: jikime-memory export --format md --type decision -o decisions.md")]
     Export(ExportArguments),

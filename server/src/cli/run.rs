@@ -18,7 +18,7 @@ use super::backfill::run_backfill;
 use super::doctor::{DoctorArguments, run_doctor};
 use super::export::run_export;
 use super::forget::run_forget;
-use super::import::run_import;
+use super::import::{ImportCommand, run_import};
 use super::init::run_init;
 use super::list::run_list;
 use super::opening::{
@@ -75,18 +75,18 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         CliCommand::Demo => demo::run_demo(&printer),
         CliCommand::EmbedBackfill => run_backfill(&resolve_project(common)?, open_engine),
         CliCommand::Index { file, full } => run_index(&resolve_project(common)?, &printer, file, full),
-        CliCommand::Import(command) => {
+        CliCommand::Import { source } => {
             let project = match resolve_project(common) {
-                // Importing all projects works in any directory.
+                // Listing, and importing all projects, work in any directory.
                 Err(error)
-                    if command.concerns_all_projects()
+                    if source.as_ref().is_none_or(ImportCommand::concerns_all_projects)
                         && matches!(error.downcast_ref(), Some(ProjectError::Home { .. })) =>
                 {
                     None
                 }
                 project => Some(project?),
             };
-            run_import(project.as_deref(), &printer, command)
+            run_import(project.as_deref(), &printer, source)
         }
         CliCommand::Search(arguments) => with_memory(common, |engine| run_search(engine, &printer, arguments)),
         CliCommand::List(arguments) => with_memory(common, |engine| run_list(engine, &printer, arguments)),

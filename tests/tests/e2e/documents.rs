@@ -112,7 +112,7 @@ fn bash_completes_later_words() {
     fs::write(&script, &sandbox.run_cli(["completions", "bash"]).assert_success().stdout).unwrap();
     for (words, expected) in [
         (&["jikime-memory", "pro"][..], &["promote"][..]),
-        (&["jikime-memory", "import", "c"], &["claude-code"]),
+        (&["jikime-memory", "import", "claude-c"], &["claude-code"]),
         (&["jikime-memory", "import", "auto-memory", "--fr"], &["--from"]),
         (&["jikime-memory", "import", "claude-code", "--ag"], &["--again"]),
         (&["jikime-memory", "list", "--ty"], &["--type"]),

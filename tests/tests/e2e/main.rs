@@ -30,6 +30,7 @@ mod hook_in_trouble;
 mod hosts;
 mod http;
 mod import;
+mod import_others;
 #[cfg(target_os = "linux")]
 mod leaks;
 #[cfg(unix)]

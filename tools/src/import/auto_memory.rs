@@ -10,6 +10,8 @@ use schema::files::store_file::is_linked_file;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 
+use super::markdown::Note;
+
 /// Largest note in bytes.
 const LIMIT: u64 = 256 * 1024;
 
@@ -54,12 +56,9 @@ pub fn read_notes(folder: &Path) -> io::Result<(Vec<HostNote>, Vec<String>)> {
 }
 
 fn parse_note(path: &Path, file: String, text: &str) -> Option<HostNote> {
-    let (head, body) = split_front_matter(text);
-    let field = |name: &str| {
-        let value = head.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix(':').map(str::trim));
-        value.map(|value| value.trim_matches(['"', '\'']).to_owned()).filter(|value| !value.is_empty())
-    };
-    let body = body.trim();
+    let note = Note::parse(text);
+    let field = |name: &str| note.field(name);
+    let body = note.body.trim();
     if body.is_empty() || is_link_list(body) {
         return None;
     }
@@ -76,15 +75,6 @@ fn memory_type(named: Option<&str>) -> MemoryType {
         Some("user") => MemoryType::Preference,
         Some("feedback") => MemoryType::Convention,
         _ => MemoryType::Learning,
-    }
-}
-
-/// Splits off the front matter.
-fn split_front_matter(text: &str) -> (&str, &str) {
-    let Some(rest) = text.trim_start_matches('\u{feff}').strip_prefix("---\n") else { return ("", text) };
-    match rest.split_once("\n---") {
-        Some((head, body)) => (head, body.split_once('\n').map_or("", |(_, body)| body)),
-        None => ("", text),
     }
 }
 

@@ -12,8 +12,35 @@ pub(crate) enum ImportCommand {
     /// Sessions of Claude Code, from their transcripts
     #[command(after_help = "Example: jikime-memory import claude-code --since 2026-01-01")]
     ClaudeCode(TranscriptArguments),
+    /// Sessions of Codex CLI, from its transcripts
+    #[command(after_help = "Example: jikime-memory import codex --dry-run")]
+    Codex(TranscriptArguments),
+    /// Sessions of Gemini CLI, from its recorded chats
+    #[command(after_help = "Example: jikime-memory import gemini --dry-run")]
+    Gemini(TranscriptArguments),
     /// Notes of Claude Code, from its memory/*.md, which stay unchanged
     AutoMemory(NoteArguments),
+    /// Instructions in CLAUDE.md, AGENTS.md and Cursor rules; asks about each
+    #[command(after_help = "Example: jikime-memory import rules --dry-run")]
+    Rules(RuleArguments),
+    /// Observations, summaries and prompts of claude-mem
+    #[command(after_help = "Example: jikime-memory import claude-mem --dry-run")]
+    ClaudeMem(SourceArguments),
+    /// Prompts, responses and tool uses of jikime-mem
+    #[command(after_help = "Example: jikime-memory import jikime-mem --dry-run")]
+    JikimeMem(SourceArguments),
+    /// The graph of @modelcontextprotocol/server-memory
+    #[command(after_help = "Example: jikime-memory import server-memory --from ~/memory.jsonl")]
+    ServerMemory(SourceArguments),
+    /// Memories of mcp-memory-service
+    #[command(after_help = "Example: jikime-memory import mcp-memory-service --dry-run")]
+    McpMemoryService(SourceArguments),
+    /// Notes of basic-memory
+    #[command(after_help = "Example: jikime-memory import basic-memory --from ~/basic-memory")]
+    BasicMemory(SourceArguments),
+    /// MEMORY.md and daily notes of OpenClaw
+    #[command(after_help = "Example: jikime-memory import openclaw --from ~/.openclaw/workspace")]
+    Openclaw(SourceArguments),
     /// Memories that `export` wrote, one per line
     #[command(after_help = "Example: jikime-memory export | jikime-memory --personal import jsonl -")]
     Jsonl(ImportFileArguments),
@@ -55,6 +82,35 @@ pub(crate) struct NoteArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct SourceArguments {
+    /// The database, file or folder of the program [default: its usual place]
+    #[arg(long, value_name = "PATH")]
+    pub(super) from: Option<PathBuf>,
+    /// Import memories of all projects into this one
+    #[arg(long)]
+    pub(super) all: bool,
+    /// Only memories since this date or time
+    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_since)]
+    pub(super) since: Option<Moment>,
+    /// Only show what would be imported
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RuleArguments {
+    /// The file with instructions [default: those of the project and of the user]
+    #[arg(long, value_name = "FILE")]
+    pub(super) from: Option<PathBuf>,
+    /// Save all without asking
+    #[arg(short, long)]
+    pub(super) yes: bool,
+    /// Only show what would be saved
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ImportFileArguments {
     /// The file; `-` is standard input
     pub(super) file: PathBuf,
@@ -66,6 +122,9 @@ pub(crate) struct ImportFileArguments {
 impl ImportCommand {
     /// Importing all projects needs no current project.
     pub(crate) fn concerns_all_projects(&self) -> bool {
-        matches!(self, Self::ClaudeCode(TranscriptArguments { all: true, .. }))
+        let (Self::ClaudeCode(arguments) | Self::Codex(arguments) | Self::Gemini(arguments)) = self else {
+            return false;
+        };
+        arguments.all
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
-use schema::model::memory::MemoryType;
+use schema::model::memory::{Memory, MemoryType};
 use schema::settings::{self, LoadedSettings};
 use schema::store::{Store, StoreError};
 use serde::Serialize;
@@ -17,8 +17,12 @@ use tools::error::ToolError;
 
 use crate::cli::opening::open_engine;
 use crate::cli::output::Printer;
-use crate::cli::terminal_text::{self, count_with_unit};
+use crate::cli::pager;
+use crate::cli::terminal_text::{self, count_with_unit, fit_columns, one_line};
 use crate::exit;
+
+/// Characters of a memory in a preview.
+const EXAMPLE_LENGTH: usize = 160;
 
 #[derive(Debug, Default, Serialize)]
 pub(super) struct ImportSummary {
@@ -39,6 +43,30 @@ pub(super) struct ImportSummary {
     pub(super) milliseconds: u64,
     pub(super) dry_run: bool,
     pub(super) problems: Vec<String>,
+    /// Some of the memories that a dry run would import.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) examples: Vec<ExampleMemory>,
+}
+
+/// A memory in the preview of a dry run.
+#[derive(Debug, Serialize)]
+pub(super) struct ExampleMemory {
+    #[serde(rename = "type")]
+    kind: MemoryType,
+    at: String,
+    content: String,
+}
+
+impl ExampleMemory {
+    fn from_memory(memory: &Memory) -> Self {
+        let content: String = memory.content.chars().take(EXAMPLE_LENGTH).collect();
+        Self { kind: memory.kind, at: memory.at.rfc3339(), content: one_line(&content) }
+    }
+
+    fn text(&self) -> String {
+        let line = format!("  {}  {}  {}", &self.at[..10], self.kind, self.content);
+        fit_columns(&line, pager::terminal_columns().unwrap_or(EXAMPLE_LENGTH)) + "\n"
+    }
 }
 
 impl ImportSummary {
@@ -51,6 +79,7 @@ impl ImportSummary {
             forgotten_before: outcome.forgotten,
             secrets_taken_out: outcome.redactions,
             dry_run: effect == ImportMode::DryRun,
+            examples: outcome.examples.values().flatten().map(ExampleMemory::from_memory).collect(),
             ..Self::default()
         }
     }
@@ -77,6 +106,10 @@ impl ImportSummary {
             if count > 0 {
                 text.push_str(&format!("  {count:>7}  {}\n", if count == 1 { one } else { several }));
             }
+        }
+        if !self.examples.is_empty() {
+            text.push_str("For example:\n");
+            text.push_str(&self.examples.iter().map(ExampleMemory::text).collect::<String>());
         }
         text.push_str(&format!("Read {}", count_with_unit(self.files as u64, "file")));
         if self.unchanged > 0 {
@@ -153,16 +186,21 @@ impl ImportSession {
         if self.pending.len() >= BATCH { self.flush() } else { Ok(()) }
     }
 
+    /// Counts a memory that is known to be stored.
+    pub(super) fn count_duplicate(&mut self) {
+        match &mut self.open {
+            Some((_, bulk)) => bulk.outcome.duplicates += 1,
+            None => self.reported.duplicates += 1,
+        }
+    }
+
     pub(super) fn flush(&mut self) -> Result<(), ToolError> {
         let waiting = std::mem::take(&mut self.pending);
         let marks = std::mem::take(&mut self.import_marks);
         match &mut self.open {
             None => {
                 for arrival in waiting {
-                    let draft = arrival.prepared.draft();
-                    *self.reported.imported.entry(draft.kind).or_default() += 1;
-                    self.reported.sessions.insert(draft.session_id.clone());
-                    self.reported.redactions += arrival.prepared.redactions();
+                    self.reported.preview(&arrival.prepared.to_memory(), arrival.prepared.redactions());
                 }
             }
             Some((store, bulk)) => {
@@ -200,6 +238,17 @@ pub(super) fn progress_bar(bytes: u64) -> ProgressBar {
     let template = "{bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {eta} left  {wide_msg}";
     let style = ProgressStyle::with_template(template);
     ProgressBar::new(bytes).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+/// A count of read entries, hidden without a terminal.
+pub(super) fn count_bar() -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{spinner} {human_pos} read  {wide_msg}");
+    let bar = ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
 }
 
 /// Retries while another process holds the lock, because an import is long and others are short.

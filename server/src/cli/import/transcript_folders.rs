@@ -1,15 +1,80 @@
-//! Finds transcripts and notes of Claude Code, and their projects.
+//! Finds transcripts of hosts, notes of Claude Code, and their projects.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use schema::files::environment;
-use schema::files::project::{ProjectContext, resolve};
+use schema::files::project::{ProjectContext, home_dir, resolve};
 use schema::files::store_file::is_linked_file;
+use schema::model::memory::content_hash;
+use schema::settings::LoadedSettings;
 use tools::error::ToolError;
-use tools::import::session_directory;
+use tools::import::{
+    CodexReplay, GeminiReplay, SessionReplay, TranscriptEnd, TranscriptReplay, codex_session_directory,
+    session_directory,
+};
+
+/// The deepest folder of transcripts: year, month and day.
+const MAX_DEPTH: usize = 4;
+
+/// A host that records transcripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TranscriptHost {
+    ClaudeCode,
+    Codex,
+    Gemini,
+}
+
+impl TranscriptHost {
+    /// The name of the subcommand.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    pub(super) fn program(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "Claude Code",
+            Self::Codex => "Codex CLI",
+            Self::Gemini => "Gemini CLI",
+        }
+    }
+
+    /// The folders or files with transcripts, each with its project if known.
+    pub(super) fn places(self, project: Option<&Path>) -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
+        match self {
+            Self::ClaudeCode => host_folders(),
+            Self::Codex => codex_files(),
+            Self::Gemini => gemini_folders(project),
+        }
+    }
+
+    fn is_transcript(self, path: &Path) -> bool {
+        let is_older = self == Self::Gemini && path.extension().is_some_and(|ending| ending == "json");
+        is_older || path.extension().is_some_and(|ending| ending == "jsonl")
+    }
+
+    pub(super) fn open_replay<'s>(
+        self,
+        path: &Path,
+        project: &'s Path,
+        loaded: &'s LoadedSettings,
+        ending: TranscriptEnd,
+    ) -> io::Result<Box<dyn SessionReplay + 's>> {
+        let (sanitizer, settings) = (&loaded.sanitizer, &loaded.settings);
+        Ok(match self {
+            Self::ClaudeCode => Box::new(TranscriptReplay::open(path, project, sanitizer, settings, ending)?),
+            Self::Codex => Box::new(CodexReplay::open(path, project, sanitizer, settings, ending)?),
+            Self::Gemini => Box::new(GeminiReplay::open(path, project, sanitizer, settings, ending)?),
+        })
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TranscriptFile {
@@ -46,6 +111,53 @@ pub(super) fn host_folders() -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> 
     Ok(folders.into_iter().map(|folder| (folder.clone(), root(&folder))).collect())
 }
 
+/// The transcripts of Codex CLI with their projects.
+fn codex_files() -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
+    let home = home_dir();
+    let named = environment::path("CODEX_HOME").or_else(|| Some(home.as_ref()?.join(".codex")));
+    let folder = named.context("no home directory found; set HOME or CODEX_HOME")?;
+    let mut files = Vec::new();
+    for name in ["sessions", "archived_sessions"] {
+        collect_transcripts(&folder.join(name), 0, &mut files);
+    }
+    files.sort();
+    let root = |file: &PathBuf| root_of_directory(&codex_session_directory(file).ok()??, home.as_deref());
+    Ok(files.into_iter().map(|file| (file.clone(), root(&file))).collect())
+}
+
+fn collect_transcripts(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).into_iter().flatten().filter_map(|item| Some(item.ok()?.path())) {
+        if is_linked_file(&path) {
+            continue;
+        }
+        if path.is_dir() && depth < MAX_DEPTH {
+            collect_transcripts(&path, depth + 1, files);
+        } else if TranscriptHost::Codex.is_transcript(&path) {
+            files.push(path);
+        }
+    }
+}
+
+/// The folders of chats of Gemini CLI. They are named by a hash of the project, or contain its path.
+fn gemini_folders(project: Option<&Path>) -> anyhow::Result<Vec<(PathBuf, Option<PathBuf>)>> {
+    let home = home_dir();
+    let named = environment::path("GEMINI_CLI_HOME").or_else(|| home.clone());
+    let data = named.context("no home directory found; set HOME or GEMINI_CLI_HOME")?.join(".gemini/tmp");
+    let items = fs::read_dir(data).into_iter().flatten();
+    let mut folders: Vec<PathBuf> = items.filter_map(|item| Some(item.ok()?.path())).collect();
+    folders.retain(|folder| folder.join("chats").is_dir());
+    folders.sort();
+    let root = |folder: &Path| {
+        let written = fs::read_to_string(folder.join(".project_root")).ok();
+        let named = project.filter(|project| {
+            folder.file_name().is_some_and(|name| name.to_string_lossy() == content_hash(&project.to_string_lossy()))
+        });
+        let written = written.and_then(|text| root_of_directory(Path::new(text.trim()), home.as_deref()));
+        written.or_else(|| named.map(Path::to_owned))
+    };
+    Ok(folders.into_iter().map(|folder| (folder.join("chats"), root(&folder))).collect())
+}
+
 /// Whether a folder belongs to a project. Its transcripts decide; without transcripts, its name does.
 pub(super) fn is_folder_of_project(folder: &Path, root: Option<&Path>, project: &Path) -> bool {
     match root {
@@ -65,10 +177,15 @@ fn folder_name(directory: &Path) -> String {
 
 /// The project of the newest transcripts, if its directory or a parent of it still exists.
 fn project_root_of(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
-    let mut transcripts = list_transcripts(folder).ok()?.0;
+    let mut transcripts = list_transcripts(TranscriptHost::ClaudeCode, folder).ok()?.0;
     transcripts.sort_by_key(|transcript| std::cmp::Reverse(transcript.changed));
     let said = transcripts.iter().take(5).find_map(|transcript| session_directory(&transcript.path).ok()?)?;
-    let directory = said.ancestors().find(|path| path.is_dir())?.to_owned();
+    root_of_directory(&said, home)
+}
+
+/// The project of a directory, if it or a parent of it still exists.
+fn root_of_directory(directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let directory = directory.ancestors().find(|path| path.is_dir())?.to_owned();
     let home = home.map(Path::to_owned);
     resolve(&ProjectContext { working_directory: directory, home, ..ProjectContext::default() })
         .ok()
@@ -76,7 +193,7 @@ fn project_root_of(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
 }
 
 /// The transcripts in a folder, oldest change first, and the number of skipped links. A single file is accepted too.
-pub(super) fn list_transcripts(place: &Path) -> anyhow::Result<(Vec<TranscriptFile>, usize)> {
+pub(super) fn list_transcripts(host: TranscriptHost, place: &Path) -> anyhow::Result<(Vec<TranscriptFile>, usize)> {
     let refused = |error: std::io::Error| ToolError::Invalid(format!("cannot read {}: {error}", place.display()));
     if place.is_file() {
         let metadata = fs::metadata(place).map_err(refused)?;
@@ -86,7 +203,7 @@ pub(super) fn list_transcripts(place: &Path) -> anyhow::Result<(Vec<TranscriptFi
     let (mut found, mut links) = (Vec::new(), 0);
     for item in fs::read_dir(place).map_err(refused)? {
         let path = item.map_err(refused)?.path();
-        if path.extension().is_none_or(|ending| ending != "jsonl") {
+        if !host.is_transcript(&path) {
             continue;
         }
         if is_linked_file(&path) {
@@ -107,5 +224,7 @@ pub(super) fn list_transcripts(place: &Path) -> anyhow::Result<(Vec<TranscriptFi
 pub(crate) fn has_transcripts(project: &Path) -> bool {
     let folders = host_folders().unwrap_or_default().into_iter();
     let mut folders = folders.filter(|(folder, root)| is_folder_of_project(folder, root.as_deref(), project));
-    folders.any(|(folder, _)| list_transcripts(&folder).is_ok_and(|(found, _)| !found.is_empty()))
+    folders.any(|(folder, _)| {
+        list_transcripts(TranscriptHost::ClaudeCode, &folder).is_ok_and(|(found, _)| !found.is_empty())
+    })
 }

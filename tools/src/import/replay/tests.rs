@@ -1,5 +1,6 @@
 use std::fs;
 
+use schema::model::memory::MemoryType;
 use schema::model::memory::MemoryType::{
     AssistantResponse, Error, SessionSummary, SubagentResult, ToolUsage, UserPrompt,
 };
@@ -57,7 +58,7 @@ fn lines_of_unknown_kinds_are_understood_and_torn_ones_are_not() {
     let mut replay =
         TranscriptReplay::open(&path, folder.path(), &sanitizer, &settings, TranscriptEnd::Complete).unwrap();
     assert_eq!(replay.next_memory().unwrap(), None);
-    assert_eq!((replay.unreadable_lines(), replay.is_torn()), (2, false));
+    assert_eq!((replay.state().unreadable_lines, replay.state().is_torn), (2, false));
 }
 
 #[rstest::rstest]

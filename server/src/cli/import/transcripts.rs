@@ -1,4 +1,4 @@
-//! `import claude-code`: imports transcripts into the memory of their project.
+//! `import claude-code`, `codex` and `gemini`: imports transcripts into the memory of their project.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -7,19 +7,21 @@ use anyhow::Context as _;
 use indicatif::ProgressBar;
 use schema::files::layout::Layout;
 use schema::model::memory::content_hash;
-use schema::settings::LoadedSettings;
 use tools::bulk_import::{ImportMode, IncomingMemory};
 use tools::error::ToolError;
-use tools::import::{IMPORT_MARK_PREFIX, TranscriptEnd, TranscriptReplay};
+use tools::import::{IMPORT_MARK_PREFIX, ReplayState, TranscriptEnd};
 
 use super::arguments::TranscriptArguments;
 use super::import_session::{ImportSession, ImportSummary, print_summaries, progress_bar};
-use super::transcript_folders::{TranscriptFile, host_folders, is_folder_of_project, is_same_path, list_transcripts};
+use super::transcript_folders::{TranscriptFile, TranscriptHost, is_folder_of_project, is_same_path, list_transcripts};
 use crate::cli::output::Printer;
 use crate::cli::terminal_text;
 
 /// A transcript without changes for this long counts as finished.
 const QUIET_TIME: Duration = Duration::from_mins(5);
+
+/// Most places without a project that are named.
+const MAX_NAMED: usize = 5;
 
 /// Memories between two updates of the progress bar.
 const STEP: usize = 64;
@@ -32,6 +34,7 @@ struct TranscriptSources {
 
 /// Options of the import.
 struct ReplayOptions {
+    host: TranscriptHost,
     since: Option<i64>,
     again: bool,
     mode: ImportMode,
@@ -39,17 +42,18 @@ struct ReplayOptions {
 
 /// The project is only optional with `--all`.
 pub(super) fn import_transcripts(
+    host: TranscriptHost,
     project: Option<&Path>,
     printer: &Printer,
     arguments: TranscriptArguments,
 ) -> anyhow::Result<()> {
     let TranscriptArguments { all, from, since, again, dry_run } = arguments;
     let effect = if dry_run { ImportMode::DryRun } else { ImportMode::Write };
-    let wish = ReplayOptions { since: since.map(|at| at.unix()), again, mode: effect };
+    let wish = ReplayOptions { host, since: since.map(|at| at.unix()), again, mode: effect };
     let sources = match (from, project) {
-        (None, project) if all => all_sources(project)?,
-        (Some(place), Some(project)) => vec![TranscriptSources::from_folders(project, &[place])?],
-        (None, Some(project)) => vec![project_sources(project)?],
+        (None, project) if all => all_sources(host, project)?,
+        (Some(place), Some(project)) => vec![TranscriptSources::from_folders(host, project, &[place])?],
+        (None, Some(project)) => vec![project_sources(host, project)?],
         (_, None) => return Err(ToolError::Invalid("give a project with --project".to_owned()).into()),
     };
     let total = sources.iter().flat_map(|sources| &sources.transcripts).map(|transcript| transcript.bytes).sum();
@@ -61,10 +65,10 @@ pub(super) fn import_transcripts(
 }
 
 impl TranscriptSources {
-    fn from_folders(project: &Path, places: &[PathBuf]) -> anyhow::Result<Self> {
+    fn from_folders(host: TranscriptHost, project: &Path, places: &[PathBuf]) -> anyhow::Result<Self> {
         let (mut found, mut problems) = (Vec::new(), Vec::new());
         for place in places {
-            let (transcripts, links) = list_transcripts(place)?;
+            let (transcripts, links) = list_transcripts(host, place)?;
             found.extend(transcripts);
             if links > 0 {
                 let were = if links == 1 { "was" } else { "were" };
@@ -79,11 +83,11 @@ impl TranscriptSources {
     }
 }
 
-fn project_sources(project: &Path) -> anyhow::Result<TranscriptSources> {
-    let folders =
-        host_folders()?.into_iter().filter(|(folder, root)| is_folder_of_project(folder, root.as_deref(), project));
+fn project_sources(host: TranscriptHost, project: &Path) -> anyhow::Result<TranscriptSources> {
+    let folders = host.places(Some(project))?.into_iter();
+    let folders = folders.filter(|(folder, root)| is_folder_of_project(folder, root.as_deref(), project));
     let places: Vec<PathBuf> = folders.map(|(folder, _)| folder).collect();
-    let mut sources = TranscriptSources::from_folders(project, &places)?;
+    let mut sources = TranscriptSources::from_folders(host, project, &places)?;
     if places.is_empty() {
         sources.problems.push(format!(
             "no transcripts of {} found; give a folder with --from, or import those of all projects with --all",
@@ -94,26 +98,36 @@ fn project_sources(project: &Path) -> anyhow::Result<TranscriptSources> {
 }
 
 /// The projects with a memory and their transcripts, this project first. The others are reported.
-fn all_sources(project: Option<&Path>) -> anyhow::Result<Vec<TranscriptSources>> {
+fn all_sources(host: TranscriptHost, project: Option<&Path>) -> anyhow::Result<Vec<TranscriptSources>> {
     let mut places: Vec<(PathBuf, Vec<PathBuf>)> =
         project.iter().map(|project| (project.to_path_buf(), Vec::new())).collect();
-    let mut problems = Vec::new();
-    for (folder, root) in host_folders()? {
+    let (mut problems, mut gone) = (Vec::new(), Vec::new());
+    for (folder, root) in host.places(project)? {
         let root =
             root.or_else(|| project.filter(|project| is_folder_of_project(&folder, None, project)).map(Path::to_owned));
         let Some(root) = root else {
-            problems.push(format!("{}: its project no longer exists", folder.display()));
+            gone.push(folder);
             continue;
         };
         match places.iter_mut().find(|(known, _)| is_same_path(known, &root)) {
             Some((_, folders)) => folders.push(folder),
             None if Layout::new(&root).store_dir().is_dir() => places.push((root, vec![folder])),
-            None => problems.push(format!("{} has no memory; run jikime-memory import there", root.display())),
+            None => {
+                let problem = format!("{} has no memory; run jikime-memory import there", root.display());
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
         }
+    }
+    if gone.len() > MAX_NAMED {
+        problems.push(format!("{} places: their projects no longer exist", gone.len()));
+    } else {
+        problems.extend(gone.iter().map(|folder| format!("{}: its project no longer exists", folder.display())));
     }
     let mut sources: Vec<TranscriptSources> = places
         .iter()
-        .map(|(root, folders)| TranscriptSources::from_folders(root, folders))
+        .map(|(root, folders)| TranscriptSources::from_folders(host, root, folders))
         .collect::<anyhow::Result<_>>()?;
     match sources.first_mut() {
         Some(first) => first.problems.extend(problems),
@@ -156,7 +170,7 @@ fn import_into(sources: TranscriptSources, wish: &ReplayOptions, bar: &ProgressB
             counted.unchanged += 1;
         } else {
             match replay_transcript(&transcript, &project, &mut intake, wish, &|read| bar.set_position(before + read)) {
-                Ok(ReplayResult { is_open, is_torn, unreadable_lines: not_understood }) => {
+                Ok(ReplayState { is_open, is_torn, unreadable_lines: not_understood, .. }) => {
                     counted.files += 1;
                     counted.bytes += transcript.bytes;
                     counted.still_open += usize::from(is_open);
@@ -199,13 +213,6 @@ enum ReplayError {
     Store(ToolError),
 }
 
-struct ReplayResult {
-    /// Whether the session may go on.
-    is_open: bool,
-    is_torn: bool,
-    unreadable_lines: usize,
-}
-
 /// Imports one transcript.
 fn replay_transcript(
     transcript: &TranscriptFile,
@@ -213,25 +220,21 @@ fn replay_transcript(
     intake: &mut ImportSession,
     wish: &ReplayOptions,
     read: &dyn Fn(u64),
-) -> Result<ReplayResult, ReplayError> {
+) -> Result<ReplayState, ReplayError> {
     let is_quiet = transcript.changed.elapsed().is_ok_and(|age| age > QUIET_TIME);
     let ending = if is_quiet { TranscriptEnd::Complete } else { TranscriptEnd::Growing };
-    let LoadedSettings { sanitizer, settings, .. } = intake.loaded.clone();
-    let mut replay = TranscriptReplay::open(&transcript.path, project, &sanitizer, &settings, ending)
-        .map_err(ReplayError::Transcript)?;
+    let loaded = intake.loaded.clone();
+    let mut replay =
+        wish.host.open_replay(&transcript.path, project, &loaded, ending).map_err(ReplayError::Transcript)?;
     let mut count = 0;
     while let Some(prepared) = replay.next_memory().map_err(ReplayError::Transcript)? {
         count += 1;
         if count % STEP == 0 {
-            read(replay.position());
+            read(replay.state().position);
         }
         if wish.since.is_none_or(|since| prepared.draft().at.unix() >= since) {
             intake.add(IncomingMemory { prepared, exact: None }).map_err(ReplayError::Store)?;
         }
     }
-    Ok(ReplayResult {
-        is_open: replay.is_open(),
-        is_torn: replay.is_torn(),
-        unreadable_lines: replay.unreadable_lines(),
-    })
+    Ok(replay.state())
 }

@@ -1,0 +1,228 @@
+//! `import claude-mem` and others: imports memories of other programs.
+//!
+//! The metadata of each names the entry that it comes from. So an import is idempotent although times of some programs are unknown,
+//! a changed entry replaces the memory of its earlier version, and a memory that a person edited stays as it is.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+use schema::files::layout::Layout;
+use schema::files::project::home_dir;
+use schema::intake::capture::{PreparedMemory, prepare};
+use schema::model::memory::{Memory, MemoryId};
+use schema::model::moment::Moment;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::settings::{self, LoadedSettings};
+use serde_json::Value;
+use tools::bulk_import::{ImportMode, IncomingMemory};
+use tools::error::ToolError;
+use tools::import::{FROM, ForeignMemory, ImportScope, Receiver, Source, SourceError};
+
+use super::arguments::SourceArguments;
+use super::import_session::{ImportSession, ImportSummary, count_bar, print_summaries};
+use crate::cli::output::Printer;
+
+/// Rows per query.
+const PIECE: usize = 1_000;
+
+/// A memory that an earlier import stored.
+struct KnownEntry {
+    id: MemoryId,
+    at: Moment,
+    content: String,
+    /// Whether a person changed it, or replaced it by another one.
+    is_kept: bool,
+}
+
+/// Stores the entries of a source.
+pub(super) struct ImportReceiver<'i> {
+    source: &'static str,
+    project: &'i Path,
+    effect: ImportMode,
+    /// Opened with the first entry, so that an unusable source creates no store.
+    session: Option<ImportSession>,
+    known: HashMap<String, KnownEntry>,
+    sanitizer: Sanitizer,
+    since: Option<i64>,
+    bar: &'i ProgressBar,
+    problems: Vec<String>,
+    /// Files of folders, and their size.
+    files: usize,
+    bytes: u64,
+    of_others: u64,
+}
+
+pub(super) fn import_source(
+    source: Source,
+    project: &Path,
+    printer: &Printer,
+    arguments: &SourceArguments,
+) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let effect = if arguments.dry_run { ImportMode::DryRun } else { ImportMode::Write };
+    let loaded = settings::load(&Layout::new(project));
+    let LoadedSettings { sanitizer, settings, .. } = &loaded;
+    let scope = ImportScope { project, all: arguments.all, sanitizer, settings };
+    let places = match &arguments.from {
+        Some(place) if !place.exists() => {
+            return Err(ToolError::NotFound(format!("{} does not exist", place.display())).into());
+        }
+        Some(place) => vec![place.clone()],
+        None => source.find(&home_dir().unwrap_or_default(), &scope),
+    };
+    if places.is_empty() {
+        let text = format!("found nothing of {}; name its file or folder with --from", source.program);
+        return Err(ToolError::NotFound(text).into());
+    }
+    let bar = count_bar();
+    let mut receiver = ImportReceiver::new(source.name, project, effect, &bar);
+    receiver.since = arguments.since.map(|at| at.unix());
+    for place in &places {
+        bar.set_message(place.display().to_string());
+        match source.read(place, &scope, &mut receiver) {
+            Ok(()) => {}
+            Err(SourceError::Receiver(error)) => return Err(error.into()),
+            // Only one place was asked for, or found.
+            Err(error) if places.len() == 1 => return Err(ToolError::Invalid(error.to_string()).into()),
+            Err(error) => receiver.problems.push(format!("{error}; skipped")),
+        }
+    }
+    let summary = receiver.finish(&places, started)?;
+    print_summaries(printer, &[summary])
+}
+
+impl<'i> ImportReceiver<'i> {
+    pub(super) fn new(source: &'static str, project: &'i Path, effect: ImportMode, bar: &'i ProgressBar) -> Self {
+        Self {
+            source,
+            project,
+            effect,
+            session: None,
+            known: HashMap::new(),
+            sanitizer: Sanitizer::default(),
+            since: None,
+            bar,
+            problems: Vec::new(),
+            files: 0,
+            bytes: 0,
+            of_others: 0,
+        }
+    }
+
+    fn session(&mut self) -> Result<&mut ImportSession, ToolError> {
+        if self.session.is_none() {
+            let session = ImportSession::open(self.project, self.effect);
+            let session = session.map_err(|error| {
+                error.downcast::<ToolError>().unwrap_or_else(|error| ToolError::Unavailable(format!("{error:#}")))
+            })?;
+            self.known = known_entries(&session, self.source)?;
+            self.sanitizer = session.loaded.sanitizer.clone();
+            self.session = Some(session);
+        }
+        self.session.as_mut().ok_or_else(|| ToolError::Internal("the session was just opened".to_owned()))
+    }
+
+    /// The entries that no earlier import stored.
+    pub(super) fn without_known(&mut self, mut items: Vec<ForeignMemory>) -> Result<Vec<ForeignMemory>, ToolError> {
+        if Layout::new(self.project).memory_db().exists() {
+            self.session()?;
+            items.retain(|item| !self.known.contains_key(&item.from(self.source)));
+        }
+        Ok(items)
+    }
+
+    /// Saves the rest and returns the report.
+    pub(super) fn finish(self, places: &[PathBuf], started: Instant) -> anyhow::Result<ImportSummary> {
+        let Self { session, project, effect, bar, mut problems, mut files, mut bytes, of_others, .. } = self;
+        if of_others > 0 {
+            problems.push(format!("skipped {of_others} of other projects; --all imports them into this one"));
+        }
+        bar.finish_and_clear();
+        let outcome = session.map(|session| session.finish(project)).transpose()?.unwrap_or_default();
+        if files == 0 {
+            let places = places.iter().filter_map(|place| place.metadata().ok()).filter(std::fs::Metadata::is_file);
+            (files, bytes) = places.fold((0, 0), |(files, bytes), place| (files + 1, bytes + place.len()));
+        }
+        Ok(ImportSummary {
+            files,
+            bytes,
+            milliseconds: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            problems,
+            ..ImportSummary::from_outcome(project, &outcome, effect)
+        })
+    }
+
+    /// Prepares an entry; `None` if nothing of it is left, or if it is stored already.
+    fn prepare_new(&mut self, memory: ForeignMemory) -> Result<Option<PreparedMemory>, ToolError> {
+        self.session()?;
+        let is_same = |known: &&KnownEntry| !memory.is_numbered || known.at == memory.at;
+        let known = self.known.get(&memory.from(self.source)).filter(is_same);
+        let mut draft = memory.into_draft(self.source);
+        let Some(prepared) = prepare(draft.clone(), &self.sanitizer) else { return Ok(None) };
+        let Some(known) = known else { return Ok(Some(prepared)) };
+        if known.is_kept || known.content == prepared.draft().content {
+            self.session()?.count_duplicate();
+            return Ok(None);
+        }
+        draft.attributes.supersedes = Some(known.id.clone());
+        Ok(prepare(draft, &self.sanitizer))
+    }
+
+    fn store(&mut self, prepared: PreparedMemory) -> Result<(), SourceError> {
+        self.bar.inc(1);
+        if self.since.is_some_and(|since| prepared.draft().at.unix() < since) {
+            return Ok(());
+        }
+        Ok(self.session()?.add(IncomingMemory { prepared, exact: None })?)
+    }
+}
+
+impl Receiver for ImportReceiver<'_> {
+    fn add(&mut self, memory: ForeignMemory) -> Result<(), SourceError> {
+        match self.prepare_new(memory)? {
+            Some(prepared) => self.store(prepared),
+            None => Ok(()),
+        }
+    }
+
+    fn add_event(&mut self, memory: PreparedMemory) -> Result<(), SourceError> {
+        self.store(memory)
+    }
+
+    fn count_file(&mut self, bytes: u64) {
+        self.files += 1;
+        self.bytes += bytes;
+    }
+
+    fn skip(&mut self, problem: String) {
+        self.problems.push(problem);
+    }
+
+    fn skip_other_project(&mut self) {
+        self.of_others += 1;
+    }
+}
+
+/// The memories that earlier imports stored, by their entry in the source.
+fn known_entries(session: &ImportSession, source: &str) -> Result<HashMap<String, KnownEntry>, ToolError> {
+    let mut known = HashMap::new();
+    let Some((store, _)) = &session.open else { return Ok(known) };
+    let mut last = 0;
+    loop {
+        let rows = store.rows().inserted_after(last, PIECE)?;
+        let Some(row) = rows.last() else { return Ok(known) };
+        last = row.seq;
+        for row in rows {
+            let attributes = &row.memory.attributes;
+            let Some(from) = attributes.metadata.get(FROM).and_then(Value::as_str) else { continue };
+            if attributes.origin.as_deref() == Some(source) {
+                let is_kept = row.superseded_by.is_some() || !row.memory.has_derived_id();
+                let from = from.to_owned();
+                let Memory { id, at, content, .. } = row.memory;
+                known.insert(from, KnownEntry { id, at, content, is_kept });
+            }
+        }
+    }
+}

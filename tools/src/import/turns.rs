@@ -1,0 +1,320 @@
+//! Builds the memories that hooks would have stored from the prompts, answers and tool uses of a session, in order of time.
+//!
+//! Knows no format. The replay of each host's transcripts calls it.
+
+use std::collections::{HashSet, VecDeque};
+use std::path::Path;
+
+use schema::host::conclusion::{self, SaidIn, Speaker};
+use schema::host::hook::{EventKind, HookPayload, HostEvent, Used};
+use schema::host::track_buffer::{self, ToolUses};
+use schema::host::transcript::TURN_TEXTS;
+use schema::intake::capture::{Destination, Draft, PreparedMemory, prepare};
+use schema::model::failure::topics_of;
+use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+use schema::model::moment::Moment;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::prose::small_talk::{is_acknowledgement, is_empty_answer};
+use schema::settings::Settings;
+use serde_json::{Map, Value};
+
+use super::foreign::FROM;
+use super::replay_context::{ReplayContext, SubagentEvent};
+use super::tool_record::{FinishedTool, StartedTool};
+
+/// Importance of a failure, as for hooks.
+const FAILURE_IMPORTANCE: u8 = 3;
+
+/// How to treat a transcript that ends inside a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TranscriptEnd {
+    /// The session is over: store what the last turn changed.
+    Complete,
+    /// The session may continue: leave the rest to its hooks.
+    Growing,
+}
+
+/// Builds the memories of a session.
+#[derive(Debug)]
+pub(super) struct TurnBuilder<'s> {
+    pub(super) context: ReplayContext<'s>,
+    settings: &'s Settings,
+    turn: ReplayTurn,
+    /// Topics of this session's failures.
+    failed: HashSet<String>,
+    ready: VecDeque<PreparedMemory>,
+    /// Time of the last event.
+    pub(super) last_at: Option<Moment>,
+    /// The place in another program that the next memories come from.
+    pub(super) from: Option<String>,
+}
+
+/// Actions and messages since the last turn ended.
+#[derive(Debug, Default)]
+struct ReplayTurn {
+    used: Option<ToolUses>,
+    /// The memory of its prompt.
+    prompt: Option<MemoryId>,
+    /// Text between tool calls.
+    texts: Vec<String>,
+    answer: Option<PendingAnswer>,
+    is_started: bool,
+}
+
+#[derive(Debug)]
+struct PendingAnswer {
+    id: Option<String>,
+    text: String,
+    at: Moment,
+    /// Whether the model finished with it.
+    is_last: bool,
+}
+
+impl<'s> TurnBuilder<'s> {
+    pub(super) fn new(project: &'s Path, sanitizer: &'s Sanitizer, settings: &'s Settings, session_id: String) -> Self {
+        Self {
+            context: ReplayContext::new(project, sanitizer, session_id),
+            settings,
+            turn: ReplayTurn::default(),
+            failed: HashSet::new(),
+            ready: VecDeque::new(),
+            last_at: None,
+            from: None,
+        }
+    }
+
+    /// The next memory that is ready.
+    pub(super) fn pop(&mut self) -> Option<PreparedMemory> {
+        self.ready.pop_front()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    pub(super) fn is_turn_open(&self) -> bool {
+        self.turn.is_started
+    }
+
+    /// A person's prompt, which ends the turn before.
+    pub(super) fn add_prompt(&mut self, text: String, at: Moment) {
+        self.end_turn();
+        if !is_acknowledgement(&text) {
+            self.turn.prompt = self.push_draft(MemoryType::UserPrompt, text.clone(), at);
+            self.emit_conclusions(self.turn.prompt.clone(), Speaker::Person, &[text], at);
+        }
+        self.turn.is_started = true;
+    }
+
+    /// A prompt as a hook gets it: what the host injected is removed, and what the host wrote itself is no prompt.
+    pub(super) fn add_raw_prompt(&mut self, text: String, at: Moment) {
+        let payload = HookPayload {
+            hook_event_name: Some("UserPromptSubmit".to_owned()),
+            prompt: Some(text),
+            ..HookPayload::default()
+        };
+        match HostEvent::from_payload(&payload, self.context.project, self.context.sanitizer).map(|event| event.kind) {
+            Some(EventKind::Prompt(text)) => self.add_prompt(text, at),
+            _ => self.start_machine_turn(),
+        }
+    }
+
+    /// A turn that the host began itself.
+    pub(super) fn start_machine_turn(&mut self) {
+        self.end_turn();
+        self.turn.is_started = true;
+    }
+
+    /// Hooks get no event at the end of a cancelled turn. They read its text at the next prompt.
+    pub(super) fn interrupt(&mut self) {
+        self.extract_from_answer();
+        self.turn.answer = None;
+        self.turn.is_started = self.turn.used.is_some();
+    }
+
+    pub(super) fn add_summary(&mut self, text: String, at: Moment) {
+        drop(self.push_draft(MemoryType::SessionSummary, text, at));
+    }
+
+    pub(super) fn compact(&mut self, at: Moment) {
+        self.extract_from_answer();
+        self.end_tool_uses();
+        self.conclude_turn(at);
+    }
+
+    pub(super) fn add_answer(&mut self, id: Option<String>, text: String, at: Moment) {
+        match &mut self.turn.answer {
+            Some(open) if open.id.is_some() && open.id == id => {
+                open.at = at;
+                if open.text.len() + text.len() < schema::host::transcript::LINE_LIMIT {
+                    open.text.push_str("\n\n");
+                    open.text.push_str(&text);
+                }
+                return;
+            }
+            // The host ended a turn here, and a hook or a task continued it.
+            Some(open) if open.is_last => self.end_turn(),
+            Some(_) => self.extract_from_answer(),
+            None => {}
+        }
+        self.turn.answer = Some(PendingAnswer { id, text, at, is_last: true });
+        self.turn.is_started = true;
+    }
+
+    /// Decides whether the current answer ends its turn, from what the host says about a message.
+    pub(super) fn judge_answer(&mut self, message: Option<&String>, stop_reason: Option<&str>, has_tools: bool) {
+        let Some(answer) = &mut self.turn.answer else { return };
+        if answer.id.as_ref() == message {
+            // Each line of an answer has the stop reason. Without one, the model stopped if no tool was called.
+            match stop_reason {
+                Some(reason) => answer.is_last = reason != "tool_use",
+                None => answer.is_last &= !has_tools,
+            }
+        } else if has_tools && answer.is_last {
+            self.end_turn();
+        }
+    }
+
+    /// The model goes on with tools after the current answer, which therefore is text between tools.
+    pub(super) fn continue_answer(&mut self) {
+        self.extract_from_answer();
+        self.turn.answer = None;
+    }
+
+    pub(super) fn start_tools(&mut self, started: Vec<StartedTool>) {
+        self.context.start_tools(started);
+    }
+
+    pub(super) fn finish_tool(&mut self, done: FinishedTool, cwd: Option<&str>, at: Moment) {
+        if let Some(happened) = self.context.finish_tool(done, cwd) {
+            self.add_event(happened, at);
+        }
+    }
+
+    pub(super) fn add_event(&mut self, happened: SubagentEvent, at: Moment) {
+        match happened {
+            SubagentEvent::Used(used) => self.used(used, at),
+            SubagentEvent::Failed(text) => {
+                self.failed.extend(topics_of(&text));
+                self.push_draft(MemoryType::Error, text, at);
+            }
+            SubagentEvent::Reported(text) => {
+                let source = self.push_draft(MemoryType::SubagentResult, text.clone(), at);
+                self.emit_conclusions(source, Speaker::Agent, &[text], at);
+            }
+        }
+    }
+
+    /// Stores what hooks store of a tool use.
+    fn used(&mut self, mut used: Used, at: Moment) {
+        used.changed = used.changed.and_then(|changed| changed.within(self.settings.edits));
+        let is_success = used.attempt.topics().iter().any(|topic| self.failed.contains(topic));
+        if used.changed.is_some() || is_success {
+            let line = track_buffer::line_of(&used, is_success, self.context.sanitizer);
+            self.turn.used.get_or_insert_with(|| ToolUses::new(at)).take_in(line, at);
+            self.turn.is_started = true;
+        }
+    }
+
+    /// Stores what hooks store at the end of a turn: changes, answer, then conclusions.
+    pub(super) fn end_turn(&mut self) {
+        self.end_tool_uses();
+        let at = self.turn.answer.as_ref().map(|answer| answer.at);
+        match self.turn.answer.take() {
+            Some(PendingAnswer { text, at, is_last: true, .. }) => {
+                let source = if is_empty_answer(&text) {
+                    None
+                } else {
+                    self.push_draft(MemoryType::AssistantResponse, text.clone(), at)
+                };
+                let mut texts = std::mem::take(&mut self.turn.texts);
+                texts.push(text);
+                let source = source.or_else(|| self.turn.prompt.clone());
+                self.emit_conclusions(source, Speaker::Agent, &texts, at);
+            }
+            answer => {
+                self.turn.texts.extend(answer.map(|answer| answer.text));
+                self.conclude_turn(at.or(self.last_at).unwrap_or_else(Moment::now));
+            }
+        }
+        self.turn.prompt = None;
+        self.turn.is_started = false;
+    }
+
+    fn end_tool_uses(&mut self) {
+        if let Some(used) = self.turn.used.take()
+            && let Some(text) = used.text()
+        {
+            let draft = self.draft(MemoryType::ToolUsage, text, used.at);
+            self.ready
+                .extend(prepare(draft, self.context.sanitizer).map(|memory| memory.with_succeeded(used.succeeded)));
+        }
+    }
+
+    /// Moves the current answer to the text between tools, because the model continued.
+    fn extract_from_answer(&mut self) {
+        if let Some(answer) = &self.turn.answer {
+            self.turn.texts.push(answer.text.clone());
+            // Keeps only the last texts of a long turn.
+            let length = |texts: &[String]| texts.iter().map(String::len).sum::<usize>();
+            while length(&self.turn.texts) > TURN_TEXTS {
+                self.turn.texts.remove(0);
+            }
+        }
+    }
+
+    /// Extracts conclusions from a turn without an answer.
+    fn conclude_turn(&mut self, at: Moment) {
+        let texts = std::mem::take(&mut self.turn.texts);
+        self.emit_conclusions(self.turn.prompt.clone(), Speaker::Agent, &texts, at);
+    }
+
+    fn emit_conclusions(&mut self, source: Option<MemoryId>, speaker: Speaker, texts: &[String], at: Moment) {
+        if self.settings.conclusions {
+            let session_id = self.context.session_id.clone();
+            let place = SaidIn { session_id: &session_id, source, speaker, at };
+            let mut drafts = conclusion::drafts(&place, texts.iter().map(String::as_str), self.context.sanitizer);
+            for draft in &mut drafts {
+                draft.attributes.metadata = self.metadata();
+            }
+            self.ready.extend(drafts.into_iter().filter_map(|draft| prepare(draft, self.context.sanitizer)));
+        }
+    }
+
+    /// Ends the session. Returns whether it ended inside a turn that may continue.
+    pub(super) fn finish(&mut self, ending: TranscriptEnd) -> bool {
+        let has_answer = self.turn.answer.as_ref().is_some_and(|answer| answer.is_last);
+        if has_answer || ending == TranscriptEnd::Complete {
+            self.end_turn();
+            return false;
+        }
+        let is_open = self.is_turn_open();
+        self.extract_from_answer();
+        self.conclude_turn(self.last_at.unwrap_or_else(Moment::now));
+        is_open
+    }
+
+    fn metadata(&self) -> Map<String, Value> {
+        self.from.iter().map(|from| (FROM.to_owned(), Value::from(from.as_str()))).collect()
+    }
+
+    fn draft(&self, kind: MemoryType, content: String, at: Moment) -> Draft {
+        let importance = (kind == MemoryType::Error).then_some(FAILURE_IMPORTANCE);
+        Draft {
+            session_id: self.context.session_id.clone(),
+            kind,
+            content,
+            at,
+            attributes: MemoryAttributes { importance, metadata: self.metadata(), ..MemoryAttributes::default() },
+            destination: Destination::DailyLog,
+        }
+    }
+
+    /// Adds a memory and returns its id.
+    fn push_draft(&mut self, kind: MemoryType, content: String, at: Moment) -> Option<MemoryId> {
+        let prepared = prepare(self.draft(kind, content, at), self.context.sanitizer)?;
+        let id = prepared.id();
+        self.ready.push_back(prepared);
+        Some(id)
+    }
+}
