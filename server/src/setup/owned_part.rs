@@ -4,7 +4,7 @@ use super::hook_entries::HookSet;
 use super::json::JsonServerList;
 use super::server_entry::{ListedServer, ServerEntry};
 use super::settings_text::EditError;
-use super::{json, markdown, toml};
+use super::{json, markdown, slash_commands, toml};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OwnedPart {
@@ -14,6 +14,8 @@ pub(crate) enum OwnedPart {
     Hooks(HookSet),
     /// Instructions for models.
     Instructions,
+    /// A file with this slash command.
+    Command(String),
 }
 
 /// The format of a server list.
@@ -31,6 +33,7 @@ impl OwnedPart {
             Self::Server(ServerListFormat::Toml, entry) => toml::set_server(text, entry),
             Self::Hooks(wanted) => json::set_hooks(text, wanted),
             Self::Instructions => markdown::set_part(text),
+            Self::Command(ours) => Ok(slash_commands::set_command(text, ours)),
         }
     }
 
@@ -41,6 +44,7 @@ impl OwnedPart {
             Self::Server(ServerListFormat::Toml, entry) => toml::remove_server(text, entry),
             Self::Hooks(_) => json::remove_hooks(text),
             Self::Instructions => markdown::remove_part(text),
+            Self::Command(_) => Ok(slash_commands::remove_command(text)),
         }
     }
 
@@ -49,7 +53,7 @@ impl OwnedPart {
         let error = match self {
             Self::Server(format, _) => format.list_servers(text).err(),
             Self::Hooks(_) => json::own_hook_programs(text).err(),
-            Self::Instructions => None,
+            Self::Instructions | Self::Command(_) => None,
         };
         error.filter(|error| matches!(error, EditError::Syntax { .. }))
     }
@@ -58,7 +62,7 @@ impl OwnedPart {
     pub(super) fn is_blank(&self, text: &str) -> bool {
         match self {
             Self::Server(ServerListFormat::Json(_), _) | Self::Hooks(_) => json::is_blank(text),
-            Self::Server(ServerListFormat::Toml, _) | Self::Instructions => text.trim().is_empty(),
+            Self::Server(ServerListFormat::Toml, _) | Self::Instructions | Self::Command(_) => text.trim().is_empty(),
         }
     }
 
@@ -70,6 +74,17 @@ impl OwnedPart {
             }
             Self::Hooks(_) => json::own_hook_programs(text).is_ok_and(|hooks| !hooks.is_empty()),
             Self::Instructions => markdown::has_part(text),
+            Self::Command(_) => slash_commands::is_ours(text),
+        }
+    }
+
+    /// What the part is, for people.
+    pub(crate) fn title(&self) -> &'static str {
+        match self {
+            Self::Server(..) => "the server",
+            Self::Hooks(_) => "the hooks",
+            Self::Instructions => "instructions for the model",
+            Self::Command(_) => "slash commands",
         }
     }
 }

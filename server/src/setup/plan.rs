@@ -143,6 +143,7 @@ impl SetupContext {
         let change = FileChange {
             display_path: self.display_path(&file.shown_path),
             real_path: file.original.real_path.clone(),
+            about: file.about(),
             before,
             after: Some(after.clone()),
         };
@@ -238,7 +239,7 @@ impl SetupContext {
             }
         };
         let real = file.original.real_path.clone();
-        Ok(Some(FileChange { display_path: shown, real_path: real, before: Some(before), after }))
+        Ok(Some(FileChange { display_path: shown, real_path: real, about: file.about(), before: Some(before), after }))
     }
 
     fn file_error_text(&self, file: &PlannedFile, error: &EditError) -> String {
@@ -272,6 +273,12 @@ impl SetupContext {
 }
 
 impl PlannedFile {
+    fn about(&self) -> String {
+        let mut titles: Vec<&str> = self.parts.iter().map(OwnedPart::title).collect();
+        titles.dedup();
+        titles.join(" and ")
+    }
+
     fn text(&self) -> SettingsText {
         self.original.text.clone().unwrap_or_default()
     }
