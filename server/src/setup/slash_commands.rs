@@ -186,9 +186,21 @@ mod tests {
         prompt = '''
         Run `"/opt/my tools/jm" search` of the server jikime-memory: {{args}}
         '''
-        # jikime-memory:0000000000000000
+        # jikime-memory:f22dccc408ddf5f8
         "#);
-        insta::assert_snapshot!(render(text, CommandFormat::Plain), @"");
-        insta::assert_snapshot!(render(text, CommandFormat::ClaudeCode), @"");
+        insta::assert_snapshot!(render(text, CommandFormat::Plain), @r"
+        Run `jikime-memory search` of the server jikime-memory: the text after the command
+
+        <!-- jikime-memory:af7d62c7cb957818 -->
+        ");
+        insta::assert_snapshot!(render(text, CommandFormat::ClaudeCode), @r"
+        ---
+        description: Find it
+        ---
+
+        Run `jikime-memory search` of the server jikime-memory: $ARGUMENTS
+
+        <!-- jikime-memory:be8af158e1de50d3 -->
+        ");
     }
 }

@@ -90,11 +90,11 @@ fn screen_fits_eighty_columns() {
     insta::assert_snapshot!(rendered(&model((80, 24))), @r"
     Search: 웹훅                                                                   5
     all types · any time
-    >2026-01-28 10:30 decision     결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍…
-     2026-01-28 10:30 decision   † Acknowledge webhooks at once
-     2026-01-28 10:30 prompt       결제 웹훅이 두 번 처리되는 문제를 고쳐줘
-     2026-01-28 10:30 preference * 한국어로 대답하기
-     2026-01-28 10:30 note         api.md: GET /v1/webhooks lists 👩‍💻 what is regist…
+    >3d    decision      결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그래야 재…
+     3d    decision    † Acknowledge webhooks at once
+     3d    user_prompt   결제 웹훅이 두 번 처리되는 문제를 고쳐줘
+     3d    preference  * 한국어로 대답하기
+     3d    note          api.md: GET /v1/webhooks lists 👩‍💻 what is registered
 
 
 
@@ -102,7 +102,7 @@ fn screen_fits_eighty_columns() {
 
 
 
-    ── Decision, 2026-01-28 10:30:15, 2026-01-28.md:12, session 4f368b8b ───────────
+    ── decision, 2026-01-28 10:30:15, 2026-01-28.md:12, session 4f368b8b ───────────
     결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그래야 재시도해도 두 번 처리되지
     않는다.
 
@@ -111,7 +111,7 @@ fn screen_fits_eighty_columns() {
 
 
 
-    Tab commands  Enter read  Esc clear, quit  F1 help  ↑↓ choose
+    ? help  / search  q quit  Enter read  Space mark  d delete  2 sessions  3 tasks
     ");
 }
 
@@ -120,16 +120,16 @@ fn screen_fits_forty_columns() {
     insta::assert_snapshot!(rendered(&model((40, 20))), @r"
     Search: 웹훅                           5
     all types · any time
-    >01-28 decision     결제 웹훅은 커밋한…
-     01-28 decision   † Acknowledge webhook…
-     01-28 prompt       결제 웹훅이 두 번…
-     01-28 preference * 한국어로 대답하기
-     01-28 note         api.md: GET /v1/web…
+    >3d    decision     결제 웹훅은 커밋한…
+     3d    decision   † Acknowledge webhook…
+     3d    user_prom…   결제 웹훅이 두 번…
+     3d    preference * 한국어로 대답하기
+     3d    note         api.md: GET /v1/web…
 
 
 
 
-    ── Decision, 2026-01-28 10:30:15, 2026…
+    ── decision, 2026-01-28 10:30:15, 2026…
     결제 웹훅은 커밋한 다음에 확인 응답을
     보낸다 👍 그래야 재시도해도 두 번
     처리되지 않는다.
@@ -137,7 +137,7 @@ fn screen_fits_forty_columns() {
     Acknowledge webhooks only after the
     database commit, because a serialization
     failure must requeue them.
-    Tab commands  Enter read
+    ? help  / search  q quit  Enter read
     ");
 }
 
@@ -146,14 +146,14 @@ fn wide_terminal_shows_text_next_to_the_list() {
     insta::assert_snapshot!(rendered(&model((120, 10))), @r"
     Search: 웹훅                                                                                                           5
     all types · any time
-    >2026-01-28 10:30 decision     결제 웹훅은 커밋한 다음에 확… ── Decision, 2026-01-28 10:30:15, 2026-01-28.md:12, sess…
-     2026-01-28 10:30 decision   † Acknowledge webhooks at once  결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그래야
-     2026-01-28 10:30 prompt       결제 웹훅이 두 번 처리되는…   재시도해도 두 번 처리되지 않는다.
-     2026-01-28 10:30 preference * 한국어로 대답하기
-     2026-01-28 10:30 note         api.md: GET /v1/webhooks lis… Acknowledge webhooks only after the database commit,
-                                                                 because a serialization failure must requeue them.
-
-    Tab commands  Enter read  Esc clear, quit  F1 help  ↑↓ choose
+    >3d    decision      결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그… ── decision, 2026-01-28 10:30:15, 2026-01-28…
+     3d    decision    † Acknowledge webhooks at once                        결제 웹훅은 커밋한 다음에 확인 응답을 보낸다
+     3d    user_prompt   결제 웹훅이 두 번 처리되는 문제를 고쳐줘            👍 그래야 재시도해도 두 번 처리되지 않는다.
+     3d    preference  * 한국어로 대답하기
+     3d    note          api.md: GET /v1/webhooks lists 👩‍💻 what is register… Acknowledge webhooks only after the database
+                                                                             commit, because a serialization failure must
+                                                                             requeue them.
+    ? help  / search  q quit  Enter read  Space mark  d delete  2 sessions  3 tasks  y copy  e edit  p promote  t type
     ");
 }
 
@@ -168,7 +168,7 @@ fn reading_fills_the_screen_and_goes_back() {
     insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                           5
     all types · any time
-    ── Decision, 2026-01-28 10:30:15, 2026…
+    ── decision, 2026-01-28 10:30:15, 2026…
     결제 웹훅은 커밋한 다음에 확인 응답을
     보낸다 👍 그래야 재시도해도 두 번
     처리되지 않는다.
@@ -177,7 +177,7 @@ fn reading_fills_the_screen_and_goes_back() {
     database commit, because a serialization
     failure must requeue them.
 
-    Esc back  ↑↓ scroll  ←→ others  e edit
+    Esc back  ↑↓ scroll  ←→ others  y copy
     ");
     key(&mut model, KeyCode::End);
     let end = model.scroll;
@@ -194,22 +194,22 @@ fn menus_and_questions_overlay_the_screen() {
     insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                                     5
     all types · any time
-    >01-28 decision     결제 웹훅은 커밋한 다음에 확…
-     01-28 decision   † Acknowledge webhooks at once
-     01-28 prompt       결제 웹훅이 두 번 처리되는 문…
-     01-28 pref┌ When ────────────────────┐
-     01-28 note│ > any time               │hooks list…
+    >3d    decision      결제 웹훅은 커밋한 다음에 확…
+     3d    decision    † Acknowledge webhooks at once
+     3d    user_prompt   결제 웹훅이 두 번 처리되는…
+     3d    pref┌ When ────────────────────┐
+     3d    note│ > any time               │bhooks lis…
                │   last 24 hours          │
                │   last 7 days            │
                │   last 30 days           │
-    ── Decision│   last year              │01-28.md:…
+    ── decision│   last year              │01-28.md:…
     결제 웹훅은└──────────────────────────┘ 낸다 👍
     그래야 재시도해도 두 번 처리되지 않는다.
 
     Acknowledge webhooks only after the database
     commit, because a serialization failure must
     requeue them.
-    ? help  / search  q quit  Enter read  e edit
+    ? help  / search  q quit  Enter read  Space mark
     ");
     let effects = [press(&mut model, "jj"), key(&mut model, KeyCode::Enter)].concat_effects();
     let [BrowseEffect::Ask(BrowseRequest::Find(FindRequest { since: Some(_), .. }))] = &effects[..] else {
@@ -219,9 +219,9 @@ fn menus_and_questions_overlay_the_screen() {
     insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                                     …
     all types · last 7 days
-    >01-28 decision     결제 웹훅은 커밋한 다음에 확…
-     01-28 decision   † Acknowledge webhooks at once
-     01-28 prompt       결제 웹훅이 두 번 처리되는 문…
+    >3d    decision      결제 웹훅은 커밋한 다음에 확…
+     3d    decision    † Acknowledge webhooks at once
+     3d    user_prompt   결제 웹훅이 두 번 처리되는…
      ┌──────────────────────────────────────────────┐
      │ Delete this memory for good?                 │…
      │                                              │
@@ -234,30 +234,9 @@ fn menus_and_questions_overlay_the_screen() {
     Acknowledge webhooks only after the database
     commit, because a serialization failure must
     requeue them.
-    ? help  / search  q quit  Enter read  e edit
+    ? help  / search  q quit  Enter read  Space mark
     ");
     assert!(press(&mut model, "xn").is_empty() && model.overlay.is_none());
-    press(&mut model, "?");
-    insta::assert_snapshot!(rendered(&model), @r"
-    ┌ Keys ──────────────────────────────────────────┐
-    │ Type to search by words, by meaning, and in    │
-    │ any language.                                  │
-    │                                                │
-    │ Tab or /     between search and commands       │
-    │ Up, Down     choose; PgUp, PgDn a page         │
-    │ Enter        read; Esc back                    │
-    │ Left, Right  previous, next while reading      │
-    │ t, w         filter by type, by time           │
-    │ e            edit in $EDITOR                   │
-    │ d            delete for good, after a question │
-    │ p            promote to MEMORY.md              │
-    │ P            pin: protect from deletion        │
-    │ s            mark as superseded by another     │
-    │ q, Ctrl-C    quit                              │
-    │                                                │
-    │ M in MEMORY.md  * pinned  † superseded         │
-    └────────────────────────────────────────────────┘
-    ");
 }
 
 trait ConcatEffects {
@@ -268,6 +247,15 @@ impl ConcatEffects for [Vec<BrowseEffect>; 2] {
     fn concat_effects(self) -> Vec<BrowseEffect> {
         self.into_iter().flatten().collect()
     }
+}
+
+#[test]
+fn help_fits_eighty_columns() {
+    let mut model = model((80, 24));
+    press(&mut model, "?");
+    let screen = rendered(&model);
+    assert!(screen.contains("x            close or reopen a task") && screen.contains("† superseded"), "{screen}");
+    assert!(!screen.contains("more: ↓"), "{screen}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ const WIDE: u16 = 110;
 const HIGH: u16 = 14;
 
 /// The share of the columns that the list has next to the text, in percent.
-const LIST_SHARE: u16 = 58;
+const LIST_SHARE: u16 = 60;
 
 /// Columns of an age.
 const AGE: usize = 5;

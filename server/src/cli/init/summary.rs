@@ -93,8 +93,17 @@ mod tests {
 
     #[test]
     fn summary_is_short_and_fits_the_terminal() {
-        insta::assert_snapshot!(plain(80), @"");
-        insta::assert_snapshot!(plain(40), @"");
+        let wide = "
+  changed  .mcp.json              the server
+  new      .claude/settings.json  the hooks
+  new      .claude/commands/      3 files with slash commands
+";
+        let narrow = "
+  changed  .mcp.json
+  new      .claude/settings.json
+  new      .claude/commands/
+";
+        assert_eq!((plain(80).as_str(), plain(40).as_str()), (wide, narrow));
         assert_eq!(render_changes(&[], 80), "");
     }
 }
