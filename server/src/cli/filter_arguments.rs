@@ -47,7 +47,7 @@ pub(crate) fn parse_memory_type(name: &str) -> Result<MemoryType, String> {
     plain.parse().map_err(|_| {
         let known = MemoryType::ALL.map(MemoryType::as_str);
         match known.into_iter().min_by_key(|known| edit_distance(known, &plain)) {
-            Some(near) if edit_distance(near, &plain) <= 2 => format!("unknown type {name:?}; did you mean {near}?"),
+            Some(near) if edit_distance(near, &plain) <= 2 => format!("unknown type {name:?}; use {near}"),
             _ => format!("unknown type {name:?}; the types are {}", known.join(", ")),
         }
     })
@@ -116,8 +116,8 @@ mod tests {
     #[case("decision", Ok(MemoryType::Decision))]
     #[case("Error Fix", Ok(MemoryType::ErrorFix))]
     #[case("error-fix", Ok(MemoryType::ErrorFix))]
-    #[case("decison", Err("unknown type \"decison\"; did you mean decision?"))]
-    #[case("lernings", Err("unknown type \"lernings\"; did you mean learning?"))]
+    #[case("decison", Err("unknown type \"decison\"; use decision"))]
+    #[case("lernings", Err("unknown type \"lernings\"; use learning"))]
     #[case("idea", Err("unknown type \"idea\"; the types are user_prompt, "))]
     fn type_is_known_by_one_name_in_any_spelling(#[case] name: &str, #[case] expected: Result<MemoryType, &str>) {
         match (parse_memory_type(name), expected) {

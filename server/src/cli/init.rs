@@ -1,7 +1,7 @@
 //! `init`: shows the changes, sets up hosts, and tries to start the server.
 
 mod advice;
-mod summary;
+pub(super) mod summary;
 
 use std::path::{Path, PathBuf};
 

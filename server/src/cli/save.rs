@@ -121,7 +121,7 @@ fn split_type(kind: Option<MemoryType>, words: &[String]) -> Result<(Option<Memo
             Ok(kind) => Ok((Some(kind), rest.join(" "))),
             // A quoted text after a single word: the word was meant as the type.
             Err(unknown) if rest.len() == 1 && is_one_word(first) && !is_one_word(&rest[0]) => {
-                Err(ToolError::Invalid(format!("{unknown}; quote the whole text if {first:?} belongs to it")))
+                Err(ToolError::Invalid(format!("{unknown}, or quote the whole text if {first:?} belongs to it")))
             }
             Err(_) => Ok((None, words.join(" "))),
         },
@@ -137,7 +137,7 @@ fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, 
     }
     let names: Vec<String> = KINDS.iter().enumerate().map(|(at, kind)| format!("{} {kind}", at + 1)).collect();
     loop {
-        write!(anstream::stderr(), "What is it? {}\nA number or a type [{guess}]: ", names.join("  "))
+        write!(anstream::stderr(), "{}\nWhat is it? A number or a type [{guess}]: ", names.join("  "))
             .context("cannot ask")?;
         let mut answer = String::new();
         if io::stdin().lock().read_line(&mut answer).context("cannot read the answer")? == 0 {
@@ -180,7 +180,7 @@ mod tests {
 
     #[rstest]
     #[case::missing_text(&["decision"], "the text is missing: jikime-memory save decision TEXT")]
-    #[case::unknown_type(&["decison", "Use Redis"], "did you mean decision?; quote the whole text")]
+    #[case::unknown_type(&["decison", "Use Redis"], "use decision, or quote the whole text")]
     fn invalid_words_say_what_to_do(#[case] words: &[&str], #[case] expected: &str) {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let error = split_type(None, &words).unwrap_err().to_string();

@@ -57,7 +57,8 @@ fn a_memory_is_deleted_after_a_yes_on_a_terminal() {
 
 #[test]
 fn init_and_uninstall_ask_and_interrupt_means_no() {
-    let sandbox = sandbox!().installed();
+    let mut sandbox = sandbox!().installed();
+    sandbox.set_variable("PAGER", "cat");
     let is_written = || sandbox.project().join(".mcp.json").exists();
     let mut terminal = sandbox.terminal((40, 24), &["init"]);
     terminal.wait_for("Write this? [y/N]").press(CTRL_C);

@@ -19,7 +19,7 @@ struct SummaryLine {
 }
 
 /// One line for each file that changes. Many files of one folder share a line.
-pub(super) fn render_changes(changes: &[FileChange], columns: usize) -> String {
+pub(in crate::cli) fn render_changes(changes: &[FileChange], columns: usize) -> String {
     let lines = summary_lines(changes);
     let paths = lines.iter().map(|line| display_width(&line.path)).max().unwrap_or_default();
     let mut text = String::from("\n");
@@ -36,7 +36,7 @@ pub(super) fn render_changes(changes: &[FileChange], columns: usize) -> String {
 }
 
 /// The changed lines of all files.
-pub(super) fn render_diffs(changes: &[FileChange]) -> String {
+pub(in crate::cli) fn render_diffs(changes: &[FileChange]) -> String {
     let changed = changes.iter().filter(|change| !change.is_unchanged());
     changed.map(|change| format!("\n{}", unified_diff(change))).collect()
 }
