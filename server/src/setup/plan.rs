@@ -229,13 +229,15 @@ impl SetupContext {
                 // Without a record, another person set this up. A file that git tracks is shared, so it is not deleted.
                 let is_shared = known.is_none() && is_rest_blank && is_tracked(&file.original.real_path);
                 let may_go = is_rest_blank && !is_shared && known.is_none_or(|known| !known.existed);
-                if is_other && known.is_none() {
+                if is_other && known.is_none() && !file.is_command() {
                     let stays = if is_shared { "; git tracks the file, so it stays" } else { "" };
                     notes.push(format!(
                         "{shown} has no setup record here; our entries were recognised by their text{stays}"
                     ));
                 }
-                (!may_go).then(|| if is_other { file.text().with_plain(&plain) } else { before.clone() })
+                // A command that others share stays as it is, because an empty one would be an error of the host.
+                let is_edited = is_other && !file.is_command();
+                (!may_go).then(|| if is_edited { file.text().with_plain(&plain) } else { before.clone() })
             }
         };
         let real = file.original.real_path.clone();
@@ -273,6 +275,10 @@ impl SetupContext {
 }
 
 impl PlannedFile {
+    fn is_command(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, OwnedPart::Command(_)))
+    }
+
     fn about(&self) -> String {
         let mut titles: Vec<&str> = self.parts.iter().map(OwnedPart::title).collect();
         titles.dedup();

@@ -339,7 +339,7 @@ fn doctor_finds_duplicate_hooks() {
     sandbox.run_cli(["uninstall", "--yes"]).assert_success();
     let done = sandbox.run_cli(["init", "--yes"]);
     assert!(done.assert_success().stderr.contains("the hooks are set up already by"), "{}", done.stderr);
-    assert!(!sandbox.project().join(".claude").exists());
+    assert!(!sandbox.project().join(".claude/settings.json").exists());
     assert_eq!(findings(&sandbox.run_cli(["doctor", "--json"])), [""; 0]);
 
     let plugin = json!({ "enabledPlugins": { "jikime-memory@jikime": true } });
@@ -432,7 +432,7 @@ fn slash_commands_of_others_stay(#[case] host: &str, #[case] file: &str) {
     let text = fs::read_to_string(&edited).unwrap() + "and say please\n";
     fs::write(&edited, &text).unwrap();
     sandbox.run_cli(["init", "--host", host, "--yes"]).assert_success();
-    sandbox.run_cli(["uninstall", "--host", host, "--yes"]).assert_success();
+    sandbox.run_cli(["uninstall", "--yes"]).assert_success();
     assert_eq!(fs::read_to_string(&edited).unwrap(), text, "a person edited it");
     fs::remove_file(edited).unwrap();
     assert_eq!(tree(&sandbox), before);
