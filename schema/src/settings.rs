@@ -3,13 +3,15 @@
 //!
 //! Settings that restrict recording are promises: if one of them is invalid, nothing is captured until it is fixed.
 
+mod assign;
 mod catalogue;
 mod load;
 mod origins;
 mod value;
 
 pub use crate::files::project::user_settings_file as user_file;
-pub use load::{LoadedSettings, Settings, load};
+pub use assign::{check_name, toml_literal};
+pub use load::{LoadedSettings, Settings, SettingsOwner, load};
 pub use origins::{ExplainedSettings, Setting, SettingOrigin, SettingsFile, explain};
 pub use value::{BriefMode, Edits, EmbeddingProvider, LegWeights, parse_bytes, parse_days};
 

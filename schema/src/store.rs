@@ -16,6 +16,7 @@ mod schema_upgrade;
 mod sessions;
 mod sync;
 
+pub use database_kind::StoreVersion;
 pub use handle::{ReadOnlyReason, Snapshot, Store, StoreAccess, StoreError};
 pub use history::{RecallCount, SessionRow};
 pub(crate) use id_claims::IdClaims;

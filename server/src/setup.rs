@@ -21,6 +21,7 @@ pub(crate) mod settings_file;
 mod settings_text;
 pub(crate) mod setup_diff;
 mod setup_record;
+mod slash_commands;
 mod toml;
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 mod compact;
 mod curate;
+mod edit;
 mod embedding;
 mod embedding_job;
 mod file_access;
@@ -57,6 +58,7 @@ use crate::search::{self, Asker, Scoring, SearchOptions};
 #[cfg(test)]
 mod tests;
 
+pub use edit::EditedMemory;
 pub use embedding::EmbeddingStep;
 pub use embedding_job::{EmbeddedTexts, EmbeddingJob, FailedJob};
 pub use forget::{ForgetExtent, ForgetOutcome, OldDatabases};

@@ -4,6 +4,7 @@
 //! rejects, because a wrong conclusion costs more than a missed one. It ignores code, block quotes, tables and questions.
 
 mod cues;
+pub mod likeliest_kind;
 pub mod message;
 pub mod network;
 pub mod sentences;

@@ -73,9 +73,11 @@ pub(super) struct EntryFields {
 }
 
 impl EntryFields {
-    /// Returns the fields of an event that its line and its session mark do not show.
+    /// Returns the fields of an event that its line and its session mark do not show. An edited event needs its id, which does not follow
+    /// from its text any more.
     pub(super) fn for_event(memory: &Memory) -> Option<Self> {
-        let fields = Self::from_attributes(&memory.attributes);
+        let id = (!memory.has_derived_id()).then(|| memory.id.to_string());
+        let fields = Self { id, ..Self::from_attributes(&memory.attributes) };
         (fields != Self::default()).then_some(fields)
     }
 

@@ -144,7 +144,7 @@ pub(super) fn is_set(variable: &impl Fn(&str) -> Option<String>, name: &str) -> 
 
 /// The owner of a settings file. A project may be a stranger's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SettingsOwner {
+pub enum SettingsOwner {
     User,
     Project,
 }
@@ -181,10 +181,9 @@ impl SettingsLayers {
     fn add_value(&mut self, name: &str, value: &Value<'_>, writer: SettingsOwner, place: &impl Display) {
         match KEYS.iter().find(|key| key.name == name) {
             Some(key) if key.is_user_only && writer == SettingsOwner::Project => {
-                let danger =
-                    if name.starts_with("gc_") { "delete your memories" } else { "send your memories to others" };
                 self.problems.push(format!(
-                    "{place}: a project cannot set {name}, because it could {danger}; set it in the user's file or the environment"
+                    "{place}: a project cannot set {name}, because it could {}; set it in the user's file or the environment",
+                    danger(name)
                 ));
             }
             None if looks_like_key(name) => self.problems.push(format!(
@@ -270,8 +269,13 @@ impl Settings {
     }
 }
 
+/// What a project could do with a setting that only the user may set.
+pub(super) fn danger(name: &str) -> &'static str {
+    if name.starts_with("gc_") { "delete your memories" } else { "send your memories to others" }
+}
+
 /// Whether a setting looks like an API key. Files are committed and copied, so they must not contain keys.
-fn looks_like_key(name: &str) -> bool {
+pub(super) fn looks_like_key(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["api_key", "apikey", "api-key", "token", "secret"].iter().any(|part| name.contains(part))
 }

@@ -1,8 +1,11 @@
 //! Detects which kind of database `memory.db` is, and creates ours.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use std::fmt;
+
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::files::database;
+use crate::files::layout::Layout;
 
 /// The version of the tables in `memory.sql`.
 pub(super) const VERSION: i64 = 9;
@@ -35,6 +38,52 @@ pub(super) enum DatabaseKind {
     GoVersion,
     /// Any other tables.
     Foreign,
+}
+
+/// The version of a store, for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreVersion {
+    /// No database, or an empty one.
+    Missing,
+    Current,
+    Earlier(i64),
+    Newer(i64),
+    /// The version in Go.
+    Go,
+    /// Not a database of this program.
+    Unusable,
+}
+
+impl StoreVersion {
+    /// Reads the version of `memory.db` without changing it.
+    pub fn read(layout: &Layout) -> Self {
+        let path = layout.memory_db();
+        if !path.exists() {
+            return Self::Missing;
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let kind = Connection::open_with_flags(path, flags).and_then(|db| detect_kind(&db));
+        match kind {
+            Ok(DatabaseKind::Nothing) => Self::Missing,
+            Ok(DatabaseKind::Current) => Self::Current,
+            Ok(DatabaseKind::Earlier(version)) => Self::Earlier(version),
+            Ok(DatabaseKind::Newer(version)) => Self::Newer(version),
+            Ok(DatabaseKind::GoVersion) => Self::Go,
+            Ok(DatabaseKind::Foreign) | Err(_) => Self::Unusable,
+        }
+    }
+}
+
+impl fmt::Display for StoreVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("none"),
+            Self::Current => write!(f, "{VERSION}"),
+            Self::Earlier(version) | Self::Newer(version) => write!(f, "{version}"),
+            Self::Go => f.write_str("the Go version"),
+            Self::Unusable => f.write_str("unknown"),
+        }
+    }
 }
 
 pub(super) fn detect_kind(db: &Connection) -> rusqlite::Result<DatabaseKind> {

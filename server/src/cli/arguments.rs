@@ -10,10 +10,12 @@ use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::tool::{LoadSource, SearchSource};
 
+use super::backfill::BackfillArguments;
 use super::browse::BrowseArguments;
 use super::config::ConfigCommand;
 use super::curate::{PinArguments, PromoteArguments, SupersedeArguments};
 use super::doctor::DoctorArguments;
+use super::edit::EditArguments;
 use super::export::ExportArguments;
 use super::filter_arguments::memory_type_parser;
 use super::forget::ForgetArguments;
@@ -21,6 +23,7 @@ use super::gc::GcArguments;
 use super::import::ImportCommand;
 use super::init::InitArguments;
 use super::list::ListArguments;
+use super::save::SaveArguments;
 use super::scrub::ScrubArguments;
 use super::sessions::SessionsArguments;
 use super::stats::StatsArguments;
@@ -51,19 +54,22 @@ pub(crate) struct CliArguments {
     pub(crate) command: CliCommand,
 }
 
+/// The heading of the options that every command has.
+const GLOBAL: &str = "Global options";
+
 #[derive(Debug, Args)]
 pub(crate) struct CommonArguments {
     /// The project directory [default: the project of the working directory]
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
     pub(crate) project: Option<PathBuf>,
     /// Use your personal memory, for hosts without projects
-    #[arg(long, global = true, conflicts_with = "project")]
+    #[arg(long, global = true, conflicts_with = "project", help_heading = GLOBAL)]
     pub(crate) personal: bool,
     /// Print JSON
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
     /// Do not use a pager
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_pager: bool,
 }
 
@@ -100,7 +106,7 @@ pub(crate) enum CliCommand {
     /// Browse memories in full screen: search as you type, read, edit, delete, promote
     Browse(BrowseArguments),
     /// List the newest memories, by day
-    #[command(after_help = "Example: jikime-memory list --type decision --since 7d")]
+    #[command(visible_alias = "ls", after_help = "Example: jikime-memory list --type decision --since 7d")]
     List(ListArguments),
     /// Show the work of each day
     #[command(after_help = "Example: jikime-memory timeline --since 2w --path src/billing")]
@@ -112,12 +118,18 @@ pub(crate) enum CliCommand {
     Tasks(TasksArguments),
     /// Show a memory by id, a day by date, or a file of the store by path
     Show {
-        /// An id or its unique beginning, a date such as 2026-01-28, or a path such as MEMORY.md
+        /// An id or its unique beginning, a day such as 2026-01-28 or today, MEMORY, or the path of a file
         what: String,
     },
     /// Save a memory
-    #[command(after_help = "Example: jikime-memory save decision \"Cache JWT tokens in Redis, TTL five minutes\"")]
+    #[command(
+        override_usage = "jikime-memory save [OPTIONS] [TYPE] <TEXT>...",
+        after_help = "Example: jikime-memory save decision \"Cache JWT tokens in Redis, TTL five minutes\""
+    )]
     Save(SaveArguments),
+    /// Change the text of a memory; its id, type and tags stay
+    #[command(after_help = "Example: jikime-memory edit 4f368b8b --text \"Cache JWT tokens in Redis for ten minutes\"")]
+    Edit(EditArguments),
     /// Move a memory to MEMORY.md, which every session loads
     Promote(PromoteArguments),
     /// Protect a memory from automatic deletion
@@ -136,17 +148,17 @@ pub(crate) enum CliCommand {
     Export(ExportArguments),
     /// Delete memories for good, from all files of the store
     #[command(
-        visible_aliases = ["delete", "reset"],
-        after_help = "Example: jikime-memory forget --query falcon --dry-run"
+        visible_aliases = ["rm", "delete", "reset"],
+        after_help = "Example: jikime-memory forget \"project falcon\" --dry-run"
     )]
     Forget(ForgetArguments),
     /// Remove secrets from stored memories
     Scrub(ScrubArguments),
-    /// Delete old memories
+    /// Delete old memories; without options, as the settings say
     #[command(alias = "clear", after_help = "Example: jikime-memory gc --older-than 180d --dry-run")]
     Gc(GcArguments),
     /// Show statistics: size, growth, most opened memories, problems
-    #[command(after_help = "Example: jikime-memory stats --type decision --since 30d")]
+    #[command(visible_alias = "status", after_help = "Example: jikime-memory stats --type decision --since 30d")]
     Stats(StatsArguments),
     /// Synchronise the index with the Markdown files
     Index {
@@ -157,6 +169,8 @@ pub(crate) enum CliCommand {
         #[arg(long)]
         full: bool,
     },
+    /// Upgrade a store of the Go version or of an earlier version; servers do this too
+    Migrate,
     /// Print the text that a session starts with
     Load {
         /// Include today's log
@@ -169,7 +183,7 @@ pub(crate) enum CliCommand {
         #[arg(long, value_name = "TOKENS")]
         max_tokens: Option<i64>,
     },
-    /// Show settings, their sources and their problems
+    /// Show and change settings
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print a completion script for a shell
@@ -190,8 +204,7 @@ pub(crate) enum CliCommand {
     /// Show how it works with a temporary project
     Demo,
     /// Make vectors of memories that hooks saved; hooks start this at the end of a session if no server runs
-    #[command(hide = true)]
-    EmbedBackfill,
+    EmbedBackfill(BackfillArguments),
 }
 
 #[derive(Debug, Subcommand)]
@@ -251,31 +264,6 @@ pub(crate) struct SearchArguments {
     /// Explain the scores
     #[arg(long)]
     pub(crate) explain: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SaveArguments {
-    /// The type; hooks record the first five
-    #[arg(value_name = "TYPE", value_parser = memory_type_parser())]
-    pub(crate) kind: MemoryType,
-    /// The text; `-` reads it from standard input
-    #[arg(required = true, value_name = "TEXT")]
-    pub(crate) content: Vec<String>,
-    /// Words by which it will be asked, also in another language; may be repeated
-    #[arg(long, value_name = "WORDS")]
-    pub(crate) also: Vec<String>,
-    /// A tag; may be repeated
-    #[arg(long, value_name = "TAG")]
-    pub(crate) tag: Vec<String>,
-    /// Metadata, as a JSON object
-    #[arg(long, value_name = "JSON")]
-    pub(crate) metadata: Option<String>,
-    /// Save in MEMORY.md, which every session loads
-    #[arg(long)]
-    pub(crate) long_term: bool,
-    /// The id of the memory that this one replaces
-    #[arg(long, value_name = "ID")]
-    pub(crate) supersedes: Option<String>,
 }
 
 fn parse_source(name: &str) -> Result<SearchSource, String> {

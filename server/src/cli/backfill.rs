@@ -1,20 +1,40 @@
 //! `embed-backfill`: makes vectors of memories that hooks saved without a server. The hooks client starts it in the background at the end
 //! of a session.
 
-use std::path::Path;
+use std::io::{self, IsTerminal as _};
+use std::path::{Path, PathBuf};
 use std::process;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use clap::Args;
 use schema::files::layout::Layout;
 use schema::files::lock::FileLock;
 use tools::engine::Engine;
 
+use super::terminal_text::count_with_unit;
+use crate::exit;
+
 /// Time limit. The next run or a server does the rest.
 const MAX_TIME: Duration = Duration::from_secs(30);
 
+#[derive(Debug, Args)]
+pub(crate) struct BackfillArguments {
+    /// The project directory, the same as --project
+    #[arg(long, value_name = "DIR")]
+    pub(super) project_dir: Option<PathBuf>,
+    /// The session that has ended. All memories without a vector get one, also those of other sessions
+    #[arg(long, value_name = "ID")]
+    pub(super) session_id: Option<String>,
+}
+
 /// Embeds pending texts, unless another process does it.
-pub(super) fn run_backfill(project: &Path, open: impl FnOnce(&Path) -> anyhow::Result<Engine>) -> anyhow::Result<()> {
+pub(super) fn run_backfill(
+    project: &Path,
+    session_id: Option<&str>,
+    open: impl FnOnce(&Path) -> anyhow::Result<Engine>,
+) -> anyhow::Result<()> {
+    tracing::debug!("vectors are made after the end of session {}", session_id.unwrap_or("(unknown)"));
     let layout = Layout::new(project);
     if !layout.memory_db().exists() {
         return Ok(());
@@ -29,8 +49,16 @@ pub(super) fn run_backfill(project: &Path, open: impl FnOnce(&Path) -> anyhow::R
     let may_go_on = || Instant::now() < end && !is_store_served(&layout);
     let mut engine = open(project)?;
     engine.refresh_while(&may_go_on)?;
+    let mut embedded = 0;
+    let mut has_more = true;
     // Errors are not reported here; the next server meets and reports them.
-    while may_go_on() && engine.embed_batch_anywhere()?.has_more {}
+    while has_more && may_go_on() {
+        let batch = engine.embed_batch_anywhere()?;
+        (embedded, has_more) = (embedded + batch.embedded, batch.has_more);
+    }
+    if io::stdout().is_terminal() {
+        exit::print_status(&format!("{} made", count_with_unit(embedded as u64, "vector")));
+    }
     Ok(())
 }
 

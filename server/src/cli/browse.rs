@@ -1,9 +1,8 @@
-//! `browse`: a full-screen browser to search as you type, read, edit, delete, promote and replace.
+//! `browse`: a full-screen browser of memories, sessions and tasks, to search as you type, read, edit, delete, promote and replace.
 //!
 //! `model` is the state, `update` handles events, `view` draws. None of them uses the terminal. The engine runs in its own thread
 //! (`worker`), so typing never waits for a search.
 
-mod editor;
 mod line_editor;
 mod message;
 mod model;
@@ -21,13 +20,14 @@ use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
 use crossterm::event::{self, Event as TerminalEvent};
 use tools::error::ToolError;
 
+use super::editor::run_editor;
 use message::BrowseEffect;
 use model::BrowseModel;
 use terminal_screen::TerminalScreen;
@@ -64,30 +64,35 @@ pub(crate) fn browse(project: &Path, arguments: &BrowseArguments) -> anyhow::Res
                     signals.interrupted.store(false, Ordering::Relaxed);
                     worker.send_all(update(&mut model, BrowseEvent::Edited(edited)));
                 }
+                BrowseEffect::Copy(text) => screen.copy(&text)?,
                 BrowseEffect::End(fault) => return fault.map_or(Ok(()), |fault| Err(fault.into())),
             }
         }
         screen.draw(&model)?;
-        effects = update(&mut model, next_event(&worker, &signals)?);
+        let deadline = model.deletion.as_ref().map(|deletion| deletion.deadline);
+        effects = update(&mut model, next_event(&worker, &signals, deadline)?);
     }
 }
 
 /// Runs the editor in the terminal. An error is text for the status line.
 fn edit_file(screen: &mut TerminalScreen, path: &Path, line: usize) -> anyhow::Result<Result<(), String>> {
     screen.leave()?;
-    let edited = editor::run_editor(path, line);
+    let edited = run_editor(path, line);
     screen.resume()?;
     Ok(edited)
 }
 
-/// Waits for a signal, a response of the worker, or a key.
-fn next_event(worker: &BrowseWorker, signals: &SignalFlags) -> anyhow::Result<BrowseEvent> {
+/// Waits for a signal, a response of the worker, a key, or the deadline of an undo.
+fn next_event(worker: &BrowseWorker, signals: &SignalFlags, deadline: Option<Instant>) -> anyhow::Result<BrowseEvent> {
     loop {
         if signals.is_any_set() {
             return Ok(BrowseEvent::Ended);
         }
         if let Some(answer) = worker.try_receive()? {
             return Ok(BrowseEvent::Answered(answer));
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ok(BrowseEvent::UndoExpired);
         }
         if !event::poll(POLL_INTERVAL).context("cannot read the terminal")? {
             continue;

@@ -1,4 +1,4 @@
-//! `config`: shows settings and their sources, checks the setting files, and prints their paths.
+//! `config`: shows settings and their sources, checks the setting files, prints their paths, and trusts projects.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use serde_json::Value;
 use toml_edit::{Array, DocumentMut};
 use tools::error::ToolError;
 
+use super::config_set::{SetArguments, UnsetArguments, set_setting, unset_setting};
 use super::output::{DIM, GOOD, KIND, Printer};
 use super::terminal_text::{clean_for_terminal, display_width, fit_columns, pad_columns, wrap};
 use crate::exit;
@@ -31,6 +32,11 @@ pub(crate) enum ConfigCommand {
     Check,
     /// Print the paths of the user's and the project's file
     Path,
+    /// Set a setting in the project's file, or in your own
+    #[command(after_help = "Example: jikime-memory config set brief_size 2000")]
+    Set(SetArguments),
+    /// Remove a setting from the project's file, or from your own
+    Unset(UnsetArguments),
     /// Use a project's memory although another user owns it or can change it
     Trust {
         /// The project directory [default: the project of the working directory]
@@ -90,6 +96,9 @@ pub(crate) fn run_config(
 ) -> anyhow::Result<()> {
     let project = match command {
         ConfigCommand::Trust { path: Some(path) } => path.clone(),
+        // One's own file can be changed anywhere, also in the home directory.
+        ConfigCommand::Set(SetArguments { user: true, .. })
+        | ConfigCommand::Unset(UnsetArguments { user: true, .. }) => project.unwrap_or_default(),
         _ => project?,
     };
     let layout = Layout::new(&project);
@@ -111,6 +120,8 @@ pub(crate) fn run_config(
             printer.print_paged(&checked.files, |_| render_paths(&checked.files))
         }
         ConfigCommand::Trust { .. } => trust_project(&project),
+        ConfigCommand::Set(arguments) => set_setting(&project, printer, arguments),
+        ConfigCommand::Unset(arguments) => unset_setting(&project, printer, arguments),
     }
 }
 
@@ -121,7 +132,9 @@ fn trust_project(project: &Path) -> anyhow::Result<()> {
     let path =
         project.canonicalize().map_err(|error| invalid(format!("cannot find {}: {error}", project.display())))?;
     let path = path.to_str().ok_or_else(|| invalid(format!("{} is not UTF-8", path.display())))?;
-    edit_file(&file, |text| add_trusted_path(text, path).map_err(|why| invalid(format!("{}: {why}", file.display()))))?;
+    edit_file(&file, None, |text| {
+        add_trusted_path(text, path).map_err(|why| invalid(format!("{}: {why}", file.display())))
+    })?;
     exit::print_status(&format!("{} is trusted now; the list is in {}", clean_for_terminal(path), file.display()));
     Ok(())
 }

@@ -7,16 +7,45 @@ use tools::error::ToolError;
 
 /// Whether to go on: confirmed by a flag or on the terminal. Without a terminal it is an error.
 pub(crate) fn confirm(question: &str, yes: bool) -> anyhow::Result<bool> {
-    if yes {
-        return Ok(true);
+    require_consent(question, yes)?;
+    Ok(yes || is_yes(&ask(&format!("{question} [y/N] "))?))
+}
+
+/// The same, and `d` shows details first.
+pub(crate) fn confirm_or_show(
+    question: &str,
+    yes: bool,
+    details: &str,
+    mut show: impl FnMut() -> anyhow::Result<()>,
+) -> anyhow::Result<bool> {
+    require_consent(question, yes)?;
+    while !yes {
+        let answer = ask(&format!("{question} [y/N], d shows the {details}: "))?;
+        if !matches!(answer.as_str(), "d" | "diff" | "ㅇ") {
+            return Ok(is_yes(&answer));
+        }
+        show()?;
     }
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        let text =
-            format!("{question} This needs a terminal; pass --yes to confirm, or --dry-run to only see the changes");
-        return Err(ToolError::Invalid(text).into());
+    Ok(true)
+}
+
+fn require_consent(question: &str, yes: bool) -> Result<(), ToolError> {
+    if yes || io::stdin().is_terminal() && io::stderr().is_terminal() {
+        return Ok(());
     }
-    write!(anstream::stderr(), "{question} [y/N] ").context("cannot ask")?;
+    let question = question.trim_start();
+    let text = format!("{question} This needs a terminal; pass --yes to confirm, or --dry-run to only see the changes");
+    Err(ToolError::Invalid(text))
+}
+
+/// The answer in lower case. The end of input is an empty answer.
+fn ask(prompt: &str) -> anyhow::Result<String> {
+    write!(anstream::stderr(), "{prompt}").context("cannot ask")?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
-    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes" | "ㅛ" | "네" | "예"))
+    Ok(answer.trim().to_lowercase())
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer, "y" | "yes" | "ㅛ" | "네" | "예")
 }

@@ -7,14 +7,15 @@ use schema::store::MemoryRow;
 use serde::Serialize;
 use tools::engine::Engine;
 
+use super::filter_arguments::memory_type_parser;
 use super::output::Printer;
 
 #[derive(Debug, Args)]
 pub(crate) struct PromoteArguments {
     /// The id or its unique beginning
     id: String,
-    /// The new type, required for session events: decision, learning, preference, convention, …
-    #[arg(long = "as", value_name = "TYPE")]
+    /// The new type, which session events need
+    #[arg(long = "as", value_name = "TYPE", value_parser = memory_type_parser())]
     kind: Option<MemoryType>,
 }
 

@@ -1,7 +1,9 @@
 //! Filter options of all commands that show memories.
 
-use clap::Args;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use std::ffi::OsStr;
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Args, Command};
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use tools::engine::{Engine, HistoryFilter};
@@ -34,9 +36,50 @@ struct SpanArguments {
     path: Option<String>,
 }
 
-/// Parses a type. Shell completion lists all types.
+/// Parses a type. Shell completion and help list all types.
 pub(crate) fn memory_type_parser() -> impl TypedValueParser<Value = MemoryType> {
-    PossibleValuesParser::new(MemoryType::ALL.map(MemoryType::as_str)).try_map(|name| name.parse::<MemoryType>())
+    MemoryTypeParser
+}
+
+/// Parses a type, also as a log writes it, such as `Error Fix`, or with hyphens.
+pub(crate) fn parse_memory_type(name: &str) -> Result<MemoryType, String> {
+    let plain = name.trim().to_lowercase().replace(['-', ' '], "_");
+    plain.parse().map_err(|_| {
+        let known = MemoryType::ALL.map(MemoryType::as_str);
+        match known.into_iter().min_by_key(|known| edit_distance(known, &plain)) {
+            Some(near) if edit_distance(near, &plain) <= 2 => format!("unknown type {name:?}; use {near}"),
+            _ => format!("unknown type {name:?}; the types are {}", known.join(", ")),
+        }
+    })
+}
+
+/// The number of changed, added and removed bytes between two short words.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, left) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, right) in b.bytes().enumerate() {
+            let changed = diagonal + usize::from(left != right);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[derive(Debug, Clone, Copy)]
+struct MemoryTypeParser;
+
+impl TypedValueParser for MemoryTypeParser {
+    type Value = MemoryType;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<MemoryType, clap::Error> {
+        StringValueParser::new().try_map(|name| parse_memory_type(&name)).parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(MemoryType::ALL.into_iter().map(|kind| PossibleValue::new(kind.as_str()))))
+    }
 }
 
 impl FilterArguments {
@@ -60,5 +103,26 @@ impl SpanArguments {
             engine.narrow_to_path(&mut wanted, &path)?;
         }
         Ok(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("decision", Ok(MemoryType::Decision))]
+    #[case("Error Fix", Ok(MemoryType::ErrorFix))]
+    #[case("error-fix", Ok(MemoryType::ErrorFix))]
+    #[case("decison", Err("unknown type \"decison\"; use decision"))]
+    #[case("lernings", Err("unknown type \"lernings\"; use learning"))]
+    #[case("idea", Err("unknown type \"idea\"; the types are user_prompt, "))]
+    fn type_is_known_by_one_name_in_any_spelling(#[case] name: &str, #[case] expected: Result<MemoryType, &str>) {
+        match (parse_memory_type(name), expected) {
+            (Err(error), Err(expected)) => assert!(error.starts_with(expected), "{error}"),
+            (parsed, expected) => assert_eq!(parsed.map_err(|_| ""), expected),
+        }
     }
 }

@@ -17,14 +17,14 @@ const MIN_ID_LENGTH: usize = 4;
 
 #[derive(Debug, Args)]
 pub(crate) struct ForgetArguments {
-    /// Memories with these ids; at least the first four characters
-    #[arg(value_name = "ID", value_delimiter = ',')]
+    /// Memories with these ids, or memories that contain these words in this order. An id needs at least four characters
+    #[arg(value_name = "ID|WORDS")]
+    words: Vec<String>,
+    /// Memories with these ids
+    #[arg(long = "id", value_name = "ID", value_delimiter = ',')]
     ids: Vec<String>,
-    /// The same as ID
-    #[arg(long = "id", hide = true, value_name = "ID", value_delimiter = ',')]
-    more_ids: Vec<String>,
     /// Memories that contain this text, ignoring case
-    #[arg(long, value_name = "WORDS")]
+    #[arg(long, value_name = "WORDS", conflicts_with = "words")]
     query: Option<String>,
     /// Memories of this session
     #[arg(long, value_name = "ID")]
@@ -69,8 +69,12 @@ pub(super) struct ConsentArguments {
 
 /// Deletes the selected memories.
 pub(crate) fn run_forget(engine: &mut Engine, printer: &Printer, arguments: ForgetArguments) -> anyhow::Result<()> {
-    let ForgetArguments { mut ids, more_ids, query, session, since, until, before, kinds, path, .. } = arguments;
-    ids.extend(more_ids);
+    let ForgetArguments { words, mut ids, mut query, session, since, until, before, kinds, path, .. } = arguments;
+    match words_meaning(engine, &words)? {
+        WordsMeaning::Nothing => {}
+        WordsMeaning::Ids(more) => ids.extend(more),
+        WordsMeaning::Text(text) => query = Some(text),
+    }
     if let Some(id) = ids.iter().find(|id| id.trim().len() < MIN_ID_LENGTH) {
         return Err(
             ToolError::Invalid(format!("id {id:?} is too short: give at least {MIN_ID_LENGTH} characters")).into()
@@ -80,7 +84,7 @@ pub(crate) fn run_forget(engine: &mut Engine, printer: &Printer, arguments: Forg
     let selection = Selection { ids, query, session, since: since.map(|at| at.unix()), until, kinds, path };
     let is_unlimited = selection == Selection::default();
     if is_unlimited && !arguments.all {
-        let text = "select memories with an ID, --query, --session, --since, --until, --before, --type or --path, or delete \
+        let text = "select memories with an ID, words, --query, --session, --since, --until, --before, --type or --path, or delete \
                     everything with --all";
         return Err(ToolError::Invalid(text.to_owned()).into());
     }
@@ -97,6 +101,53 @@ pub(crate) fn run_forget(engine: &mut Engine, printer: &Printer, arguments: Forg
         printer,
         &arguments.consent,
     )
+}
+
+/// What the words of the command line select.
+#[derive(Debug, PartialEq, Eq)]
+enum WordsMeaning {
+    Nothing,
+    Ids(Vec<String>),
+    Text(String),
+}
+
+/// Words are ids if all of them are. Words that may be both are an error, and so is a mistyped id.
+fn words_meaning(engine: &mut Engine, words: &[String]) -> Result<WordsMeaning, ToolError> {
+    if words.is_empty() {
+        return Ok(WordsMeaning::Nothing);
+    }
+    let text = words.join(" ").trim().to_owned();
+    let ids: Vec<String> = text.split([' ', ',']).filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    if ids.is_empty() {
+        return Err(ToolError::Invalid("the words are empty; give an id or the words of a text".to_owned()));
+    }
+    let mut unknown = Vec::new();
+    for id in &ids {
+        if engine.newest_ids(id, 1)?.is_empty() {
+            unknown.push(id);
+        }
+    }
+    if unknown.is_empty() && ids.iter().all(|id| looks_like_id(id)) {
+        return Ok(WordsMeaning::Ids(ids));
+    }
+    let selection = Selection { query: Some(text.clone()), ..Selection::default() };
+    let is_in_texts = !engine.select(&selection)?.rows.is_empty();
+    match (unknown.is_empty(), is_in_texts) {
+        (true, true) => Err(ToolError::Invalid(format!(
+            "{text:?} begins an id and is in texts; use --id {} or --query {text:?}",
+            ids.join(",")
+        ))),
+        (true, false) => Ok(WordsMeaning::Ids(ids)),
+        (false, false) if ids.len() == 1 && looks_like_id(&ids[0]) => Ok(WordsMeaning::Ids(ids)),
+        (false, _) => Ok(WordsMeaning::Text(text)),
+    }
+}
+
+/// Whether a word is long enough for an id, has only its digits, and at least one decimal digit.
+fn looks_like_id(word: &str) -> bool {
+    word.len() >= MIN_ID_LENGTH
+        && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'.'))
+        && word.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 /// A planned deletion.

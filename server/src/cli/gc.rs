@@ -3,13 +3,13 @@
 use clap::Args;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
-use schema::settings;
+use schema::settings::{self, ExplainedSettings, Setting, SettingOrigin};
 use tools::engine::{Engine, ForgetExtent, OldDatabases, RetentionPolicy};
-use tools::error::ToolError;
 
 use super::filter_arguments::memory_type_parser;
 use super::forget::{ConsentArguments, ForgetPlan};
 use super::output::Printer;
+use super::preview::DeletionReport;
 
 #[derive(Debug, Args)]
 pub(crate) struct GcArguments {
@@ -34,16 +34,32 @@ fn parse_size(text: &str) -> Result<u64, String> {
     settings::parse_bytes(text).ok_or_else(|| "give a size such as 500KB, 50MB or 1GB".to_owned())
 }
 
+/// The settings that decide if no option is given, with their sources.
+fn describe_settings(explained: &ExplainedSettings) -> String {
+    let of = explained.settings.iter().filter(|setting| setting.name.starts_with("gc_"));
+    let texts: Vec<String> = of.map(|setting| format!("{} = {}", setting.name, setting.value)).collect();
+    let is_default = |setting: &&Setting| setting.origins == [SettingOrigin::Default];
+    let count = explained.settings.iter().filter(|setting| setting.name.starts_with("gc_")).filter(is_default).count();
+    let source = if count == texts.len() { " (the defaults)" } else { "" };
+    format!("Uses the settings {}{source}.", texts.join(" and "))
+}
+
 /// Deletes old memories, after a preview.
 pub(crate) fn run_gc(engine: &mut Engine, printer: &Printer, arguments: GcArguments) -> anyhow::Result<()> {
     let GcArguments { mut older_than, mut keep_bytes, also, consent } = arguments;
     if older_than.is_none() && keep_bytes.is_none() {
-        let settings = settings::load(engine.store().layout()).settings;
+        let layout = engine.store().layout().clone();
+        if !printer.is_json() {
+            printer.print_wrapped(&describe_settings(&settings::explain(&layout)))?;
+        }
+        let settings = settings::load(&layout).settings;
         (older_than, keep_bytes) = (settings.gc_older_than, settings.gc_keep_bytes);
     }
     if older_than.is_none() && keep_bytes.is_none() {
-        let text = "give --older-than 180d or --keep-bytes 50MB, or set gc_older_than or gc_keep_bytes";
-        return Err(ToolError::Invalid(text.to_owned()).into());
+        let nothing = DeletionReport { dry_run: consent.dry_run, ..DeletionReport::default() };
+        let text = "Both mean never, so nothing is deleted. Give --older-than 180d or --keep-bytes 50MB, or set one: \
+                    jikime-memory config set --user gc_older_than 180d";
+        return printer.print_sentence(&nothing, text);
     }
     engine.finish_forgetting()?;
     let selected =

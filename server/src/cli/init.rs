@@ -1,6 +1,7 @@
 //! `init`: shows the changes, sets up hosts, and tries to start the server.
 
 mod advice;
+pub(super) mod summary;
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +12,10 @@ use schema::settings;
 use serde::Serialize;
 use tools::error::ToolError;
 
-use super::confirm::confirm;
+use super::confirm::confirm_or_show;
 use super::import::has_transcripts;
 use super::output::Printer;
+use super::pager::terminal_columns;
 use crate::exit;
 use crate::setup::change::FileChange;
 use crate::setup::detect::{DetectedKind, DetectedPart, detect_all};
@@ -27,7 +29,6 @@ use crate::setup::program_copies::ProgramCopies;
 use crate::setup::programs::Programs;
 use crate::setup::project_dirs::ProjectDirs;
 use crate::setup::server_entry::{ServerEntry, WORKSPACE};
-use crate::setup::setup_diff::unified_diff;
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
@@ -40,9 +41,12 @@ pub(crate) struct InitArguments {
     /// Set up this project in files that can be committed, or all your projects [default: project, if the host has project files]
     #[arg(long)]
     scope: Option<SetupScope>,
-    /// Only show the changes
+    /// Only show the files that would change
     #[arg(long)]
     dry_run: bool,
+    /// Show the changed lines of each file
+    #[arg(long)]
+    diff: bool,
     /// Skip the confirmation prompt
     #[arg(long, short = 'y')]
     yes: bool,
@@ -121,15 +125,18 @@ pub(crate) fn run_init(site: &ProjectDirs, printer: &Printer, arguments: &InitAr
                 places.display_path(&site.project)
             ))?;
         }
-        changes
-            .iter()
-            .filter(|change| !change.is_unchanged())
-            .try_for_each(|change| printer.print_text(&format!("\n{}", unified_diff(change))))?;
+        printer.print_text(&summary::render_changes(&changes, terminal_columns().unwrap_or(usize::MAX)))?;
+        if arguments.diff {
+            printer.print_text(&summary::render_diffs(&changes))?;
+        }
         notes.iter().for_each(|note| exit::print_warning(note));
     }
     let is_needed = plans.iter().any(|plan| !plan.is_empty()) || !copies.are_made();
-    if is_needed && !arguments.dry_run && !confirm("\nWrite this?", arguments.yes)? {
-        return printer.print_line("Nothing was written.");
+    if is_needed && !arguments.dry_run {
+        let show_diffs = || printer.print_paged(&(), |_| summary::render_diffs(&changes));
+        if !confirm_or_show("\nWrite this?", arguments.yes, "differences", show_diffs)? {
+            return printer.print_line("Nothing was written.");
+        }
     }
     let mut server = None;
     if !arguments.dry_run {
@@ -206,6 +213,9 @@ fn prepare_setup(
                         host.title()
                     ));
                 }
+                if matches!(target.part, OwnedPart::Command(_)) && has_plugin(*host, &found) {
+                    continue;
+                }
                 match duplicate_hooks_note(&target, *host, &found, places) {
                     Some(note) => prepared.notes.push(note),
                     None => targets.push((*host, target)),
@@ -224,7 +234,7 @@ fn prepare_setup(
         }
         prepared.entries.extend(targets.iter().filter_map(|(_, target)| match &target.part {
             OwnedPart::Server(_, entry) => Some((wanted, entry.clone())),
-            OwnedPart::Hooks(..) | OwnedPart::Instructions => None,
+            OwnedPart::Hooks(..) | OwnedPart::Instructions | OwnedPart::Command(_) => None,
         }));
         prepared.plans.push(SetupContext::new(wanted, places, site)?.plan_setup(targets)?);
     }
@@ -267,11 +277,16 @@ fn program_commands(
     }
 }
 
+/// Whether the plugin is enabled, which has the same slash commands.
+fn has_plugin(host: Host, found: &[DetectedPart]) -> bool {
+    host == Host::ClaudeCode && found.iter().any(|found| matches!(found.kind, DetectedKind::Plugin(_)))
+}
+
 /// Why a target is skipped: hooks in two places store everything twice.
 fn duplicate_hooks_note(target: &SetupTarget, host: Host, found: &[DetectedPart], places: &HostDirs) -> Option<String> {
     let is_hooks = matches!(target.part, OwnedPart::Hooks(..));
     // The server may be listed twice in other hosts, which take one name for one server.
-    if !is_hooks && host != Host::ClaudeCode || target.part == OwnedPart::Instructions {
+    if !is_hooks && host != Host::ClaudeCode || matches!(target.part, OwnedPart::Instructions | OwnedPart::Command(_)) {
         return None;
     }
     let other = found.iter().filter(|found| found.host == host).find(|found| match &found.kind {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use schema::files::layout::Layout;
-use schema::files::project::{ProjectContext, checkout_dir, personal_project, resolve};
+use schema::files::project::{ProjectContext, ProjectReason, checkout_dir, personal_project, resolve};
 use tools::engine::Engine;
 use tools::error::ToolError;
 
@@ -57,6 +57,25 @@ pub(super) fn resolve_project(common: CommonArguments) -> anyhow::Result<PathBuf
     }
     let request = ProjectContext::from_environment(common.project).context("cannot determine the working directory")?;
     Ok(resolve(&request)?.root)
+}
+
+/// The same for a command that creates a missing store. It says so if no project is there.
+pub(super) fn resolve_project_to_write(common: CommonArguments) -> anyhow::Result<PathBuf> {
+    if common.personal {
+        return resolve_project(common);
+    }
+    let request = ProjectContext::from_environment(common.project).context("cannot determine the working directory")?;
+    let project = resolve(&request)?;
+    let store = Layout::new(&project.root).store_dir().to_owned();
+    if project.reason == ProjectReason::Start && !store.exists() {
+        exit::print_warning(&format!(
+            "{} is not in a project (no .jikime folder and no git repository here or above); its memory is created in {}. \
+             --project names another project, --personal uses your own memory",
+            project.root.display(),
+            store.display()
+        ));
+    }
+    Ok(project.root)
 }
 
 /// The directories of the project whose hosts are set up.

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Context as _;
 use schema::model::memory::{MemoryId, MemoryType};
 use schema::privacy::output_text::escape_json_text;
-use schema::tool::{LoadOutput, ReindexOutput, SaveOutput, SearchOutput};
+use schema::tool::{LoadOutput, ReindexOutput, SearchOutput};
 use serde::Serialize;
 
 use super::pager;
@@ -67,10 +67,6 @@ impl Printer {
             }
             text + &notice_line(output.notice.as_deref(), columns)
         })
-    }
-
-    pub(crate) fn print_saved(&self, output: &SaveOutput) -> anyhow::Result<()> {
-        self.print_value(output, || format!("{}  {DIM}{}{DIM:#}\n", output.message, output.id))
     }
 
     pub(crate) fn print_loaded(&self, output: &LoadOutput) -> anyhow::Result<()> {

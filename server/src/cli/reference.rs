@@ -58,6 +58,10 @@ fn add_section(text: &mut String, command: &Command) {
     let name = command.get_bin_name().unwrap_or(command.get_name());
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     let _ = write!(text, "\n## `{name}`\n\n{about}.\n\n```text\n{}\n```\n", usage_line(command));
+    let aliases: Vec<String> = command.get_visible_aliases().map(|alias| format!("`{alias}`")).collect();
+    if !aliases.is_empty() {
+        let _ = write!(text, "\nAlso called {}.\n", aliases.join(", "));
+    }
     let own: Vec<&Arg> = command.get_arguments().filter(|argument| is_own_option(argument)).collect();
     add_options(text, &own);
     if let Some(more) = command.get_after_help() {

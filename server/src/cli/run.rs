@@ -1,37 +1,41 @@
 //! Runs commands.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use indicatif::{ProgressBar, ProgressStyle};
 use schema::files::project::{ProjectContext, ProjectError, checkout_dir, personal_project, resolve};
-use schema::tool::{LoadInput, ReindexInput, SaveInput, SearchInput};
+use schema::tool::{LoadInput, ReindexInput, SearchInput};
 use tools::engine::{Engine, IndexProgress};
 use tools::error::ToolError;
 
 use super::arguments::{
-    CliArguments, CliCommand, CommonArguments, McpCommand, SaveArguments, SearchArguments, ServeArguments, load_source,
+    CliArguments, CliCommand, CommonArguments, McpCommand, SearchArguments, ServeArguments, load_source,
 };
-use super::backfill::run_backfill;
+use super::backfill::{BackfillArguments, run_backfill};
 use super::doctor::{DoctorArguments, run_doctor};
+use super::edit::run_edit;
 use super::export::run_export;
 use super::forget::run_forget;
 use super::import::{ImportCommand, run_import};
 use super::init::run_init;
 use super::list::run_list;
 use super::opening::{
-    open_engine, print_repair_notes, require_store, resolve_project, resolve_project_dirs, with_deletable_memory,
-    with_engine, with_memory,
+    open_engine, print_repair_notes, require_store, resolve_project, resolve_project_dirs, resolve_project_to_write,
+    with_deletable_memory, with_engine, with_memory,
 };
 use super::output::Printer;
+use super::save::run_save;
 use super::scrub::run_scrub;
 use super::show::run_show;
 use super::uninstall::run_uninstall;
-use super::{browse, completions, config, curate, demo, gc, sessions, stats, tasks, timeline};
+use super::{browse, completions, config, curate, demo, gc, migrate, sessions, stats, tasks, timeline};
 use crate::exit;
 use crate::http::{BearerToken, HttpAccess};
+use crate::network::ReqwestNetwork;
 use crate::serve::{Transport, serve};
 
 /// Exit status 1 tells scripts that there are problems.
@@ -55,7 +59,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
     let done = match command {
         CliCommand::Doctor(arguments) => return run_doctor_command(common, &arguments),
         CliCommand::Serve(arguments) | CliCommand::Mcp(McpCommand::Serve(arguments)) => {
-            serve(&resolve_project(common)?, &serve_transport(arguments)?)
+            serve(&resolve_project_to_write(common)?, &serve_transport(arguments)?)
         }
         CliCommand::Init(arguments) => {
             run_init(&resolve_project_dirs(common, arguments.is_for_user())?, &printer, &arguments)
@@ -73,10 +77,16 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         CliCommand::Config(command) => config::run_config(resolve_project(common), &printer, &command),
         CliCommand::Browse(arguments) => browse::browse(&require_store(resolve_project(common)?)?, &arguments),
         CliCommand::Demo => demo::run_demo(&printer),
-        CliCommand::EmbedBackfill => run_backfill(&resolve_project(common)?, open_engine),
-        CliCommand::Index { file, full } => run_index(&resolve_project(common)?, &printer, file, full),
+        CliCommand::EmbedBackfill(BackfillArguments { project_dir, session_id }) => {
+            let common = CommonArguments { project: common.project.or(project_dir), ..common };
+            run_backfill(&resolve_project(common)?, session_id.as_deref(), open_engine)
+        }
+        CliCommand::Index { file, full } => run_index(&resolve_project_to_write(common)?, &printer, file, full),
+        CliCommand::Migrate => migrate::run_migrate(&require_store(resolve_project(common)?)?, &printer, |project| {
+            Engine::open(project, None, Some(Arc::new(ReqwestNetwork::default())))
+        }),
         CliCommand::Import { source } => {
-            let project = match resolve_project(common) {
+            let project = match resolve_project_to_write(common) {
                 // Listing, and importing all projects, work in any directory.
                 Err(error)
                     if source.as_ref().is_none_or(ImportCommand::concerns_all_projects)
@@ -92,8 +102,9 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         CliCommand::List(arguments) => with_memory(common, |engine| run_list(engine, &printer, arguments)),
         CliCommand::Show { what } => with_memory(common, |engine| run_show(engine, &printer, what)),
         CliCommand::Save(arguments) => {
-            with_engine(&resolve_project(common)?, |engine| run_save(engine, &printer, arguments))
+            with_engine(&resolve_project_to_write(common)?, |engine| run_save(engine, &printer, arguments))
         }
+        CliCommand::Edit(arguments) => with_memory(common, |engine| run_edit(engine, &printer, arguments)),
         CliCommand::Promote(arguments) => with_memory(common, |engine| curate::promote(engine, &printer, &arguments)),
         CliCommand::Pin(arguments) => with_memory(common, |engine| curate::pin(engine, &printer, &arguments)),
         CliCommand::Supersede(arguments) => {
@@ -160,24 +171,6 @@ fn run_search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments
     };
     engine.prepare_embedder();
     printer.print_hits(&engine.search(&input)?)
-}
-
-fn run_save(engine: &mut Engine, printer: &Printer, arguments: SaveArguments) -> anyhow::Result<()> {
-    let mut content = arguments.content.join(" ");
-    if content == "-" {
-        content.clear();
-        std::io::stdin().read_to_string(&mut content).context("cannot read standard input")?;
-    }
-    let input = SaveInput {
-        kind: arguments.kind,
-        content,
-        also: (!arguments.also.is_empty()).then(|| arguments.also.join("; ")),
-        tags: arguments.tag,
-        metadata: arguments.metadata.map(serde_json::Value::String),
-        long_term: arguments.long_term,
-        supersedes: arguments.supersedes.map(|id| engine.resolve_id(&id)).transpose()?,
-    };
-    printer.print_saved(&engine.save(&input)?)
 }
 
 fn run_index(project: &Path, printer: &Printer, file: Option<String>, full: bool) -> anyhow::Result<()> {

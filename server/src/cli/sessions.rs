@@ -164,7 +164,7 @@ fn without_title<'s>(summary: &'s str, title: Option<&str>) -> &'s str {
 }
 
 /// A detail of a session, as a line of text.
-fn text_of(session: &SessionRow, name: &str) -> Option<String> {
+pub(super) fn text_of(session: &SessionRow, name: &str) -> Option<String> {
     session.details.get(name).and_then(serde_json::Value::as_str).map(one_line).filter(|text| !text.is_empty())
 }
 

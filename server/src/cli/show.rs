@@ -1,11 +1,12 @@
 //! `show`: a memory, a day, or a file of the store.
 
 use chrono::NaiveDate;
-use schema::log::LogKind;
+use schema::log::{LONG_TERM_FILE, LogKind};
+use schema::model::moment::Moment;
 use schema::store::MemoryRow;
 use schema::tool::{GetInput, GetOutput, MemoryDetails};
 use serde::Serialize;
-use tools::engine::Engine;
+use tools::engine::{Engine, HistoryFilter};
 use tools::error::ToolError;
 use tools::exchange::render_markdown;
 
@@ -26,8 +27,21 @@ struct ShownMemory {
 }
 
 pub(crate) fn run_show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
-    if let Ok(day) = what.parse::<NaiveDate>() {
-        return show_day(engine, printer, day);
+    let mut what = what.trim().to_owned();
+    if let Some(day) = parse_day(&what, Moment::now().date()) {
+        match day_rows(engine, day)? {
+            rows if !rows.is_empty() => return show_day(printer, day, &rows),
+            // A log may have only prose.
+            _ if engine.store().layout().store_path(&format!("{day}.md")).exists() => what = format!("{day}.md"),
+            _ => {
+                return Err(
+                    ToolError::NotFound(format!("there are no memories of {day}; `list` shows the days")).into()
+                );
+            }
+        }
+    }
+    if what.eq_ignore_ascii_case(LONG_TERM_FILE.trim_end_matches(".md")) {
+        what = LONG_TERM_FILE.to_owned();
     }
     let is_path = what.ends_with(".md") || what.contains('/');
     // The token limit is for models; people can scroll.
@@ -36,6 +50,7 @@ pub(crate) fn run_show(engine: &mut Engine, printer: &Printer, what: String) -> 
         input.path = Some(what);
     } else {
         input.id = Some(engine.resolve_id(&what)?);
+        refuse_session(engine, &what)?;
     }
     let output = engine.get(&input)?;
     let row = input.id.as_deref().map(|id| engine.peek(id)).transpose()?.flatten();
@@ -49,16 +64,40 @@ struct ShownDay {
     content: String,
 }
 
-fn show_day(engine: &Engine, printer: &Printer, date: NaiveDate) -> anyhow::Result<()> {
+/// A day by its date, or `today` or `yesterday`.
+fn parse_day(what: &str, today: NaiveDate) -> Option<NaiveDate> {
+    match what.to_lowercase().as_str() {
+        "today" => Some(today),
+        "yesterday" => today.pred_opt(),
+        date => date.parse().ok(),
+    }
+}
+
+/// The beginning of a session's id is no memory, but people try it.
+fn refuse_session(engine: &mut Engine, what: &str) -> Result<(), ToolError> {
+    if !engine.newest_ids(what, 1)?.is_empty() || what.is_empty() {
+        return Ok(());
+    }
+    let session = engine.resolve_session_id(what)?;
+    let wanted = HistoryFilter::default();
+    if engine.sessions(&wanted, usize::MAX)?.iter().any(|known| known.id == session) {
+        let text = format!("{what:?} is a session, not a memory: jikime-memory list --session {what}");
+        return Err(ToolError::Invalid(text));
+    }
+    Ok(())
+}
+
+fn day_rows(engine: &Engine, date: NaiveDate) -> anyhow::Result<Vec<MemoryRow>> {
     let mut rows = Vec::new();
     for name in LogKind::Daily(date).file_names() {
         rows.extend(engine.store().rows().by_path(&name)?);
     }
-    if rows.is_empty() {
-        return Err(ToolError::NotFound(format!("there are no memories of {date}")).into());
-    }
     rows.sort_by(|a, b| a.memory.at.cmp(&b.memory.at).then(a.seq.cmp(&b.seq)));
-    let day = ShownDay { date, content: render_markdown(&rows) };
+    Ok(rows)
+}
+
+fn show_day(printer: &Printer, date: NaiveDate, rows: &[MemoryRow]) -> anyhow::Result<()> {
+    let day = ShownDay { date, content: render_markdown(rows) };
     printer.print_paged(&day, |columns| {
         let content = clean_for_terminal(&day.content);
         columns.map_or(content.clone(), |columns| wrap(&content, columns).join("\n"))
@@ -123,4 +162,23 @@ fn render_details(memory: &MemoryDetails) -> String {
         text.extend(value.map(|value| format!("\n{name} {}", clean_for_terminal(value))));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_are_dates_and_two_words() {
+        let day = |text: &str| text.parse::<NaiveDate>().unwrap();
+        for (what, expected) in [
+            ("2026-11-22", Some("2026-11-22")),
+            ("today", Some("2026-03-01")),
+            ("Yesterday", Some("2026-02-28")),
+            ("2026-11", None),
+            ("0af3", None),
+        ] {
+            assert_eq!(parse_day(what, day("2026-03-01")), expected.map(day), "{what}");
+        }
+    }
 }

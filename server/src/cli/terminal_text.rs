@@ -135,6 +135,21 @@ pub(crate) fn format_duration(seconds: u64) -> String {
     }
 }
 
+/// The age of a moment in a few letters: `now`, `5min`, `3h`, `2d`, `3w`, `4mo`, `2y`.
+pub(crate) fn format_age(at: i64, now: i64) -> String {
+    const UNITS: [(i64, i64, &str); 6] = [
+        (60, 3_600, "min"),
+        (3_600, 86_400, "h"),
+        (86_400, 14 * 86_400, "d"),
+        (7 * 86_400, 61 * 86_400, "w"),
+        (2_629_746, 2 * 31_556_952, "mo"),
+        (31_556_952, i64::MAX, "y"),
+    ];
+    let seconds = now.saturating_sub(at);
+    let unit = UNITS.into_iter().find(|(_, end, _)| seconds < *end).filter(|_| seconds >= 60);
+    unit.map_or_else(|| "now".to_owned(), |(length, _, name)| format!("{}{name}", seconds / length))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,6 +184,16 @@ mod tests {
         assert_eq!(wrap("한국어한국어", 5), ["한국", "어한", "국어"]);
         assert_eq!(wrap("a\n\nb", 10), ["a", "", "b"]);
         assert_eq!(wrap("  - indented item", 12), ["  - indented", "item"]);
+    }
+
+    #[test]
+    fn age_is_a_number_and_a_unit() {
+        const DAY: i64 = 86_400;
+        let ages =
+            [0, 59, 60, 3_599, 3_600, DAY - 1, DAY, 13 * DAY, 14 * DAY, 60 * DAY, 61 * DAY, 700 * DAY, 900 * DAY];
+        let expected = ["now", "now", "1min", "59min", "1h", "23h", "1d", "13d", "2w", "8w", "2mo", "22mo", "2y"];
+        assert_eq!(ages.map(|age| format_age(1_000_000_000 - age, 1_000_000_000)), expected);
+        assert_eq!(format_age(1_000, 0), "now", "a clock that is ahead");
     }
 
     #[test]

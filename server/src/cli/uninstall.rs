@@ -13,8 +13,10 @@ use serde::Serialize;
 use tools::error::ToolError;
 
 use super::confirm::confirm;
+use super::init::summary::{render_changes, render_diffs};
 use super::init::{FileReport, file_reports};
 use super::output::Printer;
+use super::pager::terminal_columns;
 use crate::exit;
 use crate::setup::change::FileChange;
 use crate::setup::detect::{DetectedKind, detect_all};
@@ -23,7 +25,6 @@ use crate::setup::host_dirs::HostDirs;
 use crate::setup::plan::{SetupContext, SetupPlan, SkippedFile};
 use crate::setup::program_copies::{delete_copies, existing_copies};
 use crate::setup::project_dirs::ProjectDirs;
-use crate::setup::setup_diff::unified_diff;
 
 #[derive(Debug, Args)]
 pub(crate) struct UninstallArguments {
@@ -117,7 +118,10 @@ pub(crate) fn run_uninstall(
     left.iter().for_each(|left| exit::print_warning(&format!("{}; it was not changed", left.reason)));
     if !printer.is_json() {
         notes.iter().for_each(|note| exit::print_warning(note));
-        changes.iter().try_for_each(|change| printer.print_text(&format!("{}\n", unified_diff(change))))?;
+        let (deleted, edited): (Vec<FileChange>, Vec<FileChange>) =
+            changes.iter().cloned().partition(|change| change.after.is_none());
+        printer.print_text(&render_changes(&deleted, terminal_columns().unwrap_or(usize::MAX)))?;
+        printer.print_text(&render_diffs(&edited))?;
         if memory == StoreFate::Deleted {
             printer
                 .print_wrapped(&format!("Deletes all memories in {}", Layout::new(project).store_dir().display()))?;

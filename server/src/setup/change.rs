@@ -13,6 +13,8 @@ pub(crate) struct FileChange {
     /// The path for messages.
     pub(crate) display_path: String,
     pub(super) real_path: PathBuf,
+    /// What our part of the file is, for people.
+    pub(crate) about: String,
     /// `None` if the file does not exist.
     pub(crate) before: Option<String>,
     /// `None` deletes the file.
@@ -22,6 +24,18 @@ pub(crate) struct FileChange {
 impl FileChange {
     pub(crate) fn is_unchanged(&self) -> bool {
         self.before == self.after
+    }
+
+    /// A change for tests of the output.
+    #[cfg(test)]
+    pub(crate) fn example(path: &str, about: &str, before: Option<&str>, after: Option<&str>) -> Self {
+        Self {
+            display_path: path.to_owned(),
+            real_path: PathBuf::new(),
+            about: about.to_owned(),
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+        }
     }
 
     pub(crate) fn kind(&self) -> &'static str {
@@ -94,6 +108,7 @@ mod tests {
         let change = |name: &str, before: Option<&str>, after: Option<&str>| FileChange {
             display_path: name.to_owned(),
             real_path: path(name),
+            about: String::new(),
             before: before.map(str::to_owned),
             after: after.map(str::to_owned),
         };

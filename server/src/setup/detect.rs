@@ -112,6 +112,7 @@ fn detect_in_text(part: &OwnedPart, text: &str) -> Vec<DetectedKind> {
             Ok(hooks) => vec![DetectedKind::Hooks(hooks)],
             Err(error) => vec![DetectedKind::Broken(error.to_string())],
         },
+        OwnedPart::Command(_) => Vec::new(),
         OwnedPart::Instructions => part.is_in(text).then_some(DetectedKind::Instructions).into_iter().collect(),
     }
 }

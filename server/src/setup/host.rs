@@ -12,6 +12,7 @@ use super::host_dirs::{HostDirs, find_on_path};
 use super::json::JsonServerList;
 use super::owned_part::{OwnedPart, ServerListFormat};
 use super::server_entry::{PERSONAL, ServerEntry, WORKSPACE};
+use super::slash_commands::command_targets;
 
 /// A program that runs agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
@@ -117,6 +118,7 @@ impl Host {
         let hooks = self.hook_host().zip(self.hook_file(scope, places, project));
         targets.extend(hooks.map(|(host, path)| target(path, OwnedPart::Hooks(host, commands.hooks.clone()))));
         targets.extend(self.instructions(scope, places, project).map(|path| target(path, OwnedPart::Instructions)));
+        targets.extend(command_targets(self, scope, places, project, &commands.memory));
         Ok(targets)
     }
 

@@ -6,7 +6,7 @@ use super::hook_entries::HookSet;
 use super::json::JsonServerList;
 use super::server_entry::{ListedServer, ServerEntry};
 use super::settings_text::EditError;
-use super::{json, markdown, toml};
+use super::{json, markdown, slash_commands, toml};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OwnedPart {
@@ -16,6 +16,8 @@ pub(crate) enum OwnedPart {
     Hooks(HookHost, HookSet),
     /// Instructions for models.
     Instructions,
+    /// A file with this slash command.
+    Command(String),
 }
 
 /// The format of a server list.
@@ -33,6 +35,7 @@ impl OwnedPart {
             Self::Server(ServerListFormat::Toml, entry) => toml::set_server(text, entry),
             Self::Hooks(host, wanted) => json::set_hooks(text, *host, wanted),
             Self::Instructions => markdown::set_part(text),
+            Self::Command(ours) => Ok(slash_commands::set_command(text, ours)),
         }
     }
 
@@ -43,6 +46,7 @@ impl OwnedPart {
             Self::Server(ServerListFormat::Toml, entry) => toml::remove_server(text, entry),
             Self::Hooks(..) => json::remove_hooks(text),
             Self::Instructions => markdown::remove_part(text),
+            Self::Command(_) => Ok(slash_commands::remove_command(text)),
         }
     }
 
@@ -51,7 +55,7 @@ impl OwnedPart {
         let error = match self {
             Self::Server(format, _) => format.list_servers(text).err(),
             Self::Hooks(..) => json::own_hook_programs(text).err(),
-            Self::Instructions => None,
+            Self::Instructions | Self::Command(_) => None,
         };
         error.filter(|error| matches!(error, EditError::Syntax { .. }))
     }
@@ -61,7 +65,7 @@ impl OwnedPart {
         match self {
             Self::Hooks(HookHost::Cursor, _) => json::is_blank(text) || json::has_only_version(text),
             Self::Server(ServerListFormat::Json(_), _) | Self::Hooks(..) => json::is_blank(text),
-            Self::Server(ServerListFormat::Toml, _) | Self::Instructions => text.trim().is_empty(),
+            Self::Server(ServerListFormat::Toml, _) | Self::Instructions | Self::Command(_) => text.trim().is_empty(),
         }
     }
 
@@ -73,6 +77,17 @@ impl OwnedPart {
             }
             Self::Hooks(..) => json::own_hook_programs(text).is_ok_and(|hooks| !hooks.is_empty()),
             Self::Instructions => markdown::has_part(text),
+            Self::Command(_) => slash_commands::is_ours(text),
+        }
+    }
+
+    /// What the part is, for people.
+    pub(crate) fn title(&self) -> &'static str {
+        match self {
+            Self::Server(..) => "the server",
+            Self::Hooks(..) => "the hooks",
+            Self::Instructions => "instructions for the model",
+            Self::Command(_) => "slash commands",
         }
     }
 }

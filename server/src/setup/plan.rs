@@ -150,6 +150,7 @@ impl SetupContext {
         let change = FileChange {
             display_path: self.display_path(&file.shown_path),
             real_path: file.original.real_path.clone(),
+            about: file.about(),
             before,
             after: Some(after.clone()),
         };
@@ -235,17 +236,19 @@ impl SetupContext {
                 // Without a record, another person set this up. A file that git tracks is shared, so it is not deleted.
                 let is_shared = known.is_none() && is_rest_blank && is_tracked(&file.original.real_path);
                 let may_go = is_rest_blank && !is_shared && known.is_none_or(|known| !known.existed);
-                if is_other && known.is_none() {
+                if is_other && known.is_none() && !file.is_command() {
                     let stays = if is_shared { "; git tracks the file, so it stays" } else { "" };
                     notes.push(format!(
                         "{shown} has no setup record here; our entries were recognised by their text{stays}"
                     ));
                 }
-                (!may_go).then(|| if is_other { file.text().with_plain(&plain) } else { before.clone() })
+                // A command that others share stays as it is, because an empty one would be an error of the host.
+                let is_edited = is_other && !file.is_command();
+                (!may_go).then(|| if is_edited { file.text().with_plain(&plain) } else { before.clone() })
             }
         };
         let real = file.original.real_path.clone();
-        Ok(Some(FileChange { display_path: shown, real_path: real, before: Some(before), after }))
+        Ok(Some(FileChange { display_path: shown, real_path: real, about: file.about(), before: Some(before), after }))
     }
 
     fn file_error_text(&self, file: &PlannedFile, error: &EditError) -> String {
@@ -279,6 +282,16 @@ impl SetupContext {
 }
 
 impl PlannedFile {
+    fn is_command(&self) -> bool {
+        self.parts.iter().all(|part| matches!(part, OwnedPart::Command(_)))
+    }
+
+    fn about(&self) -> String {
+        let mut titles: Vec<&str> = self.parts.iter().map(OwnedPart::title).collect();
+        titles.dedup();
+        titles.join(" and ")
+    }
+
     fn text(&self) -> SettingsText {
         self.original.text.clone().unwrap_or_default()
     }

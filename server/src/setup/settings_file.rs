@@ -48,9 +48,13 @@ pub(super) fn read_original(path: &Path, within: Option<&Path>) -> Result<Origin
     Ok(OriginalFile { real_path: real, text: Some(text) })
 }
 
-/// Edits one of the user's own files.
-pub(crate) fn edit_file(path: &Path, edit: impl FnOnce(&str) -> Result<String, ToolError>) -> Result<(), ToolError> {
-    let OriginalFile { real_path: real, text } = read_original(path, None)?;
+/// Edits a settings file of the user, or of a project that it must be `within`.
+pub(crate) fn edit_file(
+    path: &Path,
+    within: Option<&Path>,
+    edit: impl FnOnce(&str) -> Result<String, ToolError>,
+) -> Result<(), ToolError> {
+    let OriginalFile { real_path: real, text } = read_original(path, within)?;
     let before = text.as_ref().map(SettingsText::whole);
     let after = edit(before.unwrap_or_default())?;
     let changed = change_file(&real, before, Some(&after));

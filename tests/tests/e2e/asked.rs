@@ -57,13 +57,18 @@ fn a_memory_is_deleted_after_a_yes_on_a_terminal() {
 
 #[test]
 fn init_and_uninstall_ask_and_interrupt_means_no() {
-    let sandbox = sandbox!().installed();
+    let mut sandbox = sandbox!().installed();
+    sandbox.set_variable("PAGER", "cat");
     let is_written = || sandbox.project().join(".mcp.json").exists();
     let mut terminal = sandbox.terminal((40, 24), &["init"]);
     terminal.wait_for("Write this? [y/N]").press(CTRL_C);
     assert!(was_interrupted(terminal.end()) && !is_written() && !sandbox.store().exists());
     let mut terminal = sandbox.terminal((80, 24), &["init"]);
-    terminal.wait_for("Write this? [y/N]").press("y\r").wait_for("lists 6 tools");
+    terminal.wait_for("Write this? [y/N]").wait_for("Sets up Claude Code").wait_for("8 files with slash commands");
+    terminal.press("d\r").wait_for("@@");
+    let is_asked_again = |terminal: &harness::Terminal| terminal.written().matches("Write this?").count() == 2;
+    eventually(Duration::from_secs(30), || is_asked_again(&terminal));
+    terminal.press("y\r").wait_for("lists 6 tools").wait_for("undo with");
     assert!(terminal.end().success() && is_written());
     let mut terminal = sandbox.terminal((80, 24), &["uninstall"]);
     terminal.wait_for("Do this? [y/N]").press("n\r").wait_for("Nothing was changed.");

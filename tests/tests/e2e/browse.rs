@@ -48,12 +48,17 @@ fn memories_are_searched_read_edited_promoted_and_deleted() {
     let mut terminal = sandbox.terminal((80, 24), &["browse"]);
     terminal.wait_for(KOREAN).wait_for(ENGLISH).wait_for("Why ");
     assert!(terminal.written().contains("Why [2Jredis?"), "the terminal gets no orders: {}", terminal.screen());
-    terminal.press("웹훅").wait_without(ENGLISH).wait_for(KOREAN);
+    terminal.press("/웹훅").wait_without(ENGLISH).wait_for(KOREAN);
+    assert!(is_highlighted(&terminal, '웹'), "{}", terminal.screen());
     terminal.press(ENTER).wait_for("Esc back").press(ESCAPE).wait_for("q quit");
-    terminal.press("p").wait_for("Saved in MEMORY.md as Decision");
+    terminal.press("p").wait_for("Saved in MEMORY.md as decision");
     terminal.press("/\u{15}tokens").wait_for(ENGLISH).wait_without(KOREAN);
     terminal.press(TAB).press("e").wait_for("TTL ten minutes");
-    terminal.press("d").wait_for("Delete this memory for good?").press("y").wait_for("Deleted from");
+    terminal.press("d").wait_for("Delete this memory for good?").press("y").wait_for("u undoes");
+    terminal.press("u").wait_for("Kept 1 memory").wait_for("TTL ten minutes");
+    terminal.press("d").wait_for("Delete this memory for good?").press("y").wait_for("u undoes");
+    assert!(sandbox.logs().contains("JWT"), "it can be undone");
+    // The end of the browser deletes it.
     terminal.press("q");
     assert_eq!(terminal.end().code(), Some(0));
     assert!(is_terminal_restored(&terminal), "{}", terminal.screen());
@@ -63,6 +68,65 @@ fn memories_are_searched_read_edited_promoted_and_deleted() {
     assert!(!sandbox.logs().contains("JWT"), "{}", sandbox.logs());
 }
 
+/// Whether a letter is underlined somewhere on the screen.
+fn is_highlighted(terminal: &Terminal, letter: char) -> bool {
+    terminal.inspect_screen(|screen| {
+        let (rows, columns) = screen.size();
+        let (rows, columns) = (rows.get(), columns.get());
+        let mut cells = (0..rows).flat_map(|row| (0..columns).filter_map(move |column| screen.cell(row, column)));
+        cells.any(|cell| cell.underline() && cell.contents().contains(letter))
+    })
+}
+
+#[test]
+fn forgotten_text_returns_after_an_undo_only() {
+    let sandbox = sandbox_with_memories();
+    let forgotten = || fs::read_to_string(sandbox.store().join("forgotten")).unwrap_or_default();
+    let mut terminal = sandbox.terminal((120, 40), &["browse"]);
+    terminal.wait_for(ENGLISH).press("  ").wait_for("2 marked");
+    terminal.press("d").wait_for("Delete 2 memories for good?").press("y").wait_for("2 deleted, u undoes");
+    // The list is complete again before the next keys.
+    terminal.press("u").wait_for("Kept 2 memories").wait_for(ENGLISH);
+    assert_eq!((listed(&sandbox, "decision,learning,user_prompt").len(), forgotten()), (3, String::new()));
+    terminal.press("dy").wait_for("1 deleted, u undoes").press("dy").wait_for("Deleted 1 memory");
+    assert_eq!(listed(&sandbox, "decision,learning,user_prompt").len(), 2);
+    terminal.press("u").wait_for("Kept 1 memory").press("q");
+    assert_eq!(terminal.end().code(), Some(0));
+    assert_eq!(listed(&sandbox, "decision,learning,user_prompt").len(), 2);
+    assert!(!forgotten().is_empty());
+}
+
+#[test]
+fn text_is_copied_to_the_terminal_clipboard() {
+    let sandbox = sandbox!();
+    sandbox.run_cli(["save", "decision", "foobar"]).assert_success();
+    let mut terminal = sandbox.terminal((80, 24), &["browse"]);
+    terminal.wait_for("foobar").press("y").wait_for("Copied 1 text");
+    assert!(terminal.written().contains("\u{1b}]52;c;Zm9vYmFy\u{7}"), "{:?}", terminal.written());
+    terminal.press("q");
+    assert_eq!(terminal.end().code(), Some(0));
+}
+
+#[test]
+fn sessions_and_tasks_have_their_own_lists() {
+    let sandbox = sandbox!();
+    let prompt = sandbox.event("UserPromptSubmit");
+    sandbox.run_hook("memory-prompt-save", &prompt.to_string()).assert_success();
+    let title = prompt["prompt"].as_str().unwrap().chars().take(20).collect::<String>();
+    for text in ["Rename the job", "Cut over the DNS"] {
+        sandbox.run_cli(["save", "task", text]).assert_success();
+    }
+    let mut terminal = sandbox.terminal((120, 40), &["browse"]);
+    terminal.wait_for("Rename the job").press("2").wait_for("1 prompt").wait_without("Rename the job");
+    terminal.press(ENTER).wait_for(&format!("session: {title}")).press(ESCAPE).wait_for("sessions · any time");
+    terminal.press("3").wait_for("Cut over the DNS").wait_for("open");
+    terminal.press("x").wait_for("Closed the task").wait_for("done");
+    terminal.press("q");
+    assert_eq!(terminal.end().code(), Some(0));
+    let open = sandbox.run_cli(["tasks", "--json"]).assert_success().json();
+    assert_eq!(open.as_array().unwrap().len(), 1, "{open:#}");
+}
+
 #[test]
 fn one_memory_replaces_another() {
     let sandbox = sandbox!();
@@ -70,7 +134,7 @@ fn one_memory_replaces_another() {
         sandbox.run_cli(["save", "decision", text]).assert_success();
     }
     let mut terminal = sandbox.terminal((40, 20), &["browse", "five"]);
-    terminal.wait_for("live five").press(TAB).press("s").wait_for("Choose what replaces");
+    terminal.wait_for("live five").press("s").wait_for("Choose what replaces");
     terminal.press("/\u{15}ten").wait_for("live ten").press(ENTER).wait_for("Mark as superseded?");
     terminal.press("y").wait_for("Marked as superseded");
     terminal.press("\u{3}");
@@ -202,8 +266,12 @@ fn colours_are_for_terminals_that_want_them() {
     terminal.end();
     assert!(!terminal.written().contains('\u{1b}'), "{:?}", terminal.written());
     let mut terminal = sandbox.terminal((80, 24), &["browse"]);
-    terminal.wait_for(ENGLISH).press(TAB).press(DOWN).press("q");
+    terminal.wait_for(ENGLISH).press(DOWN).press("q");
     terminal.end();
     let is_coloured = |code: &str| terminal.written().contains(&format!("\u{1b}[{code}"));
-    assert!(!["36m", "38;5;6m", "38;5;8m", "90m"].iter().any(|code| is_coloured(code)), "{:?}", terminal.written());
+    assert!(
+        !["36m", "38;5;6m", "38;5;8m", "90m", "33m", "38;5;3m"].iter().any(|code| is_coloured(code)),
+        "{:?}",
+        terminal.written()
+    );
 }

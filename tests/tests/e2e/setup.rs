@@ -150,14 +150,16 @@ fn nothing_is_written_without_a_yes() {
     let before = tree(&sandbox);
     let refused = sandbox.run_cli(["init"]);
     assert!(refused.assert_code(1).stderr.contains("--yes"), "{}", refused.stderr);
-    let shown = sandbox.run_cli(["init", "--dry-run"]).assert_success().stdout.clone();
+    let summary = sandbox.run_cli(["init", "--dry-run"]).assert_success().stdout.clone();
+    assert!(summary.lines().count() < 12 && summary.contains(".mcp.json") && !summary.contains("@@"), "{summary}");
+    let shown = sandbox.run_cli(["init", "--dry-run", "--diff"]).assert_success().stdout.clone();
     for part in [".mcp.json (new)", "+    \"jikime-memory\": {", "CLAUDE.md (new)", "Nothing was written."] {
         assert!(shown.contains(part), "{part} is not in {shown}");
     }
     let report = sandbox.run_cli(["init", "--dry-run", "--json"]).assert_success().json();
     let files: Vec<_> =
         report["files"].as_array().unwrap().iter().map(|file| file["change"].as_str().unwrap()).collect();
-    assert_eq!(files, ["created"; 3]);
+    assert_eq!(files, ["created"; 11]);
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -169,7 +171,7 @@ fn keys_of_others_are_not_shown() {
         ".mcp.json",
         format!("{{\n  \"mcpServers\": {{\n    \"g\": {{ \"env\": {{ \"TOKEN\": \"{token}\" }} }}\n  }}\n}}\n"),
     );
-    let done = sandbox.run_cli(["init", "--yes"]);
+    let done = sandbox.run_cli(["init", "--yes", "--diff"]);
     assert!(done.assert_success().stdout.contains("[redacted"), "{}", done.stdout);
     assert!(!done.stdout.contains(&token) && sandbox.read(".mcp.json").contains(&token));
     assert!(!fs::read_to_string(sandbox.store().join("setup.json")).unwrap().contains(&token));
@@ -374,7 +376,7 @@ fn doctor_finds_duplicate_hooks() {
     sandbox.run_cli(["uninstall", "--yes"]).assert_success();
     let done = sandbox.run_cli(["init", "--yes"]);
     assert!(done.assert_success().stderr.contains("the hooks are set up already by"), "{}", done.stderr);
-    assert!(!sandbox.project().join(".claude").exists());
+    assert!(!sandbox.project().join(".claude/settings.json").exists());
     assert_eq!(findings(&sandbox.run_cli(["doctor", "--json"])), [""; 0]);
 
     let plugin = json!({ "enabledPlugins": { "jikime-memory@jikime": true } });
@@ -450,4 +452,25 @@ fn the_plugin_and_the_documents_are_what_init_writes() {
     for path in ["server/plugin/.claude-plugin/plugin.json", "server/server.json"] {
         assert_eq!(json_of(root.join(path))["version"], env!("CARGO_PKG_VERSION"), "{path}");
     }
+}
+
+#[rstest]
+#[case("claude-code", ".claude/commands/memory-search.md")]
+#[case("gemini", ".gemini/commands/memory-search.toml")]
+#[case("cursor", ".cursor/commands/memory-search.md")]
+fn slash_commands_of_others_stay(#[case] host: &str, #[case] file: &str) {
+    let sandbox = installed();
+    let theirs = sandbox.write(file, "Their own command\n");
+    let before = tree(&sandbox);
+    sandbox.run_cli(["init", "--host", host, "--yes"]).assert_success();
+    let folder = theirs.parent().expect("a folder").to_owned();
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);
+    let edited = folder.join(theirs.file_name().unwrap().to_string_lossy().replace("search", "tasks"));
+    let text = fs::read_to_string(&edited).unwrap() + "and say please\n";
+    fs::write(&edited, &text).unwrap();
+    sandbox.run_cli(["init", "--host", host, "--yes"]).assert_success();
+    sandbox.run_cli(["uninstall", "--yes"]).assert_success();
+    assert_eq!(fs::read_to_string(&edited).unwrap(), text, "a person edited it");
+    fs::remove_file(edited).unwrap();
+    assert_eq!(tree(&sandbox), before);
 }

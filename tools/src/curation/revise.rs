@@ -1,12 +1,11 @@
-//! Changes an entry's attributes or file, never its text: whether it is pinned, what it replaces, and whether it is
-//! long-term.
+//! Changes an entry in its log: its text, whether it is pinned, what it replaces, and whether it is long-term.
 
 use std::collections::HashSet;
 
 use schema::intake::forget::is_entry_of_row;
 use schema::log::log_file;
 use schema::log::{LONG_TERM_FILE, LogKind, entry_replacement, find_entry, insert_long_term, parse, remove_entries};
-use schema::model::memory::{MemoryAttributes, MemoryId};
+use schema::model::memory::{Memory, MemoryAttributes, MemoryId};
 use schema::store::{MemoryRow, Store, StoreError};
 
 /// Changes a memory's attributes in its log and returns the new row, or `None` if the id is unknown.
@@ -32,6 +31,26 @@ pub fn edit_attributes(
     drop(lock);
     store.sync_log(&row.path)?;
     Ok(store.rows().by_id(id)?)
+}
+
+/// Changes a memory's text in its log. Its id, type, time and attributes stay. Returns the new row, or `None` if the entry is gone or does not
+/// have the text of `before` any more.
+pub fn edit_content(store: &mut Store, before: &MemoryRow, content: &str) -> Result<Option<MemoryRow>, StoreError> {
+    store.require_writable()?;
+    let (id, path) = (&before.memory.id, &before.path);
+    let Some(kind) = LogKind::from_path(path) else { return Ok(None) };
+    let lock = store.lock()?;
+    let mut is_same = false;
+    store.rewrite_log(path, |bytes| {
+        let entry = find_entry(bytes, &before.memory, path, kind)?;
+        is_same = entry.memory.content == before.memory.content;
+        let memory = Memory { content: content.to_owned(), ..entry.memory.clone() };
+        let (range, text) = entry_replacement(bytes, &entry, &memory, kind);
+        is_same.then(|| [&bytes[..range.start], &text, &bytes[range.end..]].concat())
+    })?;
+    drop(lock);
+    store.sync_log(path)?;
+    if is_same { Ok(store.rows().by_id(id)?) } else { Ok(None) }
 }
 
 /// Moves a memory from its log to `MEMORY.md` and returns the new row, or `None` if the id is unknown.
@@ -110,6 +129,23 @@ mod tests {
             edit_attributes(&mut store, id, |attributes| attributes.pinned = false).unwrap().unwrap();
         }
         assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
+    }
+
+    #[test]
+    fn every_type_is_edited_with_its_id() {
+        let (_project, mut store) = store();
+        let ids: Vec<_> = MemoryType::ALL.map(|kind| capture_text(&mut store, kind, "one")).to_vec();
+        for id in &ids {
+            let before = store.rows().by_id(id).unwrap().unwrap();
+            let mut expected = before.memory.clone();
+            expected.content = "two\n\n- [10:30:15] **User Prompt**: three".to_owned();
+            let row = edit_content(&mut store, &before, &expected.content).unwrap().unwrap();
+            assert_eq!(row.memory, expected);
+            assert_eq!(edit_content(&mut store, &before, "lost the race").unwrap(), None);
+            let again = edit_content(&mut store, &row, "two").unwrap().unwrap();
+            assert_eq!((&again.memory.id, again.memory.content.as_str()), (id, "two"));
+        }
+        assert_eq!(store.rows().by_path("2026-01-28.md").unwrap().len(), ids.len());
     }
 
     #[test]

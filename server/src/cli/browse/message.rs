@@ -9,13 +9,58 @@ pub(super) const MAX_ITEMS: usize = 500;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum BrowseRequest {
-    Find { generation: u64, query: String, kind: Option<MemoryType>, since: Option<Moment> },
-    Open { id: String, mode: ReadMode },
-    Locate { id: String },
-    Delete { id: String },
-    Promote { id: String, kind: Option<MemoryType> },
-    Supersede { old: String, new: String },
-    Pin { id: String, pinned: bool },
+    Find(FindRequest),
+    Open {
+        item: ItemRef,
+        mode: ReadMode,
+    },
+    Locate {
+        id: String,
+    },
+    Delete {
+        ids: Vec<String>,
+    },
+    Promote {
+        id: String,
+        kind: Option<MemoryType>,
+    },
+    Supersede {
+        old: String,
+        new: String,
+    },
+    Pin {
+        ids: Vec<String>,
+        pinned: bool,
+    },
+    /// Closes or reopens a task.
+    Close {
+        id: String,
+        closed: bool,
+    },
+    Copy {
+        items: Vec<ItemRef>,
+    },
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct FindRequest {
+    /// Identifies late results.
+    pub(super) generation: u64,
+    pub(super) list: ListKind,
+    pub(super) query: String,
+    pub(super) kind: Option<MemoryType>,
+    pub(super) since: Option<Moment>,
+    /// Only memories of this session.
+    pub(super) session: Option<String>,
+}
+
+/// What the list contains.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum ListKind {
+    #[default]
+    Memories,
+    Sessions,
+    Tasks,
 }
 
 /// A preview or reading. Only reading counts as an access.
@@ -39,8 +84,15 @@ pub(super) enum BrowseReply {
         path: String,
         line: usize,
     },
+    /// A text for the clipboard, and the number of items in it.
+    Copied {
+        text: String,
+        count: usize,
+    },
     Done(String),
     Failed(String),
+    /// A change failed, so the list may show it wrongly.
+    ChangeFailed(String),
     Ended(ToolError),
 }
 
@@ -49,20 +101,41 @@ pub(super) enum BrowseReply {
 pub(super) enum BrowseEffect {
     Ask(BrowseRequest),
     Edit { path: String, line: usize },
+    Copy(String),
     End(Option<ToolError>),
+}
+
+/// The kind of a list item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ItemKind {
+    Memory(MemoryType),
+    /// A passage of a note.
+    Note,
+    Session,
+}
+
+/// An item and its kind, which decides how its text is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ItemRef {
+    pub(super) id: String,
+    pub(super) kind: ItemKind,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListItem {
     pub(super) id: String,
-    /// `None` for a passage of a note.
-    pub(super) kind: Option<MemoryType>,
-    pub(super) date: String,
+    pub(super) kind: ItemKind,
+    /// How old it is, such as `3h`.
+    pub(super) age: String,
+    /// The type of a memory, the state of a task, or the size of a session.
+    pub(super) label: String,
     /// One line, sanitized.
     pub(super) text: String,
     pub(super) is_pinned: bool,
     pub(super) is_superseded: bool,
     pub(super) is_long_term: bool,
+    /// Whether it is a task that is done.
+    pub(super) is_done: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,4 +144,27 @@ pub(super) struct OpenedItem {
     /// Place and properties.
     pub(super) about: String,
     pub(super) content: String,
+}
+
+impl ListItem {
+    pub(super) fn memory_type(&self) -> Option<MemoryType> {
+        match self.kind {
+            ItemKind::Memory(kind) => Some(kind),
+            ItemKind::Note | ItemKind::Session => None,
+        }
+    }
+
+    pub(super) fn reference(&self) -> ItemRef {
+        ItemRef { id: self.id.clone(), kind: self.kind }
+    }
+}
+
+impl ListKind {
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Memories => "memories",
+            Self::Sessions => "sessions",
+            Self::Tasks => "tasks",
+        }
+    }
 }

@@ -1,20 +1,31 @@
 //! The state of the browser.
 
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
 use chrono::TimeDelta;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 
 use super::line_editor::LineEditor;
-use super::message::{BrowseEffect, BrowseRequest, ListItem, OpenedItem, ReadMode};
+use super::message::{BrowseEffect, BrowseRequest, FindRequest, ItemKind, ListItem, ListKind, OpenedItem, ReadMode};
 use crate::cli::terminal_text::one_line;
+
+/// How long a deletion can be undone.
+pub(super) const UNDO_TIME: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct BrowseModel {
+    pub(super) list: ListKind,
+    /// The session whose memories are listed, and its title.
+    pub(super) session: Option<(String, String)>,
     pub(super) query: LineEditor,
     pub(super) kind: Option<MemoryType>,
     pub(super) time_span: TimeSpan,
     pub(super) items: Vec<ListItem>,
     pub(super) selected: usize,
+    /// The ids of chosen items, which are all in the list.
+    pub(super) marked: BTreeSet<String>,
     /// Whether the next result is for a new query, so that its best hit is selected.
     pub(super) is_new_query: bool,
     pub(super) focus: Focus,
@@ -26,12 +37,20 @@ pub(super) struct BrowseModel {
     pub(super) status: Option<StatusMessage>,
     /// The memory that is being replaced, while the user chooses the new one.
     pub(super) replacing: Option<ListItem>,
+    pub(super) deletion: Option<PendingDeletion>,
     /// Number of the last search, which identifies late results.
     pub(super) generation: u64,
     pub(super) is_searching: bool,
     /// The notice of the last search.
     pub(super) notice: Option<String>,
     pub(super) size: (u16, u16),
+}
+
+/// Memories that are hidden now and deleted soon. Nothing is written until then, so an undo leaves no trace in files or hashes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PendingDeletion {
+    pub(super) ids: Vec<String>,
+    pub(super) deadline: Instant,
 }
 
 /// The target of keys.
@@ -115,9 +134,8 @@ impl MenuChoice {
     pub(super) fn label(&self) -> String {
         match self {
             Self::Kind(None) => "all types".to_owned(),
-            Self::Kind(Some(kind)) => kind.label().to_owned(),
+            Self::Kind(Some(kind)) | Self::Promote { kind, .. } => kind.to_string(),
             Self::TimeSpan(span) => span.label().to_owned(),
-            Self::Promote { kind, .. } => kind.label().to_owned(),
         }
     }
 }
@@ -125,18 +143,22 @@ impl MenuChoice {
 impl BrowseModel {
     pub(super) fn new(query: &str, size: (u16, u16)) -> Self {
         Self {
+            list: ListKind::Memories,
+            session: None,
             query: LineEditor::new(query),
             kind: None,
             time_span: TimeSpan::Ever,
             items: Vec::new(),
             selected: 0,
+            marked: BTreeSet::new(),
             is_new_query: true,
-            focus: Focus::Query,
+            focus: Focus::List,
             opened: None,
             scroll: 0,
             overlay: None,
             status: None,
             replacing: None,
+            deletion: None,
             generation: 0,
             is_searching: true,
             notice: None,
@@ -148,24 +170,43 @@ impl BrowseModel {
         self.items.get(self.selected)
     }
 
+    /// The marked items, or else the selected one.
+    pub(super) fn chosen_items(&self) -> Vec<&ListItem> {
+        if self.marked.is_empty() {
+            return self.item().into_iter().collect();
+        }
+        self.items.iter().filter(|item| self.marked.contains(&item.id)).collect()
+    }
+
+    /// The words of the query, in lower case.
+    pub(super) fn query_words(&self) -> Vec<String> {
+        self.query.text().split_whitespace().map(str::to_lowercase).collect()
+    }
+
     /// Starts a search with the current query and filters.
     pub(super) fn search_effect(&mut self) -> BrowseEffect {
         self.generation += 1;
         self.is_searching = true;
-        BrowseEffect::Ask(BrowseRequest::Find {
+        BrowseEffect::Ask(BrowseRequest::Find(FindRequest {
             generation: self.generation,
+            list: self.list,
             query: self.query.text().trim().to_owned(),
             kind: self.kind,
             since: self.time_span.since(&Moment::now()),
-        })
+            session: self.session.as_ref().map(|(id, _)| id.clone()),
+        }))
     }
 
-    /// Shows results. The selection stays if the query is the same and the item is still there.
-    pub(super) fn show_items(&mut self, items: Vec<ListItem>, notice: Option<&str>) {
+    /// Shows results without those that are being deleted. The selection stays if the query is the same and the item is still there.
+    pub(super) fn show_items(&mut self, mut items: Vec<ListItem>, notice: Option<&str>) {
+        if let Some(deletion) = &self.deletion {
+            items.retain(|item| !deletion.ids.contains(&item.id));
+        }
         let selected = self.item().filter(|_| !self.is_new_query).map(|item| item.id.clone());
         self.is_new_query = false;
         let place = selected.and_then(|id| items.iter().position(|item| item.id == id));
         self.selected = place.unwrap_or(self.selected).min(items.len().saturating_sub(1));
+        self.marked.retain(|id| items.iter().any(|item| item.id == *id));
         self.items = items;
         self.notice = notice.map(one_line);
         self.is_searching = false;
@@ -173,10 +214,47 @@ impl BrowseModel {
 
     /// Requests the text of the selected item.
     pub(super) fn open_effect(&mut self, mode: ReadMode) -> Option<BrowseEffect> {
-        let id = self.item()?.id.clone();
-        if self.opened.as_ref().is_none_or(|opened| opened.id != id) {
+        let item = self.item()?.reference();
+        if self.opened.as_ref().is_none_or(|opened| opened.id != item.id) {
             self.scroll = 0;
         }
-        Some(BrowseEffect::Ask(BrowseRequest::Open { id, mode }))
+        Some(BrowseEffect::Ask(BrowseRequest::Open { item, mode }))
+    }
+
+    /// Lists something else, without the filters that do not apply to it.
+    pub(super) fn switch_list(&mut self, list: ListKind, session: Option<(String, String)>) -> BrowseEffect {
+        self.list = list;
+        self.session = session;
+        self.kind = None;
+        self.query.clear();
+        self.marked.clear();
+        self.replacing = None;
+        self.selected = 0;
+        self.is_new_query = true;
+        self.focus = Focus::List;
+        self.search_effect()
+    }
+
+    /// Hides memories that are deleted at the deadline. Returns the request for an earlier deletion, which cannot be undone any more.
+    pub(super) fn begin_deletion(&mut self, ids: Vec<String>, now: Instant) -> Option<BrowseEffect> {
+        let earlier = self.finish_deletion();
+        self.items.retain(|item| !ids.contains(&item.id));
+        self.marked.clear();
+        self.selected = self.selected.min(self.items.len().saturating_sub(1));
+        self.opened = None;
+        self.deletion = Some(PendingDeletion { ids, deadline: now + UNDO_TIME });
+        earlier
+    }
+
+    /// The request for the pending deletion.
+    pub(super) fn finish_deletion(&mut self) -> Option<BrowseEffect> {
+        let PendingDeletion { ids, .. } = self.deletion.take()?;
+        Some(BrowseEffect::Ask(BrowseRequest::Delete { ids }))
+    }
+
+    /// The selected item if it is a session.
+    pub(super) fn selected_session(&self) -> Option<(String, String)> {
+        let item = self.item().filter(|item| item.kind == ItemKind::Session)?;
+        Some((item.id.clone(), item.text.clone()))
     }
 }

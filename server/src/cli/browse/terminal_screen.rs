@@ -45,6 +45,13 @@ impl TerminalScreen {
         self.terminal.draw(|frame| view::draw_screen(frame, model)).map(drop).context(TERMINAL_ERROR)
     }
 
+    /// Sends a text to the clipboard of the terminal with the sequence OSC 52, also over SSH. Not every terminal allows it, and none answers.
+    pub(super) fn copy(&mut self, text: &str) -> anyhow::Result<()> {
+        let mut out = io::stdout();
+        write!(out, "\u{1b}]52;c;{}\u{7}", base64(text.as_bytes())).context(TERMINAL_ERROR)?;
+        out.flush().context(TERMINAL_ERROR)
+    }
+
     /// Restores the terminal for another program.
     pub(super) fn leave(&mut self) -> anyhow::Result<()> {
         restore_terminal().context(TERMINAL_ERROR)
@@ -78,4 +85,38 @@ pub(super) fn restore_terminal() -> io::Result<()> {
     execute!(io::stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show)?;
     io::stdout().flush()?;
     terminal::disable_raw_mode()
+}
+
+/// The standard encoding, with padding.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for part in bytes.chunks(3) {
+        let byte = |at: usize| u32::from(part.get(at).copied().unwrap_or_default());
+        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for at in 0..4 {
+            let digit = DIGITS[(group >> (18 - 6 * at) & 63) as usize];
+            text.push(if at <= part.len() { char::from(digit) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn clipboard_text_is_encoded() {
+        for (text, expected) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+            ("웹훅?", "7Ju57ZuFPw=="),
+        ] {
+            assert_eq!(base64(text.as_bytes()), expected, "{text}");
+        }
+    }
 }

@@ -5,7 +5,9 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use schema::model::memory::MemoryType;
 
-use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ListItem, OpenedItem, ReadMode};
+use super::message::{
+    BrowseEffect, BrowseReply, BrowseRequest, FindRequest, ItemKind, ItemRef, ListItem, ListKind, OpenedItem, ReadMode,
+};
 use super::model::{BrowseModel, Focus, Overlay, StatusMessage};
 use super::update::{BrowseEvent, update};
 use super::view;
@@ -17,12 +19,14 @@ const CONTENT: &str = "결제 웹훅은 커밋한 다음에 확인 응답을 보
 fn item(id: &str, kind: Option<MemoryType>, text: &str) -> ListItem {
     ListItem {
         id: id.to_owned(),
-        kind,
-        date: "2026-01-28 10:30:15".to_owned(),
+        kind: kind.map_or(ItemKind::Note, ItemKind::Memory),
+        age: "3d".to_owned(),
+        label: kind.map_or("note", MemoryType::as_str).to_owned(),
         text: text.to_owned(),
         is_pinned: false,
         is_superseded: false,
         is_long_term: false,
+        is_done: false,
     }
 }
 
@@ -47,16 +51,21 @@ fn items() -> Vec<ListItem> {
 /// A browser after the first search.
 fn model(size: (u16, u16)) -> BrowseModel {
     let mut model = BrowseModel::new("웹훅", size);
-    let BrowseEffect::Ask(BrowseRequest::Find { generation, .. }) = model.search_effect() else { panic!("a search") };
-    let effects =
-        update(&mut model, BrowseEvent::Answered(BrowseReply::Results { generation, items: items(), notice: None }));
-    let [BrowseEffect::Ask(BrowseRequest::Open { id, mode: ReadMode::Preview })] = &effects[..] else {
+    model.search_effect();
+    let effects = show(&mut model, items());
+    let [BrowseEffect::Ask(BrowseRequest::Open { item, mode: ReadMode::Preview })] = &effects[..] else {
         panic!("{effects:?}")
     };
-    let about = "Decision, 2026-01-28 10:30:15, 2026-01-28.md:12, session 4f368b8b".to_owned();
-    let opened = OpenedItem { id: id.clone(), about, content: clean_for_terminal(CONTENT) };
+    let about = "decision, 2026-01-28 10:30:15, 2026-01-28.md:12, session 4f368b8b".to_owned();
+    let opened = OpenedItem { id: item.id.clone(), about, content: clean_for_terminal(CONTENT) };
     update(&mut model, BrowseEvent::Answered(BrowseReply::Opened(opened)));
     model
+}
+
+/// Answers the last search.
+fn show(model: &mut BrowseModel, items: Vec<ListItem>) -> Vec<BrowseEffect> {
+    let generation = model.generation;
+    update(model, BrowseEvent::Answered(BrowseReply::Results { generation, items, notice: None }))
 }
 
 fn press(model: &mut BrowseModel, keys: &str) -> Vec<BrowseEffect> {
@@ -81,11 +90,11 @@ fn screen_fits_eighty_columns() {
     insta::assert_snapshot!(rendered(&model((80, 24))), @r"
     Search: 웹훅                                                                   5
     all types · any time
-    >2026-01-28 10:30 decision     결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍…
-     2026-01-28 10:30 decision   † Acknowledge webhooks at once
-     2026-01-28 10:30 prompt       결제 웹훅이 두 번 처리되는 문제를 고쳐줘
-     2026-01-28 10:30 preference * 한국어로 대답하기
-     2026-01-28 10:30 note         api.md: GET /v1/webhooks lists 👩‍💻 what is regist…
+    >3d    decision      결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그래야 재…
+     3d    decision    † Acknowledge webhooks at once
+     3d    user_prompt   결제 웹훅이 두 번 처리되는 문제를 고쳐줘
+     3d    preference  * 한국어로 대답하기
+     3d    note          api.md: GET /v1/webhooks lists 👩‍💻 what is registered
 
 
 
@@ -93,7 +102,7 @@ fn screen_fits_eighty_columns() {
 
 
 
-    ── Decision, 2026-01-28 10:30:15, 2026-01-28.md:12, session 4f368b8b ───────────
+    ── decision, 2026-01-28 10:30:15, 2026-01-28.md:12, session 4f368b8b ───────────
     결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그래야 재시도해도 두 번 처리되지
     않는다.
 
@@ -102,7 +111,7 @@ fn screen_fits_eighty_columns() {
 
 
 
-    Tab commands  Enter read  Esc clear, quit  F1 help  ↑↓ choose
+    ? help  / search  q quit  Enter read  Space mark  d delete  2 sessions  3 tasks
     ");
 }
 
@@ -111,16 +120,16 @@ fn screen_fits_forty_columns() {
     insta::assert_snapshot!(rendered(&model((40, 20))), @r"
     Search: 웹훅                           5
     all types · any time
-    >01-28 decision     결제 웹훅은 커밋한…
-     01-28 decision   † Acknowledge webhook…
-     01-28 prompt       결제 웹훅이 두 번…
-     01-28 preference * 한국어로 대답하기
-     01-28 note         api.md: GET /v1/web…
+    >3d    decision     결제 웹훅은 커밋한…
+     3d    decision   † Acknowledge webhook…
+     3d    user_prom…   결제 웹훅이 두 번…
+     3d    preference * 한국어로 대답하기
+     3d    note         api.md: GET /v1/web…
 
 
 
 
-    ── Decision, 2026-01-28 10:30:15, 2026…
+    ── decision, 2026-01-28 10:30:15, 2026…
     결제 웹훅은 커밋한 다음에 확인 응답을
     보낸다 👍 그래야 재시도해도 두 번
     처리되지 않는다.
@@ -128,7 +137,7 @@ fn screen_fits_forty_columns() {
     Acknowledge webhooks only after the
     database commit, because a serialization
     failure must requeue them.
-    Tab commands  Enter read
+    ? help  / search  q quit  Enter read
     ");
 }
 
@@ -137,14 +146,14 @@ fn wide_terminal_shows_text_next_to_the_list() {
     insta::assert_snapshot!(rendered(&model((120, 10))), @r"
     Search: 웹훅                                                                                                           5
     all types · any time
-    >2026-01-28 10:30 decision     결제 웹훅은 커밋한 다음에 확… ── Decision, 2026-01-28 10:30:15, 2026-01-28.md:12, sess…
-     2026-01-28 10:30 decision   † Acknowledge webhooks at once  결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그래야
-     2026-01-28 10:30 prompt       결제 웹훅이 두 번 처리되는…   재시도해도 두 번 처리되지 않는다.
-     2026-01-28 10:30 preference * 한국어로 대답하기
-     2026-01-28 10:30 note         api.md: GET /v1/webhooks lis… Acknowledge webhooks only after the database commit,
-                                                                 because a serialization failure must requeue them.
-
-    Tab commands  Enter read  Esc clear, quit  F1 help  ↑↓ choose
+    >3d    decision      결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그… ── decision, 2026-01-28 10:30:15, 2026-01-28…
+     3d    decision    † Acknowledge webhooks at once                        결제 웹훅은 커밋한 다음에 확인 응답을 보낸다
+     3d    user_prompt   결제 웹훅이 두 번 처리되는 문제를 고쳐줘            👍 그래야 재시도해도 두 번 처리되지 않는다.
+     3d    preference  * 한국어로 대답하기
+     3d    note          api.md: GET /v1/webhooks lists 👩‍💻 what is register… Acknowledge webhooks only after the database
+                                                                             commit, because a serialization failure must
+                                                                             requeue them.
+    ? help  / search  q quit  Enter read  Space mark  d delete  2 sessions  3 tasks  y copy  e edit  p promote  t type
     ");
 }
 
@@ -159,7 +168,7 @@ fn reading_fills_the_screen_and_goes_back() {
     insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                           5
     all types · any time
-    ── Decision, 2026-01-28 10:30:15, 2026…
+    ── decision, 2026-01-28 10:30:15, 2026…
     결제 웹훅은 커밋한 다음에 확인 응답을
     보낸다 👍 그래야 재시도해도 두 번
     처리되지 않는다.
@@ -168,7 +177,7 @@ fn reading_fills_the_screen_and_goes_back() {
     database commit, because a serialization
     failure must requeue them.
 
-    Esc back  ↑↓ scroll  ←→ others  e edit
+    Esc back  ↑↓ scroll  ←→ others  y copy
     ");
     key(&mut model, KeyCode::End);
     let end = model.scroll;
@@ -181,37 +190,38 @@ fn reading_fills_the_screen_and_goes_back() {
 #[test]
 fn menus_and_questions_overlay_the_screen() {
     let mut model = model((50, 18));
-    key(&mut model, KeyCode::Tab);
     press(&mut model, "w");
     insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                                     5
     all types · any time
-    >01-28 decision     결제 웹훅은 커밋한 다음에 확…
-     01-28 decision   † Acknowledge webhooks at once
-     01-28 prompt       결제 웹훅이 두 번 처리되는 문…
-     01-28 pref┌ When ────────────────────┐
-     01-28 note│ > any time               │hooks list…
+    >3d    decision      결제 웹훅은 커밋한 다음에 확…
+     3d    decision    † Acknowledge webhooks at once
+     3d    user_prompt   결제 웹훅이 두 번 처리되는…
+     3d    pref┌ When ────────────────────┐
+     3d    note│ > any time               │bhooks lis…
                │   last 24 hours          │
                │   last 7 days            │
                │   last 30 days           │
-    ── Decision│   last year              │01-28.md:…
+    ── decision│   last year              │01-28.md:…
     결제 웹훅은└──────────────────────────┘ 낸다 👍
     그래야 재시도해도 두 번 처리되지 않는다.
 
     Acknowledge webhooks only after the database
     commit, because a serialization failure must
     requeue them.
-    ? help  / search  q quit  Enter read  e edit
+    ? help  / search  q quit  Enter read  Space mark
     ");
     let effects = [press(&mut model, "jj"), key(&mut model, KeyCode::Enter)].concat_effects();
-    assert!(matches!(&effects[..], [BrowseEffect::Ask(BrowseRequest::Find { since: Some(_), .. })]), "{effects:?}");
+    let [BrowseEffect::Ask(BrowseRequest::Find(FindRequest { since: Some(_), .. }))] = &effects[..] else {
+        panic!("{effects:?}")
+    };
     press(&mut model, "d");
     insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                                     …
     all types · last 7 days
-    >01-28 decision     결제 웹훅은 커밋한 다음에 확…
-     01-28 decision   † Acknowledge webhooks at once
-     01-28 prompt       결제 웹훅이 두 번 처리되는 문…
+    >3d    decision      결제 웹훅은 커밋한 다음에 확…
+     3d    decision    † Acknowledge webhooks at once
+     3d    user_prompt   결제 웹훅이 두 번 처리되는…
      ┌──────────────────────────────────────────────┐
      │ Delete this memory for good?                 │…
      │                                              │
@@ -224,30 +234,9 @@ fn menus_and_questions_overlay_the_screen() {
     Acknowledge webhooks only after the database
     commit, because a serialization failure must
     requeue them.
-    ? help  / search  q quit  Enter read  e edit
+    ? help  / search  q quit  Enter read  Space mark
     ");
     assert!(press(&mut model, "xn").is_empty() && model.overlay.is_none());
-    press(&mut model, "?");
-    insta::assert_snapshot!(rendered(&model), @r"
-    ┌ Keys ──────────────────────────────────────────┐
-    │ Type to search by words, by meaning, and in    │
-    │ any language.                                  │
-    │                                                │
-    │ Tab or /     between search and commands       │
-    │ Up, Down     choose; PgUp, PgDn a page         │
-    │ Enter        read; Esc back                    │
-    │ Left, Right  previous, next while reading      │
-    │ t, w         filter by type, by time           │
-    │ e            edit in $EDITOR                   │
-    │ d            delete for good, after a question │
-    │ p            promote to MEMORY.md              │
-    │ P            pin: protect from deletion        │
-    │ s            mark as superseded by another     │
-    │ q, Ctrl-C    quit                              │
-    │                                                │
-    │ M in MEMORY.md  * pinned  † superseded         │
-    └────────────────────────────────────────────────┘
-    ");
 }
 
 trait ConcatEffects {
@@ -258,6 +247,15 @@ impl ConcatEffects for [Vec<BrowseEffect>; 2] {
     fn concat_effects(self) -> Vec<BrowseEffect> {
         self.into_iter().flatten().collect()
     }
+}
+
+#[test]
+fn help_fits_eighty_columns() {
+    let mut model = model((80, 24));
+    press(&mut model, "?");
+    let screen = rendered(&model);
+    assert!(screen.contains("x            close or reopen a task") && screen.contains("† superseded"), "{screen}");
+    assert!(!screen.contains("more: ↓"), "{screen}");
 }
 
 #[test]
@@ -287,11 +285,11 @@ fn tiny_terminals_do_not_panic() {
 #[test]
 fn each_key_searches_and_late_results_are_ignored() {
     let mut model = model((80, 24));
-    let effects = press(&mut model, " q");
+    let effects = press(&mut model, "/ q");
     let asked: Vec<&str> = effects
         .iter()
         .map(|effect| match effect {
-            BrowseEffect::Ask(BrowseRequest::Find { query, .. }) => query.as_str(),
+            BrowseEffect::Ask(BrowseRequest::Find(request)) => request.query.as_str(),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -303,36 +301,145 @@ fn each_key_searches_and_late_results_are_ignored() {
     assert_eq!(model.query.text(), "웹훅 q[2J두 번");
 }
 
+/// The only request of these effects.
+fn request(effects: Vec<BrowseEffect>) -> BrowseRequest {
+    match &effects[..] {
+        [BrowseEffect::Ask(request)] => request.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn fault(model: &BrowseModel) -> &str {
+    match &model.status {
+        Some(StatusMessage::Fault(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn actions_use_the_id_of_the_selected_memory() {
     let mut model = model((80, 24));
-    key(&mut model, KeyCode::Tab);
-    let done = |effects: Vec<BrowseEffect>| match &effects[..] {
-        [BrowseEffect::Ask(request)] => request.clone(),
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(done(press(&mut model, "e")), BrowseRequest::Locate { id: "a1".into() });
-    assert_eq!(done(press(&mut model, "dy")), BrowseRequest::Delete { id: "a1".into() });
-    assert_eq!(done(press(&mut model, "p")), BrowseRequest::Promote { id: "a1".into(), kind: None });
-    assert_eq!(done(press(&mut model, "P")), BrowseRequest::Pin { id: "a1".into(), pinned: true });
+    assert_eq!(request(press(&mut model, "e")), BrowseRequest::Locate { id: "a1".into() });
+    assert_eq!(request(press(&mut model, "p")), BrowseRequest::Promote { id: "a1".into(), kind: None });
+    assert_eq!(request(press(&mut model, "P")), BrowseRequest::Pin { ids: vec!["a1".into()], pinned: true });
+    let item = ItemRef { id: "a1".into(), kind: ItemKind::Memory(MemoryType::Decision) };
+    assert_eq!(request(press(&mut model, "y")), BrowseRequest::Copy { items: vec![item] });
     // A session event needs a new type.
     press(&mut model, "jjp");
-    let promoted = done(key(&mut model, KeyCode::Enter));
+    let promoted = request(key(&mut model, KeyCode::Enter));
     assert_eq!(promoted, BrowseRequest::Promote { id: "c3".into(), kind: Some(MemoryType::Decision) });
+    press(&mut model, "x");
+    assert!(fault(&model).contains("not a task"));
     press(&mut model, "jp");
-    assert_eq!(model.status, Some(StatusMessage::Fault("Already in MEMORY.md".into())));
+    assert_eq!(fault(&model), "Already in MEMORY.md");
     press(&mut model, "jd");
-    assert!(
-        matches!(&model.status, Some(StatusMessage::Fault(text)) if text.contains("not a memory")),
-        "{:?}",
-        model.status
-    );
+    assert!(fault(&model).contains("not a memory"));
+}
+
+#[test]
+fn deletion_waits_until_it_cannot_be_undone() {
+    let delete = |ids: &[&str]| BrowseRequest::Delete { ids: ids.iter().map(|id| (*id).to_owned()).collect() };
+    let deleted = |effects: &[BrowseEffect]| -> Vec<BrowseRequest> {
+        let requests = effects.iter().filter_map(|effect| match effect {
+            BrowseEffect::Ask(request @ BrowseRequest::Delete { .. }) => Some(request.clone()),
+            _ => None,
+        });
+        requests.collect()
+    };
+    let mut model = model((80, 24));
+    assert_eq!(deleted(&press(&mut model, "dy")), []);
+    assert!(rendered(&model).contains("1 deleted, u undoes") && model.items.len() == 4);
+    // A search does not show it again.
+    show(&mut model, items());
+    assert!(model.items.iter().all(|item| item.id != "a1"));
+    press(&mut model, "u");
+    show(&mut model, items());
+    assert!(model.items.len() == 5 && deleted(&update(&mut model, BrowseEvent::UndoExpired)).is_empty());
+    press(&mut model, "u");
+    assert!(fault(&model).contains("no deletion to undo"));
+
+    // The next deletion, the end of the time, an editor and the end of the browser make it final.
+    press(&mut model, "gdy");
+    assert_eq!(deleted(&press(&mut model, "dy")), [delete(&["a1"])]);
+    assert_eq!(deleted(&update(&mut model, BrowseEvent::UndoExpired)), [delete(&["b2"])]);
+    press(&mut model, "dy");
+    assert_eq!(deleted(&press(&mut model, "e")), [delete(&["c3"])]);
+    press(&mut model, "dy");
+    let effects = press(&mut model, "q");
+    assert_eq!(deleted(&effects[..1]), [delete(&["d4"])]);
+    assert!(matches!(effects[1..], [BrowseEffect::End(None)]), "{effects:?}");
+}
+
+#[test]
+fn marked_memories_are_deleted_together() {
+    let mut model = model((80, 24));
+    press(&mut model, "  ");
+    assert_eq!((model.marked.len(), model.selected), (2, 2));
+    assert!(rendered(&model).contains("2 marked"));
+    press(&mut model, "d");
+    assert!(rendered(&model).contains("Delete 2 memories for good?"), "{}", rendered(&model));
+    press(&mut model, "y");
+    assert_eq!(model.deletion.as_ref().map(|deletion| deletion.ids.clone()), Some(vec!["a1".into(), "b2".into()]));
+    assert_eq!((model.marked.len(), model.items.len()), (0, 3));
+    press(&mut model, "G ");
+    assert!(fault(&model).contains("Only memories"));
+    press(&mut model, "k ");
+    key(&mut model, KeyCode::Esc);
+    assert!(model.marked.is_empty() && model.query.text() == "웹훅", "the marks go before the query");
+}
+
+#[test]
+fn session_lists_its_memories() {
+    let mut model = model((80, 24));
+    let BrowseRequest::Find(asked) = request(press(&mut model, "2")) else { panic!("a search") };
+    assert_eq!((asked.list, asked.query.as_str()), (ListKind::Sessions, ""));
+    let session =
+        ListItem { kind: ItemKind::Session, label: "5 prompts".into(), ..item("s9", None, "Fix the webhook") };
+    show(&mut model, vec![session]);
+    press(&mut model, "d");
+    assert!(fault(&model).contains("Press Enter"));
+    let BrowseRequest::Find(asked) = request(key(&mut model, KeyCode::Enter)) else { panic!("a search") };
+    assert_eq!((asked.list, asked.session.as_deref()), (ListKind::Memories, Some("s9")));
+    assert!(rendered(&model).contains("session: Fix the webhook"));
+    let BrowseRequest::Find(asked) = request(key(&mut model, KeyCode::Esc)) else { panic!("a search") };
+    assert_eq!((asked.list, asked.session), (ListKind::Sessions, None));
+}
+
+#[test]
+fn tasks_are_closed_and_reopened() {
+    let mut model = model((80, 24));
+    press(&mut model, "3");
+    let task = |id: &str, is_done| ListItem { is_done, ..item(id, Some(MemoryType::Task), "Rename the job") };
+    show(&mut model, vec![task("t1", false), task("t2", true)]);
+    assert_eq!(request(press(&mut model, "x")), BrowseRequest::Close { id: "t1".into(), closed: true });
+    press(&mut model, "j");
+    assert_eq!(request(press(&mut model, "x")), BrowseRequest::Close { id: "t2".into(), closed: false });
+}
+
+#[test]
+fn long_text_is_not_copied() {
+    let mut model = model((80, 24));
+    let copied = |text: String| BrowseEvent::Answered(BrowseReply::Copied { text, count: 1 });
+    let effects = update(&mut model, copied("short".to_owned()));
+    assert!(matches!(&effects[..], [BrowseEffect::Copy(text)] if text == "short"), "{effects:?}");
+    assert!(update(&mut model, copied("x".repeat(80_000))).is_empty() && fault(&model).contains("too long"));
+}
+
+#[test]
+fn late_match_is_in_view() {
+    let mut model = BrowseModel::new("falcon", (120, 12));
+    let before = "word ".repeat(60);
+    let late = format!("{before}the Falcon flies");
+    show(&mut model, vec![item("a1", Some(MemoryType::Decision), &late)]);
+    let content = format!("{}\nthe Falcon flies\n{}", "line\n".repeat(40), "line\n".repeat(40));
+    let opened = OpenedItem { id: "a1".into(), about: String::new(), content };
+    update(&mut model, BrowseEvent::Answered(BrowseReply::Opened(opened)));
+    assert_eq!(rendered(&model).matches("Falcon").count(), 2, "{}", rendered(&model));
 }
 
 #[test]
 fn superseding_names_both_memories() {
     let mut model = model((80, 24));
-    key(&mut model, KeyCode::Tab);
     press(&mut model, "js");
     assert!(key(&mut model, KeyCode::Enter).is_empty());
     assert!(matches!(&model.status, Some(StatusMessage::Fault(text)) if text.contains("itself")), "{:?}", model.status);
@@ -350,26 +457,39 @@ fn quit_keys_and_signals_end_the_browser() {
     let ends = |effects: &[BrowseEffect]| matches!(effects, [BrowseEffect::End(None)]);
     let control_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
     let mut model = model((80, 24));
-    assert!(!ends(&key(&mut model, KeyCode::Esc)), "the query is cleared first");
-    assert!(ends(&key(&mut model, KeyCode::Esc)));
+    assert!(ends(&press(&mut model, "q")));
     assert!(ends(&update(&mut model, BrowseEvent::Key(control_c))));
     assert!(ends(&update(&mut model, BrowseEvent::Ended)));
-    press(&mut model, "d");
-    key(&mut model, KeyCode::Tab);
-    assert!(ends(&press(&mut model, "q")));
     press(&mut model, "?");
     assert!(ends(&update(&mut model, BrowseEvent::Key(control_c))), "also over help");
+}
+
+#[test]
+fn escape_steps_back_and_never_types() {
+    let mut model = model((80, 24));
+    press(&mut model, "/x");
+    assert!(key(&mut model, KeyCode::Esc).is_empty());
+    assert_eq!((model.focus, model.query.text()), (Focus::List, "웹훅x"));
+    // Escape and a fast `q` may come as one key with Alt.
+    press(&mut model, "/");
+    let alt_q = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::ALT);
+    assert!(update(&mut model, BrowseEvent::Key(alt_q)).is_empty() && model.query.text() == "웹훅x");
+    key(&mut model, KeyCode::Esc);
+    assert!(matches!(request(key(&mut model, KeyCode::Esc)), BrowseRequest::Find(find) if find.query.is_empty()));
+    for _ in 0..3 {
+        assert!(key(&mut model, KeyCode::Esc).is_empty() && model.focus == Focus::List);
+    }
+    assert!(matches!(press(&mut model, "q")[..], [BrowseEffect::End(None)]));
 }
 
 #[test]
 fn new_query_selects_its_best_hit() {
     let mut model = model((80, 24));
     key(&mut model, KeyCode::Down);
-    press(&mut model, "x");
+    press(&mut model, "/x");
     let mut items = items();
     items.swap(0, 4);
-    let generation = model.generation;
-    update(&mut model, BrowseEvent::Answered(BrowseReply::Results { generation, items, notice: None }));
+    show(&mut model, items);
     assert_eq!(model.item().unwrap().id, "e5");
 }
 
@@ -390,9 +510,9 @@ fn deleted_item_disappears_and_selection_stays() {
     key(&mut model, KeyCode::Down);
     let mut items = items();
     items.remove(1);
-    let generation = model.generation;
-    update(&mut model, BrowseEvent::Answered(BrowseReply::Results { generation, items, notice: None }));
+    show(&mut model, items);
     assert_eq!(model.item().unwrap().id, "c3");
+    let generation = model.generation;
     let notice = Some("nothing fits \u{1b}".to_owned());
     update(&mut model, BrowseEvent::Answered(BrowseReply::Results { generation, items: vec![], notice }));
     assert!(model.opened.is_none() && !rendered(&model).contains('\u{1b}'));

@@ -1,18 +1,25 @@
 //! Handles events: changes the model and returns actions.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use schema::model::memory::MemoryType;
+mod commands;
 
-use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ListItem, ReadMode};
-use super::model::{BrowseModel, Focus, Menu, MenuChoice, Overlay, StatusMessage, TimeSpan};
+use std::time::Instant;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ItemKind, ReadMode};
+use super::model::{BrowseModel, Focus, Menu, MenuChoice, Overlay, StatusMessage};
 use super::view;
-use crate::cli::terminal_text::{fit_columns, one_line};
+use crate::cli::terminal_text::{count_of_memories, count_with_unit, fit_columns, one_line};
+use commands::handle_command_key;
 
 /// Rows of a page.
 const PAGE: isize = 10;
 
 /// Columns of a memory's text in a question.
 const QUOTE: usize = 120;
+
+/// Bytes of a text that terminals accept for the clipboard.
+const MAX_COPIED: usize = 72_000;
 
 #[derive(Debug)]
 pub(super) enum BrowseEvent {
@@ -22,11 +29,22 @@ pub(super) enum BrowseEvent {
     Answered(BrowseReply),
     /// The editor has ended, or could not start.
     Edited(Result<(), String>),
+    /// The last deletion cannot be undone any more.
+    UndoExpired,
     /// A signal to end.
     Ended,
 }
 
 pub(super) fn update(model: &mut BrowseModel, event: BrowseEvent) -> Vec<BrowseEffect> {
+    let mut effects = handle_event(model, event);
+    // The end of the browser is the end of the time for an undo.
+    if effects.iter().any(|effect| matches!(effect, BrowseEffect::End(_))) {
+        effects.splice(0..0, model.finish_deletion());
+    }
+    effects
+}
+
+fn handle_event(model: &mut BrowseModel, event: BrowseEvent) -> Vec<BrowseEffect> {
     match event {
         BrowseEvent::Key(key) if is_control_key(key, 'c') => vec![BrowseEffect::End(None)],
         BrowseEvent::Ended => vec![BrowseEffect::End(None)],
@@ -41,6 +59,7 @@ pub(super) fn update(model: &mut BrowseModel, event: BrowseEvent) -> Vec<BrowseE
             Vec::new()
         }
         BrowseEvent::Answered(answer) => handle_reply(model, answer),
+        BrowseEvent::UndoExpired => model.finish_deletion().into_iter().collect(),
         BrowseEvent::Edited(outcome) => {
             model.status = outcome.err().map(|fault| StatusMessage::Fault(one_line(&fault)));
             vec![model.search_effect()]
@@ -64,22 +83,36 @@ fn handle_reply(model: &mut BrowseModel, answer: BrowseReply) -> Vec<BrowseEffec
         }
         BrowseReply::Opened(opened) => {
             if model.item().is_some_and(|item| item.id == opened.id) {
+                let is_new = model.opened.as_ref().is_none_or(|before| before.id != opened.id);
                 model.opened = Some(opened);
-                model.scroll = model.scroll.min(view::max_scroll(model));
+                let first = if is_new { view::scroll_to_match(model) } else { model.scroll };
+                model.scroll = first.min(view::max_scroll(model));
             }
             Vec::new()
         }
         BrowseReply::Location { path, line } => vec![BrowseEffect::Edit { path, line }],
+        BrowseReply::Copied { text, count } => copy_text(model, text, count),
         BrowseReply::Done(text) => {
             model.status = Some(StatusMessage::Done(text));
             vec![model.search_effect()]
         }
-        BrowseReply::Failed(fault) => {
+        BrowseReply::Failed(fault) => show_fault(model, &fault),
+        BrowseReply::ChangeFailed(fault) => {
             model.status = Some(StatusMessage::Fault(fault));
-            Vec::new()
+            // A memory that could not be deleted is there again.
+            vec![model.search_effect()]
         }
         BrowseReply::Ended(fault) => vec![BrowseEffect::End(Some(fault))],
     }
+}
+
+fn copy_text(model: &mut BrowseModel, text: String, count: usize) -> Vec<BrowseEffect> {
+    if text.len() > MAX_COPIED {
+        return show_fault(model, "This is too long for the terminal's clipboard. Use export");
+    }
+    let what = count_with_unit(count as u64, "text");
+    model.status = Some(StatusMessage::Done(format!("Copied {what}, if the terminal allows it")));
+    vec![BrowseEffect::Copy(text)]
 }
 
 fn handle_paste(model: &mut BrowseModel, text: &str) -> Vec<BrowseEffect> {
@@ -121,10 +154,7 @@ fn handle_overlay_key(model: &mut BrowseModel, overlay: Overlay, key: KeyEvent) 
             Vec::new()
         }
         Overlay::Ask { question, then } => match key.code {
-            KeyCode::Char('y' | 'Y') => {
-                model.replacing = None;
-                vec![BrowseEffect::Ask(then)]
-            }
+            KeyCode::Char('y' | 'Y') => confirm_request(model, then),
             KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc => Vec::new(),
             _ => {
                 // Other keys are ignored.
@@ -149,6 +179,20 @@ fn handle_overlay_key(model: &mut BrowseModel, overlay: Overlay, key: KeyEvent) 
     }
 }
 
+/// After a yes. A deletion waits, so that it can be undone.
+fn confirm_request(model: &mut BrowseModel, request: BrowseRequest) -> Vec<BrowseEffect> {
+    model.replacing = None;
+    let BrowseRequest::Delete { ids } = request else { return vec![BrowseEffect::Ask(request)] };
+    let count = count_of_memories(ids.len() as u64);
+    let mut effects: Vec<BrowseEffect> = model.begin_deletion(ids, Instant::now()).into_iter().collect();
+    model.status = Some(StatusMessage::Done(format!("{count} will be deleted in 30 s or at the end; u keeps it")));
+    if model.focus == Focus::Text {
+        model.focus = Focus::List;
+    }
+    effects.extend(model.open_effect(ReadMode::Preview));
+    effects
+}
+
 fn apply_choice(model: &mut BrowseModel, menu: &Menu) -> Vec<BrowseEffect> {
     match menu.choices.get(menu.selected) {
         Some(MenuChoice::Kind(kind)) => model.kind = *kind,
@@ -165,13 +209,11 @@ fn handle_query_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect>
     let query = &mut model.query;
     match key.code {
         KeyCode::Enter => return activate_item(model),
-        KeyCode::Tab => {
+        // Escape leaves the box and keeps the query, so that a `q` after it does not type.
+        KeyCode::Tab | KeyCode::BackTab | KeyCode::Esc => {
             model.focus = Focus::List;
             return Vec::new();
         }
-        KeyCode::Esc if model.replacing.take().is_some() => return Vec::new(),
-        KeyCode::Esc if query.is_empty() => return vec![BrowseEffect::End(None)],
-        KeyCode::Esc => query.clear(),
         KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown => {
             return move_selection_by_key(model, key.code);
         }
@@ -211,13 +253,10 @@ fn handle_list_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> 
             model.focus = Focus::Query;
             Vec::new()
         }
-        KeyCode::Esc if model.replacing.take().is_some() => Vec::new(),
-        KeyCode::Esc => {
-            model.focus = Focus::Query;
-            Vec::new()
-        }
+        KeyCode::Esc => step_back(model),
         KeyCode::Char('q') => vec![BrowseEffect::End(None)],
-        KeyCode::Enter | KeyCode::Char(' ') => activate_item(model),
+        KeyCode::Enter => activate_item(model),
+        KeyCode::Char(' ') => toggle_mark(model),
         KeyCode::Char('j') => move_selection_by_key(model, KeyCode::Down),
         KeyCode::Char('k') => move_selection_by_key(model, KeyCode::Up),
         KeyCode::Char('g') => move_selection_by_key(model, KeyCode::Home),
@@ -226,13 +265,46 @@ fn handle_list_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> 
     }
 }
 
+/// Undoes one step: a choice, the marks, the query, or a session.
+fn step_back(model: &mut BrowseModel) -> Vec<BrowseEffect> {
+    if model.replacing.take().is_some() {
+        return Vec::new();
+    }
+    if !model.marked.is_empty() {
+        model.marked.clear();
+        return Vec::new();
+    }
+    if !model.query.is_empty() {
+        model.query.clear();
+        return handle_query_change(model);
+    }
+    if model.session.is_some() {
+        return vec![model.switch_list(super::message::ListKind::Sessions, None)];
+    }
+    model.status = Some(StatusMessage::Done("q quits".to_owned()));
+    Vec::new()
+}
+
+/// Marks the selected memory or removes its mark, and goes to the next one.
+fn toggle_mark(model: &mut BrowseModel) -> Vec<BrowseEffect> {
+    let Some(item) = model.item() else { return Vec::new() };
+    if item.memory_type().is_none() {
+        return show_fault(model, "Only memories can be marked");
+    }
+    let id = item.id.clone();
+    if !model.marked.remove(&id) {
+        model.marked.insert(id);
+    }
+    move_selection_by_key(model, KeyCode::Down)
+}
+
 fn handle_text_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
     let last = view::max_scroll(model);
     let page = view::text_rows(model).saturating_sub(1).max(1);
     match key.code {
         KeyCode::Esc | KeyCode::Char('q') | KeyCode::Enter | KeyCode::Backspace => {
             model.focus = Focus::List;
-            model.scroll = 0;
+            model.scroll = view::scroll_to_match(model).min(view::max_scroll(model));
         }
         KeyCode::Down | KeyCode::Char('j') => model.scroll = (model.scroll + 1).min(last),
         KeyCode::Up | KeyCode::Char('k') => model.scroll = model.scroll.saturating_sub(1),
@@ -274,11 +346,11 @@ fn move_selection(model: &mut BrowseModel, key: KeyCode) {
     };
 }
 
-/// Reads the selected item, or chooses it as the replacement.
+/// Reads the selected item, lists the memories of a session, or chooses the item as the replacement.
 fn activate_item(model: &mut BrowseModel) -> Vec<BrowseEffect> {
     let Some(item) = model.item().cloned() else { return Vec::new() };
     if let Some(old) = model.replacing.clone() {
-        if item.kind.is_none() {
+        if item.memory_type().is_none() {
             return show_fault(model, "This is a passage of a note. Choose a memory");
         }
         if old.id == item.id {
@@ -289,66 +361,13 @@ fn activate_item(model: &mut BrowseModel) -> Vec<BrowseEffect> {
         model.overlay = Some(Overlay::Ask { question, then: BrowseRequest::Supersede { old: old.id, new: item.id } });
         return Vec::new();
     }
+    if let Some(session) = model.selected_session() {
+        return vec![model.switch_list(super::message::ListKind::Memories, Some(session))];
+    }
+    debug_assert!(item.kind != ItemKind::Session, "a session is listed above");
     model.focus = Focus::Text;
     model.scroll = 0;
     model.open_effect(ReadMode::Read).into_iter().collect()
-}
-
-/// Keys for the selected item or the filters.
-fn handle_command_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
-    if key.modifiers.contains(KeyModifiers::CONTROL) || key.modifiers.contains(KeyModifiers::ALT) {
-        return Vec::new();
-    }
-    match key.code {
-        KeyCode::Char('?') => return open_help(model),
-        KeyCode::Char('t') => {
-            let kinds = std::iter::once(None).chain(MemoryType::ALL.map(Some));
-            let choices: Vec<MenuChoice> = kinds.map(MenuChoice::Kind).collect();
-            return open_menu(model, "Type", choices, &MenuChoice::Kind(model.kind));
-        }
-        KeyCode::Char('w') => {
-            let choices = TimeSpan::ALL.map(MenuChoice::TimeSpan).to_vec();
-            return open_menu(model, "When", choices, &MenuChoice::TimeSpan(model.time_span));
-        }
-        KeyCode::Up | KeyCode::Down | KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End => {
-            return move_selection_by_key(model, key.code);
-        }
-        _ => {}
-    }
-    let Some(item) = model.item().cloned() else { return Vec::new() };
-    match key.code {
-        KeyCode::Char('e') => vec![BrowseEffect::Ask(BrowseRequest::Locate { id: item.id })],
-        KeyCode::Char('d' | 'p' | 's' | 'P') if item.kind.is_none() => {
-            show_fault(model, "This is a passage of a note, not a memory. Press e to edit the note")
-        }
-        KeyCode::Char('d') | KeyCode::Delete if item.kind.is_some() => {
-            let question = format!("Delete this memory for good?\n\n{}", fit_columns(&item.text, QUOTE));
-            model.overlay = Some(Overlay::Ask { question, then: BrowseRequest::Delete { id: item.id } });
-            Vec::new()
-        }
-        KeyCode::Char('p') => begin_promotion(model, item),
-        KeyCode::Char('P') => vec![BrowseEffect::Ask(BrowseRequest::Pin { id: item.id, pinned: !item.is_pinned })],
-        KeyCode::Char('s') => {
-            model.focus = Focus::List;
-            model.replacing = Some(item);
-            Vec::new()
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn begin_promotion(model: &mut BrowseModel, item: ListItem) -> Vec<BrowseEffect> {
-    match item.kind {
-        _ if item.is_long_term => show_fault(model, "Already in MEMORY.md"),
-        Some(kind) if kind.is_event() => {
-            let kinds = MemoryType::ALL.into_iter().filter(|kind| !kind.is_event());
-            let choices: Vec<MenuChoice> =
-                kinds.map(|kind| MenuChoice::Promote { id: item.id.clone(), kind }).collect();
-            let first = choices[0].clone();
-            open_menu(model, "Promote as", choices, &first)
-        }
-        _ => vec![BrowseEffect::Ask(BrowseRequest::Promote { id: item.id, kind: None })],
-    }
 }
 
 fn open_menu(

@@ -1,15 +1,21 @@
 //! Draws the model.
 
+mod highlight;
+mod overlay;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Clear, Paragraph};
+use ratatui::widgets::Paragraph;
 use schema::model::memory::MemoryType;
 
-use super::message::{ListItem, MAX_ITEMS};
-use super::model::{BrowseModel, Focus, Overlay, StatusMessage};
+use super::message::{ListItem, ListKind, MAX_ITEMS};
+use super::model::{BrowseModel, Focus, StatusMessage};
 use crate::cli::terminal_text::{display_width, fit_columns, group_thousands, pad_columns, wrap};
+use highlight::{highlighted, match_ranges, part_with_match};
+use overlay::draw_overlay;
+pub(super) use overlay::max_help_scroll;
 
 /// Columns from which on the text is next to the list.
 const WIDE: u16 = 110;
@@ -17,11 +23,14 @@ const WIDE: u16 = 110;
 /// Rows from which on the text is below the list.
 const HIGH: u16 = 14;
 
-/// Columns below which list items are shortened.
-const NARROW: usize = 60;
+/// The share of the columns that the list has next to the text, in percent.
+const LIST_SHARE: u16 = 60;
 
-/// Columns of a type name.
-const KIND: usize = 10;
+/// Columns of an age.
+const AGE: usize = 5;
+
+/// The largest share of a list's columns for labels.
+const LABEL_SHARE: usize = 4;
 
 const DIM: Style = Style::new().fg(Color::DarkGray);
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -49,7 +58,7 @@ fn layout_panes(model: &BrowseModel, area: Rect) -> Panes {
     let (list, beside) = match model.focus {
         Focus::Text => (nothing, body),
         _ if area.width >= WIDE => {
-            let [list, gap] = Layout::horizontal([Constraint::Percentage(50), Constraint::Min(0)]).areas(body);
+            let [list, gap] = Layout::horizontal([Constraint::Percentage(LIST_SHARE), Constraint::Min(0)]).areas(body);
             (list, gap.inner(Margin { horizontal: 1, vertical: 0 }))
         }
         _ if area.height >= HIGH => {
@@ -85,6 +94,16 @@ pub(super) fn max_scroll(model: &BrowseModel) -> usize {
     lines.saturating_sub(area.height.into())
 }
 
+/// The scroll offset at which the first match in the text is in view.
+pub(super) fn scroll_to_match(model: &BrowseModel) -> usize {
+    let area = text_area(model);
+    let words = model.query_words();
+    let lines = model.opened.as_ref().map(|opened| wrap(&opened.content, area.width.into())).unwrap_or_default();
+    let first = lines.iter().position(|line| !match_ranges(line, &words).is_empty()).unwrap_or_default();
+    // A third of the area shows what is before it.
+    if first < area.height.into() { 0 } else { first.saturating_sub(usize::from(area.height) / 3) }
+}
+
 fn text_area(model: &BrowseModel) -> Rect {
     let (columns, rows) = model.size;
     layout_panes(model, Rect::new(0, 0, columns, rows)).text
@@ -112,13 +131,27 @@ fn draw_query(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
 }
 
 fn draw_filters(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
-    let kind = model.kind.map_or("all types", MemoryType::label);
-    let text = match &model.replacing {
-        Some(old) => format!("Choose what replaces: {}", old.text),
-        None => format!("{kind} · {}", model.time_span.label()),
-    };
-    let style = if model.replacing.is_some() { STRONG } else { DIM };
-    frame.render_widget(Line::styled(fit_columns(&text, area.width.into()), style), area);
+    let columns = usize::from(area.width);
+    if let Some(old) = &model.replacing {
+        let text = format!("Choose what replaces: {}", old.text);
+        frame.render_widget(Line::styled(fit_columns(&text, columns), STRONG), area);
+        return;
+    }
+    let mut parts = vec![filter_text(model)];
+    let marked = model.marked.len();
+    parts.extend((marked > 0).then(|| format!("{marked} marked")));
+    parts.extend(model.deletion.as_ref().map(|deletion| format!("{} deleted, u undoes", deletion.ids.len())));
+    frame.render_widget(Line::styled(fit_columns(&parts.join(" · "), columns), DIM), area);
+}
+
+/// What is listed.
+fn filter_text(model: &BrowseModel) -> String {
+    let span = model.time_span.label();
+    match (model.list, &model.session) {
+        (ListKind::Memories, Some((_, title))) => format!("session: {title}"),
+        (ListKind::Memories, None) => format!("{} · {span}", model.kind.map_or("all types", MemoryType::as_str)),
+        (list, _) => format!("{} · {span}", list.title()),
+    }
 }
 
 fn draw_list(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
@@ -130,7 +163,11 @@ fn draw_list(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
         let nothing = match (&model.notice, model.is_searching) {
             (_, true) => "",
             (Some(notice), _) => notice,
-            (None, _) => "No memories match.",
+            (None, _) => match model.list {
+                ListKind::Memories => "No memories match.",
+                ListKind::Sessions => "No sessions match.",
+                ListKind::Tasks => "No tasks match.",
+            },
         };
         let lines: Vec<Line<'_>> = wrap(nothing, columns).into_iter().map(|line| Line::styled(line, DIM)).collect();
         frame.render_widget(Paragraph::new(lines), area);
@@ -139,52 +176,45 @@ fn draw_list(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
     // Keeps the selected item in the middle, if possible.
     let first = model.selected.saturating_sub(rows / 2).min(model.items.len().saturating_sub(rows));
     let shown = model.items.iter().enumerate().skip(first).take(rows);
-    let lines: Vec<Line<'_>> = shown.map(|(at, item)| item_line(model, item, at == model.selected, columns)).collect();
+    let widest = model.items.iter().map(|item| display_width(&item.label)).max().unwrap_or_default();
+    let style = ItemStyle { columns, labels: widest.min(columns / LABEL_SHARE), words: model.query_words() };
+    let lines: Vec<Line<'_>> = shown.map(|(at, item)| item_line(model, item, at == model.selected, &style)).collect();
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn item_line<'l>(model: &BrowseModel, item: &ListItem, is_selected: bool, columns: usize) -> Line<'l> {
-    let date = if columns < NARROW { item.date.get(5..10) } else { item.date.get(..16) };
-    let date = pad_columns(date.unwrap_or_default(), if columns < NARROW { 5 } else { 16 });
-    let kind = pad_columns(short_type_name(item.kind), KIND);
-    let is_replaced = model.replacing.as_ref().is_some_and(|old| old.id == item.id);
-    let marks = [(is_replaced, "✗"), (item.is_superseded, "†"), (item.is_pinned, "*"), (item.is_long_term, "M")];
-    let mark = marks.into_iter().find(|(is_so, _)| *is_so).map_or(" ", |(_, mark)| mark);
-    let arrow = if is_selected { ">" } else { " " };
-    let room = columns.saturating_sub(1 + display_width(&date) + 1 + KIND + 1 + 1 + 1);
-    let text = pad_columns(&item.text, room);
-    if is_selected {
-        return Line::styled(format!("{arrow}{date} {kind} {mark} {text}"), SELECTED);
-    }
-    let text_style = if item.is_superseded { DIM } else { Style::new() };
-    let styled = [
-        Span::styled(format!("{arrow}{date} "), DIM),
-        Span::styled(format!("{kind} "), NAME),
-        Span::styled(format!("{mark} "), STRONG),
-        Span::styled(text, text_style),
-    ];
-    Line::from(styled.to_vec())
+/// What all lines of a list have in common.
+struct ItemStyle {
+    columns: usize,
+    /// Columns of the labels.
+    labels: usize,
+    words: Vec<String>,
 }
 
-/// A short name of a type.
-fn short_type_name(kind: Option<MemoryType>) -> &'static str {
-    match kind {
-        None => "note",
-        Some(MemoryType::UserPrompt) => "prompt",
-        Some(MemoryType::AssistantResponse) => "answer",
-        Some(MemoryType::ToolUsage) => "changes",
-        Some(MemoryType::Error) => "error",
-        Some(MemoryType::SubagentResult) => "subagent",
-        Some(MemoryType::Decision) => "decision",
-        Some(MemoryType::Learning) => "learning",
-        Some(MemoryType::ErrorFix) => "fix",
-        Some(MemoryType::SessionSummary) => "summary",
-        Some(MemoryType::Preference) => "preference",
-        Some(MemoryType::Convention) => "convention",
-        Some(MemoryType::Architecture) => "architecture",
-        Some(MemoryType::Pattern) => "pattern",
-        Some(MemoryType::Task) => "task",
-    }
+fn item_line(model: &BrowseModel, item: &ListItem, is_selected: bool, style: &ItemStyle) -> Line<'static> {
+    let age = pad_columns(&item.age, AGE);
+    let label = pad_columns(&item.label, style.labels);
+    let is_replaced = model.replacing.as_ref().is_some_and(|old| old.id == item.id);
+    let is_marked = model.marked.contains(&item.id);
+    let marks = [
+        (is_replaced, "✗"),
+        (is_marked, "+"),
+        (item.is_superseded, "†"),
+        (item.is_pinned, "*"),
+        (item.is_long_term, "M"),
+    ];
+    let mark = marks.into_iter().find(|(is_so, _)| *is_so).map_or(" ", |(_, mark)| mark);
+    let arrow = if is_selected { ">" } else { " " };
+    let room = style.columns.saturating_sub(1 + AGE + 1 + style.labels + 1 + 1 + 1);
+    let text = pad_columns(&part_with_match(&item.text, &style.words, room), room);
+    let base = if is_selected { SELECTED } else { Style::new() };
+    let text_style = if item.is_superseded || item.is_done { base.patch(DIM) } else { base };
+    let mut spans = vec![
+        Span::styled(format!("{arrow}{age} "), if is_selected { base } else { DIM }),
+        Span::styled(format!("{label} "), if is_selected { base } else { NAME }),
+        Span::styled(format!("{mark} "), base.patch(STRONG)),
+    ];
+    spans.extend(highlighted(&text, &style.words, if is_selected { base } else { text_style }));
+    Line::from(spans)
 }
 
 fn draw_text(frame: &mut Frame<'_>, model: &BrowseModel, rule: Rect, area: Rect) {
@@ -195,7 +225,9 @@ fn draw_text(frame: &mut Frame<'_>, model: &BrowseModel, rule: Rect, area: Rect)
     frame.render_widget(Line::styled(format!("── {about} {rest}"), DIM), rule);
     let lines = wrap(&opened.content, area.width.into());
     let first = model.scroll.min(lines.len().saturating_sub(1));
-    let shown: Vec<Line<'_>> = lines.into_iter().skip(first).take(area.height.into()).map(Line::raw).collect();
+    let words = model.query_words();
+    let shown = lines.iter().skip(first).take(area.height.into());
+    let shown: Vec<Line<'_>> = shown.map(|line| Line::from(highlighted(line, &words, Style::new()))).collect();
     frame.render_widget(Paragraph::new(shown), area);
 }
 
@@ -211,27 +243,43 @@ fn draw_bottom(frame: &mut Frame<'_>, model: &BrowseModel, area: Rect) {
 
 /// The most useful keys, as many as fit.
 fn key_hints<'l>(model: &BrowseModel, columns: usize) -> Line<'l> {
-    let hints: &[(&str, &str)] = match model.focus {
+    let hints: &[(&str, &str)] = match (model.focus, model.list) {
         _ if model.replacing.is_some() => &[("Enter", "replace"), ("/", "search"), ("Esc", "cancel")],
-        Focus::Query => {
-            &[("Tab", "commands"), ("Enter", "read"), ("Esc", "clear, quit"), ("F1", "help"), ("↑↓", "choose")]
+        (Focus::Query, _) => {
+            &[("Enter", "read"), ("Esc", "list"), ("↑↓", "choose"), ("Ctrl-U", "clear"), ("F1", "help")]
         }
-        Focus::List => &[
+        (Focus::List, ListKind::Sessions) => {
+            &[("?", "help"), ("/", "search"), ("q", "quit"), ("Enter", "memories"), ("1", "memories"), ("3", "tasks")]
+        }
+        (Focus::List, ListKind::Tasks) => &[
             ("?", "help"),
             ("/", "search"),
             ("q", "quit"),
             ("Enter", "read"),
-            ("e", "edit"),
+            ("x", "close"),
+            ("1", "memories"),
+            ("2", "sessions"),
+        ],
+        (Focus::List, ListKind::Memories) => &[
+            ("?", "help"),
+            ("/", "search"),
+            ("q", "quit"),
+            ("Enter", "read"),
+            ("Space", "mark"),
             ("d", "delete"),
+            ("2", "sessions"),
+            ("3", "tasks"),
+            ("y", "copy"),
+            ("e", "edit"),
             ("p", "promote"),
-            ("s", "supersede"),
             ("t", "type"),
             ("w", "when"),
         ],
-        Focus::Text => &[
+        (Focus::Text, _) => &[
             ("Esc", "back"),
             ("↑↓", "scroll"),
             ("←→", "others"),
+            ("y", "copy"),
             ("e", "edit"),
             ("d", "delete"),
             ("p", "promote"),
@@ -252,83 +300,4 @@ fn key_hints<'l>(model: &BrowseModel, columns: usize) -> Line<'l> {
         used += wide;
     }
     Line::from(spans)
-}
-
-const HELP: &str = "\
-Type to search by words, by meaning, and in any language.
-
-Tab or /     between search and commands
-Up, Down     choose; PgUp, PgDn a page
-Enter        read; Esc back
-Left, Right  previous, next while reading
-t, w         filter by type, by time
-e            edit in $EDITOR
-d            delete for good, after a question
-p            promote to MEMORY.md
-P            pin: protect from deletion
-s            mark as superseded by another
-q, Ctrl-C    quit
-
-M in MEMORY.md  * pinned  † superseded";
-
-/// The largest scroll offset of the help.
-pub(super) fn max_help_scroll(model: &BrowseModel) -> usize {
-    let (columns, rows) = model.size;
-    let lines = wrap(HELP, overlay_columns(columns)).len();
-    lines.saturating_sub(usize::from(rows.saturating_sub(2)))
-}
-
-/// Columns of a dialog's text.
-fn overlay_columns(columns: u16) -> usize {
-    usize::from(columns.saturating_sub(4)).min(64)
-}
-
-fn draw_overlay(frame: &mut Frame<'_>, overlay: &Overlay) {
-    let area = frame.area();
-    let room = overlay_columns(area.width);
-    let (title, lines): (&str, Vec<Line<'_>>) = match overlay {
-        Overlay::Help(_) => ("Keys", wrap(HELP, room).into_iter().map(Line::raw).collect()),
-        Overlay::Ask { question, .. } => {
-            let mut lines: Vec<Line<'_>> = wrap(question, room).into_iter().map(Line::raw).collect();
-            lines.extend([Line::raw(""), Line::styled("y  yes    n  no", STRONG)]);
-            ("", lines)
-        }
-        Overlay::Menu(menu) => {
-            let line = |(at, label): (usize, String)| match at == menu.selected {
-                true => Line::styled(format!("> {}", pad_columns(&label, 22)), SELECTED),
-                false => Line::raw(format!("  {label}")),
-            };
-            let labels = menu.choices.iter().map(|choice| fit_columns(&choice.label(), room.saturating_sub(2)));
-            (menu.title, labels.enumerate().map(line).collect())
-        }
-    };
-    let columns = lines.iter().map(Line::width).max().unwrap_or_default().max(display_width(title) + 2) + 4;
-    let columns = u16::try_from(columns).unwrap_or(u16::MAX).min(area.width);
-    let rows = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(area.height);
-    let middle = Rect::new((area.width - columns) / 2, (area.height - rows) / 2, columns, rows);
-    frame.render_widget(Clear, middle);
-    // A wide character to the left would overlap the frame.
-    for row in middle.top()..middle.bottom() {
-        let cell = middle.x.checked_sub(1).and_then(|column| frame.buffer_mut().cell_mut((column, row)));
-        if let Some(cell) = cell.filter(|cell| display_width(cell.symbol()) > 1) {
-            cell.set_symbol(" ");
-        }
-    }
-    let title = if title.is_empty() { String::new() } else { format!(" {title} ") };
-    let mut block = Block::bordered().title(title);
-    if let Overlay::Help(above) = overlay
-        && lines.len().saturating_sub(*above) + 2 > usize::from(rows)
-    {
-        block = block.title_bottom(" more: ↓ ");
-    }
-    let inside = block.inner(middle).inner(Margin { horizontal: 1, vertical: 0 });
-    frame.render_widget(block, middle);
-    // On a low screen, scrolls to the selected choice or to the help offset.
-    let below = match overlay {
-        Overlay::Menu(menu) => (menu.selected + 1).saturating_sub(usize::from(inside.height)),
-        Overlay::Help(above) => *above,
-        Overlay::Ask { .. } => 0,
-    };
-    let shown: Vec<Line<'_>> = lines.into_iter().skip(below).collect();
-    frame.render_widget(Paragraph::new(shown), inside);
 }

@@ -50,7 +50,7 @@ pub(crate) fn play_scenes(program: &Path) -> Vec<PictureFrame> {
     let mut terminal = sandbox.terminal(SIZE, &["browse"]);
     terminal.wait_for("five minutes").wait_for("──");
     frames.push(terminal.inspect_screen(|screen| draw_frame(screen, SIZE)));
-    terminal.press("웹훅").wait_without("tokens").wait_for("──");
+    terminal.press("/웹훅").wait_without("tokens").wait_for("──");
     frames.push(terminal.inspect_screen(|screen| draw_frame(screen, SIZE)));
     terminal.press(ENTER).wait_for("Esc back").wait_for("──");
     frames.push(terminal.inspect_screen(|screen| draw_frame(screen, SIZE)));

@@ -1,8 +1,10 @@
 //! The worker with a store: bursts of requests, and the end.
 
+use schema::model::memory::MemoryType;
 use schema::settings::Settings;
 use schema::tool::SaveInput;
 
+use super::super::message::{FindRequest, ItemKind, ListKind};
 use super::*;
 
 fn project() -> (tempfile::TempDir, String) {
@@ -23,7 +25,7 @@ fn project() -> (tempfile::TempDir, String) {
 }
 
 fn find_request(generation: u64, query: &str) -> BrowseRequest {
-    BrowseRequest::Find { generation, query: query.to_owned(), kind: None, since: None }
+    BrowseRequest::Find(FindRequest { generation, query: query.to_owned(), ..FindRequest::default() })
 }
 
 fn next_reply(worker: &BrowseWorker) -> BrowseReply {
@@ -47,7 +49,7 @@ fn burst_of_searches_answers_the_last() {
     assert_eq!(last.iter().map(|item| &item.id).collect::<Vec<_>>(), [&id]);
     assert!(!last[0].text.contains('\u{1b}'), "{:?}", last[0]);
     assert!(find_request(2, "b").replaces(&find_request(1, "a")));
-    let delete = BrowseRequest::Delete { id };
+    let delete = BrowseRequest::Delete { ids: vec![id] };
     assert!(!find_request(2, "b").replaces(&delete) && !delete.replaces(&find_request(1, "a")));
 }
 
@@ -60,10 +62,14 @@ fn incomplete_word_is_found_by_its_letters() {
         let BrowseReply::Results { items, .. } = next_reply(&worker) else { panic!("{query}") };
         assert_eq!(items.len(), expected, "{query}");
     }
-    worker.send(BrowseRequest::Open { id: id.clone(), mode: ReadMode::Read });
+    let item = ItemRef { id: id.clone(), kind: ItemKind::Memory(MemoryType::Decision) };
+    worker.send(BrowseRequest::Open { item: item.clone(), mode: ReadMode::Read });
+    worker.send(BrowseRequest::Copy { items: vec![item] });
     worker.send(BrowseRequest::Locate { id });
     let BrowseReply::Opened(opened) = next_reply(&worker) else { panic!("a text") };
     assert_eq!(opened.content, "Acknowledge [2J webhooks after the commit");
+    let BrowseReply::Copied { text, count: 1 } = next_reply(&worker) else { panic!("a copy") };
+    assert_eq!(text, opened.content);
     let BrowseReply::Location { path, line } = next_reply(&worker) else { panic!("a place") };
     let text = std::fs::read_to_string(project.path().join(path)).unwrap();
     assert!(text.lines().nth(line - 1).unwrap().contains("webhooks"), "{text}");
@@ -74,7 +80,7 @@ fn requested_changes_finish_before_the_end() {
     let (project, id) = project();
     let worker = BrowseWorker::start(project.path().to_owned()).unwrap();
     worker.send(find_request(1, "webhooks"));
-    worker.send(BrowseRequest::Delete { id: id.clone() });
+    worker.send(BrowseRequest::Delete { ids: vec![id.clone()] });
     drop(worker);
     let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
     assert_eq!(engine.peek(&id).unwrap(), None);
@@ -84,7 +90,31 @@ fn requested_changes_finish_before_the_end() {
 fn failed_request_reports_its_error() {
     let (project, _) = project();
     let worker = BrowseWorker::start(project.path().to_owned()).unwrap();
-    worker.send(BrowseRequest::Delete { id: "gone".to_owned() });
-    let BrowseReply::Failed(fault) = next_reply(&worker) else { panic!("a fault") };
+    worker.send(BrowseRequest::Pin { ids: vec!["gone".to_owned()], pinned: true });
+    let BrowseReply::ChangeFailed(fault) = next_reply(&worker) else { panic!("a fault") };
     assert!(fault.contains("no memory with the id"), "{fault}");
+}
+
+#[test]
+fn tasks_are_listed_with_their_state() {
+    let (project, _) = project();
+    let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+    let input = |content: &str| SaveInput {
+        kind: MemoryType::Task,
+        content: content.to_owned(),
+        also: None,
+        tags: Vec::new(),
+        metadata: None,
+        long_term: false,
+        supersedes: None,
+    };
+    let [done, open] = ["Rename the job", "Cut over the DNS"].map(|text| engine.save(&input(text)).unwrap().id);
+    drop(engine);
+    let worker = BrowseWorker::start(project.path().to_owned()).unwrap();
+    worker.send(BrowseRequest::Close { id: done.clone(), closed: true });
+    let BrowseReply::Done(_) = next_reply(&worker) else { panic!("a change") };
+    worker.send(BrowseRequest::Find(FindRequest { list: ListKind::Tasks, ..FindRequest::default() }));
+    let BrowseReply::Results { items, .. } = next_reply(&worker) else { panic!("a list") };
+    let states: Vec<_> = items.iter().map(|item| (item.id.as_str(), item.label.as_str())).collect();
+    assert_eq!(states, [(open.as_str(), "open"), (done.as_str(), "done")]);
 }

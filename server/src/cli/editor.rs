@@ -12,7 +12,7 @@ const DEFAULT_EDITOR: &str = "vi";
 const DEFAULT_EDITOR: &str = "notepad";
 
 /// Runs the editor until it ends.
-pub(super) fn run_editor(path: &Path, line: usize) -> Result<(), String> {
+pub(crate) fn run_editor(path: &Path, line: usize) -> Result<(), String> {
     let wish = ["VISUAL", "EDITOR"].iter().filter_map(|name| environment::text(name));
     let editor = wish.map(|wish| wish.trim().to_owned()).find(|wish| !wish.is_empty());
     let editor = editor.unwrap_or_else(|| DEFAULT_EDITOR.to_owned());

@@ -1,0 +1,115 @@
+//! Checks a setting before a command writes it to a file.
+
+use toml::de::{DeTable as Table, DeValue as Value};
+
+use super::catalogue::{KEYS, SettingKey};
+use super::load::{Settings, SettingsOwner, danger, looks_like_key};
+use crate::privacy::sanitizer::Sanitizer;
+
+/// Checks that a file of this owner may have a setting. The error says what to do instead.
+pub fn check_name(name: &str, owner: SettingsOwner) -> Result<(), String> {
+    find_key(name, owner).map(drop)
+}
+
+/// Returns the value of a setting as TOML, from the words of a command line. Several words, and a word for a list, make a list.
+pub fn toml_literal(name: &str, words: &[String], owner: SettingsOwner) -> Result<String, String> {
+    let key = find_key(name, owner)?;
+    let literal = candidates(words).into_iter().find(|literal| is_valid(key, literal));
+    let given = words.join(" ");
+    let literal = literal.ok_or_else(|| format!("{name} must be {}, not {given:?}", key.values.replace('`', "")))?;
+    match pattern_problem(key, &literal) {
+        Some(problem) => Err(problem),
+        None => Ok(literal),
+    }
+}
+
+fn find_key(name: &str, owner: SettingsOwner) -> Result<&'static SettingKey, String> {
+    match KEYS.iter().find(|key| key.name == name) {
+        Some(key) if key.is_user_only && owner == SettingsOwner::Project => Err(format!(
+            "a project cannot set {name}, because it could {}; --user sets it in your own file",
+            danger(name)
+        )),
+        Some(key) => Ok(key),
+        None if looks_like_key(name) => Err(format!(
+            "{name} is not set in files: keys are read only from the environment, such as JIKIME_EMBEDDING_API_KEY"
+        )),
+        None => {
+            let known: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+            Err(format!("unknown setting {name}; the settings are {}", known.join(", ")))
+        }
+    }
+}
+
+/// What the words may mean, the most literal meaning first.
+fn candidates(words: &[String]) -> Vec<String> {
+    let quoted = |word: &String| serde_json::to_string(word).unwrap_or_default();
+    let list = format!("[{}]", words.iter().map(quoted).collect::<Vec<_>>().join(", "));
+    match words {
+        [word] => vec![word.trim().to_owned(), quoted(word), list],
+        _ => vec![list],
+    }
+}
+
+fn is_valid(key: &SettingKey, literal: &str) -> bool {
+    with_value(literal, |value| Settings::default().set(key.name, value).is_some()).unwrap_or(false)
+}
+
+/// Why a glob or a pattern in a list cannot be used.
+fn pattern_problem(key: &SettingKey, literal: &str) -> Option<String> {
+    let mut settings = Settings::default();
+    with_value(literal, |value| settings.set(key.name, value))?;
+    Sanitizer::new(&settings.redact, &settings.exclude).1.first().map(ToString::to_string)
+}
+
+/// Calls `read` with the value, if the literal is TOML and a single value.
+fn with_value<T>(literal: &str, read: impl FnOnce(&Value<'_>) -> T) -> Option<T> {
+    let text = format!("value = {literal}");
+    let table = Table::parse(&text).ok()?;
+    let table = table.get_ref();
+    (table.len() == 1).then(|| table.get("value").map(|value| read(value.get_ref())))?
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::switch("capture", &["false"], "false")]
+    #[case::word("brief", &["off"], "\"off\"")]
+    #[case::quoted_word("brief", &["\"off\""], "\"off\"")]
+    #[case::number("brief_size", &["500"], "500")]
+    #[case::one_glob("exclude", &["secrets/**"], "[\"secrets/**\"]")]
+    #[case::several_globs("exclude", &["a \"b\"", "c"], "[\"a \\\"b\\\"\", \"c\"]")]
+    #[case::written_list("redact", &["['ACME-[0-9]{8}']"], "['ACME-[0-9]{8}']")]
+    #[case::pattern("redact", &["ACME-[0-9]{8}"], "[\"ACME-[0-9]{8}\"]")]
+    fn words_become_the_value_of_a_setting(#[case] name: &str, #[case] words: &[&str], #[case] expected: &str) {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(toml_literal(name, &words, SettingsOwner::Project).as_deref(), Ok(expected));
+    }
+
+    #[rstest]
+    #[case::value(
+        "brief",
+        "sometimes",
+        SettingsOwner::User,
+        "brief must be \"on\", \"compact-only\" or \"off\", not \"sometimes\""
+    )]
+    #[case::number("brief_size", "9", SettingsOwner::User, "a number from 200 to 9000, not \"9\"")]
+    #[case::two_lines("brief_size", "500\ncapture = false", SettingsOwner::User, "brief_size must be")]
+    #[case::pattern("redact", "(", SettingsOwner::User, "(")]
+    #[case::unknown("brif", "on", SettingsOwner::User, "unknown setting brif; the settings are capture, brief")]
+    #[case::of_the_user("gc_older_than", "1d", SettingsOwner::Project, "could delete your memories; --user sets it")]
+    #[case::where_data_goes("embedding_base_url", "http://x", SettingsOwner::Project, "send your memories to others")]
+    #[case::a_secret("openai_api_key", "x", SettingsOwner::User, "only from the environment")]
+    fn invalid_setting_says_what_to_do(
+        #[case] name: &str,
+        #[case] word: &str,
+        #[case] owner: SettingsOwner,
+        #[case] expected: &str,
+    ) {
+        let error = toml_literal(name, &[word.to_owned()], owner).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}

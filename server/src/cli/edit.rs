@@ -1,0 +1,112 @@
+//! `edit`: changes the text of a memory, in an editor or by an option.
+
+use std::fs;
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use schema::files::layout::STORE_DIR;
+use schema::files::store_file::options_for_private;
+use serde::Serialize;
+use tools::engine::{EditedMemory, Engine};
+use tools::error::ToolError;
+
+use super::editor::run_editor;
+use super::output::{Printer, short_id};
+use super::save::redaction_note;
+use crate::exit;
+
+#[derive(Debug, Args)]
+pub(crate) struct EditArguments {
+    /// The id or its unique beginning
+    id: String,
+    /// The new text; `-` reads it from standard input [default: opens $VISUAL or $EDITOR]
+    #[arg(long, value_name = "TEXT")]
+    text: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownEdit<'e> {
+    id: &'e str,
+    path: String,
+    content: &'e str,
+    changed: bool,
+    redactions: usize,
+}
+
+pub(crate) fn run_edit(engine: &mut Engine, printer: &Printer, arguments: EditArguments) -> anyhow::Result<()> {
+    let before = engine.find_to_edit(&arguments.id)?;
+    let edited = match arguments.text {
+        Some(text) => engine.edit_text(&before, &text_or_stdin(text)?)?,
+        None => {
+            let draft = DraftFile::create(before.memory.id.as_str(), &before.memory.content)?;
+            let edited = draft.edit().and_then(|text| Ok(engine.edit_text(&before, &text)?));
+            draft.finish(edited)?
+        }
+    };
+    print_edited(printer, &edited)
+}
+
+/// The text itself, or standard input for `-`.
+pub(super) fn text_or_stdin(text: String) -> anyhow::Result<String> {
+    if text != "-" {
+        return Ok(text);
+    }
+    let mut input = String::new();
+    io::stdin().read_to_string(&mut input).context("cannot read standard input")?;
+    Ok(input)
+}
+
+fn print_edited(printer: &Printer, edited: &EditedMemory) -> anyhow::Result<()> {
+    let row = &edited.row;
+    let shown = ShownEdit {
+        id: row.memory.id.as_str(),
+        path: format!("{STORE_DIR}/{}", row.path),
+        content: &row.memory.content,
+        changed: edited.is_changed,
+        redactions: edited.redactions,
+    };
+    let id = short_id(shown.id);
+    let text = match edited.is_changed {
+        true => format!("Changed {id} in {}.", shown.path),
+        false => format!("{id} has this text already; nothing was changed."),
+    };
+    printer.print_sentence(&shown, &(text + &redaction_note(edited.redactions)))
+}
+
+/// A private file outside the store for the editor, because each Markdown file in the store is indexed.
+struct DraftFile(PathBuf);
+
+impl DraftFile {
+    fn create(id: &str, text: &str) -> anyhow::Result<Self> {
+        if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            let text = "an editor needs a terminal; give the new text with --text, or --text - for standard input";
+            return Err(ToolError::Invalid(text.to_owned()).into());
+        }
+        let path = std::env::temp_dir().join(format!("jikime-memory-{id}-{}.md", std::process::id()));
+        let file = options_for_private().create_new(true).open(&path);
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map_err(|error| cannot("write", &path, &error))?;
+        Ok(Self(path))
+    }
+
+    fn edit(&self) -> anyhow::Result<String> {
+        run_editor(&self.0, 1).map_err(ToolError::Unavailable)?;
+        Ok(fs::read_to_string(&self.0).map_err(|error| cannot("read", &self.0, &error))?)
+    }
+
+    /// Deletes the file, unless it has a text that could not be saved.
+    fn finish(self, edited: anyhow::Result<EditedMemory>) -> anyhow::Result<EditedMemory> {
+        if edited.is_err() {
+            exit::print_status(&format!("your text is still in {}", self.0.display()));
+        } else {
+            let _ = fs::remove_file(&self.0);
+        }
+        edited
+    }
+}
+
+fn cannot(doing: &str, path: &Path, error: &io::Error) -> ToolError {
+    ToolError::Unavailable(format!("cannot {doing} {}: {error}", path.display()))
+}

@@ -1,0 +1,109 @@
+//! The files that a setup changes: a short list first, and the changed lines on request.
+
+use std::fmt::Write as _;
+
+use crate::cli::output::{DIM, KIND};
+use crate::cli::terminal_text::{count_with_unit, display_width, fit_columns, pad_columns};
+use crate::setup::change::FileChange;
+use crate::setup::setup_diff::unified_diff;
+
+/// The number of files of a folder from which on the list has only the folder.
+const MANY: usize = 3;
+
+/// One line of the list.
+#[derive(Debug, PartialEq, Eq)]
+struct SummaryLine {
+    kind: &'static str,
+    path: String,
+    about: String,
+}
+
+/// One line for each file that changes. Many files of one folder share a line.
+pub(in crate::cli) fn render_changes(changes: &[FileChange], columns: usize) -> String {
+    let lines = summary_lines(changes);
+    let paths = lines.iter().map(|line| display_width(&line.path)).max().unwrap_or_default();
+    let mut text = String::from("\n");
+    for SummaryLine { kind, path, about } in &lines {
+        let about_width = display_width(about) + 2;
+        let before = 2 + 9;
+        if before + paths + about_width <= columns {
+            let _ = writeln!(text, "  {KIND}{kind:<9}{KIND:#}{}  {DIM}{about}{DIM:#}", pad_columns(path, paths));
+        } else {
+            let _ = writeln!(text, "  {KIND}{kind:<9}{KIND:#}{}", fit_columns(path, columns.saturating_sub(before)));
+        }
+    }
+    if lines.is_empty() { String::new() } else { text }
+}
+
+/// The changed lines of all files.
+pub(in crate::cli) fn render_diffs(changes: &[FileChange]) -> String {
+    let changed = changes.iter().filter(|change| !change.is_unchanged());
+    changed.map(|change| format!("\n{}", unified_diff(change))).collect()
+}
+
+fn summary_lines(changes: &[FileChange]) -> Vec<SummaryLine> {
+    let mut lines: Vec<SummaryLine> = Vec::new();
+    let changed: Vec<&FileChange> = changes.iter().filter(|change| !change.is_unchanged()).collect();
+    let same_folder = |a: &FileChange, b: &FileChange| {
+        folder(&a.display_path) == folder(&b.display_path) && (a.kind(), &a.about) == (b.kind(), &b.about)
+    };
+    for (at, change) in changed.iter().enumerate() {
+        let alike = changed.iter().filter(|other| same_folder(change, other)).count();
+        if alike < MANY {
+            let path = change.display_path.clone();
+            lines.push(SummaryLine { kind: kind_name(change), path, about: change.about.clone() });
+        } else if !changed[..at].iter().any(|earlier| same_folder(earlier, change)) {
+            let path = format!("{}/", folder(&change.display_path));
+            let about = format!("{} with {}", count_with_unit(alike as u64, "file"), change.about);
+            lines.push(SummaryLine { kind: kind_name(change), path, about });
+        }
+    }
+    lines
+}
+
+fn folder(path: &str) -> &str {
+    path.rfind(['/', '\\']).map_or("", |end| &path[..end])
+}
+
+fn kind_name(change: &FileChange) -> &'static str {
+    match change.kind() {
+        "created" => "new",
+        kind => kind,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(path: &str, about: &str, before: Option<&str>) -> FileChange {
+        FileChange::example(path, about, before, Some("after"))
+    }
+
+    fn plain(columns: usize) -> String {
+        let mut changes = vec![
+            change(".mcp.json", "the server", Some("before")),
+            change(".claude/settings.json", "the hooks", None),
+            change("AGENTS.md", "instructions for the model", Some("after")),
+        ];
+        changes
+            .extend(["a", "b", "c"].map(|name| change(&format!(".claude/commands/{name}.md"), "slash commands", None)));
+        anstream::adapter::strip_str(&render_changes(&changes, columns)).to_string()
+    }
+
+    #[test]
+    fn summary_is_short_and_fits_the_terminal() {
+        let wide = "
+  changed  .mcp.json              the server
+  new      .claude/settings.json  the hooks
+  new      .claude/commands/      3 files with slash commands
+";
+        let narrow = "
+  changed  .mcp.json
+  new      .claude/settings.json
+  new      .claude/commands/
+";
+        assert_eq!((plain(80).as_str(), plain(40).as_str()), (wide, narrow));
+        assert_eq!(render_changes(&[], 80), "");
+    }
+}
