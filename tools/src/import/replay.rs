@@ -5,12 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
+use schema::host::choice::LastExchange;
 use schema::host::conclusion::{self, SaidIn, Speaker};
 use schema::host::hook::Used;
 use schema::host::track_buffer::{self, ToolUses};
 use schema::host::transcript::line::{LineContent, TranscriptLine};
 use schema::host::transcript::line_reader::ForwardLines;
-use schema::host::transcript::{TURN_TEXTS, TranscriptThread};
+use schema::host::transcript::{TURN_TEXTS, TranscriptThread, picked_in};
 use schema::intake::capture::{Destination, Draft, PreparedMemory, prepare};
 use schema::model::failure::topics_of;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
@@ -50,6 +51,7 @@ pub struct TranscriptReplay<'s> {
     ending: TranscriptEnd,
     settings: &'s Settings,
     turn: ReplayTurn,
+    exchange: LastExchange,
     /// Topics of this session's failures.
     failed: HashSet<String>,
     ready: VecDeque<PreparedMemory>,
@@ -71,6 +73,8 @@ struct ReplayTurn {
     prompt: Option<MemoryId>,
     /// Text between tool calls.
     texts: Vec<String>,
+    /// Decisions by a person who picked options.
+    picked: Vec<String>,
     answer: Option<PendingAnswer>,
     is_started: bool,
 }
@@ -102,6 +106,7 @@ impl<'s> TranscriptReplay<'s> {
             ending,
             settings,
             turn: ReplayTurn::default(),
+            exchange: LastExchange::default(),
             failed: HashSet::new(),
             ready: VecDeque::new(),
             last_at: None,
@@ -161,7 +166,9 @@ impl<'s> TranscriptReplay<'s> {
                 self.last_at = Some(at);
                 let tools = record.tools();
                 let cwd = record.cwd;
+                let picked = picked_in(bytes);
                 self.add_line(&line, at, &tools);
+                self.turn.picked.extend(picked);
                 self.context.start_tools(tools.started);
                 for done in tools.finished {
                     if let Some(happened) = self.context.finish_tool(done, cwd.as_deref()) {
@@ -198,8 +205,9 @@ impl<'s> TranscriptReplay<'s> {
                 self.end_turn();
                 if !is_acknowledgement(&text) {
                     self.turn.prompt = self.push_draft(MemoryType::UserPrompt, text.clone(), at);
-                    self.emit_conclusions(self.turn.prompt.clone(), Speaker::Person, &[text], at);
+                    self.conclude_prompt(&text, at);
                 }
+                self.exchange.ask(&text);
                 self.turn.is_started = true;
             }
             LineContent::MachinePrompt => {
@@ -288,6 +296,7 @@ impl<'s> TranscriptReplay<'s> {
         let at = self.turn.answer.as_ref().map(|answer| answer.at);
         match self.turn.answer.take() {
             Some(PendingAnswer { text, at, is_last: true, .. }) => {
+                self.exchange.answer(&text);
                 let source = if is_empty_answer(&text) {
                     None
                 } else {
@@ -335,11 +344,22 @@ impl<'s> TranscriptReplay<'s> {
         self.emit_conclusions(self.turn.prompt.clone(), Speaker::Agent, &texts, at);
     }
 
+    fn conclude_prompt(&mut self, text: &str, at: Moment) {
+        if self.settings.conclusions {
+            let (session_id, source) = (self.context.session_id.clone(), self.turn.prompt.clone());
+            let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Person, at };
+            let drafts = conclusion::drafts_of_prompt(&place, text, self.exchange.as_ref(), self.context.sanitizer);
+            self.ready.extend(drafts.into_iter().filter_map(|draft| prepare(draft, self.context.sanitizer)));
+        }
+    }
+
     fn emit_conclusions(&mut self, source: Option<MemoryId>, speaker: Speaker, texts: &[String], at: Moment) {
+        let picked = std::mem::take(&mut self.turn.picked);
         if self.settings.conclusions {
             let session_id = self.context.session_id.clone();
             let place = SaidIn { session_id: &session_id, source, speaker, at };
-            let drafts = conclusion::drafts(&place, texts.iter().map(String::as_str), self.context.sanitizer);
+            let mut drafts = conclusion::drafts_of_picked(&place, picked);
+            drafts.extend(conclusion::drafts(&place, texts.iter().map(String::as_str), self.context.sanitizer));
             self.ready.extend(drafts.into_iter().filter_map(|draft| prepare(draft, self.context.sanitizer)));
         }
     }

@@ -174,10 +174,10 @@ fn cleared_session_shows_only_knowledge_and_tasks() {
     let mut scene = Scene::new(&HISTORY);
     scene.capture("old", MemoryType::Task, "Translate the messages", MemoryAttributes::default());
     let text = scene.told_to("new", SessionSource::Clear, 4_000).unwrap().text;
-    for kept in ["Translate the messages", "Watch directories", "Answers in Korean"] {
+    for kept in ["Translate the messages", "Watch directories", "Answers in Korean", "We take SQS"] {
         assert!(text.contains(kept), "{kept}: {text}");
     }
-    for gone in ["Implement the watcher", "gathers changes", "cargo deny", "src/watcher.rs", "SQS"] {
+    for gone in ["Implement the watcher", "gathers changes", "cargo deny", "src/watcher.rs", "Which queue"] {
         assert!(!text.contains(gone), "{gone}: {text}");
     }
 }
