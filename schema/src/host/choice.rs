@@ -5,6 +5,7 @@
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::small_talk::is_small_talk;
+use crate::prose::supersession::sentences;
 use crate::prose::terms::{is_hangul, terms};
 
 /// The longest prompt that picks an option, and its longest first clause, in characters.
@@ -197,13 +198,12 @@ fn labelled(line: &str) -> Option<(String, String)> {
         .then(|| (label.to_lowercase(), shortened(&text, LONGEST_OPTION)))
 }
 
-/// Returns the question at the end of an answer.
-fn last_question(answer: &str) -> Option<String> {
-    let from = answer.char_indices().rev().nth(ASKED_WITHIN).map_or(0, |(at, _)| at);
-    let end = answer[from..].rfind(['?', '？']).map(|at| from + at)?;
-    let start = answer[..end].rfind(['\n', '.', '!', '?', '。']).map_or(0, |at| at + 1);
-    let question = clean_line(&answer[start..end].replace("**", ""));
-    (!question.is_empty()).then(|| shortened(&question, LONGEST_QUESTION) + "?")
+/// Returns the question at the end of a text.
+fn last_question(text: &str) -> Option<String> {
+    let from = text.char_indices().rev().nth(ASKED_WITHIN).map_or(0, |(at, _)| at);
+    let question = sentences(&text[from..]).into_iter().rfind(|sentence| sentence.trim_end().ends_with(['?', '？']))?;
+    let question = clean_line(&question.replace("**", ""));
+    Some(shortened(&question, LONGEST_QUESTION))
 }
 
 /// Returns the text of the option that a clause names by its label or its place.

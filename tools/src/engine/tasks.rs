@@ -5,7 +5,7 @@ use schema::model::memory::{MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::state_note::{Settlement, StateChange, StateNote};
 use schema::prose::tasks::blocked_by;
-use schema::store::{MemoryFilter, MemoryRow};
+use schema::store::{MemoryFilter, MemoryRow, StoreError};
 
 use super::Engine;
 use crate::error::ToolError;
@@ -84,7 +84,7 @@ impl Engine {
 
     /// Whether the entry of a task has no id. Its id depends on its text, so a note about it would be lost with the next edit.
     fn is_written_by_hand(&mut self, row: &MemoryRow) -> Result<bool, ToolError> {
-        let bytes = log_file::read(&self.store.layout().store_path(&row.path))?;
+        let bytes = log_file::read(&self.store.layout().store_path(&row.path)).map_err(StoreError::from)?;
         Ok(!String::from_utf8_lossy(&bytes).contains(&format!("\"{}\"", row.memory.id)))
     }
 }
