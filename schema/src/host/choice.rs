@@ -68,14 +68,16 @@ pub fn choice(prompt: &str, before: Exchange<'_>) -> Option<String> {
     let options = options(answer);
     let question = last_question(answer).filter(|question| offers(question));
     let question = question.or_else(|| last_question(before.asked).filter(|question| offers(question)));
-    let picked = by_label(clause, &options).or_else(|| by_name(clause, &options, question.as_deref()));
-    let Some(picked) = picked else {
-        // "dHash it is": the words alone say that something is chosen.
-        return (commits(clause) && names_all(clause, answer)).then(|| clean_line(prompt));
-    };
     let opening = opening(prompt, "");
-    let end = if picked.ends_with(['.', '!', ')']) || rest.is_empty() { "" } else { "." };
-    Some(format!("{opening}: {picked}{end} {}", clean_line(rest)).trim_end().to_owned())
+    if let Some(picked) = by_label(clause, &options).or_else(|| named_option(clause, &options)) {
+        let end = if picked.ends_with(['.', '!', ')']) || rest.is_empty() { "" } else { "." };
+        return Some(format!("{opening}: {picked}{end} {}", clean_line(rest)).trim_end().to_owned());
+    }
+    if let Some(question) = question.filter(|question| names_all(clause, question)) {
+        return Some(format!("{opening}: {} (asked: {question})", clean_line(prompt)));
+    }
+    // "dHash it is": the words alone say that something is chosen.
+    (commits(clause) && names_all(clause, answer)).then(|| clean_line(prompt))
 }
 
 /// Returns the decision in the answer to a question that the host asked with options, or `None` if it only agrees. `description` is that
@@ -155,32 +157,30 @@ fn announces_steps(text: &str) -> bool {
     STEPS.iter().any(|word| folded.contains(word))
 }
 
-/// Words that announce work to do.
-const STEPS: [&str; 26] = [
-    "next",
-    "still",
-    "to do",
+/// Phrases that announce work to do, or work that is done.
+const STEPS: [&str; 24] = [
+    "next step",
+    "next:",
+    "what's next",
+    "still to do",
+    "to do:",
     "todo",
-    "remain",
-    "left",
-    "open",
+    "remaining",
+    "what's left",
+    "left to do",
+    "still open",
     "follow-up",
-    "plan",
-    "steps",
+    "plan:",
+    "changes:",
+    "changed:",
     "want me to",
     "shall i",
     "should i",
     "like me to",
-    "i can",
-    "i did",
-    "changed",
-    "changes",
-    "done",
+    "i can:",
     "남은",
-    "남았",
     "할 일",
-    "다음",
-    "계획",
+    "다음 ",
     "진행할까요",
     "드릴까요",
 ];
@@ -277,14 +277,11 @@ fn label(word: &str, last: usize) -> Option<String> {
     (bare.len() == 1 && bare.is_ascii()).then(|| bare.to_owned())
 }
 
-/// Returns what a clause names of the options or of a question with alternatives.
-fn by_name(clause: &str, options: &[Listed], question: Option<&str>) -> Option<String> {
+/// Returns the only option that a clause names.
+fn named_option(clause: &str, options: &[Listed]) -> Option<String> {
     let mut fitting = options.iter().filter(|option| options.len() >= 2 && names_all(clause, &option.text));
-    if let (Some(option), None) = (fitting.next(), fitting.next()) {
-        return Some(option.text.clone());
-    }
-    let question = question.filter(|question| names_all(clause, question))?;
-    Some(format!("{clause} (asked: {question})"))
+    let option = fitting.next()?;
+    fitting.next().is_none().then(|| option.text.clone())
 }
 
 /// Whether all terms of a clause are in a text.
@@ -325,7 +322,7 @@ mod tests {
 
     use super::*;
 
-    const LIST: &str = "Three ways to merge:\n\n1. `figment`, which tracks provenance\n2. **config-rs**, the older crate\n\
+    const LIST: &str = "Three ways to do the merge:\n\n1. `figment`, which tracks provenance\n2. **config-rs**, the older crate\n\
                         3. merge the tables by hand\n\nWhich one do you want?";
     const LETTERS: &str =
         "Options:\n\nA. retry only `Unavailable`\nB. a budget of 10 % of calls\nC. both\n\nWhich do you prefer?";
@@ -354,7 +351,7 @@ mod tests {
         "Minor units. Cents for all currencies.",
         OR,
         Some(
-            "Chosen: Minor units (asked: Should amounts be stored as decimals or in minor units?) Cents for all currencies."
+            "Chosen: Minor units. Cents for all currencies. (asked: Should amounts be stored as decimals or in minor units?)"
         )
     )]
     #[case::commitment("dHash it is. Distance 6.", ADVICE, Some("dHash it is. Distance 6."))]
@@ -381,7 +378,7 @@ mod tests {
     fn person_may_have_offered_it() {
         let asked = "Health checks: do we use the standard grpc.health.v1 or our own /ping?";
         let before = Exchange { asked, answered: "`/ping` needs an HTTP port." };
-        let expected = format!("Chosen: Standard one (asked: {asked})");
+        let expected = format!("Chosen: Standard one. (asked: {asked})");
         assert_eq!(choice("Standard one.", before), Some(expected));
     }
 }

@@ -72,7 +72,8 @@ pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: Exchange<'_>, 
     let [said, asked, answered] = [prompt, before.asked, before.answered].map(|text| sanitizer.clean(text).text);
     let Some(picked) = choice(&said, Exchange { asked: &asked, answered: &answered }) else { return own };
     // The choice contains the whole prompt.
-    let others = own.into_iter().filter(|draft| draft.kind != MemoryType::Decision);
+    let others = own.into_iter().filter(|draft| draft.kind != MemoryType::Decision && !picked.contains(&draft.content));
+    let others: Vec<Draft> = others.collect();
     [place.draft(MemoryType::Decision, picked)].into_iter().chain(others).collect()
 }
 

@@ -23,7 +23,7 @@ const TURNS: usize = 24;
 const COMPARED_TURNS: usize = 40;
 
 /// The fewest distinctive terms of a prompt that is shown without its answer.
-const LEAST_TERMS: usize = 4;
+const LEAST_TERMS: usize = 3;
 
 /// The longest prompt, in characters.
 const ASKED: usize = 160;
@@ -160,7 +160,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
             let asked = validity.still_valid(&turn.asked, turn.order).filter(|_| number > 0 || !is_outcome)?;
             let answer = validity.answer(turn).filter(|_| !is_outcome);
-            if answer.is_none() && (terms(&asked).len() < LEAST_TERMS || validity.knowledge.contains(&asked)) {
+            if answer.is_none() && (says_little(&asked) || validity.knowledge.contains(&asked)) {
                 return None;
             }
             let asked = format!("- {date}: \"{}\"", shortened(&asked, ASKED));
@@ -172,6 +172,13 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         turns.chain(reports).take(TURNS).collect()
     };
     records.iter().flat_map(of_session).take(TURNS).collect()
+}
+
+/// Whether a prompt says little without its answer, such as "push it" and "wait, build it first".
+fn says_little(asked: &str) -> bool {
+    let folded = asked.to_lowercase();
+    let interrupts = ["wait", "stop", "hold on", "잠깐", "아 잠깐", "멈춰"].iter().any(|word| folded.starts_with(word));
+    interrupts || terms(asked).len() < LEAST_TERMS
 }
 
 /// Everything that was concluded or said, because later statements may replace earlier ones.
