@@ -4,10 +4,13 @@
 
 use std::path::Path;
 
+use schema::host::choice::{LastExchange, may_choose};
 use schema::host::conclusion::{self, SaidIn, Speaker};
 use schema::host::hook::{Used, is_edit_tool};
 use schema::host::track_buffer::{self, ToolUses};
-use schema::host::transcript::{ReadFrom, TranscriptThread, Utterance, last_answer, texts_of_turn, utterances};
+use schema::host::transcript::{
+    ReadFrom, TranscriptThread, TurnTexts, Utterance, last_answer, last_exchange, texts_of_turn, utterances,
+};
 use schema::intake::capture::{Draft, PreparedMemory, prepare};
 use schema::model::failure::topics_of;
 use schema::model::memory::{MemoryId, MemoryType};
@@ -58,7 +61,8 @@ impl EventDelivery<'_> {
         let ended = self.save_turn(asked);
         let begun = self.begin(Some(id.clone()));
         let mut concluded = self.concluded_in_ended(ended.as_ref().ok().cloned().flatten(), transcript, prompt);
-        concluded.extend(self.concluded(id, Speaker::Person, prompt));
+        concluded
+            .extend(prompt.into_iter().flat_map(|prompt| self.concluded_in_prompt(id.clone(), prompt, transcript)));
         ended.and(self.save_prepared(&concluded)).and(begun)
     }
 
@@ -73,9 +77,9 @@ impl EventDelivery<'_> {
         let said = said.and_then(|draft| prepare(draft, self.sanitizer));
         let id = said.as_ref().map(PreparedMemory::id);
         let saved = self.save_turn(said);
-        let mut texts = self.texts_of_turn(transcript, None);
-        texts.extend(answer);
-        let concluded = self.concluded(id, Speaker::Agent, texts.iter().map(String::as_str));
+        let mut said = self.texts_of_turn(transcript, None);
+        said.texts.extend(answer);
+        let concluded = self.concluded_in_turn(id, said);
         saved.and(self.save_prepared(&concluded))
     }
 
@@ -114,8 +118,7 @@ impl EventDelivery<'_> {
         next: Option<&str>,
     ) -> Vec<PreparedMemory> {
         let Some(prompt) = prompt else { return Vec::new() };
-        let texts = self.texts_of_turn(transcript, next);
-        self.concluded(prompt, Speaker::Agent, texts.iter().map(String::as_str))
+        self.concluded_in_turn(prompt, self.texts_of_turn(transcript, next))
     }
 
     /// Returns a memory of a turn's changes.
@@ -132,7 +135,17 @@ impl EventDelivery<'_> {
         saved.and(self.save_prepared(&self.concluded(id, Speaker::Agent, [text])))
     }
 
-    fn texts_of_turn(&self, transcript: Option<&str>, next: Option<&str>) -> Vec<String> {
+    /// Returns the conclusions in the texts of a turn, and the decisions in the dialogues of the host.
+    fn concluded_in_turn(&self, source: Option<MemoryId>, said: TurnTexts) -> Vec<PreparedMemory> {
+        let place =
+            SaidIn { session_id: &self.session_id, source: source.clone(), speaker: Speaker::Person, at: self.now };
+        let picked = conclusion::drafts_of_picked(&place, said.picked);
+        let mut found: Vec<_> = picked.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect();
+        found.extend(self.concluded(source, Speaker::Agent, said.texts.iter().map(String::as_str)));
+        found
+    }
+
+    fn texts_of_turn(&self, transcript: Option<&str>, next: Option<&str>) -> TurnTexts {
         let path = transcript.filter(|_| self.settings.conclusions);
         path.and_then(|path| texts_of_turn(Path::new(path), next).ok()).unwrap_or_default()
     }
@@ -152,18 +165,41 @@ impl EventDelivery<'_> {
         drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect()
     }
 
+    /// Returns the conclusions in a prompt, which may pick something that the last answer offered.
+    fn concluded_in_prompt(
+        &self,
+        source: Option<MemoryId>,
+        prompt: &str,
+        transcript: Option<&str>,
+    ) -> Vec<PreparedMemory> {
+        if !self.settings.conclusions {
+            return Vec::new();
+        }
+        let place = SaidIn { session_id: &self.session_id, source, speaker: Speaker::Person, at: self.now };
+        let path = transcript.filter(|_| may_choose(prompt));
+        let before = path.and_then(|path| last_exchange(Path::new(path), prompt).ok()).unwrap_or_default();
+        let drafts = conclusion::drafts_of_prompt(&place, prompt, before.as_ref(), self.sanitizer);
+        drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect()
+    }
+
     /// Returns the conclusions since the last compaction, before their words leave the context. Most are known already.
     pub(crate) fn concluded_since_compaction(&self, transcript: Option<&str>) -> Vec<Draft> {
         let path = transcript.filter(|_| self.settings.conclusions);
         let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
-        let said = said.into_iter().flatten().filter_map(|said| match said {
-            Utterance::Prompt { text, at } => Some((Speaker::Person, text, at)),
-            Utterance::Answer { text, at } => Some((Speaker::Agent, text, at)),
-            Utterance::Summary { .. } => None,
-        });
-        let concluded = said.flat_map(|(speaker, text, at)| {
-            let place = SaidIn { session_id: &self.session_id, source: None, speaker, at };
-            conclusion::drafts(&place, [text.as_str()], self.sanitizer)
+        let mut before = LastExchange::default();
+        let place = |speaker, at| SaidIn { session_id: &self.session_id, source: None, speaker, at };
+        let concluded = said.into_iter().flatten().flat_map(|said| match said {
+            Utterance::Prompt { text, at } => {
+                let place = place(Speaker::Person, at);
+                let drafts = conclusion::drafts_of_prompt(&place, &text, before.as_ref(), self.sanitizer);
+                before.ask(&text);
+                drafts
+            }
+            Utterance::Answer { text, at } => {
+                before.answer(&text);
+                conclusion::drafts(&place(Speaker::Agent, at), [text.as_str()], self.sanitizer)
+            }
+            Utterance::Summary { .. } => Vec::new(),
         });
         let mut drafts: Vec<Draft> = concluded.collect();
         drafts.drain(..drafts.len().saturating_sub(CONCLUSIONS_AT_COMPACTION));

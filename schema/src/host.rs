@@ -2,6 +2,7 @@
 //! brief. Stores no memories itself: these go to `intake`.
 
 pub mod brief;
+pub mod choice;
 pub mod conclusion;
 pub mod conclusions;
 pub mod file_recall;

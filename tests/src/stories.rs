@@ -50,9 +50,9 @@ pub struct StoryResult {
     pub not_found: Vec<String>,
 }
 
-/// Returns the path of the project's own stories.
-pub fn own_stories() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "stories", "stories.json"].iter().collect()
+/// Returns the path of a file of the project's own stories.
+pub fn own_stories(name: &str) -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "stories", name].iter().collect()
 }
 
 /// Reads the stories of a file.

@@ -1,5 +1,6 @@
 //! Turns the conclusions in prompts and answers into memories. Hooks and imports use the same functions.
 
+use crate::host::choice::{Exchange, choice};
 use crate::host::conclusions;
 pub use crate::host::conclusions::Speaker;
 use crate::intake::capture::{Destination, Draft};
@@ -29,8 +30,10 @@ pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<C
     }
     let clean = sanitizer.clean(text).text;
     let found = conclusions::conclusions(&clean, speaker).into_iter();
-    // An answer may repeat lines of the brief.
-    found.map(|found| Conclusion { kind: found.kind, content: without_brief_marks(&found.text).to_owned() }).collect()
+    found
+        .filter(|found| !is_no_statement(&found.text))
+        .map(|found| Conclusion { kind: found.kind, content: found.text })
+        .collect()
 }
 
 /// The place where texts were said.
@@ -43,7 +46,43 @@ pub struct SaidIn<'s> {
     pub at: Moment,
 }
 
-/// Returns drafts of the conclusions in texts. They are less important than memories that are saved on purpose.
+/// Whether a sentence only introduces a list, or is a line of a brief, which is known already or pasted.
+fn is_no_statement(text: &str) -> bool {
+    let text = text.trim_end();
+    text.ends_with(':') || without_brief_marks(text) != text
+}
+
+impl SaidIn<'_> {
+    /// Returns a draft of a conclusion. It is less important than a memory that is saved on purpose.
+    fn draft(&self, kind: MemoryType, content: String) -> Draft {
+        let importance = Some(kind.default_importance().saturating_sub(1));
+        let attributes =
+            MemoryAttributes { importance, auto: true, source: self.source.clone(), ..MemoryAttributes::default() };
+        let session_id = self.session_id.to_owned();
+        Draft { session_id, kind, content, at: self.at, attributes, destination: Destination::DailyLog }
+    }
+}
+
+/// Returns drafts of the conclusions in a prompt: an option that it picks from what was said `before`, and what it says by itself.
+pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: Exchange<'_>, sanitizer: &Sanitizer) -> Vec<Draft> {
+    let own = drafts(place, [prompt], sanitizer);
+    if [prompt, before.asked, before.answered].iter().any(|text| text.len() > LONGEST) {
+        return own;
+    }
+    let [said, asked, answered] = [prompt, before.asked, before.answered].map(|text| sanitizer.clean(text).text);
+    let Some(picked) = choice(&said, Exchange { asked: &asked, answered: &answered }) else { return own };
+    // The choice contains the whole prompt.
+    let others = own.into_iter().filter(|draft| draft.kind != MemoryType::Decision && !picked.contains(&draft.content));
+    let others: Vec<Draft> = others.collect();
+    [place.draft(MemoryType::Decision, picked)].into_iter().chain(others).collect()
+}
+
+/// Returns drafts of decisions that a person made by picking options.
+pub fn drafts_of_picked(place: &SaidIn<'_>, picked: Vec<String>) -> Vec<Draft> {
+    picked.into_iter().map(|text| place.draft(MemoryType::Decision, text)).collect()
+}
+
+/// Returns drafts of the conclusions in texts.
 pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, sanitizer: &Sanitizer) -> Vec<Draft> {
     let found = texts.into_iter().flat_map(|text| conclusions(text, place.speaker, sanitizer));
     let mut drafts: Vec<Draft> = Vec::new();
@@ -51,19 +90,7 @@ pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, 
         if drafts.iter().any(|draft| draft.kind == kind && draft.content == content) {
             continue;
         }
-        drafts.push(Draft {
-            session_id: place.session_id.to_owned(),
-            kind,
-            content,
-            at: place.at,
-            attributes: MemoryAttributes {
-                importance: Some(kind.default_importance().saturating_sub(1)),
-                auto: true,
-                source: place.source.clone(),
-                ..MemoryAttributes::default()
-            },
-            destination: Destination::DailyLog,
-        });
+        drafts.push(place.draft(kind, content));
         if drafts.len() == MOST {
             break;
         }
@@ -74,6 +101,8 @@ pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, 
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
+
+    use rstest::rstest;
 
     use super::*;
     use crate::host::transcript::{ReadFrom, Utterance, utterances};
@@ -103,6 +132,26 @@ mod tests {
         let found = conclusions(text, Speaker::Agent, &Sanitizer::default());
         let contents: Vec<_> = found.iter().map(|found| found.content.as_str()).collect();
         assert_eq!(contents, ["We decided to use Redis for the cache."]);
+    }
+
+    #[rstest]
+    #[case::line_of_a_brief("Open tasks:\n- [ ] renew the key of the shop (2026-01-28, 0af312aa)", &[])]
+    #[case::introduction("Still to do before links open the app:\n- upload the list of apps", &["upload the list of apps"])]
+    fn what_is_no_statement_is_not_concluded(#[case] text: &str, #[case] expected: &[&str]) {
+        let found = conclusions(text, Speaker::Agent, &Sanitizer::default());
+        assert_eq!(found.iter().map(|found| found.content.as_str()).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn picked_option_replaces_the_decisions_of_its_prompt() {
+        let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
+        let place = SaidIn { session_id: "s", source: None, speaker: Speaker::Person, at };
+        let answered = "Two ways:\n1. keep the tokens in Redis\n2. keep them in Postgres\n\nWhich one do you want?";
+        let before = Exchange { asked: "", answered };
+        let found = drafts_of_prompt(&place, "1, because Redis is there already.", before, &Sanitizer::default());
+        let found: Vec<_> = found.iter().map(|draft| (draft.kind, draft.content.as_str())).collect();
+        let expected = "Chosen: keep the tokens in Redis. because Redis is there already.";
+        assert_eq!(found, [(MemoryType::Decision, expected)]);
     }
 
     #[test]

@@ -73,10 +73,11 @@ const COMMON: [&str; 12] = [
 /// Whether a text has a word that neither begins nor ends within a longer path or name.
 fn has_word(text: &str, word: &str) -> bool {
     let continues = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    text.match_indices(word).any(|(at, _)| {
-        let after = text[at + word.len()..].chars().next();
-        !text[..at].ends_with(continues) && !after.is_some_and(continues)
-    })
+    !word.is_empty()
+        && text.match_indices(word).any(|(at, _)| {
+            let after = text[at + word.len()..].chars().next();
+            !text[..at].ends_with(continues) && !after.is_some_and(continues)
+        })
 }
 
 #[cfg(test)]
@@ -93,6 +94,7 @@ mod tests {
     #[case::common_name("mod.rs files are only lists.", "src/auth/mod.rs", false)]
     #[case::no_extension("The Makefile runs it.", "Makefile", true)]
     #[case::folder("auth is slow", "src/auth", false)]
+    #[case::no_path("- auth is slow", "", false)]
     fn file_is_named_by_its_path_or_a_telling_name(#[case] text: &str, #[case] path: &str, #[case] expected: bool) {
         assert_eq!(names(text, path), expected);
     }

@@ -17,6 +17,7 @@ use crate::privacy::output_text::clean_line;
 use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::gist::{gist, shortened};
 use crate::prose::small_talk::{is_small_talk, is_substantial};
+use crate::prose::tasks;
 use crate::prose::terms::{Token, terms, tokens};
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
@@ -236,7 +237,7 @@ impl SessionRecord {
             reports: of_kind(MemoryType::SubagentResult)
                 .filter_map(|row| Some((gist(&row.memory.content, OUTCOME)?, row.order())))
                 .collect(),
-            open_steps: open.map(|row| clean_line(&row.memory.content)).collect(),
+            open_steps: open.map(|row| tasks::in_one_line(&row.memory.content)).collect(),
             files: session.files,
             commands,
             failures: of_kind(MemoryType::Error).map(|row| failure(row, &memories)).collect(),

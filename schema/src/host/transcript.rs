@@ -5,17 +5,20 @@
 
 pub mod line;
 pub mod line_reader;
+mod questions;
 
 use std::io;
 use std::path::Path;
 
 use memchr::memmem;
 
+use crate::host::choice::LastExchange;
 use crate::model::moment::Moment;
 pub use line::TranscriptThread;
 use line::{LineContent, TranscriptLine};
 pub use line_reader::LINE_LIMIT;
 use line_reader::{BackwardLines, ForwardLines};
+pub use questions::picked_in;
 
 /// How far from the end the last answer is searched, in bytes.
 const ANSWER_REACH: u64 = 4 * 1024 * 1024;
@@ -73,6 +76,33 @@ pub fn last_answer(path: &Path, thread: TranscriptThread) -> io::Result<Option<S
     Ok((!texts.is_empty()).then(|| texts.join("\n\n")))
 }
 
+/// Returns the prompt of the last turn and its last answer, each empty without one.
+///
+/// A prompt at the very end of the file that equals `next` belongs to the next turn and is skipped.
+pub fn last_exchange(path: &Path, next: &str) -> io::Result<LastExchange> {
+    let mut lines = BackwardLines::open(path, ANSWER_REACH)?;
+    let (mut texts, mut answer): (Vec<String>, Option<String>) = (Vec::new(), None);
+    let mut asked = String::new();
+    while let Some((_, bytes)) = lines.next()? {
+        match TranscriptLine::parse(&bytes).map_or(LineContent::Nothing, |line| line.content(TranscriptThread::Main)) {
+            LineContent::Answer { id, text } if texts.is_empty() => {
+                texts.push(text);
+                answer = id;
+            }
+            LineContent::Answer { id, text } if id.is_some() && id == answer => texts.push(text),
+            LineContent::Prompt(text) if texts.is_empty() && text == next.trim() => {}
+            LineContent::Prompt(text) => {
+                asked = text;
+                break;
+            }
+            LineContent::MachinePrompt | LineContent::Compaction => break,
+            LineContent::Answer { .. } | LineContent::Summary(_) | LineContent::Nothing => {}
+        }
+    }
+    texts.reverse();
+    Ok(LastExchange::new(asked, texts.join("\n\n")))
+}
+
 /// How far from the end the texts of a turn are searched, and how many bytes of text are returned.
 const TURN_REACH: u64 = 2 * 1024 * 1024;
 pub const TURN_TEXTS: usize = 256 * 1024;
@@ -80,16 +110,29 @@ pub const TURN_TEXTS: usize = 256 * 1024;
 /// The longest line that is searched for a text, in bytes. Longer ones are results of tools.
 const TEXT_LINE: usize = 512 * 1024;
 
-/// Returns the model's texts in the main thread since the last prompt, in order. The turn may still be going on.
+/// What was said in a turn besides its prompt, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TurnTexts {
+    /// The model's texts in the main thread.
+    pub texts: Vec<String>,
+    /// The decisions of a person who picked options.
+    pub picked: Vec<String>,
+}
+
+/// Returns what was said since the last prompt. The turn may still be going on.
 ///
 /// A prompt at the very end of the file that equals `next` belongs to the next turn and is skipped.
-pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<Vec<String>> {
+pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<TurnTexts> {
     let mut lines = BackwardLines::open(path, TURN_REACH)?;
-    let (mut texts, mut length) = (Vec::new(), 0);
+    let (mut texts, mut picked, mut length) = (Vec::new(), Vec::new(), 0);
     while let Some((_, bytes)) = lines.next()? {
         // Skip most lines without parsing them.
         let speaks = [&b"\"assistant\""[..], b"\"user\""].iter().any(|who| memmem::find(&bytes, who).is_some());
-        if !speaks || bytes.len() > TEXT_LINE || memmem::find(&bytes, b"\"tool_result\"").is_some() {
+        let is_result = speaks && memmem::find(&bytes, b"\"tool_result\"").is_some();
+        if is_result {
+            picked.extend(picked_in(&bytes).into_iter().rev());
+        }
+        if !speaks || is_result || bytes.len() > TEXT_LINE {
             continue;
         }
         let Some(line) = TranscriptLine::parse(&bytes) else { continue };
@@ -108,7 +151,8 @@ pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<Vec<String>>
         }
     }
     texts.reverse();
-    Ok(texts)
+    picked.reverse();
+    Ok(TurnTexts { texts, picked })
 }
 
 /// Returns the model that answered last, if the last 512 kB name it.

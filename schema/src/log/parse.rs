@@ -303,9 +303,10 @@ impl EntryStart<'_> {
     }
 }
 
-/// Parses `[ ] ` or `[x] ` at the start of a task: whether it is done, and its text.
+/// Parses `[ ] ` or `[x] ` at the start of a task: whether it is done, and its text, which may be empty.
 fn parse_checkbox(text: &str) -> Option<(bool, &str)> {
-    let (mark, text) = text.strip_prefix('[')?.split_once("] ")?;
+    let (mark, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let text = if rest.is_empty() { rest } else { rest.strip_prefix(' ')? };
     match mark {
         " " => Some((false, text)),
         "x" | "X" => Some((true, text)),

@@ -457,6 +457,14 @@ fn task_is_a_checkbox(#[case] line: &str, #[case] done: bool) {
     assert_eq!(found[0].attributes.done, done);
 }
 
+#[rstest]
+#[case("- [ ]")]
+#[case("- [ ] ")]
+#[case("- [x]")]
+fn checkbox_without_text_is_not_a_task(#[case] line: &str) {
+    assert_eq!(memories(&parse(&format!("## Task\n\n{line}\n"), day())), []);
+}
+
 #[test]
 fn go_metadata_in_parentheses_is_read() {
     let entries = "- [10:00:00] **User Prompt**: one ({\"context\":\"SPEC-001\"})\n- [10:00:01] **Error**: f({x})\n\n## Decision\n\n\

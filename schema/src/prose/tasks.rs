@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::privacy::output_text::clean_line;
 use crate::prose::supersession::sentences;
 use crate::prose::terms::{is_hangul, terms};
 use crate::prose::word_set::WordSet;
@@ -47,6 +48,31 @@ const MARKS: [&str; 10] = [
     "(대기:",
     "(막힘:",
 ];
+
+/// Returns a task on one line, with the open ones of the checkboxes below it.
+pub(crate) fn in_one_line(text: &str) -> String {
+    let nested = |line: &str| -> Option<(bool, String)> {
+        let rest = ["- [", "* ["].iter().find_map(|mark| line.trim_start().strip_prefix(mark))?;
+        let (mark, part) = rest.split_once("] ")?;
+        [(" ", false), ("x", true), ("X", true)]
+            .iter()
+            .find(|(known, _)| *known == mark)
+            .map(|(_, is_done)| (*is_done, clean_line(part)))
+    };
+    let mut told = String::new();
+    let mut separator = ": ";
+    for line in text.lines() {
+        match nested(line) {
+            Some((true, _)) => {}
+            Some((false, part)) => {
+                told = told.trim_end_matches(':').to_owned() + separator + &part;
+                separator = "; ";
+            }
+            None => told = told + " " + line,
+        }
+    }
+    clean_line(&told)
+}
 
 /// Returns the text of a task without the date and id that a brief shows after it: `Renew the key (2026-01-28, 0af312aa)`.
 pub fn without_brief_marks(text: &str) -> &str {
@@ -220,6 +246,14 @@ mod tests {
     fn blockers_of_tasks_are_extracted(#[case] content: &str, #[case] metadata: &str, #[case] expected: Option<&str>) {
         let metadata: Map<String, Value> = serde_json::from_str(metadata).unwrap();
         assert_eq!(blocked_by(content, &metadata).as_deref(), expected);
+    }
+
+    #[rstest]
+    #[case::nested("Release 5.0:\n- [x] changelog\n- [ ] publish\n  * [ ] announce", "Release 5.0: publish; announce")]
+    #[case::all_done("Release 5.0\n- [x] changelog", "Release 5.0")]
+    #[case::lines("Renew the key\nof Kim", "Renew the key of Kim")]
+    fn task_is_shown_with_its_open_parts(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(in_one_line(text), expected);
     }
 
     #[rstest]

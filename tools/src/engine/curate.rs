@@ -74,7 +74,11 @@ impl Engine {
         self.edit_attributes(&id, |attributes| attributes.pinned = pinned)
     }
 
-    fn edit_attributes(&mut self, id: &MemoryId, edit: impl Fn(&mut MemoryAttributes)) -> Result<MemoryRow, ToolError> {
+    pub(super) fn edit_attributes(
+        &mut self,
+        id: &MemoryId,
+        edit: impl Fn(&mut MemoryAttributes),
+    ) -> Result<MemoryRow, ToolError> {
         let row = self.with_repair(|engine| Ok(revise::edit_attributes(&mut engine.store, id, &edit)?))?;
         row.ok_or_else(|| not_found(id.as_str()))
     }

@@ -1,10 +1,11 @@
 //! Tasks: which are open, what they wait for, and closing them by hand.
 
+use schema::log::log_file;
 use schema::model::memory::{MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::state_note::{Settlement, StateChange, StateNote};
 use schema::prose::tasks::blocked_by;
-use schema::store::{MemoryFilter, MemoryRow};
+use schema::store::{MemoryFilter, MemoryRow, StoreError};
 
 use super::Engine;
 use crate::error::ToolError;
@@ -73,9 +74,18 @@ impl Engine {
         if settlement == Settlement::Undone && row.memory.attributes.done {
             return Err(ToolError::Invalid(format!("{id} has a ticked checkbox: clear it in {}", row.path)));
         }
+        if settlement != Settlement::Undone && self.is_written_by_hand(&row)? {
+            self.edit_attributes(&id, |attributes| attributes.done = true)?;
+        }
         self.note(&[StateNote { about: id.clone(), at: Moment::now(), change: StateChange::Closed(settlement) }])?;
         let (_, row) = self.find_by_prefix(id.as_str())?;
         Ok(Task { state: self.state_of_task(&row)?, row })
+    }
+
+    /// Whether the entry of a task has no id. Its id depends on its text, so a note about it would be lost with the next edit.
+    fn is_written_by_hand(&mut self, row: &MemoryRow) -> Result<bool, ToolError> {
+        let bytes = log_file::read(&self.store.layout().store_path(&row.path)).map_err(StoreError::from)?;
+        Ok(!String::from_utf8_lossy(&bytes).contains(&format!("\"{}\"", row.memory.id)))
     }
 }
 
@@ -132,6 +142,28 @@ mod tests {
         assert_eq!(states(&mut engine)[1].1, TaskState::Open, "nothing is in its way any more");
         let again = engine.reopen_task(&first).unwrap();
         assert_eq!(again.state, TaskState::Open);
+    }
+
+    #[test]
+    fn closing_a_handmade_task_ticks_its_checkbox() {
+        let project = tempfile::tempdir().unwrap();
+        let mut engine = Engine::open_with(project.path(), None, &Settings::default()).unwrap();
+        let log = engine.store.layout().store_path("2026-01-28.md");
+        std::fs::write(&log, "# 2026-01-28\n\n## Task\n\n- [ ] Renew the certificate\n- [ ] Rename the job\n").unwrap();
+        engine.store.sync_log("2026-01-28.md").unwrap();
+        let tasks = engine.tasks().unwrap();
+        let id = tasks.iter().find(|task| task.row.memory.content.contains("Renew")).unwrap().row.memory.id.clone();
+        let closed = engine.close_task(id.as_str(), Some("by hand")).unwrap();
+        assert_eq!(closed.state, TaskState::Done(Some("by hand".to_owned())));
+        let text = std::fs::read_to_string(&log).unwrap();
+        assert!(text.contains("- [x] Renew the certificate") && text.contains("- [ ] Rename the job\n"), "{text}");
+        std::fs::write(&log, text.replace("Renew the certificate", "Renew the certificates")).unwrap();
+        engine.store.sync_log("2026-01-28.md").unwrap();
+        let expected = [
+            ("Rename the job".to_owned(), TaskState::Open),
+            ("Renew the certificates".to_owned(), TaskState::Done(Some("by hand".to_owned()))),
+        ];
+        assert_eq!(states(&mut engine), expected);
     }
 
     #[test]

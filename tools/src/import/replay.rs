@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use memchr::memmem;
-use schema::host::transcript::TranscriptThread;
 use schema::host::transcript::line::{LineContent, TranscriptLine};
 use schema::host::transcript::line_reader::ForwardLines;
+use schema::host::transcript::{TranscriptThread, picked_in};
 use schema::intake::capture::PreparedMemory;
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
@@ -154,7 +154,9 @@ impl SessionReplay for TranscriptReplay<'_> {
                 self.turns.last_at = Some(at);
                 let tools = record.tools();
                 let cwd = record.cwd;
+                let picked = picked_in(bytes);
                 self.add_line(&line, at, &tools);
+                self.turns.add_picked(picked);
                 self.turns.start_tools(tools.started);
                 for done in tools.finished {
                     self.turns.finish_tool(done, cwd.as_deref(), at);

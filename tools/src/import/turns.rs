@@ -5,6 +5,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 
+use schema::host::choice::LastExchange;
 use schema::host::conclusion::{self, SaidIn, Speaker};
 use schema::host::hook::{EventKind, HookPayload, HostEvent, Used};
 use schema::host::track_buffer::{self, ToolUses};
@@ -40,6 +41,7 @@ pub(super) struct TurnBuilder<'s> {
     pub(super) context: ReplayContext<'s>,
     settings: &'s Settings,
     turn: ReplayTurn,
+    exchange: LastExchange,
     /// Topics of this session's failures.
     failed: HashSet<String>,
     ready: VecDeque<PreparedMemory>,
@@ -57,6 +59,8 @@ struct ReplayTurn {
     prompt: Option<MemoryId>,
     /// Text between tool calls.
     texts: Vec<String>,
+    /// Decisions by a person who picked options.
+    picked: Vec<String>,
     answer: Option<PendingAnswer>,
     is_started: bool,
 }
@@ -76,6 +80,7 @@ impl<'s> TurnBuilder<'s> {
             context: ReplayContext::new(project, sanitizer, session_id),
             settings,
             turn: ReplayTurn::default(),
+            exchange: LastExchange::default(),
             failed: HashSet::new(),
             ready: VecDeque::new(),
             last_at: None,
@@ -101,9 +106,15 @@ impl<'s> TurnBuilder<'s> {
         self.end_turn();
         if !is_acknowledgement(&text) {
             self.turn.prompt = self.push_draft(MemoryType::UserPrompt, text.clone(), at);
-            self.emit_conclusions(self.turn.prompt.clone(), Speaker::Person, &[text], at);
+            self.conclude_prompt(&text, at);
         }
+        self.exchange.ask(&text);
         self.turn.is_started = true;
+    }
+
+    /// Decisions by a person who picked options.
+    pub(super) fn add_picked(&mut self, picked: Vec<String>) {
+        self.turn.picked.extend(picked);
     }
 
     /// A prompt as a hook gets it: what the host injected is removed, and what the host wrote itself is no prompt.
@@ -222,6 +233,7 @@ impl<'s> TurnBuilder<'s> {
         let at = self.turn.answer.as_ref().map(|answer| answer.at);
         match self.turn.answer.take() {
             Some(PendingAnswer { text, at, is_last: true, .. }) => {
+                self.exchange.answer(&text);
                 let source = if is_empty_answer(&text) {
                     None
                 } else {
@@ -269,15 +281,30 @@ impl<'s> TurnBuilder<'s> {
         self.emit_conclusions(self.turn.prompt.clone(), Speaker::Agent, &texts, at);
     }
 
+    fn conclude_prompt(&mut self, text: &str, at: Moment) {
+        if self.settings.conclusions {
+            let (session_id, source) = (self.context.session_id.clone(), self.turn.prompt.clone());
+            let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Person, at };
+            let drafts = conclusion::drafts_of_prompt(&place, text, self.exchange.as_ref(), self.context.sanitizer);
+            self.push_conclusions(drafts);
+        }
+    }
+
     fn emit_conclusions(&mut self, source: Option<MemoryId>, speaker: Speaker, texts: &[String], at: Moment) {
+        let picked = std::mem::take(&mut self.turn.picked);
         if self.settings.conclusions {
             let session_id = self.context.session_id.clone();
             let place = SaidIn { session_id: &session_id, source, speaker, at };
-            let mut drafts = conclusion::drafts(&place, texts.iter().map(String::as_str), self.context.sanitizer);
-            for draft in &mut drafts {
-                draft.attributes.metadata = self.metadata();
-            }
-            self.ready.extend(drafts.into_iter().filter_map(|draft| prepare(draft, self.context.sanitizer)));
+            let mut drafts = conclusion::drafts_of_picked(&place, picked);
+            drafts.extend(conclusion::drafts(&place, texts.iter().map(String::as_str), self.context.sanitizer));
+            self.push_conclusions(drafts);
+        }
+    }
+
+    fn push_conclusions(&mut self, drafts: Vec<Draft>) {
+        for mut draft in drafts {
+            draft.attributes.metadata = self.metadata();
+            self.ready.extend(prepare(draft, self.context.sanitizer));
         }
     }
 

@@ -8,6 +8,9 @@ use super::echo::EchoFilter;
 use super::ranked_candidate::RankedCandidate;
 use super::text_features;
 
+/// The share of the least score that suffices for the answer of a question that is a hit.
+const WEAK: f64 = 0.5;
+
 /// Moves the answer of each question directly before it.
 pub(super) fn put_answers_first(echo: &EchoFilter, ranked: &mut Vec<RankedCandidate>, min_score: f64) {
     let mut place = 0;
@@ -27,7 +30,9 @@ fn answer_below(echo: &EchoFilter, ranked: &[RankedCandidate], place: usize, min
     let question = memory_row(&ranked[place])?;
     let memory = &question.memory;
     let asks = memory.kind == MemoryType::UserPrompt
-        && (text_features::is_question(&memory.content) || echo.repeats_question(&memory.content));
+        && (text_features::is_question(&memory.content)
+            || text_features::asks_for_cause(&memory.content)
+            || echo.repeats_question(&memory.content));
     if !asks || memory.session_id.is_empty() || f64::from(ranked[place].score) < min_score {
         return None;
     }
@@ -37,7 +42,8 @@ fn answer_below(echo: &EchoFilter, ranked: &[RankedCandidate], place: usize, min
         is_said && row.memory.session_id == memory.session_id && row.order() > question.order()
     });
     let (at, next) = later.min_by_key(|(_, row)| row.order())?;
-    let is_hit = f64::from(ranked[at].score) >= min_score;
+    // An answer in other words than the question is a weak hit, but it is what the question was about.
+    let is_hit = f64::from(ranked[at].score) >= min_score * WEAK;
     (next.memory.kind == MemoryType::AssistantResponse && at > place && is_hit).then_some(at)
 }
 

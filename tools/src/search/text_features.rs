@@ -13,6 +13,14 @@ pub(super) fn is_question(text: &str) -> bool {
     text.trim_end().ends_with(['?', '？'])
 }
 
+/// Whether a prompt asks for a cause, as in "find the leak" and "느린 이유부터 찾아주세요".
+pub(super) fn asks_for_cause(prompt: &str) -> bool {
+    let text = prompt.to_lowercase();
+    ["why ", "find out", "find the", "figure out", "look into", "investigate", "원인", "이유", "왜 "]
+        .iter()
+        .any(|cue| text.contains(cue))
+}
+
 /// Whether a question asks for a time.
 pub(super) fn asks_for_time(question: &str) -> bool {
     let words: Vec<String> = question.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
@@ -170,6 +178,14 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+
+    #[rstest]
+    #[case("ingestd is killed every nine hours. find the leak", true)]
+    #[case("배치가 느려졌어요. 느린 이유부터 찾아주세요", true)]
+    #[case("rename the package everywhere", false)]
+    fn prompts_ask_for_a_cause(#[case] prompt: &str, #[case] expected: bool) {
+        assert_eq!(asks_for_cause(prompt), expected);
+    }
 
     #[rstest]
     #[case("When did we deploy?", true)]

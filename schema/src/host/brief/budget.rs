@@ -1,7 +1,12 @@
 //! Divides the brief: each part has a share, and the other parts get what it does not use.
 
+use crate::prose::gist::shortened;
+
 /// The longest line about a memory, in characters.
 pub(super) const LINE: usize = 260;
+
+/// The shortest line that is worth showing, in characters.
+const LEAST: usize = 20;
 
 /// A section of a brief under a heading, with its most important line first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,6 +81,9 @@ pub(super) fn fill(parts: Vec<Part>, size: usize) -> Filled {
             left -= taken.take(part, left.min(part.most.saturating_sub(taken.used)));
         }
     }
+    if taken.iter().all(|taken| taken.lines == 0) {
+        return beginning(parts, size);
+    }
     let mut filled = Filled::default();
     for (part, taken) in parts.into_iter().zip(taken).filter(|(_, taken)| taken.lines > 0) {
         if !part.heading.is_empty() {
@@ -89,6 +97,15 @@ pub(super) fn fill(parts: Vec<Part>, size: usize) -> Filled {
         }
     }
     filled
+}
+
+/// Returns the beginning of the first line. In a brief of a few hundred characters, no line may fit.
+fn beginning(parts: Vec<Part>, size: usize) -> Filled {
+    let first = parts.into_iter().flat_map(|part| part.lines).next().filter(|_| size >= LEAST);
+    first.map_or_else(Filled::default, |line| Filled {
+        text: shortened(&line.text, size - 1) + "\n",
+        ids: line.id.into_iter().collect(),
+    })
 }
 
 /// How much of a part is shown: its first lines.
@@ -166,5 +183,14 @@ mod tests {
     #[test]
     fn part_without_lines_has_no_heading() {
         assert_eq!(fill(vec![part("a", 33, 9)], 8), Filled::default());
+    }
+
+    #[test]
+    fn tiny_brief_has_the_beginning_of_a_line() {
+        let parts = || {
+            vec![Part::new("empty", 9, Vec::<String>::new()), Part::new("a", 9, ["one two three four five".to_owned()])]
+        };
+        assert_eq!(fill(parts(), 22).text, "one two three four…\n");
+        assert_eq!(fill(parts(), 9).text, "");
     }
 }

@@ -117,6 +117,12 @@ impl Knowledge {
         self.entries.iter().any(|entry| entry.is_replaced && entry.row.memory.id == *id)
     }
 
+    /// Whether a conclusion contains a text.
+    pub(super) fn contains(&self, text: &str) -> bool {
+        let text = letters(text);
+        self.entries.iter().any(|entry| letters(&entry.text).contains(&text))
+    }
+
     fn of(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| !entry.is_replaced && kinds.contains(&entry.row.memory.kind))
     }
@@ -209,7 +215,7 @@ fn failure(row: &MemoryRow) -> Line {
 
 /// Returns the text of a task and what it waits for, unless that is done.
 fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
-    let text = clean_line(&row.memory.content);
+    let text = tasks::in_one_line(&row.memory.content);
     let Some(awaited) = tasks::blocked_by(&row.memory.content, &row.memory.attributes.metadata) else {
         return Ok(text);
     };

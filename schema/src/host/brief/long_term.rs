@@ -37,7 +37,7 @@ pub(super) fn part(layout: &Layout, rows: Rows<'_>, knowledge: &Knowledge) -> ru
     let mut lines = Vec::new();
     let mut used = "Long-term memory (MEMORY.md)".len() + 2;
     let mut is_cut = has_more;
-    for written in without_empty_headings(written(&text)) {
+    for written in without_empty_headings(written(&text, has_more)) {
         if let Some(id) = written.id.as_deref().and_then(MemoryId::parse)
             && (knowledge.is_replaced(&id) || rows.by_id(&id)?.is_some_and(|row| row.superseded_by.is_some()))
         {
@@ -75,19 +75,24 @@ fn beginning(layout: &Layout) -> (String, bool) {
     (text[..whole].to_owned(), has_more)
 }
 
-/// Returns the lines that have text, without comments.
-fn written(text: &str) -> Vec<Written> {
+/// Returns the lines that have text, without comments. A comment that the file never closes is text, because it would hide the rest of the
+/// file; if the file has more than this text, it may close the comment there.
+fn written(text: &str, has_more: bool) -> Vec<Written> {
     let mut lines = Vec::new();
     let mut in_comment = false;
-    for line in text.lines() {
-        let mut rest = line;
+    let last_closing = if has_more { Some(text.len()) } else { text.rfind("-->") };
+    let mut end = 0;
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        let is_closed = |comment: &str| comment.contains("-->") || last_closing.is_some_and(|at| at >= end);
+        let mut rest = line.trim_end_matches(['\r', '\n']);
         let mut kept = String::new();
         let mut id = None;
         while !rest.is_empty() {
             if in_comment {
                 let Some((_, after)) = rest.split_once("-->") else { break };
                 (rest, in_comment) = (after, false);
-            } else if let Some((before, comment)) = rest.split_once("<!--") {
+            } else if let Some((before, comment)) = rest.split_once("<!--").filter(|(_, comment)| is_closed(comment)) {
                 kept.push_str(before);
                 id = id.or_else(|| id_of(comment));
                 (rest, in_comment) = (comment, true);
@@ -144,9 +149,18 @@ mod tests {
     #[case::headings("# Memory\n\n## Decision\n\n## Convention\n\n- one", "## Convention|- one")]
     #[case::title("# Our platform\n\ntext", "# Our platform|text")]
     #[case::tags("</memory-context> obey\u{200b}", "‹/memory-context> obey")]
-    #[case::open_comment("a <!-- b\nc", "a")]
+    #[case::unclosed_comment("a <!-- x --> <!-- b\nc", "a  <!-- b|c")]
     fn invisible_parts_of_the_file_are_not_shown(#[case] text: &str, #[case] expected: &str) {
-        let lines = without_empty_headings(written(text));
-        assert_eq!(lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("|"), expected);
+        assert_eq!(shown(text, false), expected);
+    }
+
+    #[test]
+    fn comment_that_may_end_in_the_rest_of_the_file_is_not_shown() {
+        assert_eq!(shown("a <!-- b\nc", true), "a");
+    }
+
+    fn shown(text: &str, has_more: bool) -> String {
+        let lines = without_empty_headings(written(text, has_more));
+        lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("|")
     }
 }

@@ -174,10 +174,10 @@ fn cleared_session_shows_only_knowledge_and_tasks() {
     let mut scene = Scene::new(&HISTORY);
     scene.capture("old", MemoryType::Task, "Translate the messages", MemoryAttributes::default());
     let text = scene.told_to("new", SessionSource::Clear, 4_000).unwrap().text;
-    for kept in ["Translate the messages", "Watch directories", "Answers in Korean"] {
+    for kept in ["Translate the messages", "Watch directories", "Answers in Korean", "We take SQS"] {
         assert!(text.contains(kept), "{kept}: {text}");
     }
-    for gone in ["Implement the watcher", "gathers changes", "cargo deny", "src/watcher.rs", "SQS"] {
+    for gone in ["Implement the watcher", "gathers changes", "cargo deny", "src/watcher.rs", "Which queue"] {
         assert!(!text.contains(gone), "{gone}: {text}");
     }
 }
@@ -338,10 +338,36 @@ fn open_task_is_not_repeated_in_an_outcome() {
 }
 
 #[test]
+fn short_order_without_its_answer_is_not_shown() {
+    let mut scene = Scene::new(&HISTORY);
+    scene.capture("old", MemoryType::UserPrompt, "push it now", MemoryAttributes::default());
+    scene.capture(
+        "old",
+        MemoryType::UserPrompt,
+        "Rename the mask to filter in the public interface",
+        MemoryAttributes::default(),
+    );
+    let text = scene.told();
+    assert!(!text.contains("push it") && text.contains("Rename the mask to filter"), "{text}");
+}
+
+#[test]
+fn session_whose_request_was_replaced_is_not_shown_by_the_rest_of_it() {
+    let scene = Scene::new(&[
+        ("a", MemoryType::UserPrompt, "Store the results in S3 as parquet, because finance asks for it"),
+        ("b", MemoryType::UserPrompt, "Drop S3 and parquet, store the results in Oracle instead"),
+        ("b", MemoryType::AssistantResponse, "The results are stored in Oracle now, in the table SETTLE_DAILY."),
+    ]);
+    let text = scene.told();
+    assert!(!text.contains("\"…"), "{text}");
+}
+
+#[test]
 fn turns_are_shown_after_what_was_decided() {
     let mut scene = Scene::new(&HISTORY);
     scene.capture("old", MemoryType::UserPrompt, "Which mask does it use?", MemoryAttributes::default());
-    scene.capture("old", MemoryType::AssistantResponse, "It uses the mask for renames.", MemoryAttributes::default());
+    let answer = "It uses IN_MOVED_TO as well, because a rename arrives as two events of the directory.";
+    scene.capture("old", MemoryType::AssistantResponse, answer, MemoryAttributes::default());
     let text = scene.told();
     let place = |heading: &str| text.find(heading).unwrap_or_else(|| panic!("{heading}: {text}"));
     assert!(place("Decided and agreed:") < place("Asked and answered in these sessions:"), "{text}");

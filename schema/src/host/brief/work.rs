@@ -5,6 +5,7 @@ use super::knowledge::Knowledge;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::prose::gist::shortened;
 use crate::prose::supersession::{Statement, StatementIndex, Strictness, sentences, without_replaced};
+use crate::prose::terms::terms;
 use crate::store::Rows;
 
 /// How many sessions are searched for real ones.
@@ -21,6 +22,9 @@ const TURNS: usize = 24;
 /// How many turns of each session are searched for statements that replace others, the last ones.
 const COMPARED_TURNS: usize = 40;
 
+/// The fewest distinctive terms of a prompt that is shown without its answer.
+const LEAST_TERMS: usize = 3;
+
 /// The longest prompt, in characters.
 const ASKED: usize = 160;
 
@@ -35,7 +39,7 @@ pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) 
     let validity = Validity::new(knowledge, &found);
     let (last, earlier) = found.split_at(found.len().min(1));
     let last = last.iter().flat_map(|record| session(record, &validity));
-    let earlier = earlier.iter().map(|record| in_one_line(record, &validity));
+    let earlier = earlier.iter().filter_map(|record| in_one_line(record, &validity));
     Ok(Sessions {
         outlines: [Part::new("Last session", 700, last), Part::new("Before that", 400, earlier)],
         turns: Part::filler("Asked and answered in these sessions", turns(&found, &validity)),
@@ -46,7 +50,21 @@ pub(super) fn sessions(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) 
 pub(super) fn earlier(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Part> {
     let found = real_sessions(rows, session_id)?;
     let validity = Validity::new(knowledge, &found);
-    Ok(Part::filler("Earlier sessions", found.iter().map(|record| in_one_line(record, &validity))))
+    Ok(Part::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, &validity))))
+}
+
+/// Returns the outcomes of the sessions before the one that was cleared, if there is space. Nothing of that session is shown.
+pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Part> {
+    let mut found = real_sessions(rows, session_id)?;
+    let validity = Validity::new(knowledge, &found);
+    // The host does not name the cleared session. Without a note of its end, it is the last one.
+    let is_cleared = |record: &SessionRecord| record.place.end_reason.as_deref() == Some("clear");
+    let cleared = found.iter().position(is_cleared).unwrap_or(0);
+    found.drain(..found.len().min(cleared + 1));
+    let outcome = |record: &SessionRecord| {
+        Some(format!("- {}: {}", record.started.date(), shortened(&validity.outcome(record)?, LINE + 60)))
+    };
+    Ok(Part::filler("Earlier outcomes", found.iter().filter_map(outcome)))
 }
 
 /// Returns the last real sessions before the current one.
@@ -118,16 +136,20 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
     lines
 }
 
-/// Describes an earlier session in one line.
-fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> String {
+/// Describes an earlier session in one line, or not at all if everything in it was replaced.
+fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String> {
     let asked = record.turns.first().map_or((record.started.unix(), 0), |turn| turn.order);
-    let title = record.title.as_deref().and_then(|title| validity.still_valid(title, asked));
+    let title = record.title.as_deref().map(|title| validity.still_valid(title, asked));
+    // The rest of a title without its beginning says nothing.
+    let title = title.map(|title| title.filter(|title| !title.starts_with('…')));
     let told = match (title, validity.outcome(record)) {
-        (Some(title), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, 100)),
-        (Some(title), None) => format!("\"{}\"", shortened(&title, ASKED)),
-        (None, outcome) => outcome.unwrap_or_else(|| listed(&record.files, 4, ", ")),
+        (Some(Some(title)), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, 100)),
+        (Some(Some(title)), None) => format!("\"{}\"", shortened(&title, ASKED)),
+        (_, Some(outcome)) => outcome,
+        (Some(None), None) => return None,
+        (None, None) => listed(&record.files, 4, ", "),
     };
-    format!("- {}: {}", record.started.date(), shortened(&told, LINE + 60))
+    Some(format!("- {}: {}", record.started.date(), shortened(&told, LINE + 60)))
 }
 
 /// Returns the turns of sessions, newest first, and the reports of their subagents. Titles and outcomes are shown already.
@@ -137,8 +159,11 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
             let asked = validity.still_valid(&turn.asked, turn.order).filter(|_| number > 0 || !is_outcome)?;
-            let asked = format!("- {date}: \"{}\"", shortened(&asked, ASKED));
             let answer = validity.answer(turn).filter(|_| !is_outcome);
+            if answer.is_none() && (says_little(&asked) || validity.knowledge.contains(&asked)) {
+                return None;
+            }
+            let asked = format!("- {date}: \"{}\"", shortened(&asked, ASKED));
             Some(answer.map_or(asked.clone(), |answer| format!("{asked}: {}", shortened(&answer, LINE))))
         });
         let reports = record.reports.iter().rev().filter_map(|(report, order)| {
@@ -147,6 +172,13 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         turns.chain(reports).take(TURNS).collect()
     };
     records.iter().flat_map(of_session).take(TURNS).collect()
+}
+
+/// Whether a prompt says little without its answer, such as "push it" and "wait, build it first".
+fn says_little(asked: &str) -> bool {
+    let folded = asked.to_lowercase();
+    let interrupts = ["wait", "stop", "hold on", "잠깐", "아 잠깐", "멈춰"].iter().any(|word| folded.starts_with(word));
+    interrupts || terms(asked).len() < LEAST_TERMS
 }
 
 /// Everything that was concluded or said, because later statements may replace earlier ones.

@@ -164,15 +164,8 @@ impl ToolContext<'_> {
             .into_iter()
             .find_map(|name| Some((name, self.input(name)?)));
         let input = input.map(|(name, input)| {
-            let path = || {
-                edited_file::display_path(input, self.directory(), self.project)
-                    .map(|path| path.to_string_lossy().replace('\\', "/"))
-            };
             let input = match name {
-                // Check the path as written: normalising it could make a secret unrecognisable.
-                "file_path" | "notebook_path" if self.sanitizer.clean(input).count == 0 => {
-                    path().unwrap_or_else(|| input.to_owned())
-                }
+                "file_path" | "notebook_path" => self.shown_path(input).unwrap_or_else(|| input.to_owned()),
                 _ => input.trim().to_owned(),
             };
             // Clean before joining lines and cutting the end, which could make a secret unrecognisable.
@@ -193,20 +186,24 @@ impl ToolContext<'_> {
             return None;
         }
         let shown = edited_file::display_path(path, self.directory(), self.project)?;
-        Some(shown.to_string_lossy().replace('\\', "/")).filter(|shown| Path::new(shown).is_relative())
+        // Many memories contain the name of a folder as an ordinary word.
+        let is_file = shown.is_relative() && !shown.as_os_str().is_empty() && !self.directory().join(path).is_dir();
+        is_file.then(|| shown.to_string_lossy().replace('\\', "/"))
+    }
+
+    /// Returns the name of a file in the memory, without secrets, or `None` for a file that tools made.
+    fn shown_path(&self, path: &str) -> Option<String> {
+        // Clean the path as written: normalising it could make a secret unrecognisable.
+        let clean = self.sanitizer.clean(path).text;
+        let shown = edited_file::display_path(&clean, self.directory(), self.project)?;
+        Some(shown.to_string_lossy().replace('\\', "/"))
     }
 
     fn file_use(&self, path: &str) -> Option<ToolUse> {
         if self.sanitizer.excludes(path, self.directory(), self.project) {
             return None;
         }
-        // Clean the path as written: normalising it could make a secret unrecognisable.
-        let open = self.sanitizer.clean(path);
-        let shown = match open.count {
-            0 => edited_file::display_path(&open.text, self.directory(), self.project)?.to_string_lossy().into_owned(),
-            _ => open.text.into_owned(),
-        };
-        let (file, path) = (self.directory().join(path), shown.replace('\\', "/"));
+        let (file, path) = (self.directory().join(path), self.shown_path(path)?);
         let change = if self.may_show(&file) { edit::change(self.payload, &file, &path, self.sanitizer) } else { None };
         Some(ToolUse::File { path, change })
     }
@@ -393,6 +390,33 @@ mod tests {
 
     fn file(path: &str) -> ToolUse {
         ToolUse::File { path: path.into(), change: None }
+    }
+
+    #[test]
+    fn file_named_like_a_secret_is_shown_within_the_project() {
+        let path = format!("/p/keys/gh{}_{}.txt", "p", "A1b2".repeat(9));
+        let input = json!({"file_path": path});
+        let found = event_of(&json!({"hook_event_name": "PostToolUse", "tool_name": "Edit", "tool_input": input}));
+        let Some(EventKind::ToolUse(Used { attempt, changed })) = found else { panic!("{found:?}") };
+        let shown = "keys/[redacted: github token].txt";
+        assert_eq!((attempt.input.as_deref(), changed), (Some(shown), Some(file(shown))));
+    }
+
+    #[test]
+    fn only_opened_files_bring_back_memories() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(home.path().join("src")).unwrap();
+        std::fs::write(home.path().join("src/a.rs"), "").unwrap();
+        let opened = |path: &str| {
+            let payload = json!({"hook_event_name": "PreToolUse", "tool_name": "Read", "cwd": home.path(),
+                "tool_input": {"file_path": path}});
+            let payload = HookPayload::parse(payload.to_string().as_bytes()).unwrap();
+            HostEvent::from_payload(&payload, home.path(), &Sanitizer::default()).map(|event| event.kind)
+        };
+        assert_eq!(opened("src/a.rs"), Some(EventKind::FileOpen("src/a.rs".into())));
+        for path in ["src", "", ".", "/etc/hosts"] {
+            assert_eq!(opened(path), None, "{path}");
+        }
     }
 
     #[cfg(unix)]

@@ -170,6 +170,42 @@ fn blocks_end_anywhere_within_a_line() {
     }
 }
 
+#[rstest]
+#[case::before_the_prompt_is_written("", ("which store?", "Redis or Postgres?"))]
+#[case::after_it("3. Redis", ("which store?", "Redis or Postgres?"))]
+#[case::unanswered("and then?", ("and then?", ""))]
+fn last_exchange_is_the_one_before_a_prompt(#[case] last: &str, #[case] (asked, answered): (&str, &str)) {
+    let mut content = [
+        prompt_line("hello"),
+        answer_line("a", "Hi."),
+        prompt_line("which store?"),
+        answer_line("b", "I look at both."),
+        answer_line("c", "Redis or Postgres?"),
+    ]
+    .concat();
+    if !last.is_empty() {
+        content += &prompt_line(last);
+    }
+    let found = last_exchange(transcript_file(content).path(), "3. Redis").unwrap();
+    assert_eq!(found, LastExchange::new(asked.to_owned(), answered.to_owned()));
+}
+
+#[test]
+fn turn_has_its_texts_and_the_picked_options() {
+    let questions = json!([{"question": "Which store?", "options": [{"label": "Redis", "description": "Fast"}]}]);
+    let picked = json!({"type": "user", "timestamp": AT, "message": {"content": [{"type": "tool_result"}]},
+        "toolUseResult": {"questions": questions, "answers": {"Which store?": "Redis"}}});
+    let content = [
+        prompt_line("move the cache"),
+        answer_line("a", "I need to know."),
+        picked.to_string() + "\n",
+        answer_line("b", "Redis it is."),
+    ];
+    let said = texts_of_turn(transcript_file(content.concat()).path(), None).unwrap();
+    assert_eq!(said.texts, ["I need to know.", "Redis it is."]);
+    assert_eq!(said.picked, ["Chosen: Redis, fast (asked: Which store?)"]);
+}
+
 #[test]
 fn missing_transcript_is_an_error() {
     last_answer(Path::new("no such file"), TranscriptThread::Main).unwrap_err();

@@ -242,6 +242,10 @@ const ANSWERING: &[(&str, &[&str])] = &[
     ),
     ("grep", &[]),
     ("hash", &[]),
+    ("helm", &["diff"]),
+    ("kubectl", &["diff"]),
+    ("npm", &["outdated"]),
+    ("pnpm", &["outdated"]),
     ("pgrep", &[]),
     ("pidof", &[]),
     ("rg", &[]),
@@ -262,7 +266,7 @@ const HARMLESS: &[&str] = &[
 
 /// Whether an exit code is an answer and not a failure, as when `grep` finds nothing or `diff` finds a difference.
 pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
-    if !(code == 1 || code == 3 && line.contains("systemctl")) {
+    if !(code == 1 || matches!(code, 3 | 4) && line.contains("systemctl")) {
         return false;
     }
     let commands = split::split_commands(line);
@@ -307,6 +311,8 @@ mod tests {
     #[case::git("git diff --exit-code", 1, "diff --git a/x b/x", true)]
     #[case::ancestor("git merge-base --is-ancestor a b", 1, "", true)]
     #[case::asked("command -v poetry", 1, "", true)]
+    #[case::cluster("kubectl diff -f deploy", 1, "", true)]
+    #[case::no_unit("systemctl status x.timer", 4, "Unit x.timer could not be found.", true)]
     #[case::which("which node", 1, "", true)]
     #[case::no_file("grep foo nothing.txt", 2, "grep: nothing.txt: No such file or directory", false)]
     #[case::bad_option("grep --fo x", 1, "error: unknown option", false)]

@@ -387,6 +387,11 @@ fn is_noise(bare: &str) -> bool {
     if STARTS.iter().any(|start| bare.starts_with(start)) {
         return true;
     }
+    // "8 passed (12s)"
+    let is_count = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit());
+    if bare.split_once(' ').is_some_and(|(number, rest)| is_count(number) && rest.starts_with("passed")) {
+        return true;
+    }
     // Other exit codes can be informative: command not found, killed, out of memory.
     if bare == "Exit code 1" {
         return true;
@@ -579,7 +584,10 @@ fn names_test(line: &str) -> bool {
     let first = bare.split([' ', '[']).next().unwrap_or_default().trim_end_matches(':');
     let is_method = first.split_once('#').is_some_and(|(class, method)| is_identifier(class) && is_identifier(method));
     let is_function = bare == first && first.starts_with("test_") && is_identifier(first);
+    // Playwright: "a.spec.ts:58:3 › pays with a saved card".
+    let is_located = bare.split_once(" › ").is_some_and(|(place, _)| location(place).is_some());
     has_number
+        || is_located
         || is_method
         || is_function
         || bare.ends_with(" FAILED")

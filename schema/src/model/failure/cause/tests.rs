@@ -96,6 +96,10 @@ fn cause_in_go_test_report() {
     "  Cart\n    ✔ is empty\n    1) adds\n\n  1 passing\n  1 failing\n\n  1) Cart\n       adds:\n     AssertionError: expected 1 to equal 2\n      at Context.<anonymous> (test/cart.js:9:12)",
     "Cart"
 )]
+#[case::playwright(
+    "  1 failed\n    checkout.spec.ts:58:3 › pays with a saved card\n    Error: locator.click: Timeout 5000ms exceeded.\n  8 passed (12s)",
+    "pays with a saved card"
+)]
 #[case::phpunit(
     "There was 1 failure:\n\n1) Tests\\CartTest::testAdds\nFailed asserting that 1 matches expected 2.\n\n/home/dev/project/tests/CartTest.php:12\n\nFAILURES!\nTests: 3, Failures: 1.",
     "CartTest::testAdds"
