@@ -360,7 +360,7 @@ impl<'a> Trainer<'a> {
 
     fn table(&mut self) -> Vec<[f32; DIMS]> {
         let count = self.pieces.hashes.len();
-        let mut row = |token: usize| {
+        let row = |token: usize| {
             let mut vector = [0.0; DIMS];
             let learned = self.learned.get(&token).copied();
             self.vector(((token < count).then_some(token), learned), &mut vector);
