@@ -106,6 +106,8 @@ struct Trainer<'a> {
     layout: Layout,
     weights: Vec<f32>,
     random: Random,
+    /// The projection of each piece in the current batch, and the gradient that reaches it. Computed once per batch, which halves the time.
+    projected: HashMap<usize, ([f32; DIMS], [f32; DIMS])>,
 }
 
 /// The results of the forward pass for a sentence.
@@ -160,7 +162,7 @@ impl<'a> Trainer<'a> {
             fill(layout.filters[at], layout.filters[at] + size, (2.0 / (width * DIMS) as f32).sqrt());
         }
         fill(layout.output[0], layout.output[1], 0.1);
-        Self { pieces, learned, layout, weights, random }
+        Self { pieces, learned, layout, weights, random, projected: HashMap::new() }
     }
 
     fn run(&mut self, examples: &[Example]) {
@@ -176,6 +178,7 @@ impl<'a> Trainer<'a> {
             for batch in order.chunks(BATCH) {
                 gradient.fill(0.0);
                 batch.iter().for_each(|at| self.add_gradient(&examples[*at], &mut gradient));
+                self.add_projections(&mut gradient);
                 step += 1;
                 let rate = RATE * (1.0 - step as f32 / (steps + 1.0)).max(0.02);
                 let (first_moment, second_moment) = (1.0 - 0.9f32.powi(step), 1.0 - 0.99f32.powi(step));
@@ -233,7 +236,7 @@ impl<'a> Trainer<'a> {
     }
 
     /// Propagates the gradient from the pooled values to filters and vectors.
-    fn add_sentence(&self, forward: &Forward, slopes: &[f32; POOLED], gradient: &mut [f32]) {
+    fn add_sentence(&mut self, forward: &Forward, slopes: &[f32; POOLED], gradient: &mut [f32]) {
         let tokens = forward.parts.len();
         let mut back = vec![0.0f32; tokens * DIMS];
         for (which, width) in WIDTHS.into_iter().enumerate() {
@@ -252,13 +255,23 @@ impl<'a> Trainer<'a> {
         let scale = 1.0 / (tokens.max(1) as f32).sqrt();
         for (back, (row, learned)) in back.chunks_exact_mut(DIMS).zip(&forward.parts) {
             add(back, &slopes[POOLED - DIMS..], scale);
-            if let Some(row) = row {
-                for (value, place) in self.pieces.rows[*row].iter().zip(gradient.chunks_exact_mut(DIMS)) {
-                    add(place, back, *value);
-                }
+            if let Some((_, slopes)) = row.and_then(|row| self.projected.get_mut(&row)) {
+                add(slopes, back, 1.0);
             }
             if let Some(learned) = learned {
                 add(&mut gradient[self.layout.learned + learned * DIMS..][..DIMS], back, 1.0);
+            }
+        }
+    }
+
+    /// Propagates the gradient of a batch from the pieces to the weights of the projection.
+    fn add_projections(&mut self, gradient: &mut [f32]) {
+        let mut rows: Vec<_> = self.projected.drain().collect();
+        // Sums round by their order, which a map does not keep.
+        rows.sort_unstable_by_key(|(row, _)| *row);
+        for (row, (_, slopes)) in rows {
+            for (value, place) in self.pieces.rows[row].iter().zip(gradient.chunks_exact_mut(DIMS)) {
+                add(place, &slopes, *value);
             }
         }
     }
@@ -306,11 +319,16 @@ impl<'a> Trainer<'a> {
     }
 
     /// Adds the parts of a token's vector to `vector`.
-    fn vector(&self, parts: (Option<usize>, Option<usize>), vector: &mut [f32]) {
+    fn vector(&mut self, parts: (Option<usize>, Option<usize>), vector: &mut [f32]) {
         if let Some(row) = parts.0 {
-            for (value, weights) in self.pieces.rows[row].iter().zip(self.weights.chunks_exact(DIMS)) {
-                add(vector, weights, *value);
-            }
+            let project = || {
+                let mut projection = [0.0; DIMS];
+                for (value, weights) in self.pieces.rows[row].iter().zip(self.weights.chunks_exact(DIMS)) {
+                    add(&mut projection, weights, *value);
+                }
+                (projection, [0.0; DIMS])
+            };
+            add(vector, &self.projected.entry(row).or_insert_with(project).0, 1.0);
         }
         if let Some(learned) = parts.1 {
             add(vector, &self.weights[self.layout.learned + learned * DIMS..][..DIMS], 1.0);
@@ -340,11 +358,12 @@ impl<'a> Trainer<'a> {
         powers.map(|power| power / sum)
     }
 
-    fn table(&self) -> Vec<[f32; DIMS]> {
+    fn table(&mut self) -> Vec<[f32; DIMS]> {
         let count = self.pieces.hashes.len();
         let row = |token: usize| {
             let mut vector = [0.0; DIMS];
-            self.vector(((token < count).then_some(token), self.learned.get(&token).copied()), &mut vector);
+            let learned = self.learned.get(&token).copied();
+            self.vector(((token < count).then_some(token), learned), &mut vector);
             vector
         };
         (0..count + SIGNS).map(row).collect()
