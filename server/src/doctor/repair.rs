@@ -103,7 +103,7 @@ fn broken_targets(
 fn is_same_part(target: &SetupTarget, part: &DetectedPart) -> bool {
     match (&target.part, &part.kind) {
         (OwnedPart::Server(_, entry), DetectedKind::Server(server)) => server.is_personal() == entry.is_personal(),
-        (OwnedPart::Hooks(_), DetectedKind::Hooks(_)) => true,
+        (OwnedPart::Hooks(..), DetectedKind::Hooks(_)) => true,
         _ => false,
     }
 }
