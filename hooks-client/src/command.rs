@@ -66,8 +66,9 @@ impl HookCommand {
     /// Returns the text of `--help`.
     pub(crate) fn help_text() -> String {
         let mut text = String::from(
-            "jikime-hook: hands one event of Claude Code to the project's memory\n\n\
-             usage: jikime-hook [COMMAND] [--project DIR] < event.json\n\n\
+            "jikime-hook: hands one event of a host to the project's memory\n\n\
+             usage: jikime-hook [COMMAND] [--host HOST] [--project DIR] < event.json\n\n\
+             hosts: claude-code (unless given), codex, cursor, gemini, vscode, windsurf\n\n\
              commands, each with the events that it is for; without one, the event says which:\n",
         );
         for (name, _, events, what) in Self::ALL {

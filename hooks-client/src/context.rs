@@ -2,6 +2,8 @@
 //! end.
 
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
 use schema::host::file_recall::memories_naming;
@@ -18,6 +20,9 @@ use crate::event_delivery::EventDelivery;
 
 /// Seconds without an event after which a session has ended. People may come back after lunch.
 const SESSION_IDLE_SECONDS: i64 = 6 * 60 * 60;
+
+/// How long the end of a server may hold the database.
+const END_OF_SERVER: Duration = Duration::from_millis(150);
 
 /// The tokens from which a session counts as long. Hosts compact contexts of 200,000 tokens at about 160,000.
 const LONG_CONTEXT: u64 = 120_000;
@@ -36,7 +41,7 @@ impl EventDelivery<'_> {
         let LoadedSettings { settings, problems, .. } = loaded;
         if let Err(refused) = self.layout.verify_dirs() {
             // A store that is not used has no log of faults either.
-            return Ok(Some(warn_at_start(&format!("The project's memory is not used: {refused}"))));
+            return Ok(warn_at_start(self.host, &format!("The project's memory is not used: {refused}")));
         }
         let is_wanted = match settings.brief {
             settings::BriefMode::Always => true,
@@ -64,12 +69,12 @@ impl EventDelivery<'_> {
             size: settings.brief_size,
         };
         let made = brief(store.rows(), store.layout(), &request)?;
-        Ok(made.map(|Brief { text, ids }| {
+        Ok(made.and_then(|Brief { text, ids }| {
             if occasion == SessionSource::Compact {
                 self.note_given(given::note_compaction(self.layout, &session_id));
             }
             self.note_given(given::note(self.layout, &session_id, Given::Brief, ids.iter().map(String::as_str)));
-            add_context(ContextEvent::SessionStart, &text)
+            add_context(self.host, ContextEvent::SessionStart, &text)
         }))
     }
 
@@ -101,6 +106,10 @@ impl EventDelivery<'_> {
             .cleaned(self.sanitizer);
         let place = end.begun_at(given::start(self.layout, &self.session_id));
         let (session_id, now) = (self.session_id.clone(), self.now);
+        // Codex ends the server at the same time, which then holds the database for a moment.
+        if self.open_store().is_err_and(|error| error.is_busy()) {
+            thread::sleep(END_OF_SERVER);
+        }
         let summary = closing_summary(self.open_store()?.rows(), &session_id, &place, now)?;
         self.capture(summary)
     }
@@ -111,9 +120,12 @@ impl EventDelivery<'_> {
 
     /// Returns the memories that fit a prompt and that the session has not seen, in the form that the host expects.
     pub(crate) fn prompt_context(&self, prompt: &str) -> Option<String> {
+        if !ContextEvent::UserPromptSubmit.is_open_in(self.host) {
+            return None;
+        }
         let found = queue::recall(self.layout, self.sanitizer, prompt, &self.session_id)?;
         let new = given::take_unshown(self.layout, &self.session_id, found).ok()?;
-        recall_context(&new).map(|text| add_context(ContextEvent::UserPromptSubmit, &text))
+        recall_context(&new).and_then(|text| add_context(self.host, ContextEvent::UserPromptSubmit, &text))
     }
 
     /// Returns the memories that name a file and that the session has not seen, in the form that the host expects.
@@ -123,7 +135,7 @@ impl EventDelivery<'_> {
         }
         let found = memories_naming(self.open_store()?.rows(), path)?;
         let new = given::take_unshown(self.layout, &self.session_id, found)?;
-        Ok(recall_context(&new).map(|text| add_context(ContextEvent::PreToolUse, &text)))
+        Ok(recall_context(&new).and_then(|text| add_context(self.host, ContextEvent::PreToolUse, &text)))
     }
 
     /// Returns the reminder to save memories if the session has become long, once a session.

@@ -2,7 +2,7 @@
 
 use schema::files::environment;
 use schema::files::layout::Layout;
-use schema::host::hook::{EventKind, HookPayload, HostEvent, is_edit_tool};
+use schema::host::hook::{EventKind, HookHost, HookPayload, HostEvent, is_edit_tool};
 use schema::host::track_buffer;
 use schema::host::transcript::TranscriptThread;
 use schema::model::memory::MemoryType;
@@ -18,6 +18,7 @@ use crate::turn::last_answer_of;
 /// Records what `command` covers in a payload, and returns what to print for the host.
 pub(crate) fn deliver(
     command: HookCommand,
+    host: HookHost,
     payload: &HookPayload,
     layout: &Layout,
     loaded: &LoadedSettings,
@@ -28,8 +29,15 @@ pub(crate) fn deliver(
         return Ok(None);
     };
     let session_id = if session_id.is_empty() { of_process(environment::text) } else { session_id };
-    let mut delivery =
-        EventDelivery { layout, session_id, now: Moment::now(), sanitizer, settings: &loaded.settings, store: None };
+    let mut delivery = EventDelivery {
+        host,
+        layout,
+        session_id,
+        now: Moment::now(),
+        sanitizer,
+        settings: &loaded.settings,
+        store: None,
+    };
     let transcript = payload.transcript_path.as_deref();
     match (command, event) {
         (HookCommand::Load, EventKind::SessionStart(occasion)) => {

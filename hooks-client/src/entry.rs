@@ -6,7 +6,7 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::panic;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 use std::sync::OnceLock;
 use std::thread;
@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use schema::files::layout::Layout;
 use schema::files::project::{ProjectContext, resolve};
-use schema::host::hook::HookPayload;
-use schema::settings;
-use schema::store::hook_log;
+use schema::host::hook::{HookHost, HookPayload};
+use schema::settings::{self, LoadedSettings};
+use schema::store::{StoreError, hook_log};
 
 use crate::command::{HookCommand, MAX_RUN_TIME};
 use crate::deliver::deliver;
@@ -45,10 +45,10 @@ pub fn main() -> ExitCode {
     // With a handler, exceeding the limit on file sizes is an error of the write instead of the end of the process.
     #[cfg(unix)]
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, std::sync::Arc::default());
-    let (name, project) = parse_arguments(std::env::args_os().skip(1));
-    match (name.as_str(), HookCommand::parse(&name)) {
-        (_, Some(command)) => run_command(Some(command), project),
-        ("", None) if !io::stdin().is_terminal() => run_command(None, project),
+    let arguments = Arguments::parse(std::env::args_os().skip(1));
+    match (arguments.name.as_str(), HookCommand::parse(&arguments.name)) {
+        (_, command @ Some(_)) => run_command(command, arguments),
+        ("", None) if !io::stdin().is_terminal() => run_command(None, arguments),
         // Hosts that are set up for vectors may call this as a hook. There is nothing to do.
         ("embed-backfill", _) => {}
         ("--version" | "-V", _) => print_answer(&format!("jikime-hook {}\n", env!("CARGO_PKG_VERSION"))),
@@ -61,29 +61,46 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns the command, or an empty one, and the named project.
-fn parse_arguments(mut given: impl Iterator<Item = OsString>) -> (String, Option<PathBuf>) {
-    let (mut name, mut project) = (String::new(), None);
-    while let Some(argument) = given.next() {
-        let text = argument.to_string_lossy();
-        match text.strip_prefix("--project=") {
-            Some(path) => project = Some(PathBuf::from(path)),
-            None if text == "--project" => project = given.next().map(PathBuf::from),
-            None if name.is_empty() => name = text.into_owned(),
-            None => {}
+/// The arguments of the process.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Arguments {
+    /// The command, or an empty text.
+    name: String,
+    project: Option<PathBuf>,
+    host: HookHost,
+}
+
+impl Arguments {
+    /// Ignores unknown arguments and unknown hosts.
+    fn parse(mut given: impl Iterator<Item = OsString>) -> Self {
+        let mut found = Self::default();
+        let host = |name: &str| HookHost::parse(name).unwrap_or_default();
+        while let Some(argument) = given.next() {
+            let text = argument.to_string_lossy();
+            if let Some(path) = text.strip_prefix("--project=") {
+                found.project = Some(PathBuf::from(path));
+            } else if let Some(name) = text.strip_prefix("--host=") {
+                found.host = host(name);
+            } else if text == "--project" {
+                found.project = given.next().map(PathBuf::from);
+            } else if text == "--host" {
+                found.host = given.next().map_or(found.host, |name| host(&name.to_string_lossy()));
+            } else if found.name.is_empty() {
+                found.name = text.into_owned();
+            }
         }
+        found
     }
-    (name, project)
 }
 
 /// Hands the event on standard input to `command`, or to the command for that event.
-fn run_command(command: Option<HookCommand>, project: Option<PathBuf>) {
+fn run_command(command: Option<HookCommand>, arguments: Arguments) {
     exit_after(command.map_or(MAX_RUN_TIME, HookCommand::deadline));
     panic::set_hook(Box::new(move |fault| {
         end_early(&format!("a fault in jikime-hook ended {}: {fault}", command.map_or("an event", HookCommand::name)));
         process::exit(0);
     }));
-    match handle_event(command, project) {
+    match handle_event(command, arguments) {
         Ok(answer) => answer.iter().for_each(|answer| print_answer(answer)),
         // Without a store there is nowhere to report it.
         Err(fault) => STORE.get().into_iter().for_each(|layout| hook_log::append_error(layout, &*fault)),
@@ -105,29 +122,55 @@ fn exit_after(deadline: Duration) {
     let _ = thread::Builder::new().stack_size(WATCH_STACK).spawn(watch);
 }
 
-fn handle_event(command: Option<HookCommand>, project: Option<PathBuf>) -> Result<Option<String>, Box<dyn Error>> {
-    let root = ProjectContext::from_environment(project).map_err(Box::<dyn Error>::from);
-    let root = root.and_then(|request| Ok(resolve(&request)?.root));
-    let layout = root.map(|root| STORE.get_or_init(|| Layout::new(&root)));
+fn handle_event(command: Option<HookCommand>, arguments: Arguments) -> Result<Option<String>, Box<dyn Error>> {
+    let Arguments { project, host, .. } = arguments;
+    // Claude Code names its project in the environment. Some other hosts name it only in the event.
+    let found = if host == HookHost::ClaudeCode { Some(find_store(project.clone(), None)) } else { None };
     // Read the input even if it is not needed: a host that writes to a closed pipe reports a failed hook.
     let mut input = Vec::new();
     let read = io::stdin().take(INPUT_LIMIT as u64).read_to_end(&mut input);
     let is_cut = input.len() == INPUT_LIMIT;
     let read = read.and_then(|_| io::copy(&mut io::stdin(), &mut io::sink()));
-    let layout: &Layout = layout?;
+    let payloads = if is_cut { host.read_beginning(&input[..READ_BEGINNING]) } else { host.read(&input) };
+    let directory = payloads.as_ref().ok().and_then(|payloads| payloads.first()?.cwd.clone());
+    let layout = found.unwrap_or_else(|| find_store(project, directory.as_deref().map(Path::new)))?;
     let loaded = settings::load(layout);
     if loaded.settings.disabled {
         return Ok(None);
     }
     read.map_err(|error| format!("cannot read the event: {error}"))?;
-    let payload =
-        if is_cut { HookPayload::parse_beginning(&input[..READ_BEGINNING]) } else { HookPayload::parse(&input) }?;
-    let command = command.or_else(|| HookCommand::for_event(payload.hook_event_name.as_deref()?));
-    let delivered = command.map_or(Ok(None), |command| deliver(command, &payload, layout, &loaded));
+    let answer = deliver_all(command, host, &payloads?, layout, &loaded);
     if is_cut {
         hook_log::append_note(layout, "an event of 64 MB or more: only its beginning is recorded");
     }
-    Ok(delivered?)
+    Ok(answer?)
+}
+
+/// Finds the store of the project that `directory`, or else the working directory, belongs to.
+fn find_store(project: Option<PathBuf>, directory: Option<&Path>) -> Result<&'static Layout, Box<dyn Error>> {
+    let mut request = ProjectContext::from_environment(project)?;
+    if let Some(directory) = directory.filter(|directory| directory.is_dir()) {
+        directory.clone_into(&mut request.working_directory);
+    }
+    let root = resolve(&request)?.root;
+    Ok(STORE.get_or_init(|| Layout::new(&root)))
+}
+
+/// Delivers all payloads of an event. Only the use of a tool has several. Returns the last answer.
+fn deliver_all(
+    command: Option<HookCommand>,
+    host: HookHost,
+    payloads: &[HookPayload],
+    layout: &Layout,
+    loaded: &LoadedSettings,
+) -> Result<Option<String>, StoreError> {
+    let mut answer = None;
+    for payload in payloads {
+        let command = command.or_else(|| HookCommand::for_event(payload.hook_event_name.as_deref()?));
+        let Some(command) = command else { continue };
+        answer = deliver(command, host, payload, layout, loaded)?.or(answer);
+    }
+    Ok(answer)
 }
 
 /// Leaves what is not saved yet in the spool, and notes a fault where `memory_stats` finds it.

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
+use schema::host::hook::HookHost;
 use schema::intake::capture::{Destination, Draft, PreparedMemory, commit, prepare};
 use schema::intake::drain::drain;
 use schema::intake::queue;
@@ -36,6 +37,8 @@ fn set_unsaved(memories: &[PreparedMemory]) {
 
 /// An event of a session, and the store that its memories go to.
 pub(crate) struct EventDelivery<'l> {
+    /// The host that gets the answer.
+    pub(crate) host: HookHost,
     pub(crate) layout: &'l Layout,
     pub(crate) session_id: String,
     pub(crate) now: Moment,

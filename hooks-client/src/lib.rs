@@ -1,4 +1,4 @@
-//! The hooks client: records one event of Claude Code from standard input, and exits with status 0.
+//! The hooks client: records one event of a host from standard input, and exits with status 0.
 //!
 //! Start reading at `main`. It never fails, blocks or delays the host: events that cannot be written in time go to the spool.
 

@@ -27,7 +27,7 @@ impl EventDelivery<'_> {
             return Ok(());
         }
         used.changed = used.changed.and_then(|changed| changed.within(self.settings.edits));
-        let is_success = track_buffer::has_failed(self.layout, &used.attempt.topics());
+        let is_success = used.is_success_known && track_buffer::has_failed(self.layout, &used.attempt.topics());
         if used.changed.is_none() && !is_success {
             return Ok(());
         }

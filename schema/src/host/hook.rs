@@ -1,12 +1,14 @@
-//! Turns the JSON that Claude Code gives a hook into an event.
+//! Turns the JSON that a host gives a hook into an event, and our answer into what the host expects.
 
 mod edit;
 mod edited_file;
 mod event;
 mod output;
 mod payload;
+mod wire;
 
 pub use event::{EventKind, HostEvent, ToolUse, Used, is_edit_tool};
 pub use output::{ContextEvent, add_context, continue_turn, warn_at_start};
 pub use payload::deserialize_lenient;
 pub use payload::{HookPayload, PayloadError, ToolResponse};
+pub use wire::HookHost;

@@ -89,7 +89,7 @@ pub fn append_use(
 }
 
 /// Returns a use as a line of the buffer, without its time.
-pub fn line_of(Used { attempt, changed }: &Used, is_success: bool, sanitizer: &Sanitizer) -> BufferedUse {
+pub fn line_of(Used { attempt, changed, .. }: &Used, is_success: bool, sanitizer: &Sanitizer) -> BufferedUse {
     let mut line = BufferedUse { succeeded: is_success.then(|| attempt.clone()), ..BufferedUse::default() };
     match changed {
         Some(ToolUse::File { path, change }) => {
@@ -337,12 +337,16 @@ mod tests {
 
     fn file(path: &str) -> Used {
         let attempt = Attempt { tool: "Edit".into(), input: Some(path.into()), passed: false };
-        Used { attempt, changed: Some(ToolUse::File { path: path.into(), change: Some("+ x".into()) }) }
+        Used {
+            attempt,
+            changed: Some(ToolUse::File { path: path.into(), change: Some("+ x".into()) }),
+            is_success_known: true,
+        }
     }
 
     fn command(line: &str) -> Used {
         let attempt = Attempt { tool: "Bash".into(), input: Some(line.into()), passed: false };
-        Used { attempt, changed: Some(ToolUse::Command(line.into())) }
+        Used { attempt, changed: Some(ToolUse::Command(line.into())), is_success_known: true }
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub struct Used {
     pub attempt: Attempt,
     /// The change, if there was one.
     pub changed: Option<ToolUse>,
+    /// Whether the host says that the tool succeeded. Only then does it settle an earlier failure.
+    pub is_success_known: bool,
 }
 
 /// A change by a tool.
@@ -151,7 +153,7 @@ impl ToolContext<'_> {
             "Bash" | "PowerShell" => self.command_use(self.input("command")?)?,
             _ => return None,
         };
-        Some(Used { attempt: self.attempt()?, changed })
+        Some(Used { attempt: self.attempt()?, changed, is_success_known: !self.payload.is_outcome_unknown })
     }
 
     /// Returns the attempt in the form in which failures name it.
@@ -428,7 +430,7 @@ mod tests {
         let input = json!({"command": "cat notes.txt; echo BASH-OK"});
         let found = event_of(&json!({"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": input}));
         let attempt = Attempt { tool: "Bash".into(), input: Some("cat notes.txt; echo BASH-OK".into()), passed: false };
-        assert_eq!(found, Some(EventKind::ToolUse(Used { attempt, changed: None })));
+        assert_eq!(found, Some(EventKind::ToolUse(Used { attempt, changed: None, is_success_known: true })));
     }
 
     #[rstest]

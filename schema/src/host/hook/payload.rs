@@ -1,4 +1,5 @@
-//! The payload of a hook as the host sends it. Unknown fields are ignored, so newer hosts are understood.
+//! The payload of a hook as Claude Code sends it. Those of other hosts are turned into it. Unknown fields are ignored, so newer hosts are
+//! understood.
 
 use std::fmt;
 
@@ -53,6 +54,9 @@ pub struct HookPayload {
     /// The summary that a compaction made.
     #[serde(default, deserialize_with = "deserialize_lenient")]
     pub compact_summary: Option<String>,
+    /// Whether the host does not say if the tool succeeded.
+    #[serde(skip)]
+    pub is_outcome_unknown: bool,
 }
 
 /// The payload is not a JSON object. Has the place and kind of the fault only, because messages of `serde_json` quote values.
@@ -104,8 +108,7 @@ impl<'de> Visitor<'de> for ResponseVisitor {
                 patch = serde_json::from_value(map.next_value()?).unwrap_or_default();
             } else if matches!(name.as_str(), "stdout" | "stderr") {
                 let value: Value = map.next_value()?;
-                let text = value.as_str().unwrap_or_default();
-                output.push_str(&text[text.ceil_char_boundary(text.len().saturating_sub(OUTPUT))..]);
+                output.push_str(end_of_output(value.as_str().unwrap_or_default()));
                 output.push('\n');
             } else {
                 map.next_value::<IgnoredAny>()?;
@@ -144,6 +147,16 @@ impl<'de> Visitor<'de> for ResponseVisitor {
     }
 }
 
+impl ToolResponse {
+    pub(super) fn set_output(&mut self, text: &str) {
+        end_of_output(text).clone_into(&mut self.output);
+    }
+}
+
+fn end_of_output(text: &str) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(OUTPUT))..]
+}
+
 impl HookPayload {
     /// Returns what a write changed in an existing file, according to the host.
     pub(super) fn patch(&self) -> &[Hunk] {
@@ -157,20 +170,25 @@ impl HookPayload {
 
     /// Parses a payload. A host may cut a text within a character, which is invalid JSON; the broken character becomes U+FFFD.
     pub fn parse(bytes: &[u8]) -> Result<Self, PayloadError> {
-        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-        serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&repair_text(bytes))).map_err(|error| {
-            let what = match error.classify() {
-                Category::Eof => "it ends too early",
-                Category::Data => "it is no object",
-                Category::Syntax | Category::Io => "it is not well-formed",
-            };
-            PayloadError { what, line: error.line(), column: error.column() }
-        })
+        parse_json(bytes)
     }
 }
 
+/// Parses the payload of any host.
+pub(super) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, PayloadError> {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&repair_text(bytes))).map_err(|error| {
+        let what = match error.classify() {
+            Category::Eof => "it ends too early",
+            Category::Data => "it is no object",
+            Category::Syntax | Category::Io => "it is not well-formed",
+        };
+        PayloadError { what, line: error.line(), column: error.column() }
+    })
+}
+
 /// Returns JSON that ends within a text with its end, so that it can be parsed.
-fn complete(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn complete(bytes: &[u8]) -> Vec<u8> {
     let (mut ends, mut is_text, mut escape) = (Vec::new(), false, None);
     for (at, byte) in bytes.iter().enumerate() {
         match byte {

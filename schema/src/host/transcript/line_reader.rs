@@ -68,7 +68,7 @@ impl ForwardLines {
 
 /// The lines from the end backwards, up to a number of bytes. Longer ones than the limit are skipped.
 #[derive(Debug)]
-pub(super) struct BackwardLines {
+pub(crate) struct BackwardLines {
     file: File,
     /// The offset where reading ends.
     reach_start: u64,
@@ -82,7 +82,7 @@ pub(super) struct BackwardLines {
 }
 
 impl BackwardLines {
-    pub(super) fn open(path: &Path, reach: u64) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, reach: u64) -> io::Result<Self> {
         let file = regular_file::open(path)?;
         let end = file.metadata()?.len();
         let floor = end.saturating_sub(reach);
@@ -97,13 +97,13 @@ impl BackwardLines {
         })
     }
 
-    pub(super) fn reach_start(&self) -> u64 {
+    pub(crate) fn reach_start(&self) -> u64 {
         self.reach_start
     }
 
     /// Returns the line before the one returned last, with its offset, or `None` at the start of the file or of the reach. A line that
     /// begins before the reach is skipped.
-    pub(super) fn next(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<(u64, Vec<u8>)>> {
         loop {
             if self.block.is_empty() && !self.load_block()? {
                 let whole = self.reach_start == 0;

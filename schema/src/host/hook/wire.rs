@@ -1,0 +1,71 @@
+//! Turns the payload of any host into that of Claude Code, the form that `event.rs` understands.
+//!
+//! Each host has a wire type in a file of its own. An event that is not recorded gives no payload; a patch of several files gives one
+//! payload for each file.
+
+mod apply_patch;
+mod codex;
+mod codex_rollout;
+mod common;
+mod cursor;
+mod gemini;
+#[cfg(test)]
+mod tests;
+mod vscode;
+mod windsurf;
+
+use super::payload::{HookPayload, PayloadError, complete, parse_json};
+
+/// A host whose hooks call us, by the name that `--host` has in its settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HookHost {
+    #[default]
+    ClaudeCode,
+    Codex,
+    Cursor,
+    Gemini,
+    Vscode,
+    Windsurf,
+}
+
+impl HookHost {
+    const NAMES: [(&'static str, Self); 6] = [
+        ("claude-code", Self::ClaudeCode),
+        ("codex", Self::Codex),
+        ("cursor", Self::Cursor),
+        ("gemini", Self::Gemini),
+        ("vscode", Self::Vscode),
+        ("windsurf", Self::Windsurf),
+    ];
+
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, host)| *host)
+    }
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, host)| *host == self).map_or("", |(name, _)| name)
+    }
+
+    /// Returns the payloads in what the host wrote.
+    pub fn read(self, bytes: &[u8]) -> Result<Vec<HookPayload>, PayloadError> {
+        Ok(match self {
+            Self::ClaudeCode => {
+                let payload = HookPayload::parse(bytes)?;
+                // VS Code runs the hooks of Claude Code's settings too, with its own fields.
+                let is_vscode = payload.hook_event_name.is_none();
+                let found = if is_vscode { vscode::payloads(parse_json(bytes)?) } else { Vec::new() };
+                if found.is_empty() { vec![payload] } else { found }
+            }
+            Self::Codex => codex::payloads(parse_json(bytes)?),
+            Self::Cursor => cursor::payloads(parse_json(bytes)?),
+            Self::Gemini => gemini::payloads(parse_json(bytes)?),
+            Self::Vscode => vscode::payloads(parse_json(bytes)?),
+            Self::Windsurf => windsurf::payloads(parse_json(bytes)?),
+        })
+    }
+
+    /// Returns the payloads in the beginning of what the host wrote. The text in which it ends loses its end.
+    pub fn read_beginning(self, bytes: &[u8]) -> Result<Vec<HookPayload>, PayloadError> {
+        self.read(&complete(bytes))
+    }
+}
