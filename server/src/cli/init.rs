@@ -217,7 +217,7 @@ fn prepare_setup(
         }
         prepared.entries.extend(targets.iter().filter_map(|(_, target)| match &target.part {
             OwnedPart::Server(_, entry) => Some((wanted, entry.clone())),
-            OwnedPart::Hooks(_) | OwnedPart::Instructions => None,
+            OwnedPart::Hooks(..) | OwnedPart::Instructions => None,
         }));
         prepared.plans.push(SetupContext::new(wanted, places, site)?.plan_setup(targets)?);
     }
@@ -244,9 +244,15 @@ fn program_commands(
         ToolError::NotFound(text.to_owned())
     };
     match programs.commands(scope, has_file_recall) {
+        // Other hosts than Claude Code do not run hooks with the `PATH` of the user's shell.
+        Some(mut commands) if host != Host::ClaudeCode => {
+            if let Some(path) = programs.hook.path() {
+                commands.hooks.program = path.to_string_lossy().into_owned();
+            }
+            Ok(commands)
+        }
         Some(commands) => Ok(commands),
-        // Only Claude Code has hooks.
-        None if host != Host::ClaudeCode => {
+        None if host.hook_host().is_none() => {
             let memory = programs.memory.command_in(scope).ok_or_else(missing)?;
             Ok(ProgramCommands { memory, hooks: HookSet::default() })
         }
@@ -256,11 +262,12 @@ fn program_commands(
 
 /// Why a target is skipped: hooks in two places store everything twice.
 fn duplicate_hooks_note(target: &SetupTarget, host: Host, found: &[DetectedPart], places: &HostDirs) -> Option<String> {
-    if host != Host::ClaudeCode || target.part == OwnedPart::Instructions {
+    let is_hooks = matches!(target.part, OwnedPart::Hooks(..));
+    // The server may be listed twice in other hosts, which take one name for one server.
+    if !is_hooks && host != Host::ClaudeCode || target.part == OwnedPart::Instructions {
         return None;
     }
-    let is_hooks = matches!(target.part, OwnedPart::Hooks(_));
-    let other = found.iter().find(|found| match &found.kind {
+    let other = found.iter().filter(|found| found.host == host).find(|found| match &found.kind {
         DetectedKind::Plugin(_) => true,
         DetectedKind::Hooks(_) => is_hooks && found.path != target.path,
         _ => false,

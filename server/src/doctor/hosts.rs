@@ -3,10 +3,11 @@
 use std::path::Path;
 
 use schema::files::layout::Layout;
+use schema::host::hook::HookHost;
 
 use super::check::{DoctorCheck, display_path};
-use crate::setup::detect::{DetectedKind, DetectedPart};
-use crate::setup::hook_entries::HOOKS;
+use crate::setup::detect::{DetectedKind, DetectedPart, trusted_codex_hooks};
+use crate::setup::hook_entries::hooks_of;
 use crate::setup::host::{Host, SetupScope};
 use crate::setup::host_dirs::HostDirs;
 use crate::setup::probe::{ProbeResult, probe_in_temporary, probe_server};
@@ -65,7 +66,7 @@ pub(super) fn check_setup(
     }
     checks.extend(hosts.iter().map(|host| check_servers(*host, found, &place)));
     if !is_personal {
-        checks.push(check_hooks(found, places, &place));
+        checks.extend(check_all_hooks(found, places, &place));
     }
     checks
 }
@@ -116,32 +117,68 @@ fn check_servers(host: Host, found: &[DetectedPart], place: &dyn Fn(&DetectedPar
 /// Where hooks are set up. A plugin brings its own hooks, which are not checked.
 struct HookSource<'f> {
     place: String,
+    path: &'f Path,
     hooks: Option<&'f [(String, String)]>,
 }
 
+/// Checks the hooks of each host that has hooks or that starts the server.
+fn check_all_hooks(
+    found: &[DetectedPart],
+    places: &HostDirs,
+    place: &dyn Fn(&DetectedPart) -> String,
+) -> Vec<DoctorCheck> {
+    let is_set_up = |host: Host| {
+        found.iter().any(|found| {
+            found.host == host
+                && matches!(found.kind, DetectedKind::Server(_) | DetectedKind::Hooks(_) | DetectedKind::Plugin(_))
+        })
+    };
+    let hosts = Host::all().iter().copied().filter(|host| is_set_up(*host));
+    let hooked: Vec<(Host, HookHost)> = hosts.filter_map(|host| Some((host, host.hook_host()?))).collect();
+    if hooked.is_empty() {
+        let has_host = found.iter().any(|found| matches!(found.kind, DetectedKind::Server(_)));
+        return vec![if has_host {
+            let text = "not needed, because no host with hooks is set up; models save memories themselves";
+            DoctorCheck::fine("hooks", text)
+        } else {
+            DoctorCheck::finding("hooks", "no hooks are set up, so sessions are not recorded", INIT)
+        }];
+    }
+    hooked.iter().map(|(host, form)| check_hooks(*host, *form, found, places, place)).collect()
+}
+
 /// Hooks in two places store everything twice.
-fn check_hooks(found: &[DetectedPart], places: &HostDirs, place: &dyn Fn(&DetectedPart) -> String) -> DoctorCheck {
+fn check_hooks(
+    host: Host,
+    form: HookHost,
+    found: &[DetectedPart],
+    places: &HostDirs,
+    place: &dyn Fn(&DetectedPart) -> String,
+) -> DoctorCheck {
     let mut sources: Vec<HookSource<'_>> = Vec::new();
-    for found in found {
+    for found in found.iter().filter(|found| found.host == host) {
         match &found.kind {
-            DetectedKind::Hooks(hooks) => sources.push(HookSource { place: place(found), hooks: Some(hooks) }),
+            DetectedKind::Hooks(hooks) => {
+                sources.push(HookSource { place: place(found), path: &found.path, hooks: Some(hooks) });
+            }
             DetectedKind::Plugin(name) => {
-                sources.push(HookSource { place: format!("the plugin {name} in {}", place(found)), hooks: None });
+                let place = format!("the plugin {name} in {}", place(found));
+                sources.push(HookSource { place, path: &found.path, hooks: None });
             }
             _ => {}
         }
     }
-    let is_server = |found: &&DetectedPart| matches!(found.kind, DetectedKind::Server(_));
-    let is_without = found.iter().any(|found| is_server(&found))
-        && !found.iter().filter(is_server).any(|found| found.host == Host::ClaudeCode);
     match &sources[..] {
-        [] if is_without => DoctorCheck::fine(
-            "hooks",
-            "not needed, because no host with hooks is set up; models save memories themselves",
-        ),
-        [] => DoctorCheck::finding("hooks", "no hooks are set up, so sessions are not recorded", INIT),
-        [HookSource { place, hooks: None }] => DoctorCheck::fine("hooks", format!("set up by {place}")),
-        [HookSource { place, hooks: Some(hooks) }] => check_hook_file(place, hooks, places),
+        [] if host == Host::ClaudeCode => {
+            DoctorCheck::finding("hooks", "no hooks are set up, so sessions are not recorded", INIT)
+        }
+        [] => {
+            let text = format!("no hooks of {} are set up, so its sessions are not recorded", host.title());
+            DoctorCheck::finding("hooks", text, init_of(host))
+        }
+        [HookSource { place, hooks: None, .. }] => DoctorCheck::fine("hooks", format!("set up by {place}")),
+        [HookSource { place, path, hooks: Some(hooks) }] => check_hook_file(host, form, place, hooks, places)
+            .unwrap_or_else(|| check_trust(host, form, place, path, places)),
         several => {
             let list = several.iter().map(|source| source.place.as_str()).collect::<Vec<_>>().join(" and ");
             let mut fix = "keep one: jikime-memory uninstall removes them from this project, with --scope user from your own settings".to_owned();
@@ -154,10 +191,23 @@ fn check_hooks(found: &[DetectedPart], places: &HostDirs, place: &dyn Fn(&Detect
     }
 }
 
-fn check_hook_file(place: &str, hooks: &[(String, String)], places: &HostDirs) -> DoctorCheck {
+/// The command that repairs the entries of a host.
+fn init_of(host: Host) -> String {
+    if host == Host::ClaudeCode { INIT.to_owned() } else { format!("{INIT} --host {}", host.name()) }
+}
+
+/// Returns what is wrong with the hooks of a file.
+fn check_hook_file(
+    host: Host,
+    form: HookHost,
+    place: &str,
+    hooks: &[(String, String)],
+    places: &HostDirs,
+) -> Option<DoctorCheck> {
+    let wanted = hooks_of(form);
     let missing: Vec<&str> =
-        HOOKS.iter().map(|hook| hook.event).filter(|event| !hooks.iter().any(|(found, _)| found == event)).collect();
-    let twice: Vec<&str> = HOOKS
+        wanted.iter().map(|hook| hook.event).filter(|event| !hooks.iter().any(|(found, _)| found == event)).collect();
+    let twice: Vec<&str> = wanted
         .iter()
         .map(|hook| hook.event)
         .filter(|event| hooks.iter().filter(|(found, _)| found == event).count() > 1)
@@ -169,17 +219,34 @@ fn check_hook_file(place: &str, hooks: &[(String, String)], places: &HostDirs) -
     let (text, fix) = if let Some(program) = gone {
         (
             format!("{place} calls {program}, which does not exist"),
-            "install jikime-hook, or run jikime-memory init to write its path",
+            format!("install jikime-hook, or run {} to write its path", init_of(host)),
         )
     } else if !twice.is_empty() {
-        (format!("{place} calls jikime-hook more than once for {}", twice.join(", ")), INIT)
+        (format!("{place} calls jikime-hook more than once for {}", twice.join(", ")), init_of(host))
     } else if !missing.is_empty() {
-        let fix = "jikime-memory init; ignore this if you deleted PostCompact for an old version of Claude Code";
+        let old = "; ignore this if you deleted PostCompact for an old version of Claude Code";
+        let fix = format!("{}{}", init_of(host), if host == Host::ClaudeCode { old } else { "" });
         (format!("{place} has no hook for {}", missing.join(", ")), fix)
     } else {
-        return DoctorCheck::fine("hooks", format!("all {} in {place}", HOOKS.len()));
+        return None;
     };
-    DoctorCheck::finding("hooks", text, fix)
+    Some(DoctorCheck::finding("hooks", text, fix))
+}
+
+/// Codex runs hooks only after its user has trusted them.
+fn check_trust(host: Host, form: HookHost, place: &str, path: &Path, places: &HostDirs) -> DoctorCheck {
+    let all = hooks_of(form).len();
+    if host != Host::Codex {
+        return DoctorCheck::fine("hooks", format!("all {all} in {place}"));
+    }
+    match trusted_codex_hooks(places, path) {
+        trusted if trusted >= all => DoctorCheck::fine("hooks", format!("all {all} in {place}, trusted in Codex")),
+        trusted => DoctorCheck::finding(
+            "hooks",
+            format!("Codex runs {trusted} of the {all} hooks in {place}, because you have not trusted the others"),
+            "start codex here and choose to trust the hooks, or type /hooks in it",
+        ),
+    }
 }
 
 /// Entries that name the open folder. With them, a linked worktree would get its own memory.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schema::host::hook::HookHost;
 use serde_json::Value;
 
 use super::hook_entries::HookSet;
@@ -12,6 +13,7 @@ use super::owned_part::OwnedPart;
 use super::server_entry::ListedServer;
 use super::settings_file::read_file;
 use super::settings_text::SettingsText;
+use super::toml;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DetectedPart {
@@ -74,7 +76,9 @@ fn detect_claude_code_extras(scope: SetupScope, places: &HostDirs, project: Opti
         found.extend(enabled_plugins(&text).into_iter().map(|name| here(path, DetectedKind::Plugin(name))));
         if path.ends_with("settings.local.json") {
             found.extend(
-                detect_in_text(&OwnedPart::Hooks(HookSet::default()), &text).into_iter().map(|what| here(path, what)),
+                detect_in_text(&OwnedPart::Hooks(HookHost::ClaudeCode, HookSet::default()), &text)
+                    .into_iter()
+                    .map(|what| here(path, what)),
             );
         }
     }
@@ -103,13 +107,20 @@ fn detect_in_text(part: &OwnedPart, text: &str) -> Vec<DetectedKind> {
             Ok(servers) => servers.into_iter().filter(ListedServer::is_ours).map(DetectedKind::Server).collect(),
             Err(error) => vec![DetectedKind::Broken(error.to_string())],
         },
-        OwnedPart::Hooks(_) => match json::own_hook_programs(text) {
+        OwnedPart::Hooks(..) => match json::own_hook_programs(text) {
             Ok(hooks) if hooks.is_empty() => Vec::new(),
             Ok(hooks) => vec![DetectedKind::Hooks(hooks)],
             Err(error) => vec![DetectedKind::Broken(error.to_string())],
         },
         OwnedPart::Instructions => part.is_in(text).then_some(DetectedKind::Instructions).into_iter().collect(),
     }
+}
+
+/// How many hooks of a file the user of Codex has trusted. Codex skips the others without a word.
+pub(crate) fn trusted_codex_hooks(places: &HostDirs, hooks_file: &Path) -> usize {
+    let config = places.codex_dir().and_then(|folder| plain_text(&folder.join("config.toml"))).unwrap_or_default();
+    let real = hooks_file.canonicalize().unwrap_or_else(|_| hooks_file.to_owned());
+    toml::trusted_hooks(&config, &[hooks_file, &real])
 }
 
 /// Our plugins that are enabled in a settings file.

@@ -1,6 +1,7 @@
-//! The hooks of Claude Code: which event calls which command, and how to recognise our handlers.
+//! The hooks of each host: which event calls which command, in which form, and how to recognise our handlers.
 
 use jsonc_parser::cst::CstInputValue;
+use schema::host::hook::HookHost;
 use serde_json::Value;
 
 use super::server_entry::program_name;
@@ -11,6 +12,9 @@ pub(crate) const PROGRAM: &str = "jikime-hook";
 /// Seconds. The client ends itself much earlier. The host's default is 600 s, and 1.5 s at the end of a session.
 const TIMEOUT: u32 = 5;
 
+/// Seconds. Codex shows a warning about a longer time at the end of a session.
+const CODEX_END_TIMEOUT: u32 = 3;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HookEntry {
     pub(crate) event: &'static str,
@@ -19,17 +23,18 @@ pub(crate) struct HookEntry {
     matcher: Option<&'static str>,
     /// Whether the host goes on without waiting for the hook.
     is_async: bool,
+    /// Seconds.
+    timeout: u32,
 }
 
-/// In the order of a session.
+/// The hooks of Claude Code, in the order of a session.
 pub(crate) const HOOKS: [HookEntry; 9] = [
     HookEntry::new("SessionStart", "memory-load"),
     HookEntry::new("UserPromptSubmit", "memory-prompt-save"),
-    HookEntry {
-        // Tools that change nothing should not start a process.
-        matcher: Some("Edit|MultiEdit|Write|NotebookEdit|Bash|PowerShell"),
-        ..HookEntry::new("PostToolUse", "memory-track").in_background()
-    },
+    // Tools that change nothing should not start a process.
+    HookEntry::new("PostToolUse", "memory-track")
+        .for_tools("Edit|MultiEdit|Write|NotebookEdit|Bash|PowerShell")
+        .in_background(),
     HookEntry::new("PostToolUseFailure", "memory-track").in_background(),
     HookEntry::new("Stop", "memory-complete"),
     HookEntry::new("SubagentStop", "memory-subagent").in_background(),
@@ -39,12 +44,69 @@ pub(crate) const HOOKS: [HookEntry; 9] = [
 ];
 
 /// Only with the setting `file_recall`, because it starts a process before each of these tools.
-const FILE_RECALL: HookEntry = HookEntry {
-    matcher: Some("Read|Edit|MultiEdit|Write|NotebookEdit"),
-    ..HookEntry::new("PreToolUse", "memory-file-recall")
-};
+const FILE_RECALL: HookEntry =
+    HookEntry::new("PreToolUse", "memory-file-recall").for_tools("Read|Edit|MultiEdit|Write|NotebookEdit");
 
-/// The hooks that a settings file should have, and the program that they call.
+const CODEX: [HookEntry; 8] = [
+    HookEntry::new("SessionStart", "memory-load"),
+    HookEntry::new("UserPromptSubmit", "memory-prompt-save"),
+    HookEntry::new("PostToolUse", "memory-track").for_tools("Bash|apply_patch"),
+    HookEntry::new("Stop", "memory-complete"),
+    HookEntry::new("SubagentStop", "memory-subagent"),
+    HookEntry::new("PreCompact", "memory-flush"),
+    HookEntry::new("PostCompact", "memory-compact"),
+    HookEntry { timeout: CODEX_END_TIMEOUT, ..HookEntry::new("SessionEnd", "memory-save") },
+];
+
+const CURSOR: [HookEntry; 10] = [
+    HookEntry::new("sessionStart", "memory-load"),
+    HookEntry::new("beforeSubmitPrompt", "memory-prompt-save"),
+    HookEntry::new("afterFileEdit", "memory-track"),
+    HookEntry::new("postToolUse", "memory-track").for_tools("Shell"),
+    HookEntry::new("postToolUseFailure", "memory-track").for_tools("Shell"),
+    HookEntry::new("afterAgentResponse", "memory-complete"),
+    HookEntry::new("stop", "memory-complete"),
+    HookEntry::new("subagentStop", "memory-subagent"),
+    HookEntry::new("preCompact", "memory-flush"),
+    HookEntry::new("sessionEnd", "memory-save"),
+];
+
+const GEMINI: [HookEntry; 5] = [
+    HookEntry::new("SessionStart", "memory-load"),
+    HookEntry::new("BeforeAgent", "memory-prompt-save"),
+    HookEntry::new("AfterTool", "memory-track").for_tools("write_file|replace|run_shell_command"),
+    HookEntry::new("AfterAgent", "memory-complete"),
+    HookEntry::new("SessionEnd", "memory-save"),
+];
+
+const VSCODE: [HookEntry; 5] = [
+    HookEntry::new("SessionStart", "memory-load"),
+    HookEntry::new("UserPromptSubmit", "memory-prompt-save"),
+    HookEntry::new("PostToolUse", "memory-track"),
+    HookEntry::new("Stop", "memory-complete"),
+    HookEntry::new("PreCompact", "memory-flush"),
+];
+
+const WINDSURF: [HookEntry; 4] = [
+    HookEntry::new("pre_user_prompt", "memory-prompt-save"),
+    HookEntry::new("post_write_code", "memory-track"),
+    HookEntry::new("post_run_command", "memory-track"),
+    HookEntry::new("post_cascade_response", "memory-complete"),
+];
+
+/// The hooks that a host needs for everything that it can tell us.
+pub(crate) fn hooks_of(host: HookHost) -> &'static [HookEntry] {
+    match host {
+        HookHost::ClaudeCode => &HOOKS,
+        HookHost::Codex => &CODEX,
+        HookHost::Cursor => &CURSOR,
+        HookHost::Gemini => &GEMINI,
+        HookHost::Vscode => &VSCODE,
+        HookHost::Windsurf => &WINDSURF,
+    }
+}
+
+/// The program that the hooks of a settings file call, and the optional hooks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct HookSet {
     pub(crate) program: String,
@@ -52,51 +114,96 @@ pub(crate) struct HookSet {
 }
 
 impl HookSet {
-    pub(super) fn entries(&self) -> Vec<HookEntry> {
-        HOOKS.into_iter().chain(self.has_file_recall.then_some(FILE_RECALL)).collect()
+    pub(super) fn entries(&self, host: HookHost) -> Vec<HookEntry> {
+        let has_file_recall = self.has_file_recall && host == HookHost::ClaudeCode;
+        hooks_of(host).iter().copied().chain(has_file_recall.then_some(FILE_RECALL)).collect()
     }
 }
 
 impl HookEntry {
     const fn new(event: &'static str, command: &'static str) -> Self {
-        Self { event, command, matcher: None, is_async: false }
+        Self { event, command, matcher: None, is_async: false, timeout: TIMEOUT }
     }
 
     const fn in_background(self) -> Self {
         Self { is_async: true, ..self }
     }
 
-    /// The group in a settings file. With `args` the host starts the client without a shell.
-    pub(super) fn to_group(self, program: &str) -> CstInputValue {
-        let text = |text: &str| CstInputValue::String(text.to_owned());
-        let mut handler = vec![
-            ("type".to_owned(), text("command")),
-            ("command".to_owned(), text(program)),
-            ("args".to_owned(), CstInputValue::Array(vec![text(self.command)])),
-            ("timeout".to_owned(), CstInputValue::Number(TIMEOUT.to_string())),
-        ];
-        if self.is_async {
-            handler.push(("async".to_owned(), CstInputValue::Bool(true)));
-        }
-        let handlers = CstInputValue::Array(vec![CstInputValue::Object(handler)]);
-        let matcher = self.matcher.map(|matcher| ("matcher".to_owned(), text(matcher)));
-        CstInputValue::Object(matcher.into_iter().chain([("hooks".to_owned(), handlers)]).collect())
+    const fn for_tools(self, matcher: &'static str) -> Self {
+        Self { matcher: Some(matcher), ..self }
     }
 
-    /// Whether a group is exactly ours.
-    pub(super) fn matches(&self, group: &Value, program: &str) -> bool {
-        let mut handler = serde_json::json!({
-            "type": "command", "command": program, "args": [self.command], "timeout": TIMEOUT,
-        });
-        if self.is_async {
-            handler["async"] = Value::Bool(true);
-        }
-        let mut ours = serde_json::json!({ "hooks": [handler] });
-        if let Some(matcher) = self.matcher {
-            ours["matcher"] = Value::from(matcher);
-        }
-        *group == ours
+    /// The element of the event's list in a settings file: a group of handlers, or in some hosts one handler.
+    pub(super) fn to_element(self, host: HookHost, program: &str) -> CstInputValue {
+        let matcher = self.matcher.map(|matcher| ("matcher".to_owned(), text(matcher)));
+        let handler = self.handler(host, program);
+        let fields = match host {
+            HookHost::ClaudeCode | HookHost::Codex | HookHost::Gemini => {
+                let handlers = CstInputValue::Array(vec![CstInputValue::Object(handler)]);
+                matcher.into_iter().chain([("hooks".to_owned(), handlers)]).collect()
+            }
+            HookHost::Cursor | HookHost::Vscode | HookHost::Windsurf => handler.into_iter().chain(matcher).collect(),
+        };
+        CstInputValue::Object(fields)
     }
+
+    fn handler(self, host: HookHost, program: &str) -> Vec<(String, CstInputValue)> {
+        let number = |number: u32| CstInputValue::Number(number.to_string());
+        let line = || text(&command_line(program, self.command, host));
+        let field = |name: &str, value| (name.to_owned(), value);
+        let kind = field("type", text("command"));
+        let timeout = field("timeout", number(self.timeout));
+        match host {
+            // With `args` the host starts the client without a shell.
+            HookHost::ClaudeCode => {
+                let args = CstInputValue::Array(vec![text(self.command)]);
+                let mut handler = vec![kind, field("command", text(program)), field("args", args), timeout];
+                handler.extend(self.is_async.then(|| field("async", CstInputValue::Bool(true))));
+                handler
+            }
+            HookHost::Codex | HookHost::Vscode => vec![kind, field("command", line()), timeout],
+            // The name is what the host lists; its times are in milliseconds.
+            HookHost::Gemini => {
+                let name = field("name", text(&format!("jikime-{}", self.command)));
+                vec![name, kind, field("command", line()), field("timeout", number(self.timeout * 1000))]
+            }
+            HookHost::Cursor => vec![field("command", line()), timeout],
+            HookHost::Windsurf => vec![field("command", line()), field("show_output", CstInputValue::Bool(false))],
+        }
+    }
+
+    /// Whether an element is exactly ours.
+    pub(super) fn matches(self, element: &Value, host: HookHost, program: &str) -> bool {
+        *element == to_json(&self.to_element(host, program))
+    }
+}
+
+fn text(text: &str) -> CstInputValue {
+    CstInputValue::String(text.to_owned())
+}
+
+fn to_json(value: &CstInputValue) -> Value {
+    match value {
+        CstInputValue::Null => Value::Null,
+        CstInputValue::Bool(value) => Value::Bool(*value),
+        CstInputValue::Number(number) => serde_json::from_str(number).unwrap_or_default(),
+        CstInputValue::String(text) => Value::String(text.clone()),
+        CstInputValue::Array(items) => items.iter().map(to_json).collect(),
+        CstInputValue::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), to_json(value))).collect::<serde_json::Map<_, _>>().into()
+        }
+    }
+}
+
+/// The command for hosts that pass it to a shell.
+fn command_line(program: &str, command: &str, host: HookHost) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/\\:._-+@~".contains(c);
+    let program = match program {
+        plain if plain.chars().all(is_plain) => plain.to_owned(),
+        odd if cfg!(windows) => format!("\"{odd}\""),
+        odd => format!("'{}'", odd.replace('\'', r"'\''")),
+    };
+    format!("{program} {command} --host {}", host.name())
 }
 
 /// The program of a handler that calls our hooks client.
@@ -146,12 +253,52 @@ mod tests {
             (json!({"command": "/a b/jikime-hook", "args": ["memory-load"]}), Some("/a b/jikime-hook")),
             (json!({"command": r"C:\bin\jikime-hook.exe", "args": ["memory-load"]}), Some(r"C:\bin\jikime-hook.exe")),
             (json!({"command": "jikime hooks memory-load"}), Some("jikime")),
+            (json!({"command": "/a/jikime-hook memory-load --host codex", "timeout": 5}), Some("/a/jikime-hook")),
+            (json!({"command": "'/a b/jikime-hook' memory-load --host gemini"}), Some("/a b/jikime-hook")),
             (json!({"command": "jikime hooks lint"}), None),
             (json!({"command": "echo jikime-hook"}), None),
             (json!({"type": "prompt", "prompt": "jikime-hook"}), None),
             (json!("jikime-hook"), None),
         ] {
             assert_eq!(hook_program(&handler).as_deref(), expected, "{handler}");
+        }
+    }
+
+    #[test]
+    fn elements_have_the_form_of_the_host() {
+        let element = |host, event: &str| {
+            let hook = hooks_of(host).iter().find(|hook| hook.event == event).unwrap();
+            to_json(&hook.to_element(host, "/a b/jikime-hook"))
+        };
+        let line = |command: &str, host: &str| {
+            let quote = if cfg!(windows) { '"' } else { '\'' };
+            format!("{quote}/a b/jikime-hook{quote} {command} --host {host}")
+        };
+        let codex = json!({"type": "command", "command": line("memory-track", "codex"), "timeout": 5});
+        let gemini = json!({"name": "jikime-memory-load", "type": "command", "command": line("memory-load", "gemini"), "timeout": 5000});
+        for (host, event, expected) in [
+            (HookHost::Codex, "PostToolUse", json!({"matcher": "Bash|apply_patch", "hooks": [codex]})),
+            (HookHost::Gemini, "SessionStart", json!({"hooks": [gemini]})),
+            (
+                HookHost::Cursor,
+                "postToolUse",
+                json!({"command": line("memory-track", "cursor"), "timeout": 5, "matcher": "Shell"}),
+            ),
+            (
+                HookHost::Vscode,
+                "Stop",
+                json!({"type": "command", "command": line("memory-complete", "vscode"), "timeout": 5}),
+            ),
+            (
+                HookHost::Windsurf,
+                "post_run_command",
+                json!({"command": line("memory-track", "windsurf"), "show_output": false}),
+            ),
+        ] {
+            let found = element(host, event);
+            assert_eq!(found, expected);
+            let handler = found["hooks"].get(0).unwrap_or(&found);
+            assert_eq!(hook_program(handler).as_deref(), Some("/a b/jikime-hook"));
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use schema::host::hook::HookHost;
 use serde::{Deserialize, Serialize};
 use tools::error::ToolError;
 
@@ -52,6 +53,9 @@ pub(crate) struct ProgramCommands {
 
 const MCP_SERVERS: JsonServerList = JsonServerList { key: "mcpServers", kind: None };
 const SERVERS: JsonServerList = JsonServerList { key: "servers", kind: Some(("type", "stdio")) };
+/// VS Code reads all files in its folders of hooks.
+const VSCODE_HOOKS: &str = "jikime-memory.json";
+
 const CONTEXT_SERVERS: JsonServerList = JsonServerList { key: "context_servers", kind: Some(("source", "custom")) };
 
 impl Host {
@@ -72,7 +76,20 @@ impl Host {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// Project, if the host has project settings.
+    /// The form of the host's hooks, if it has hooks that record sessions.
+    pub(crate) fn hook_host(self) -> Option<HookHost> {
+        match self {
+            Self::ClaudeCode => Some(HookHost::ClaudeCode),
+            Self::Codex => Some(HookHost::Codex),
+            Self::Cursor => Some(HookHost::Cursor),
+            Self::Vscode => Some(HookHost::Vscode),
+            Self::Gemini => Some(HookHost::Gemini),
+            Self::Windsurf => Some(HookHost::Windsurf),
+            Self::ClaudeDesktop | Self::Zed => None,
+        }
+    }
+
+    /// Project, if the host lists servers in files of a project.
     pub(crate) fn default_scope(self) -> SetupScope {
         match self {
             Self::ClaudeDesktop | Self::Windsurf => SetupScope::User,
@@ -89,21 +106,16 @@ impl Host {
         commands: &ProgramCommands,
     ) -> Result<Vec<SetupTarget>, ToolError> {
         let target = |path, part| SetupTarget { path, part };
-        let (server, format) = self.server_file(scope, places, project)?;
-        let entry = ServerEntry {
-            command: commands.memory.clone(),
-            args: self.arguments(scope).iter().map(|arg| (*arg).to_owned()).collect(),
-        };
-        let mut targets = vec![target(server, OwnedPart::Server(format, entry))];
-        if self == Self::ClaudeCode {
-            let folder = match scope {
-                SetupScope::Project => Some(project.join(".claude")),
-                SetupScope::User => places.claude_dir(),
-            };
-            targets.extend(
-                folder.map(|folder| target(folder.join("settings.json"), OwnedPart::Hooks(commands.hooks.clone()))),
-            );
+        let mut targets = Vec::new();
+        // Of a project, Windsurf reads hooks but no servers.
+        if (self, scope) != (Self::Windsurf, SetupScope::Project) {
+            let (server, format) = self.server_file(scope, places, project)?;
+            let args = self.arguments(scope).iter().map(|arg| (*arg).to_owned()).collect();
+            let entry = ServerEntry { command: commands.memory.clone(), args };
+            targets.push(target(server, OwnedPart::Server(format, entry)));
         }
+        let hooks = self.hook_host().zip(self.hook_file(scope, places, project));
+        targets.extend(hooks.map(|(host, path)| target(path, OwnedPart::Hooks(host, commands.hooks.clone()))));
         targets.extend(self.instructions(scope, places, project).map(|path| target(path, OwnedPart::Instructions)));
         Ok(targets)
     }
@@ -157,11 +169,31 @@ impl Host {
         Ok((if name.is_empty() { folder } else { folder.join(name) }, format))
     }
 
+    /// The file with the host's hooks.
+    fn hook_file(self, scope: SetupScope, places: &HostDirs, project: &Path) -> Option<PathBuf> {
+        let (folder, name) = match (self, scope) {
+            (Self::ClaudeCode, SetupScope::Project) => (Some(project.join(".claude")), "settings.json"),
+            (Self::Codex, SetupScope::Project) => (Some(project.join(".codex")), "hooks.json"),
+            (Self::Cursor, SetupScope::Project) => (Some(project.join(".cursor")), "hooks.json"),
+            (Self::Vscode, SetupScope::Project) => (Some(project.join(".github/hooks")), VSCODE_HOOKS),
+            (Self::Gemini, SetupScope::Project) => (Some(project.join(".gemini")), "settings.json"),
+            (Self::Windsurf, SetupScope::Project) => (Some(project.join(".windsurf")), "hooks.json"),
+            (Self::ClaudeCode, SetupScope::User) => (places.claude_dir(), "settings.json"),
+            (Self::Codex, SetupScope::User) => (places.codex_dir(), "hooks.json"),
+            (Self::Cursor, SetupScope::User) => (places.cursor_dir(), "hooks.json"),
+            (Self::Vscode, SetupScope::User) => (places.copilot_hooks_dir(), VSCODE_HOOKS),
+            (Self::Gemini, SetupScope::User) => (places.gemini_dir(), "settings.json"),
+            (Self::Windsurf, SetupScope::User) => (places.windsurf_dir(), "hooks.json"),
+            (Self::ClaudeDesktop | Self::Zed, _) => return None,
+        };
+        Some(folder?.join(name))
+    }
+
     /// Arguments that select the memory: the working directory by default, the open folder, or the personal memory.
     fn arguments(self, scope: SetupScope) -> &'static [&'static str] {
         match (self, scope) {
             (Self::Vscode, _) | (Self::Cursor, SetupScope::Project) => &["serve", "--project", WORKSPACE],
-            (Self::ClaudeDesktop | Self::Windsurf, _) | (Self::Cursor, SetupScope::User) => &["serve", PERSONAL],
+            (Self::ClaudeDesktop, _) | (Self::Cursor | Self::Windsurf, SetupScope::User) => &["serve", PERSONAL],
             _ => &["serve"],
         }
     }

@@ -79,6 +79,11 @@ impl HostDirs {
         self.desktop.as_ref().map(|desktop| desktop.join("Code").join("User"))
     }
 
+    /// The folder of hooks that VS Code and the Copilot CLI share.
+    pub(super) fn copilot_hooks_dir(&self) -> Option<PathBuf> {
+        Some(self.in_home(".copilot")?.join("hooks"))
+    }
+
     pub(super) fn gemini_dir(&self) -> Option<PathBuf> {
         self.in_home(".gemini")
     }

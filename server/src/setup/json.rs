@@ -7,6 +7,7 @@ use jsonc_parser::ast::{Object, Value as Node};
 use jsonc_parser::common::Ranged as _;
 use jsonc_parser::cst::{CstContainerNode, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use jsonc_parser::{CollectOptions, parse_to_ast};
+use schema::host::hook::HookHost;
 use serde_json::Value;
 
 use append::{append_line, append_value};
@@ -74,26 +75,37 @@ pub(super) fn list_servers(text: &str, shape: JsonServerList) -> Result<Vec<List
         .collect())
 }
 
-pub(super) fn set_hooks(text: &str, wanted: &HookSet) -> Result<String, EditError> {
+pub(super) fn set_hooks(text: &str, host: HookHost, wanted: &HookSet) -> Result<String, EditError> {
     let root = parse_without_duplicates(text, "hooks")?;
     let hooks = root.object_value().and_then(|object| object.object_value("hooks"));
-    let (entries, program) = (wanted.entries(), wanted.program.as_str());
+    let (entries, program) = (wanted.entries(host), wanted.program.as_str());
     let is_right = |event: &str| {
         let hook = entries.iter().find(|hook| hook.event == event);
-        let ours = hooks.as_ref().map(|hooks| own_groups(hooks, event)).unwrap_or_default();
-        let says = |hook: &HookEntry, group: &CstNode| {
-            group.to_serde_value().is_some_and(|group| hook.matches(&group, program))
+        let ours = hooks.as_ref().map(|hooks| own_elements(hooks, event)).unwrap_or_default();
+        let says = |hook: &HookEntry, element: &CstNode| {
+            element.to_serde_value().is_some_and(|element| hook.matches(&element, host, program))
         };
-        matches!((hook, &ours[..]), (Some(hook), [group]) if says(hook, group))
+        matches!((hook, &ours[..]), (Some(hook), [element]) if says(hook, element))
     };
     let wrong: Vec<&HookEntry> = entries.iter().filter(|hook| !is_right(hook.event)).collect();
     if let Some(hooks) = &hooks {
         let is_meant = |event: &str| !entries.iter().any(|hook| hook.event == event && !wrong.contains(&hook));
         remove_handlers(hooks, is_meant);
     }
+    let mut text = root.to_string();
+    // Cursor requires the version of the format.
+    if host == HookHost::Cursor && root.object_value().is_none_or(|object| object.get("version").is_none()) {
+        text = append_value(&text, &[], Some("version"), CstInputValue::Number("1".to_owned()))?;
+    }
     wrong
         .iter()
-        .try_fold(root.to_string(), |text, hook| append_line(&text, &["hooks", hook.event], &hook.to_group(program)))
+        .try_fold(text, |text, hook| append_line(&text, &["hooks", hook.event], &hook.to_element(host, program)))
+}
+
+/// Whether a text has only the version of its format.
+pub(super) fn has_only_version(text: &str) -> bool {
+    let object = parse_json(text).ok().and_then(|root| root.object_value());
+    object.is_some_and(|object| object.properties().len() == 1 && object.get("version").is_some())
 }
 
 pub(super) fn remove_hooks(text: &str) -> Result<String, EditError> {
@@ -119,8 +131,12 @@ pub(super) fn own_hook_programs(text: &str) -> Result<Vec<(String, String)>, Edi
     let events = value.get("hooks").and_then(Value::as_object).cloned().unwrap_or_default();
     let mut found = Vec::new();
     for (event, groups) in &events {
-        let handlers = groups.as_array().into_iter().flatten().filter_map(|group| group.get("hooks")?.as_array());
-        found.extend(handlers.flatten().filter_map(hook_program).map(|program| (event.clone(), program)));
+        // In some hosts, the elements are handlers and not groups of them.
+        let handlers = groups.as_array().into_iter().flatten().flat_map(|element| match element.get("hooks") {
+            Some(handlers) => handlers.as_array().map(Vec::as_slice).unwrap_or_default(),
+            None => std::slice::from_ref(element),
+        });
+        found.extend(handlers.filter_map(hook_program).map(|program| (event.clone(), program)));
     }
     Ok(found)
 }
@@ -198,15 +214,15 @@ fn set_property(object: &CstObject, key: &str, value: CstInputValue) {
     }
 }
 
-/// The groups of an event that contain our handlers.
-fn own_groups(hooks: &CstObject, event: &str) -> Vec<CstNode> {
-    let groups = hooks.array_value(event).map(|groups| groups.elements()).unwrap_or_default();
-    groups.into_iter().filter(|group| !own_handlers(group).is_empty()).collect()
+/// The elements of an event that are or contain our handlers.
+fn own_elements(hooks: &CstObject, event: &str) -> Vec<CstNode> {
+    let elements = hooks.array_value(event).map(|elements| elements.elements()).unwrap_or_default();
+    elements.into_iter().filter(|element| !own_handlers(element).is_empty()).collect()
 }
 
-fn own_handlers(group: &CstNode) -> Vec<CstNode> {
-    let handlers = group.as_object().and_then(|group| group.array_value("hooks"));
-    let handlers = handlers.map(|handlers| handlers.elements()).unwrap_or_default();
+fn own_handlers(element: &CstNode) -> Vec<CstNode> {
+    let group = element.as_object().and_then(|group| group.array_value("hooks"));
+    let handlers = group.map_or_else(|| vec![element.clone()], |handlers| handlers.elements());
     let is_ours = |handler: &CstNode| handler.to_serde_value().is_some_and(|handler| hook_program(&handler).is_some());
     handlers.into_iter().filter(is_ours).collect()
 }
@@ -215,12 +231,12 @@ fn own_handlers(group: &CstNode) -> Vec<CstNode> {
 fn remove_handlers(hooks: &CstObject, meant: impl Fn(&str) -> bool) -> usize {
     let mut removed = 0;
     for event in hooks.properties().iter().filter_map(CstObjectProp::decoded_name).filter(|event| meant(event)) {
-        for group in own_groups(hooks, &event) {
-            let ours = own_handlers(&group);
+        for element in own_elements(hooks, &event) {
+            let ours = own_handlers(&element);
             removed += ours.len();
-            let all = group.as_object().and_then(|group| group.array_value("hooks"));
-            if all.is_some_and(|all| all.elements().len() == ours.len()) {
-                group.remove();
+            let all = element.as_object().and_then(|group| group.array_value("hooks"));
+            if all.is_none_or(|all| all.elements().len() == ours.len()) {
+                element.remove();
             } else {
                 ours.into_iter().for_each(CstNode::remove);
             }

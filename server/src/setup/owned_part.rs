@@ -1,5 +1,7 @@
 //! Our parts of files, and the edits that set and remove them, as functions from text to text.
 
+use schema::host::hook::HookHost;
+
 use super::hook_entries::HookSet;
 use super::json::JsonServerList;
 use super::server_entry::{ListedServer, ServerEntry};
@@ -10,8 +12,8 @@ use super::{json, markdown, toml};
 pub(crate) enum OwnedPart {
     /// The entry that starts the server.
     Server(ServerListFormat, ServerEntry),
-    /// The hooks of Claude Code.
-    Hooks(HookSet),
+    /// The hooks of a host.
+    Hooks(HookHost, HookSet),
     /// Instructions for models.
     Instructions,
 }
@@ -29,7 +31,7 @@ impl OwnedPart {
         match self {
             Self::Server(ServerListFormat::Json(shape), entry) => json::set_server(text, *shape, entry),
             Self::Server(ServerListFormat::Toml, entry) => toml::set_server(text, entry),
-            Self::Hooks(wanted) => json::set_hooks(text, wanted),
+            Self::Hooks(host, wanted) => json::set_hooks(text, *host, wanted),
             Self::Instructions => markdown::set_part(text),
         }
     }
@@ -39,7 +41,7 @@ impl OwnedPart {
         match self {
             Self::Server(ServerListFormat::Json(shape), entry) => json::remove_server(text, *shape, entry),
             Self::Server(ServerListFormat::Toml, entry) => toml::remove_server(text, entry),
-            Self::Hooks(_) => json::remove_hooks(text),
+            Self::Hooks(..) => json::remove_hooks(text),
             Self::Instructions => markdown::remove_part(text),
         }
     }
@@ -48,7 +50,7 @@ impl OwnedPart {
     pub(super) fn syntax_error(&self, text: &str) -> Option<EditError> {
         let error = match self {
             Self::Server(format, _) => format.list_servers(text).err(),
-            Self::Hooks(_) => json::own_hook_programs(text).err(),
+            Self::Hooks(..) => json::own_hook_programs(text).err(),
             Self::Instructions => None,
         };
         error.filter(|error| matches!(error, EditError::Syntax { .. }))
@@ -57,7 +59,8 @@ impl OwnedPart {
     /// Whether the remaining text is empty, so that the file can be deleted.
     pub(super) fn is_blank(&self, text: &str) -> bool {
         match self {
-            Self::Server(ServerListFormat::Json(_), _) | Self::Hooks(_) => json::is_blank(text),
+            Self::Hooks(HookHost::Cursor, _) => json::is_blank(text) || json::has_only_version(text),
+            Self::Server(ServerListFormat::Json(_), _) | Self::Hooks(..) => json::is_blank(text),
             Self::Server(ServerListFormat::Toml, _) | Self::Instructions => text.trim().is_empty(),
         }
     }
@@ -68,7 +71,7 @@ impl OwnedPart {
             Self::Server(format, entry) => {
                 format.list_servers(text).is_ok_and(|servers| servers.iter().any(|server| server.is_same_server(entry)))
             }
-            Self::Hooks(_) => json::own_hook_programs(text).is_ok_and(|hooks| !hooks.is_empty()),
+            Self::Hooks(..) => json::own_hook_programs(text).is_ok_and(|hooks| !hooks.is_empty()),
             Self::Instructions => markdown::has_part(text),
         }
     }

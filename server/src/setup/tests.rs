@@ -19,6 +19,7 @@ const MCP: &str = include_str!("tests/files/mcp.json");
 const CODEX: &str = include_str!("tests/files/codex.toml");
 const VSCODE: &str = include_str!("tests/files/vscode.json");
 const SETTINGS: &str = include_str!("tests/files/claude-settings.json");
+const FLAT_HOOKS: &str = include_str!("tests/files/cursor-hooks.json");
 const INSTRUCTIONS: &str = include_str!("tests/files/instructions.md");
 
 /// A project with files.
@@ -119,8 +120,12 @@ fn encoding_variants(text: &str) -> Vec<String> {
 #[case::one_line(Host::ClaudeCode, &[(".mcp.json", include_str!("tests/files/desktop.json"))])]
 #[case::codex(Host::Codex, &[(".codex/config.toml", CODEX), ("AGENTS.md", INSTRUCTIONS)])]
 #[case::codex_inline(Host::Codex, &[(".codex/config.toml", include_str!("tests/files/codex-inline.toml"))])]
+#[case::codex_hooks(Host::Codex, &[(".codex/hooks.json", SETTINGS)])]
 #[case::cursor(Host::Cursor, &[(".cursor/mcp.json", MCP)])]
+#[case::cursor_hooks(Host::Cursor, &[(".cursor/hooks.json", FLAT_HOOKS)])]
+#[case::cursor_without_hooks(Host::Cursor, &[(".cursor/hooks.json", "{\n  \"version\": 1,\n  \"hooks\": {}\n}\n")])]
 #[case::vscode(Host::Vscode, &[(".vscode/mcp.json", VSCODE)])]
+#[case::windsurf(Host::Windsurf, &[(".windsurf/hooks.json", FLAT_HOOKS)])]
 #[case::gemini(Host::Gemini, &[(".gemini/settings.json", include_str!("tests/files/gemini.json")), ("GEMINI.md", "")])]
 #[case::zed(Host::Zed, &[(".zed/settings.json", include_str!("tests/files/zed.json"))])]
 #[case::nothing(Host::Zed, &[])]

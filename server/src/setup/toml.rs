@@ -1,5 +1,7 @@
 //! Edits TOML for Codex. A new entry is appended; removing an entry deletes only its own lines.
 
+use std::path::Path;
+
 use toml_edit::{Document, DocumentMut, Item, Table, TableLike, Value};
 
 use super::server_entry::{ListedServer, NAME, ServerEntry};
@@ -49,6 +51,19 @@ pub(super) fn list_servers(text: &str) -> Result<Vec<ListedServer>, EditError> {
         }
     };
     Ok(listed.iter().map(read).collect())
+}
+
+/// How many hooks of a file are trusted. The key of a hook is its file, its event and its place in the file, separated by colons.
+pub(super) fn trusted_hooks(text: &str, names: &[&Path]) -> usize {
+    let Ok(document) = parse_toml(text) else { return 0 };
+    let states = document.get("hooks").and_then(|hooks| hooks.get("state")).and_then(Item::as_table_like);
+    let is_of_file = |key: &str| {
+        let mut rest = key.rsplitn(4, ':');
+        let file = rest.nth(3).map(Path::new);
+        file.is_some_and(|file| names.contains(&file))
+    };
+    let is_trusted = |state: &Item| state.get("trusted_hash").is_some();
+    states.map_or(0, |states| states.iter().filter(|(key, state)| is_of_file(key) && is_trusted(state)).count())
 }
 
 fn parse_toml(text: &str) -> Result<Document<&str>, EditError> {

@@ -63,6 +63,8 @@ fn a_host_is_set_up_once_and_left_without_a_trace(#[case] host: &str, #[case] sc
     assert!(said.contains("lists 6 tools"), "{said}");
     let text = fs::read_to_string(sandbox.root().join(file)).unwrap();
     assert!(text.contains("jikime-memory"), "{text}");
+    // Hooks of hosts other than Claude Code always have the path.
+    let text: String = text.lines().filter(|line| !line.contains("--host")).collect();
     let is_bare = !text.contains(&sandbox.root().join("bin").to_string_lossy().replace('\\', "\\\\"));
     assert_eq!(is_bare, scope == "project", "{text}");
     let after = tree(&sandbox);
@@ -313,8 +315,43 @@ fn doctor_accepts_global_setup() {
 #[test]
 fn a_host_without_hooks_is_no_finding() {
     let sandbox = installed();
-    sandbox.run_cli(["init", "--host", "codex", "--yes"]).assert_success();
+    sandbox.run_cli(["init", "--host", "zed", "--yes"]).assert_success();
     assert_eq!(findings(&sandbox.run_cli(["doctor", "--json"])), [""; 0]);
+}
+
+#[test]
+fn doctor_checks_the_hooks_of_each_host() {
+    let sandbox = installed();
+    sandbox.run_cli(["init", "--host", "gemini", "--host", "codex", "--yes"]).assert_success();
+    let found = || findings(&sandbox.run_cli(["doctor", "--json"]));
+    let untrusted = "hooks: Codex runs 0 of the 8 hooks in .codex/hooks.json, because you have not trusted the others";
+    assert_eq!(found(), [untrusted]);
+
+    let hooks = sandbox.project().canonicalize().unwrap().join(".codex/hooks.json");
+    let state = |event: &str| {
+        let key = format!("{}:{event}:0:0", hooks.display()).replace('\\', "\\\\");
+        format!("[hooks.state.\"{key}\"]\ntrusted_hash = \"sha256:00\"\n")
+    };
+    let events = [
+        "session_start",
+        "user_prompt_submit",
+        "post_tool_use",
+        "stop",
+        "subagent_stop",
+        "pre_compact",
+        "post_compact",
+        "session_end",
+    ];
+    fs::create_dir_all(sandbox.home().join(".codex")).unwrap();
+    fs::write(sandbox.home().join(".codex/config.toml"), events.map(state).concat()).unwrap();
+    assert_eq!(found(), [""; 0]);
+
+    let file = sandbox.project().join(".gemini/settings.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("\"AfterAgent\"", "\"AfterAll\"")).unwrap();
+    assert_eq!(found(), ["hooks: .gemini/settings.json has no hook for AfterAgent"]);
+    sandbox.run_cli(["init", "--host", "gemini", "--yes"]).assert_success();
+    assert_eq!(found(), [""; 0]);
 }
 
 #[test]

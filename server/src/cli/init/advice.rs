@@ -5,8 +5,13 @@ use crate::setup::host::{Host, SetupScope};
 /// What the host does after a restart.
 pub(super) fn next_session_text(hosts: &[(Host, SetupScope)]) -> String {
     let asks = hosts.iter().any(|(host, scope)| host.asks_for_trust(*scope));
-    let captures = hosts.iter().any(|(host, _)| *host == Host::ClaudeCode);
-    let asks = if asks { "it asks once whether you trust the server, and " } else { "" };
+    let captures = hosts.iter().any(|(host, _)| host.hook_host().is_some());
+    let asks = match (asks, hosts.iter().any(|(host, _)| *host == Host::Codex)) {
+        (true, true) => "it asks once whether you trust the server and the hooks, and ",
+        (true, false) => "it asks once whether you trust the server, and ",
+        (false, true) => "it asks once whether you trust the hooks, and ",
+        (false, false) => "",
+    };
     match captures {
         true if asks.is_empty() => "it records your sessions from then on".to_owned(),
         true => format!("{asks}records your sessions from then on"),
@@ -57,11 +62,11 @@ mod tests {
         List memories with `jikime-memory list` in a project, check with `jikime-memory doctor`, undo with `jikime-memory uninstall --scope user --host claude-code`.
         ");
         insta::assert_snapshot!(told(&[(ClaudeDesktop, User), (Windsurf, User)]), @r"
-        its model can use memory_search and memory_save
+        it records your sessions from then on
         List memories with `jikime-memory --personal list`, check with `jikime-memory --personal doctor`, undo with `jikime-memory uninstall --host claude-desktop --host windsurf`.
         ");
         insta::assert_snapshot!(told(&[(Codex, Project), (ClaudeDesktop, User)]), @r"
-        its model can use memory_search and memory_save
+        it asks once whether you trust the hooks, and records your sessions from then on
         List memories with `jikime-memory list`, check with `jikime-memory doctor`, undo with `jikime-memory uninstall` and `jikime-memory uninstall --host claude-desktop`.
         ");
         assert!(next_session_text(&[(Vscode, Project)]).starts_with("it asks once"));
