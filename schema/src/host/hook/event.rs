@@ -397,7 +397,7 @@ mod tests {
         let path = format!("/p/keys/gh{}_{}.txt", "p", "A1b2".repeat(9));
         let input = json!({"file_path": path});
         let found = event_of(&json!({"hook_event_name": "PostToolUse", "tool_name": "Edit", "tool_input": input}));
-        let Some(EventKind::ToolUse(Used { attempt, changed })) = found else { panic!("{found:?}") };
+        let Some(EventKind::ToolUse(Used { attempt, changed, .. })) = found else { panic!("{found:?}") };
         let shown = "keys/[redacted: github token].txt";
         assert_eq!((attempt.input.as_deref(), changed), (Some(shown), Some(file(shown))));
     }
