@@ -352,7 +352,7 @@ fn short_order_without_its_answer_is_not_shown() {
 }
 
 #[test]
-fn session_whose_request_was_replaced_is_not_shown_by_the_rest_of_it() {
+fn session_of_a_replaced_request_is_not_shown() {
     let scene = Scene::new(&[
         ("a", MemoryType::UserPrompt, "Store the results in S3 as parquet, because finance asks for it"),
         ("b", MemoryType::UserPrompt, "Drop S3 and parquet, store the results in Oracle instead"),
