@@ -13,7 +13,7 @@ use crate::host::hook::{EventKind, HostEvent, ToolUse, Used};
 use crate::privacy::sanitizer::Sanitizer;
 
 fn fixture(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/hooks").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/hosts").join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
@@ -89,7 +89,7 @@ fn payload_becomes_the_event(#[case] host: HookHost, #[case] name: &str, #[case]
 /// A payload of Codex that names the recorded rollout file.
 fn with_rollout(name: &str, change: impl Fn(&mut serde_json::Value)) -> String {
     let mut payload: serde_json::Value = serde_json::from_str(&fixture(&format!("codex/{name}.json"))).unwrap();
-    let rollout = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/hooks/codex/rollout.jsonl");
+    let rollout = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/hosts/codex/rollout.jsonl");
     payload["transcript_path"] = rollout.to_string_lossy().into();
     change(&mut payload);
     payload.to_string()
