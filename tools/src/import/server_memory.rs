@@ -99,7 +99,7 @@ fn read(path: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result
     Ok(())
 }
 
-/// The type of an entity. What is known about the user is a preference.
+/// The type of an entity. Facts about the user are preferences.
 fn entity_kind(name: &str, entity_type: &str) -> MemoryType {
     let is_user = name == USER || entity_type.eq_ignore_ascii_case("user");
     if is_user { MemoryType::Preference } else { kind_named(entity_type).unwrap_or(MemoryType::Learning) }

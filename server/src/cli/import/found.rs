@@ -24,7 +24,7 @@ const MEMORY: &str = "memory";
 struct FoundSource {
     source: &'static str,
     program: &'static str,
-    /// What it has for this project, and what it is counted in.
+    /// The number of its entries of this project.
     count: u64,
     #[serde(skip)]
     unit: &'static str,
