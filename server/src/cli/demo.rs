@@ -14,13 +14,13 @@ use schema::store::Store;
 use schema::tool::{SaveInput, SearchInput};
 use tools::engine::Engine;
 
-use super::output::{DIM, Printer, STRONG};
+use super::output::{Printer, STRONG};
 use super::pager;
 use super::terminal_text::{clean_for_terminal, fit_columns, pad_columns};
 
 /// The events of a session that hooks record. The password is not a real one.
 const SESSION: [(MemoryType, &str); 4] = [
-    (MemoryType::UserPrompt, "Webhooks run twice. Test on postgres://app:s3cr3t-Pa55@db/billing and fix it."),
+    (MemoryType::UserPrompt, "Webhooks run twice on postgres://app:s3cr3t-Pa55@db"),
     (MemoryType::ToolUsage, "Files modified: src/billing/webhook.rs\nCommands: cargo test -p billing"),
     (MemoryType::Error, "Bash failed: cargo test -p billing\nassertion failed: retry_queue::requeues_on_conflict"),
     (
@@ -39,7 +39,7 @@ const QUESTION: &str = "직렬화 실패가 나면 웹훅은 어떻게 되지?";
 const NAME: usize = 20;
 
 /// Lines of the brief to show.
-const BRIEF_LINES: usize = 7;
+const BRIEF_LINES: usize = 5;
 
 /// Runs the demo in a new store, and deletes it.
 pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
@@ -51,15 +51,16 @@ pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
     print_named(printer, "memory_save", DECISION)?;
     engine.refresh()?;
 
-    print_heading(printer, "2. Secrets are removed before anything is written. The file has")?;
+    print_heading(printer, "2. Secrets are removed before anything is written. The Markdown file has")?;
     print_prompt_on_disk(&project.0, printer)?;
 
     print_heading(printer, "3. The next session starts with this brief")?;
-    let brief = engine.brief()?.unwrap_or_default();
-    let brief = clean_for_terminal(&brief);
+    let brief = clean_for_terminal(&engine.brief()?.unwrap_or_default());
+    // The lines above it are for the model.
     brief
         .lines()
-        .filter(|line| !line.trim().is_empty() && !line.starts_with('‹'))
+        .skip_while(|line| !line.starts_with("Long-term memory"))
+        .filter(|line| !line.trim().is_empty())
         .take(BRIEF_LINES)
         .try_for_each(|line| printer.print_line(&format!("  {}", fit_columns(line, line_room(2)))))?;
 
@@ -67,8 +68,7 @@ pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
     printer.print_line(&format!("> {QUESTION}"))?;
     let input = SearchInput { query: QUESTION.to_owned(), max_results: Some(1), ..SearchInput::default() };
     printer.print_hits(&engine.search(&input)?)?;
-    printer.print_line(&format!("\nTemporary project, now deleted: {}", project.0.display()))?;
-    printer.print_line("To use it, run jikime-memory init in your project and start your host.")
+    printer.print_line("\nThe temporary project is deleted. Next: run jikime-memory init in your project.")
 }
 
 fn print_heading(printer: &Printer, text: &str) -> anyhow::Result<()> {
@@ -115,7 +115,6 @@ fn print_prompt_on_disk(project: &Path, printer: &Printer) -> anyhow::Result<()>
             // The comment at the end of a line is for programs.
             let shown = line.split(" <!--").next().unwrap_or(line);
             printer.print_line(&format!("  {}", fit_columns(shown, line_room(2))))?;
-            printer.print_text(&format!("  {DIM}.jikime/memory/{path}{DIM:#}\n"))?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use harness::{Binaries, Sandbox, Terminal};
 
 use crate::svg::{PictureFrame, draw_frame};
 
-const SIZE: (u16, u16) = (92, 25);
+const SIZE: (u16, u16) = (92, 27);
 
 const ENTER: &str = "\r";
 
