@@ -5,7 +5,6 @@ use super::knowledge::Knowledge;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::prose::gist::shortened;
 use crate::prose::supersession::{Statement, StatementIndex, Strictness, sentences, without_replaced};
-use crate::prose::terms::terms;
 use crate::store::Rows;
 
 /// How many sessions are searched for real ones.
@@ -22,8 +21,8 @@ const TURNS: usize = 24;
 /// How many turns of each session are searched for statements that replace others, the last ones.
 const COMPARED_TURNS: usize = 40;
 
-/// The fewest distinctive terms of a prompt that is shown without its answer.
-const LEAST_TERMS: usize = 3;
+/// The fewest words of a prompt that is shown without its answer.
+const LEAST_WORDS: usize = 4;
 
 /// The longest prompt, in characters.
 const ASKED: usize = 160;
@@ -178,7 +177,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
 fn says_little(asked: &str) -> bool {
     let folded = asked.to_lowercase();
     let interrupts = ["wait", "stop", "hold on", "잠깐", "아 잠깐", "멈춰"].iter().any(|word| folded.starts_with(word));
-    interrupts || terms(asked).len() < LEAST_TERMS
+    interrupts || asked.split_whitespace().count() < LEAST_WORDS
 }
 
 /// Everything that was concluded or said, because later statements may replace earlier ones.
