@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         }
         CliCommand::Search(arguments) => with_memory(common, |engine| run_search(engine, &printer, arguments)),
         CliCommand::List(arguments) => with_memory(common, |engine| run_list(engine, &printer, arguments)),
-        CliCommand::Show { what } => with_memory(common, |engine| run_show(engine, &printer, what)),
+        CliCommand::Show { what } => with_memory(common, |engine| run_show(engine, &printer, &what)),
         CliCommand::Save(arguments) => {
             with_engine(&resolve_project_to_write(common)?, |engine| run_save(engine, &printer, arguments))
         }

@@ -26,7 +26,7 @@ struct ShownMemory {
     importance: Option<u8>,
 }
 
-pub(crate) fn run_show(engine: &mut Engine, printer: &Printer, what: String) -> anyhow::Result<()> {
+pub(crate) fn run_show(engine: &mut Engine, printer: &Printer, what: &str) -> anyhow::Result<()> {
     let mut what = what.trim().to_owned();
     if let Some(day) = parse_day(&what, Moment::now().date()) {
         match day_rows(engine, day)? {

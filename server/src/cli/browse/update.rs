@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ItemKind, ReadMode};
+use super::message::{BrowseEffect, BrowseReply, BrowseRequest, ListKind, ReadMode};
 use super::model::{BrowseModel, Focus, Menu, MenuChoice, Overlay, StatusMessage};
 use super::view;
 use crate::cli::terminal_text::{count_of_memories, count_with_unit, fit_columns, one_line};
@@ -279,7 +279,7 @@ fn step_back(model: &mut BrowseModel) -> Vec<BrowseEffect> {
         return handle_query_change(model);
     }
     if model.session.is_some() {
-        return vec![model.switch_list(super::message::ListKind::Sessions, None)];
+        return vec![model.switch_list(ListKind::Sessions, None)];
     }
     model.status = Some(StatusMessage::Done("q quits".to_owned()));
     Vec::new()
@@ -362,9 +362,8 @@ fn activate_item(model: &mut BrowseModel) -> Vec<BrowseEffect> {
         return Vec::new();
     }
     if let Some(session) = model.selected_session() {
-        return vec![model.switch_list(super::message::ListKind::Memories, Some(session))];
+        return vec![model.switch_list(ListKind::Memories, Some(session))];
     }
-    debug_assert!(item.kind != ItemKind::Session, "a session is listed above");
     model.focus = Focus::Text;
     model.scroll = 0;
     model.open_effect(ReadMode::Read).into_iter().collect()

@@ -114,8 +114,8 @@ mod tests {
     #[rstest]
     #[case::fits("a redis", "redis", 10, "a redis")]
     #[case::at_the_start("redis is far too long", "redis", 10, "redis is…")]
-    #[case::late("a long sentence that says redis in the middle", "redis", 20, "…t says redis in…")]
-    #[case::late_korean("결제 웹훅은 커밋한 다음에 확인 응답을 보낸다", "응답", 14, "…인 응답을…")]
+    #[case::late("a long sentence that says redis in the middle", "redis", 20, "…says redis in the…")]
+    #[case::late_korean("결제 웹훅은 커밋한 다음에 확인 응답을 보낸다", "응답", 14, "…인 응답을 보…")]
     #[case::no_match("a long sentence", "redis", 8, "a long…")]
     fn line_shows_its_match(#[case] text: &str, #[case] query: &str, #[case] columns: usize, #[case] expected: &str) {
         let part = part_with_match(text, &words(query), columns);
