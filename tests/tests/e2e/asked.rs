@@ -68,7 +68,7 @@ fn init_and_uninstall_ask_and_interrupt_means_no() {
     terminal.press("d\r").wait_for("@@");
     let is_asked_again = |terminal: &harness::Terminal| terminal.written().matches("Write this?").count() == 2;
     eventually(Duration::from_secs(30), || is_asked_again(&terminal));
-    terminal.press("y\r").wait_for("lists 6 tools").wait_for("undo with");
+    terminal.press("y\r").wait_for("lists 6 tools").wait_for("jikime-memory uninstall`");
     assert!(terminal.end().success() && is_written());
     let mut terminal = sandbox.terminal((80, 24), &["uninstall"]);
     terminal.wait_for("Do this? [y/N]").press("n\r").wait_for("Nothing was changed.");
