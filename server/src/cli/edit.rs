@@ -13,8 +13,7 @@ use tools::engine::{EditedMemory, Engine};
 use tools::error::ToolError;
 
 use super::editor::run_editor;
-use super::output::{Printer, short_id};
-use super::save::redaction_note;
+use super::output::{Printer, redaction_note, short_id};
 use crate::exit;
 
 #[derive(Debug, Args)]

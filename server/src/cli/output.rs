@@ -231,6 +231,15 @@ pub(crate) fn notice_line(notice: Option<&str>, columns: Option<usize>) -> Strin
     lines.iter().map(|line| format!("{DIM}{line}{DIM:#}\n")).collect()
 }
 
+/// A sentence about removed secrets, or nothing.
+pub(crate) fn redaction_note(redactions: usize) -> String {
+    match redactions {
+        0 => String::new(),
+        1 => " 1 secret was removed from the text.".to_owned(),
+        count => format!(" {} were removed from the text.", count_with_unit(count as u64, "secret")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,8 +14,7 @@ use tools::error::ToolError;
 
 use super::edit::text_or_stdin;
 use super::filter_arguments::{memory_type_parser, parse_memory_type};
-use super::output::{DIM, Printer};
-use super::terminal_text::count_with_unit;
+use super::output::{DIM, Printer, redaction_note};
 
 #[derive(Debug, Args)]
 pub(crate) struct SaveArguments {
@@ -95,15 +94,6 @@ impl ShownSave {
             text.push_str(&format!("The type is guessed: {}. --type TYPE sets another one.\n", self.kind));
         }
         text + redaction_note(self.redactions).trim_start() + if self.redactions > 0 { "\n" } else { "" }
-    }
-}
-
-/// A sentence about removed secrets, or nothing.
-pub(super) fn redaction_note(redactions: usize) -> String {
-    match redactions {
-        0 => String::new(),
-        1 => " 1 secret was removed from the text.".to_owned(),
-        count => format!(" {} were removed from the text.", count_with_unit(count as u64, "secret")),
     }
 }
 

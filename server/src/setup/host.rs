@@ -12,7 +12,7 @@ use super::host_dirs::{HostDirs, find_on_path};
 use super::json::JsonServerList;
 use super::owned_part::{OwnedPart, ServerListFormat};
 use super::server_entry::{PERSONAL, ServerEntry, WORKSPACE};
-use super::slash_commands::command_targets;
+use super::slash_commands::{CommandFormat, command_files};
 
 /// A program that runs agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
@@ -118,7 +118,10 @@ impl Host {
         let hooks = self.hook_host().zip(self.hook_file(scope, places, project));
         targets.extend(hooks.map(|(host, path)| target(path, OwnedPart::Hooks(host, commands.hooks.clone()))));
         targets.extend(self.instructions(scope, places, project).map(|path| target(path, OwnedPart::Instructions)));
-        targets.extend(command_targets(self, scope, places, project, &commands.memory));
+        if let Some((folder, format)) = self.command_folder(scope, places, project) {
+            let files = command_files(&folder, format, &commands.memory).into_iter();
+            targets.extend(files.map(|(path, text)| target(path, OwnedPart::Command(text))));
+        }
         Ok(targets)
     }
 
@@ -189,6 +192,18 @@ impl Host {
             (Self::ClaudeDesktop | Self::Zed, _) => return None,
         };
         Some(folder?.join(name))
+    }
+
+    /// The folder and the format of the host's slash commands, if it has them.
+    fn command_folder(self, scope: SetupScope, places: &HostDirs, project: &Path) -> Option<(PathBuf, CommandFormat)> {
+        let (of_user, of_project, format) = match self {
+            Self::ClaudeCode => (places.claude_dir(), ".claude", CommandFormat::ClaudeCode),
+            Self::Gemini => (places.gemini_dir(), ".gemini", CommandFormat::Toml),
+            Self::Cursor => (places.cursor_dir(), ".cursor", CommandFormat::Plain),
+            _ => return None,
+        };
+        let folder = if scope == SetupScope::Project { Some(project.join(of_project)) } else { of_user };
+        Some((folder?.join("commands"), format))
     }
 
     /// Arguments that select the memory: the working directory by default, the open folder, or the personal memory.

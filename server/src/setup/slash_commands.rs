@@ -1,14 +1,10 @@
-//! The slash commands that a host gets: the plugin's commands, in the format and the folder of the host.
+//! The slash commands that a host gets: the plugin's commands, in the format of the host.
 //!
 //! A file ends with a hash of its text, so that a file that somebody wrote or edited is never changed or deleted.
 
 use std::path::{Path, PathBuf};
 
 use schema::model::memory::content_hash;
-
-use super::host::{Host, SetupScope, SetupTarget};
-use super::host_dirs::HostDirs;
-use super::owned_part::OwnedPart;
 
 /// The name that the texts use for the program.
 const PROGRAM: &str = "jikime-memory";
@@ -33,7 +29,7 @@ const HASH_DIGITS: usize = 16;
 
 /// How a host writes commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CommandFormat {
+pub(super) enum CommandFormat {
     /// Markdown with a header.
     ClaudeCode,
     /// Markdown without a header.
@@ -41,37 +37,13 @@ enum CommandFormat {
     Toml,
 }
 
-/// The files with slash commands of a host, or nothing if it has none. `program` starts `jikime-memory`.
-pub(super) fn command_targets(
-    host: Host,
-    scope: SetupScope,
-    places: &HostDirs,
-    project: &Path,
-    program: &str,
-) -> Vec<SetupTarget> {
-    let Some((folder, format)) = command_folder(host, scope, places, project) else { return Vec::new() };
+/// The files with slash commands in a host's `folder`, and their texts. `program` starts `jikime-memory`.
+pub(super) fn command_files(folder: &Path, format: CommandFormat, program: &str) -> Vec<(PathBuf, String)> {
     let ending = if format == CommandFormat::Toml { "toml" } else { "md" };
-    let target = |(name, text): &(&str, &str)| SetupTarget {
-        path: folder.join(format!("memory-{name}.{ending}")),
-        part: OwnedPart::Command(render(&with_program(text, program), format)),
+    let file = |(name, text): &(&str, &str)| {
+        (folder.join(format!("memory-{name}.{ending}")), render(&with_program(text, program), format))
     };
-    COMMANDS.iter().map(target).collect()
-}
-
-fn command_folder(
-    host: Host,
-    scope: SetupScope,
-    places: &HostDirs,
-    project: &Path,
-) -> Option<(PathBuf, CommandFormat)> {
-    let (of_user, of_project, format) = match host {
-        Host::ClaudeCode => (places.claude_dir(), ".claude", CommandFormat::ClaudeCode),
-        Host::Gemini => (places.gemini_dir(), ".gemini", CommandFormat::Toml),
-        Host::Cursor => (places.cursor_dir(), ".cursor", CommandFormat::Plain),
-        _ => return None,
-    };
-    let folder = if scope == SetupScope::Project { Some(project.join(of_project)) } else { of_user };
-    Some((folder?.join("commands"), format))
+    COMMANDS.iter().map(file).collect()
 }
 
 /// Names the program by its path where a command runs it, if it is not on `PATH`.

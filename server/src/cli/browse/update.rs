@@ -1,6 +1,7 @@
 //! Handles events: changes the model and returns actions.
 
 mod commands;
+mod model_changes;
 
 use std::time::Instant;
 
@@ -11,12 +12,7 @@ use super::model::{BrowseModel, Focus, Menu, MenuChoice, Overlay, StatusMessage}
 use super::view;
 use crate::cli::terminal_text::{count_of_memories, count_with_unit, fit_columns, one_line};
 use commands::handle_command_key;
-
-/// Rows of a page.
-const PAGE: isize = 10;
-
-/// Columns of a memory's text in a question.
-const QUOTE: usize = 120;
+use model_changes::{QUOTE, move_selection, move_selection_by_key, open_help, show_fault};
 
 /// Bytes of a text that terminals accept for the clipboard.
 const MAX_COPIED: usize = 72_000;
@@ -132,11 +128,6 @@ fn handle_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<BrowseEffect> {
         (None, Focus::List) => handle_list_key(model, key),
         (None, Focus::Text) => handle_text_key(model, key),
     }
-}
-
-fn open_help(model: &mut BrowseModel) -> Vec<BrowseEffect> {
-    model.overlay = Some(Overlay::Help(0));
-    Vec::new()
 }
 
 /// Handles keys for a dialog, which has been removed from the model.
@@ -326,26 +317,6 @@ fn open_neighbour(model: &mut BrowseModel, direction: KeyCode) -> Vec<BrowseEffe
     model.open_effect(ReadMode::Read).into_iter().collect()
 }
 
-fn move_selection_by_key(model: &mut BrowseModel, key: KeyCode) -> Vec<BrowseEffect> {
-    move_selection(model, key);
-    model.open_effect(ReadMode::Preview).into_iter().collect()
-}
-
-fn move_selection(model: &mut BrowseModel, key: KeyCode) {
-    model.is_new_query = false;
-    let last = model.items.len().saturating_sub(1);
-    let by = |rows: isize| model.selected.saturating_add_signed(rows).min(last);
-    model.selected = match key {
-        KeyCode::Up => by(-1),
-        KeyCode::Down => by(1),
-        KeyCode::PageUp => by(-PAGE),
-        KeyCode::PageDown => by(PAGE),
-        KeyCode::Home => 0,
-        KeyCode::End => last,
-        _ => model.selected,
-    };
-}
-
 /// Reads the selected item, lists the memories of a session, or chooses the item as the replacement.
 fn activate_item(model: &mut BrowseModel) -> Vec<BrowseEffect> {
     let Some(item) = model.item().cloned() else { return Vec::new() };
@@ -367,22 +338,6 @@ fn activate_item(model: &mut BrowseModel) -> Vec<BrowseEffect> {
     model.focus = Focus::Text;
     model.scroll = 0;
     model.open_effect(ReadMode::Read).into_iter().collect()
-}
-
-fn open_menu(
-    model: &mut BrowseModel,
-    title: &'static str,
-    choices: Vec<MenuChoice>,
-    current: &MenuChoice,
-) -> Vec<BrowseEffect> {
-    let selected = choices.iter().position(|choice| choice == current).unwrap_or_default();
-    model.overlay = Some(Overlay::Menu(Menu { title, choices, selected }));
-    Vec::new()
-}
-
-fn show_fault(model: &mut BrowseModel, why: &str) -> Vec<BrowseEffect> {
-    model.status = Some(StatusMessage::Fault(why.to_owned()));
-    Vec::new()
 }
 
 fn is_control_key(key: KeyEvent, letter: char) -> bool {

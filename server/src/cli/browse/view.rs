@@ -2,10 +2,11 @@
 
 mod highlight;
 mod overlay;
+mod styles;
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Margin, Position, Rect};
-use ratatui::style::{Color, Modifier, Style};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use schema::model::memory::MemoryType;
@@ -16,6 +17,7 @@ use crate::cli::terminal_text::{display_width, fit_columns, group_thousands, pad
 use highlight::{highlighted, match_ranges, part_with_match};
 use overlay::draw_overlay;
 pub(super) use overlay::max_help_scroll;
+use styles::{DIM, DONE, FAULT, NAME, SELECTED, STRONG};
 
 /// Columns from which on the text is next to the list.
 const WIDE: u16 = 110;
@@ -31,13 +33,6 @@ const AGE: usize = 5;
 
 /// The largest share of a list's columns for labels.
 const LABEL_SHARE: usize = 4;
-
-const DIM: Style = Style::new().fg(Color::DarkGray);
-const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
-const NAME: Style = Style::new().fg(Color::Cyan);
-const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
-const FAULT: Style = Style::new().fg(Color::Red);
-const DONE: Style = Style::new().fg(Color::Green);
 
 const PROMPT: &str = "Search: ";
 

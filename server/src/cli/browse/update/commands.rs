@@ -4,8 +4,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use schema::model::memory::MemoryType;
 
 use super::super::message::{BrowseEffect, BrowseRequest, ItemKind, ListItem, ListKind};
-use super::super::model::{BrowseModel, Focus, MenuChoice, Overlay, StatusMessage, TimeSpan};
-use super::{QUOTE, move_selection_by_key, open_help, open_menu, show_fault};
+use super::super::model::{BrowseModel, Focus, Menu, MenuChoice, Overlay, StatusMessage, TimeSpan};
+use super::model_changes::{QUOTE, move_selection_by_key, open_help, show_fault};
 use crate::cli::terminal_text::{count_of_memories, fit_columns};
 
 /// Texts of marked memories in a question.
@@ -44,6 +44,17 @@ pub(super) fn handle_command_key(model: &mut BrowseModel, key: KeyEvent) -> Vec<
             None => Vec::new(),
         },
     }
+}
+
+fn open_menu(
+    model: &mut BrowseModel,
+    title: &'static str,
+    choices: Vec<MenuChoice>,
+    current: &MenuChoice,
+) -> Vec<BrowseEffect> {
+    let selected = choices.iter().position(|choice| choice == current).unwrap_or_default();
+    model.overlay = Some(Overlay::Menu(Menu { title, choices, selected }));
+    Vec::new()
 }
 
 fn handle_item_key(model: &mut BrowseModel, code: KeyCode, item: ListItem) -> Vec<BrowseEffect> {

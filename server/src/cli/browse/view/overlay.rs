@@ -6,7 +6,7 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::super::model::{BrowseModel, Overlay};
-use super::{SELECTED, STRONG};
+use super::styles::{SELECTED, STRONG};
 use crate::cli::terminal_text::{display_width, fit_columns, pad_columns, wrap};
 
 const HELP: &str = "\
