@@ -169,8 +169,13 @@ impl EvalStore {
     }
 
     /// Asks with default arguments; `None` if the answer is empty.
-    pub fn first_shown(&self, engine: &mut Engine, question: &str) -> Result<Option<ShownHit>, String> {
-        let input = SearchInput { query: question.to_owned(), ..SearchInput::default() };
+    pub fn first_shown(
+        &self,
+        engine: &mut Engine,
+        question: &str,
+        also: &[String],
+    ) -> Result<Option<ShownHit>, String> {
+        let input = SearchInput { query: question.to_owned(), also: also.to_vec(), ..SearchInput::default() };
         let SearchOutput { results, .. } = engine.search(&input).map_err(|error| error.to_string())?;
         Ok(results.first().map(|hit| ShownHit {
             documents: self.documents(hit).into_iter().map(str::to_owned).collect(),

@@ -2,9 +2,10 @@
 //!
 //! `cargo run --release -p jikime-memory-tests --bin eval -- [--data DIR] [--baseline FILE] [--fail-on-drop yes] [--json
 //! FILE] [--plot FILE] [--set NAME,…] [--model PATH] [--weights N/N/N] [--also FILE] [--among N] [--dump FILE]
-//! [--held-out yes]`. Without `--data` it uses the sets of the project and those beside the checkout.
+//! [--goals yes] [--held-out yes]`. Without `--data` it uses the sets of the project and those beside the checkout.
 
 mod dump;
+mod goals;
 mod held_out;
 mod measure;
 mod plot;
@@ -28,6 +29,9 @@ fn main() -> ExitCode {
     }
 }
 
+/// The file of other phrasings among the sets.
+const PHRASINGS: &str = "also_dev.json";
+
 #[derive(Debug)]
 struct EvalArguments {
     /// Directory of additional sets.
@@ -46,6 +50,8 @@ struct EvalArguments {
     dump: Option<PathBuf>,
     /// Documents that each store has at least; others are added.
     among: usize,
+    /// Whether to measure questions with other phrasings too, and to print the goals.
+    has_goals: bool,
     /// Whether to cross-validate, which is slow.
     holds_out: bool,
     /// Other phrasings: only questions that have some are measured, without and with them.
@@ -65,6 +71,7 @@ impl EvalArguments {
             weights: None,
             dump: None,
             among: 0,
+            has_goals: false,
             holds_out: false,
             also: None,
         };
@@ -82,10 +89,11 @@ impl EvalArguments {
                 "--also" => arguments.also = Some(value.into()),
                 "--dump" => arguments.dump = Some(value.into()),
                 "--among" => arguments.among = value.parse().map_err(|_| format!("{value:?} is not a number"))?,
+                "--goals" => arguments.has_goals = value == "yes",
                 "--held-out" => arguments.holds_out = value == "yes",
                 _ => {
                     return Err(format!(
-                        "unknown option {name}; use --data, --baseline, --fail-on-drop, --json, --plot, --set, --model, --weights, --also, --dump, --among, --held-out"
+                        "unknown option {name}; use --data, --baseline, --fail-on-drop, --json, --plot, --set, --model, --weights, --also, --dump, --among, --goals, --held-out"
                     ));
                 }
             }
@@ -95,6 +103,13 @@ impl EvalArguments {
 }
 
 impl EvalArguments {
+    /// The file with other phrasings: for goals, by default that among the other sets.
+    fn phrasings(&self) -> Option<PathBuf> {
+        let beside = || self.data.clone().or_else(evaluation::sets_beside_checkout).map(|dir| dir.join(PHRASINGS));
+        let found = || beside().filter(|path| self.has_goals && path.is_file());
+        self.also.clone().or_else(found)
+    }
+
     fn names(&self, set: &str) -> bool {
         self.set.split(',').any(|part| set.contains(part))
     }
@@ -122,10 +137,16 @@ fn run(arguments: &EvalArguments) -> Result<(), String> {
     if let Some(path) = &arguments.dump {
         return dump::write(path, sets.iter().filter(|set| arguments.names(&set.name)));
     }
-    if let Some(path) = &arguments.also {
-        let phrasings = evaluation::read_phrasings(path)?;
-        sets = sets.into_iter().map(|set| set.with_phrasings(&phrasings)).collect();
-        sets.retain(|set| !set.groups.is_empty());
+    if let Some(path) = arguments.phrasings() {
+        let phrasings = evaluation::read_phrasings(&path)?;
+        let mut phrased: Vec<EvalSet> = sets.iter().map(|set| set.clone().with_phrasings(&phrasings)).collect();
+        phrased.retain(|set| !set.groups.is_empty());
+        if arguments.has_goals {
+            phrased.iter_mut().for_each(|set| set.name.push_str(goals::PHRASED));
+            sets.extend(phrased);
+        } else {
+            sets = phrased;
+        }
     }
     let mut measured: Vec<LegMeasurement> = Vec::new();
     for set in sets.iter().filter(|set| arguments.names(&set.name)) {
@@ -141,6 +162,9 @@ fn run(arguments: &EvalArguments) -> Result<(), String> {
         }
     }
     report::print_table(&measured);
+    if arguments.has_goals {
+        report::print_lines(&goals::table(&measured));
+    }
     let write =
         |path: &Path, text: &str| std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()));
     if let Some(path) = &arguments.json {

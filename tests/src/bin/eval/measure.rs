@@ -169,12 +169,12 @@ fn measure_leg(
             of_questions.push(values);
             order.add(&found, question);
             firsts.any_in_five += usize::from(values[1] > 0.0);
-            firsts.answerable.push(first_hit(store, &mut engine, question, first)?);
+            firsts.answerable.push(first_hit(store, &mut engine, question, phrasings(leg, question), first)?);
         }
         for question in unanswerable_questions(&set.groups, place) {
             let first = store.ask_with(&mut engine, &question.text, phrasings(leg, question))?.first;
             let nothing_is_right = EvalQuestion { relevant: Vec::new(), ..question.clone() };
-            firsts.strange.push(first_hit(store, &mut engine, &nothing_is_right, first)?);
+            firsts.strange.push(first_hit(store, &mut engine, &nothing_is_right, phrasings(leg, question), first)?);
         }
         of_stores.push((firsts.answerable.len() - before.0, firsts.strange.len() - before.1));
     }
@@ -203,8 +203,14 @@ fn phrasings<'q>(leg: &str, question: &'q EvalQuestion) -> &'q [String] {
     if leg.ends_with(ALSO) { &question.also } else { &[] }
 }
 
-fn first_hit(store: &EvalStore, engine: &mut Engine, question: &EvalQuestion, score: f64) -> Result<FirstHit, String> {
-    let shown = store.first_shown(engine, &question.text)?;
+fn first_hit(
+    store: &EvalStore,
+    engine: &mut Engine,
+    question: &EvalQuestion,
+    also: &[String],
+    score: f64,
+) -> Result<FirstHit, String> {
+    let shown = store.first_shown(engine, &question.text, also)?;
     Ok(FirstHit {
         score,
         confidence: shown.as_ref().map(|shown| shown.confidence),
@@ -213,6 +219,14 @@ fn first_hit(store: &EvalStore, engine: &mut Engine, question: &EvalQuestion, sc
 }
 
 impl TimeOrder {
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            questions: self.questions + other.questions,
+            newer_first: self.newer_first + other.newer_first,
+            older_first: self.older_first + other.older_first,
+        }
+    }
+
     fn add(&mut self, found: &[(String, f64)], question: &EvalQuestion) {
         if question.newer.is_empty() || question.older.is_empty() {
             return;

@@ -76,6 +76,11 @@ pub(crate) fn print_note(note: &str) {
     println!("note: {note}");
 }
 
+/// Prints a table.
+pub(crate) fn print_lines(lines: &[String]) {
+    println!("\n{}", lines.join("\n"));
+}
+
 /// Prints the result of cross-validated thresholds.
 pub(crate) fn print_thresholds(measured: &LegMeasurement) {
     let Some(found) = held_out::held_out_thresholds(measured) else { return };
