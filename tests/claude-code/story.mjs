@@ -29,12 +29,15 @@ const WORKED = [
     "Failed: Bash failed: bash check.sh Exit code 3 retries: unlimited (resolved: check.sh)",
     "About: backup, uploader",
 ].join("\n");
+/** Characters of six hits, which cost a model at most 600 tokens. */
+const SIX_HITS = 2400;
+
 const PROSE = "The shop runs on one server in Seoul; the warehouse sends its stock every ten minutes.";
 
 /**
  * The sessions, in order. A step `says` something, which the turns of `model` answer: each `calls` tools or `says`
  * something, and wants the texts of `context` in its request and those of `results` in the results of tools that the
- * request brings. `remembers` is what the step leaves.
+ * request brings, which have at most `within` characters. `remembers` is what the step leaves.
  *
  * Clients of January 2026 tell less: no summaries, no types of subagents, and to a server not which session it serves.
  */
@@ -185,7 +188,16 @@ export function story({ january, project }) {
                     context: ['source="startup"', `"${TITLE}"`, "Changed: check.sh", BACKUPS, CONVENTION],
                     calls: [["mcp__jikime-memory__memory_search", { query: "where do the backups go?" }]],
                 },
-                { results: [BACKUPS], says: "In the object store." },
+                {
+                    results: [BACKUPS],
+                    calls: [
+                        [
+                            "mcp__jikime-memory__memory_search",
+                            { query: "품절 소식은 어떻게 나가지?", also: ["알림을 쌓아 두는 대기열", "알림 대기열 데이터베이스"] },
+                        ],
+                    ],
+                },
+                { results: [QUEUE], within: SIX_HITS, says: "In the object store." },
             ],
             remembers: [
                 ["user_prompt", "백업은 어디에 두기로 했지?"],
