@@ -108,7 +108,19 @@ pub fn may_choose(prompt: &str) -> bool {
         && clause.chars().count() <= LONGEST_CLAUSE
         && !prompt.starts_with('/')
         && !clause.contains(['?', '？', '`'])
+        && !rejects(clause)
         && !is_small_talk(prompt)
+}
+
+/// Whether a clause says what is not wanted. [`terms`] drops such words, so the clause would seem to pick what it rejects.
+fn rejects(clause: &str) -> bool {
+    const WORDS: [&str; 15] = [
+        "not", "no", "nor", "neither", "never", "without", "except", "but", "drop", "avoid", "skip", "reject", "don't",
+        "won't", "isn't",
+    ];
+    let folded = clause.to_lowercase().replace('’', "'");
+    let mut words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    words.any(|word| WORDS.contains(&word)) || ["말고", "빼고", "아니", "제외"].iter().any(|word| folded.contains(word))
 }
 
 /// Divides a prompt after its first clause.
@@ -301,7 +313,6 @@ fn commits(clause: &str) -> bool {
     let folded = clause.to_lowercase();
     let ends = [
         " it is",
-        " then",
         "로 하자",
         "로 가자",
         "로 갑시다",
@@ -312,7 +323,7 @@ fn commits(clause: &str) -> bool {
         "로 해줘",
         "로 해주세요",
     ];
-    let begins = ["go with ", "let's go with ", "let's use ", "we'll use ", "use "];
+    let begins = ["go with ", "let's go with ", "let's use ", "we'll use "];
     ends.iter().any(|end| folded.ends_with(end)) || begins.iter().any(|begin| folded.starts_with(begin))
 }
 
@@ -362,6 +373,10 @@ mod tests {
     )]
     #[case::korean_particle("2번으로 하자", KOREAN, Some("선택: 두 버전을 모두 보관한다"))]
     #[case::order("run the tests", OR, None)]
+    #[case::order_with_a_name("use dHash now", ADVICE, None)]
+    #[case::rejected("Not figment.", LIST, None)]
+    #[case::rejected_name("drop config-rs", LIST, None)]
+    #[case::rejected_in_korean("2번 말고", KOREAN, None)]
     #[case::question("why 3?", LIST, None)]
     #[case::no_such_option("4", LIST, None)]
     #[case::agreement("yes please", LIST, None)]

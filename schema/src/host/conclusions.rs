@@ -99,7 +99,9 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
         let step = is_listed_step(text, message, judged).then_some(OPEN_STEP);
         let least_columns = if step.is_some() { LEAST_STEP } else { LEAST_COLUMNS };
         let is_heading = judged.sentence.place == Place::Heading;
-        if judged.is_question || is_heading || !fits(&text[range.clone()], least_columns) {
+        // A sentence with a secret is an instruction for now, and says little without the secret.
+        let is_redacted = text[range.clone()].contains("[redacted: ");
+        if judged.is_question || is_heading || is_redacted || !fits(&text[range.clone()], least_columns) {
             continue;
         }
         let stated = cues::stated_kind(&text[range.clone()]).or(step);

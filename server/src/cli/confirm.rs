@@ -19,14 +19,16 @@ pub(crate) fn confirm_or_show(
     mut show: impl FnMut() -> anyhow::Result<()>,
 ) -> anyhow::Result<bool> {
     require_consent(question, yes)?;
-    while !yes {
+    if yes {
+        return Ok(true);
+    }
+    loop {
         let answer = ask(&format!("{question} [y/N], d shows the {details}: "))?;
         if !matches!(answer.as_str(), "d" | "diff" | "ㅇ") {
             return Ok(is_yes(&answer));
         }
         show()?;
     }
-    Ok(true)
 }
 
 fn require_consent(question: &str, yes: bool) -> Result<(), ToolError> {

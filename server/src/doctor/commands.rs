@@ -62,7 +62,11 @@ fn command_fault(command: &str, programs: &Programs, places: &HostDirs) -> Optio
         return Some(format!("which is a script that starts {}", native.display()));
     }
     // `machine` reports the version of a program on PATH.
-    if Path::new(command).components().count() == 1 || program.path() == Some(&path) {
+    if program.path() == Some(&path) {
+        return None;
+    }
+    // A relative path may name a file of the project, which is not ours to start.
+    if !Path::new(command).is_absolute() {
         return None;
     }
     let version = program_version(&path).unwrap_or_else(|| "an unknown version".to_owned());

@@ -284,6 +284,10 @@ pub(super) fn check_server(found: &[DetectedPart], programs: &Programs, site: &P
             .map(|path| ServerEntry { command: path.to_string_lossy().into_owned(), args: vec!["serve".to_owned()] })
     };
     let entry = entry.or_else(own)?;
+    if !is_installed(&entry.command, programs) {
+        let text = format!("`{}` is not the installed program, so it was not started", entry.command);
+        return Some(DoctorCheck::finding("server", text, INIT));
+    }
     // This check must not create a store.
     let has_store = Layout::new(&site.project).store_dir().is_dir();
     // An entry that names the open folder would create a store in a linked worktree.
@@ -291,6 +295,13 @@ pub(super) fn check_server(found: &[DetectedPart], programs: &Programs, site: &P
     Some(check_answers(&entry, |entry| {
         if has_store && !makes_one { probe_server(entry, &site.files) } else { probe_in_temporary(entry) }
     }))
+}
+
+/// Whether a command of a project's file starts a program that the user has installed. A project may come from a stranger.
+fn is_installed(command: &str, programs: &Programs) -> bool {
+    let memory = &programs.memory;
+    let known = [&memory.on_path, &memory.copy, &memory.beside];
+    command == memory.name || known.into_iter().flatten().any(|path| path.as_path() == Path::new(command))
 }
 
 /// Starts the server of the personal memory.

@@ -24,7 +24,7 @@ pub(crate) struct Program {
     /// The program next to the running one, or the running program itself.
     pub(crate) beside: Option<PathBuf>,
     /// The copy to make of a program in a cache.
-    copy: Option<PathBuf>,
+    pub(crate) copy: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,7 +136,8 @@ pub(crate) fn program_version(program: &Path) -> Option<String> {
     text.split_whitespace().last().map(str::to_owned)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;

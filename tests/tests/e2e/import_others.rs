@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const SECRET: &str = "hunter2";
 
 /// 2026-01-28T22:30:00Z
-const FILE_TIME: Duration = Duration::from_secs(1_769_639_400);
+const FILE_TIME: Duration = Duration::from_mins(29_493_990);
 
 fn fixture(name: &str) -> PathBuf {
     fixtures_dir().join("imports").join(name)
@@ -376,7 +376,7 @@ fn import_without_a_source_lists_what_exists() {
     assert!(!sandbox.store().exists());
     let mut command = sandbox.memory_command();
     command.arg("import").current_dir(sandbox.home());
-    let at_home = run_to_end(command, "", Duration::from_secs(60));
+    let at_home = run_to_end(command, "", Duration::from_mins(1));
     let text = &at_home.assert_success().stdout;
     assert!(
         text.contains("jikime-memory import claude-mem --all") && text.contains("jikime-memory import basic-memory"),

@@ -153,7 +153,7 @@ fn lists_are_narrowed(#[case] options: &[&str], #[case] expected: usize) {
 #[rstest]
 #[case::no_time(&["list", "--since", "last week"], 2, "or an age such as")]
 #[case::backwards(&["timeline", "--since", "2026-02", "--until", "2026-01"], 1, "later than")]
-#[case::no_type(&["list", "--type", "idea"], 2, "possible values: user_prompt")]
+#[case::no_type(&["list", "--type", "idea"], 2, "the types are user_prompt")]
 #[case::no_path(&["sessions", "--path", ""], 1, "path is empty")]
 #[case::ambiguous(&["list", "--session", ""], 1, "matches the sessions")]
 #[case::not_for_scripts(&["man", "--json"], 1, "cannot print JSON")]

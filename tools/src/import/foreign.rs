@@ -101,7 +101,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    pub(super) fn unreadable(path: &Path, reason: impl ToString) -> Self {
+    pub(super) fn unreadable(path: &Path, reason: &(impl ToString + ?Sized)) -> Self {
         Self::Unreadable { path: path.to_owned(), reason: reason.to_string() }
     }
 }

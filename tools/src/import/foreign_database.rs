@@ -41,7 +41,7 @@ pub(super) struct ForeignRow<'r> {
 
 impl ForeignDatabase {
     pub(super) fn open(path: &Path) -> Result<Self, SourceError> {
-        let unreadable = |error: io::Error| SourceError::unreadable(path, error);
+        let unreadable = |error: io::Error| SourceError::unreadable(path, &error);
         let mut header = Vec::new();
         regular_file::open(path).and_then(|file| file.take(16).read_to_end(&mut header)).map_err(unreadable)?;
         if header != HEADER {
@@ -57,9 +57,9 @@ impl ForeignDatabase {
                 OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
             ),
         };
-        let connection = connection.map_err(|error| SourceError::unreadable(path, error))?;
+        let connection = connection.map_err(|error| SourceError::unreadable(path, &error))?;
         let restrict = connection.execute_batch("PRAGMA trusted_schema = OFF; PRAGMA query_only = ON;");
-        restrict.map_err(|error| SourceError::unreadable(path, error))?;
+        restrict.map_err(|error| SourceError::unreadable(path, &error))?;
         Ok(Self { path: path.to_owned(), connection, _copy: copy })
     }
 
@@ -94,7 +94,7 @@ impl ForeignDatabase {
         filter: Option<(&str, &str)>,
         mut work: impl FnMut(&ForeignRow<'_>) -> Result<(), SourceError>,
     ) -> Result<(), SourceError> {
-        let unreadable = |error: rusqlite::Error| SourceError::unreadable(&self.path, format!("{table}: {error}"));
+        let unreadable = |error: rusqlite::Error| SourceError::unreadable(&self.path, &format!("{table}: {error}"));
         let columns = self.columns(table).map_err(unreadable)?;
         let is_known = |name: &str| columns.iter().any(|column| column == name);
         if columns.is_empty() || filter.is_some_and(|(column, _)| !is_known(column)) {

@@ -128,7 +128,7 @@ pub(super) fn relative_name(path: &Path, folder: &Path) -> String {
 
 /// The Markdown files below a folder, or the error of reading it.
 pub(super) fn files_of_source(folder: &Path) -> Result<Vec<PathBuf>, SourceError> {
-    markdown_files(folder).map_err(|error| SourceError::unreadable(folder, error))
+    markdown_files(folder).map_err(|error| SourceError::unreadable(folder, &error))
 }
 
 #[cfg(test)]

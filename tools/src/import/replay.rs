@@ -98,7 +98,7 @@ impl<'s> TranscriptReplay<'s> {
             return;
         }
         match line.content(TranscriptThread::Main) {
-            LineContent::Prompt(text) => self.turns.add_prompt(text, at),
+            LineContent::Prompt(text) => self.turns.add_prompt(&text, at),
             LineContent::MachinePrompt => self.turns.start_machine_turn(),
             LineContent::Answer { id, text } => self.turns.add_answer(id, text, at),
             LineContent::Summary(text) => self.turns.add_summary(summary_text(&text).to_owned(), at),

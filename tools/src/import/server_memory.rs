@@ -55,7 +55,7 @@ fn places(home: &Path, scope: &ImportScope<'_>) -> Vec<PathBuf> {
 }
 
 fn read(path: &Path, _: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Result<(), SourceError> {
-    let unreadable = |error: std::io::Error| SourceError::unreadable(path, error);
+    let unreadable = |error: std::io::Error| SourceError::unreadable(path, &error);
     let mut lines = ForwardLines::open(path, 0).map_err(unreadable)?;
     let (mut entities, mut relations, mut bad) = (Vec::new(), BTreeMap::<String, Vec<String>>::new(), 0);
     while let Some(line) = lines.next_line().map_err(unreadable)? {

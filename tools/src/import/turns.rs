@@ -102,13 +102,13 @@ impl<'s> TurnBuilder<'s> {
     }
 
     /// A person's prompt, which ends the turn before.
-    pub(super) fn add_prompt(&mut self, text: String, at: Moment) {
+    pub(super) fn add_prompt(&mut self, text: &str, at: Moment) {
         self.end_turn();
-        if !is_acknowledgement(&text) {
-            self.turn.prompt = self.push_draft(MemoryType::UserPrompt, text.clone(), at);
-            self.conclude_prompt(&text, at);
+        if !is_acknowledgement(text) {
+            self.turn.prompt = self.push_draft(MemoryType::UserPrompt, text.to_owned(), at);
+            self.conclude_prompt(text, at);
         }
-        self.exchange.ask(&text);
+        self.exchange.ask(text);
         self.turn.is_started = true;
     }
 
@@ -125,7 +125,7 @@ impl<'s> TurnBuilder<'s> {
             ..HookPayload::default()
         };
         match HostEvent::from_payload(&payload, self.context.project, self.context.sanitizer).map(|event| event.kind) {
-            Some(EventKind::Prompt(text)) => self.add_prompt(text, at),
+            Some(EventKind::Prompt(text)) => self.add_prompt(&text, at),
             _ => self.start_machine_turn(),
         }
     }

@@ -303,8 +303,8 @@ fn each_key_searches_and_late_results_are_ignored() {
 
 /// The only request of these effects.
 fn request(effects: Vec<BrowseEffect>) -> BrowseRequest {
-    match &effects[..] {
-        [BrowseEffect::Ask(request)] => request.clone(),
+    match <[BrowseEffect; 1]>::try_from(effects) {
+        Ok([BrowseEffect::Ask(request)]) => request,
         other => panic!("{other:?}"),
     }
 }
