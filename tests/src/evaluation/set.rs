@@ -10,7 +10,7 @@ use serde_json::Value;
 /// The average number of characters from which documents are notes, which are found by their passages.
 const LONG: usize = 1_500;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct EvalSet {
     pub name: String,
     pub groups: Vec<EvalGroup>,
