@@ -285,7 +285,8 @@ pub(super) fn check_server(found: &[DetectedPart], programs: &Programs, site: &P
     };
     let entry = entry.or_else(own)?;
     if !is_installed(&entry.command, programs) {
-        let text = format!("`{}` is not the installed program, so it was not started", entry.command);
+        let command = format!("{} {}", entry.command, entry.args.join(" "));
+        let text = format!("`{command}` is not the installed program, so it was not started");
         return Some(DoctorCheck::finding("server", text, INIT));
     }
     // This check must not create a store.
