@@ -88,11 +88,20 @@ pub fn picked_option(question: &str, answer: &str, description: &str) -> Option<
         return None;
     }
     let description = shortened(description, LONGEST_OPTION);
-    let mut letters = description.trim_end_matches('.').chars();
-    let reason = letters.next().map(|first| format!(", {}{}", first.to_lowercase(), letters.as_str()));
+    let reason = Some(description.trim_end_matches('.')).filter(|text| !text.is_empty());
+    let reason = reason.map(|text| format!(", {}", without_capital(text)));
     let opening = opening(&answer, question);
     let question = shortened(question, LONGEST_QUESTION);
     Some(format!("{opening}: {}{} (asked: {question})", shortened(&answer, LONGEST_OPTION), reason.unwrap_or_default()))
+}
+
+/// Returns a text with a small first letter, unless it begins with a name such as `SQL`.
+fn without_capital(text: &str) -> String {
+    let mut letters = text.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => first.to_lowercase().chain(letters).collect(),
+        _ => text.to_owned(),
+    }
 }
 
 fn opening(answer: &str, question: &str) -> &'static str {
@@ -387,6 +396,14 @@ mod tests {
     #[case::number_in_a_sentence("fix 3 tests", LIST, None)]
     fn prompt_picks_what_was_offered(#[case] prompt: &str, #[case] answered: &str, #[case] expected: Option<&str>) {
         assert_eq!(choice(prompt, Exchange { asked: "", answered }).as_deref(), expected);
+    }
+
+    #[rstest]
+    #[case::sentence("Keeps spans.", "Chosen: figment, keeps spans (asked: Which one?)")]
+    #[case::name("SQL dump.", "Chosen: figment, SQL dump (asked: Which one?)")]
+    #[case::nothing("", "Chosen: figment (asked: Which one?)")]
+    fn description_of_an_option_is_its_reason(#[case] description: &str, #[case] expected: &str) {
+        assert_eq!(picked_option("Which one?", "figment", description).as_deref(), Some(expected));
     }
 
     #[test]
