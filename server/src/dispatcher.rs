@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout_at};
-use tools::engine::Engine;
+use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
 use crate::change_feed::ChangeFeed;
@@ -106,8 +106,8 @@ impl Dispatcher {
         let (read, result) = ReadRequest::new(work);
         self.open_store();
         let is_sent = match self.wait_until_readable(need, steps.as_ref()).await {
-            true => self.readers.send(read).await,
-            false => self.worker.send(Work::Read(read)).await.is_ok(),
+            Some(shared) => self.readers.send(read, shared).await,
+            None => self.worker.send(Work::Read(read)).await.is_ok(),
         };
         drop(steps);
         receive_result(is_sent, result).await
@@ -144,32 +144,33 @@ impl Dispatcher {
         }
     }
 
-    /// Waits until the store is ready for a read. Returns whether a reader thread can run it.
-    async fn wait_until_readable(&self, need: ReadNeed, steps: Option<&ProgressSender>) -> bool {
+    /// Waits until the store is ready for a read. Returns the engine that a reader thread can share, if one can run it.
+    async fn wait_until_readable(&self, need: ReadNeed, steps: Option<&ProgressSender>) -> Option<Arc<SharedEngine>> {
         let mut readiness = self.readiness.clone();
         let deadline = Instant::now() + START;
         loop {
-            let (can_be_read, is_enough, step) = {
+            let (shared, is_enough, step) = {
                 let now = readiness.borrow_and_update();
                 match &now.reading {
-                    ReadAvailability::ByWorker => return false,
-                    ReadAvailability::NotYet => (false, false, None),
-                    ReadAvailability::ByReaders(_) => {
+                    ReadAvailability::ByWorker => return None,
+                    ReadAvailability::NotYet => (None, false, None),
+                    ReadAvailability::ByReaders(shared) => {
                         let is_long = now.step.as_ref().is_some_and(|step| step.total - step.done > FEW_CHANGES);
-                        (true, need == ReadNeed::Store || !now.is_catching_up || is_long, now.step.clone())
+                        let is_enough = need == ReadNeed::Store || !now.is_catching_up || is_long;
+                        (Some(Arc::clone(shared)), is_enough, now.step.clone())
                     }
                 }
             };
             if is_enough {
-                return can_be_read;
+                return shared;
             }
             if let (Some(steps), Some(step)) = (steps, step) {
                 steps.send_replace(Some(step));
             }
             match timeout_at(deadline, readiness.changed()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(_)) => return false,
-                Err(_) => return can_be_read,
+                Ok(Err(_)) => return None,
+                Err(_) => return shared,
             }
         }
     }

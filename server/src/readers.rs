@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tools::engine::{Engine, SharedEngine};
 use tools::error::ToolError;
 
-use crate::request::{EngineOwner, ReadAvailability, ReadRequest, Readiness, Work, catch_panic};
+use crate::request::{EngineOwner, ReadRequest, Readiness, Work, catch_panic};
 
 /// Maximum number of threads. A thread starts when all others are busy.
 const THREADS: usize = 4;
@@ -22,14 +22,20 @@ const QUEUE: usize = 64;
 /// Sends reads to the threads, which end when the last clone is dropped.
 #[derive(Debug, Clone)]
 pub(crate) struct ReaderPool {
-    reads: mpsc::Sender<ReadRequest>,
+    reads: mpsc::Sender<PooledRead>,
     shared: PoolState,
+}
+
+/// A read, and the engine whose readiness it waited for.
+struct PooledRead {
+    read: ReadRequest,
+    shared: Arc<SharedEngine>,
 }
 
 /// State that the threads share.
 #[derive(Debug, Clone)]
 struct PoolState {
-    inbox: Arc<Mutex<mpsc::Receiver<ReadRequest>>>,
+    inbox: Arc<Mutex<mpsc::Receiver<PooledRead>>>,
     /// Runs reads that readers cannot run.
     worker: mpsc::WeakSender<Work>,
     readiness: watch::Receiver<Readiness>,
@@ -66,7 +72,7 @@ impl ReaderPool {
     }
 
     /// Sends a read, waiting for room. Returns false if no reader can run it.
-    pub(crate) async fn send(&self, read: ReadRequest) -> bool {
+    pub(crate) async fn send(&self, read: ReadRequest, shared: Arc<SharedEngine>) -> bool {
         // Reserves room first. If the caller stops waiting, nothing was sent.
         let Ok(room) = self.reads.reserve().await else { return false };
         let load = self.shared.load.fetch_add(1, Ordering::SeqCst) + 1;
@@ -75,7 +81,7 @@ impl ReaderPool {
             self.shared.load.fetch_sub(1, Ordering::SeqCst);
             return false;
         }
-        room.send(read);
+        room.send(PooledRead { read, shared });
         true
     }
 }
@@ -97,7 +103,7 @@ impl PoolState {
         started.is_ok()
     }
 
-    fn next_read(&self) -> Option<ReadRequest> {
+    fn next_read(&self) -> Option<PooledRead> {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner).blocking_recv()
     }
 }
@@ -124,9 +130,9 @@ struct OpenReader {
 
 impl ReaderThread {
     fn run(&mut self) {
-        while let Some(read) = self.readers.next_read() {
+        while let Some(PooledRead { read, shared }) = self.readers.next_read() {
             let started = Instant::now();
-            if self.ensure_open() {
+            if self.ensure_open(&shared) {
                 read.run(self);
             } else if let Some(worker) = self.readers.worker.upgrade() {
                 // The caller waits for the result and keeps the worker alive.
@@ -139,23 +145,21 @@ impl ReaderThread {
         }
     }
 
-    /// Whether this reader has an engine. Opens it if needed, also when the worker reopened its own engine or files were replaced.
-    fn ensure_open(&mut self) -> bool {
-        let common = match &self.readers.readiness.borrow().reading {
-            ReadAvailability::ByReaders(common) => Arc::clone(common),
-            ReadAvailability::NotYet | ReadAvailability::ByWorker => return false,
-        };
-        let is_of_before = |open: &mut OpenReader| !Arc::ptr_eq(&open.shared, &common) || !open.engine.is_current();
+    /// Whether this reader has an engine for `shared`. Opens it if needed. While the worker reopens a store that was deleted, only the
+    /// worker knows how much of the new one is indexed.
+    fn ensure_open(&mut self, shared: &Arc<SharedEngine>) -> bool {
+        let is_of_before = |open: &mut OpenReader| !Arc::ptr_eq(&open.shared, shared) || !open.engine.is_current();
         self.open.take_if(is_of_before);
         if self.open.is_none() {
-            match catch_panic(|| common.open_reader()) {
+            match catch_panic(|| shared.open_reader()) {
                 // The worker detects, repairs and reports problems of the store.
-                Ok(engine) if engine.is_shared() => self.open = Some(OpenReader { engine, shared: common }),
+                Ok(engine) if engine.is_shared() => self.open = Some(OpenReader { engine, shared: Arc::clone(shared) }),
                 Ok(_) => {}
                 Err(error) => tracing::debug!("a reader cannot open the store: {error}"),
             }
         }
-        self.open.is_some()
+        // Asked last, because the files could be replaced while they were opened.
+        self.open.is_some() && self.readers.readiness.borrow().reading.is_by(shared)
     }
 }
 
@@ -170,5 +174,40 @@ impl EngineOwner for ReaderThread {
 
     fn close(&mut self) {
         self.open = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::ReadAvailability;
+
+    /// Which thread runs a read that waited for `shared` when the state has become `reading`.
+    fn is_run_by_reader(shared: &Arc<SharedEngine>, reading: ReadAvailability) -> bool {
+        let (worker, mut inbox) = mpsc::channel(1);
+        let (_telling, readiness) = watch::channel(Readiness { reading, ..Readiness::default() });
+        let (_ending, ending) = watch::channel(false);
+        let readers = ReaderPool::new(worker.downgrade(), readiness, ending);
+        let (read, result) = ReadRequest::new(|_, _| Ok(()));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            assert!(readers.send(read, Arc::clone(shared)).await);
+            tokio::select! {
+                outcome = result => outcome.is_ok(),
+                work = inbox.recv() => !matches!(work, Some(Work::Read(_))),
+            }
+        })
+    }
+
+    #[test]
+    fn worker_runs_reads_that_waited_for_a_replaced_store() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let share = || Engine::open(folder.path(), None, None).expect("an engine").share().expect("a shared store");
+        let (old, new) = (Arc::new(share()), Arc::new(share()));
+        assert!(is_run_by_reader(&new, ReadAvailability::ByReaders(Arc::clone(&new))));
+        assert!(!is_run_by_reader(&old, ReadAvailability::ByReaders(new)));
+        assert!(!is_run_by_reader(&old, ReadAvailability::NotYet));
+        std::fs::remove_file(folder.path().join(".jikime/memory/index.db")).expect("an index");
+        assert!(!is_run_by_reader(&old, ReadAvailability::ByReaders(Arc::clone(&old))));
     }
 }

@@ -132,6 +132,13 @@ pub(crate) enum ReadAvailability {
     ByWorker,
 }
 
+impl ReadAvailability {
+    /// Whether readers may use engines opened from `shared`.
+    pub(crate) fn is_by(&self, shared: &Arc<SharedEngine>) -> bool {
+        matches!(self, Self::ByReaders(current) if Arc::ptr_eq(current, shared))
+    }
+}
+
 /// State that the queue and the worker share.
 #[derive(Debug, Clone)]
 pub(crate) struct QueueState {

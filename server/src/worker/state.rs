@@ -76,7 +76,10 @@ impl WorkerState {
 
     /// The open engine. Opens it if it is closed, or if its files were deleted.
     pub(super) fn engine(&mut self) -> Result<&mut Engine, ToolError> {
-        self.open.take_if(|open| !open.engine.is_current());
+        if self.open.take_if(|open| !open.engine.is_current()).is_some() {
+            // No reader may take the new files for the old ones, which were indexed.
+            self.setup.readiness.send_replace(Readiness::default());
+        }
         match &mut self.open {
             Some(open) => Ok(&mut open.engine),
             none => {

@@ -17,8 +17,7 @@ use crate::index::VectorCache;
 #[derive(Debug, Clone)]
 pub struct SharedEngine {
     project: PathBuf,
-    /// Identity of the `memory.db` file.
-    database: Option<(u64, u64)>,
+    databases: DatabaseFiles,
     session_id: Option<String>,
     settings: Settings,
     sanitizer: Sanitizer,
@@ -38,7 +37,7 @@ impl Engine {
     pub fn share(&self) -> Option<SharedEngine> {
         self.is_shared().then(|| SharedEngine {
             project: self.store.layout().project().to_owned(),
-            database: file_identity(&self.store.layout().memory_db()),
+            databases: database_files(self.store.layout()),
             session_id: Some(self.session_id.clone()),
             settings: self.settings.clone(),
             sanitizer: self.sanitizer.clone(),
@@ -50,12 +49,25 @@ impl Engine {
 }
 
 impl SharedEngine {
-    /// Opens another engine. It must not index files. If `memory.db` was replaced, opening fails, because the indexing
+    /// Opens another engine. It must not index files. If a database was replaced, opening fails, because the indexing
     /// process fills the new one.
     pub fn open_reader(&self) -> Result<Engine, ToolError> {
-        if file_identity(&Layout::new(&self.project).memory_db()) != self.database {
-            return Err(ToolError::Unavailable("memory.db was replaced".to_owned()));
+        let layout = Layout::new(&self.project);
+        // Asked before, so that opening does not create a missing one, and after it.
+        self.verify_databases(&layout)?;
+        let engine = self.open_engine()?;
+        self.verify_databases(&layout)?;
+        Ok(engine)
+    }
+
+    fn verify_databases(&self, layout: &Layout) -> Result<(), ToolError> {
+        if database_files(layout) == self.databases {
+            return Ok(());
         }
+        Err(ToolError::Unavailable("a database was replaced".to_owned()))
+    }
+
+    fn open_engine(&self) -> Result<Engine, ToolError> {
         // The embedder is shared, so no other is opened.
         let settings = Settings { embedding_provider: EmbeddingProvider::None, ..self.settings.clone() };
         let mut engine = Engine::open_with(&self.project, self.session_id.clone(), &settings)?;
@@ -67,6 +79,13 @@ impl SharedEngine {
         own.all().into_iter().for_each(|note| engine.repair_notes.add(note));
         Ok(engine)
     }
+}
+
+/// The identities of `memory.db` and `index.db`.
+type DatabaseFiles = [Option<(u64, u64)>; 2];
+
+fn database_files(layout: &Layout) -> DatabaseFiles {
+    [layout.memory_db(), layout.index_db()].map(|path| file_identity(&path))
 }
 
 #[cfg(test)]
