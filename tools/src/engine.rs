@@ -328,7 +328,7 @@ impl Engine {
         let prepared = self.prepare(input)?;
         self.with_repair(|engine| {
             let saved = commit(&mut engine.store, &prepared)?;
-            engine.save_output(saved)
+            save::save_output(&engine.store, &mut engine.line_counter, saved)
         })
     }
 
@@ -355,9 +355,12 @@ impl Engine {
         self.with_repair(|engine| Ok(note(&mut engine.store, notes).map(drop)?))
     }
 
-    /// Builds the result of `memory_save`.
+    /// Builds the result of `memory_save`, with short ids.
     pub fn save_output(&mut self, saved: CaptureOutcome) -> Result<SaveOutput, ToolError> {
-        save::save_output(&self.store, &mut self.line_counter, saved)
+        // One snapshot is one lock for all reads.
+        let _snapshot = self.store.snapshot()?;
+        let output = save::save_output(&self.store, &mut self.line_counter, saved)?;
+        self.compact_saved(output)
     }
 
     /// Finds the lines of memories in their files.

@@ -61,8 +61,7 @@ pub fn changed_paths(
 impl FileStamp {
     /// Returns the stamp of a file, or `None` if the file is missing or unsafe.
     pub fn read(path: &Path) -> Option<Self> {
-        let metadata = fs::symlink_metadata(path).ok().filter(|_| verify(path).is_ok())?;
-        Self::from_metadata(&metadata)
+        Self::from_metadata(&verify(path).ok()??)
     }
 
     /// Returns a stamp that no file has, so that the file is read again.

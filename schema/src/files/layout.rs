@@ -168,7 +168,7 @@ impl Layout {
     /// Returns an error if a directory of the store is unsafe.
     pub fn verify_dirs(&self) -> io::Result<()> {
         // Checks a path inside each directory, so that the error is about the store and names the directory.
-        [self.track_dir(), self.spool_dir()].iter().try_for_each(|dir| verify(&dir.join("file")))
+        [self.track_dir(), self.spool_dir()].iter().try_for_each(|dir| verify(&dir.join("file")).map(drop))
     }
 
     fn create_dirs(&self, inner: &[PathBuf]) -> io::Result<()> {

@@ -2,7 +2,7 @@
 //! cloned repository may contain links to anywhere, and another user may have put a store in a parent directory.
 
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -38,20 +38,23 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Returns an error for an unsafe path: it or one of our directories above it is a link, a pipe or a device, or another user may have
-/// written it. A path that does not exist yet is safe.
+/// written it. Otherwise returns the metadata of the path, or `None` if there is none, as for a path that does not exist yet.
 ///
 /// Outside a store only the file itself is checked, and not its owner. Links above the project do not matter, such as one to a temporary
 /// directory.
-pub fn verify(path: &Path) -> io::Result<()> {
+pub fn verify(path: &Path) -> io::Result<Option<Metadata>> {
     let depth = path.ancestors().position(|path| path.file_name().is_some_and(|name| name == JIKIME_DIR));
     let project = depth.and_then(|depth| path.ancestors().nth(depth + 1));
     let mut trusted = None;
     let mut is_trusted = || *trusted.get_or_insert_with(|| project.is_some_and(trust::is_trusted));
-    let refusals =
-        path.ancestors().take(depth.unwrap_or(0) + 1).filter_map(|at| Some((at, RefusalReason::find(at, project)?)));
+    let metadata = fs::symlink_metadata(path).ok();
+    let above = path.ancestors().skip(1).take(depth.unwrap_or(0));
+    let above = above.filter_map(|at| Some((at, fs::symlink_metadata(at).ok()?)));
+    let all = metadata.clone().map(|own| (path, own)).into_iter().chain(above);
+    let refusals = all.filter_map(|(at, metadata)| Some((at, RefusalReason::find(&metadata, project)?)));
     // The outermost refusal is the cause of those inside it.
     let refusal = refusals.filter(|(_, why)| !matches!(why, RefusalReason::Distrusted(_)) || !is_trusted()).last();
-    let Some((at, why)) = refusal else { return Ok(()) };
+    let Some((at, why)) = refusal else { return Ok(metadata) };
     let at = (at != path).then(|| at.to_owned());
     Err(io::Error::other(RefusedPath { path: at, reason: why, project: project.unwrap_or(path).to_owned() }))
 }
@@ -75,15 +78,14 @@ enum RefusalReason {
 }
 
 impl RefusalReason {
-    fn find(path: &Path, project: Option<&Path>) -> Option<Self> {
-        let metadata = fs::symlink_metadata(path).ok()?;
+    fn find(metadata: &Metadata, project: Option<&Path>) -> Option<Self> {
         if metadata.is_symlink() {
             return Some(Self::Link);
         }
-        if is_special(&metadata) {
+        if is_special(metadata) {
             return Some(Self::Special);
         }
-        project.and_then(|_| DistrustReason::from_metadata(&metadata)).map(Self::Distrusted)
+        project.and_then(|_| DistrustReason::from_metadata(metadata)).map(Self::Distrusted)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::model::memory::Memory;
 use crate::model::state_note::StateNote;
 
 /// How many bytes an append reads at the end of a log.
-pub const TAIL: u64 = 16 * 1024;
+pub const TAIL: u64 = 4 * 1024;
 
 /// The same if the last line is unterminated, because it may belong to a long entry.
 pub const LONG_TAIL: u64 = 256 * 1024;

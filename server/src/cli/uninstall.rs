@@ -261,7 +261,7 @@ fn is_store_empty(layout: &Layout) -> bool {
 fn delete_store(project: &Path) -> anyhow::Result<()> {
     let layout = Layout::new(project);
     store_file::verify(layout.store_dir())
-        .and_then(|()| fs::remove_dir_all(layout.store_dir()))
+        .and_then(|_| fs::remove_dir_all(layout.store_dir()))
         .map_err(|cause| ToolError::Unavailable(format!("cannot delete {}: {cause}", layout.store_dir().display())))?;
     if let Some(folder) = layout.store_dir().parent() {
         // The folder may contain settings of the project.

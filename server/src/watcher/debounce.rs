@@ -39,6 +39,10 @@ impl Debouncer {
     pub(super) fn add(&self, paths: Option<Vec<PathBuf>>) {
         let now = Instant::now();
         let mut seen = self.lock();
+        // After the first change the consumer sleeps for a time of its own.
+        if seen.pending.is_none() {
+            self.arrived.notify_one();
+        }
         let news =
             seen.pending.get_or_insert_with(|| PendingChanges { paths: Some(BTreeSet::new()), first: now, last: now });
         news.last = now;
@@ -46,8 +50,6 @@ impl Debouncer {
             (Some(known), Some(more)) if known.len() < PATHS => known.extend(more),
             (known, _) => *known = None,
         }
-        drop(seen);
-        self.arrived.notify_one();
     }
 
     pub(super) fn stop(&self) {

@@ -50,7 +50,7 @@ impl WorkerState {
     fn unpack_request(&mut self, save: SaveRequest, memories: &mut Vec<PreparedMemory>) -> Option<SaveReply> {
         match save {
             SaveRequest::Tool { reply, .. } if reply.is_closed() => None,
-            SaveRequest::Tool { input, reply } => match self.guarded(|worker| worker.engine()?.prepare(&input)) {
+            SaveRequest::Tool { input, reply } => match self.guarded(|worker| worker.open_engine()?.prepare(&input)) {
                 Ok(prepared) => {
                     memories.push(prepared);
                     Some(SaveReply::Tool(reply))
@@ -89,14 +89,7 @@ impl WorkerState {
             SaveReply::Tool(reply) => {
                 let nothing = || ToolError::Internal("nothing was saved".to_owned());
                 let saved = saved.and_then(|saved| saved.into_iter().next().ok_or_else(nothing));
-                let told = |saved| match &mut self.open {
-                    Some(open) => open.engine.save_output(saved).and_then(|output| open.engine.compact_saved(output)),
-                    None => {
-                        let engine = self.engine()?;
-                        engine.save_output(saved).and_then(|output| engine.compact_saved(output))
-                    }
-                };
-                let _ = reply.send(saved.and_then(told));
+                let _ = reply.send(saved.and_then(|saved| self.open_engine()?.save_output(saved)));
             }
             SaveReply::Hook(reply) => {
                 crash_point::crash_if_armed("queue.kept");

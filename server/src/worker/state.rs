@@ -80,6 +80,11 @@ impl WorkerState {
             // No reader may take the new files for the old ones, which were indexed.
             self.setup.readiness.send_replace(Readiness::default());
         }
+        self.open_engine()
+    }
+
+    /// The open engine, without looking at its files again. Opens it if it is closed.
+    pub(super) fn open_engine(&mut self) -> Result<&mut Engine, ToolError> {
         match &mut self.open {
             Some(open) => Ok(&mut open.engine),
             none => {

@@ -51,7 +51,7 @@ impl Engine {
     }
 
     /// The result of `memory_save` with short ids.
-    pub fn compact_saved(&self, mut output: SaveOutput) -> Result<SaveOutput, ToolError> {
+    pub(super) fn compact_saved(&self, mut output: SaveOutput) -> Result<SaveOutput, ToolError> {
         self.shorten_id(&mut output.id)?;
         output.duplicate_of.iter_mut().try_for_each(|id| self.shorten_id(id))?;
         Ok(output)
