@@ -132,7 +132,7 @@ fn check_refused_files(layout: &Layout) -> Option<DoctorCheck> {
     };
     let mut refused: Vec<String> = items
         .filter_map(|item| match store_file::verify(&item.path()) {
-            Ok(()) if is_large(&item.path()) => {
+            Ok(_) if is_large(&item.path()) => {
                 Some(format!("{}: it is too large and is ignored", item.path().display()))
             }
             verified => verified.err().map(|why| format!("{}: {why}", item.path().display())),
