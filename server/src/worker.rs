@@ -31,7 +31,7 @@ const SLOW_REQUEST: Duration = Duration::from_millis(500);
 const OPEN_DELAY: Duration = Duration::from_millis(50);
 
 /// How often the length of the write-ahead logs is checked.
-const CHECK_LOGS: Duration = Duration::from_secs(1);
+const CHECK_WALS: Duration = Duration::from_secs(1);
 
 /// Indexing yields to requests only after this time.
 const MIN_INDEXING_TIME: Duration = Duration::from_millis(50);
@@ -169,10 +169,10 @@ impl WorkerState {
 
     /// Truncates the write-ahead logs, which would grow while the server is never idle.
     fn checkpoint(&mut self) {
-        if self.checked_logs.elapsed() < CHECK_LOGS || self.open.is_none() {
+        if self.checked_wals.elapsed() < CHECK_WALS || self.open.is_none() {
             return;
         }
-        self.checked_logs = Instant::now();
+        self.checked_wals = Instant::now();
         match self.guarded(|worker| worker.engine()?.truncate_long_wals()) {
             Ok(true) => {}
             Ok(false) => tracing::debug!("cannot truncate the write-ahead logs while other programs read them"),

@@ -59,14 +59,11 @@ fn prose(text: &str) -> Vec<String> {
     let (mut is_code, mut is_continued) = (false, false);
     for line in text.lines() {
         let line = line.trim();
-        if line.starts_with("```") || line.starts_with("~~~") {
+        let is_fence = line.starts_with("```") || line.starts_with("~~~");
+        if is_fence {
             is_code = !is_code;
         }
-        let is_skipped = is_code
-            || line.is_empty()
-            || line.starts_with(['#', '|', '>', '`']) && !line.starts_with('`')
-            || line.starts_with("```");
-        if is_skipped {
+        if is_fence || is_code || line.is_empty() || line.starts_with(['#', '|', '>']) {
             is_continued = false;
             continue;
         }
@@ -124,6 +121,7 @@ mod tests {
         "The handler claims the event first. It answers in 40 ms."
     )]
     #[case::code("```\nlet x = 1;\n```\nIt compiles.", 60, "It compiles.")]
+    #[case::tildes("~~~\nlet x = 1;\n~~~\nIt compiles.", 60, "It compiles.")]
     #[case::heading("## Summary\n**Fixed** the parser.", 60, "Fixed the parser.")]
     #[case::list("Changed:\n- the parser\n- the writer", 60, "Changed: the parser; the writer")]
     #[case::korean("완료했습니다. 조건부 UPDATE 로 바꿨습니다.", 60, "조건부 UPDATE 로 바꿨습니다.")]

@@ -40,7 +40,7 @@ pub(super) struct WorkerState {
     /// The day on which old memories were last deleted.
     pub(super) last_cleared: Option<NaiveDate>,
     /// Time of the last check of the write-ahead logs.
-    pub(super) checked_logs: Instant,
+    pub(super) checked_wals: Instant,
     /// Whether another refresh is scheduled.
     pub(super) is_refresh_scheduled: Arc<AtomicBool>,
 }
@@ -61,7 +61,7 @@ impl WorkerState {
             must_refresh: false,
             open: None,
             last_cleared: None,
-            checked_logs: Instant::now(),
+            checked_wals: Instant::now(),
             is_refresh_scheduled: Arc::default(),
         }
     }
