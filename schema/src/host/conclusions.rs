@@ -7,6 +7,7 @@ mod cues;
 pub mod likeliest_kind;
 pub mod message;
 pub mod network;
+mod plain;
 pub mod sentences;
 pub mod tokens;
 
@@ -41,6 +42,9 @@ const WITH_CUE: f32 = 0.75;
 
 /// The confidence that suffices for a sentence that states a conclusion by its opening.
 const STATED: f32 = 0.08;
+
+/// The confidence that any conclusion is there that suffices for plain words of a person.
+const PLAIN: f32 = 0.1;
 
 /// The share of the least confidence that is enough for a sentence after a conclusion of the same kind, such as a reason or the fix of a
 /// cause.
@@ -101,11 +105,18 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
         let is_heading = judged.sentence.place == Place::Heading;
         // A sentence with a secret is an instruction for now, and says little without the secret.
         let is_redacted = text[range.clone()].contains("[redacted: ");
-        if judged.is_question || is_heading || is_redacted || !fits(&text[range.clone()], least_columns) {
+        let is_taken_back = judged.speaker == Speaker::Person && plain::retracts(&text[range.end..]);
+        if judged.is_question
+            || is_heading
+            || is_taken_back
+            || is_redacted
+            || !fits(&text[range.clone()], least_columns)
+        {
             continue;
         }
         let stated = cues::stated_kind(&text[range.clone()]).or(step);
         let stated = stated.filter(|class| probabilities[*class] >= STATED);
+        let stated = stated.or_else(|| plain_kind(text, judged, probabilities));
         let (class, confidence) = match stated {
             Some(class) => (class, probabilities[class].max(least[class])),
             None => confidence(probabilities),
@@ -115,8 +126,9 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
         let least = if has_cue { least[class] * WITH_CUE } else { least[class] };
         let passage = judged.sentence.passage;
         let is_next = last.0.wrapping_add(1) == index && last.1 == passage;
-        if let Some(before) = found.last_mut().filter(|before| is_next && before.kind == kind) {
-            if confidence < least * NEIGHBOUR {
+        let is_reason = is_next && plain::is_reason(&text[range.clone()]);
+        if let Some(before) = found.last_mut().filter(|before| is_next && (before.kind == kind || is_reason)) {
+            if confidence < least * NEIGHBOUR && !is_reason {
                 continue;
             }
             // Skip further sentences of the same kind: two are enough.
@@ -134,6 +146,15 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
     found
 }
 
+/// Returns the kind of what a person states in plain words.
+fn plain_kind(text: &str, judged: &Judged, probabilities: &Probabilities) -> Option<usize> {
+    let range = judged.sentence.range.clone();
+    if judged.speaker == Speaker::Agent {
+        return None;
+    }
+    plain::plain_kind(&text[range]).filter(|_| any(probabilities) >= PLAIN)
+}
+
 /// Whether a sentence is an item in a list of open steps.
 fn is_listed_step(text: &str, message: &[Judged], judged: &Judged) -> bool {
     let is_item = matches!(judged.sentence.place, Place::Item | Place::OpenItem) && judged.sentence.lead.is_some();
@@ -148,13 +169,17 @@ fn fits(text: &str, least_columns: usize) -> bool {
     is_sentence && columns >= least_columns && text.chars().count() <= MOST_CHARACTERS
 }
 
+/// The confidence that a sentence is a conclusion of any kind.
+fn any(probabilities: &Probabilities) -> f32 {
+    1.0 - probabilities[KINDS.len()]
+}
+
 /// Returns the likeliest kind and its confidence. If a sentence is surely a conclusion, its kind may be less certain.
 fn confidence(probabilities: &Probabilities) -> (usize, f32) {
     let (class, of_kind) = (0..KINDS.len())
         .map(|class| (class, probabilities[class]))
         .fold((0, 0.0f32), |best, of| if of.1 > best.1 { of } else { best });
-    let of_any = 1.0 - probabilities[KINDS.len()];
-    (class, of_any.min(of_kind * DOUBT_OF_KIND))
+    (class, any(probabilities).min(of_kind * DOUBT_OF_KIND))
 }
 
 /// How much more likely a conclusion of any kind may be than the likeliest kind.

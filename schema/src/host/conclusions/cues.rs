@@ -22,11 +22,12 @@ const KOREAN: [&str; 6] = [
 
 /// Openings that state a conclusion whatever follows, in the order of `KINDS`, separated by "|".
 const OPENINGS: [&str; 6] = [
-    "we decided to |we decided on |we decided against |we've decided to |i decided to |decision: |결정: ",
-    "lesson learned: |learned: |배운 점: ",
+    "we decided to |we decided on |we decided against |we've decided to |i've decided to |i decided to |we've agreed |we agreed to |we agreed on |we settled on |decision: |결정: ",
+    "lesson learned: |lesson: |learned: |til: |worth remembering: |i learned that |we learned that |i discovered that |\
+     we discovered that |배운 점: |교훈: ",
     "root cause: |the root cause was |원인: ",
     "i prefer |i'd rather |preference: ",
-    "convention: |we always |we never |규칙: ",
+    "convention: |we always |we never |our convention is |our rule is |the rule is |규칙: ",
     "still open: |still to do: |open: |next: |next up: |next steps: |todo: |remaining: |what remains: |what's left: |남은 일: |남은 작업: |다음: |다음 단계: |할 일: ",
 ];
 
@@ -54,7 +55,7 @@ pub(super) fn has_cue(kind: usize, sentence: &str) -> bool {
 }
 
 /// Whether a text has one of the listed cues. English ones must be whole words.
-fn has_listed(cues: &str, text: &str) -> bool {
+pub(super) fn has_listed(cues: &str, text: &str) -> bool {
     let low = text.to_lowercase().replace('’', "'");
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let is_whole =

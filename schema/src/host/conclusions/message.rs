@@ -28,6 +28,7 @@ pub struct Judged {
     pub after: Option<usize>,
     pub features: [f32; FEATURES],
     pub is_question: bool,
+    pub speaker: Speaker,
 }
 
 /// Splits a message into sentences, and adds everything that they are judged by.
@@ -61,6 +62,7 @@ pub fn judged(vocabulary: &impl Vocabulary, text: &str, speaker: Speaker) -> Vec
                 yes(has_asked),
             ],
             is_question,
+            speaker,
         });
         has_asked |= words.ends_with('?');
     }
