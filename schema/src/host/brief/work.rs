@@ -52,20 +52,6 @@ pub(super) fn earlier(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -
     Ok(Part::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, &validity))))
 }
 
-/// Returns the outcomes of the sessions before the one that was cleared, if there is space. Nothing of that session is shown.
-pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Part> {
-    let mut found = real_sessions(rows, session_id)?;
-    let validity = Validity::new(knowledge, &found);
-    // The host does not name the cleared session. Without a note of its end, it is the last one.
-    let is_cleared = |record: &SessionRecord| record.place.end_reason.as_deref() == Some("clear");
-    let cleared = found.iter().position(is_cleared).unwrap_or(0);
-    found.drain(..found.len().min(cleared + 1));
-    let outcome = |record: &SessionRecord| {
-        Some(format!("- {}: {}", record.started.date(), shortened(&validity.outcome(record)?, LINE + 60)))
-    };
-    Ok(Part::filler("Earlier outcomes", found.iter().filter_map(outcome)))
-}
-
 /// Returns the last real sessions before the current one.
 fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
