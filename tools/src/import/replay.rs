@@ -74,7 +74,7 @@ impl<'s> TranscriptReplay<'s> {
         ending: TranscriptEnd,
     ) -> io::Result<Self> {
         let session_id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let side = read_subagent_events(&path.with_extension("").join("subagents"), project, sanitizer);
+        let side = read_subagent_events(&path.with_extension("").join("subagents"), project, sanitizer, settings.edits);
         Ok(Self {
             lines: ForwardLines::open(path, 0)?,
             subagent_events: side,

@@ -12,6 +12,7 @@ use schema::host::transcript::line::{LineContent, TranscriptLine};
 use schema::host::transcript::line_reader::ForwardLines;
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
+use schema::settings::Edits;
 use serde::Deserialize;
 
 use super::replay_context::{ReplayContext, SubagentEvent};
@@ -34,24 +35,29 @@ struct SubagentMeta {
 }
 
 /// All events of a session's subagents, in order of time. Unreadable files are skipped.
-pub(super) fn read_subagent_events(folder: &Path, project: &Path, sanitizer: &Sanitizer) -> VecDeque<SubagentRecord> {
+pub(super) fn read_subagent_events(
+    folder: &Path,
+    project: &Path,
+    sanitizer: &Sanitizer,
+    edits: Edits,
+) -> VecDeque<SubagentRecord> {
     let Ok(listing) = fs::read_dir(folder) else { return VecDeque::new() };
     let mut files: Vec<PathBuf> = listing.filter_map(|item| Some(item.ok()?.path())).collect();
     files.retain(|path| path.extension().is_some_and(|ending| ending == "jsonl") && !is_linked_file(path));
     files.sort();
     let mut events = Vec::new();
     for file in files {
-        read_transcript(&file, project, sanitizer, &mut events);
+        let context = ReplayContext::new(project, sanitizer, edits, String::new());
+        read_transcript(&file, context, &mut events);
     }
     events.sort_by_key(|side| side.at);
     events.into()
 }
 
-fn read_transcript(path: &Path, project: &Path, sanitizer: &Sanitizer, events: &mut Vec<SubagentRecord>) {
+fn read_transcript(path: &Path, mut scene: ReplayContext<'_>, events: &mut Vec<SubagentRecord>) {
     let Ok(mut lines) = ForwardLines::open(path, 0) else { return };
     let about = regular_file::read(&path.with_extension("meta.json"), regular_file::MAX_BYTES).ok();
     let about: SubagentMeta = about.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-    let mut scene = ReplayContext::new(project, sanitizer, String::new());
     let mut report: Option<(Option<String>, String, Moment)> = None;
     while let Ok(Some(bytes)) = lines.next_line() {
         let (Some(line), Some(record)) = (TranscriptLine::parse(bytes), ToolRecord::parse(bytes)) else { continue };

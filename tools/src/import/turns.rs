@@ -77,7 +77,7 @@ struct PendingAnswer {
 impl<'s> TurnBuilder<'s> {
     pub(super) fn new(project: &'s Path, sanitizer: &'s Sanitizer, settings: &'s Settings, session_id: String) -> Self {
         Self {
-            context: ReplayContext::new(project, sanitizer, session_id),
+            context: ReplayContext::new(project, sanitizer, settings.edits, session_id),
             settings,
             turn: ReplayTurn::default(),
             exchange: LastExchange::default(),
@@ -211,7 +211,7 @@ impl<'s> TurnBuilder<'s> {
             }
             SubagentEvent::Reported(text) => {
                 let source = self.push_draft(MemoryType::SubagentResult, text.clone(), at);
-                self.emit_conclusions(source, Speaker::Agent, &[text], at);
+                self.emit_conclusions(source, &[text], at);
             }
         }
     }
@@ -242,7 +242,8 @@ impl<'s> TurnBuilder<'s> {
                 let mut texts = std::mem::take(&mut self.turn.texts);
                 texts.push(text);
                 let source = source.or_else(|| self.turn.prompt.clone());
-                self.emit_conclusions(source, Speaker::Agent, &texts, at);
+                self.emit_picked(source.clone(), at);
+                self.emit_conclusions(source, &texts, at);
             }
             answer => {
                 self.turn.texts.extend(answer.map(|answer| answer.text));
@@ -278,7 +279,8 @@ impl<'s> TurnBuilder<'s> {
     /// Extracts conclusions from a turn without an answer.
     fn conclude_turn(&mut self, at: Moment) {
         let texts = std::mem::take(&mut self.turn.texts);
-        self.emit_conclusions(self.turn.prompt.clone(), Speaker::Agent, &texts, at);
+        self.emit_picked(self.turn.prompt.clone(), at);
+        self.emit_conclusions(self.turn.prompt.clone(), &texts, at);
     }
 
     fn conclude_prompt(&mut self, text: &str, at: Moment) {
@@ -290,14 +292,22 @@ impl<'s> TurnBuilder<'s> {
         }
     }
 
-    fn emit_conclusions(&mut self, source: Option<MemoryId>, speaker: Speaker, texts: &[String], at: Moment) {
+    /// Emits the decisions that the person picked in this turn.
+    fn emit_picked(&mut self, source: Option<MemoryId>, at: Moment) {
         let picked = std::mem::take(&mut self.turn.picked);
         if self.settings.conclusions {
             let session_id = self.context.session_id.clone();
-            let place = SaidIn { session_id: &session_id, source, speaker, at };
-            let mut drafts = conclusion::drafts_of_picked(&place, picked);
-            drafts.extend(conclusion::drafts(&place, texts.iter().map(String::as_str), self.context.sanitizer));
-            self.push_conclusions(drafts);
+            let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Person, at };
+            self.push_conclusions(conclusion::drafts_of_picked(&place, picked));
+        }
+    }
+
+    fn emit_conclusions(&mut self, source: Option<MemoryId>, texts: &[String], at: Moment) {
+        if self.settings.conclusions {
+            let session_id = self.context.session_id.clone();
+            let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Agent, at };
+            let texts = texts.iter().map(String::as_str);
+            self.push_conclusions(conclusion::drafts(&place, texts, self.context.sanitizer));
         }
     }
 
@@ -343,5 +353,54 @@ impl<'s> TurnBuilder<'s> {
         let id = prepared.id();
         self.ready.push_back(prepared);
         Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::settings::Edits;
+    use serde_json::json;
+
+    use super::*;
+    use crate::import::tool_record::ToolFailure;
+
+    const AT: i64 = 1_769_563_800;
+
+    fn memories(settings: &Settings, work: impl FnOnce(&mut TurnBuilder<'_>, Moment)) -> Vec<PreparedMemory> {
+        let sanitizer = Sanitizer::default();
+        let mut turns = TurnBuilder::new(Path::new("/home/dev/project"), &sanitizer, settings, "s".to_owned());
+        work(&mut turns, Moment::from_unix(AT, Some(0)).unwrap());
+        std::iter::from_fn(|| turns.pop()).collect()
+    }
+
+    #[rstest::rstest]
+    #[case::edit_off("Edit", Edits::Off, 0)]
+    #[case::edit_by_name("Edit", Edits::Names, 1)]
+    #[case::command("Bash", Edits::Off, 1)]
+    fn failed_edit_is_recorded_as_hooks_do(#[case] tool: &str, #[case] edits: Edits, #[case] expected: usize) {
+        let settings = Settings { edits, ..Settings::default() };
+        let found = memories(&settings, |turns, at| {
+            let input = json!({ "file_path": "src/private.rs", "command": "make" });
+            turns.start_tools(vec![StartedTool { id: "1".to_owned(), name: tool.to_owned(), input }]);
+            let result = Err(ToolFailure::Failed("String to replace not found in file.".to_owned()));
+            turns.finish_tool(FinishedTool { id: "1".to_owned(), result }, None, at);
+        });
+        let failures = found.iter().filter(|memory| memory.draft().kind == MemoryType::Error).count();
+        assert_eq!(failures, expected);
+    }
+
+    #[test]
+    fn picked_option_belongs_to_the_turn_and_not_to_a_report() {
+        let picked = "Chosen: Redis (asked: Which store?)";
+        let found = memories(&Settings::default(), |turns, at| {
+            turns.add_prompt("Design the store of the sessions", at);
+            turns.add_picked(vec![picked.to_owned()]);
+            turns.add_event(SubagentEvent::Reported("The tests cover the store.".to_owned()), at);
+            turns.add_answer(None, "The sessions are in the new store.".to_owned(), at);
+            turns.end_turn();
+        });
+        let answer = found.iter().find(|memory| memory.draft().kind == MemoryType::AssistantResponse).unwrap();
+        let decision = found.iter().find(|memory| memory.draft().content == picked).unwrap();
+        assert_eq!(decision.draft().attributes.source, Some(answer.id()));
     }
 }
