@@ -99,7 +99,9 @@ fn check_servers(host: Host, found: &[DetectedPart], place: &dyn Fn(&DetectedPar
         }
     }
     let list = servers.iter().map(|(name, place, _)| format!("{name} in {place}")).collect::<Vec<_>>().join(", ");
-    let text = format!("{}: {list}", host.title());
+    let has_project_server = servers.iter().any(|(.., is_personal)| *is_personal != Some(true));
+    let note = host.memory_note(SetupScope::User).filter(|_| !has_project_server);
+    let text = format!("{}: {list}{}", host.title(), note.map(|note| format!(". {note}")).unwrap_or_default());
     // For the host, the same name in two places is one server.
     let differs = |personal: bool| {
         let mut names: Vec<&str> =
