@@ -75,8 +75,8 @@ pub struct Brief {
 /// Returns the brief for a session, or `None` if there is nothing to show.
 pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rusqlite::Result<Option<Brief>> {
     let BriefRequest { project, session_id, source: occasion, problems, size } = *request;
-    let told = (occasion == SessionSource::Compact).then_some(session_id);
-    let knowledge = Knowledge::read(rows, told)?;
+    let shown_session = (occasion == SessionSource::Compact).then_some(session_id);
+    let knowledge = Knowledge::read(rows, shown_session)?;
     let problems =
         Part::new("", 1_000, problems.iter().map(|text| format!("Problem of this memory: {}", summary_line(text))));
     let long_term = long_term::part(layout, rows, &knowledge)?;

@@ -27,51 +27,31 @@ const ASKED_WITHIN: usize = 300;
 const LONGEST_OPTION: usize = 160;
 const LONGEST_QUESTION: usize = 140;
 
-/// What was said before a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Exchange<'t> {
-    /// The prompt before it, or nothing.
-    pub asked: &'t str,
-    /// The answer to that.
-    pub answered: &'t str,
-}
-
-/// The last prompt and the last answer to it.
+/// A prompt, or nothing, and the last answer to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LastExchange {
-    asked: String,
-    answered: String,
+pub struct LastTurn {
+    pub prompt: String,
+    pub answer: String,
 }
 
-impl LastExchange {
-    pub fn new(asked: String, answered: String) -> Self {
-        Self { asked, answered }
-    }
-
-    pub fn ask(&mut self, prompt: &str) {
-        *self = Self::new(prompt.to_owned(), String::new());
-    }
-
-    pub fn answer(&mut self, text: &str) {
-        text.clone_into(&mut self.answered);
-    }
-
-    pub fn as_ref(&self) -> Exchange<'_> {
-        Exchange { asked: &self.asked, answered: &self.answered }
+impl LastTurn {
+    /// Begins the next turn.
+    pub fn begin(&mut self, prompt: &str) {
+        *self = Self { prompt: prompt.to_owned(), answer: String::new() };
     }
 }
 
 /// Returns the decision in a prompt that picks one of the things that were offered before it. All texts must be clean.
-pub fn choice(prompt: &str, before: Exchange<'_>) -> Option<String> {
+pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     if !may_choose(prompt) {
         return None;
     }
     let prompt = prompt.trim();
     let (clause, rest) = first_clause(prompt);
-    let answer = &before.answered[before.answered.ceil_char_boundary(before.answered.len().saturating_sub(REACH))..];
+    let answer = &before.answer[before.answer.ceil_char_boundary(before.answer.len().saturating_sub(REACH))..];
     let options = options(answer);
     let question = last_question(answer).filter(|question| offers(question));
-    let question = question.or_else(|| last_question(before.asked).filter(|question| offers(question)));
+    let question = question.or_else(|| last_question(&before.prompt).filter(|question| offers(question)));
     let opening = opening(prompt, "");
     if let Some((picked, rest)) = picked(clause, rest, &options) {
         let picked = corrected(picked, &rest);
@@ -342,7 +322,8 @@ mod tests {
     #[case::other_name("pnpm it is", ADVICE, None)]
     #[case::number_in_a_sentence("fix 3 tests", LIST, None)]
     fn prompt_picks_what_was_offered(#[case] prompt: &str, #[case] answered: &str, #[case] expected: Option<&str>) {
-        assert_eq!(choice(prompt, Exchange { asked: "", answered }).as_deref(), expected);
+        let before = LastTurn { prompt: String::new(), answer: answered.to_owned() };
+        assert_eq!(choice(prompt, &before).as_deref(), expected);
     }
 
     #[rstest]
@@ -356,8 +337,8 @@ mod tests {
     #[test]
     fn person_may_have_offered_it() {
         let asked = "Health checks: do we use the standard grpc.health.v1 or our own /ping?";
-        let before = Exchange { asked, answered: "`/ping` needs an HTTP port." };
+        let before = LastTurn { prompt: asked.to_owned(), answer: "`/ping` needs an HTTP port.".to_owned() };
         let expected = format!("Chosen: Standard one. (asked: {asked})");
-        assert_eq!(choice("Standard one.", before), Some(expected));
+        assert_eq!(choice("Standard one.", &before), Some(expected));
     }
 }

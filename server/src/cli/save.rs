@@ -56,7 +56,7 @@ struct ShownSave {
 
 /// Where the type comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TypeSource {
+enum TypeOrigin {
     Given,
     Asked,
     Guessed,
@@ -66,8 +66,8 @@ pub(crate) fn run_save(engine: &mut Engine, printer: &Printer, arguments: SaveAr
     let SaveArguments { words, kind, also, tag, metadata, long_term, supersedes } = arguments;
     let (given, text) = split_type(kind, &words)?;
     let content = text_or_stdin(text)?;
-    let (kind, source) = match given {
-        Some(kind) => (kind, TypeSource::Given),
+    let (kind, origin) = match given {
+        Some(kind) => (kind, TypeOrigin::Given),
         None => choose_type(&content, printer)?,
     };
     let input = SaveInput {
@@ -83,7 +83,7 @@ pub(crate) fn run_save(engine: &mut Engine, printer: &Printer, arguments: SaveAr
     let redactions = prepared.redactions();
     let saved = engine.commit(&[prepared]).pop().context("a saved memory has an outcome")??;
     let output = engine.save_output(saved)?;
-    let shown = ShownSave { output, kind, guessed: source == TypeSource::Guessed, redactions };
+    let shown = ShownSave { output, kind, guessed: origin == TypeOrigin::Guessed, redactions };
     printer.print_value(&shown, || shown.render())
 }
 
@@ -120,10 +120,10 @@ fn split_type(kind: Option<MemoryType>, words: &[String]) -> Result<(Option<Memo
 }
 
 /// Asks for the type on a terminal, and guesses it otherwise.
-fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, TypeSource)> {
+fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, TypeOrigin)> {
     let guess = likeliest_kind(content).unwrap_or(MemoryType::Learning);
     if printer.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Ok((guess, TypeSource::Guessed));
+        return Ok((guess, TypeOrigin::Guessed));
     }
     let names: Vec<String> = KINDS.iter().enumerate().map(|(at, kind)| format!("{} {kind}", at + 1)).collect();
     loop {
@@ -134,7 +134,7 @@ fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, 
             return Err(ToolError::Invalid("no type was chosen, so nothing was saved".to_owned()).into());
         }
         match parse_answer(&answer, guess) {
-            Ok(kind) => return Ok((kind, TypeSource::Asked)),
+            Ok(kind) => return Ok((kind, TypeOrigin::Asked)),
             Err(unknown) => writeln!(anstream::stderr(), "{unknown}").context("cannot ask")?,
         }
     }

@@ -52,7 +52,7 @@ impl ForeignDatabase {
             return Err(SourceError::unreadable(path, "it is not a SQLite database"));
         }
         let has_log =
-            SIDE_FILES.iter().any(|side| fs::metadata(with_suffix(path, side)).is_ok_and(|side| side.len() > 0));
+            SIDE_FILES.iter().any(|side| fs::metadata(with_suffix(path, side)).is_ok_and(|file| file.len() > 0));
         let copy = has_log.then(|| copy_database(path)).transpose().map_err(unreadable)?;
         let connection = match &copy {
             Some(copy) => Connection::open_with_flags(copy.path().join(COPY), OpenFlags::SQLITE_OPEN_READ_WRITE),

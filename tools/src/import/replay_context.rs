@@ -13,8 +13,9 @@ use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
 /// Most tool calls that wait for a result.
 const MAX_PENDING_TOOLS: usize = 1_000;
 
+/// An event of a session or of one of its subagents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum SubagentEvent {
+pub(super) enum ReplayEvent {
     Used(Used),
     Failed(String),
     Reported(String),
@@ -45,7 +46,7 @@ impl<'s> ReplayContext<'s> {
     }
 
     /// Converts a result as hooks convert its payload.
-    pub(super) fn finish_tool(&mut self, done: FinishedTool, cwd: Option<&str>) -> Option<SubagentEvent> {
+    pub(super) fn finish_tool(&mut self, done: FinishedTool, cwd: Option<&str>) -> Option<ReplayEvent> {
         let (name, input) = self.pending.remove(&done.id)?;
         // Failed edits name their files.
         if self.edits == Edits::Off && is_edit_tool(&name) {
@@ -66,8 +67,8 @@ impl<'s> ReplayContext<'s> {
             ..HookPayload::default()
         };
         match HostEvent::from_payload(&payload, self.project, self.sanitizer)?.kind {
-            EventKind::ToolUse(used) => Some(SubagentEvent::Used(used)),
-            EventKind::Failure(text) => Some(SubagentEvent::Failed(text)),
+            EventKind::ToolUse(used) => Some(ReplayEvent::Used(used)),
+            EventKind::Failure(text) => Some(ReplayEvent::Failed(text)),
             _ => None,
         }
     }

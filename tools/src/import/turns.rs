@@ -5,7 +5,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 
-use schema::host::choice::LastExchange;
+use schema::host::choice::LastTurn;
 use schema::host::conclusion::{self, SaidIn, Speaker};
 use schema::host::hook::{EventKind, HookPayload, HostEvent, Used};
 use schema::host::track_buffer::{self, ToolUses};
@@ -20,7 +20,7 @@ use schema::settings::Settings;
 use serde_json::{Map, Value};
 
 use super::foreign::FROM;
-use super::replay_context::{ReplayContext, SubagentEvent};
+use super::replay_context::{ReplayContext, ReplayEvent};
 use super::tool_record::{FinishedTool, StartedTool};
 
 /// Importance of a failure, as for hooks.
@@ -41,7 +41,7 @@ pub(super) struct TurnBuilder<'s> {
     pub(super) context: ReplayContext<'s>,
     settings: &'s Settings,
     turn: ReplayTurn,
-    exchange: LastExchange,
+    last_turn: LastTurn,
     /// Topics of this session's failures.
     failed: HashSet<String>,
     ready: VecDeque<PreparedMemory>,
@@ -80,7 +80,7 @@ impl<'s> TurnBuilder<'s> {
             context: ReplayContext::new(project, sanitizer, settings.edits, session_id),
             settings,
             turn: ReplayTurn::default(),
-            exchange: LastExchange::default(),
+            last_turn: LastTurn::default(),
             failed: HashSet::new(),
             ready: VecDeque::new(),
             last_at: None,
@@ -108,7 +108,7 @@ impl<'s> TurnBuilder<'s> {
             self.turn.prompt = self.push_draft(MemoryType::UserPrompt, text.to_owned(), at);
             self.conclude_prompt(text, at);
         }
-        self.exchange.ask(text);
+        self.last_turn.begin(text);
         self.turn.is_started = true;
     }
 
@@ -138,7 +138,7 @@ impl<'s> TurnBuilder<'s> {
 
     /// Hooks get no event at the end of a cancelled turn. They read its text at the next prompt.
     pub(super) fn interrupt(&mut self) {
-        self.extract_from_answer();
+        self.add_answer_to_texts();
         self.turn.answer = None;
         self.turn.is_started = self.turn.used.is_some();
     }
@@ -148,7 +148,7 @@ impl<'s> TurnBuilder<'s> {
     }
 
     pub(super) fn compact(&mut self, at: Moment) {
-        self.extract_from_answer();
+        self.add_answer_to_texts();
         self.end_tool_uses();
         self.conclude_turn(at);
     }
@@ -165,7 +165,7 @@ impl<'s> TurnBuilder<'s> {
             }
             // The host ended a turn here, and a hook or a task continued it.
             Some(open) if open.is_last => self.end_turn(),
-            Some(_) => self.extract_from_answer(),
+            Some(_) => self.add_answer_to_texts(),
             None => {}
         }
         self.turn.answer = Some(PendingAnswer { id, text, at, is_last: true });
@@ -188,7 +188,7 @@ impl<'s> TurnBuilder<'s> {
 
     /// The model goes on with tools after the current answer, which therefore is text between tools.
     pub(super) fn continue_answer(&mut self) {
-        self.extract_from_answer();
+        self.add_answer_to_texts();
         self.turn.answer = None;
     }
 
@@ -197,19 +197,19 @@ impl<'s> TurnBuilder<'s> {
     }
 
     pub(super) fn finish_tool(&mut self, done: FinishedTool, cwd: Option<&str>, at: Moment) {
-        if let Some(happened) = self.context.finish_tool(done, cwd) {
-            self.add_event(happened, at);
+        if let Some(event) = self.context.finish_tool(done, cwd) {
+            self.add_event(event, at);
         }
     }
 
-    pub(super) fn add_event(&mut self, happened: SubagentEvent, at: Moment) {
-        match happened {
-            SubagentEvent::Used(used) => self.used(used, at),
-            SubagentEvent::Failed(text) => {
+    pub(super) fn add_event(&mut self, event: ReplayEvent, at: Moment) {
+        match event {
+            ReplayEvent::Used(used) => self.used(used, at),
+            ReplayEvent::Failed(text) => {
                 self.failed.extend(topics_of(&text));
                 self.push_draft(MemoryType::Error, text, at);
             }
-            SubagentEvent::Reported(text) => {
+            ReplayEvent::Reported(text) => {
                 let source = self.push_draft(MemoryType::SubagentResult, text.clone(), at);
                 self.emit_conclusions(source, &[text], at);
             }
@@ -233,7 +233,7 @@ impl<'s> TurnBuilder<'s> {
         let at = self.turn.answer.as_ref().map(|answer| answer.at);
         match self.turn.answer.take() {
             Some(PendingAnswer { text, at, is_last: true, .. }) => {
-                self.exchange.answer(&text);
+                self.last_turn.answer.clone_from(&text);
                 let source = if is_empty_answer(&text) {
                     None
                 } else {
@@ -264,8 +264,8 @@ impl<'s> TurnBuilder<'s> {
         }
     }
 
-    /// Moves the current answer to the text between tools, because the model continued.
-    fn extract_from_answer(&mut self) {
+    /// Adds the current answer to the text between tools, because the model continued or was interrupted.
+    fn add_answer_to_texts(&mut self) {
         if let Some(answer) = &self.turn.answer {
             self.turn.texts.push(answer.text.clone());
             // Keeps only the last texts of a long turn.
@@ -287,7 +287,7 @@ impl<'s> TurnBuilder<'s> {
         if self.settings.conclusions {
             let (session_id, source) = (self.context.session_id.clone(), self.turn.prompt.clone());
             let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Person, at };
-            let drafts = conclusion::drafts_of_prompt(&place, text, self.exchange.as_ref(), self.context.sanitizer);
+            let drafts = conclusion::drafts_of_prompt(&place, text, &self.last_turn, self.context.sanitizer);
             self.push_conclusions(drafts);
         }
     }
@@ -326,7 +326,7 @@ impl<'s> TurnBuilder<'s> {
             return false;
         }
         let is_open = self.is_turn_open();
-        self.extract_from_answer();
+        self.add_answer_to_texts();
         self.conclude_turn(self.last_at.unwrap_or_else(Moment::now));
         is_open
     }
@@ -395,7 +395,7 @@ mod tests {
         let found = memories(&Settings::default(), |turns, at| {
             turns.add_prompt("Design the store of the sessions", at);
             turns.add_picked(vec![picked.to_owned()]);
-            turns.add_event(SubagentEvent::Reported("The tests cover the store.".to_owned()), at);
+            turns.add_event(ReplayEvent::Reported("The tests cover the store.".to_owned()), at);
             turns.add_answer(None, "The sessions are in the new store.".to_owned(), at);
             turns.end_turn();
         });
