@@ -9,23 +9,17 @@ mod pick;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::small_talk::is_small_talk;
-use crate::prose::supersession::sentences;
 use crate::prose::terms::{is_hangul, terms};
 use amount::corrected;
-use options::{Listed, options};
+use options::{LONGEST_OPTION, LONGEST_QUESTION, Listed, last_question, options};
 use pick::{Pick, Place, is_filler, pick};
 
 /// The longest prompt that picks an option, and its longest first clause, in characters.
 const LONGEST_PROMPT: usize = 400;
 const LONGEST_CLAUSE: usize = 40;
 
-/// How much of the answer's end is searched for options, in bytes, and how much of that end for a question, in characters.
+/// How much of the answer's end is searched for options, in bytes.
 const REACH: usize = 8 * 1024;
-const ASKED_WITHIN: usize = 300;
-
-/// The longest option and question that are shown, in characters.
-const LONGEST_OPTION: usize = 160;
-const LONGEST_QUESTION: usize = 140;
 
 /// A prompt, or nothing, and the last answer to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -156,14 +150,6 @@ fn divided(text: &str) -> (&str, &str) {
     let is_question = matches!(c, '?' | '？');
     let end = if is_question { at + c.len_utf8() } else { at };
     (text[..end].trim_end(), text[at + c.len_utf8()..].trim_start_matches([' ', '-', '–', '—']))
-}
-
-/// Returns the question at the end of a text.
-fn last_question(text: &str) -> Option<String> {
-    let from = text.char_indices().rev().nth(ASKED_WITHIN).map_or(0, |(at, _)| at);
-    let question = sentences(&text[from..]).into_iter().rfind(|sentence| sentence.trim_end().ends_with(['?', '？']))?;
-    let question = clean_line(&question.replace("**", ""));
-    Some(shortened(&question, LONGEST_QUESTION))
 }
 
 /// Returns the texts of the options that a clause names by their labels or places.

@@ -65,8 +65,8 @@ fn unit_after(text: &str, start: usize, number_end: usize) -> Option<(String, us
     }
     if rest.starts_with(is_hangul) {
         // A particle may follow the unit: `5분으로`.
-        let ends = rest.char_indices().map(|(at, c)| from + at + c.len_utf8()).take(2);
-        return ends.filter_map(|end| Some((unit_of(&text[start..end])?, end))).next();
+        let mut ends = rest.char_indices().map(|(at, c)| from + at + c.len_utf8()).take(2);
+        return ends.find_map(|end| Some((unit_of(&text[start..end])?, end)));
     }
     let end = rest.find(|c: char| !c.is_ascii_alphabetic()).map_or(text.len(), |length| from + length);
     Some((unit_of(&text[start..end])?, end))

@@ -1,8 +1,15 @@
-//! Finds the options that an answer lists: "2. text", "- **B)** text", "Option A: text".
+//! Finds the options that an answer lists ("2. text", "- **B)** text", "Option A: text"), and the question at its end.
 
-use super::{LONGEST_OPTION, last_question};
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
+use crate::prose::supersession::sentences;
+
+/// The longest option and question that are shown, in characters.
+pub(super) const LONGEST_OPTION: usize = 160;
+pub(super) const LONGEST_QUESTION: usize = 140;
+
+/// How much of the end of an answer is searched for a question, in characters.
+const ASKED_WITHIN: usize = 300;
 
 /// The most options of a list.
 const MOST: usize = 9;
@@ -78,4 +85,12 @@ fn labelled(line: &str) -> Option<(String, String)> {
     let text = clean_line(&rest.replace("**", ""));
     (is_label && rest.starts_with([' ', '*']) && !text.is_empty())
         .then(|| (label.to_lowercase(), shortened(&text, LONGEST_OPTION)))
+}
+
+/// Returns the question at the end of a text.
+pub(super) fn last_question(text: &str) -> Option<String> {
+    let from = text.char_indices().rev().nth(ASKED_WITHIN).map_or(0, |(at, _)| at);
+    let question = sentences(&text[from..]).into_iter().rfind(|sentence| sentence.trim_end().ends_with(['?', '？']))?;
+    let question = clean_line(&question.replace("**", ""));
+    Some(shortened(&question, LONGEST_QUESTION))
 }
