@@ -32,7 +32,7 @@ pub(crate) fn start_backfill(layout: &Layout, settings: &Settings) {
 fn memory_program() -> PathBuf {
     let beside = std::env::current_exe().ok().and_then(|path| {
         let name = path.file_name()?.to_str()?.replace(HOOK, MEMORY);
-        Some(path.with_file_name(name)).filter(|beside| *beside != path && beside.is_file())
+        Some(path.with_file_name(name)).filter(|other| *other != path && other.is_file())
     });
     beside.unwrap_or_else(|| PathBuf::from(MEMORY))
 }

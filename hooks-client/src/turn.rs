@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use schema::host::choice::{LastExchange, may_choose};
+use schema::host::choice::{LastTurn, may_choose};
 use schema::host::conclusion::{self, SaidIn, Speaker};
 use schema::host::hook::{Used, is_edit_tool};
 use schema::host::track_buffer::{self, ToolUses};
 use schema::host::transcript::{
-    ReadFrom, TranscriptThread, TurnTexts, Utterance, last_answer, last_exchange, texts_of_turn, utterances,
+    ReadFrom, TranscriptThread, TurnTexts, Utterance, last_answer, last_turn, texts_of_turn, utterances,
 };
 use schema::intake::capture::{Draft, PreparedMemory, prepare};
 use schema::model::failure::topics_of;
@@ -177,8 +177,8 @@ impl EventDelivery<'_> {
         }
         let place = SaidIn { session_id: &self.session_id, source, speaker: Speaker::Person, at: self.now };
         let path = transcript.filter(|_| may_choose(prompt));
-        let before = path.and_then(|path| last_exchange(Path::new(path), prompt).ok()).unwrap_or_default();
-        let drafts = conclusion::drafts_of_prompt(&place, prompt, before.as_ref(), self.sanitizer);
+        let before = path.and_then(|path| last_turn(Path::new(path), prompt).ok()).unwrap_or_default();
+        let drafts = conclusion::drafts_of_prompt(&place, prompt, &before, self.sanitizer);
         drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect()
     }
 
@@ -186,17 +186,17 @@ impl EventDelivery<'_> {
     pub(crate) fn concluded_since_compaction(&self, transcript: Option<&str>) -> Vec<Draft> {
         let path = transcript.filter(|_| self.settings.conclusions);
         let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
-        let mut before = LastExchange::default();
+        let mut before = LastTurn::default();
         let place = |speaker, at| SaidIn { session_id: &self.session_id, source: None, speaker, at };
         let concluded = said.into_iter().flatten().flat_map(|said| match said {
             Utterance::Prompt { text, at } => {
                 let place = place(Speaker::Person, at);
-                let drafts = conclusion::drafts_of_prompt(&place, &text, before.as_ref(), self.sanitizer);
-                before.ask(&text);
+                let drafts = conclusion::drafts_of_prompt(&place, &text, &before, self.sanitizer);
+                before.begin(&text);
                 drafts
             }
             Utterance::Answer { text, at } => {
-                before.answer(&text);
+                before.answer.clone_from(&text);
                 conclusion::drafts(&place(Speaker::Agent, at), [text.as_str()], self.sanitizer)
             }
             Utterance::Summary { .. } => Vec::new(),

@@ -6,6 +6,7 @@ pub mod environment;
 pub mod file_stamp;
 pub mod layout;
 pub mod lock;
+pub mod private_temp_dir;
 pub mod project;
 pub mod regular_file;
 pub mod store_file;

@@ -46,7 +46,9 @@ def platform_tag(target, programs):
 def metadata():
     """The core metadata. The description is README.md, with links that work on PyPI."""
     readme = (ROOT / "README.md").read_text()
-    readme = re.sub(r"\]\((?!https?:|#)([^)]+)\)", rf"]({repository()}/blob/v{version()}/\1)", readme)
+    # GitHub serves an image only below /raw/; below /blob/ is the page that shows it.
+    for link, kind in [(r"(!\[[^\]]*\]\()", "raw"), (r"(\]\()", "blob")]:
+        readme = re.sub(link + r"(?!https?:|#)([^)]+)\)", rf"\g<1>{repository()}/{kind}/v{version()}/\2)", readme)
     lines = [
         "Metadata-Version: 2.4",
         f"Name: {NAME}",

@@ -75,8 +75,8 @@ pub struct Brief {
 /// Returns the brief for a session, or `None` if there is nothing to show.
 pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rusqlite::Result<Option<Brief>> {
     let BriefRequest { project, session_id, source: occasion, problems, size } = *request;
-    let told = (occasion == SessionSource::Compact).then_some(session_id);
-    let knowledge = Knowledge::read(rows, told)?;
+    let shown_session = (occasion == SessionSource::Compact).then_some(session_id);
+    let knowledge = Knowledge::read(rows, shown_session)?;
     let problems =
         Part::new("", 1_000, problems.iter().map(|text| format!("Problem of this memory: {}", summary_line(text))));
     let long_term = long_term::part(layout, rows, &knowledge)?;
@@ -85,11 +85,12 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
         SessionSource::Compact => {
             parts.extend(work::this_session(rows, session_id, &knowledge)?);
             parts.push(knowledge.tasks());
-            work::earlier(rows, session_id, &knowledge)?
+            Some(work::earlier(rows, session_id, &knowledge)?)
         }
+        // After `/clear`, only what holds for the project is shown, and nothing of any session.
         SessionSource::Clear => {
             parts.push(knowledge.tasks());
-            work::before_cleared(rows, session_id, &knowledge)?
+            None
         }
         SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
             if occasion == SessionSource::Resume {
@@ -98,17 +99,17 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
             parts.push(knowledge.tasks());
             let found = work::sessions(rows, session_id, &knowledge)?;
             parts.extend(found.outlines);
-            found.turns
+            Some(found.turns)
         }
     };
     parts.push(knowledge.decisions());
     parts.push(knowledge.preferences());
     parts.push(knowledge.fixes());
-    // The host does not say which session was cleared, so its failures cannot be told apart and are skipped.
+    // Failures belong to sessions.
     if occasion != SessionSource::Clear {
         parts.push(knowledge.failures());
     }
-    parts.push(details);
+    parts.extend(details);
     let frame = Frame { project: &shortened(project, PROJECT), occasion, is_small: size < SMALL };
     let filled = fill(parts, size.saturating_sub(frame.cost()));
     Ok((!filled.text.is_empty()).then(|| Brief { text: frame.around(&filled.text), ids: filled.ids }))

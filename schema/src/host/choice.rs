@@ -2,82 +2,74 @@
 //!
 //! Such a prompt says too little to be a conclusion by itself. In doubt it picks nothing: an order, such as "run the tests", is no choice.
 
+mod amount;
+mod options;
+mod pick;
+
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::small_talk::is_small_talk;
-use crate::prose::supersession::sentences;
 use crate::prose::terms::{is_hangul, terms};
+use amount::corrected;
+use options::{LONGEST_OPTION, LONGEST_QUESTION, Listed, last_question, options};
+use pick::{Pick, Place, is_filler, pick};
 
 /// The longest prompt that picks an option, and its longest first clause, in characters.
 const LONGEST_PROMPT: usize = 400;
 const LONGEST_CLAUSE: usize = 40;
 
-/// How much of the answer's end is searched for options, in bytes, and how much of that end for a question, in characters.
+/// How much of the answer's end is searched for options, in bytes.
 const REACH: usize = 8 * 1024;
-const ASKED_WITHIN: usize = 300;
 
-/// The longest option and question that are shown, in characters.
-const LONGEST_OPTION: usize = 160;
-const LONGEST_QUESTION: usize = 140;
-
-/// The most options of a list.
-const MOST: usize = 9;
-
-/// What was said before a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Exchange<'t> {
-    /// The prompt before it, or nothing.
-    pub asked: &'t str,
-    /// The answer to that.
-    pub answered: &'t str,
-}
-
-/// The last prompt and the last answer to it.
+/// A prompt, or nothing, and the last answer to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LastExchange {
-    asked: String,
-    answered: String,
+pub struct LastTurn {
+    pub prompt: String,
+    pub answer: String,
 }
 
-impl LastExchange {
-    pub fn new(asked: String, answered: String) -> Self {
-        Self { asked, answered }
-    }
-
-    pub fn ask(&mut self, prompt: &str) {
-        *self = Self::new(prompt.to_owned(), String::new());
-    }
-
-    pub fn answer(&mut self, text: &str) {
-        text.clone_into(&mut self.answered);
-    }
-
-    pub fn as_ref(&self) -> Exchange<'_> {
-        Exchange { asked: &self.asked, answered: &self.answered }
+impl LastTurn {
+    /// Begins the next turn.
+    pub fn begin(&mut self, prompt: &str) {
+        *self = Self { prompt: prompt.to_owned(), answer: String::new() };
     }
 }
 
 /// Returns the decision in a prompt that picks one of the things that were offered before it. All texts must be clean.
-pub fn choice(prompt: &str, before: Exchange<'_>) -> Option<String> {
+pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     if !may_choose(prompt) {
         return None;
     }
     let prompt = prompt.trim();
     let (clause, rest) = first_clause(prompt);
-    let answer = &before.answered[before.answered.ceil_char_boundary(before.answered.len().saturating_sub(REACH))..];
+    let answer = &before.answer[before.answer.ceil_char_boundary(before.answer.len().saturating_sub(REACH))..];
     let options = options(answer);
     let question = last_question(answer).filter(|question| offers(question));
-    let question = question.or_else(|| last_question(before.asked).filter(|question| offers(question)));
+    let question = question.or_else(|| last_question(&before.prompt).filter(|question| offers(question)));
     let opening = opening(prompt, "");
-    if let Some(picked) = by_label(clause, &options).or_else(|| named_option(clause, &options)) {
+    if let Some((picked, rest)) = picked(clause, rest, &options) {
+        let picked = corrected(picked, &rest);
         let end = if picked.ends_with(['.', '!', ')']) || rest.is_empty() { "" } else { "." };
-        return Some(format!("{opening}: {picked}{end} {}", clean_line(rest)).trim_end().to_owned());
+        return Some(format!("{opening}: {picked}{end} {rest}").trim_end().to_owned());
     }
     if let Some(question) = question.filter(|question| names_all(clause, question)) {
         return Some(format!("{opening}: {} (asked: {question})", clean_line(prompt)));
     }
     // "dHash it is": the words alone say that something is chosen.
     (commits(clause) && names_all(clause, answer)).then(|| clean_line(prompt))
+}
+
+/// Returns the options that a clause picks, and what the prompt says besides.
+fn picked(clause: &str, rest: &str, options: &[Listed]) -> Option<(String, String)> {
+    let besides = if is_filler(rest) { String::new() } else { clean_line(rest) };
+    if let Some(picked) = by_label(clause, options).or_else(|| named_option(clause, options)) {
+        return Some((picked, besides));
+    }
+    // "B with 5 %"
+    let at = clause.rfind(" with ")?;
+    let picked = by_label(&clause[..at], options)?;
+    let separator = if rest.is_empty() { "" } else { ". " };
+    Some((picked, clean_line(&[clause[at..].trim(), separator, rest].concat())))
 }
 
 /// Returns the decision in the answer to a question that the host asked with options, or `None` if it only agrees. `description` is that
@@ -132,170 +124,77 @@ fn rejects(clause: &str) -> bool {
     words.any(|word| WORDS.contains(&word)) || ["말고", "빼고", "아니", "제외"].iter().any(|word| folded.contains(word))
 }
 
-/// Divides a prompt after its first clause.
+/// Divides a prompt after its first clause. A comma between labels, as in "1, 3", ends none.
 fn first_clause(prompt: &str) -> (&str, &str) {
+    let (mut clause, mut rest) = divided(prompt);
+    while prompt[clause.len()..].starts_with(',') && names_labels(clause) && names_labels(divided(rest).0) {
+        let (next, after) = divided(rest);
+        clause = &prompt[..prompt.len() - rest.len() + next.len()];
+        rest = after;
+    }
+    (clause, rest)
+}
+
+fn names_labels(clause: &str) -> bool {
+    matches!(pick(clause), Some(Pick::Some(_)))
+}
+
+fn divided(text: &str) -> (&str, &str) {
     let is_end = |(at, c): &(usize, char)| match c {
-        '.' | '!' | ',' | ';' | ':' | ')' => prompt[at + 1..].chars().next().is_none_or(char::is_whitespace),
+        '.' | '!' | ',' | ';' | ':' | ')' => text[at + 1..].chars().next().is_none_or(char::is_whitespace),
         '\n' | '—' | '–' | '?' | '？' => true,
-        '-' => prompt[..*at].ends_with(' ') && prompt[at + 1..].starts_with(' '),
+        '-' => text[..*at].ends_with(' ') && text[at + 1..].starts_with(' '),
         _ => false,
     };
-    let Some((at, c)) = prompt.char_indices().find(is_end) else { return (prompt, "") };
+    let Some((at, c)) = text.char_indices().find(is_end) else { return (text, "") };
     let is_question = matches!(c, '?' | '？');
     let end = if is_question { at + c.len_utf8() } else { at };
-    (prompt[..end].trim(), prompt[at + c.len_utf8()..].trim_start_matches([' ', '-', '–', '—']))
+    (text[..end].trim_end(), text[at + c.len_utf8()..].trim_start_matches([' ', '-', '–', '—']))
 }
 
-/// An option of a list: its label in lower case, and its text.
-struct Listed {
-    label: String,
-    text: String,
-}
-
-/// Returns the options of the last list with labels, unless it lists steps, which are done one after the other.
-fn options(answer: &str) -> Vec<Listed> {
-    let mut found: Vec<Listed> = Vec::new();
-    let (mut lead, mut line_before) = ("", "");
-    for line in answer.lines().filter(|line| !line.trim().is_empty()) {
-        match labelled(line) {
-            Some((label, text)) => {
-                if matches!(label.as_str(), "1" | "a") {
-                    found.clear();
-                    lead = line_before;
+/// Returns the texts of the options that a clause names by their labels or places.
+fn by_label(clause: &str, options: &[Listed]) -> Option<String> {
+    match pick(clause)? {
+        Pick::All(count) => {
+            all(options).filter(|all| count.is_none_or(|count| all.len() == count)).map(|all| all.join("; "))
+        }
+        Pick::Some(places) => {
+            let mut texts: Vec<String> = Vec::new();
+            for place in places {
+                let text = &listed(&place, options)?.text;
+                let is_all = matches!(pick(text), Some(Pick::All(_)));
+                let text = all(options).filter(|_| is_all).map_or_else(|| text.clone(), |all| all.join("; "));
+                if !texts.contains(&text) {
+                    texts.push(text);
                 }
-                found.push(Listed { label, text });
             }
-            None => line_before = line,
+            Some(texts.join("; "))
         }
     }
-    let are_steps =
-        [lead, last_question(answer).as_deref().unwrap_or_default()].iter().any(|text| announces_steps(text));
-    if found.len() > MOST || are_steps { Vec::new() } else { found }
 }
 
-fn announces_steps(text: &str) -> bool {
-    let folded = text.to_lowercase().replace('’', "'");
-    STEPS.iter().any(|word| folded.contains(word))
+/// Returns the texts of all options except one that says "both" itself, or `None` if there are fewer than two.
+fn all(options: &[Listed]) -> Option<Vec<&str>> {
+    let texts = options.iter().map(|option| option.text.as_str());
+    let texts: Vec<&str> = texts.filter(|text| !says_all(text)).collect();
+    (texts.len() >= 2).then_some(texts)
 }
 
-/// Phrases that announce work to do, or work that is done.
-const STEPS: [&str; 24] = [
-    "next step",
-    "next:",
-    "what's next",
-    "still to do",
-    "to do:",
-    "todo",
-    "remaining",
-    "what's left",
-    "left to do",
-    "still open",
-    "follow-up",
-    "plan:",
-    "changes:",
-    "changed:",
-    "want me to",
-    "shall i",
-    "should i",
-    "like me to",
-    "i can:",
-    "남은",
-    "할 일",
-    "다음 ",
-    "진행할까요",
-    "드릴까요",
-];
-
-/// Parses a line such as `2. text`, `- **B)** text` or `Option A: text`.
-fn labelled(line: &str) -> Option<(String, String)> {
-    let line = line.trim_start().trim_start_matches(['-', '*', '#', ' ']);
-    let line = ["Option ", "option ", "옵션 ", "방안 "].iter().find_map(|word| line.strip_prefix(word)).unwrap_or(line);
-    let length = line.chars().take_while(char::is_ascii_alphanumeric).count();
-    let label = &line[..length];
-    let is_label = length == 1 && label.chars().all(|c| c.is_ascii_digit() || matches!(c, 'A'..='E' | 'a'..='e'));
-    let rest = line[length..].strip_prefix(['.', ')', ':'])?;
-    let text = clean_line(&rest.replace("**", ""));
-    (is_label && rest.starts_with([' ', '*']) && !text.is_empty())
-        .then(|| (label.to_lowercase(), shortened(&text, LONGEST_OPTION)))
+fn says_all(text: &str) -> bool {
+    let first = divided(text).0;
+    matches!(pick(first), Some(Pick::All(_))) || text.to_lowercase().starts_with("both")
 }
 
-/// Returns the question at the end of a text.
-fn last_question(text: &str) -> Option<String> {
-    let from = text.char_indices().rev().nth(ASKED_WITHIN).map_or(0, |(at, _)| at);
-    let question = sentences(&text[from..]).into_iter().rfind(|sentence| sentence.trim_end().ends_with(['?', '？']))?;
-    let question = clean_line(&question.replace("**", ""));
-    Some(shortened(&question, LONGEST_QUESTION))
-}
-
-/// Returns the text of the option that a clause names by its label or its place.
-fn by_label(clause: &str, options: &[Listed]) -> Option<String> {
-    let folded = clause.to_lowercase();
-    if options.len() >= 2 && ALL.contains(&folded.as_str()) {
-        let each = options.iter().map(|option| option.text.as_str());
-        let each: Vec<&str> = each.filter(|text| !ALL.iter().any(|all| text.to_lowercase().starts_with(all))).collect();
-        return Some(each.join("; "));
+fn listed<'o>(place: &Place, options: &'o [Listed]) -> Option<&'o Listed> {
+    let nth = |number: usize| options.get(number.checked_sub(1)?);
+    match place {
+        Place::Nth(number) => nth(*number),
+        Place::Last => options.last(),
+        Place::Label(label) => {
+            let by_number = || nth(label.to_digit(10)?.try_into().ok()?);
+            options.iter().find(|option| option.label.chars().eq([*label])).or_else(by_number)
+        }
     }
-    let words = folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let mut named = words.filter(|word| !FILLERS.contains(word));
-    let label = label(named.next()?, options.len())?;
-    if named.next().is_some() {
-        return None;
-    }
-    let by_place = || label.parse::<usize>().ok().and_then(|number| options.get(number.checked_sub(1)?));
-    options.iter().find(|option| option.label == label).or_else(by_place).map(|option| option.text.clone())
-}
-
-/// Words that pick all options.
-const ALL: [&str; 8] = ["both", "all of them", "all", "all three", "둘 다", "둘다", "전부", "모두"];
-
-/// Words next to a label that say nothing else.
-const FILLERS: [&str; 31] = [
-    "option",
-    "number",
-    "no",
-    "go",
-    "with",
-    "let",
-    "s",
-    "lets",
-    "take",
-    "i",
-    "d",
-    "say",
-    "the",
-    "one",
-    "please",
-    "pick",
-    "choose",
-    "use",
-    "yes",
-    "ok",
-    "then",
-    "그럼",
-    "그냥",
-    "하자",
-    "가자",
-    "해줘",
-    "해주세요",
-    "갑시다",
-    "하죠",
-    "좋아",
-    "네",
-];
-
-/// Returns the label that a word names: `2`, `b`, `2번으로`, `second`.
-fn label(word: &str, last: usize) -> Option<String> {
-    const PLACES: [&[&str]; 4] =
-        [&["first", "첫번째", "첫째"], &["second", "두번째"], &["third", "세번째"], &["fourth", "네번째"]];
-    if let Some(at) = PLACES.iter().position(|words| words.contains(&word)) {
-        return Some((at + 1).to_string());
-    }
-    if word == "last" {
-        return Some(last.to_string());
-    }
-    let bare = ["으로", "로"].iter().find_map(|particle| word.strip_suffix(particle)).unwrap_or(word);
-    let bare = ["번", "안"].iter().find_map(|unit| bare.strip_suffix(unit)).unwrap_or(bare);
-    (bare.len() == 1 && bare.is_ascii()).then(|| bare.to_owned())
 }
 
 /// Returns the only option that a clause names.
@@ -346,6 +245,7 @@ mod tests {
                         3. merge the tables by hand\n\nWhich one do you want?";
     const LETTERS: &str =
         "Options:\n\nA. retry only `Unavailable`\nB. a budget of 10 % of calls\nC. both\n\nWhich do you prefer?";
+    const FOUR: &str = "A) Redis\nB) Valkey\nC) an LRU in the process\nD) drop the cache\n\nWhich one?";
     const OR: &str = "Both work. Should amounts be stored as decimals or in minor units?";
     const ADVICE: &str = "dHash is cheap; pHash copes better with brightness. For photos dHash is enough.";
     const KOREAN: &str =
@@ -364,8 +264,21 @@ mod tests {
     #[case::both(
         "Both. Budget at 5 % though.",
         LETTERS,
-        Some("Chosen: retry only `Unavailable`; a budget of 10 % of calls. Budget at 5 % though.")
+        Some("Chosen: retry only `Unavailable`; a budget of 5 % of calls. Budget at 5 % though.")
     )]
+    #[case::both_by_its_letter("C", LETTERS, Some("Chosen: retry only `Unavailable`; a budget of 10 % of calls"))]
+    #[case::letter_with_amount("B with 5 %", LETTERS, Some("Chosen: a budget of 5 % of calls. with 5 %"))]
+    #[case::two_letters("A, B.", LETTERS, Some("Chosen: retry only `Unavailable`; a budget of 10 % of calls"))]
+    #[case::letter_d("D", FOUR, Some("Chosen: drop the cache"))]
+    #[case::small_d("d, please", FOUR, Some("Chosen: drop the cache"))]
+    #[case::option_d("Option D. It is unused.", FOUR, Some("Chosen: drop the cache. It is unused."))]
+    #[case::korean_option_d("옵션 D", FOUR, Some("선택: drop the cache"))]
+    #[case::contraction("I'd go with B", FOUR, Some("Chosen: Valkey"))]
+    #[case::contraction_without_option("I'd go ahead", FOUR, None)]
+    #[case::both_of_four("Both.", FOUR, None)]
+    #[case::korean_both("둘 다", FOUR, None)]
+    #[case::korean_two("2번이랑 3번", KOREAN, Some("선택: 두 버전을 모두 보관한다; CRDT"))]
+    #[case::korean_all("전부 다 해주세요", KOREAN, Some("선택: 마지막 저장이 이긴다; 두 버전을 모두 보관한다; CRDT"))]
     #[case::name_in_a_list("figment", LIST, Some("Chosen: `figment`, which tracks provenance"))]
     #[case::name_in_a_question(
         "Minor units. Cents for all currencies.",
@@ -395,7 +308,8 @@ mod tests {
     #[case::other_name("pnpm it is", ADVICE, None)]
     #[case::number_in_a_sentence("fix 3 tests", LIST, None)]
     fn prompt_picks_what_was_offered(#[case] prompt: &str, #[case] answered: &str, #[case] expected: Option<&str>) {
-        assert_eq!(choice(prompt, Exchange { asked: "", answered }).as_deref(), expected);
+        let before = LastTurn { prompt: String::new(), answer: answered.to_owned() };
+        assert_eq!(choice(prompt, &before).as_deref(), expected);
     }
 
     #[rstest]
@@ -409,8 +323,8 @@ mod tests {
     #[test]
     fn person_may_have_offered_it() {
         let asked = "Health checks: do we use the standard grpc.health.v1 or our own /ping?";
-        let before = Exchange { asked, answered: "`/ping` needs an HTTP port." };
+        let before = LastTurn { prompt: asked.to_owned(), answer: "`/ping` needs an HTTP port.".to_owned() };
         let expected = format!("Chosen: Standard one. (asked: {asked})");
-        assert_eq!(choice("Standard one.", before), Some(expected));
+        assert_eq!(choice("Standard one.", &before), Some(expected));
     }
 }

@@ -1,6 +1,6 @@
 //! Turns the conclusions in prompts and answers into memories. Hooks and imports use the same functions.
 
-use crate::host::choice::{Exchange, choice};
+use crate::host::choice::{LastTurn, choice};
 use crate::host::conclusions;
 pub use crate::host::conclusions::Speaker;
 use crate::intake::capture::{Destination, Draft};
@@ -64,13 +64,14 @@ impl SaidIn<'_> {
 }
 
 /// Returns drafts of the conclusions in a prompt: an option that it picks from what was said `before`, and what it says by itself.
-pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: Exchange<'_>, sanitizer: &Sanitizer) -> Vec<Draft> {
+pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: &LastTurn, sanitizer: &Sanitizer) -> Vec<Draft> {
     let own = drafts(place, [prompt], sanitizer);
-    if [prompt, before.asked, before.answered].iter().any(|text| text.len() > LONGEST) {
+    if [prompt, &before.prompt, &before.answer].iter().any(|text| text.len() > LONGEST) {
         return own;
     }
-    let [said, asked, answered] = [prompt, before.asked, before.answered].map(|text| sanitizer.clean(text).text);
-    let Some(picked) = choice(&said, Exchange { asked: &asked, answered: &answered }) else { return own };
+    let clean = |text: &str| sanitizer.clean(text).text.into_owned();
+    let before = LastTurn { prompt: clean(&before.prompt), answer: clean(&before.answer) };
+    let Some(picked) = choice(&clean(prompt), &before) else { return own };
     // The choice contains the whole prompt.
     let others = own.into_iter().filter(|draft| draft.kind != MemoryType::Decision && !picked.contains(&draft.content));
     let others: Vec<Draft> = others.collect();
@@ -147,8 +148,8 @@ mod tests {
         let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
         let place = SaidIn { session_id: "s", source: None, speaker: Speaker::Person, at };
         let answered = "Two ways:\n1. keep the tokens in Redis\n2. keep them in Postgres\n\nWhich one do you want?";
-        let before = Exchange { asked: "", answered };
-        let found = drafts_of_prompt(&place, "1, because Redis is there already.", before, &Sanitizer::default());
+        let before = LastTurn { prompt: String::new(), answer: answered.to_owned() };
+        let found = drafts_of_prompt(&place, "1, because Redis is there already.", &before, &Sanitizer::default());
         let found: Vec<_> = found.iter().map(|draft| (draft.kind, draft.content.as_str())).collect();
         let expected = "Chosen: keep the tokens in Redis. because Redis is there already.";
         assert_eq!(found, [(MemoryType::Decision, expected)]);

@@ -11,4 +11,4 @@ pub use event::{EventKind, HostEvent, ToolUse, Used, is_edit_tool};
 pub use output::{ContextEvent, add_context, continue_turn, warn_at_start};
 pub use payload::deserialize_lenient;
 pub use payload::{HookPayload, PayloadError, ToolResponse};
-pub use wire::HookHost;
+pub use wire::{CommandOutput, FilePatch, HookHost, codex_output, file_patches, gemini_output};

@@ -217,7 +217,7 @@ impl SessionRecord {
         let title = first_asked.or(session.title);
         let answer = |turn: &TurnRecord| Some((turn.answered.clone()?, turn.order));
         let outcome = turns.iter().rev().filter(|turn| turn.has_changes).find_map(answer);
-        let outcome = outcome.or_else(|| turns.iter().rev().find_map(answer)).or_else(|| told(&memories));
+        let outcome = outcome.or_else(|| turns.iter().rev().find_map(answer)).or_else(|| written_summary(&memories));
         let of_kind = |kind: MemoryType| memories.iter().filter(move |row| row.memory.kind == kind);
         let mut commands: Vec<String> = Vec::new();
         for command in of_kind(MemoryType::ToolUsage).flat_map(|row| tool_usage::commands(&row.memory.content)) {
@@ -274,7 +274,7 @@ impl SessionRecord {
         line("Open", listed(&self.open_steps, 5, "; "));
         line("Changed", listed(&self.files, 12, ", "));
         line("Ran", listed(&self.commands, 6, "; "));
-        let failures: Vec<String> = self.failures.iter().map(FailureRecord::told).collect();
+        let failures: Vec<String> = self.failures.iter().map(FailureRecord::describe).collect();
         line("Failed", listed(&failures, 4, "; "));
         line("About", self.topics.join(", "));
         Some(lines.join("\n"))
@@ -282,7 +282,7 @@ impl SessionRecord {
 }
 
 impl FailureRecord {
-    fn told(&self) -> String {
+    fn describe(&self) -> String {
         match (self.is_resolved, &self.resolved_by) {
             (false, _) => format!("{} (open)", self.text),
             (true, Some(by)) => format!("{} (resolved: {by})", self.text),
@@ -355,7 +355,7 @@ fn beginning(text: &str) -> &str {
 }
 
 /// Returns a summary that a model or a person wrote, for a session without an answer.
-fn told(memories: &[MemoryRow]) -> Option<(String, (i64, i64))> {
+fn written_summary(memories: &[MemoryRow]) -> Option<(String, (i64, i64))> {
     let is_summary = |row: &&MemoryRow| row.memory.kind == MemoryType::SessionSummary && !is_composed(row);
     memories.iter().rev().find(is_summary).and_then(|row| Some((gist(&row.memory.content, OUTCOME)?, row.order())))
 }

@@ -12,13 +12,13 @@ use std::path::Path;
 
 use memchr::memmem;
 
-use crate::host::choice::LastExchange;
+use crate::host::choice::LastTurn;
 use crate::model::moment::Moment;
 pub use line::TranscriptThread;
 use line::{LineContent, TranscriptLine};
 pub use line_reader::LINE_LIMIT;
 use line_reader::{BackwardLines, ForwardLines};
-pub use questions::picked_in;
+pub use questions::picked_options;
 
 /// How far from the end the last answer is searched, in bytes.
 const ANSWER_REACH: u64 = 4 * 1024 * 1024;
@@ -79,7 +79,7 @@ pub fn last_answer(path: &Path, thread: TranscriptThread) -> io::Result<Option<S
 /// Returns the prompt of the last turn and its last answer, each empty without one.
 ///
 /// A prompt at the very end of the file that equals `next` belongs to the next turn and is skipped.
-pub fn last_exchange(path: &Path, next: &str) -> io::Result<LastExchange> {
+pub fn last_turn(path: &Path, next: &str) -> io::Result<LastTurn> {
     let mut lines = BackwardLines::open(path, ANSWER_REACH)?;
     let (mut texts, mut answer): (Vec<String>, Option<String>) = (Vec::new(), None);
     let mut asked = String::new();
@@ -100,7 +100,7 @@ pub fn last_exchange(path: &Path, next: &str) -> io::Result<LastExchange> {
         }
     }
     texts.reverse();
-    Ok(LastExchange::new(asked, texts.join("\n\n")))
+    Ok(LastTurn { prompt: asked, answer: texts.join("\n\n") })
 }
 
 /// How far from the end the texts of a turn are searched, and how many bytes of text are returned.
@@ -110,7 +110,7 @@ pub const TURN_TEXTS: usize = 256 * 1024;
 /// The longest line that is searched for a text, in bytes. Longer ones are results of tools.
 const TEXT_LINE: usize = 512 * 1024;
 
-/// What was said in a turn besides its prompt, in order.
+/// The texts of a turn without its prompt, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TurnTexts {
     /// The model's texts in the main thread.
@@ -130,7 +130,7 @@ pub fn texts_of_turn(path: &Path, next: Option<&str>) -> io::Result<TurnTexts> {
         let speaks = [&b"\"assistant\""[..], b"\"user\""].iter().any(|who| memmem::find(&bytes, who).is_some());
         let is_result = speaks && memmem::find(&bytes, b"\"tool_result\"").is_some();
         if is_result {
-            picked.extend(picked_in(&bytes).into_iter().rev());
+            picked.extend(picked_options(&bytes).into_iter().rev());
         }
         if !speaks || is_result || bytes.len() > TEXT_LINE {
             continue;

@@ -342,9 +342,9 @@ mod tests {
     #[case::at_the_end_of_a_sentence("could not read .env.local.", true)]
     #[case::in_brackets("failed: [secrets/a]", true)]
     #[case::other("error[E0433]: no secretsmanager in src/a.rs", false)]
-    fn report_naming_an_excluded_file_is_detected(#[case] text: &str, #[case] told: bool) {
+    fn report_naming_an_excluded_file_is_detected(#[case] text: &str, #[case] expected: bool) {
         let exclude = exclude(&["/secrets/**", ".env.local"]);
-        assert_eq!(exclude.excludes_text(text, Path::new("/p/app"), Path::new("/p")), told);
+        assert_eq!(exclude.excludes_text(text, Path::new("/p/app"), Path::new("/p")), expected);
     }
 
     #[test]

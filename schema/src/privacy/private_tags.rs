@@ -133,15 +133,15 @@ fn tag_end(text: &str, name_end: usize) -> Option<usize> {
 }
 
 /// Appends the text between two private parts, keeping the words around a private part apart.
-fn append_piece(kept: &mut String, piece: &str) {
+fn append_piece(text: &mut String, piece: &str) {
     let Some(first) = piece.chars().next() else { return };
-    let after_space = kept.chars().next_back().is_none_or(char::is_whitespace);
+    let after_space = text.chars().next_back().is_none_or(char::is_whitespace);
     // The spaces before and after a private part are merged.
     let piece = if after_space && first == ' ' { &piece[1..] } else { piece };
-    if kept.ends_with(is_word_char) && is_word_char(first) || ends_in_partial_tag(kept) {
-        kept.push(' ');
+    if text.ends_with(is_word_char) && is_word_char(first) || ends_in_partial_tag(text) {
+        text.push(' ');
     }
-    kept.push_str(piece);
+    text.push_str(piece);
 }
 
 fn is_word_char(character: char) -> bool {

@@ -272,7 +272,7 @@ fn valid_passage<'s>(text: &str, replacing: impl Fn(&str) -> Vec<&'s Statement>)
         end += part.len();
         if is_replaced || is_skipping {
             start = end;
-            // What follows a semicolon belongs to what precedes it.
+            // A clause after a semicolon belongs to the clause before it.
             is_skipping = part.trim_end().ends_with(';');
         }
     }
@@ -307,9 +307,9 @@ fn valid_parts<'s>(text: &str, replacing: impl Fn(&str) -> Vec<&'s Statement>) -
     if is_changed { kept.trim().to_owned() } else { kept }
 }
 
-fn push_missing(kept: &mut String) {
-    if !kept.ends_with('…') {
-        kept.push_str(if kept.is_empty() { "…" } else { " …" });
+fn push_missing(text: &mut String) {
+    if !text.ends_with('…') {
+        text.push_str(if text.is_empty() { "…" } else { " …" });
     }
 }
 

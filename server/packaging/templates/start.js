@@ -4,6 +4,7 @@
 "use strict";
 
 const { spawn } = require("node:child_process");
+const os = require("node:os");
 const path = require("node:path");
 
 const PROGRAM = "@PROGRAM@";
@@ -51,6 +52,9 @@ child.on("error", (error) => {
 });
 child.on("exit", (code, signal) => {
   if (signal === null) process.exit(code);
+  // Some signals do not end Node.js. The exit code says what a shell would say, and a hook says nothing.
+  process.exitCode = failure && 128 + os.constants.signals[signal];
+  if (!failure) return;
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);
 });

@@ -1,11 +1,11 @@
 //! Shows in ten seconds what the memory does, in a temporary project: a recorded session, a secret that is not stored, the brief of the
 //! next session, and a Korean question that finds an English decision.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::Context as _;
 use schema::files::database::LockTimeout;
 use schema::files::layout::Layout;
+use schema::files::private_temp_dir::PrivateTempDir;
 use schema::intake::capture::{Destination, Draft, capture};
 use schema::model::memory::{MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
@@ -43,16 +43,17 @@ const BRIEF_LINES: usize = 5;
 
 /// Runs the demo in a new store, and deletes it.
 pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
-    let project = ScratchProject::new()?;
+    let temporary = PrivateTempDir::create("demo")?;
+    let project = temporary.path();
     print_heading(printer, "1. Hooks record a session of Claude Code")?;
-    remember_session(&project.0, printer)?;
-    let mut engine = Engine::open(&project.0, None, None)?;
+    remember_session(project, printer)?;
+    let mut engine = Engine::open(project, None, None)?;
     save_decision(&mut engine)?;
     print_named(printer, "memory_save", DECISION)?;
     engine.refresh()?;
 
     print_heading(printer, "2. Secrets are removed before anything is written. The Markdown file has")?;
-    print_prompt_on_disk(&project.0, printer)?;
+    print_prompt_on_disk(project, printer)?;
 
     print_heading(printer, "3. The next session starts with this brief")?;
     let brief = clean_for_terminal(&engine.brief()?.unwrap_or_default());
@@ -128,21 +129,4 @@ fn line_room(indent: usize) -> usize {
 /// Prints a name and a text on one line.
 fn print_named(printer: &Printer, name: &str, text: &str) -> anyhow::Result<()> {
     printer.print_line(&format!("  {}{}", pad_columns(name, NAME), fit_columns(text, line_room(NAME + 2))))
-}
-
-/// A temporary directory, deleted on drop.
-struct ScratchProject(PathBuf);
-
-impl ScratchProject {
-    fn new() -> anyhow::Result<Self> {
-        let path = std::env::temp_dir().join(format!("jikime-memory-demo-{}", std::process::id()));
-        std::fs::create_dir(&path).with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for ScratchProject {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -1,13 +1,13 @@
 //! `edit`: changes the text of a memory, in an editor or by an option.
 
 use std::fs;
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
 use schema::files::layout::STORE_DIR;
-use schema::files::store_file::options_for_private;
+use schema::files::private_temp_dir::PrivateTempDir;
 use serde::Serialize;
 use tools::engine::{EditedMemory, Engine};
 use tools::error::ToolError;
@@ -75,7 +75,10 @@ fn print_edited(printer: &Printer, edited: &EditedMemory) -> anyhow::Result<()> 
 }
 
 /// A private file outside the store for the editor, because each Markdown file in the store is indexed.
-struct DraftFile(PathBuf);
+struct DraftFile {
+    folder: PrivateTempDir,
+    path: PathBuf,
+}
 
 impl DraftFile {
     fn create(id: &str, text: &str) -> anyhow::Result<Self> {
@@ -83,24 +86,22 @@ impl DraftFile {
             let text = "an editor needs a terminal; give the new text with --text, or --text - for standard input";
             return Err(ToolError::Invalid(text.to_owned()).into());
         }
-        let path = std::env::temp_dir().join(format!("jikime-memory-{id}-{}.md", std::process::id()));
-        let file = options_for_private().create_new(true).open(&path);
-        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map_err(|error| cannot("write", &path, &error))?;
-        Ok(Self(path))
+        let folder = PrivateTempDir::create("edit").map_err(|error| ToolError::Unavailable(error.to_string()))?;
+        let path = folder.path().join(format!("{id}.md"));
+        fs::write(&path, text).map_err(|error| cannot("write", &path, &error))?;
+        Ok(Self { folder, path })
     }
 
     fn edit(&self) -> anyhow::Result<String> {
-        run_editor(&self.0, 1).map_err(ToolError::Unavailable)?;
-        Ok(fs::read_to_string(&self.0).map_err(|error| cannot("read", &self.0, &error))?)
+        run_editor(&self.path, 1).map_err(ToolError::Unavailable)?;
+        Ok(fs::read_to_string(&self.path).map_err(|error| cannot("read", &self.path, &error))?)
     }
 
     /// Deletes the file, unless it has a text that could not be saved.
     fn finish(self, edited: anyhow::Result<EditedMemory>) -> anyhow::Result<EditedMemory> {
         if edited.is_err() {
-            exit::print_status(&format!("your text is still in {}", self.0.display()));
-        } else {
-            let _ = fs::remove_file(&self.0);
+            exit::print_status(&format!("your text is still in {}", self.path.display()));
+            self.folder.keep();
         }
         edited
     }

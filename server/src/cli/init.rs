@@ -338,6 +338,10 @@ fn print_next_steps(
         tools.len()
     ))?;
     printer.print_wrapped(&format!("Next: restart {}; {}.", host_titles(hosts), advice::next_session_text(&scoped)))?;
+    scoped
+        .iter()
+        .filter_map(|(host, scope)| host.memory_note(*scope))
+        .try_for_each(|note| printer.print_wrapped(&note))?;
     printer.print_wrapped(&advice::command_hints(&scoped))?;
     if scoped.contains(&(Host::ClaudeCode, SetupScope::Project)) && has_transcripts(project) {
         printer.print_wrapped("This project has earlier sessions; `jikime-memory import claude-code` imports them.")?;

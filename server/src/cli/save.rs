@@ -56,7 +56,7 @@ struct ShownSave {
 
 /// Where the type comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TypeSource {
+enum TypeOrigin {
     Given,
     Asked,
     Guessed,
@@ -66,8 +66,8 @@ pub(crate) fn run_save(engine: &mut Engine, printer: &Printer, arguments: SaveAr
     let SaveArguments { words, kind, also, tag, metadata, long_term, supersedes } = arguments;
     let (given, text) = split_type(kind, &words)?;
     let content = text_or_stdin(text)?;
-    let (kind, source) = match given {
-        Some(kind) => (kind, TypeSource::Given),
+    let (kind, origin) = match given {
+        Some(kind) => (kind, TypeOrigin::Given),
         None => choose_type(&content, printer)?,
     };
     let input = SaveInput {
@@ -83,7 +83,7 @@ pub(crate) fn run_save(engine: &mut Engine, printer: &Printer, arguments: SaveAr
     let redactions = prepared.redactions();
     let saved = engine.commit(&[prepared]).pop().context("a saved memory has an outcome")??;
     let output = engine.save_output(saved)?;
-    let shown = ShownSave { output, kind, guessed: source == TypeSource::Guessed, redactions };
+    let shown = ShownSave { output, kind, guessed: origin == TypeOrigin::Guessed, redactions };
     printer.print_value(&shown, || shown.render())
 }
 
@@ -120,10 +120,10 @@ fn split_type(kind: Option<MemoryType>, words: &[String]) -> Result<(Option<Memo
 }
 
 /// Asks for the type on a terminal, and guesses it otherwise.
-fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, TypeSource)> {
+fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, TypeOrigin)> {
     let guess = likeliest_kind(content).unwrap_or(MemoryType::Learning);
     if printer.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return Ok((guess, TypeSource::Guessed));
+        return Ok((guess, TypeOrigin::Guessed));
     }
     let names: Vec<String> = KINDS.iter().enumerate().map(|(at, kind)| format!("{} {kind}", at + 1)).collect();
     loop {
@@ -134,19 +134,20 @@ fn choose_type(content: &str, printer: &Printer) -> anyhow::Result<(MemoryType, 
             return Err(ToolError::Invalid("no type was chosen, so nothing was saved".to_owned()).into());
         }
         match parse_answer(&answer, guess) {
-            Some(kind) => return Ok((kind, TypeSource::Asked)),
-            None => writeln!(anstream::stderr(), "{:?} is no type.", answer.trim()).context("cannot ask")?,
+            Ok(kind) => return Ok((kind, TypeOrigin::Asked)),
+            Err(unknown) => writeln!(anstream::stderr(), "{unknown}").context("cannot ask")?,
         }
     }
 }
 
-fn parse_answer(answer: &str, guess: MemoryType) -> Option<MemoryType> {
+/// Parses a number or a type. The error names the known types.
+fn parse_answer(answer: &str, guess: MemoryType) -> Result<MemoryType, String> {
     let answer = answer.trim();
     if answer.is_empty() {
-        return Some(guess);
+        return Ok(guess);
     }
     let number = answer.parse::<usize>().ok().and_then(|number| KINDS.get(number.checked_sub(1)?).copied());
-    number.or_else(|| parse_memory_type(answer).ok())
+    number.map_or_else(|| parse_memory_type(answer), Ok)
 }
 
 #[cfg(test)]
@@ -178,14 +179,17 @@ mod tests {
     }
 
     #[rstest]
-    #[case("\n", Some(MemoryType::Learning))]
-    #[case("1\n", Some(MemoryType::Decision))]
-    #[case("6", Some(MemoryType::Task))]
-    #[case(" Error Fix \n", Some(MemoryType::ErrorFix))]
-    #[case("0", None)]
-    #[case("7", None)]
-    #[case("idea", None)]
-    fn answer_is_a_number_or_a_type(#[case] answer: &str, #[case] expected: Option<MemoryType>) {
-        assert_eq!(parse_answer(answer, MemoryType::Learning), expected);
+    #[case("\n", Ok(MemoryType::Learning))]
+    #[case("1\n", Ok(MemoryType::Decision))]
+    #[case("6", Ok(MemoryType::Task))]
+    #[case(" Error Fix \n", Ok(MemoryType::ErrorFix))]
+    #[case("0", Err("unknown type \"0\"; the types are "))]
+    #[case("7", Err("unknown type \"7\"; the types are "))]
+    #[case("decison", Err("unknown type \"decison\"; use decision"))]
+    fn answer_is_a_number_or_a_type(#[case] answer: &str, #[case] expected: Result<MemoryType, &str>) {
+        match (parse_answer(answer, MemoryType::Learning), expected) {
+            (Err(error), Err(beginning)) => assert!(error.starts_with(beginning), "{error}"),
+            (kind, expected) => assert_eq!(kind, expected.map_err(str::to_owned)),
+        }
     }
 }

@@ -99,7 +99,9 @@ fn check_servers(host: Host, found: &[DetectedPart], place: &dyn Fn(&DetectedPar
         }
     }
     let list = servers.iter().map(|(name, place, _)| format!("{name} in {place}")).collect::<Vec<_>>().join(", ");
-    let text = format!("{}: {list}", host.title());
+    let has_project_server = servers.iter().any(|(.., is_personal)| *is_personal != Some(true));
+    let note = host.memory_note(SetupScope::User).filter(|_| !has_project_server);
+    let text = format!("{}: {list}{}", host.title(), note.map(|note| format!(". {note}")).unwrap_or_default());
     // For the host, the same name in two places is one server.
     let differs = |personal: bool| {
         let mut names: Vec<&str> =
@@ -279,7 +281,7 @@ pub(super) fn check_server(found: &[DetectedPart], programs: &Programs, site: &P
     let own = || {
         programs
             .memory
-            .beside
+            .sibling
             .as_ref()
             .map(|path| ServerEntry { command: path.to_string_lossy().into_owned(), args: vec!["serve".to_owned()] })
     };
@@ -301,14 +303,14 @@ pub(super) fn check_server(found: &[DetectedPart], programs: &Programs, site: &P
 /// Whether a command of a project's file starts a program that the user has installed. A project may come from a stranger.
 fn is_installed(command: &str, programs: &Programs) -> bool {
     let memory = &programs.memory;
-    let known = [&memory.on_path, &memory.copy, &memory.beside];
+    let known = [&memory.on_path, &memory.copy, &memory.sibling];
     command == memory.name || known.into_iter().flatten().any(|path| path.as_path() == Path::new(command))
 }
 
 /// Starts the server of the personal memory.
 pub(super) fn check_personal_server(found: &[DetectedPart], programs: &Programs) -> Option<DoctorCheck> {
     let own = || {
-        let command = programs.memory.beside.as_ref()?.to_string_lossy().into_owned();
+        let command = programs.memory.sibling.as_ref()?.to_string_lossy().into_owned();
         Some(ServerEntry { command, args: vec!["serve".to_owned(), PERSONAL.to_owned()] })
     };
     let entry = user_entries(found).find(ServerEntry::is_personal).or_else(own)?;

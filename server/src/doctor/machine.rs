@@ -14,7 +14,7 @@ const INSTALL: &str = "install both programs in the same version; README.md says
 const MIN_FREE_BYTES: u64 = 100 * 1024 * 1024;
 
 pub(super) fn check_programs(programs: &Programs, is_named_by_path: bool) -> Vec<DoctorCheck> {
-    let running = programs.memory.beside.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
+    let running = programs.memory.sibling.as_deref().map(|path| path.display().to_string()).unwrap_or_default();
     let mut checks = vec![match &programs.memory.on_path {
         Some(path) => match program_version(path) {
             Some(version) if version == VERSION => {

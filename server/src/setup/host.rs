@@ -207,6 +207,9 @@ impl Host {
     }
 
     /// Arguments that select the memory: the working directory by default, the open folder, or the personal memory.
+    ///
+    /// For all projects, Cursor starts one server for all its windows, in the home directory. The folder that it names to that server is
+    /// that of the window that started it, so a search could return the memory of another project.
     fn arguments(self, scope: SetupScope) -> &'static [&'static str] {
         match (self, scope) {
             (Self::Vscode, _) | (Self::Cursor, SetupScope::Project) => &["serve", "--project", WORKSPACE],
@@ -218,6 +221,21 @@ impl Host {
     /// Whether this setup uses the personal memory.
     pub(crate) fn is_personal(self, scope: SetupScope) -> bool {
         self.arguments(scope).contains(&PERSONAL)
+    }
+
+    /// Says where hooks and tools differ: the hooks of a host get the project of each event, but its server may not.
+    pub(crate) fn memory_note(self, scope: SetupScope) -> Option<String> {
+        self.hook_host().filter(|_| self.is_personal(scope))?;
+        let note = format!(
+            "The hooks of {} record into each project; its tools search only your personal memory",
+            self.title()
+        );
+        Some(match self {
+            Self::Cursor => {
+                format!("{note}. For tools that search a project, run `jikime-memory init --host cursor` in it.")
+            }
+            _ => format!("{note}. `jikime-memory search` searches a project."),
+        })
     }
 
     /// Whether the host asks the user before it starts a server from this file.

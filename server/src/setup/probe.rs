@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use schema::files::private_temp_dir::PrivateTempDir;
 use serde_json::{Value, json};
 
 use super::server_entry::ServerEntry;
@@ -36,13 +37,10 @@ pub(crate) fn probe_server(entry: &ServerEntry, project: &Path) -> Result<ProbeR
 
 /// Starts the server in a temporary folder, so that no project gets a store from the check.
 pub(crate) fn probe_in_temporary(entry: &ServerEntry) -> Result<ProbeResult, String> {
-    let folder = std::env::temp_dir().join(format!("jikime-memory-check-{}", std::process::id()));
-    std::fs::create_dir(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    let folder = PrivateTempDir::create("check").map_err(|error| error.to_string())?;
     let mut command = Command::new(&entry.command);
-    command.env("JIKIME_PROJECT_DIR", &folder);
-    let answered = run_probe(entry, &folder, command);
-    let _ = std::fs::remove_dir_all(&folder);
-    answered
+    command.env("JIKIME_PROJECT_DIR", folder.path());
+    run_probe(entry, folder.path(), command)
 }
 
 fn run_probe(entry: &ServerEntry, folder: &Path, mut command: Command) -> Result<ProbeResult, String> {

@@ -22,7 +22,7 @@ pub(crate) struct Program {
     /// The first program on `PATH` that is not in a cache. It may be a script of npm.
     pub(crate) on_path: Option<PathBuf>,
     /// The program next to the running one, or the running program itself.
-    pub(crate) beside: Option<PathBuf>,
+    pub(crate) sibling: Option<PathBuf>,
     /// The copy to make of a program in a cache.
     pub(crate) copy: Option<PathBuf>,
 }
@@ -35,24 +35,24 @@ pub(crate) struct Programs {
 
 impl Programs {
     pub(crate) fn locate(places: &HostDirs) -> Self {
-        Self::locate_beside(std::env::current_exe().ok().as_deref(), places)
+        Self::locate_next_to(std::env::current_exe().ok().as_deref(), places)
     }
 
-    fn locate_beside(running: Option<&Path>, places: &HostDirs) -> Self {
+    fn locate_next_to(running: Option<&Path>, places: &HostDirs) -> Self {
         let folder = running.and_then(Path::parent);
-        let beside = |name: &str| {
+        let sibling = |name: &str| {
             folder.map(|folder| folder.join(format!("{name}{EXE_SUFFIX}"))).filter(|path| is_program(path))
         };
-        let program = |name, beside: Option<PathBuf>| {
+        let program = |name, sibling: Option<PathBuf>| {
             let on_path = all_on_path(name, places.path.as_deref()).find(|path| !is_in_cache(path));
             let is_lasting = on_path.as_deref().is_some_and(|path| !is_shim(path));
-            let is_copied = !is_lasting && beside.as_deref().is_some_and(is_in_cache);
+            let is_copied = !is_lasting && sibling.as_deref().is_some_and(is_in_cache);
             let copy = places.copies_dir().filter(|_| is_copied).map(|dir| dir.join(format!("{name}{EXE_SUFFIX}")));
-            Program { name, on_path, beside, copy }
+            Program { name, on_path, sibling, copy }
         };
         Self {
             memory: program(server_entry::NAME, running.map(Path::to_owned)),
-            hook: program(hook_entries::PROGRAM, beside(hook_entries::PROGRAM)),
+            hook: program(hook_entries::PROGRAM, sibling(hook_entries::PROGRAM)),
         }
     }
 
@@ -64,7 +64,7 @@ impl Programs {
 
     /// The copies that must be made before host files name them.
     pub(crate) fn copies(&self) -> ProgramCopies {
-        let pair = |program: &Program| Some((program.beside.clone()?, program.copy.clone()?));
+        let pair = |program: &Program| Some((program.sibling.clone()?, program.copy.clone()?));
         ProgramCopies::new([&self.memory, &self.hook].into_iter().filter_map(pair).collect())
     }
 }
@@ -73,7 +73,7 @@ impl Program {
     /// The absolute path of the native program, for files of one user.
     pub(crate) fn path(&self) -> Option<&Path> {
         let native = self.on_path.as_deref().filter(|path| !is_shim(path));
-        native.or(self.copy.as_deref()).or(self.beside.as_deref()).or(self.on_path.as_deref())
+        native.or(self.copy.as_deref()).or(self.sibling.as_deref()).or(self.on_path.as_deref())
     }
 
     /// The command for settings files. Shared files get the bare name, because paths differ between machines. Files of one user get the
@@ -179,7 +179,7 @@ mod tests {
             }
         }
         let places = HostDirs::for_tests(&folder.join("own"), path.iter().map(|name| folder.join(name)));
-        let programs = Programs::locate_beside(Some(&folder.join(running).join("jikime-memory")), &places);
+        let programs = Programs::locate_next_to(Some(&folder.join(running).join("jikime-memory")), &places);
         let commands = programs.commands(SetupScope::Project, false).unwrap();
         let expected = |path: &str| path.replacen('~', &folder.to_string_lossy(), 1);
         assert_eq!((commands.memory, commands.hooks.program), (expected(memory), expected(hook)));

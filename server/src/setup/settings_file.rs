@@ -115,20 +115,20 @@ fn create_folders(folder: &Path) -> io::Result<Vec<PathBuf>> {
 fn replace_file(real: &Path, text: &str, is_old: bool) -> io::Result<()> {
     let name = real.file_name().unwrap_or_default().to_string_lossy();
     // The name is fixed, so that the next run overwrites a file that a killed run left.
-    let beside = real.with_file_name(format!(".{name}.jikime-new"));
-    let written = write_temporary(&beside, real, text, is_old).and_then(|()| fs::rename(&beside, real));
+    let temporary = real.with_file_name(format!(".{name}.jikime-new"));
+    let written = write_temporary(&temporary, real, text, is_old).and_then(|()| fs::rename(&temporary, real));
     if written.is_err() {
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&temporary);
     }
     written
 }
 
-fn write_temporary(beside: &Path, real: &Path, text: &str, is_old: bool) -> io::Result<()> {
-    match fs::remove_file(beside) {
+fn write_temporary(temporary: &Path, real: &Path, text: &str, is_old: bool) -> io::Result<()> {
+    match fs::remove_file(temporary) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = File::create_new(beside)?;
+    let mut file = File::create_new(temporary)?;
     if is_old {
         let metadata = fs::metadata(real)?;
         if metadata.permissions().readonly() {

@@ -19,12 +19,12 @@ pub(super) struct InputLine {
 pub(super) struct LineReader<R> {
     reader: BufReader<R>,
     line: InputLine,
-    kept: usize,
+    max_buffer: usize,
 }
 
 impl<R: AsyncRead + Unpin> LineReader<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self { reader: BufReader::new(reader), line: InputLine::default(), kept: MAX_KEPT_BUFFER }
+        Self { reader: BufReader::new(reader), line: InputLine::default(), max_buffer: MAX_KEPT_BUFFER }
     }
 
     /// The next line, or `None` at the end. Text after the last line end is a line too. Safe to cancel: a partial line stays for the next
@@ -39,7 +39,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             let end = available.iter().position(|byte| *byte == b'\n');
             let piece = &available[..end.unwrap_or(available.len())];
             self.line.length += piece.len();
-            if self.line.length <= self.kept {
+            if self.line.length <= self.max_buffer {
                 self.line.bytes.extend_from_slice(piece);
             } else {
                 self.line.bytes = Vec::new();
@@ -59,7 +59,7 @@ mod tests {
 
     #[tokio::test]
     async fn lines_are_whole_and_the_last_may_lack_its_end() {
-        let mut lines = LineReader { kept: 8, ..LineReader::new(&b"one\n\n12345678\n123456789\nhalf"[..]) };
+        let mut lines = LineReader { max_buffer: 8, ..LineReader::new(&b"one\n\n12345678\n123456789\nhalf"[..]) };
         let mut seen = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
             seen.push((String::from_utf8(line.bytes).unwrap(), line.length));

@@ -104,9 +104,11 @@ fn editor_that_was_too_slow_loses_nothing() {
     terminal.wait_for("changed or deleted");
     assert_eq!(terminal.end().code(), Some(1));
     assert!(sandbox.logs().contains("Meanwhile") && !sandbox.logs().contains("Late"), "{}", sandbox.logs());
-    let drafts: Vec<_> = fs::read_dir(sandbox.root()).unwrap().map(|item| item.unwrap().path()).collect();
-    let kept = drafts.iter().filter(|path| path.extension().is_some_and(|ending| ending == "md"));
-    assert_eq!(kept.map(|path| fs::read_to_string(path).unwrap()).collect::<Vec<_>>(), ["Late\n"]);
+    let folders = fs::read_dir(sandbox.root()).unwrap().map(|item| item.unwrap().path());
+    let folders: Vec<_> = folders.filter(|path| path.to_string_lossy().contains("/jikime-memory-edit-")).collect();
+    let drafts = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|item| item.unwrap().path());
+    let texts: Vec<_> = drafts.map(|path| fs::read_to_string(path).unwrap()).collect();
+    assert_eq!((folders.len(), texts), (1, vec!["Late\n".to_owned()]));
 }
 
 #[test]

@@ -170,6 +170,61 @@ fn npm_packages_need_no_install_script() {
     }
 }
 
+/// Starts the program that npm installs, with a native program that runs `script`.
+#[cfg(unix)]
+fn run_npm_program(name: &str, script: &str) -> Option<std::process::ExitStatus> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let template = fs::read_to_string(root().join("server/packaging/templates/start.js")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let starter = folder.path().join("start.js");
+    fs::write(&starter, template.replace("@PROGRAM@", name)).unwrap();
+    let os = if cfg!(target_os = "macos") { "darwin" } else { std::env::consts::OS };
+    let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+    for libc in ["", "-musl"] {
+        let package = folder.path().join(format!("node_modules/jikime-memory-{os}-{arch}{libc}"));
+        fs::create_dir_all(package.join("bin")).unwrap();
+        fs::write(package.join("package.json"), "{}").unwrap();
+        let program = package.join("bin").join(name);
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let status = Command::new("node").arg(&starter).status();
+    if status.is_err() {
+        report_skip("there is no node here");
+    }
+    status.ok()
+}
+
+#[cfg(unix)]
+#[test]
+fn npm_program_ends_like_the_native_one() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let cases = [
+        ("jikime-memory", "exit 3", (Some(3), None)),
+        ("jikime-memory", "kill -TERM $$", (None, Some(15))),
+        ("jikime-memory", "kill -KILL $$", (None, Some(9))),
+        // Node.js ignores this one.
+        ("jikime-memory", "kill -PIPE $$", (Some(141), None)),
+        ("jikime-hook", "kill -TERM $$", (Some(0), None)),
+    ];
+    for (name, script, expected) in cases {
+        let Some(status) = run_npm_program(name, script) else { return };
+        assert_eq!((status.code(), status.signal()), expected, "{name}: {script}");
+    }
+}
+
+#[test]
+fn description_on_pypi_has_absolute_links() {
+    let Some(folder) = packed() else { return };
+    let info = format!("jikime_memory-{VERSION}.dist-info/METADATA");
+    let text = unpacked(&folder, &format!("jikime_memory-{VERSION}-py3-none-win_amd64.whl"), &info);
+    let images: Vec<&str> = text.lines().filter(|line| line.starts_with("![")).collect();
+    assert!(!images.is_empty() && images.iter().all(|image| image.contains("/raw/v")), "{images:#?}");
+    let relative = text.split("](").skip(1).filter(|link| !link.starts_with("https:") && !link.starts_with('#'));
+    assert_eq!(relative.collect::<Vec<_>>(), [""; 0]);
+    assert!(text.contains("/blob/v"), "{text}");
+}
+
 /// `cargo binstall` must find both programs in the archives.
 #[test]
 fn binstall_metadata_names_the_archives() {

@@ -131,9 +131,9 @@ fn a_storm_of_refusals_passes() {
     1
 )]
 #[case::endless(ProviderBehaviour::Answer(200, "", "x".repeat(1 << 20)), "returned too large a response", 1)]
-fn service_errors_have_clear_messages(#[case] does: ProviderBehaviour, #[case] told: &str, #[case] requests: usize) {
+fn service_errors_have_clear_messages(#[case] does: ProviderBehaviour, #[case] message: &str, #[case] requests: usize) {
     let (error, asked) = fault_of(move |_| does.clone());
-    assert!(error.starts_with(&format!("openai at HOST {told}")), "{error}");
+    assert!(error.starts_with(&format!("openai at HOST {message}")), "{error}");
     assert_eq!(asked, requests, "{error}");
 }
 

@@ -300,9 +300,13 @@ fn doctor_accepts_global_setup() {
     assert!(before.contains("store: there is no personal memory yet"), "{before}");
     let told = in_home(&["init", "--host", "windsurf", "--yes"]).assert_success().stdout.clone();
     assert!(told.contains("`jikime-memory --personal list`"), "{told}");
+    let note = "hooks of Windsurf record into each project; its tools search only your personal memory";
+    let is_noted = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").contains(note);
+    assert!(is_noted(&told), "{told}");
     for arguments in [&["doctor"][..], &["--personal", "doctor"]] {
         let said = in_home(arguments);
-        assert!(said.assert_success().stdout.contains("serve --personal` lists 6 tools"), "{said:?}");
+        let said = &said.assert_success().stdout;
+        assert!(said.contains("serve --personal` lists 6 tools") && is_noted(said), "{said}");
     }
     in_home(&["--personal", "list"]).assert_success();
     // In a project nothing is missing either, and nothing is created.

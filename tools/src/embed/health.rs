@@ -21,10 +21,10 @@ impl EmbeddingHealth {
     /// Records an error and returns whether it is new.
     pub fn record_error(&self, error: &EmbedError) -> bool {
         let message = join_causes(error);
-        let mut told = self.lock();
-        let is_news = told.as_ref().is_none_or(|told| told.message != message);
+        let mut last = self.lock();
+        let is_news = last.as_ref().is_none_or(|last| last.message != message);
         if is_news {
-            *told = Some(ReportedError { message, is_reported: false });
+            *last = Some(ReportedError { message, is_reported: false });
         }
         is_news
     }
@@ -35,15 +35,15 @@ impl EmbeddingHealth {
 
     /// The full message.
     pub fn message(&self) -> Option<String> {
-        self.lock().as_ref().map(|told| told.message.clone())
+        self.lock().as_ref().map(|last| last.message.clone())
     }
 
     /// The message for a search: in full the first time.
     pub(super) fn take_notice(&self) -> Option<String> {
-        let mut told = self.lock();
-        let told = told.as_mut()?;
-        match std::mem::replace(&mut told.is_reported, true) {
-            false => Some(told.message.clone()),
+        let mut last = self.lock();
+        let last = last.as_mut()?;
+        match std::mem::replace(&mut last.is_reported, true) {
+            false => Some(last.message.clone()),
             true => Some("embedding still fails; see memory_stats for the cause".to_owned()),
         }
     }

@@ -12,7 +12,7 @@ pub struct EmbeddingQuery {
     phrasings: Vec<(String, String)>,
 }
 
-/// The vectors of a question by phrasing, or the reason why there are none.
+/// The vectors of a question by phrasing, or the error that prevented them.
 #[derive(Debug, Clone)]
 pub struct QueryVector(Result<HashMap<String, Vector>, String>);
 
@@ -40,7 +40,7 @@ impl EmbeddingModel {
     /// Returns no vector without a request, because the embedder is not ready or no vectors are stored yet.
     pub(crate) fn without_request(&self) -> QueryVector {
         match self.health.take_notice() {
-            Some(told) => QueryVector(Err(told)),
+            Some(error) => QueryVector(Err(error)),
             None => QueryVector(self.embedder.readiness().map(|()| HashMap::new()).map_err(|error| error.to_string())),
         }
     }
@@ -70,7 +70,7 @@ struct PrefetchedEmbedder {
 
 impl PrefetchedEmbedder {
     fn result(&self) -> Result<&HashMap<String, Vector>, EmbedError> {
-        self.query_vectors.as_ref().map_err(|told| EmbedError::Unavailable(told.clone()))
+        self.query_vectors.as_ref().map_err(|error| EmbedError::Unavailable(error.clone()))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use schema::host::hook::deserialize_lenient;
+use schema::host::hook::{CommandOutput, codex_output, deserialize_lenient, file_patches};
 use schema::host::transcript::line_reader::ForwardLines;
 use schema::intake::capture::PreparedMemory;
 use schema::model::moment::Moment;
@@ -141,13 +141,18 @@ impl<'s> CodexReplay<'s> {
         let Some(id) = text(payload, "call_id") else { return };
         let count = self.calls.remove(id).unwrap_or_default();
         let output = output_text(payload.get("output").unwrap_or(&Value::Null));
+        let CommandOutput { code, text } = codex_output(&output).unwrap_or_else(|| {
+            // A patch that does not fit its files has no exit code.
+            let has_failed = output.starts_with("apply_patch verification failed");
+            CommandOutput { code: has_failed.into(), text: &output }
+        });
         for index in 0..count {
-            let result = match exit_code(&output) {
+            let result = match code {
                 _ if NEVER_STARTED.iter().any(|start| output.starts_with(start)) => Err(ToolFailure::NeverStarted),
+                0 => Ok(serde_json::from_value(json!({ "stdout": text })).unwrap_or_default()),
                 // One report is enough for a patch of several files.
-                Some(code) if code != 0 && index > 0 => Err(ToolFailure::NeverStarted),
-                Some(code) if code != 0 => Err(ToolFailure::Failed(format!("Exit code {code}\n{}", body(&output)))),
-                _ => Ok(serde_json::from_value(json!({ "stdout": body(&output) })).unwrap_or_default()),
+                _ if index > 0 => Err(ToolFailure::NeverStarted),
+                code => Err(ToolFailure::Failed(format!("Exit code {code}\n{text}"))),
             };
             self.turns.finish_tool(FinishedTool { id: part_id(id, index), result }, self.cwd.as_deref(), at);
         }
@@ -201,7 +206,8 @@ fn tools_of_call(payload: &Value) -> Vec<(String, Value)> {
     if name == "apply_patch" {
         let arguments: Value = parse_json(text(payload, "arguments"));
         let patch = text(payload, "input").or_else(|| text(&arguments, "input")).unwrap_or_default();
-        return edits_of_patch(patch);
+        let calls = file_patches(patch).into_iter().map(|file| file.tool_call());
+        return calls.map(|(name, input)| (name.to_owned(), input)).collect();
     }
     let arguments: Value = match payload.get("action") {
         Some(action) => action.clone(),
@@ -228,33 +234,6 @@ fn shell_line(words: &[Value]) -> String {
     }
 }
 
-/// Each changed file of a patch, as an edit or a new file.
-fn edits_of_patch(patch: &str) -> Vec<(String, Value)> {
-    let mut files: Vec<(&str, &str, String, String)> = Vec::new();
-    for line in patch.lines() {
-        let header = ["Add", "Update", "Delete"].iter().find_map(|verb| {
-            Some((*verb, line.strip_prefix("*** ")?.strip_prefix(verb)?.strip_prefix(" File: ")?.trim()))
-        });
-        match (header, files.last_mut()) {
-            (Some((verb, path)), _) => files.push((verb, path, String::new(), String::new())),
-            (None, Some((_, _, old, new))) => {
-                let (mark, text) = line.split_at_checked(1).unwrap_or((" ", ""));
-                if mark == "-" {
-                    old.extend([text, "\n"]);
-                } else if mark == "+" {
-                    new.extend([text, "\n"]);
-                }
-            }
-            (None, None) => {}
-        }
-    }
-    let tool = |(verb, path, old, new): (&str, &str, String, String)| match verb {
-        "Add" => ("Write".to_owned(), json!({ "file_path": path, "content": new })),
-        _ => ("Edit".to_owned(), json!({ "file_path": path, "old_string": old, "new_string": new })),
-    };
-    files.into_iter().map(tool).collect()
-}
-
 /// The text of a result, which is a text, JSON in a text, or an object.
 fn output_text(output: &Value) -> String {
     if let Some(content) = output.get("content").or_else(|| output.get("output")).and_then(Value::as_str) {
@@ -267,22 +246,6 @@ fn output_text(output: &Value) -> String {
         (Some(output), Some(code)) => format!("Exit code: {code}\nOutput:\n{output}"),
         _ => text.to_owned(),
     }
-}
-
-/// The exit code in the lines before the output.
-fn exit_code(output: &str) -> Option<i64> {
-    let head = output.lines().take_while(|line| *line != "Output:");
-    let code = |line: &str| {
-        let rest = line.strip_prefix("Process exited with code ").or_else(|| line.strip_prefix("Exit code: "))?;
-        rest.trim().parse().ok()
-    };
-    let failed = output.starts_with("apply_patch verification failed").then_some(1);
-    head.take(8).find_map(code).or(failed)
-}
-
-/// The output without the lines that Codex puts before it.
-fn body(output: &str) -> &str {
-    output.split_once("Output:\n").map_or(output, |(_, body)| body)
 }
 
 /// The directory in which a session started.

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
+use schema::files::private_temp_dir::PrivateTempDir;
 use schema::files::regular_file;
 use schema::model::moment::Moment;
 
@@ -24,13 +25,16 @@ const TRIES: usize = 5;
 /// The files next to a database that hold a part of its data.
 const SIDE_FILES: [&str; 2] = ["-wal", "-journal"];
 
+/// The name of the copy.
+const COPY: &str = "copy.db";
+
 /// A database of another program.
 #[derive(Debug)]
 pub(super) struct ForeignDatabase {
     path: PathBuf,
     connection: Connection,
     /// Dropped after the connection.
-    _copy: Option<ScratchFolder>,
+    _copy: Option<PrivateTempDir>,
 }
 
 /// A row; missing columns are empty.
@@ -48,10 +52,10 @@ impl ForeignDatabase {
             return Err(SourceError::unreadable(path, "it is not a SQLite database"));
         }
         let has_log =
-            SIDE_FILES.iter().any(|side| fs::metadata(with_suffix(path, side)).is_ok_and(|side| side.len() > 0));
+            SIDE_FILES.iter().any(|side| fs::metadata(with_suffix(path, side)).is_ok_and(|file| file.len() > 0));
         let copy = has_log.then(|| copy_database(path)).transpose().map_err(unreadable)?;
         let connection = match &copy {
-            Some(copy) => Connection::open_with_flags(copy.database(), OpenFlags::SQLITE_OPEN_READ_WRITE),
+            Some(copy) => Connection::open_with_flags(copy.path().join(COPY), OpenFlags::SQLITE_OPEN_READ_WRITE),
             None => Connection::open_with_flags(
                 immutable_uri(path).map_err(unreadable)?,
                 OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
@@ -158,8 +162,8 @@ fn immutable_uri(path: &Path) -> io::Result<String> {
 }
 
 /// Copies a database with its log. Repeats that if the files changed meanwhile.
-fn copy_database(path: &Path) -> io::Result<ScratchFolder> {
-    let folder = ScratchFolder::create()?;
+fn copy_database(path: &Path) -> io::Result<PrivateTempDir> {
+    let folder = PrivateTempDir::create("import")?;
     let parts = || ["", SIDE_FILES[0], SIDE_FILES[1]].into_iter();
     let stamp = || -> Vec<Option<(u64, SystemTime)>> {
         let metadata = parts().map(|part| fs::metadata(with_suffix(path, part)).ok());
@@ -168,7 +172,7 @@ fn copy_database(path: &Path) -> io::Result<ScratchFolder> {
     for _ in 0..TRIES {
         let before = stamp();
         for part in parts() {
-            copy_file(&with_suffix(path, part), &with_suffix(&folder.database(), part))?;
+            copy_file(&with_suffix(path, part), &with_suffix(&folder.path().join(COPY), part))?;
         }
         if stamp() == before {
             return Ok(folder);
@@ -191,39 +195,6 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(suffix);
     PathBuf::from(path)
-}
-
-/// A private temporary folder, deleted on drop.
-#[derive(Debug)]
-struct ScratchFolder(PathBuf);
-
-impl ScratchFolder {
-    fn create() -> io::Result<Self> {
-        #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
-        let mut builder = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        let process = std::process::id();
-        for number in 0..1_000 {
-            let path = std::env::temp_dir().join(format!("jikime-memory-import-{process}-{number}"));
-            match builder.create(&path) {
-                Ok(()) => return Ok(Self(path)),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::Error::other("the temporary directory is full of folders of other imports"))
-    }
-
-    fn database(&self) -> PathBuf {
-        self.0.join("copy.db")
-    }
-}
-
-impl Drop for ScratchFolder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use schema::files::regular_file;
+use schema::host::hook::{CommandOutput, gemini_output};
 use schema::intake::capture::PreparedMemory;
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
@@ -87,11 +88,13 @@ impl<'s> GeminiReplay<'s> {
         let name = TOOLS.iter().find(|(theirs, _)| *theirs == field("name")).map_or(field("name"), |(_, ours)| ours);
         let input = call.get("args").cloned().unwrap_or_default();
         let output = response_text(call.get("result").unwrap_or(&Value::Null));
-        let result = match (field("status"), exit_code(&output)) {
+        let shown = call.get("resultDisplay").and_then(Value::as_str);
+        let CommandOutput { code, text } = gemini_output(&output, shown);
+        let result = match (field("status"), code) {
             ("cancelled", _) => Err(ToolFailure::NeverStarted),
-            ("error", _) => Err(ToolFailure::Failed(output)),
-            (_, Some(code)) if code != 0 => Err(ToolFailure::Failed(format!("Exit code {code}\n{}", body(&output)))),
-            _ => Ok(serde_json::from_value(json!({ "stdout": body(&output) })).unwrap_or_default()),
+            ("error", _) => Err(ToolFailure::Failed(text.to_owned())),
+            (_, 0) => Ok(serde_json::from_value(json!({ "stdout": text })).unwrap_or_default()),
+            (_, code) => Err(ToolFailure::Failed(format!("Exit code {code}\n{text}"))),
         };
         let id = field("id").to_owned();
         self.turns.start_tools(vec![StartedTool { id: id.clone(), name: name.to_owned(), input }]);
@@ -191,23 +194,5 @@ fn response_text(result: &Value) -> String {
         result.as_array().into_iter().flatten().filter_map(|part| part.pointer("/functionResponse/response"));
     let text =
         |response: &Value| ["output", "error"].iter().find_map(|name| Some(response.get(name)?.as_str()?.to_owned()));
-    let text: Vec<String> = responses.filter_map(text).collect();
-    let text = text.join("\n");
-    let inner = text.strip_prefix("<untrusted_context>\n").and_then(|text| text.strip_suffix("\n</untrusted_context>"));
-    inner.map_or(text.clone(), str::to_owned)
-}
-
-/// The exit code that a shell command reports if it failed.
-fn exit_code(output: &str) -> Option<i64> {
-    output.lines().rev().take(8).find_map(|line| line.strip_prefix("Exit Code: ")?.trim().parse().ok())
-}
-
-/// The output of a command without the lines about its process.
-fn body(output: &str) -> &str {
-    let output = output.strip_prefix("Output: ").unwrap_or(output);
-    let end = ["\nExit Code: ", "\nProcess Group PGID: ", "\nBackground PIDs: "]
-        .iter()
-        .filter_map(|mark| output.rfind(mark))
-        .min();
-    &output[..end.unwrap_or(output.len())]
+    responses.filter_map(text).collect::<Vec<String>>().join("\n")
 }

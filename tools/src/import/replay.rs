@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 use schema::host::transcript::line::{LineContent, TranscriptLine};
 use schema::host::transcript::line_reader::ForwardLines;
-use schema::host::transcript::{TranscriptThread, picked_in};
+use schema::host::transcript::{TranscriptThread, picked_options};
 use schema::intake::capture::PreparedMemory;
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
@@ -74,10 +74,11 @@ impl<'s> TranscriptReplay<'s> {
         ending: TranscriptEnd,
     ) -> io::Result<Self> {
         let session_id = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let side = read_subagent_events(&path.with_extension("").join("subagents"), project, sanitizer);
+        let subagent_events =
+            read_subagent_events(&path.with_extension("").join("subagents"), project, sanitizer, settings.edits);
         Ok(Self {
             lines: ForwardLines::open(path, 0)?,
-            subagent_events: side,
+            subagent_events,
             ending,
             turns: TurnBuilder::new(project, sanitizer, settings, session_id),
             state: ReplayState::default(),
@@ -86,7 +87,7 @@ impl<'s> TranscriptReplay<'s> {
     }
 
     fn add_line(&mut self, line: &TranscriptLine, at: Moment, tools: &ToolActivity) {
-        while self.subagent_events.front().is_some_and(|side| side.at <= at) {
+        while self.subagent_events.front().is_some_and(|record| record.at <= at) {
             self.replay_subagents();
         }
         if line.is_interruption() {
@@ -109,9 +110,9 @@ impl<'s> TranscriptReplay<'s> {
     }
 
     fn replay_subagents(&mut self) {
-        let Some(SubagentRecord { at, session_id, event: happened }) = self.subagent_events.pop_front() else { return };
+        let Some(SubagentRecord { at, session_id, event }) = self.subagent_events.pop_front() else { return };
         let main = session_id.map(|session_id| std::mem::replace(&mut self.turns.context.session_id, session_id));
-        self.turns.add_event(happened, at);
+        self.turns.add_event(event, at);
         if let Some(main) = main {
             self.turns.context.session_id = main;
         }
@@ -154,7 +155,7 @@ impl SessionReplay for TranscriptReplay<'_> {
                 self.turns.last_at = Some(at);
                 let tools = record.tools();
                 let cwd = record.cwd;
-                let picked = picked_in(bytes);
+                let picked = picked_options(bytes);
                 self.add_line(&line, at, &tools);
                 self.turns.add_picked(picked);
                 self.turns.start_tools(tools.started);

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolResponse, Used};
+use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolResponse, Used, is_edit_tool};
 use schema::privacy::sanitizer::Sanitizer;
+use schema::settings::Edits;
 use serde_json::Value;
 
 use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
@@ -12,8 +13,9 @@ use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
 /// Most tool calls that wait for a result.
 const MAX_PENDING_TOOLS: usize = 1_000;
 
+/// An event of a session or of one of its subagents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum SubagentEvent {
+pub(super) enum ReplayEvent {
     Used(Used),
     Failed(String),
     Reported(String),
@@ -25,12 +27,13 @@ pub(super) struct ReplayContext<'s> {
     pub(super) project: &'s Path,
     pub(super) sanitizer: &'s Sanitizer,
     pub(super) session_id: String,
+    edits: Edits,
     pending: HashMap<String, (String, Value)>,
 }
 
 impl<'s> ReplayContext<'s> {
-    pub(super) fn new(project: &'s Path, sanitizer: &'s Sanitizer, session_id: String) -> Self {
-        Self { project, sanitizer, session_id, pending: HashMap::new() }
+    pub(super) fn new(project: &'s Path, sanitizer: &'s Sanitizer, edits: Edits, session_id: String) -> Self {
+        Self { project, sanitizer, session_id, edits, pending: HashMap::new() }
     }
 
     pub(super) fn start_tools(&mut self, begun: Vec<StartedTool>) {
@@ -43,8 +46,12 @@ impl<'s> ReplayContext<'s> {
     }
 
     /// Converts a result as hooks convert its payload.
-    pub(super) fn finish_tool(&mut self, done: FinishedTool, cwd: Option<&str>) -> Option<SubagentEvent> {
+    pub(super) fn finish_tool(&mut self, done: FinishedTool, cwd: Option<&str>) -> Option<ReplayEvent> {
         let (name, input) = self.pending.remove(&done.id)?;
+        // Failed edits name their files.
+        if self.edits == Edits::Off && is_edit_tool(&name) {
+            return None;
+        }
         let (event, error, tool_response) = match done.result {
             Ok(response) => ("PostToolUse", None, response),
             Err(ToolFailure::Failed(text)) => ("PostToolUseFailure", Some(text), ToolResponse::default()),
@@ -60,8 +67,8 @@ impl<'s> ReplayContext<'s> {
             ..HookPayload::default()
         };
         match HostEvent::from_payload(&payload, self.project, self.sanitizer)?.kind {
-            EventKind::ToolUse(used) => Some(SubagentEvent::Used(used)),
-            EventKind::Failure(text) => Some(SubagentEvent::Failed(text)),
+            EventKind::ToolUse(used) => Some(ReplayEvent::Used(used)),
+            EventKind::Failure(text) => Some(ReplayEvent::Failed(text)),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 
-use schema::host::choice::LastExchange;
+use schema::host::choice::LastTurn;
 use schema::host::conclusion::{self, SaidIn, Speaker};
 use schema::host::hook::{EventKind, HookPayload, HostEvent, Used};
 use schema::host::track_buffer::{self, ToolUses};
@@ -20,7 +20,7 @@ use schema::settings::Settings;
 use serde_json::{Map, Value};
 
 use super::foreign::FROM;
-use super::replay_context::{ReplayContext, SubagentEvent};
+use super::replay_context::{ReplayContext, ReplayEvent};
 use super::tool_record::{FinishedTool, StartedTool};
 
 /// Importance of a failure, as for hooks.
@@ -41,7 +41,7 @@ pub(super) struct TurnBuilder<'s> {
     pub(super) context: ReplayContext<'s>,
     settings: &'s Settings,
     turn: ReplayTurn,
-    exchange: LastExchange,
+    last_turn: LastTurn,
     /// Topics of this session's failures.
     failed: HashSet<String>,
     ready: VecDeque<PreparedMemory>,
@@ -77,10 +77,10 @@ struct PendingAnswer {
 impl<'s> TurnBuilder<'s> {
     pub(super) fn new(project: &'s Path, sanitizer: &'s Sanitizer, settings: &'s Settings, session_id: String) -> Self {
         Self {
-            context: ReplayContext::new(project, sanitizer, session_id),
+            context: ReplayContext::new(project, sanitizer, settings.edits, session_id),
             settings,
             turn: ReplayTurn::default(),
-            exchange: LastExchange::default(),
+            last_turn: LastTurn::default(),
             failed: HashSet::new(),
             ready: VecDeque::new(),
             last_at: None,
@@ -108,7 +108,7 @@ impl<'s> TurnBuilder<'s> {
             self.turn.prompt = self.push_draft(MemoryType::UserPrompt, text.to_owned(), at);
             self.conclude_prompt(text, at);
         }
-        self.exchange.ask(text);
+        self.last_turn.begin(text);
         self.turn.is_started = true;
     }
 
@@ -138,7 +138,7 @@ impl<'s> TurnBuilder<'s> {
 
     /// Hooks get no event at the end of a cancelled turn. They read its text at the next prompt.
     pub(super) fn interrupt(&mut self) {
-        self.extract_from_answer();
+        self.add_answer_to_texts();
         self.turn.answer = None;
         self.turn.is_started = self.turn.used.is_some();
     }
@@ -148,7 +148,7 @@ impl<'s> TurnBuilder<'s> {
     }
 
     pub(super) fn compact(&mut self, at: Moment) {
-        self.extract_from_answer();
+        self.add_answer_to_texts();
         self.end_tool_uses();
         self.conclude_turn(at);
     }
@@ -165,7 +165,7 @@ impl<'s> TurnBuilder<'s> {
             }
             // The host ended a turn here, and a hook or a task continued it.
             Some(open) if open.is_last => self.end_turn(),
-            Some(_) => self.extract_from_answer(),
+            Some(_) => self.add_answer_to_texts(),
             None => {}
         }
         self.turn.answer = Some(PendingAnswer { id, text, at, is_last: true });
@@ -188,7 +188,7 @@ impl<'s> TurnBuilder<'s> {
 
     /// The model goes on with tools after the current answer, which therefore is text between tools.
     pub(super) fn continue_answer(&mut self) {
-        self.extract_from_answer();
+        self.add_answer_to_texts();
         self.turn.answer = None;
     }
 
@@ -197,21 +197,21 @@ impl<'s> TurnBuilder<'s> {
     }
 
     pub(super) fn finish_tool(&mut self, done: FinishedTool, cwd: Option<&str>, at: Moment) {
-        if let Some(happened) = self.context.finish_tool(done, cwd) {
-            self.add_event(happened, at);
+        if let Some(event) = self.context.finish_tool(done, cwd) {
+            self.add_event(event, at);
         }
     }
 
-    pub(super) fn add_event(&mut self, happened: SubagentEvent, at: Moment) {
-        match happened {
-            SubagentEvent::Used(used) => self.used(used, at),
-            SubagentEvent::Failed(text) => {
+    pub(super) fn add_event(&mut self, event: ReplayEvent, at: Moment) {
+        match event {
+            ReplayEvent::Used(used) => self.used(used, at),
+            ReplayEvent::Failed(text) => {
                 self.failed.extend(topics_of(&text));
                 self.push_draft(MemoryType::Error, text, at);
             }
-            SubagentEvent::Reported(text) => {
+            ReplayEvent::Reported(text) => {
                 let source = self.push_draft(MemoryType::SubagentResult, text.clone(), at);
-                self.emit_conclusions(source, Speaker::Agent, &[text], at);
+                self.emit_conclusions(source, &[text], at);
             }
         }
     }
@@ -233,7 +233,7 @@ impl<'s> TurnBuilder<'s> {
         let at = self.turn.answer.as_ref().map(|answer| answer.at);
         match self.turn.answer.take() {
             Some(PendingAnswer { text, at, is_last: true, .. }) => {
-                self.exchange.answer(&text);
+                self.last_turn.answer.clone_from(&text);
                 let source = if is_empty_answer(&text) {
                     None
                 } else {
@@ -242,7 +242,8 @@ impl<'s> TurnBuilder<'s> {
                 let mut texts = std::mem::take(&mut self.turn.texts);
                 texts.push(text);
                 let source = source.or_else(|| self.turn.prompt.clone());
-                self.emit_conclusions(source, Speaker::Agent, &texts, at);
+                self.emit_picked(source.clone(), at);
+                self.emit_conclusions(source, &texts, at);
             }
             answer => {
                 self.turn.texts.extend(answer.map(|answer| answer.text));
@@ -263,8 +264,8 @@ impl<'s> TurnBuilder<'s> {
         }
     }
 
-    /// Moves the current answer to the text between tools, because the model continued.
-    fn extract_from_answer(&mut self) {
+    /// Adds the current answer to the text between tools, because the model continued or was interrupted.
+    fn add_answer_to_texts(&mut self) {
         if let Some(answer) = &self.turn.answer {
             self.turn.texts.push(answer.text.clone());
             // Keeps only the last texts of a long turn.
@@ -278,26 +279,35 @@ impl<'s> TurnBuilder<'s> {
     /// Extracts conclusions from a turn without an answer.
     fn conclude_turn(&mut self, at: Moment) {
         let texts = std::mem::take(&mut self.turn.texts);
-        self.emit_conclusions(self.turn.prompt.clone(), Speaker::Agent, &texts, at);
+        self.emit_picked(self.turn.prompt.clone(), at);
+        self.emit_conclusions(self.turn.prompt.clone(), &texts, at);
     }
 
     fn conclude_prompt(&mut self, text: &str, at: Moment) {
         if self.settings.conclusions {
             let (session_id, source) = (self.context.session_id.clone(), self.turn.prompt.clone());
             let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Person, at };
-            let drafts = conclusion::drafts_of_prompt(&place, text, self.exchange.as_ref(), self.context.sanitizer);
+            let drafts = conclusion::drafts_of_prompt(&place, text, &self.last_turn, self.context.sanitizer);
             self.push_conclusions(drafts);
         }
     }
 
-    fn emit_conclusions(&mut self, source: Option<MemoryId>, speaker: Speaker, texts: &[String], at: Moment) {
+    /// Emits the decisions that the person picked in this turn.
+    fn emit_picked(&mut self, source: Option<MemoryId>, at: Moment) {
         let picked = std::mem::take(&mut self.turn.picked);
         if self.settings.conclusions {
             let session_id = self.context.session_id.clone();
-            let place = SaidIn { session_id: &session_id, source, speaker, at };
-            let mut drafts = conclusion::drafts_of_picked(&place, picked);
-            drafts.extend(conclusion::drafts(&place, texts.iter().map(String::as_str), self.context.sanitizer));
-            self.push_conclusions(drafts);
+            let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Person, at };
+            self.push_conclusions(conclusion::drafts_of_picked(&place, picked));
+        }
+    }
+
+    fn emit_conclusions(&mut self, source: Option<MemoryId>, texts: &[String], at: Moment) {
+        if self.settings.conclusions {
+            let session_id = self.context.session_id.clone();
+            let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Agent, at };
+            let texts = texts.iter().map(String::as_str);
+            self.push_conclusions(conclusion::drafts(&place, texts, self.context.sanitizer));
         }
     }
 
@@ -316,7 +326,7 @@ impl<'s> TurnBuilder<'s> {
             return false;
         }
         let is_open = self.is_turn_open();
-        self.extract_from_answer();
+        self.add_answer_to_texts();
         self.conclude_turn(self.last_at.unwrap_or_else(Moment::now));
         is_open
     }
@@ -343,5 +353,54 @@ impl<'s> TurnBuilder<'s> {
         let id = prepared.id();
         self.ready.push_back(prepared);
         Some(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schema::settings::Edits;
+    use serde_json::json;
+
+    use super::*;
+    use crate::import::tool_record::ToolFailure;
+
+    const AT: i64 = 1_769_563_800;
+
+    fn memories(settings: &Settings, work: impl FnOnce(&mut TurnBuilder<'_>, Moment)) -> Vec<PreparedMemory> {
+        let sanitizer = Sanitizer::default();
+        let mut turns = TurnBuilder::new(Path::new("/home/dev/project"), &sanitizer, settings, "s".to_owned());
+        work(&mut turns, Moment::from_unix(AT, Some(0)).unwrap());
+        std::iter::from_fn(|| turns.pop()).collect()
+    }
+
+    #[rstest::rstest]
+    #[case::edit_off("Edit", Edits::Off, 0)]
+    #[case::edit_by_name("Edit", Edits::Names, 1)]
+    #[case::command("Bash", Edits::Off, 1)]
+    fn failed_edit_is_recorded_as_hooks_do(#[case] tool: &str, #[case] edits: Edits, #[case] expected: usize) {
+        let settings = Settings { edits, ..Settings::default() };
+        let found = memories(&settings, |turns, at| {
+            let input = json!({ "file_path": "src/private.rs", "command": "make" });
+            turns.start_tools(vec![StartedTool { id: "1".to_owned(), name: tool.to_owned(), input }]);
+            let result = Err(ToolFailure::Failed("String to replace not found in file.".to_owned()));
+            turns.finish_tool(FinishedTool { id: "1".to_owned(), result }, None, at);
+        });
+        let failures = found.iter().filter(|memory| memory.draft().kind == MemoryType::Error).count();
+        assert_eq!(failures, expected);
+    }
+
+    #[test]
+    fn picked_option_belongs_to_the_turn_and_not_to_a_report() {
+        let picked = "Chosen: Redis (asked: Which store?)";
+        let found = memories(&Settings::default(), |turns, at| {
+            turns.add_prompt("Design the store of the sessions", at);
+            turns.add_picked(vec![picked.to_owned()]);
+            turns.add_event(ReplayEvent::Reported("The tests cover the store.".to_owned()), at);
+            turns.add_answer(None, "The sessions are in the new store.".to_owned(), at);
+            turns.end_turn();
+        });
+        let answer = found.iter().find(|memory| memory.draft().kind == MemoryType::AssistantResponse).unwrap();
+        let decision = found.iter().find(|memory| memory.draft().content == picked).unwrap();
+        assert_eq!(decision.draft().attributes.source, Some(answer.id()));
     }
 }

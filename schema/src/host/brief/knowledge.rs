@@ -38,7 +38,7 @@ pub(super) struct Knowledge {
     pub(super) statements: StatementIndex,
     failures: Vec<MemoryRow>,
     /// The session whose own conclusions and failures another part shows.
-    told: Option<String>,
+    shown_session: Option<String>,
 }
 
 /// A memory that still holds, with the part of its text that does.
@@ -49,8 +49,8 @@ struct Entry {
 }
 
 impl Knowledge {
-    /// Reads the memories. The parts skip the conclusions and failures of the session `told`, if there is one.
-    pub(super) fn read(rows: Rows<'_>, told: Option<&str>) -> rusqlite::Result<Self> {
+    /// Reads the memories. The parts skip the conclusions and failures of the session `shown_session`, if there is one.
+    pub(super) fn read(rows: Rows<'_>, shown_session: Option<&str>) -> rusqlite::Result<Self> {
         let newest = |kind: MemoryType| rows.list(&MemoryFilter { kind: Some(kind), ..MemoryFilter::default() }, READ);
         // Pinned memories hold however many conclusions followed.
         let list = |kind: MemoryType| -> rusqlite::Result<Vec<MemoryRow>> {
@@ -76,8 +76,12 @@ impl Knowledge {
         let are_statements = entries.iter().filter(|entry| STATEMENTS.contains(&entry.row.memory.kind));
         let statements =
             StatementIndex::new(are_statements.map(|entry| (entry.row.order(), Statement::of(&entry.text))));
-        let mut knowledge =
-            Self { entries, statements, failures: newest(MemoryType::Error)?, told: told.map(str::to_owned) };
+        let mut knowledge = Self {
+            entries,
+            statements,
+            failures: newest(MemoryType::Error)?,
+            shown_session: shown_session.map(str::to_owned),
+        };
         knowledge.leave_out_replaced();
         knowledge.leave_out_repeated();
         Ok(knowledge)
@@ -101,16 +105,16 @@ impl Knowledge {
     }
 
     /// Marks the tasks in a text that are done now, and removes sentences that are open tasks, which another part lists.
-    pub(super) fn without_told_tasks(&self, text: String) -> String {
+    pub(super) fn without_listed_tasks(&self, text: String) -> String {
         let tasks = self.entries.iter().filter(|entry| entry.row.memory.kind == MemoryType::Task);
-        let told = tasks.filter(|task| !task.text.is_empty()).fold(text.clone(), |told, task| {
+        let rest = tasks.filter(|task| !task.text.is_empty()).fold(text.clone(), |rest, task| {
             if task.row.is_open_task() {
-                return without_sentence(&told, &task.text);
+                return without_sentence(&rest, &task.text);
             }
             let done = task.text.trim_end_matches('.');
-            told.replace(done, &format!("{done} [done]"))
+            rest.replace(done, &format!("{done} [done]"))
         });
-        if told.trim().is_empty() { text } else { told }
+        if rest.trim().is_empty() { text } else { rest }
     }
 
     pub(super) fn is_replaced(&self, id: &MemoryId) -> bool {
@@ -136,11 +140,11 @@ impl Knowledge {
     /// Returns what holds for the project. Entries of `MEMORY.md` are shown with that file.
     pub(super) fn decisions(&self) -> Part {
         let kinds = [MemoryType::Decision, MemoryType::Convention, MemoryType::Architecture, MemoryType::Pattern];
-        Part::new("Decided and agreed", 800, self.not_told(&kinds).map(Entry::line))
+        Part::new("Decided and agreed", 800, self.not_shown(&kinds).map(Entry::line))
     }
 
     pub(super) fn preferences(&self) -> Part {
-        Part::new("Preferences", 300, self.not_told(&[MemoryType::Preference]).map(Entry::line))
+        Part::new("Preferences", 300, self.not_shown(&[MemoryType::Preference]).map(Entry::line))
     }
 
     /// Returns learnings and fixes.
@@ -148,22 +152,22 @@ impl Knowledge {
         Part::new(
             "Learned and fixed",
             400,
-            self.not_told(&[MemoryType::ErrorFix, MemoryType::Learning]).map(Entry::line),
+            self.not_shown(&[MemoryType::ErrorFix, MemoryType::Learning]).map(Entry::line),
         )
     }
 
     /// Returns failures that are still open.
     pub(super) fn failures(&self) -> Part {
-        let failures = self.unresolved().into_iter().filter(|row| !self.is_told(row));
+        let failures = self.unresolved().into_iter().filter(|row| !self.is_of_shown_session(row));
         Part::new("Failing", 250, failures.map(failure))
     }
 
-    fn not_told(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
-        self.of(kinds).filter(|entry| entry.row.path != LONG_TERM_FILE && !self.is_told(&entry.row))
+    fn not_shown(&self, kinds: &[MemoryType]) -> impl Iterator<Item = &Entry> {
+        self.of(kinds).filter(|entry| entry.row.path != LONG_TERM_FILE && !self.is_of_shown_session(&entry.row))
     }
 
-    fn is_told(&self, row: &MemoryRow) -> bool {
-        self.told.as_ref() == Some(&row.memory.session_id)
+    fn is_of_shown_session(&self, row: &MemoryRow) -> bool {
+        self.shown_session.as_ref() == Some(&row.memory.session_id)
     }
 
     /// Returns unresolved failures, each once, newest first.

@@ -11,7 +11,7 @@ use crate::store::Rows;
 const LOOKED_AT: usize = 12;
 
 /// How many sessions are shown: the last one, and the others in one line each.
-const TOLD: usize = 3;
+const SHOWN: usize = 3;
 
 /// The most files of one session, prompts after a compaction, and turns of all sessions.
 const FILES: usize = 8;
@@ -52,26 +52,12 @@ pub(super) fn earlier(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -
     Ok(Part::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, &validity))))
 }
 
-/// Returns the outcomes of the sessions before the one that was cleared, if there is space. Nothing of that session is shown.
-pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Part> {
-    let mut found = real_sessions(rows, session_id)?;
-    let validity = Validity::new(knowledge, &found);
-    // The host does not name the cleared session. Without a note of its end, it is the last one.
-    let is_cleared = |record: &SessionRecord| record.place.end_reason.as_deref() == Some("clear");
-    let cleared = found.iter().position(is_cleared).unwrap_or(0);
-    found.drain(..found.len().min(cleared + 1));
-    let outcome = |record: &SessionRecord| {
-        Some(format!("- {}: {}", record.started.date(), shortened(&validity.outcome(record)?, LINE + 60)))
-    };
-    Ok(Part::filler("Earlier outcomes", found.iter().filter_map(outcome)))
-}
-
 /// Returns the last real sessions before the current one.
 fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
     for id in rows.last_sessions(session_id, LOOKED_AT)? {
         found.extend(SessionRecord::compose(rows, &id)?.filter(SessionRecord::is_real));
-        if found.len() == TOLD {
+        if found.len() == SHOWN {
             break;
         }
     }
@@ -141,14 +127,14 @@ fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String
     let title = record.title.as_deref().map(|title| validity.still_valid(title, asked));
     // The rest of a title without its beginning says nothing.
     let title = title.map(|title| title.filter(|title| !title.starts_with('…')));
-    let told = match (title, validity.outcome(record)) {
+    let line = match (title, validity.outcome(record)) {
         (Some(Some(title)), Some(outcome)) => format!("\"{}\": {outcome}", shortened(&title, 100)),
         (Some(Some(title)), None) => format!("\"{}\"", shortened(&title, ASKED)),
         (_, Some(outcome)) => outcome,
         (Some(None), None) => return None,
         (None, None) => listed(&record.files, 4, ", "),
     };
-    Some(format!("- {}: {}", record.started.date(), shortened(&told, LINE + 60)))
+    Some(format!("- {}: {}", record.started.date(), shortened(&line, LINE + 60)))
 }
 
 /// Returns the turns of sessions, newest first, and the reports of their subagents. Titles and outcomes are shown already.
@@ -205,7 +191,7 @@ impl<'k> Validity<'k> {
     /// Returns the outcome of a session, as far as it still holds.
     fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref()?;
-        self.still_valid(text, *order).map(|text| self.knowledge.without_told_tasks(text))
+        self.still_valid(text, *order).map(|text| self.knowledge.without_listed_tasks(text))
     }
 
     /// Returns the answer of a turn, as far as it still holds.

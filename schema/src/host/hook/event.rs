@@ -102,12 +102,12 @@ impl HostEvent {
     /// Events about excluded files are not recorded. The texts still contain secrets, but are not cut through one; `capture` and
     /// `track_buffer` clean them.
     pub fn from_payload(payload: &HookPayload, project: &Path, sanitizer: &Sanitizer) -> Option<Self> {
-        let scene = ToolContext { payload, project, sanitizer };
+        let context = ToolContext { payload, project, sanitizer };
         let event = match payload.hook_event_name.as_deref()? {
             "UserPromptSubmit" => prompt_event(payload)?,
-            "PreToolUse" => EventKind::FileOpen(scene.opened_file()?),
-            "PostToolUse" => EventKind::ToolUse(scene.tool_use()?),
-            "PostToolUseFailure" => EventKind::Failure(scene.failure()?),
+            "PreToolUse" => EventKind::FileOpen(context.opened_file()?),
+            "PostToolUse" => EventKind::ToolUse(context.tool_use()?),
+            "PostToolUseFailure" => EventKind::Failure(context.failure()?),
             "Stop" => EventKind::TurnEnd(
                 last_answer_text(payload).map(|text| if is_empty_answer(&text) { String::new() } else { text }),
             ),
@@ -491,9 +491,9 @@ mod tests {
     #[case::plain("Two steps were done.", "Two steps were done.")]
     #[case::as_the_host_sends_it("<analysis>\nthinking\n</analysis>\n\n<summary>\n1. Done\n</summary>", "1. Done")]
     #[case::without_end("<analysis>a</analysis> rest", "rest")]
-    fn summary_is_stored_without_its_analysis(#[case] text: &str, #[case] kept: &str) {
+    fn summary_is_stored_without_its_analysis(#[case] text: &str, #[case] summary: &str) {
         let event = event_of(&json!({"hook_event_name": "PostCompact", "compact_summary": text}));
-        assert_eq!(event, Some(EventKind::AfterCompaction(kept.into())));
+        assert_eq!(event, Some(EventKind::AfterCompaction(summary.into())));
     }
 
     #[rstest]

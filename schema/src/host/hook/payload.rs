@@ -180,7 +180,7 @@ pub(super) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Payload
     serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&repair_text(bytes))).map_err(|error| {
         let what = match error.classify() {
             Category::Eof => "it ends too early",
-            Category::Data => "it is no object",
+            Category::Data => "it is not a JSON object",
             Category::Syntax | Category::Io => "it is not well-formed",
         };
         PayloadError { what, line: error.line(), column: error.column() }
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn payload_error_does_not_quote_the_payload() {
         let error = HookPayload::parse(br#""my diary""#).unwrap_err();
-        let expected = "the hook's input is not the JSON of an event: it is no object, at line 1 column 10";
+        let expected = "the hook's input is not the JSON of an event: it is not a JSON object, at line 1 column 10";
         assert_eq!(error.to_string(), expected);
         assert!(!format!("{error:?}").contains("diary"));
     }

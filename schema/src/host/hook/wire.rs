@@ -6,6 +6,7 @@
 mod apply_patch;
 mod codex;
 mod codex_rollout;
+mod command_output;
 mod common;
 mod cursor;
 mod gemini;
@@ -13,6 +14,9 @@ mod gemini;
 mod tests;
 mod vscode;
 mod windsurf;
+
+pub use apply_patch::{FilePatch, file_patches};
+pub use command_output::{CommandOutput, codex_output, gemini_output};
 
 use super::payload::{HookPayload, PayloadError, complete, parse_json};
 

@@ -40,7 +40,7 @@ struct QuestionOption {
 }
 
 /// Returns the decisions in a line with answered questions, in order. Any other line has none.
-pub fn picked_in(line: &[u8]) -> Vec<String> {
+pub fn picked_options(line: &[u8]) -> Vec<String> {
     if line.len() > LONGEST || memmem::find(line, b"\"answers\"").is_none() {
         return Vec::new();
     }
@@ -74,13 +74,13 @@ mod tests {
         let questions = json!([{"question": "Which store?", "header": "Store", "options": options}]);
         let line = json!({"type": "user", "message": {"content": [{"type": "tool_result"}]},
             "toolUseResult": {"questions": questions, "answers": {"Which store?": answer}}});
-        assert_eq!(picked_in(line.to_string().as_bytes()), expected);
+        assert_eq!(picked_options(line.to_string().as_bytes()), expected);
     }
 
     #[test]
     fn other_lines_have_no_answered_questions() {
         for line in [&b"{\"answers\": 1}"[..], b"{\"toolUseResult\": {\"answers\": {}}}", b"{\"answers\"", b""] {
-            assert_eq!(picked_in(line), Vec::<String>::new());
+            assert_eq!(picked_options(line), Vec::<String>::new());
         }
     }
 }

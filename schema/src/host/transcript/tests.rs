@@ -174,7 +174,7 @@ fn blocks_end_anywhere_within_a_line() {
 #[case::before_the_prompt_is_written("", ("which store?", "Redis or Postgres?"))]
 #[case::after_it("3. Redis", ("which store?", "Redis or Postgres?"))]
 #[case::unanswered("and then?", ("and then?", ""))]
-fn last_exchange_is_the_one_before_a_prompt(#[case] last: &str, #[case] (asked, answered): (&str, &str)) {
+fn last_turn_is_the_one_before_a_prompt(#[case] last: &str, #[case] (asked, answered): (&str, &str)) {
     let mut content = [
         prompt_line("hello"),
         answer_line("a", "Hi."),
@@ -186,8 +186,8 @@ fn last_exchange_is_the_one_before_a_prompt(#[case] last: &str, #[case] (asked, 
     if !last.is_empty() {
         content += &prompt_line(last);
     }
-    let found = last_exchange(transcript_file(content).path(), "3. Redis").unwrap();
-    assert_eq!(found, LastExchange::new(asked.to_owned(), answered.to_owned()));
+    let found = last_turn(transcript_file(content).path(), "3. Redis").unwrap();
+    assert_eq!(found, LastTurn { prompt: asked.to_owned(), answer: answered.to_owned() });
 }
 
 #[test]

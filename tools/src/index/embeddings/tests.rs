@@ -152,7 +152,7 @@ fn rejected_text_is_retried_only_after_a_rebuild() {
     assert_eq!(fixture.vectors(&model), 1);
     let lock = fixture.index.lock(IndexLockWait::Long).unwrap().unwrap();
     fixture.index.requeue_invalid(&lock).unwrap();
-    assert_eq!(fixture.index.coverage().unwrap().pending, 0, "it is no vector that was spoiled");
+    assert_eq!(fixture.index.coverage().unwrap().pending, 0, "a text without a vector was queued");
     let rows = fixture.store.rows();
     fixture.index.refill(&lock, |index| index.index_memories(rows, &lock)).unwrap();
     drop(lock);

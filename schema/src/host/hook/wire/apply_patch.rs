@@ -1,25 +1,26 @@
 //! Parses the patches of Codex, which are also a tool of VS Code: which files they change, and how.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// A part of a file that an edit replaced.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub(super) struct Replacement {
-    pub(super) old_string: String,
-    pub(super) new_string: String,
+pub struct Replacement {
+    pub old_string: String,
+    pub new_string: String,
 }
 
 /// A change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum FilePatch {
+pub enum FilePatch {
     Added { path: String, content: String },
     Updated { path: String, edits: Vec<Replacement> },
     Deleted { path: String },
 }
 
 /// Returns the changes of a patch, in order. Lines that do not belong to a change are ignored.
-pub(super) fn file_patches(patch: &str) -> Vec<FilePatch> {
+pub fn file_patches(patch: &str) -> Vec<FilePatch> {
     let mut found: Vec<FilePatch> = Vec::new();
     for line in patch.lines() {
         if let Some(path) = line.strip_prefix("*** Add File: ") {
@@ -36,6 +37,15 @@ pub(super) fn file_patches(patch: &str) -> Vec<FilePatch> {
 }
 
 impl FilePatch {
+    /// Returns the tool of Claude Code that makes this change, and its input.
+    pub fn tool_call(&self) -> (&'static str, Value) {
+        match self {
+            Self::Added { path, content } => ("Write", json!({ "file_path": path, "content": content })),
+            Self::Updated { path, edits } => ("MultiEdit", multi_edit(path, edits)),
+            Self::Deleted { path } => ("Edit", json!({ "file_path": path })),
+        }
+    }
+
     fn add_line(&mut self, line: &str) {
         match self {
             Self::Added { content, .. } => {
@@ -56,6 +66,12 @@ impl FilePatch {
             Self::Deleted { .. } => {}
         }
     }
+}
+
+/// Returns the input of `MultiEdit`.
+pub(super) fn multi_edit(path: &str, edits: &[Replacement]) -> Value {
+    let edits = edits.iter().map(|edit| json!({ "old_string": edit.old_string, "new_string": edit.new_string }));
+    json!({ "file_path": path, "edits": edits.collect::<Vec<_>>() })
 }
 
 fn add_to_edit(edits: &mut Vec<Replacement>, mark: &str, text: &str) {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::apply_patch::file_patches;
 use super::codex_rollout::{command_result, compaction_summary};
+use super::command_output::codex_output;
 use super::common::{CommandResult, Lenient};
 use crate::host::hook::HookPayload;
 
@@ -59,13 +60,13 @@ pub(super) fn payloads(wire: CodexWire) -> Vec<HookPayload> {
             let response = wire.tool_response.0.unwrap_or_default();
             match wire.tool_name.0.as_deref() {
                 Some("Bash") => {
-                    let result = exit_in_response(&response)
+                    // Some versions begin the response with the exit code, as `apply_patch` does.
+                    let result = codex_output(&response)
+                        .map(|output| CommandResult::Exit { code: output.code, output: output.text.to_owned() })
                         .or_else(|| command_result(rollout?, wire.tool_use_id.0.as_deref()?, &response));
                     vec![base.ran(&command, result.unwrap_or(CommandResult::Unknown))]
                 }
-                Some("apply_patch") => {
-                    file_patches(&command).into_iter().map(|file| base.clone().patched(file)).collect()
-                }
+                Some("apply_patch") => file_patches(&command).iter().map(|file| base.clone().patched(file)).collect(),
                 _ => Vec::new(),
             }
         }
@@ -87,11 +88,4 @@ pub(super) fn payloads(wire: CodexWire) -> Vec<HookPayload> {
         "SessionEnd" => vec![HookPayload { reason: wire.reason.0, ..base }],
         _ => Vec::new(),
     }
-}
-
-/// Some versions begin the response with the exit code, as `apply_patch` does.
-fn exit_in_response(response: &str) -> Option<CommandResult> {
-    let (code, rest) = response.strip_prefix("Exit code: ")?.split_once('\n')?;
-    let output = rest.split_once("Output:\n").map_or(rest, |(_, output)| output);
-    Some(CommandResult::Exit { code: code.trim().parse().ok()?, output: output.to_owned() })
 }

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use super::apply_patch::{FilePatch, Replacement};
+use super::apply_patch::{FilePatch, Replacement, multi_edit};
 use crate::host::hook::{HookPayload, deserialize_lenient};
 
 /// A field that counts as missing if its value has an unexpected type.
@@ -50,9 +50,7 @@ impl HookPayload {
 
     /// Parts of a file were replaced.
     pub(super) fn replaced(self, path: &str, edits: &[Replacement]) -> Self {
-        let edits: Vec<Value> =
-            edits.iter().map(|edit| json!({ "old_string": edit.old_string, "new_string": edit.new_string })).collect();
-        self.with_tool("PostToolUse", "MultiEdit", json!({ "file_path": path, "edits": edits }))
+        self.with_tool("PostToolUse", "MultiEdit", multi_edit(path, edits))
     }
 
     /// A file was changed in a way that the host does not show.
@@ -78,11 +76,8 @@ impl HookPayload {
     }
 
     /// A patch changed a file.
-    pub(super) fn patched(self, file: FilePatch) -> Self {
-        match file {
-            FilePatch::Added { path, content } => self.wrote(&path, &content),
-            FilePatch::Updated { path, edits } => self.replaced(&path, &edits),
-            FilePatch::Deleted { path } => self.changed(&path),
-        }
+    pub(super) fn patched(self, file: &FilePatch) -> Self {
+        let (tool, input) = file.tool_call();
+        self.with_tool("PostToolUse", tool, input)
     }
 }

@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use super::apply_patch::Replacement;
+use super::command_output::gemini_output;
 use super::common::{CommandResult, Lenient};
 use crate::host::hook::HookPayload;
 
@@ -84,7 +85,8 @@ fn tool_payload(base: HookPayload, tool: &str, input: ToolInput, result: ToolRes
             base.replaced(&input.file_path.0?, &[Replacement { old_string, new_string }])
         }
         "run_shell_command" => {
-            let code = result.for_model.0.as_deref().map_or(0, exit_code);
+            let for_model = result.for_model.0.unwrap_or_default();
+            let code = gemini_output(&for_model, result.display.0.as_deref()).code;
             let output = result.display.0.unwrap_or_default();
             base.ran(&input.command.0?, CommandResult::Exit { code, output })
         }
@@ -94,11 +96,6 @@ fn tool_payload(base: HookPayload, tool: &str, input: ToolInput, result: ToolRes
         Some(message) => HookPayload { error: Some(message), ..used.with_event("PostToolUseFailure") },
         None => used,
     })
-}
-
-/// Returns the exit code that follows the output of a command. Gemini CLI leaves out a zero.
-fn exit_code(text: &str) -> i64 {
-    text.lines().rev().find_map(|line| line.strip_prefix("Exit Code: ")?.trim().parse().ok()).unwrap_or(0)
 }
 
 /// Removes what hooks added to the first prompt of a session without a terminal.

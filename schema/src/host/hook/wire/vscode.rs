@@ -102,7 +102,7 @@ fn tool_payloads(base: &HookPayload, tool: &str, input: ToolInput) -> Vec<HookPa
         }
         "apply_patch" => {
             let patches = file_patches(input.input.0.as_deref().unwrap_or_default());
-            return patches.into_iter().map(|file| base.clone().patched(file)).collect();
+            return patches.iter().map(|file| base.clone().patched(file)).collect();
         }
         "editFiles" | "createFile" => {
             let files = input.files.0.unwrap_or_default();

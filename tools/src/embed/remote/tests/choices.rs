@@ -68,9 +68,9 @@ fn invalid_choices_are_reported(
     #[case] base_url: Option<&str>,
     #[case] model: Option<&str>,
     #[case] variables: &[(&str, &str)],
-    #[case] told: &str,
+    #[case] message: &str,
 ) {
-    assert_eq!(choose_from(provider, base_url, model, variables).unwrap_err().to_string(), told);
+    assert_eq!(choose_from(provider, base_url, model, variables).unwrap_err().to_string(), message);
 }
 
 #[rstest]

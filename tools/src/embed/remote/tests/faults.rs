@@ -42,13 +42,13 @@ fn a_storm_of_refusals_is_waited_out_and_longer_each_time() {
 #[case::server(|_| Ok(reply(503, &json!({"error": {"message": "overloaded"}}))), "failed (503): overloaded")]
 fn transient_errors_are_retried_then_paused(
     #[case] answer: fn(usize) -> Result<HttpResponse, NetworkError>,
-    #[case] told: &str,
+    #[case] message: &str,
 ) {
     let network = scripted_network(move |number, _| answer(number));
     let remote = RemoteEmbedder::open(service(), network.clone()).unwrap();
     let error = remote.embed(&["a"], EmbeddingPurpose::Document).unwrap_err();
     let wording = format!(
-        "openai at models.example {told}; search uses the model inside the program until a later attempt succeeds"
+        "openai at models.example {message}; search uses the model inside the program until a later attempt succeeds"
     );
     assert_eq!(error.to_string(), wording);
     let asked = network.seen.lock().unwrap().len();
@@ -125,8 +125,8 @@ fn requested_delay_is_kept_unless_too_long() {
     "openai at models.example returned no valid vectors; check JIKIME_EMBEDDING_BASE_URL and JIKIME_EMBEDDING_MODEL, or set JIKIME_EMBEDDING_PROVIDER=local")]
 #[case::infinite(200, json!({"data": [{"index": 0, "embedding": [1, 2, 1e39]}]}),
     "openai at models.example returned no valid vectors; check JIKIME_EMBEDDING_BASE_URL and JIKIME_EMBEDDING_MODEL, or set JIKIME_EMBEDDING_PROVIDER=local")]
-fn permanent_errors_name_the_fix(#[case] status: u16, #[case] body: Value, #[case] told: &str) {
-    assert_eq!(error_of_status(status, body).to_string(), told);
+fn permanent_errors_name_the_fix(#[case] status: u16, #[case] body: Value, #[case] message: &str) {
+    assert_eq!(error_of_status(status, body).to_string(), message);
 }
 
 #[rstest]
@@ -138,13 +138,13 @@ fn permanent_errors_name_the_fix(#[case] status: u16, #[case] body: Value, #[cas
     "{\"data\": [{\"index\": 0, \"embedding\": [1, 1, 1]}, {\"index\": 0, \"embedding\": [1, 1, 1]}]}",
     "1 vectors for 2 texts"
 )]
-fn responses_without_valid_vectors_are_refused(#[case] body: &'static str, #[case] told: &str) {
+fn responses_without_valid_vectors_are_refused(#[case] body: &'static str, #[case] message: &str) {
     let network =
         scripted_network(move |_, _| Ok(HttpResponse { status: 200, body: body.into(), ..HttpResponse::default() }));
     let remote = RemoteEmbedder::open(service(), network.clone()).unwrap();
     let error = remote.embed(&["a", "b"], EmbeddingPurpose::Document).unwrap_err().to_string();
-    assert!(error.starts_with(&format!("openai at models.example returned {told}; check ")), "{error}");
-    let asked = if told.contains("no valid vectors") { 2 } else { 1 };
+    assert!(error.starts_with(&format!("openai at models.example returned {message}; check ")), "{error}");
+    let asked = if message.contains("no valid vectors") { 2 } else { 1 };
     assert_eq!(
         network.seen.lock().unwrap().len(),
         asked,
