@@ -34,7 +34,7 @@ const OPEN_STEP: usize = 5;
 
 /// The least confidence for each kind, chosen on messages outside the training set so that about nine of ten conclusions are right, and few
 /// sentences of ordinary chats count as conclusions.
-pub const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.72, 0.84, 0.76, 0.84, 0.66];
+pub const LEAST_CONFIDENCE: [f32; 6] = [0.88, 0.72, 0.84, 0.76, 0.84, 0.70];
 
 /// The share of the least confidence that suffices for a sentence with a cue of the kind.
 const WITH_CUE: f32 = 0.75;
@@ -106,6 +106,12 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
         }
         let stated = cues::stated_kind(&text[range.clone()]).or(step);
         let stated = stated.filter(|class| probabilities[*class] >= STATED);
+        // The network knows no Japanese, so its guesses do not count.
+        let is_japanese = text[range.clone()].chars().any(is_kana);
+        let stated = if is_japanese { step.or_else(|| cues::japanese_kind(&text[range.clone()])) } else { stated };
+        if is_japanese && stated.is_none() {
+            continue;
+        }
         let (class, confidence) = match stated {
             Some(class) => (class, probabilities[class].max(least[class])),
             None => confidence(probabilities),
@@ -143,9 +149,13 @@ fn is_listed_step(text: &str, message: &[Judged], judged: &Judged) -> bool {
 
 fn fits(text: &str, least_columns: usize) -> bool {
     let columns: usize = text.chars().map(|c| if c >= '\u{1100}' { 2 } else { 1 }).sum();
-    // A single word is a name or a term that somebody looks up.
-    let is_sentence = text.split_whitespace().nth(1).is_some();
+    // A single word is a name or a term that somebody looks up. Japanese has no spaces.
+    let is_sentence = text.split_whitespace().nth(1).is_some() || text.chars().any(is_kana);
     is_sentence && columns >= least_columns && text.chars().count() <= MOST_CHARACTERS
+}
+
+fn is_kana(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{309F}' | '\u{30A1}'..='\u{30FA}')
 }
 
 /// Returns the likeliest kind and its confidence. If a sentence is surely a conclusion, its kind may be less certain.

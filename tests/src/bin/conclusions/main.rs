@@ -146,7 +146,7 @@ mod tests {
     #[case("heldout.txt", 0.85, 0.5)]
     #[case("second.txt", 0.88, 0.5)]
     #[case("third.txt", 0.9, 0.5)]
-    #[case::plain_statements("plain.txt", 0.9, 0.6)]
+    #[case::plain_statements("plain.txt", 0.9, 0.65)]
     fn built_in_weights_hold_on_unseen_messages(#[case] file: &str, #[case] precision: f32, #[case] recall: f32) {
         let measure = measured(file);
         assert!(measure.precision() >= precision && measure.recall() >= recall, "{}", measure.line());
