@@ -35,7 +35,7 @@ const OPEN_STEP: usize = 5;
 
 /// The least confidence for each kind, chosen on messages outside the training set so that about nine of ten conclusions are right, and few
 /// sentences of ordinary chats count as conclusions.
-pub const LEAST_CONFIDENCE: [f32; 6] = [0.84, 0.72, 0.84, 0.76, 0.84, 0.66];
+pub const LEAST_CONFIDENCE: [f32; 6] = [0.88, 0.72, 0.84, 0.76, 0.84, 0.70];
 
 /// The share of the least confidence that suffices for a sentence with a cue of the kind.
 const WITH_CUE: f32 = 0.75;
@@ -114,9 +114,15 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
         {
             continue;
         }
-        let stated = cues::stated_kind(&text[range.clone()]).or(step);
-        let stated = stated.filter(|class| probabilities[*class] >= STATED);
-        let stated = stated.or_else(|| plain_kind(text, judged, probabilities));
+        let is_japanese = text[range.clone()].chars().any(is_kana);
+        let stated = match is_japanese {
+            true => step.or_else(|| cues::japanese_kind(&text[range.clone()])),
+            false => stated_kind(&text[range.clone()], judged.speaker, probabilities, step),
+        };
+        // The network knows no Japanese, so its guesses do not count.
+        if is_japanese && stated.is_none() {
+            continue;
+        }
         let (class, confidence) = match stated {
             Some(class) => (class, probabilities[class].max(least[class])),
             None => confidence(probabilities),
@@ -146,13 +152,11 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
     found
 }
 
-/// Returns the kind of what a person states in plain words.
-fn plain_kind(text: &str, judged: &Judged, probabilities: &Probabilities) -> Option<usize> {
-    let range = judged.sentence.range.clone();
-    if judged.speaker == Speaker::Agent {
-        return None;
-    }
-    plain::plain_kind(&text[range]).filter(|_| any(probabilities) >= PLAIN)
+/// Returns the kind of conclusion that a sentence states by its opening, its list, or the plain words of a person.
+fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, step: Option<usize>) -> Option<usize> {
+    let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= STATED);
+    let is_plain = speaker == Speaker::Person && any(probabilities) >= PLAIN;
+    by_opening.or_else(|| plain::plain_kind(sentence).filter(|_| is_plain))
 }
 
 /// Whether a sentence is an item in a list of open steps.
@@ -164,14 +168,18 @@ fn is_listed_step(text: &str, message: &[Judged], judged: &Judged) -> bool {
 
 fn fits(text: &str, least_columns: usize) -> bool {
     let columns: usize = text.chars().map(|c| if c >= '\u{1100}' { 2 } else { 1 }).sum();
-    // A single word is a name or a term that somebody looks up.
-    let is_sentence = text.split_whitespace().nth(1).is_some();
+    // A single word is a name or a term that somebody looks up. Japanese has no spaces.
+    let is_sentence = text.split_whitespace().nth(1).is_some() || text.chars().any(is_kana);
     is_sentence && columns >= least_columns && text.chars().count() <= MOST_CHARACTERS
 }
 
 /// The confidence that a sentence is a conclusion of any kind.
 fn any(probabilities: &Probabilities) -> f32 {
     1.0 - probabilities[KINDS.len()]
+}
+
+fn is_kana(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{309F}' | '\u{30A1}'..='\u{30FA}')
 }
 
 /// Returns the likeliest kind and its confidence. If a sentence is surely a conclusion, its kind may be less certain.

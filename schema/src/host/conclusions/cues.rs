@@ -33,7 +33,22 @@ const OPENINGS: [&str; 6] = [
 
 /// Words in a line that introduces a list of open steps, separated by "|".
 const STEPS_FOLLOW: &str = "still open|to do|todo|next steps|next up|remaining|remains|what's left|what is left|left to do|not done|follow-up|\
-                            open steps|남은|남았|할 일|해야 할|다음 단계|다음 작업|미완료";
+                            open steps|残りの|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|다음 단계|다음 작업|미완료";
+
+/// Cues of Japanese conclusions with their kinds, separated by "|". Earlier ones count first.
+const JAPANESE: [(usize, &str); 5] = [
+    (4, "今後、|今後は|これからは|必ず|禁止"),
+    (
+        0,
+        "ことにした|ことにする|ことにします|ことになった|に決めた|に決めました|に決定|を採用|でいこう|で行こう|にしよう|やっぱり",
+    ),
+    (2, "と直ります|で直りました|を直しました|を修正しました。原因|が原因でした|原因は"),
+    (1, "ことがわかった|ことが分かった|ことがわかりました|ことが分かりました|と判明"),
+    (5, "返事待ち|確認待ち|まだ対応していません|未対応"),
+];
+
+/// Words of Japanese questions, guesses and wishes, separated by "|".
+const JAPANESE_DOUBTS: &str = "かも|でしょうか|ですか|ますか|思います|検討|どう|今回だけ";
 
 /// The longest line that introduces a list, in characters.
 const LONGEST_LEAD: usize = 80;
@@ -42,6 +57,14 @@ const LONGEST_LEAD: usize = 80;
 pub(super) fn stated_kind(sentence: &str) -> Option<usize> {
     let low = sentence.trim_start_matches(['-', '*', ' ']).to_lowercase().replace('’', "'");
     OPENINGS.iter().position(|openings| openings.split('|').any(|opening| low.starts_with(opening)))
+}
+
+/// Returns the kind of a plain conclusion in Japanese.
+pub(super) fn japanese_kind(sentence: &str) -> Option<usize> {
+    if has_listed(JAPANESE_DOUBTS, sentence) {
+        return None;
+    }
+    JAPANESE.iter().find(|(_, cues)| has_listed(cues, sentence)).map(|(kind, _)| *kind)
 }
 
 /// Whether a line introduces a list of open steps.

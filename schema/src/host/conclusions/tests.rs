@@ -11,6 +11,16 @@ fn kinds(text: &str, speaker: Speaker) -> Vec<MemoryType> {
     conclusions(text, speaker).into_iter().map(|conclusion| conclusion.kind).collect()
 }
 
+#[rstest]
+#[case::convention("今後、コミットメッセージは日本語で書いて。", &[MemoryType::Convention])]
+#[case::decision("メッセージキューは使わないことにした。", &[MemoryType::Decision])]
+#[case::steps("残りの作業:\n- 索引を作り直す", &[MemoryType::Task])]
+#[case::option("1. Meilisearch: 速くて設定が少ないですが、別のサーバーが必要です", &[])]
+#[case::guess("索引が壊れているかもしれません。原因は不明です、どうしますか", &[])]
+fn japanese_is_concluded_by_plain_cues_only(#[case] text: &str, #[case] expected: &[MemoryType]) {
+    assert_eq!(kinds(text, Speaker::Agent), expected);
+}
+
 #[test]
 fn built_in_weights_are_complete() {
     const FILE: &[u8] = include_bytes!("weights.bin");
