@@ -177,7 +177,8 @@ impl HookPayload {
 /// Parses the payload of any host.
 pub(super) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, PayloadError> {
     let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
-    serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&repair_text(bytes))).map_err(|error| {
+    // One kind of reader, because the program contains the code of each type once for each kind.
+    serde_json::from_slice(bytes).or_else(|_| serde_json::from_slice(repair_text(bytes).as_bytes())).map_err(|error| {
         let what = match error.classify() {
             Category::Eof => "it ends too early",
             Category::Data => "it is not a JSON object",

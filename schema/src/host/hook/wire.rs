@@ -1,6 +1,7 @@
 //! Turns the payload of any host into that of Claude Code, the form that `event.rs` understands.
 //!
-//! Each host has a wire type in a file of its own. An event that is not recorded gives no payload; a patch of several files gives one
+//! Each host has a file of its own. Its fields are read by name; a missing field or one with an unexpected type is null. A type for each
+//! host would add 160 KB to the hook. An event that is not recorded gives no payload; a patch of several files gives one
 //! payload for each file.
 
 mod apply_patch;
@@ -17,6 +18,8 @@ mod windsurf;
 
 pub use apply_patch::{FilePatch, file_patches};
 pub use command_output::{CommandOutput, codex_output, gemini_output};
+
+use serde_json::{Map, Value};
 
 use super::payload::{HookPayload, PayloadError, complete, parse_json};
 
@@ -57,14 +60,14 @@ impl HookHost {
                 let payload = HookPayload::parse(bytes)?;
                 // VS Code runs the hooks of Claude Code's settings too, with its own fields.
                 let is_vscode = payload.hook_event_name.is_none();
-                let found = if is_vscode { vscode::payloads(parse_json(bytes)?) } else { Vec::new() };
+                let found = if is_vscode { vscode::payloads(&event(bytes)?) } else { Vec::new() };
                 if found.is_empty() { vec![payload] } else { found }
             }
-            Self::Codex => codex::payloads(parse_json(bytes)?),
-            Self::Cursor => cursor::payloads(parse_json(bytes)?),
-            Self::Gemini => gemini::payloads(parse_json(bytes)?),
-            Self::Vscode => vscode::payloads(parse_json(bytes)?),
-            Self::Windsurf => windsurf::payloads(parse_json(bytes)?),
+            Self::Codex => codex::payloads(&event(bytes)?),
+            Self::Cursor => cursor::payloads(&event(bytes)?),
+            Self::Gemini => gemini::payloads(&event(bytes)?),
+            Self::Vscode => vscode::payloads(&event(bytes)?),
+            Self::Windsurf => windsurf::payloads(&event(bytes)?),
         })
     }
 
@@ -72,4 +75,9 @@ impl HookHost {
     pub fn read_beginning(self, bytes: &[u8]) -> Result<Vec<HookPayload>, PayloadError> {
         self.read(&complete(bytes))
     }
+}
+
+/// Parses an event, which must be an object.
+fn event(bytes: &[u8]) -> Result<Value, PayloadError> {
+    parse_json::<Map<String, Value>>(bytes).map(Value::Object)
 }

@@ -1,11 +1,9 @@
 //! Parses the patches of Codex, which are also a tool of VS Code: which files they change, and how.
 
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// A part of a file that an edit replaced.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Replacement {
     pub old_string: String,
     pub new_string: String,

@@ -6,8 +6,9 @@ use std::path::Path;
 
 use memchr::memmem;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::common::{CommandResult, Lenient};
+use super::common::CommandResult;
 use crate::host::transcript::line_reader::BackwardLines;
 
 /// How far from the end a command is searched, in bytes. Its line is among the last ones.
@@ -25,32 +26,24 @@ struct RolloutLine {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct RolloutPayload {
-    item: Lenient<CommandItem>,
+    item: Value,
     /// The text that a compaction leaves: an introduction, and the summary on the lines after it.
-    message: Lenient<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct CommandItem {
-    id: Lenient<String>,
-    exit_code: Lenient<i64>,
+    message: Value,
 }
 
 /// Returns the result of the command with this call id.
 pub(super) fn command_result(rollout: &str, call: &str, output: &str) -> Option<CommandResult> {
     let line = last_line(rollout, COMMAND_REACH, "\"CommandExecution\"", |line: &RolloutLine| {
-        line.payload.item.0.as_ref().is_some_and(|item| item.id.0.as_deref() == Some(call))
+        line.payload.item["id"] == call
     })?;
-    let code = line.payload.item.0?.exit_code.0?;
+    let code = line.payload.item["exit_code"].as_i64()?;
     Some(CommandResult::Exit { code, output: output.to_owned() })
 }
 
 /// Returns the summary of the last compaction, if it is a text.
 pub(super) fn compaction_summary(rollout: &str) -> Option<String> {
     let line = last_line(rollout, COMPACTION_REACH, "\"type\":\"compacted\"", |_: &RolloutLine| true)?;
-    let message = line.payload.message.0?;
-    let (_, summary) = message.split_once('\n')?;
+    let (_, summary) = line.payload.message.as_str()?.split_once('\n')?;
     Some(summary.trim().to_owned()).filter(|summary| !summary.is_empty())
 }
 

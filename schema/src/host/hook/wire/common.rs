@@ -1,26 +1,29 @@
-//! Shared by the wire types of hosts: tolerant fields, and the payloads that a use of a tool becomes.
+//! Shared by the hosts: values of fields, and the payloads that a use of a tool becomes.
 
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::apply_patch::{FilePatch, Replacement, multi_edit};
-use crate::host::hook::{HookPayload, deserialize_lenient};
+use crate::host::hook::HookPayload;
 
-/// A field that counts as missing if its value has an unexpected type.
-#[derive(Debug, Clone)]
-pub(super) struct Lenient<T>(pub(super) Option<T>);
-
-impl<T> Default for Lenient<T> {
-    fn default() -> Self {
-        Self(None)
-    }
+/// Returns the text of a field.
+pub(super) fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
 }
 
-impl<'de, T: DeserializeOwned> Deserialize<'de> for Lenient<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize_lenient(deserializer).map(Self)
-    }
+/// Returns the items of a field, or none if it is no list.
+pub(super) fn items(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Returns the replacement in an object with the old and the new text in the fields `names`.
+pub(super) fn replacement(edit: &Value, names: [&str; 2]) -> Replacement {
+    let [old_string, new_string] = names.map(|name| text(&edit[name]).unwrap_or_default());
+    Replacement { old_string, new_string }
+}
+
+/// Returns the replacements of a list.
+pub(super) fn replacements(edits: &Value) -> Vec<Replacement> {
+    items(edits).iter().map(|edit| replacement(edit, ["old_string", "new_string"])).collect()
 }
 
 /// The result of a command, as far as the host sends it.
