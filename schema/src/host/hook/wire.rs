@@ -60,7 +60,11 @@ impl HookHost {
                 let payload = HookPayload::parse(bytes)?;
                 // VS Code runs the hooks of Claude Code's settings too, with its own fields.
                 let is_vscode = payload.hook_event_name.is_none();
-                let found = if is_vscode { vscode::payloads(&event(bytes)?) } else { Vec::new() };
+                let found = if is_vscode {
+                    event(bytes).map_or_else(|_| Vec::new(), |wire| vscode::payloads(&wire))
+                } else {
+                    Vec::new()
+                };
                 if found.is_empty() { vec![payload] } else { found }
             }
             Self::Codex => codex::payloads(&event(bytes)?),
