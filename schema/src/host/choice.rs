@@ -206,6 +206,13 @@ const STEPS: [&str; 24] = [
     "드릴까요",
 ];
 
+/// Returns the part of an answer before its options.
+pub fn without_options(answer: &str) -> &str {
+    let first =
+        answer.lines().find(|line| labelled(line).is_some_and(|(label, _)| matches!(label.as_str(), "1" | "a")));
+    first.map_or(answer, |line| answer.split(line).next().unwrap_or_default())
+}
+
 /// Parses a line such as `2. text`, `- **B)** text` or `Option A: text`.
 fn labelled(line: &str) -> Option<(String, String)> {
     let line = line.trim_start().trim_start_matches(['-', '*', '#', ' ']);
@@ -293,7 +300,10 @@ fn label(word: &str, last: usize) -> Option<String> {
     if word == "last" {
         return Some(last.to_string());
     }
-    let bare = ["으로", "로"].iter().find_map(|particle| word.strip_suffix(particle)).unwrap_or(word);
+    let bare = ["으로요", "로요", "이요", "요", "으로", "로"]
+        .iter()
+        .find_map(|particle| word.strip_suffix(particle))
+        .unwrap_or(word);
     let bare = ["번", "안"].iter().find_map(|unit| bare.strip_suffix(unit)).unwrap_or(bare);
     (bare.len() == 1 && bare.is_ascii()).then(|| bare.to_owned())
 }
@@ -381,6 +391,7 @@ mod tests {
         Some("선택: 두 버전을 모두 보관한다. 제목만 다르면 최신 걸로")
     )]
     #[case::korean_particle("2번으로 하자", KOREAN, Some("선택: 두 버전을 모두 보관한다"))]
+    #[case::polite("2번으로요.", KOREAN, Some("선택: 두 버전을 모두 보관한다"))]
     #[case::order("run the tests", OR, None)]
     #[case::order_with_a_name("use dHash now", ADVICE, None)]
     #[case::rejected("Not figment.", LIST, None)]
@@ -404,6 +415,13 @@ mod tests {
     #[case::nothing("", "Chosen: figment (asked: Which one?)")]
     fn description_of_an_option_is_its_reason(#[case] description: &str, #[case] expected: &str) {
         assert_eq!(picked_option("Which one?", "figment", description).as_deref(), Some(expected));
+    }
+
+    #[rstest]
+    #[case::list(LIST, "Three ways to do the merge:\n\n")]
+    #[case::none(OR, OR)]
+    fn options_are_cut_off(#[case] answer: &str, #[case] expected: &str) {
+        assert_eq!(without_options(answer), expected);
     }
 
     #[test]
