@@ -8,6 +8,7 @@
 //! | `prompt` TEXT, `say` TEXT, `answer` TEXT | a prompt, the agent's text between tools, and its final answer |
 //! | `edit` {file, old, new}, `write` {file, content} | a change of a file, which is really made |
 //! | `bash` {command, stdout, exit} | a command; an `exit` other than 0 is a failure |
+//! | `subagent` {type, task, report} | a subagent that ends with a report |
 //! | `compact` {summary, trigger} | a compaction, with the hooks in the order of the host |
 //! | `interrupt` true | the turn ends without an answer |
 //! | `save` {type, content, …} | `memory_save` |
@@ -237,6 +238,13 @@ impl Scene {
                 let fields = json!({"trigger": trigger, "compact_summary": summary});
                 self.hook("memory-compact", "PostCompact", session_id, fields);
                 return Some(brief);
+            }
+            "subagent" => {
+                let fields = json!({
+                    "agent_id": "a1b2c3d4e5f6a7b8c", "agent_type": value["type"], "last_assistant_message": value["report"],
+                    "stop_hook_active": false
+                });
+                self.hook("memory-subagent", "SubagentStop", session_id, fields);
             }
             "save" => {
                 let mut own = if self.server.is_none() { Some(self.settle(None)) } else { None };

@@ -11,7 +11,7 @@ use crate::prose::gist::shortened;
 use crate::prose::small_talk::is_small_talk;
 use crate::prose::terms::{is_hangul, terms};
 use amount::corrected;
-use options::{LONGEST_OPTION, LONGEST_QUESTION, Listed, last_question, options};
+use options::{LONGEST_OPTION, LONGEST_QUESTION, Listed, before_options, last_question, options};
 use pick::{Pick, Place, is_filler, pick};
 
 /// The longest prompt that picks an option, and its longest first clause, in characters.
@@ -20,6 +20,9 @@ const LONGEST_CLAUSE: usize = 40;
 
 /// How much of the answer's end is searched for options, in bytes.
 const REACH: usize = 8 * 1024;
+
+/// The terms of a question that says what is chosen, unlike "Which one do you want?".
+const TELLING: usize = 3;
 
 /// A prompt, or nothing, and the last answer to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,6 +38,12 @@ impl LastTurn {
     }
 }
 
+/// Returns the part of an answer before the options that a prompt picks from, or `None` if it picks nothing.
+pub fn answer_before_choice<'a>(prompt: &str, asked: &str, answer: &'a str) -> Option<&'a str> {
+    let before = LastTurn { prompt: asked.to_owned(), answer: answer.to_owned() };
+    choice(prompt, &before).map(|_| before_options(answer))
+}
+
 /// Returns the decision in a prompt that picks one of the things that were offered before it. All texts must be clean.
 pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     if !may_choose(prompt) {
@@ -48,9 +57,10 @@ pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     let question = question.or_else(|| last_question(&before.prompt).filter(|question| offers(question)));
     let opening = opening(prompt, "");
     if let Some((picked, rest)) = picked(clause, rest, &options) {
-        let picked = corrected(picked, &rest);
-        let end = if picked.ends_with(['.', '!', ')']) || rest.is_empty() { "" } else { "." };
-        return Some(format!("{opening}: {picked}{end} {rest}").trim_end().to_owned());
+        let asked = [last_question(answer), last_question(&before.prompt)];
+        let asked = asked.into_iter().flatten().find(|question| terms(question).len() >= TELLING);
+        let asked = asked.map_or_else(String::new, |question| format!(" (asked: {question})"));
+        return Some(format!("{opening}: {}{asked}", joined(&corrected(picked, &rest), &rest)));
     }
     if let Some(question) = question.filter(|question| names_all(clause, question)) {
         return Some(format!("{opening}: {} (asked: {question})", clean_line(prompt)));
@@ -122,6 +132,16 @@ fn rejects(clause: &str) -> bool {
     let folded = clause.to_lowercase().replace('’', "'");
     let mut words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
     words.any(|word| WORDS.contains(&word)) || ["말고", "빼고", "아니", "제외"].iter().any(|word| folded.contains(word))
+}
+
+/// Joins an option and what the prompt adds to it, as one sentence if the addition begins with a small letter.
+fn joined(option: &str, rest: &str) -> String {
+    match rest.chars().next() {
+        None => option.to_owned(),
+        Some(first) if first.is_lowercase() => format!("{}, {rest}", option.trim_end_matches(['.', '!'])),
+        Some(_) if option.ends_with(['.', '!', ')']) => format!("{option} {rest}"),
+        Some(_) => format!("{option}. {rest}"),
+    }
 }
 
 /// Divides a prompt after its first clause. A comma between labels, as in "1, 3", ends none.
@@ -259,7 +279,7 @@ mod tests {
     )]
     #[case::number_alone("2", LIST, Some("Chosen: config-rs, the older crate"))]
     #[case::place("the last one please", LIST, Some("Chosen: merge the tables by hand"))]
-    #[case::letter("Option A, but log it", LETTERS, Some("Chosen: retry only `Unavailable`. but log it"))]
+    #[case::letter("Option A, but log it", LETTERS, Some("Chosen: retry only `Unavailable`, but log it"))]
     #[case::letter_by_place("the second one", LETTERS, Some("Chosen: a budget of 10 % of calls"))]
     #[case::both(
         "Both. Budget at 5 % though.",
@@ -267,7 +287,7 @@ mod tests {
         Some("Chosen: retry only `Unavailable`; a budget of 5 % of calls. Budget at 5 % though.")
     )]
     #[case::both_by_its_letter("C", LETTERS, Some("Chosen: retry only `Unavailable`; a budget of 10 % of calls"))]
-    #[case::letter_with_amount("B with 5 %", LETTERS, Some("Chosen: a budget of 5 % of calls. with 5 %"))]
+    #[case::letter_with_amount("B with 5 %", LETTERS, Some("Chosen: a budget of 5 % of calls, with 5 %"))]
     #[case::two_letters("A, B.", LETTERS, Some("Chosen: retry only `Unavailable`; a budget of 10 % of calls"))]
     #[case::letter_d("D", FOUR, Some("Chosen: drop the cache"))]
     #[case::small_d("d, please", FOUR, Some("Chosen: drop the cache"))]
@@ -294,6 +314,7 @@ mod tests {
         Some("선택: 두 버전을 모두 보관한다. 제목만 다르면 최신 걸로")
     )]
     #[case::korean_particle("2번으로 하자", KOREAN, Some("선택: 두 버전을 모두 보관한다"))]
+    #[case::polite("2번으로요.", KOREAN, Some("선택: 두 버전을 모두 보관한다"))]
     #[case::order("run the tests", OR, None)]
     #[case::order_with_a_name("use dHash now", ADVICE, None)]
     #[case::rejected("Not figment.", LIST, None)]
@@ -318,6 +339,13 @@ mod tests {
     #[case::nothing("", "Chosen: figment (asked: Which one?)")]
     fn description_of_an_option_is_its_reason(#[case] description: &str, #[case] expected: &str) {
         assert_eq!(picked_option("Which one?", "figment", description).as_deref(), Some(expected));
+    }
+
+    #[rstest]
+    #[case::list(LIST, "Three ways to do the merge:\n\n")]
+    #[case::none(OR, OR)]
+    fn options_are_cut_off(#[case] answer: &str, #[case] expected: &str) {
+        assert_eq!(before_options(answer), expected);
     }
 
     #[test]

@@ -151,7 +151,7 @@ mod tests {
         let before = LastTurn { prompt: String::new(), answer: answered.to_owned() };
         let found = drafts_of_prompt(&place, "1, because Redis is there already.", &before, &Sanitizer::default());
         let found: Vec<_> = found.iter().map(|draft| (draft.kind, draft.content.as_str())).collect();
-        let expected = "Chosen: keep the tokens in Redis. because Redis is there already.";
+        let expected = "Chosen: keep the tokens in Redis, because Redis is there already.";
         assert_eq!(found, [(MemoryType::Decision, expected)]);
     }
 

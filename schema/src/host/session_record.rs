@@ -8,6 +8,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::files::project::{Head, head_of};
+use crate::host::choice::answer_before_choice;
 use crate::intake::capture::{Destination, Draft};
 use crate::model::memory::{MemoryAttributes, MemoryType};
 use crate::model::moment::Moment;
@@ -315,11 +316,19 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
     let mut is_open = false;
     // An agreement begins a turn of its own if files change after it.
     let mut agreed: Option<TurnRecord> = None;
+    let mut answered: Option<&str> = None;
     for row in memories {
         let content = &row.memory.content;
         match row.memory.kind {
             MemoryType::UserPrompt => {
                 is_open = !is_small_talk(content);
+                // Once an option is picked, the others are history.
+                if let Some((turn, before)) = turns.last_mut().zip(answered)
+                    && let Some(introduction) = answer_before_choice(content, &turn.asked, before)
+                {
+                    turn.answered = gist(beginning(introduction), OUTCOME);
+                }
+                answered = None;
                 let asked = shortened(beginning(content), ASKED);
                 let turn = TurnRecord { asked, answered: None, has_changes: false, order: row.order() };
                 agreed = None;
@@ -339,9 +348,10 @@ fn turns(memories: &[MemoryRow]) -> Vec<TurnRecord> {
             // An answer after small talk may still report on the work before it.
             MemoryType::AssistantResponse if is_substantial(content) => {
                 if let Some(turn) = turns.last_mut().filter(|turn| is_open || turn.answered.is_none())
-                    && let Some(answered) = gist(beginning(content), OUTCOME)
+                    && let Some(told) = gist(beginning(content), OUTCOME)
                 {
-                    (turn.answered, turn.order) = (Some(answered), row.order());
+                    (turn.answered, turn.order) = (Some(told), row.order());
+                    answered = Some(content);
                 }
             }
             _ => {}

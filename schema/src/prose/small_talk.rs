@@ -114,6 +114,25 @@ const HOST_COMMANDS: &[&str] = &[
     "/status", "/statusline", "/tasks", "/todos", "/usage", "/vim",
 ];
 
+/// Whether a text in lower case asks for something only once: "just this once", "이번만".
+pub(crate) fn is_one_off(folded: &str) -> bool {
+    const ONCE: [&str; 11] = [
+        "just this once",
+        "only this once",
+        "just this time",
+        "only this time",
+        "this time only",
+        "this one time",
+        "as a one-off",
+        "이번만",
+        "이번에만",
+        "이번 한 번만",
+        "이번 한번만",
+    ];
+    let is_limited = ["only ", "just "].iter().any(|word| folded.contains(word));
+    ONCE.iter().any(|words| folded.contains(words)) || is_limited && folded.contains("for now")
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -134,6 +153,15 @@ mod tests {
     #[case("why?", false)]
     fn small_talk_differs_from_work(#[case] prompt: &str, #[case] expected: bool) {
         assert_eq!(is_small_talk(prompt), expected);
+    }
+
+    #[rstest]
+    #[case("이번만 영어로 써줘", true)]
+    #[case("flash only node 7 for now", true)]
+    #[case("we stay on sqlite for now", false)]
+    #[case("only node 7 has the new antenna", false)]
+    fn request_for_once_is_recognised(#[case] prompt: &str, #[case] expected: bool) {
+        assert_eq!(is_one_off(prompt), expected);
     }
 
     #[rstest]

@@ -13,6 +13,7 @@
 use std::collections::HashMap;
 
 use crate::model::memory::MemoryType;
+use crate::prose::small_talk::is_one_off;
 use crate::prose::terms::{Token, TokenKind, tokens};
 use crate::prose::word_set::WordSet;
 
@@ -325,6 +326,41 @@ fn is_replaced_within(clause: &str, newer: &[&Statement]) -> bool {
     })
 }
 
+/// Returns the statements in a prompt that give something up or change it, even if the prompt is no conclusion: "no, back to TOML".
+pub fn reversals(prompt: &str) -> Vec<Statement> {
+    let plain = sentences(prompt).into_iter().filter(|sentence| is_plain(sentence));
+    plain.map(Statement::of).filter(|statement| !statement.given_up.is_empty() || statement.changes).collect()
+}
+
+/// Whether a sentence of a prompt is no question, condition or one-off, and does not only order to stop or to remove something.
+fn is_plain(sentence: &str) -> bool {
+    const UNSURE: [&str; 17] = [
+        "if ",
+        "should we",
+        "could we",
+        "what about",
+        "how about",
+        "maybe",
+        "perhaps",
+        "might",
+        "thinking of",
+        "would it",
+        "할까",
+        "될까",
+        "면 어때",
+        "어떨까",
+        "어떻게 생각",
+        "싶은데",
+        "고민",
+    ];
+    let folded = sentence.trim().to_lowercase();
+    let is_order = ["stop", "drop", "remove", "delete"].iter().any(|verb| folded.starts_with(verb));
+    !folded.ends_with(['?', '？'])
+        && !is_order
+        && !is_one_off(&folded)
+        && !UNSURE.iter().any(|word| folded.contains(word))
+}
+
 /// Splits a text into sentences. Each includes the space before it.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
@@ -443,7 +479,7 @@ static VERBS_BEHIND: WordSet =
     WordSet::new("build call depend deploy keep need put rely run send ship simulate store support use want write");
 
 /// Korean words that follow something that is given up.
-const GIVES_UP_BEFORE: [(&str, Scope); 14] = [
+const GIVES_UP_BEFORE: [(&str, Scope); 20] = [
     ("대신", Scope::Subject),
     ("없이", Scope::Subject),
     ("말고", Scope::Subject),
@@ -456,6 +492,12 @@ const GIVES_UP_BEFORE: [(&str, Scope); 14] = [
     ("없애", Scope::All),
     ("쓰지", Scope::All),
     ("중단", Scope::All),
+    ("철회", Scope::All),
+    ("포기", Scope::All),
+    ("접고", Scope::All),
+    ("접자", Scope::All),
+    ("접는", Scope::All),
+    ("접기로", Scope::All),
     ("제거", Scope::Removed),
     ("지우", Scope::Removed),
 ];
@@ -566,7 +608,13 @@ fn korean_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
             tokens[at + 1 + to..].iter().take(3).any(|next| CHANGES_TO.iter().any(|verb| next.text.starts_with(verb)));
         return is_change.then(|| collect(&tokens[at..=at], Scope::All));
     }
-    let (_, scope) = GIVES_UP_BEFORE.iter().find(|(word, _)| token.text.starts_with(word))?;
+    // "마이그레이션은 안 하기로"
+    let is_left = token.text == "안" && tokens.get(at + 1).is_some_and(|next| next.text.starts_with("하기로"));
+    let scope = match GIVES_UP_BEFORE.iter().find(|(word, _)| token.text.starts_with(word)) {
+        Some((_, scope)) => scope,
+        None if is_left => &Scope::All,
+        None => return None,
+    };
     if at == 0 {
         return None;
     }

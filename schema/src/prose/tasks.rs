@@ -97,13 +97,40 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     let reports: Vec<Vec<String>> =
         sentences(text).into_iter().filter(|sentence| reports_an_end(sentence)).map(terms).collect();
     let is_finished = |task: &&str| {
+        let head = terms(head(task));
         let task = terms(task);
+        // "cells ordered" says all that matters of "order cells with a lower resistance".
+        let names_head = |report: &Vec<String>| {
+            head.len() >= LEAST_SHARED
+                && head.iter().all(|term| report.binary_search(term).is_ok())
+                && report.iter().all(|term| task.binary_search(term).is_ok())
+        };
         reports.iter().any(|report| {
             let shared = task.iter().filter(|term| report.binary_search(term).is_ok()).count();
-            shared >= LEAST_SHARED && shared * LEAST_SHARE.1 >= task.len() * LEAST_SHARE.0
+            shared >= LEAST_SHARED && shared * LEAST_SHARE.1 >= task.len() * LEAST_SHARE.0 || names_head(report)
         })
     };
     tasks.iter().enumerate().filter(|(_, task)| is_finished(task)).map(|(at, _)| at).collect()
+}
+
+/// Returns the beginning of a task, which says what to do, without how, when and why.
+fn head(task: &str) -> &str {
+    const ENDS: [&str; 12] = [
+        " with ",
+        " after ",
+        " once ",
+        " when ",
+        " until ",
+        " so that ",
+        " because ",
+        " before ",
+        " (",
+        ", ",
+        ": ",
+        " - ",
+    ];
+    let end = ENDS.iter().filter_map(|word| task.find(word)).min();
+    &task[..end.unwrap_or(task.len())]
 }
 
 /// Whether a sentence reports that something is finished, and is not a plan, a question, a condition or about remaining work.
@@ -114,7 +141,10 @@ fn reports_an_end(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).peekable();
     // "Renewed the certificate."
-    let begins_past = words.peek().is_some_and(|word| word.len() > 4 && word.ends_with("ed"));
+    let is_past = |word: &str| word.len() > 4 && word.ends_with("ed");
+    let begins_past = words.peek().is_some_and(|word| is_past(word));
+    // "cells ordered"
+    let ends_past = words.clone().count() <= SHORT_REPORT && words.clone().last().is_some_and(is_past);
     let is_open =
         OPEN.iter().any(|phrase| lower.contains(phrase)) || words.clone().any(|word| OPEN_WORDS.contains(word));
     let asks = words.peek().is_some_and(|word| ASKS.contains(word));
@@ -126,8 +156,12 @@ fn reports_an_end(sentence: &str) -> bool {
     let is_korean = sentence.chars().any(is_hangul);
     is_korean && KOREAN_ENDS.iter().any(|ending| lower.contains(ending))
         || begins_past
+        || ends_past
         || words.any(|word| ENDS.contains(word))
 }
+
+/// The most words of a report that only its last word makes one.
+const SHORT_REPORT: usize = 4;
 
 /// Phrases of open work, in lower case.
 const OPEN: [&str; 19] = [
@@ -204,7 +238,7 @@ static ENDS: WordSet = WordSet::new("
 ");
 
 /// Korean endings and words that report completion.
-const KOREAN_ENDS: [&str; 22] = [
+const KOREAN_ENDS: [&str; 27] = [
     "했습니다",
     "했어",
     "했다",
@@ -227,6 +261,11 @@ const KOREAN_ENDS: [&str; 22] = [
     "올렸",
     "붙였",
     "적었",
+    "뜹니다",
+    "나옵니다",
+    "보입니다",
+    "표시됩니다",
+    "정리됐",
 ];
 
 #[cfg(test)]
@@ -271,6 +310,10 @@ mod tests {
         "translate the conflict screen into Polish",
         true
     )]
+    #[case::short("cells ordered. roll out on Monday", "order cells with a lower resistance (ER26500M)", true)]
+    #[case::short_but_other("meters ordered.", "order cells with a lower resistance (ER26500M)", false)]
+    #[case::head_but_other("Ordered cells with a cap.", "order cells with a lower resistance (ER26500M)", false)]
+    #[case::korean_state("내려받기 진행률이 알림에 뜹니다.", "내려받기 진행률을 알림에 표시", true)]
     #[case::korean("재입고 알림 신청 버튼을 추가했습니다.", "재입고 알림 신청 버튼", true)]
     #[case::plan("I will add an alert on dropped duplicates.", "add an alert for dropped duplicates", false)]
     #[case::open(

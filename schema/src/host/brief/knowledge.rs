@@ -10,12 +10,15 @@ use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
-use crate::prose::supersession::{Statement, StatementIndex, Strictness, without_replaced};
+use crate::prose::supersession::{Statement, StatementIndex, Strictness, reversals, without_replaced};
 use crate::prose::tasks;
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
 /// How many of the newest memories of a type are read.
 const READ: usize = 60;
+
+/// How much of a prompt is searched for a reversal, in bytes.
+const PROMPT: usize = 2 * 1024;
 
 /// How many digits of an id are shown.
 const ID: usize = 8;
@@ -74,8 +77,14 @@ impl Knowledge {
             }
         }
         let are_statements = entries.iter().filter(|entry| STATEMENTS.contains(&entry.row.memory.kind));
-        let statements =
-            StatementIndex::new(are_statements.map(|entry| (entry.row.order(), Statement::of(&entry.text))));
+        let concluded = are_statements.map(|entry| (entry.row.order(), Statement::of(&entry.text)));
+        let prompts = newest(MemoryType::UserPrompt)?;
+        let reversed = prompts.iter().flat_map(|row| {
+            let prompt = &row.memory.content;
+            let beginning = &prompt[..prompt.floor_char_boundary(PROMPT)];
+            reversals(beginning).into_iter().map(|statement| (row.order(), statement))
+        });
+        let statements = StatementIndex::new(concluded.chain(reversed));
         let mut knowledge = Self {
             entries,
             statements,

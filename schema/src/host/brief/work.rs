@@ -4,6 +4,7 @@ use super::budget::{LINE, Part};
 use super::knowledge::Knowledge;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::prose::gist::shortened;
+use crate::prose::small_talk::is_one_off;
 use crate::prose::supersession::{Statement, StatementIndex, Strictness, sentences, without_replaced};
 use crate::store::Rows;
 
@@ -144,6 +145,9 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
             let asked = validity.still_valid(&turn.asked, turn.order).filter(|_| number > 0 || !is_outcome)?;
+            if is_one_off(&asked.to_lowercase()) {
+                return None;
+            }
             let answer = validity.answer(turn).filter(|_| !is_outcome);
             if answer.is_none() && (says_little(&asked) || validity.knowledge.contains(&asked)) {
                 return None;

@@ -41,6 +41,12 @@ pub(super) fn options(answer: &str) -> Vec<Listed> {
     if found.len() > MOST || are_steps { Vec::new() } else { found }
 }
 
+/// Returns the part of an answer before its options.
+pub(super) fn before_options(answer: &str) -> &str {
+    let is_first = |line: &&str| labelled(line).is_some_and(|(label, _)| matches!(label.as_str(), "1" | "a"));
+    answer.lines().find(is_first).and_then(|line| answer.split(line).next()).unwrap_or(answer)
+}
+
 fn announces_steps(text: &str) -> bool {
     let folded = text.to_lowercase().replace('’', "'");
     STEPS.iter().any(|word| folded.contains(word))

@@ -21,6 +21,8 @@ fn replaces(newer: &str, older: &str) -> bool {
 #[case::korean_instead("세션 저장소는 Redis 대신 Postgres로 하자", "세션 저장소는 Redis로 한다")]
 #[case::korean_from_to("로그 수집을 Fluentd에서 Vector로 바꾸기로 했다", "로그 수집은 Fluentd로 한다")]
 #[case::korean_cancelled("슬롯을 1.75MB 로 늘려. 1.5MB 는 취소.", "플래시 4MB 니까 슬롯당 1.5MB 로 잡고")]
+#[case::korean_given_up("MBTiles 접고 Room으로 바꾸자", "MBTiles로 가자")]
+#[case::korean_left_out("마이그레이션은 안 하기로 했어", "기존 파일의 마이그레이션")]
 #[case::korean_quantity("이제 토큰 만료는 30분으로 한다", "토큰 만료는 15분")]
 fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str) {
     assert!(replaces(newer, older), "{:?}\n{:?}", Statement::of(newer), Statement::of(older));
@@ -58,6 +60,17 @@ fn only_replaced_parts_are_removed() {
     assert_eq!(keep("Ticks run at 60 Hz. Replays are signed.").as_deref(), Some("… Replays are signed."));
     assert_eq!(keep("Ticks run at 60 Hz."), None);
     assert_eq!(keep("Replays are signed.").as_deref(), Some("Replays are signed."));
+}
+
+#[rstest]
+#[case::change("no, back to TOML", 1)]
+#[case::question("should we go back to TOML?", 0)]
+#[case::condition("go back to TOML if the parser is slow", 0)]
+#[case::once("이번만 YAML 말고 TOML로 보여줘", 0)]
+#[case::order("remove the YAML file instead of the old one", 0)]
+#[case::nothing_changes("where is the TOML file read", 0)]
+fn prompts_reverse_only_plainly(#[case] prompt: &str, #[case] expected: usize) {
+    assert_eq!(reversals(prompt).len(), expected);
 }
 
 fn said(text: &str) -> StatementIndex {
