@@ -99,6 +99,9 @@ fn hit_text(n: usize, hit: &Hit) -> String {
     if let Some(newer) = &hit.superseded_by {
         let _ = write!(text, " by {newer}");
     }
+    if let Some(code) = &hit.code {
+        let _ = write!(text, " ({code})");
+    }
     let _ = write!(text, "\n   {}", hit.snippet);
     text
 }
