@@ -65,8 +65,9 @@ impl Engine {
         if self.supersedes_transitively(&old, &new)? {
             return Err(ToolError::Invalid(format!("{old} replaces {new}: two memories cannot replace each other")));
         }
+        let is_new = row.memory.attributes.supersedes.is_none();
         let row = self.edit_attributes(&new, |attributes| attributes.supersedes = Some(old.clone()))?;
-        if may_be_confirmed(row.memory.kind) {
+        if is_new && row.superseded_by.is_none() && may_be_confirmed(row.memory.kind) {
             self.confirm(new.as_str())?;
         }
         Ok(row)

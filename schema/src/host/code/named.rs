@@ -7,6 +7,9 @@ const MOST: usize = 12;
 const SHORTEST: usize = 3;
 const LONGEST: usize = 80;
 
+/// Characters that end a sentence or a part of it.
+const ENDS: [char; 6] = ['.', ',', ';', ':', '!', '?'];
+
 /// The paths and names in a text.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct NamedCode {
@@ -41,12 +44,13 @@ impl NamedCode {
         // Korean and Japanese particles follow without a space.
         let ascii = word.find(|c: char| !c.is_ascii()).map(|end| &word[..end]);
         for word in [Some(word), ascii].into_iter().flatten() {
-            let plain = without_place(word.trim_matches(['.', ',', ';', ':', '!', '?']));
+            // A hidden file begins with a dot.
+            let plain = without_place(word.trim_end_matches(ENDS));
             if is_like_path(plain) {
                 self.add_path(plain);
             }
         }
-        let word = ascii.unwrap_or(word).trim_matches(['.', ',', ';', ':', '!', '?']);
+        let word = ascii.unwrap_or(word).trim_matches(ENDS);
         if let Some(called) = word.strip_suffix("()") {
             self.add_name(name_in_code(called), true);
         } else if !word.contains('/') {
@@ -125,7 +129,9 @@ mod tests {
     #[case::path_and_name("Keep `verify_token` in src/auth.rs free of I/O.", &["src/auth.rs", "I/O"], &["verify_token!"])]
     #[case::place("See src/auth.rs:42 and (web/app.ts:7:3).", &["src/auth.rs", "web/app.ts"], &[])]
     #[case::method("`Auth::verify()` and auth.check() retry; parse_config too", &[], &["verify!", "check!", "parse_config!"])]
-    #[case::korean("설정은 config.toml에서 읽고 verifyToken을 부른다", &["config.toml에서", "config.toml"], &["verifyToken"])]
+    #[case::korean("설정은 config.toml에서 읽고 verifyToken을 부른다", &["config.toml"], &["verifyToken"])]
+    #[case::korean_path("설정은 문서/설정.toml 파일에 있다.", &["문서/설정.toml"], &[])]
+    #[case::hidden("See .github/workflows/ci.yml.", &[".github/workflows/ci.yml"], &[])]
     #[case::windows("It is in .\\src\\auth.rs", &["src/auth.rs"], &[])]
     #[case::command("Run `cargo test --lib` first", &[], &[])]
     #[case::address("https://example.com/a.rs says so", &[], &[])]
