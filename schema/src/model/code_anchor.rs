@@ -149,7 +149,8 @@ mod tests {
     use super::*;
 
     fn fields(value: Value) -> Map<String, Value> {
-        value.as_object().cloned().unwrap()
+        let Value::Object(fields) = value else { panic!("{value} is no object") };
+        fields
     }
 
     #[test]

@@ -21,7 +21,7 @@ impl Standing {
         match sessions {
             _ if is_pinned => Self::Core,
             0 => Self::Noted,
-            ..CORE_SESSIONS => Self::Confirmed,
+            1..CORE_SESSIONS => Self::Confirmed,
             _ => Self::Core,
         }
     }

@@ -223,7 +223,7 @@ fn age(seconds: i64) -> String {
     const DAY: i64 = 24 * HOUR;
     let (count, unit) = match seconds {
         ..HOUR => return "soon after this".to_owned(),
-        ..DAY => (seconds / HOUR, "hour"),
+        HOUR..DAY => (seconds / HOUR, "hour"),
         _ => (seconds / DAY, "day"),
     };
     format!("{count} {unit}{} after this", if count == 1 { "" } else { "s" })
