@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use schema::host::brief::{Brief, BriefRequest, SessionSource, brief, recall_context};
+use schema::host::code::anchored::checkout_root;
 use schema::host::file_recall::memories_naming;
 use schema::host::given::{self, Given};
 use schema::host::hook::{ContextEvent, HookPayload, add_context, continue_turn, warn_at_start};
@@ -56,6 +57,7 @@ impl EventDelivery<'_> {
             return Ok(None);
         }
         let project = self.layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let checkout = checkout_root(self.directory, self.layout.project());
         let session_id = self.session_id.clone();
         let store = self.open_store()?;
         // A store that can only be read has no rows yet, so report why.
@@ -63,6 +65,7 @@ impl EventDelivery<'_> {
         problems.extend(store.require_writable().err().iter().map(ToString::to_string));
         let request = BriefRequest {
             project: &project,
+            checkout: &checkout,
             session_id: &session_id,
             source: occasion,
             problems: &problems,

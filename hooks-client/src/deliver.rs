@@ -1,5 +1,7 @@
 //! Delivers an event: chooses what a command records and answers.
 
+use std::path::Path;
+
 use schema::files::environment;
 use schema::files::layout::Layout;
 use schema::host::hook::{EventKind, HookHost, HookPayload, HostEvent, is_edit_tool};
@@ -32,6 +34,7 @@ pub(crate) fn deliver(
     let mut delivery = EventDelivery {
         host,
         layout,
+        directory: payload.cwd.as_deref().map_or(layout.project(), Path::new),
         session_id,
         now: Moment::now(),
         sanitizer,
@@ -79,9 +82,9 @@ pub(crate) fn deliver(
         }
         (HookCommand::Flush, EventKind::BeforeCompaction) => {
             let interrupted = delivery.interrupt(None);
-            let kept = delivery.capture(delivery.concluded_since_compaction(transcript));
+            let kept = delivery.save_prepared(&delivery.concluded_since_compaction(transcript));
             // The turn continues after the compaction.
-            interrupted.and_then(|prompt| delivery.begin(prompt)).and(kept)
+            interrupted.and_then(|turn| delivery.begin(turn.prompt)).and(kept)
         }
         (HookCommand::Compact, EventKind::AfterCompaction(summary)) => {
             delivery.capture([delivery.new_draft(MemoryType::SessionSummary, summary, delivery.now)])

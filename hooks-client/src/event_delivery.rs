@@ -1,5 +1,6 @@
 //! Saves the memories of an event: through the running server, or directly in the store, or in the spool.
 
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use schema::files::database::LockTimeout;
@@ -40,6 +41,8 @@ pub(crate) struct EventDelivery<'l> {
     /// The host that gets the answer.
     pub(crate) host: HookHost,
     pub(crate) layout: &'l Layout,
+    /// The working directory of the session.
+    pub(crate) directory: &'l Path,
     pub(crate) session_id: String,
     pub(crate) now: Moment,
     pub(crate) sanitizer: &'l Sanitizer,

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use schema::host::choice::{LastTurn, may_choose};
+use schema::host::code::anchored::CodePlace;
 use schema::host::conclusion::{self, SaidIn, Speaker};
 use schema::host::hook::{Used, is_edit_tool};
 use schema::host::track_buffer::{self, ToolUses};
@@ -22,6 +23,15 @@ use crate::event_delivery::EventDelivery;
 
 /// The most conclusions that are saved before a compaction. Of more, the last ones are saved.
 const CONCLUSIONS_AT_COMPACTION: usize = 20;
+
+/// A turn whose changes were saved.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SavedTurn {
+    /// The memory of its prompt. The inner `None` is a prompt without a memory; the outer `None` is a turn without a prompt.
+    pub(crate) prompt: Option<Option<MemoryId>>,
+    /// The files that it changed.
+    files: Vec<String>,
+}
 
 impl EventDelivery<'_> {
     /// Notes what a tool changed, or that it succeeded after it had failed.
@@ -60,10 +70,11 @@ impl EventDelivery<'_> {
         let id = asked.as_ref().map(PreparedMemory::id);
         let ended = self.save_turn(asked);
         let begun = self.begin(Some(id.clone()));
-        let mut concluded = self.concluded_in_ended(ended.as_ref().ok().cloned().flatten(), transcript, prompt);
+        let before = ended.as_ref().ok().cloned().unwrap_or_default();
+        let mut concluded = self.concluded_in_ended(before, transcript, prompt);
         concluded
             .extend(prompt.into_iter().flat_map(|prompt| self.concluded_in_prompt(id.clone(), prompt, transcript)));
-        ended.and(self.save_prepared(&concluded)).and(begun)
+        ended.map(drop).and(self.save_prepared(&concluded)).and(begun)
     }
 
     pub(crate) fn end_turn(&mut self, answer: Option<String>, transcript: Option<&str>) -> Result<(), StoreError> {
@@ -79,21 +90,22 @@ impl EventDelivery<'_> {
         let saved = self.save_turn(said);
         let mut said = self.texts_of_turn(transcript, None);
         said.texts.extend(answer);
-        let concluded = self.concluded_in_turn(id, said);
-        saved.and(self.save_prepared(&concluded))
+        let files = saved.as_ref().map(|turn| turn.files.clone()).unwrap_or_default();
+        let concluded = self.concluded_in_turn(id, said, &files);
+        saved.map(drop).and(self.save_prepared(&concluded))
     }
 
-    /// Records the changes of a turn, and then a text. Returns the prompt of the turn, if there is a turn.
-    fn save_turn(&mut self, text: Option<PreparedMemory>) -> Result<Option<Option<MemoryId>>, StoreError> {
+    /// Records the changes of a turn, and then a text.
+    fn save_turn(&mut self, text: Option<PreparedMemory>) -> Result<SavedTurn, StoreError> {
         let (layout, session_id) = (self.layout, self.session_id.clone());
-        let (mut text, mut prompt) = (text, None);
+        let (mut text, mut turn) = (text, SavedTurn::default());
         let taken = track_buffer::take_uses(layout, &session_id, |taken| {
-            prompt.clone_from(&taken.prompt);
+            turn = SavedTurn { prompt: taken.prompt.clone(), files: taken.files.clone() };
             let used = self.used(taken);
             self.save_prepared(&used.into_iter().chain(text.take()).collect::<Vec<_>>())
         });
         // A buffer that cannot be read is reported, but must not cost the text.
-        self.save_prepared(&Vec::from_iter(text)).and(taken).map(|()| prompt)
+        self.save_prepared(&Vec::from_iter(text)).and(taken).map(|()| turn)
     }
 
     /// Notes that a turn begins, and the memory of its prompt if it has one.
@@ -103,22 +115,17 @@ impl EventDelivery<'_> {
         track_buffer::begin(self.layout, &self.session_id, prompt.as_ref(), &self.now)
     }
 
-    /// Records the changes and conclusions of a turn that may have no end. Returns the prompt of the turn, if there is a turn.
-    pub(crate) fn interrupt(&mut self, transcript: Option<&str>) -> Result<Option<Option<MemoryId>>, StoreError> {
-        let prompt = self.save_turn(None)?;
-        let concluded = self.concluded_in_ended(prompt.clone(), transcript, None);
-        self.save_prepared(&concluded).map(|()| prompt)
+    /// Records the changes and conclusions of a turn that may have no end.
+    pub(crate) fn interrupt(&mut self, transcript: Option<&str>) -> Result<SavedTurn, StoreError> {
+        let turn = self.save_turn(None)?;
+        let concluded = self.concluded_in_ended(turn.clone(), transcript, None);
+        self.save_prepared(&concluded).map(|()| turn)
     }
 
     /// Returns the conclusions of a turn that had no end. `next` is the prompt after it.
-    fn concluded_in_ended(
-        &self,
-        prompt: Option<Option<MemoryId>>,
-        transcript: Option<&str>,
-        next: Option<&str>,
-    ) -> Vec<PreparedMemory> {
-        let Some(prompt) = prompt else { return Vec::new() };
-        self.concluded_in_turn(prompt, self.texts_of_turn(transcript, next))
+    fn concluded_in_ended(&self, turn: SavedTurn, transcript: Option<&str>, next: Option<&str>) -> Vec<PreparedMemory> {
+        let SavedTurn { prompt: Some(prompt), files } = turn else { return Vec::new() };
+        self.concluded_in_turn(prompt, self.texts_of_turn(transcript, next), &files)
     }
 
     /// Returns a memory of a turn's changes.
@@ -132,16 +139,16 @@ impl EventDelivery<'_> {
         let prepared = prepare(self.new_draft(MemoryType::SubagentResult, report, self.now), self.sanitizer);
         let id = prepared.as_ref().map(PreparedMemory::id);
         let saved = self.save_prepared(&Vec::from_iter(prepared));
-        saved.and(self.save_prepared(&self.concluded(id, Speaker::Agent, [text])))
+        saved.and(self.save_prepared(&self.concluded(id, Speaker::Agent, [text], &[])))
     }
 
     /// Returns the conclusions in the texts of a turn, and the decisions in the dialogues of the host.
-    fn concluded_in_turn(&self, source: Option<MemoryId>, said: TurnTexts) -> Vec<PreparedMemory> {
+    fn concluded_in_turn(&self, source: Option<MemoryId>, said: TurnTexts, files: &[String]) -> Vec<PreparedMemory> {
         let place =
             SaidIn { session_id: &self.session_id, source: source.clone(), speaker: Speaker::Person, at: self.now };
         let picked = conclusion::drafts_of_picked(&place, said.picked);
-        let mut found: Vec<_> = picked.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect();
-        found.extend(self.concluded(source, Speaker::Agent, said.texts.iter().map(String::as_str)));
+        let mut found = self.prepare_anchored(picked, files);
+        found.extend(self.concluded(source, Speaker::Agent, said.texts.iter().map(String::as_str), files));
         found
     }
 
@@ -150,19 +157,26 @@ impl EventDelivery<'_> {
         path.and_then(|path| texts_of_turn(Path::new(path), next).ok()).unwrap_or_default()
     }
 
+    /// Prepares conclusions with the code that they are about. `files` are those that their turn changed.
+    fn prepare_anchored(&self, drafts: Vec<Draft>, files: &[String]) -> Vec<PreparedMemory> {
+        let place = CodePlace { project: self.layout.project(), directory: self.directory, sanitizer: self.sanitizer };
+        let prepared = drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer));
+        prepared.map(|memory| place.anchored(memory, files)).collect()
+    }
+
     /// Returns the conclusions in the texts of an event.
     fn concluded<'t>(
         &self,
         source: Option<MemoryId>,
         speaker: Speaker,
         texts: impl IntoIterator<Item = &'t str>,
+        files: &[String],
     ) -> Vec<PreparedMemory> {
         if !self.settings.conclusions {
             return Vec::new();
         }
         let place = SaidIn { session_id: &self.session_id, source, speaker, at: self.now };
-        let drafts = conclusion::drafts(&place, texts, self.sanitizer);
-        drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect()
+        self.prepare_anchored(conclusion::drafts(&place, texts, self.sanitizer), files)
     }
 
     /// Returns the conclusions in a prompt, which may pick something that the last answer offered.
@@ -178,12 +192,11 @@ impl EventDelivery<'_> {
         let place = SaidIn { session_id: &self.session_id, source, speaker: Speaker::Person, at: self.now };
         let path = transcript.filter(|_| may_choose(prompt));
         let before = path.and_then(|path| last_turn(Path::new(path), prompt).ok()).unwrap_or_default();
-        let drafts = conclusion::drafts_of_prompt(&place, prompt, &before, self.sanitizer);
-        drafts.into_iter().filter_map(|draft| prepare(draft, self.sanitizer)).collect()
+        self.prepare_anchored(conclusion::drafts_of_prompt(&place, prompt, &before, self.sanitizer), &[])
     }
 
     /// Returns the conclusions since the last compaction, before their words leave the context. Most are known already.
-    pub(crate) fn concluded_since_compaction(&self, transcript: Option<&str>) -> Vec<Draft> {
+    pub(crate) fn concluded_since_compaction(&self, transcript: Option<&str>) -> Vec<PreparedMemory> {
         let path = transcript.filter(|_| self.settings.conclusions);
         let said = path.and_then(|path| utterances(Path::new(path), ReadFrom::LastCompaction).ok());
         let mut before = LastTurn::default();
@@ -203,7 +216,7 @@ impl EventDelivery<'_> {
         });
         let mut drafts: Vec<Draft> = concluded.collect();
         drafts.drain(..drafts.len().saturating_sub(CONCLUSIONS_AT_COMPACTION));
-        drafts
+        self.prepare_anchored(drafts, &[])
     }
 }
 

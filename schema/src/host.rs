@@ -3,6 +3,7 @@
 
 pub mod brief;
 pub mod choice;
+pub mod code;
 pub mod conclusion;
 pub mod conclusions;
 pub mod file_recall;

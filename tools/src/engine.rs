@@ -2,7 +2,9 @@
 //!
 //! Synchronous and single-threaded; the server gives it its own thread.
 
+mod code_changes;
 mod compact;
+mod confirm;
 mod curate;
 mod edit;
 mod embedding;
@@ -26,11 +28,14 @@ mod tasks;
 mod usage;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::env;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use schema::files::database::LockTimeout;
 use schema::files::layout::{Layout, STORE_DIR};
+use schema::host::code::anchored::checkout_root;
+use schema::host::code::changes::ChangeDetector;
 use schema::host::given::{self, Given};
 use schema::intake::capture::{CaptureOutcome, PreparedMemory, commit, commit_all, note};
 use schema::intake::drain::drain;
@@ -58,6 +63,7 @@ use crate::search::{self, Asker, Scoring, SearchOptions};
 #[cfg(test)]
 mod tests;
 
+pub use confirm::ConfirmedMemory;
 pub use edit::EditedMemory;
 pub use embedding::EmbeddingStep;
 pub use embedding_job::{EmbeddedTexts, EmbeddingJob, FailedJob};
@@ -112,6 +118,9 @@ pub struct Engine {
     /// Repairs since opening.
     repair_notes: RepairNotes,
     line_counter: save::LineCounter,
+    /// Where the files are that memories are about.
+    checkout: PathBuf,
+    change_detector: ChangeDetector,
 }
 
 impl Engine {
@@ -169,6 +178,9 @@ impl Engine {
             news.add(format!("cannot delete files of a killed process: {}", join_causes(&error)));
         }
         let index = open_index(&store, &news)?;
+        let project = store.layout().project().to_owned();
+        let checkout =
+            env::current_dir().map_or_else(|_| project.clone(), |directory| checkout_root(&directory, &project));
         Ok(Self {
             store,
             index,
@@ -179,6 +191,8 @@ impl Engine {
             settings: settings.clone(),
             repair_notes: news,
             line_counter: save::LineCounter::default(),
+            change_detector: ChangeDetector::new(&checkout),
+            checkout,
         })
     }
 
@@ -303,6 +317,7 @@ impl Engine {
         self.add_encoding_notice(&mut output);
         self.add_notice(&mut output.notice);
         self.note_given(&output);
+        self.mark_changed_code(&mut output)?;
         if audience == Audience::Model {
             self.make_compact(&mut output)?;
         }
@@ -310,12 +325,12 @@ impl Engine {
     }
 
     pub fn get(&mut self, input: &GetInput) -> Result<GetOutput, ToolError> {
-        self.with_repair(|engine| get::get(&mut engine.store, &engine.index, input))
+        self.with_repair(|engine| get::get(&mut engine.store, &engine.index, &mut engine.change_detector, input))
     }
 
     /// Returns the brief of a session that would start now.
     pub fn brief(&mut self) -> Result<Option<String>, ToolError> {
-        self.with_repair(|engine| load::next_brief(&engine.store))
+        self.with_repair(|engine| load::next_brief(&engine.store, &engine.checkout))
     }
 
     pub fn load(&mut self, input: &LoadInput) -> Result<LoadOutput, ToolError> {
@@ -335,7 +350,7 @@ impl Engine {
     /// Validates and cleans a memory for [`Engine::commit`].
     pub fn prepare(&mut self, input: &SaveInput) -> Result<PreparedMemory, ToolError> {
         let now = Moment::now();
-        self.with_repair(|engine| save::prepare_save(&engine.store, input, &engine.session_id, now))
+        self.with_repair(|engine| save::prepare_save(&engine.store, input, &engine.session_id, &engine.checkout, now))
     }
 
     /// Stores prepared memories, in one batch if possible, and returns each one's result.

@@ -3,6 +3,7 @@
 //! It reads a few small files and starts no process. It chooses the home directory only if that was named explicitly.
 
 pub(crate) mod git;
+pub(crate) mod git_branch;
 pub(crate) mod git_ignore;
 pub(crate) mod git_settings;
 

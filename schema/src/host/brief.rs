@@ -7,6 +7,8 @@ mod knowledge;
 mod long_term;
 mod work;
 
+use std::path::Path;
+
 use crate::files::layout::Layout;
 use crate::intake::queue::RecalledMemory;
 use crate::privacy::output_text::{clean_line, label_as_data};
@@ -57,6 +59,8 @@ impl SessionSource {
 pub struct BriefRequest<'a> {
     /// The project's name.
     pub project: &'a str,
+    /// The root of the files that the session works on.
+    pub checkout: &'a Path,
     pub session_id: &'a str,
     pub source: SessionSource,
     /// Problems to report first: in a session that is not recorded, nobody would notice otherwise.
@@ -74,9 +78,10 @@ pub struct Brief {
 
 /// Returns the brief for a session, or `None` if there is nothing to show.
 pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rusqlite::Result<Option<Brief>> {
-    let BriefRequest { project, session_id, source: occasion, problems, size } = *request;
+    let BriefRequest { project, checkout, session_id, source: occasion, problems, size } = *request;
     let shown_session = (occasion == SessionSource::Compact).then_some(session_id);
-    let knowledge = Knowledge::read(rows, shown_session)?;
+    let mut knowledge = Knowledge::read(rows, shown_session)?;
+    knowledge.compare_with_code(rows, checkout)?;
     let problems =
         Part::new("", 1_000, problems.iter().map(|text| format!("Problem of this memory: {}", summary_line(text))));
     let long_term = long_term::part(layout, rows, &knowledge)?;

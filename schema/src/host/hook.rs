@@ -7,6 +7,9 @@ mod output;
 mod payload;
 mod wire;
 
+pub(crate) use edit::is_definition;
+pub(crate) use edited_file::{is_recordable, linked_worktree_root};
+
 pub use event::{EventKind, HostEvent, ToolUse, Used, is_edit_tool};
 pub use output::{ContextEvent, add_context, continue_turn, warn_at_start};
 pub use payload::deserialize_lenient;

@@ -165,6 +165,13 @@ pub fn take_uses<E: From<StoreError>>(
     Ok(())
 }
 
+/// Returns the files that the current turn of a session changed so far. The buffer stays as it is.
+pub fn files_of_turn(layout: &Layout, session_id: &str) -> Vec<String> {
+    let read = |ending| store_file::read(&layout.session_file(session_id, ending)).unwrap_or_default();
+    let text = BUFFERS.map(|ending| String::from_utf8_lossy(&read(ending)).into_owned()).join("\n");
+    parse_buffer(&text).map(|uses| uses.files).unwrap_or_default()
+}
+
 /// Moves the content of a buffer to the end of an open file.
 fn move_uses(path: &Path, taken: &mut File) -> io::Result<()> {
     let mut buffer = match options_for_private().read(true).open(path) {

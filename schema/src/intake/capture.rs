@@ -7,6 +7,8 @@ mod finished;
 mod log_writer;
 mod note;
 
+use serde_json::{Map, Value};
+
 pub use failures::{COPY, repeated_by, settled_by};
 pub use log_writer::append_all;
 use log_writer::{LogWriter, WriteTarget};
@@ -21,9 +23,10 @@ pub use crate::intake::prepare::{
 use crate::intake::spool;
 use crate::log::log_file::{self, FileState, now_millis};
 use crate::log::{LONG_TERM_FILE, LogKind, find_entry};
+use crate::model::code_anchor::CodeContext;
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
-use crate::model::state_note::{Settlement, StateChange, StateNote};
+use crate::model::state_note::{SESSION, Settlement, StateChange, StateNote};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::forgotten::{self, ForgottenHashes};
 use crate::store::{EntryState, MemoryRow, PendingWrite, Rows, Store, StoreError};
@@ -145,6 +148,7 @@ impl CaptureTransaction<'_> {
             }
             if let Some(row) = find_duplicate(self.rows, &mut memory, self.kind)? {
                 if self.is_in_file(&row)? {
+                    self.confirm(&row, &memory, prepared)?;
                     return Ok(CaptureOutcome::Duplicate(Box::new(row)));
                 }
                 if row.memory.id == memory.id {
@@ -209,6 +213,29 @@ impl CaptureTransaction<'_> {
             self.add_note(StateNote { about, at: memory.at, change })?;
         }
         Ok(())
+    }
+
+    /// Notes that a memory still holds if its text is saved again on purpose.
+    fn confirm(&mut self, row: &MemoryRow, memory: &Memory, prepared: &PreparedMemory) -> Result<(), StoreError> {
+        let is_import = prepared.delivery == Delivery::Replay || memory.attributes.origin.is_some();
+        if is_import || memory.attributes.auto || !may_be_confirmed(memory.kind) {
+            return Ok(());
+        }
+        let fields = confirmation(&memory.session_id, &CodeContext::from_fields(&memory.attributes.metadata));
+        let (last_at, last) = match self.rows.last_confirmation(&row.memory.id)? {
+            Some((at, fields)) => (at, fields),
+            None => {
+                let Memory { at, session_id, attributes, .. } = &row.memory;
+                (*at, confirmation(session_id, &CodeContext::from_fields(&attributes.metadata)))
+            }
+        };
+        // A client that repeats a call confirms nothing, and neither does a memory that is promoted.
+        if fields == last || memory.at.unix() < last_at.unix() {
+            return Ok(());
+        }
+        let note = StateNote { about: row.memory.id.clone(), at: memory.at, change: StateChange::Confirmed(fields) };
+        let is_being_written = matches!(&self.target, WriteTarget::Wait(_));
+        if is_being_written { spool::put_note(self.layout, &note) } else { self.add_note(note) }
     }
 
     fn add_note(&mut self, note: StateNote) -> Result<(), StoreError> {
@@ -295,6 +322,21 @@ impl CaptureTransaction<'_> {
             WriteTarget::Wait(_) => Ok(()),
         }
     }
+}
+
+/// Whether memories of this type hold until something changes. Events happened, and a task has states of its own.
+pub fn may_be_confirmed(kind: MemoryType) -> bool {
+    !kind.is_event() && !matches!(kind, MemoryType::Task | MemoryType::SessionSummary)
+}
+
+/// Returns the fields of a note that a memory still holds, according to a session and with the code as it is now.
+pub fn confirmation(session_id: &str, code: &CodeContext) -> Map<String, Value> {
+    let mut fields = Map::new();
+    if !session_id.is_empty() {
+        fields.insert(SESSION.to_owned(), session_id.into());
+    }
+    code.add_to(&mut fields);
+    fields
 }
 
 /// Returns the memory that this text repeats: the same event, the same text in this session a moment ago, an answer without a new prompt

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::log::LogKind;
+use crate::model::code_anchor::CodeContext;
 use crate::model::failure::Success;
 use crate::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use crate::model::moment::Moment;
@@ -132,6 +133,16 @@ impl PreparedMemory {
     /// Returns the same memory with attempts whose failures it settles.
     pub fn with_succeeded(self, succeeded: Vec<Success>) -> Self {
         Self { succeeded, ..self }
+    }
+
+    /// Returns the same memory with the code that it is about, unless its metadata would become too long.
+    pub fn with_code(mut self, code: &CodeContext) -> Self {
+        let mut metadata = self.draft.attributes.metadata.clone();
+        code.add_to(&mut metadata);
+        if metadata_error(&metadata).is_none() {
+            self.draft.attributes.metadata = metadata;
+        }
+        self
     }
 
     pub fn succeeded(&self) -> &[Success] {

@@ -26,6 +26,9 @@ pub enum StateChange {
     Resolved(Settlement),
     /// A task is done.
     Closed(Settlement),
+    /// It still holds. The fields have the session that says so, and the code as it is now; see
+    /// [`CodeContext`](crate::model::code_anchor::CodeContext).
+    Confirmed(Map<String, Value>),
 }
 
 /// Whether a failure or task is settled, and by what.
@@ -40,6 +43,12 @@ pub enum Settlement {
 
 /// The maximum length of a settlement's text, in bytes.
 const TEXT_LIMIT: usize = 200;
+
+/// The name of the change that a memory still holds.
+pub(crate) const CONFIRMED: &str = "confirmed";
+
+/// The name of the session in such a change.
+pub const SESSION: &str = "session";
 
 /// The beginning of a note's line, complete or torn.
 const OPENING: &str = "<!-- note {";
@@ -84,6 +93,11 @@ impl StateChange {
             "repeated" => (*value != Value::Bool(false)).then_some(Self::Repeated),
             "resolved" => Settlement::of(value).map(Self::Resolved),
             "closed" => Settlement::of(value).map(Self::Closed),
+            CONFIRMED => match value {
+                Value::Bool(true) => Some(Self::Confirmed(Map::new())),
+                Value::Object(fields) => Some(Self::Confirmed(fields.clone())),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -93,6 +107,7 @@ impl StateChange {
             Self::Repeated => "repeated",
             Self::Resolved(_) => "resolved",
             Self::Closed(_) => "closed",
+            Self::Confirmed(_) => CONFIRMED,
         }
     }
 
@@ -100,6 +115,8 @@ impl StateChange {
         match self {
             Self::Repeated => Value::Bool(true),
             Self::Resolved(settlement) | Self::Closed(settlement) => settlement.value(),
+            Self::Confirmed(fields) if fields.is_empty() => Value::Bool(true),
+            Self::Confirmed(fields) => Value::Object(fields.clone()),
         }
     }
 }
@@ -192,6 +209,7 @@ impl MemoryState {
                 }
                 StateChange::Resolved(settlement) => state.settle(Phase::Resolved, settlement, at),
                 StateChange::Closed(settlement) => state.settle(Phase::Closed, settlement, at),
+                StateChange::Confirmed(_) => {}
             }
         }
         state
@@ -232,6 +250,8 @@ mod tests {
             StateChange::Resolved(Settlement::Done),
             StateChange::Closed(Settlement::Undone),
             StateChange::Closed(Settlement::by("0af3")),
+            StateChange::Confirmed(Map::new()),
+            StateChange::Confirmed(Map::from_iter([(SESSION.to_owned(), "a --> b".into())])),
         ] {
             let written = note(change);
             assert_eq!(StateNote::parse(&written.to_comment()), [written]);

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 
 use rusqlite::params;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::Rows;
+use super::{MemoryRow, Rows};
 use crate::model::memory::MemoryId;
 use crate::model::moment::Moment;
-use crate::model::state_note::{MemoryState, StateChange, StateNote};
+use crate::model::standing::Standing;
+use crate::model::state_note::{CONFIRMED, MemoryState, StateChange, StateNote};
 
 impl Rows<'_> {
     /// Returns the notes of one log in the order of the file.
@@ -53,6 +54,30 @@ impl Rows<'_> {
         let sql = "SELECT EXISTS (SELECT 1 FROM notes WHERE about = ?1 AND at = ?2 AND change = ?3 AND value = ?4)";
         let values = params![about.as_str(), at.utc(), change.name(), change.value().to_string()];
         self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))
+    }
+
+    /// Returns the last confirmation of a memory: its time and its fields.
+    pub fn last_confirmation(&self, id: &MemoryId) -> rusqlite::Result<Option<(Moment, Map<String, Value>)>> {
+        let sql = "SELECT at, utc_offset, value FROM notes WHERE about = ?1 AND change = ?2
+             ORDER BY at DESC, length(path) DESC, path DESC, position DESC LIMIT 1";
+        let mut statement = self.0.prepare_cached(sql)?;
+        let mut found = statement.query([id.as_str(), CONFIRMED])?;
+        let Some(row) = found.next()? else { return Ok(None) };
+        let at = Moment::parse_rfc3339(row.get_ref(0)?.as_str()?);
+        let at = at.and_then(|at| Moment::from_unix(at.unix(), row.get(1).ok()));
+        let fields = match change(CONFIRMED, row.get_ref(2)?.as_str()?) {
+            Some(StateChange::Confirmed(fields)) => fields,
+            _ => Map::new(),
+        };
+        Ok(at.map(|at| (at, fields)))
+    }
+
+    /// Returns the standing of a memory.
+    pub fn standing(&self, row: &MemoryRow) -> rusqlite::Result<Standing> {
+        let sql = "SELECT count(DISTINCT ifnull(json_extract(value, '$.session'), '')) FROM notes WHERE about = ?1 AND change = ?2";
+        let values = [row.memory.id.as_str(), CONFIRMED];
+        let sessions: i64 = self.0.prepare_cached(sql)?.query_row(values, |row| row.get(0))?;
+        Ok(Standing::of(row.memory.attributes.pinned, sessions.unsigned_abs()))
     }
 
     /// Whether a note says that a memory repeated between two moments, in seconds since 1970.

@@ -65,6 +65,9 @@ pub struct Hit {
     /// The id of what replaced it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<String>,
+    /// Its code changed since, or its branch was never merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// How the score was computed, if `explain` is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
@@ -144,6 +147,15 @@ pub struct MemoryDetails {
     /// The id of the prompt or answer that it was extracted from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// The code that it is about, and whether that changed since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub code: Vec<String>,
+    /// `confirmed`, or `core` if it is pinned or was confirmed in three sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<String>,
+    /// When somebody last said that it still holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_at: Option<String>,
     /// `resolved` or `closed` if the failure is over or the task done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,

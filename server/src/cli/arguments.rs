@@ -13,7 +13,7 @@ use schema::tool::{LoadSource, SearchSource};
 use super::backfill::BackfillArguments;
 use super::browse::BrowseArguments;
 use super::config::ConfigCommand;
-use super::curate::{PinArguments, PromoteArguments, SupersedeArguments};
+use super::curate::{ConfirmArguments, PinArguments, PromoteArguments, SupersedeArguments};
 use super::doctor::DoctorArguments;
 use super::edit::EditArguments;
 use super::export::ExportArguments;
@@ -136,6 +136,8 @@ pub(crate) enum CliCommand {
     Pin(PinArguments),
     /// Mark a memory as replaced by another one
     Supersede(SupersedeArguments),
+    /// Note that a memory still holds, although its code changed
+    Confirm(ConfirmArguments),
     /// Import from other programs, sessions of hosts, or an export
     ///
     /// Without a source, lists what this machine has.

@@ -1,4 +1,4 @@
-//! `promote`, `pin` and `supersede`.
+//! `promote`, `pin`, `supersede` and `confirm`.
 
 use clap::Args;
 use schema::files::layout::STORE_DIR;
@@ -9,6 +9,7 @@ use tools::engine::Engine;
 
 use super::filter_arguments::memory_type_parser;
 use super::output::Printer;
+use super::terminal_text::clean_for_terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct PromoteArguments {
@@ -34,6 +35,19 @@ pub(crate) struct SupersedeArguments {
     old: String,
     /// The memory that replaces it
     new: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfirmArguments {
+    /// The id or its unique beginning
+    id: String,
+}
+
+#[derive(Debug, Serialize)]
+struct ShownConfirmation {
+    id: String,
+    /// The files that it is about.
+    files: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -63,6 +77,14 @@ pub(crate) fn supersede(engine: &mut Engine, printer: &Printer, arguments: &Supe
     print_curated(engine, printer, &row, |row| {
         format!("{} replaces {}", row.id, row.supersedes.as_deref().unwrap_or_default())
     })
+}
+
+pub(crate) fn confirm(engine: &mut Engine, printer: &Printer, arguments: &ConfirmArguments) -> anyhow::Result<()> {
+    let confirmed = engine.confirm(&arguments.id)?;
+    let confirmed = ShownConfirmation { id: confirmed.row.memory.id.to_string(), files: confirmed.files };
+    let files = confirmed.files.iter().map(|file| clean_for_terminal(file)).collect::<Vec<_>>().join(", ");
+    let files = if files.is_empty() { files } else { format!(", with {files} as it is now") };
+    printer.print_value(&confirmed, || format!("{} still holds{files}\n", confirmed.id))
 }
 
 fn print_curated(

@@ -61,6 +61,9 @@ impl Printer {
                 let is_one_line = display_width(&place) + display_width(&hit.id) + 2 <= room;
                 let gap = if is_one_line { "  ".to_owned() } else { format!("\n{INDENT}") };
                 text.push_str(&format!("{INDENT}{DIM}{place}{gap}{}{DIM:#}\n", hit.id));
+                for line in hit.code.iter().flat_map(|code| wrap(&clean_for_terminal(code), room)) {
+                    text.push_str(&format!("{INDENT}{line}\n"));
+                }
                 if let Some(explanation) = &hit.explanation {
                     text.push_str(&format!("{INDENT}{DIM}{explanation}{DIM:#}\n"));
                 }

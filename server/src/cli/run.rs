@@ -110,6 +110,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         CliCommand::Supersede(arguments) => {
             with_memory(common, |engine| curate::supersede(engine, &printer, &arguments))
         }
+        CliCommand::Confirm(arguments) => with_memory(common, |engine| curate::confirm(engine, &printer, &arguments)),
         CliCommand::Export(arguments) => with_memory(common, |engine| run_export(engine, arguments)),
         CliCommand::Forget(arguments) => {
             with_deletable_memory(common, deletes, |engine| run_forget(engine, &printer, arguments))

@@ -145,6 +145,7 @@ fn render_details(memory: &MemoryDetails) -> String {
         Some(by) => format!("{state} by {by}"),
         None => state.clone(),
     });
+    let code = (!memory.code.is_empty()).then(|| memory.code.join("; "));
     let repeated = (memory.repeats > 0).then(|| {
         let last = memory.repeated_at.as_ref().map(|at| format!(", last {at}")).unwrap_or_default();
         let times = if memory.repeats == 1 { "once".to_owned() } else { format!("{} times", memory.repeats) };
@@ -156,6 +157,9 @@ fn render_details(memory: &MemoryDetails) -> String {
         ("supersedes", supersedes.as_ref()),
         ("superseded by", superseded_by.as_ref()),
         ("concluded in", source.as_ref()),
+        ("code", code.as_ref()),
+        ("standing", memory.standing.as_ref()),
+        ("confirmed", memory.confirmed_at.as_ref()),
         ("state", state.as_ref()),
         ("repeated", repeated.as_ref()),
     ] {

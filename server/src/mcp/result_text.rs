@@ -15,8 +15,9 @@ pub(super) fn clean_output(answer: ToolOutput) -> ToolOutput {
     match answer {
         ToolOutput::Search(output) => ToolOutput::Search(clean_value(&output)),
         ToolOutput::Get(output) => {
-            let output = clean_value(&output);
-            ToolOutput::Get(GetOutput { content: label_as_data(Tool::Get.name(), &output.content), ..output })
+            let output = clean_value(&*output);
+            let content = label_as_data(Tool::Get.name(), &output.content);
+            ToolOutput::Get(Box::new(GetOutput { content, ..output }))
         }
         ToolOutput::Load(output) => {
             let output = clean_value(&output);
@@ -98,6 +99,9 @@ fn hit_text(n: usize, hit: &Hit) -> String {
     }
     if let Some(newer) = &hit.superseded_by {
         let _ = write!(text, " by {newer}");
+    }
+    if let Some(code) = &hit.code {
+        let _ = write!(text, " ({code})");
     }
     let _ = write!(text, "\n   {}", hit.snippet);
     text

@@ -25,7 +25,7 @@ pub(super) enum ToolCall {
 #[derive(Debug)]
 pub(super) enum ToolOutput {
     Search(SearchOutput),
-    Get(GetOutput),
+    Get(Box<GetOutput>),
     Load(LoadOutput),
     Save(SaveOutput),
     Stats(Box<StatsOutput>),
@@ -58,7 +58,7 @@ impl ToolCall {
                     let output = engine.get(&input)?;
                     engine.compact_details(output)
                 };
-                ToolOutput::Get(dispatcher.read(need, Some(steps), get).await?)
+                ToolOutput::Get(Box::new(dispatcher.read(need, Some(steps), get).await?))
             }
             Self::Load(input) => ToolOutput::Load(
                 dispatcher.read(ReadNeed::Store, Some(steps), move |engine, _| engine.load(&input)).await?,

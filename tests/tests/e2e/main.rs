@@ -12,6 +12,7 @@ mod bad_lines;
 mod browse;
 mod canary;
 mod canary_elsewhere;
+mod code_anchors;
 mod command_line;
 mod contract;
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! Changes existing memories: promotes, pins and replaces them.
 
 use crate::curation::revise;
-use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture};
+use schema::intake::capture::{CaptureOutcome, Destination, Draft, capture, may_be_confirmed};
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::store::MemoryRow;
@@ -65,7 +65,12 @@ impl Engine {
         if self.supersedes_transitively(&old, &new)? {
             return Err(ToolError::Invalid(format!("{old} replaces {new}: two memories cannot replace each other")));
         }
-        self.edit_attributes(&new, |attributes| attributes.supersedes = Some(old.clone()))
+        let is_new = row.memory.attributes.supersedes.is_none();
+        let row = self.edit_attributes(&new, |attributes| attributes.supersedes = Some(old.clone()))?;
+        if is_new && row.superseded_by.is_none() && may_be_confirmed(row.memory.kind) {
+            self.confirm(new.as_str())?;
+        }
+        Ok(row)
     }
 
     /// Pins or unpins a memory. Cleanup keeps pinned memories.

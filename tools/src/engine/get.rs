@@ -1,10 +1,14 @@
 //! `memory_get`: a full hit, or lines of a memory file.
 
+use schema::host::code::changes::{ChangeDetector, CodeChange};
 use schema::log::{LogKind, find_entry};
+use schema::model::code_anchor::ANCHORS;
 use schema::model::memory::{Memory, MemoryId};
 use schema::model::moment::Moment;
+use schema::model::standing::Standing;
 use schema::store::{CatchUpOutcome, MemoryRow, Store, StoreAccess};
 use schema::tool::{GetInput, GetOutput, MemoryDetails};
+use serde_json::{Map, Value};
 
 use super::file_access::{FileText, confine_path, display_path, read_file};
 use crate::error::ToolError;
@@ -13,21 +17,32 @@ use crate::index::{ChunkRow, Index, IndexLockWait};
 /// Default token limit of a response, about four bytes each.
 const DEFAULT_TOKENS: i64 = 8_000;
 
-pub(super) fn get(store: &mut Store, index: &Index, input: &GetInput) -> Result<GetOutput, ToolError> {
+pub(super) fn get(
+    store: &mut Store,
+    index: &Index,
+    detector: &mut ChangeDetector,
+    input: &GetInput,
+) -> Result<GetOutput, ToolError> {
     let tokens = input.max_tokens.unwrap_or(DEFAULT_TOKENS);
     if tokens < 1 {
         return Err(ToolError::Invalid(format!("maxTokens is {tokens}: use 1 or more")));
     }
     let limit = (tokens.unsigned_abs() as usize).saturating_mul(4);
     match (&input.id, &input.path) {
-        (Some(id), None) => get_by_id(store, index, id.trim(), limit),
+        (Some(id), None) => get_by_id(store, index, detector, id.trim(), limit),
         (None, Some(path)) => get_by_path(store, path, input.from, input.lines, limit),
         (Some(_), Some(_)) => Err(ToolError::Invalid("give either id or path, not both".to_owned())),
         (None, None) => Err(ToolError::Invalid("give the id of a search hit or the path of a file".to_owned())),
     }
 }
 
-fn get_by_id(store: &mut Store, index: &Index, id: &str, limit: usize) -> Result<GetOutput, ToolError> {
+fn get_by_id(
+    store: &mut Store,
+    index: &Index,
+    detector: &mut ChangeDetector,
+    id: &str,
+    limit: usize,
+) -> Result<GetOutput, ToolError> {
     if let Some(chunk) = find_chunk(index, id)? {
         let FileText { text, notice } = read_file(store.layout(), &chunk.path)?;
         let total_lines = count_lines(&text);
@@ -56,11 +71,26 @@ fn get_by_id(store: &mut Store, index: &Index, id: &str, limit: usize) -> Result
     let waits = row
         .is_pending()
         .then(|| "another program is writing the file; the memory is added when it has finished".to_owned());
-    let memory = Some(memory_details(&row));
+    detector.begin();
+    let changes = detector.changes(store.rows(), &row)?;
+    let confirmed = store.rows().last_confirmation(&row.memory.id)?;
+    let standing = store.rows().standing(&row)?;
+    let memory = Some(MemoryDetails {
+        code: changes.anchors.iter().map(CodeChange::describe).collect(),
+        standing: Some(standing)
+            .filter(|standing| *standing > Standing::Noted)
+            .map(|standing| standing.name().to_owned()),
+        confirmed_at: confirmed.map(|(at, _)| at.local_second().replace('T', " ")),
+        ..memory_details(&row)
+    });
+    let changed = changes.summary().map(|text| format!("{text}; {CONFIRM}"));
     let (content, rest) = truncate(row.memory.content, "the rest is in the file; open it by path", limit);
-    let notice = join_notices(join_notices(notice, waits), rest);
+    let notice = join_notices(join_notices(join_notices(notice, waits), rest), changed);
     Ok(GetOutput { path: display_path(&row.path), start_line, end_line, total_lines, content, memory, notice })
 }
+
+/// The next step if code changed.
+const CONFIRM: &str = "save the same text again if it still holds, or save a new one with supersedes";
 
 /// The passage whose id is given whole or by its beginning.
 fn find_chunk(index: &Index, id: &str) -> Result<Option<ChunkRow>, ToolError> {
@@ -99,16 +129,25 @@ fn memory_details(row: &MemoryRow) -> MemoryDetails {
         kind: row.memory.kind,
         date: row.memory.at.local_second().replace('T', " "),
         session_id: row.memory.session_id.clone(),
-        metadata: row.memory.attributes.metadata.clone(),
+        metadata: without_anchors(row.memory.attributes.metadata.clone()),
         supersedes: row.memory.attributes.supersedes.as_ref().map(ToString::to_string),
         superseded_by: row.superseded_by.as_ref().map(ToString::to_string),
         auto: row.memory.attributes.auto,
         source: row.memory.attributes.source.as_ref().map(ToString::to_string),
+        code: Vec::new(),
+        standing: None,
+        confirmed_at: None,
         state: state.phase.name().map(str::to_owned),
         settled_by: state.settled_by.clone(),
         repeats: state.repeats,
         repeated_at: state.repeated_at.map(|at| at.local_second().replace('T', " ")),
     }
+}
+
+/// The details describe the anchors in words.
+fn without_anchors(mut metadata: Map<String, Value>) -> Map<String, Value> {
+    metadata.remove(ANCHORS);
+    metadata
 }
 
 /// The row, synchronised with its entry.

@@ -1,5 +1,7 @@
 //! `memory_load`: the context for the start of a session.
 
+use std::path::Path;
+
 use schema::files::layout::Layout;
 use schema::host::brief::{BriefRequest, SessionSource, brief};
 use schema::log::{LONG_TERM_FILE, LogKind};
@@ -24,12 +26,13 @@ const NOTHING_YET: &str = "no long-term memory yet, and nothing logged today";
 const LOG_SHARE: usize = 3;
 
 /// The brief of a session that would start now.
-pub(super) fn next_brief(store: &Store) -> Result<Option<String>, ToolError> {
+pub(super) fn next_brief(store: &Store, checkout: &Path) -> Result<Option<String>, ToolError> {
     let layout = store.layout();
     let settings = settings::load(layout).settings;
     let project = layout.project().file_name().unwrap_or_default().to_string_lossy().into_owned();
     let request = BriefRequest {
         project: &project,
+        checkout,
         session_id: "",
         source: SessionSource::Startup,
         problems: &[],

@@ -1,12 +1,17 @@
 //! `memory_save`: stores one fact for later sessions.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::Path;
 
 use schema::files::store_file;
+use schema::host::code::anchored::CodePlace;
+use schema::host::code::changes::current_code;
+use schema::host::track_buffer::files_of_turn;
 use schema::intake::capture::{CaptureOutcome, Destination, Draft, LIMIT, PreparedMemory, metadata_error, prepare};
 use schema::log::{LogKind, find_lines};
 use schema::model::memory::{MemoryAttributes, MemoryId};
 use schema::model::moment::Moment;
+use schema::privacy::sanitizer::Sanitizer;
 use schema::settings;
 use schema::store::{MemoryRow, Store, SyncedLog};
 use schema::tool::{SaveInput, SaveOutput};
@@ -22,6 +27,7 @@ pub(super) fn prepare_save(
     store: &Store,
     input: &SaveInput,
     session_id: &str,
+    checkout: &Path,
     at: Moment,
 ) -> Result<PreparedMemory, ToolError> {
     if input.content.trim().is_empty() {
@@ -58,7 +64,35 @@ pub(super) fn prepare_save(
     };
     let sanitizer = settings::load(store.layout()).sanitizer;
     let nothing_left = || ToolError::Invalid("content is empty without its <private> parts".to_owned());
-    prepare(draft, &sanitizer).ok_or_else(nothing_left)
+    let prepared = prepare(draft, &sanitizer).ok_or_else(nothing_left)?;
+    add_code(store, checkout, &sanitizer, prepared)
+}
+
+/// Adds the code that a memory is about. If the same text is saved again, this is the same code.
+fn add_code(
+    store: &Store,
+    checkout: &Path,
+    sanitizer: &Sanitizer,
+    prepared: PreparedMemory,
+) -> Result<PreparedMemory, ToolError> {
+    let memory = prepared.to_memory();
+    if !memory.kind.is_about_code() {
+        return Ok(prepared);
+    }
+    let is_long_term = prepared.draft().destination == Destination::LongTerm;
+    let same = store.rows().find_same_conclusion(&memory, is_long_term)?;
+    let mut files = same.map(|row| anchored_paths(store, &row)).transpose()?.unwrap_or_default();
+    if files.is_empty() && !memory.session_id.is_empty() {
+        files = files_of_turn(store.layout(), &memory.session_id);
+    }
+    let place = CodePlace { project: store.layout().project(), directory: checkout, sanitizer };
+    Ok(place.anchored(prepared, &files))
+}
+
+/// The files that a memory is about.
+pub(super) fn anchored_paths(store: &Store, row: &MemoryRow) -> Result<Vec<String>, ToolError> {
+    let (code, _) = current_code(store.rows(), row)?;
+    Ok(code.anchors.into_iter().map(|anchor| anchor.path).collect())
 }
 
 /// Line count of the last saved log, so that the next save need not count it again. Valid while the log is only appended

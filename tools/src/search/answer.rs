@@ -194,6 +194,7 @@ fn build_hit(
         confidence: Confidence::from_score(score),
         flags,
         superseded_by: passage.superseded_by().map(ToString::to_string),
+        code: None,
         explanation,
     }))
 }

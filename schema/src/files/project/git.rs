@@ -76,12 +76,18 @@ pub(crate) fn repository_of(directory: &Path) -> Option<Repository> {
 
 /// Returns the branch and commit of a directory's worktree. Both are `None` outside a repository.
 pub fn head_of(directory: &Path) -> Head {
-    let Some(Repository { git_dir, common_dir }) = repository_of(directory) else { return Head::default() };
-    let Ok(head) = regular_file::read_text(&git_dir.join("HEAD"), LIMIT) else { return Head::default() };
+    let Some(repository) = repository_of(directory) else { return Head::default() };
+    let Ok(head) = regular_file::read_text(&repository.git_dir.join("HEAD"), LIMIT) else { return Head::default() };
     let head = head.trim();
     let Some(reference) = head.strip_prefix("ref: ").map(str::trim) else {
         return Head { branch: None, commit: commit(head) };
     };
+    let branch = reference.strip_prefix("refs/heads/").map(str::to_owned);
+    Head { branch, commit: tip_of(&repository, reference) }
+}
+
+/// Returns the beginning of the commit id that a reference names.
+pub(crate) fn tip_of(Repository { common_dir, .. }: &Repository, reference: &str) -> Option<String> {
     // A reference must not lead out of the repository.
     let is_plain = !reference.split('/').any(|part| part.is_empty() || part == "..");
     let loose = is_plain.then(|| regular_file::read_text(&common_dir.join(reference), LIMIT).ok()).flatten();
@@ -89,8 +95,7 @@ pub fn head_of(directory: &Path) -> Head {
         let text = regular_file::read_text(&common_dir.join("packed-refs"), PACKED).ok()?;
         text.lines().find_map(|line| line.strip_suffix(reference)?.strip_suffix(' ').and_then(commit))
     };
-    let branch = reference.strip_prefix("refs/heads/").map(str::to_owned);
-    Head { branch, commit: loose.and_then(|text| commit(text.trim())).or_else(packed) }
+    loose.and_then(|text| commit(text.trim())).or_else(packed)
 }
 
 fn commit(text: &str) -> Option<String> {

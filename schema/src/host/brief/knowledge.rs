@@ -1,12 +1,15 @@
 //! Conclusions of all sessions that still hold: decisions, preferences, fixes and tasks.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use super::budget::{LINE, Line, Part};
+use crate::host::code::changes::ChangeDetector;
 use crate::log::LONG_TERM_FILE;
 use crate::model::memory::{MemoryId, MemoryType};
 use crate::model::moment::Moment;
+use crate::model::standing::Standing;
 use crate::model::state_note::Phase;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
@@ -19,6 +22,9 @@ const READ: usize = 60;
 
 /// How much of a prompt is searched for a reversal, in bytes.
 const PROMPT: usize = 2 * 1024;
+
+/// How many memories of a type are compared with their code.
+const COMPARED: usize = 20;
 
 /// How many digits of an id are shown.
 const ID: usize = 8;
@@ -49,6 +55,9 @@ struct Entry {
     row: MemoryRow,
     text: String,
     is_replaced: bool,
+    standing: Standing,
+    /// What changed in its code, in a few words.
+    changed: Option<String>,
 }
 
 impl Knowledge {
@@ -73,7 +82,8 @@ impl Knowledge {
                     MemoryType::Task => task(rows, &row)?,
                     _ => clean_line(&row.memory.content),
                 };
-                entries.push(Entry { row, text, is_replaced: false });
+                let standing = rows.standing(&row)?;
+                entries.push(Entry { row, text, is_replaced: false, standing, changed: None });
             }
         }
         let are_statements = entries.iter().filter(|entry| STATEMENTS.contains(&entry.row.memory.kind));
@@ -96,6 +106,20 @@ impl Knowledge {
         Ok(knowledge)
     }
 
+    /// Notes which entries are about code that changed. Only the first ones of each type have a chance to be shown.
+    pub(super) fn compare_with_code(&mut self, rows: Rows<'_>, project: &Path) -> rusqlite::Result<()> {
+        let mut detector = ChangeDetector::new(project);
+        let mut compared: HashMap<MemoryType, usize> = HashMap::new();
+        for entry in self.entries.iter_mut().filter(|entry| !entry.is_replaced) {
+            let count = compared.entry(entry.row.memory.kind).or_default();
+            *count += 1;
+            if *count <= COMPARED {
+                entry.changed = detector.changes(rows, &entry.row)?.summary();
+            }
+        }
+        Ok(())
+    }
+
     /// Marks entries that a newer statement replaces, and removes the replaced parts of the others.
     fn leave_out_replaced(&mut self) {
         for entry in &mut self.entries {
@@ -108,7 +132,7 @@ impl Knowledge {
 
     /// Removes entries that say the same as another one of a better rank.
     fn leave_out_repeated(&mut self) {
-        self.entries.sort_by_key(|entry| Reverse((standing(&entry.row), entry.row.order())));
+        self.entries.sort_by_key(|entry| Reverse((entry.rank(), entry.row.order())));
         let mut seen = HashSet::new();
         self.entries.retain(|entry| seen.insert(letters(&entry.text)));
     }
@@ -207,8 +231,18 @@ impl Knowledge {
 }
 
 impl Entry {
+    /// Ranks entries, whatever their age: by standing, then those saved on purpose, then by importance.
+    fn rank(&self) -> (Standing, bool, u8) {
+        let attributes = &self.row.memory.attributes;
+        let importance = attributes.importance.unwrap_or_else(|| self.row.memory.kind.default_importance());
+        (self.standing, !attributes.auto, importance)
+    }
+
     fn line(&self) -> Line {
-        line("- ", &self.text, &self.row)
+        let Line { text, id } = line("- ", &self.text, &self.row);
+        let changed = self.changed.as_ref().map(|changed| format!("; {})", clean_line(changed)));
+        let marked = changed.and_then(|changed| Some(text.strip_suffix(')')?.to_owned() + &changed));
+        Line { text: marked.unwrap_or(text), id }
     }
 }
 
@@ -249,13 +283,6 @@ fn without_sentence(text: &str, sentence: &str) -> String {
         Some((before, after)) => format!("{} {}", before.trim_end(), after.trim_start()).trim().to_owned(),
         None => text.to_owned(),
     }
-}
-
-/// Ranks entries, whatever their age: pinned first, then those saved on purpose, then by importance.
-fn standing(row: &MemoryRow) -> (bool, bool, u8) {
-    let attributes = &row.memory.attributes;
-    let importance = attributes.importance.unwrap_or_else(|| row.memory.kind.default_importance());
-    (attributes.pinned, !attributes.auto, importance)
 }
 
 /// Formats a memory: its text, its date and its id.

@@ -65,7 +65,8 @@ impl BriefFixture {
     fn brief_for(&self, session_id: &str, occasion: SessionSource, size: usize) -> Option<Brief> {
         let project = self.project.path().file_name().unwrap().to_string_lossy();
         let project = if project.is_empty() { "p" } else { "app" };
-        let request = BriefRequest { project, session_id, source: occasion, problems: &[], size };
+        let checkout = self.project.path();
+        let request = BriefRequest { project, checkout, session_id, source: occasion, problems: &[], size };
         brief(self.store.rows(), self.store.layout(), &request).unwrap()
     }
 
@@ -445,6 +446,7 @@ fn problems_are_shown_first() {
     let problems = ["memory.toml: line 2: <what>".to_owned()];
     let request = BriefRequest {
         project: "p",
+        checkout: scene.project.path(),
         session_id: "s",
         source: SessionSource::Startup,
         problems: &problems,

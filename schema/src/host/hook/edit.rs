@@ -13,7 +13,8 @@ use crate::files::regular_file;
 use crate::privacy::sanitizer::Sanitizer;
 use diff::{Changed, changed, shown};
 use fragment::{is_fragment, is_hidden_in};
-use symbol::{enclosing, is_definition};
+use symbol::enclosing;
+pub(crate) use symbol::is_definition;
 
 /// The longest summary of one edit, in characters.
 const LIMIT: usize = 400;
@@ -218,7 +219,7 @@ fn is_generated(text: &str) -> bool {
 }
 
 /// Whether tools write this file: a lock, a bundle, a snapshot, data or an image.
-fn is_made_by_tools(path: &str) -> bool {
+pub(super) fn is_made_by_tools(path: &str) -> bool {
     const NAMES: [&str; 10] = [
         "bun.lockb",
         "cargo.lock",

@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use super::edit;
 use crate::files::project::git::{GitDirKind, git_dir_kind};
-use crate::privacy::exclude::normalize;
+use crate::files::project::git_ignore::is_ignored;
+use crate::files::project::git_settings::GitSettings;
+use crate::privacy::exclude::{normalize, resolve_links};
+use crate::privacy::sanitizer::Sanitizer;
 
 /// Folders of dependencies, version control and tools, at any depth.
 const TOOL_FOLDERS: [&str; 25] = [
@@ -60,8 +64,28 @@ pub(super) fn display_path(path: &str, directory: &Path, project: &Path) -> Opti
     (!is_inside && !is_made_by_tools(&whole)).then_some(whole)
 }
 
+/// Whether the content of a file may be recorded, by its name and by the file that it is a link to.
+pub(super) fn may_show(file: &Path, project: &Path) -> bool {
+    let named = (normalize(file), normalize(project));
+    let real = resolve_links(&named.0).zip(resolve_links(&named.1));
+    let Some(real) = real else { return false };
+    let settings = GitSettings::from_environment();
+    [named, real].iter().all(|(file, project)| {
+        !is_ignored(file, project, &settings) && !edit::may_hold_secrets(&file.to_string_lossy())
+    })
+}
+
+/// Whether a hash of a file may be recorded: its content may be, and people wrote it. `path` is relative to `root`.
+pub(crate) fn is_recordable(path: &str, root: &Path, sanitizer: &Sanitizer) -> bool {
+    !sanitizer.excludes(path, root, root)
+        && !edit::is_made_by_tools(path)
+        && display_path(path, root, root).is_some_and(|shown| shown.is_relative())
+        && sanitizer.clean(path).text == path
+        && may_show(&root.join(path), root)
+}
+
 /// Returns the root of the project's linked worktree that contains a directory. Files of other repositories keep their whole path.
-fn linked_worktree_root(directory: &Path, project: &Path) -> Option<PathBuf> {
+pub(crate) fn linked_worktree_root(directory: &Path, project: &Path) -> Option<PathBuf> {
     let (root, kind) = directory.ancestors().find_map(|ancestor| Some((ancestor, git_dir_kind(ancestor)?)))?;
     let GitDirKind::Linked { main: Some(main) } = kind else { return None };
     let is_ours = main == project || fs::canonicalize(main).ok()? == fs::canonicalize(project).ok()?;

@@ -6,13 +6,10 @@ use serde_json::Value;
 
 use super::payload::HookPayload;
 use super::{edit, edited_file};
-use crate::files::project::git_ignore::is_ignored;
-use crate::files::project::git_settings::GitSettings;
 use crate::host::brief::SessionSource;
 use crate::host::host_text::{is_machine_made, strip_injected};
 use crate::model::command_line::{changes_something, is_answer, shell_words};
 use crate::model::failure::{Attempt, all_passed, cause_of};
-use crate::privacy::exclude::{normalize, resolve_links};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::small_talk::{is_acknowledgement, is_empty_answer};
 use crate::settings::Edits;
@@ -210,13 +207,7 @@ impl ToolContext<'_> {
 
     /// Whether the content of a file may be recorded, by its name and by the file that it is a link to.
     fn may_show(&self, file: &Path) -> bool {
-        let named = (normalize(file), normalize(self.project));
-        let real = resolve_links(&named.0).zip(resolve_links(&named.1));
-        let Some(real) = real else { return false };
-        let settings = GitSettings::from_environment();
-        [named, real].iter().all(|(file, project)| {
-            !is_ignored(file, project, &settings) && !edit::may_hold_secrets(&file.to_string_lossy())
-        })
+        edited_file::may_show(file, self.project)
     }
 
     /// Returns what a command changes. The outer `None` means that it must not be recorded.

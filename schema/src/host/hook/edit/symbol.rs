@@ -56,7 +56,7 @@ pub(super) fn indent(line: &str) -> usize {
 }
 
 /// Whether a line begins a function, a type or the like.
-pub(super) fn is_definition(line: &str) -> bool {
+pub(crate) fn is_definition(line: &str) -> bool {
     let line = line.trim_start();
     let mut words =
         line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '!')).filter(|word| !word.is_empty());

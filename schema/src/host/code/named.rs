@@ -1,0 +1,151 @@
+//! Finds the paths and the names of code in a text of prose.
+
+/// The most paths and names of a text that are looked up.
+const MOST: usize = 12;
+
+/// The shortest name in code, and the longest span in backticks, in bytes.
+const SHORTEST: usize = 3;
+const LONGEST: usize = 80;
+
+/// Characters that end a sentence or a part of it.
+const ENDS: [char; 6] = ['.', ',', ';', ':', '!', '?'];
+
+/// The paths and names in a text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct NamedCode {
+    /// As written, with `/`. Some of them may be no paths.
+    pub(super) paths: Vec<String>,
+    pub(super) names: Vec<CodeName>,
+}
+
+/// A name that looks like one in code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CodeName {
+    pub(super) text: String,
+    /// Whether its form alone says that it is code. Otherwise only a definition counts.
+    pub(super) is_marked: bool,
+}
+
+impl NamedCode {
+    pub(super) fn in_text(text: &str) -> Self {
+        let mut named = Self::default();
+        for (index, span) in text.split('`').enumerate() {
+            if index % 2 == 1 && span.len() <= LONGEST && !span.trim().contains(char::is_whitespace) {
+                named.add_name(name_in_code(span.trim()), true);
+            }
+            for word in span.split(|c: char| c.is_whitespace() || is_boundary(c)) {
+                named.add_word(word);
+            }
+        }
+        named
+    }
+
+    fn add_word(&mut self, word: &str) {
+        // Korean and Japanese particles follow without a space.
+        let ascii = word.find(|c: char| !c.is_ascii()).map(|end| &word[..end]);
+        for word in [Some(word), ascii].into_iter().flatten() {
+            // A hidden file begins with a dot.
+            let plain = without_place(word.trim_end_matches(ENDS));
+            if is_like_path(plain) {
+                self.add_path(plain);
+            }
+        }
+        let word = ascii.unwrap_or(word).trim_matches(ENDS);
+        if let Some(called) = word.strip_suffix("()") {
+            self.add_name(name_in_code(called), true);
+        } else if !word.contains('/') {
+            let name = name_in_code(word);
+            let is_snake = name.is_some_and(|name| name.trim_matches('_').contains('_'));
+            if is_snake || name.is_some_and(is_camel) {
+                self.add_name(name, is_snake);
+            }
+        }
+    }
+
+    fn add_path(&mut self, path: &str) {
+        let path = path.replace('\\', "/");
+        let path = path.trim_start_matches("./");
+        if self.paths.len() < MOST && !self.paths.iter().any(|known| known == path) {
+            self.paths.push(path.to_owned());
+        }
+    }
+
+    fn add_name(&mut self, name: Option<&str>, is_marked: bool) {
+        let Some(text) = name.filter(|name| name.len() >= SHORTEST) else { return };
+        if let Some(known) = self.names.iter_mut().find(|known| known.text == text) {
+            known.is_marked |= is_marked;
+        } else if self.names.len() < MOST {
+            self.names.push(CodeName { text: text.to_owned(), is_marked });
+        }
+    }
+}
+
+/// Whether a character ends a word. Brackets of a call do not.
+fn is_boundary(c: char) -> bool {
+    matches!(c, '"' | '\'' | '[' | ']' | '{' | '}' | '<' | '>' | '|' | ',' | ';' | '“' | '”' | '‘' | '’' | '「' | '」')
+}
+
+/// Returns a path without a line number behind it and without brackets around it.
+fn without_place(word: &str) -> &str {
+    let word = word.trim_start_matches('(').trim_end_matches(')');
+    let is_place = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let mut path = word;
+    while let Some((before, _)) = path.rsplit_once(':').filter(|(_, rest)| is_place(rest)) {
+        path = before;
+    }
+    path
+}
+
+/// Whether a word may be a path: it has a folder or an ending, and is no address.
+fn is_like_path(word: &str) -> bool {
+    let has_ending = word.rsplit_once('.').is_some_and(|(stem, ending)| {
+        !stem.is_empty() && (1..=10).contains(&ending.len()) && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    let is_odd = |c: char| matches!(c, '(' | ')' | '=' | '$' | '*' | '?');
+    (has_ending || word.contains(['/', '\\'])) && !word.contains("://") && !word.contains(is_odd)
+}
+
+/// Returns the last name of `Auth::verify_token`, `auth.verify` or `verify(x)`.
+fn name_in_code(span: &str) -> Option<&str> {
+    let span = span.split('(').next().unwrap_or(span).trim_end_matches(['!', ';', ',']);
+    let last = span.rsplit([':', '.', '#']).next().unwrap_or(span);
+    let is_start = |c: char| c.is_alphabetic() || matches!(c, '_' | '$');
+    let is_name = last.starts_with(is_start) && last.chars().all(|c| is_start(c) || c.is_numeric());
+    is_name.then_some(last)
+}
+
+/// Whether a name has a capital after a small letter, such as `verifyToken`.
+fn is_camel(name: &str) -> bool {
+    name.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::path_and_name("Keep `verify_token` in src/auth.rs free of I/O.", &["src/auth.rs", "I/O"], &["verify_token!"])]
+    #[case::place("See src/auth.rs:42 and (web/app.ts:7:3).", &["src/auth.rs", "web/app.ts"], &[])]
+    #[case::method("`Auth::verify()` and auth.check() retry; parse_config too", &[], &["verify!", "check!", "parse_config!"])]
+    #[case::korean("설정은 config.toml에서 읽고 verifyToken을 부른다", &["config.toml"], &["verifyToken"])]
+    #[case::korean_path("설정은 문서/설정.toml 파일에 있다.", &["문서/설정.toml"], &[])]
+    #[case::hidden("See .github/workflows/ci.yml.", &[".github/workflows/ci.yml"], &[])]
+    #[case::windows("It is in .\\src\\auth.rs", &["src/auth.rs"], &[])]
+    #[case::command("Run `cargo test --lib` first", &[], &[])]
+    #[case::address("https://example.com/a.rs says so", &[], &[])]
+    #[case::prose("We cache tokens in Redis, for five minutes.", &[], &[])]
+    fn paths_and_names_are_found(#[case] text: &str, #[case] paths: &[&str], #[case] names: &[&str]) {
+        let NamedCode { paths: found, names: code } = NamedCode::in_text(text);
+        let code: Vec<String> =
+            code.into_iter().map(|name| name.text + if name.is_marked { "!" } else { "" }).collect();
+        assert_eq!(
+            (found, code),
+            (
+                paths.iter().map(|path| (*path).to_owned()).collect(),
+                names.iter().map(|name| (*name).to_owned()).collect()
+            )
+        );
+    }
+}
