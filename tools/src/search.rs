@@ -26,6 +26,7 @@ mod tags;
 mod term_matcher;
 mod text_features;
 mod token_similarity;
+mod translated_tokens;
 mod vector_leg;
 
 use std::sync::Arc;
@@ -294,8 +295,9 @@ fn prepare_comparison(
     phrasing: &Phrasing,
 ) -> Result<Option<VectorComparison>, ToolError> {
     let Some(model) = options.model.filter(|_| !phrasing.query.is_empty()) else { return Ok(None) };
+    let translations = phrasing.query.translations();
     match vectors {
-        Some(vectors) => vector_leg::compare_locally(vectors, model, phrasing.question()),
-        None => vector_leg::prepare_comparison(index, model, phrasing.question()),
+        Some(vectors) => vector_leg::compare_locally(vectors, model, phrasing.question(), translations),
+        None => vector_leg::prepare_comparison(index, model, phrasing.question(), translations),
     }
 }

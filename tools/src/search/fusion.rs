@@ -21,6 +21,7 @@ use super::request::SearchFilter;
 use super::stop_words;
 use super::text_features::{self, UTTERANCE};
 use super::token_similarity::{self, MIN_COSINE, MIN_COSINE_IN_LONG, TokenSimilarity};
+use super::translated_tokens::TranslatedTokens;
 use super::vector_leg::{MAX_DEVIATIONS, VectorScores, similarity_in_script};
 use crate::error::ToolError;
 use crate::index::{Document, Index};
@@ -81,6 +82,7 @@ pub(super) struct SearchLegs<'a> {
     breadth: Breadth,
     relevance: &'a RelevanceScorer<'a>,
     token_similarity: Option<TokenSimilarity<'a>>,
+    translated_tokens: Option<TranslatedTokens<'a>>,
     parts: Option<PartMatcher<'a>>,
     nearness: Option<&'a VectorScores>,
     leg_weights: PassageWeightings,
@@ -108,6 +110,9 @@ impl<'a> SearchLegs<'a> {
             breadth,
             relevance,
             token_similarity: options.model.and_then(|model| TokenSimilarity::new(&model.local_model, &said)),
+            translated_tokens: options
+                .model
+                .map(|model| TranslatedTokens::new(&model.local_model, relevance.translations())),
             parts: options.model.and_then(|model| PartMatcher::new(&model.local_model, &said)),
             nearness,
             leg_weights: PassageWeightings::new(options),
@@ -127,6 +132,8 @@ struct PassageEvidence {
     evidence: TermEvidence,
     /// Cosine of the nearest token for each piece of the question.
     nearest: Vec<f32>,
+    /// The share of the translated question in similar tokens, for a passage in another script.
+    translated: Option<f32>,
     /// The model's pieces of a long passage that was examined.
     pieces: Vec<u32>,
     /// Cosine of its nearest part, if computed.
@@ -140,9 +147,14 @@ impl PassageEvidence {
         self.evidence.length > UTTERANCE
     }
 
+    /// Least cosine of related pieces.
+    fn alike(&self) -> f32 {
+        if self.is_long() { MIN_COSINE_IN_LONG } else { MIN_COSINE }
+    }
+
     /// Strength of each piece of the question in similar tokens.
     fn token_strengths(&self) -> Vec<f32> {
-        let alike = if self.is_long() { MIN_COSINE_IN_LONG } else { MIN_COSINE };
+        let alike = self.alike();
         self.nearest.iter().map(|cosine| token_similarity::match_strength(*cosine, alike)).collect()
     }
 }
@@ -242,7 +254,7 @@ impl SearchLegs<'_> {
             ..ContextPosition::default()
         };
         let script = Script::detect(passage.text());
-        PassageEvidence { passage: gathered, evidence, nearest, pieces, part: None, place, script }
+        PassageEvidence { passage: gathered, evidence, nearest, translated: None, pieces, part: None, place, script }
     }
 
     /// Looks for similar tokens in the best passages by words and the nearest by vector. This is the slowest step, and
@@ -266,6 +278,15 @@ impl SearchLegs<'_> {
 
     fn compare_tokens(&self, known: &mut PassageEvidence) {
         let Some(similarity) = &self.token_similarity else { return };
+        if known.script != self.script {
+            let passage = &known.passage.passage;
+            let translated = self.translated_tokens.as_ref();
+            known.translated =
+                translated.and_then(|tokens| tokens.matched_share(known.script, passage.text(), known.alike()));
+            if known.translated.is_some() {
+                return;
+            }
+        }
         (known.nearest, known.pieces) = match &known.passage.passage {
             Passage::Chunk(chunk) if !chunk.heading.is_empty() => {
                 similarity.nearest_tokens(&format!("{}\n{}", chunk.heading, chunk.text))
@@ -300,7 +321,10 @@ impl SearchLegs<'_> {
     fn promise(&self, known: &PassageEvidence) -> f32 {
         let strengths = known.token_strengths();
         let words = self.relevance.score_of(&known.evidence);
-        self.token_similarity.as_ref().map_or(words, |similarity| words + similarity.matched_share(&strengths))
+        let share = |similarity: &TokenSimilarity<'_>| {
+            similarity.matched_share(&strengths).max(known.translated.unwrap_or_default())
+        };
+        words + self.token_similarity.as_ref().map_or(0.0, share)
     }
 
     fn score(&self, known: Vec<PassageEvidence>) -> Vec<Candidate> {
@@ -343,10 +367,9 @@ impl SearchLegs<'_> {
             return (words, ScoreReasons { words, synonyms: otherwise, ..ScoreReasons::default() });
         }
         // Similar tokens do not cover matches from the glossary.
+        let otherwise_said = known.evidence.synonyms.max(known.translated.unwrap_or_default());
         let share = |strengths: &[f32]| {
-            self.token_similarity
-                .as_ref()
-                .map(|similarity| similarity.matched_share(strengths).max(known.evidence.synonyms))
+            self.token_similarity.as_ref().map(|similarity| similarity.matched_share(strengths).max(otherwise_said))
         };
         let document = known.passage.document.map(Document::rowid);
         let whole = document.and_then(|document| self.nearness?.nearness(document));

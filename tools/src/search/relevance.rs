@@ -8,7 +8,7 @@ mod synonym_matches;
 use adjacency::{Adjacency, proximity_weight};
 use synonym_matches::{SynonymMatcher, SynonymScore};
 
-use super::query::{Query, QueryWord};
+use super::query::{Query, QueryWord, Translations};
 use super::term_matcher::{TermHit, TermMatcher};
 use super::text_features::UTTERANCE;
 use crate::fulltext::CorpusStats;
@@ -202,6 +202,11 @@ impl<'q> RelevanceScorer<'q> {
         let sum: f32 = strengths.iter().zip(&self.weights).map(|(strength, weight)| weight * strength).sum();
         let phrase = if evidence.length > UTTERANCE { PHRASE_IN_LONG } else { PHRASE };
         (sum * (1.0 + phrase * evidence.phrase + PROXIMITY_BONUS * evidence.proximity)).powf(EXPONENT).min(1.0)
+    }
+
+    /// The query in other languages.
+    pub(crate) fn translations(&self) -> &'q Translations {
+        self.query.translations()
     }
 
     /// Number of documents in the index.
