@@ -1,6 +1,6 @@
 //! Adds synonyms from the glossary, in the same and in other languages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::builder::{QueryBuilder, QueryRun, exact_term};
@@ -161,9 +161,12 @@ fn weighted_words<'t>(
     let words: Vec<(String, ConceptWord<'t>)> = concept.map(|word| (lookup_key(word.text), word)).collect();
     let own = words.iter().filter(|(key, _)| glossary::is_found_by(key, said));
     let own: Vec<usize> = own.map(|(_, word)| word.language).collect();
+    // `rapide` has the key of `rapid`.
+    let of_own = words.iter().filter(|(_, word)| own.contains(&word.language));
+    let of_own: HashSet<String> = of_own.map(|(key, _)| key.clone()).collect();
     let said = said.to_owned();
     words.into_iter().map(move |(key, word)| {
-        let weight = match own.contains(&word.language) {
+        let weight = match of_own.contains(&key) {
             _ if key == said => 1.0,
             true => SAME_LANGUAGE_WEIGHT,
             false => OTHER_LANGUAGE_WEIGHT,

@@ -91,7 +91,7 @@ proptest! {
 }
 
 #[rstest]
-#[case::to_korean("how are passwords hashed with argon2id", Script::Hangul, "비밀번호 해시 argon2id ")]
+#[case::to_korean("how are passwords hashed with argon2id", Script::Hangul, "비밀번호 해싱 argon2id ")]
 #[case::phrase("the rate limit", Script::Hangul, "속도 제한 ")]
 #[case::from_korean("비밀번호는 어떻게 해시하나", Script::Other, "password hash ")]
 #[case::names_alone_are_no_translation("zebra", Script::Hangul, "")]
