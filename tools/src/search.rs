@@ -12,6 +12,7 @@ mod echo;
 mod fusion;
 mod korean_stem;
 mod leg_weights;
+mod other_script;
 mod passage_part;
 mod phrasings;
 pub mod query;
@@ -26,7 +27,6 @@ mod tags;
 mod term_matcher;
 mod text_features;
 mod token_similarity;
-mod translated_tokens;
 mod vector_leg;
 
 use std::sync::Arc;

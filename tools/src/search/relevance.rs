@@ -230,9 +230,9 @@ impl<'q> RelevanceScorer<'q> {
         &self.weights
     }
 
-    /// Weight of the words that occur literally, from 0 to 1.
-    pub(crate) fn coverage(&self, evidence: &TermEvidence) -> f32 {
-        let occurring = evidence.literal.iter().zip(&self.weights).filter(|(strength, _)| **strength > 0.0);
+    /// Weight of the words with a strength, from 0 to 1.
+    pub(crate) fn coverage(&self, strengths: &[f32]) -> f32 {
+        let occurring = strengths.iter().zip(&self.weights).filter(|(strength, _)| **strength > 0.0);
         occurring.map(|(_, weight)| weight).sum()
     }
 
