@@ -1,4 +1,5 @@
-//! The glossary: synonyms of developers' words in English, Korean, Japanese and Chinese.
+//! The glossary: synonyms of developers' words in English, Korean, Japanese and Chinese, and partly in Spanish, German, French and
+//! Russian.
 //!
 //! `tools/glossary/` has one concept per line. This module finds the lines of a word through a hash table.
 
@@ -31,7 +32,7 @@ impl<'t> Glossary<'t> {
     }
 
     /// The concepts of a word, each as its words.
-    pub(crate) fn concepts(self, key: &str) -> impl Iterator<Item = impl Iterator<Item = &'t str>> {
+    pub(crate) fn concepts(self, key: &str) -> impl Iterator<Item = impl Iterator<Item = ConceptWord<'t>>> {
         self.concept_offsets(key).filter_map(move |start| self.text.get(start..)?.lines().next()).map(concept_words)
     }
 
@@ -49,10 +50,20 @@ fn first_hash([hash @ .., _, _, _, _]: &[u8; 8]) -> u32 {
     u32::from_le_bytes(*hash)
 }
 
+/// A word of a concept, and its column: the language.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ConceptWord<'t> {
+    pub(crate) text: &'t str,
+    pub(crate) language: usize,
+}
+
 /// The words of a line, without the heading.
-fn concept_words(line: &str) -> impl Iterator<Item = &str> {
+fn concept_words(line: &str) -> impl Iterator<Item = ConceptWord<'_>> {
     let is_heading = line.starts_with("en\t") || line.starts_with('#');
-    line.split(['\t', '|']).map(str::trim).filter(move |word| !word.is_empty() && !is_heading)
+    let columns = line.split('\t').take(if is_heading { 0 } else { usize::MAX }).enumerate();
+    let words = columns
+        .flat_map(|(language, words)| words.split('|').map(move |text| ConceptWord { text: text.trim(), language }));
+    words.filter(|word| !word.text.is_empty())
 }
 
 /// The lookup key of a word: stems with spaces between them, or folded text without spaces for other scripts.
@@ -74,6 +85,16 @@ pub(crate) fn lookup_key(word: &str) -> String {
     key
 }
 
+/// The keys that find a word: `sign in` is also found as `signIn`, and a Japanese word in all its forms.
+fn finding_keys(key: &str) -> [String; 3] {
+    [key.to_owned(), key.replace(' ', ""), invariant_part(key).to_owned()]
+}
+
+/// Whether `said` finds a word with this key.
+pub(crate) fn is_found_by(key: &str, said: &str) -> bool {
+    key == said || finding_keys(key).iter().any(|other| other == said)
+}
+
 /// The common start of all forms of a Japanese word: `隠れる` as `隠れ`.
 pub(crate) fn invariant_part(run: &str) -> &str {
     let stem = run.strip_suffix(['う', 'く', 'ぐ', 'す', 'つ', 'ぬ', 'ぶ', 'む', 'る', 'い', 'な']);
@@ -85,7 +106,7 @@ pub(crate) fn run_token(source: &str) -> String {
     let mut token = String::new();
     compound::visit_pieces(source, &mut String::new(), |piece, _, role| {
         if role == PieceRole::Whole {
-            token = if stem::is_stemmable(piece) { stem::stem_english(piece).into_owned() } else { piece.to_owned() };
+            token = if stem::is_stemmable(piece) { stem::stem(piece).into_owned() } else { piece.to_owned() };
         }
     });
     token
@@ -110,10 +131,8 @@ mod tests {
         let mut start = 0u32;
         for line in text.split_inclusive('\n') {
             for word in concept_words(line) {
-                let key = lookup_key(word);
-                // `sign in` is also found as `signIn`, and a Japanese word in all its forms.
-                let keys = [key.clone(), key.replace(' ', ""), invariant_part(&key).to_owned()];
-                rows.extend(keys.map(|key| (key_hash(&key), start)));
+                let key = lookup_key(word.text);
+                rows.extend(finding_keys(&key).map(|key| (key_hash(&key), start)));
             }
             start += u32::try_from(line.len()).unwrap();
         }
@@ -126,7 +145,9 @@ mod tests {
     fn a_word_finds_the_others_of_its_line() {
         let table = build_table(SAMPLE);
         let sample = Glossary { text: SAMPLE, table: &table };
-        let found = |key: &str| -> Vec<Vec<&str>> { sample.concepts(key).map(Iterator::collect).collect() };
+        let found = |key: &str| -> Vec<Vec<&str>> {
+            sample.concepts(key).map(|words| words.map(|word| word.text).collect()).collect()
+        };
         let login = vec![vec!["sign in", "login", "로그인", "ログイン", "登录"]];
         for word in ["signing in", "login", "signIn", "로그인", "登录"] {
             assert_eq!(found(&lookup_key(word)), login, "{word}");
@@ -136,12 +157,12 @@ mod tests {
     }
 
     #[test]
-    fn glossary_lines_have_four_columns_and_findable_words() {
+    fn glossary_lines_have_eight_columns_and_findable_words() {
         for (number, line) in WORDS.lines().enumerate() {
-            assert_eq!(line.split('\t').count(), 4, "line {}: {line}", number + 1);
+            assert_eq!(line.split('\t').count(), 8, "line {}: {line}", number + 1);
             for word in concept_words(line) {
-                let key = lookup_key(word);
-                assert!(!key.is_empty() && glossary().contains(&key), "line {}: {word}", number + 1);
+                let key = lookup_key(word.text);
+                assert!(!key.is_empty() && glossary().contains(&key), "line {}: {word:?}", number + 1);
             }
         }
     }

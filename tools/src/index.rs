@@ -20,7 +20,7 @@ pub use documents::{Document, memory_title, metadata_tags};
 pub use embeddings::{BatchOutcome, EmbeddingBatch, EmbeddingCoverage, VectorLoader};
 pub use index_file::IndexLockWait;
 pub use vector_cache::VectorCache;
-pub use vectors::Vectors;
+pub use vectors::{ScriptVectors, Vectors};
 
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -12,6 +12,7 @@ mod echo;
 mod fusion;
 mod korean_stem;
 mod leg_weights;
+mod other_script;
 mod passage_part;
 mod phrasings;
 pub mod query;
@@ -294,8 +295,9 @@ fn prepare_comparison(
     phrasing: &Phrasing,
 ) -> Result<Option<VectorComparison>, ToolError> {
     let Some(model) = options.model.filter(|_| !phrasing.query.is_empty()) else { return Ok(None) };
+    let translations = phrasing.query.translations();
     match vectors {
-        Some(vectors) => vector_leg::compare_locally(vectors, model, phrasing.question()),
-        None => vector_leg::prepare_comparison(index, model, phrasing.question()),
+        Some(vectors) => vector_leg::compare_locally(vectors, model, phrasing.question(), translations),
+        None => vector_leg::prepare_comparison(index, model, phrasing.question(), translations),
     }
 }

@@ -61,7 +61,7 @@ pub(crate) struct TokenPiece<'a> {
 impl<'a> TokenPiece<'a> {
     /// The token as indexed.
     pub(crate) fn token(&self) -> std::borrow::Cow<'a, str> {
-        if self.stem { stem::stem_english(self.text) } else { self.text.into() }
+        if self.stem { stem::stem(self.text) } else { self.text.into() }
     }
 }
 

@@ -80,7 +80,7 @@ fn found_by_class(set: &EvalSet, settings: &Settings) -> BTreeMap<String, usize>
     found
 }
 
-/// Questions by which a class may be worse with vectors: one or two are chance.
+/// Questions by which a set or class may be worse with vectors: one or two are chance.
 const NOISE: usize = 1;
 
 #[test]
@@ -96,7 +96,7 @@ fn vectors_make_no_class_worse_than_text_alone() {
             assert!(by_all[class] + NOISE >= *count, "{} {class}: {} of {count}", set.name, by_all[class]);
         }
         let sum = |found: &BTreeMap<String, usize>| found.values().sum::<usize>();
-        assert!(sum(&by_all) >= sum(&by_text), "{}: {} against {}", set.name, sum(&by_all), sum(&by_text));
+        assert!(sum(&by_all) + NOISE >= sum(&by_text), "{}: {} against {}", set.name, sum(&by_all), sum(&by_text));
     }
 }
 
@@ -134,5 +134,5 @@ fn cross_language_search_works_without_embeddings() {
 #[test]
 fn external_pairs_reach_recorded_recall() {
     let (near, all) = near("pairs-held-out.json", &Settings::default());
-    assert!(near >= 11 && all == 60, "{near} of {all}");
+    assert!(near >= 17 && all == 60, "{near} of {all}");
 }

@@ -8,7 +8,7 @@ use std::f32::consts::PI;
 
 use crate::text::script::Script;
 use crate::text::token_hashes::TokenHasher;
-use quantized::{QuantizedQuery, quantize};
+use quantized::{QuantizedQuery, QuantizedQuestion, QuantizedRows, quantize};
 
 /// Long vectors of many documents are compared by their signs first, and the best of them by their bytes.
 const SIGNS_FROM_DIMS: usize = 1_024;
@@ -36,6 +36,33 @@ pub struct Vectors {
     pub(super) invalid: Vec<i64>,
     /// The last change included.
     pub(super) watermark: VectorWatermark,
+}
+
+/// The vectors of a question: one for all texts, and others for texts in some scripts.
+#[derive(Debug, Clone)]
+pub struct ScriptVectors {
+    vectors: Vec<Vec<f32>>,
+    /// Which one is for each script.
+    of_script: [usize; 4],
+}
+
+impl ScriptVectors {
+    pub fn of_all(vector: Vec<f32>) -> Self {
+        Self { vectors: vec![vector], of_script: [0; 4] }
+    }
+
+    pub fn set(&mut self, script: Script, vector: Vec<f32>) {
+        self.of_script[script as usize] = self.vectors.len();
+        self.vectors.push(vector);
+    }
+
+    pub fn has_own(&self, script: Script) -> bool {
+        self.of_script[script as usize] > 0
+    }
+
+    pub fn for_script(&self, script: Script) -> &[f32] {
+        &self.vectors[self.of_script[script as usize]]
+    }
 }
 
 /// Vectors in the format of a file. All lists have one element per row.
@@ -180,15 +207,23 @@ impl Vectors {
 
     /// Cosine of each row with a vector of length 1. For many long rows most are estimates, but the greatest are exact.
     pub fn scan(&self, vector: &[f32]) -> Vec<f32> {
-        if vector.len() != self.dims || self.dims == 0 {
+        self.scan_by_script(&ScriptVectors::of_all(vector.to_vec()))
+    }
+
+    /// The same, with the vector that is for the script of each row. Long vectors have only one.
+    pub fn scan_by_script(&self, question: &ScriptVectors) -> Vec<f32> {
+        let vector = question.for_script(Script::None);
+        if question.vectors.iter().any(|vector| vector.len() != self.dims) || self.dims == 0 {
             return Vec::new();
         }
-        let asked = QuantizedQuery::from_vector(vector);
-        match self.sign_words() > 0 && self.len() >= SIGNS_FROM_ROWS {
-            false => asked.cosines(&self.bytes, &self.scales),
-            true => self
-                .scan_signs(vector, |row| asked.cosine(&self.bytes[row * self.dims..][..self.dims], self.scales[row])),
+        if self.sign_words() > 0 && self.len() >= SIGNS_FROM_ROWS {
+            let asked = QuantizedQuery::from_vector(vector);
+            return self
+                .scan_signs(vector, |row| asked.cosine(&self.bytes[row * self.dims..][..self.dims], self.scales[row]));
         }
+        let queries = question.vectors.iter().map(|vector| QuantizedQuery::from_vector(vector)).collect();
+        let rows = QuantizedRows { bytes: &self.bytes, scales: &self.scales, scripts: &self.scripts };
+        QuantizedQuestion::new(queries, question.of_script).cosines(rows)
     }
 
     /// Estimates cosines by the number of equal signs, which depends on the angle (Charikar, 2002), and computes the best
@@ -324,6 +359,19 @@ mod tests {
         assert!(vectors.row(1).is_none() && vectors.row(4).is_none());
         let own = vectors.scan(&unit_vector(4, 32));
         assert!((own[vectors.row(3).unwrap()] - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn rows_are_compared_with_the_vector_for_their_script() {
+        let mut vectors = Vectors::new(32, VectorWatermark::default());
+        vectors.set(0, &unit_vector(1, 32), Script::Other);
+        vectors.set(1, &unit_vector(2, 32), Script::Hangul);
+        let mut question = ScriptVectors::of_all(unit_vector(1, 32));
+        question.set(Script::Hangul, unit_vector(2, 32));
+        let cosines = vectors.scan_by_script(&question);
+        assert!(cosines.iter().all(|cosine| (cosine - 1.0).abs() < 0.01), "{cosines:?}");
+        let plain = vectors.scan(&unit_vector(1, 32));
+        assert!(plain[0] == cosines[0] && plain[1] < 0.9, "{plain:?}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Each leg goes from 0 to 1 and means the same in every store; no leg lowers the score of another. The constants were
 //! measured; see docs/dev/retrieval.md.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use chrono::NaiveDate;
@@ -15,13 +16,14 @@ use super::candidate::{
 use super::context::{ContextPosition, add_context};
 use super::dates::{self, AskedTimes};
 use super::leg_weights::{PassageWeightings, Scoring, SearchOptions};
+use super::other_script::{TranslatedTokens, relevance_by_nearness};
 use super::passage_part::PartMatcher;
 use super::relevance::{RelevanceScorer, TermEvidence};
 use super::request::SearchFilter;
 use super::stop_words;
 use super::text_features::{self, UTTERANCE};
 use super::token_similarity::{self, MIN_COSINE, MIN_COSINE_IN_LONG, TokenSimilarity};
-use super::vector_leg::{MAX_DEVIATIONS, VectorScores, similarity_in_script};
+use super::vector_leg::{VectorScores, similarity_in_script};
 use crate::error::ToolError;
 use crate::index::{Document, Index};
 use crate::text::script::Script;
@@ -61,12 +63,6 @@ const THRESHOLD_PER_LENGTH: f32 = 0.12;
 const USUAL_WORDS: f32 = 10.0;
 const MAX_PER_LENGTH: f32 = 0.2;
 
-/// Bonus of the nearest passage in another script that has words or synonyms of the question.
-const CROSS_SCRIPT_BONUS: f32 = 0.32;
-/// Most of a passage in another script without any, and the standard deviations above usual from which it gets that.
-const CROSS_SCRIPT_ALONE: f32 = 0.15;
-const CROSS_SCRIPT_DEVIATIONS: f32 = 4.0;
-
 /// A question and the times that it asks about.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SearchQuestion<'a> {
@@ -81,6 +77,7 @@ pub(super) struct SearchLegs<'a> {
     breadth: Breadth,
     relevance: &'a RelevanceScorer<'a>,
     token_similarity: Option<TokenSimilarity<'a>>,
+    translated_tokens: Option<TranslatedTokens<'a>>,
     parts: Option<PartMatcher<'a>>,
     nearness: Option<&'a VectorScores>,
     leg_weights: PassageWeightings,
@@ -108,6 +105,9 @@ impl<'a> SearchLegs<'a> {
             breadth,
             relevance,
             token_similarity: options.model.and_then(|model| TokenSimilarity::new(&model.local_model, &said)),
+            translated_tokens: options
+                .model
+                .map(|model| TranslatedTokens::new(&model.local_model, relevance.translations())),
             parts: options.model.and_then(|model| PartMatcher::new(&model.local_model, &said)),
             nearness,
             leg_weights: PassageWeightings::new(options),
@@ -127,6 +127,8 @@ struct PassageEvidence {
     evidence: TermEvidence,
     /// Cosine of the nearest token for each piece of the question.
     nearest: Vec<f32>,
+    /// The share of the translated question in similar tokens, for a passage in another script.
+    translated: Option<f32>,
     /// The model's pieces of a long passage that was examined.
     pieces: Vec<u32>,
     /// Cosine of its nearest part, if computed.
@@ -140,9 +142,14 @@ impl PassageEvidence {
         self.evidence.length > UTTERANCE
     }
 
+    /// Least cosine of related pieces.
+    fn alike(&self) -> f32 {
+        if self.is_long() { MIN_COSINE_IN_LONG } else { MIN_COSINE }
+    }
+
     /// Strength of each piece of the question in similar tokens.
     fn token_strengths(&self) -> Vec<f32> {
-        let alike = if self.is_long() { MIN_COSINE_IN_LONG } else { MIN_COSINE };
+        let alike = self.alike();
         self.nearest.iter().map(|cosine| token_similarity::match_strength(*cosine, alike)).collect()
     }
 }
@@ -242,7 +249,7 @@ impl SearchLegs<'_> {
             ..ContextPosition::default()
         };
         let script = Script::detect(passage.text());
-        PassageEvidence { passage: gathered, evidence, nearest, pieces, part: None, place, script }
+        PassageEvidence { passage: gathered, evidence, nearest, translated: None, pieces, part: None, place, script }
     }
 
     /// Looks for similar tokens in the best passages by words and the nearest by vector. This is the slowest step, and
@@ -266,15 +273,22 @@ impl SearchLegs<'_> {
 
     fn compare_tokens(&self, known: &mut PassageEvidence) {
         let Some(similarity) = &self.token_similarity else { return };
-        (known.nearest, known.pieces) = match &known.passage.passage {
-            Passage::Chunk(chunk) if !chunk.heading.is_empty() => {
-                similarity.nearest_tokens(&format!("{}\n{}", chunk.heading, chunk.text))
-            }
-            passage if !passage.also().is_empty() => {
-                similarity.nearest_tokens(&format!("{}\n{}", passage.text(), passage.also()))
-            }
-            passage => similarity.nearest_tokens(passage.text()),
+        let passage = &known.passage.passage;
+        let text = match passage {
+            Passage::Chunk(chunk) if !chunk.heading.is_empty() => format!("{}\n{}", chunk.heading, chunk.text).into(),
+            passage if !passage.also().is_empty() => format!("{}\n{}", passage.text(), passage.also()).into(),
+            passage => Cow::Borrowed(passage.text()),
         };
+        if known.script != self.script
+            && let Some(translated) = &self.translated_tokens
+        {
+            known.translated = translated.matched_share(known.script, &text, known.alike());
+            // Words for asking may be in the question's language.
+            if known.translated.is_some() && passage.also().is_empty() {
+                return;
+            }
+        }
+        (known.nearest, known.pieces) = similarity.nearest_tokens(&text);
     }
 
     /// Computes the nearest part of long passages. Excludes other scripts, where nearness means something else.
@@ -300,7 +314,10 @@ impl SearchLegs<'_> {
     fn promise(&self, known: &PassageEvidence) -> f32 {
         let strengths = known.token_strengths();
         let words = self.relevance.score_of(&known.evidence);
-        self.token_similarity.as_ref().map_or(words, |similarity| words + similarity.matched_share(&strengths))
+        let share = |similarity: &TokenSimilarity<'_>| {
+            similarity.matched_share(&strengths).max(known.translated.unwrap_or_default())
+        };
+        words + self.token_similarity.as_ref().map_or(0.0, share)
     }
 
     fn score(&self, known: Vec<PassageEvidence>) -> Vec<Candidate> {
@@ -343,10 +360,9 @@ impl SearchLegs<'_> {
             return (words, ScoreReasons { words, synonyms: otherwise, ..ScoreReasons::default() });
         }
         // Similar tokens do not cover matches from the glossary.
+        let otherwise_said = known.evidence.synonyms.max(known.translated.unwrap_or_default());
         let share = |strengths: &[f32]| {
-            self.token_similarity
-                .as_ref()
-                .map(|similarity| similarity.matched_share(strengths).max(known.evidence.synonyms))
+            self.token_similarity.as_ref().map(|similarity| similarity.matched_share(strengths).max(otherwise_said))
         };
         let document = known.passage.document.map(Document::rowid);
         let whole = document.and_then(|document| self.nearness?.nearness(document));
@@ -366,7 +382,8 @@ impl SearchLegs<'_> {
         let mut relevance = calibrate(there + signs, self.threshold_relevance(known));
         let deviations = self.cross_script_deviations(known);
         if let Some(deviations) = deviations {
-            relevance = self.cross_script_relevance(relevance, words, deviations);
+            relevance =
+                relevance_by_nearness(relevance, self.relevance.coverage(&known.evidence.strengths), deviations);
         }
         if self.asks_only_when
             && let Some(day) = passage_day(&known.passage.passage)
@@ -397,7 +414,7 @@ impl SearchLegs<'_> {
 
     /// The least relevance by words alone: no other leg may hide what the words show, least of all if all of them match.
     fn word_floor(&self, known: &PassageEvidence, words: f32) -> f32 {
-        let has_all = self.relevance.coverage(&known.evidence) > 0.999;
+        let has_all = self.relevance.coverage(&known.evidence.literal) > 0.999;
         let of_all = if known.is_long() { words.min(HOLDS_ALL) } else { words };
         (words * WORDS_ALONE).max(if has_all { of_all } else { 0.0 })
     }
@@ -434,17 +451,6 @@ impl SearchLegs<'_> {
         let script = known.script;
         let is_foreign = script != self.script && script != Script::None && self.script != Script::None;
         self.nearness.filter(|_| is_foreign)?.deviations(known.passage.document?.rowid())
-    }
-
-    /// Relevance of a passage in another script than the question's. Nearness says little there: it only helps passages that
-    /// share words, synonyms, names or numbers with the question, and others rank behind all of them.
-    fn cross_script_relevance(&self, relevance: f32, words: f32, deviations: f32) -> f32 {
-        let nearness = |most: f32| (deviations / most).clamp(0.0, 1.0);
-        if words > 0.0 {
-            relevance + CROSS_SCRIPT_BONUS * nearness(MAX_DEVIATIONS)
-        } else {
-            relevance.max(CROSS_SCRIPT_ALONE * nearness(CROSS_SCRIPT_DEVIATIONS))
-        }
     }
 }
 

@@ -6,8 +6,10 @@ mod builder;
 mod parse;
 mod spelling;
 mod synonyms;
+mod translation;
 
 pub(crate) use parse::truncated_query;
+pub(crate) use translation::{LANGUAGES, Translations, language_of};
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -22,6 +24,7 @@ pub struct Query {
     literals: usize,
     words: Vec<QueryWord>,
     synonyms: Vec<Synonym>,
+    translations: Translations,
     is_truncated: bool,
     /// Whether it has function words only.
     has_only_stop_words: bool,
@@ -79,6 +82,11 @@ impl Query {
 
     pub(crate) fn synonyms(&self) -> &[Synonym] {
         &self.synonyms
+    }
+
+    /// The query word by word in other scripts.
+    pub(crate) fn translations(&self) -> &Translations {
+        &self.translations
     }
 }
 

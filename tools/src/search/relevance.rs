@@ -8,7 +8,7 @@ mod synonym_matches;
 use adjacency::{Adjacency, proximity_weight};
 use synonym_matches::{SynonymMatcher, SynonymScore};
 
-use super::query::{Query, QueryWord};
+use super::query::{Query, QueryWord, Translations};
 use super::term_matcher::{TermHit, TermMatcher};
 use super::text_features::UTTERANCE;
 use crate::fulltext::CorpusStats;
@@ -204,6 +204,11 @@ impl<'q> RelevanceScorer<'q> {
         (sum * (1.0 + phrase * evidence.phrase + PROXIMITY_BONUS * evidence.proximity)).powf(EXPONENT).min(1.0)
     }
 
+    /// The query in other languages.
+    pub(crate) fn translations(&self) -> &'q Translations {
+        self.query.translations()
+    }
+
     /// Number of documents in the index.
     pub(crate) fn documents(&self) -> u64 {
         self.documents
@@ -225,9 +230,9 @@ impl<'q> RelevanceScorer<'q> {
         &self.weights
     }
 
-    /// Weight of the words that occur literally, from 0 to 1.
-    pub(crate) fn coverage(&self, evidence: &TermEvidence) -> f32 {
-        let occurring = evidence.literal.iter().zip(&self.weights).filter(|(strength, _)| **strength > 0.0);
+    /// Weight of the words with a strength, from 0 to 1.
+    pub(crate) fn coverage(&self, strengths: &[f32]) -> f32 {
+        let occurring = strengths.iter().zip(&self.weights).filter(|(strength, _)| **strength > 0.0);
         occurring.map(|(_, weight)| weight).sum()
     }
 

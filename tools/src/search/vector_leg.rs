@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::query::Translations;
 use super::stop_words;
-use crate::embed::{EmbeddingLocation, EmbeddingModel};
+use crate::embed::{EmbeddingLocation, EmbeddingModel, LocalModel};
 use crate::error::ToolError;
-use crate::index::{Index, VectorLoader, Vectors};
+use crate::index::{Index, ScriptVectors, VectorLoader, Vectors};
 use crate::text::script::Script;
 
 /// Documents whose cosine is recomputed from full vectors.
@@ -47,7 +48,7 @@ pub(super) struct VectorScores {
 #[derive(Debug)]
 pub(super) struct VectorComparison {
     vectors: VectorSource,
-    vector: Vec<f32>,
+    question: ScriptVectors,
     query_script: Script,
     /// Whether texts of all scripts form one group.
     is_across_scripts: bool,
@@ -67,6 +68,7 @@ pub(super) fn prepare_comparison(
     index: &mut Index,
     model: &EmbeddingModel,
     question: &str,
+    translations: &Translations,
 ) -> Result<Option<VectorComparison>, ToolError> {
     model.embedder.readiness()?;
     let identity = model.embedder.identity();
@@ -79,14 +81,14 @@ pub(super) fn prepare_comparison(
     };
     // A model that sums words would mistake function words for content; one that reads sentences needs them.
     let asked = match model.embedder.location() {
-        EmbeddingLocation::InProcess => stop_words::strip_stop_words(question),
-        EmbeddingLocation::Remote => question.to_owned(),
+        EmbeddingLocation::InProcess => words_vectors(&model.local_model, question, translations),
+        EmbeddingLocation::Remote => model.embedder.embed_query(question)?.map(ScriptVectors::of_all),
     };
-    let Some(vector) = model.embedder.embed_query(&asked)? else { return Ok(None) };
+    let Some(asked) = asked else { return Ok(None) };
     let is_together = model.embedder.location() == EmbeddingLocation::Remote;
     Ok(Some(VectorComparison {
         vectors,
-        vector,
+        question: asked,
         query_script: Script::detect(question),
         is_across_scripts: is_together,
         is_stored: true,
@@ -98,16 +100,28 @@ pub(super) fn compare_locally(
     vectors: &Arc<Vectors>,
     local: &EmbeddingModel,
     question: &str,
+    translations: &Translations,
 ) -> Result<Option<VectorComparison>, ToolError> {
-    let Some(vector) = local.embedder.embed_query(&stop_words::strip_stop_words(question))? else { return Ok(None) };
+    let Some(asked) = words_vectors(&local.local_model, question, translations) else { return Ok(None) };
     let vectors = VectorSource::Memory(Arc::clone(vectors));
     Ok(Some(VectorComparison {
         vectors,
-        vector,
+        question: asked,
         query_script: Script::detect(question),
         is_across_scripts: false,
         is_stored: false,
     }))
+}
+
+/// The vectors of a question in a model that knows words: for texts in other scripts those of its translated words.
+fn words_vectors(model: &LocalModel, question: &str, translations: &Translations) -> Option<ScriptVectors> {
+    let mut vectors = ScriptVectors::of_all(model.embed(&stop_words::strip_stop_words(question))?);
+    for script in Script::ALL {
+        if let Some(vector) = translations.for_script(script).and_then(|text| model.embed(&text)) {
+            vectors.set(script, vector);
+        }
+    }
+    Some(vectors)
 }
 
 impl VectorComparison {
@@ -130,7 +144,7 @@ impl VectorComparison {
             VectorSource::Memory(vectors) => Arc::clone(vectors),
             VectorSource::File(loader) => loader.load()?,
         };
-        let cosines = vectors.scan(&self.vector);
+        let cosines = vectors.scan_by_script(&self.question);
         let usual = self.baselines(&cosines, vectors.scripts());
         let scripts = vectors.scripts();
         let value = |row: usize| usual[scripts[row] as usize].deviations_above(cosines[row]);
@@ -141,11 +155,8 @@ impl VectorComparison {
     /// Usual cosines per script.
     fn baselines(&self, cosines: &[f32], scripts: &[Script]) -> [ScriptBaseline; 4] {
         let mut sums = Script::ALL.map(|script| {
-            RunningStats::from_prior(if self.is_across_scripts || script == self.query_script {
-                SAME_SCRIPT_PRIOR
-            } else {
-                CROSS_SCRIPT_PRIOR
-            })
+            let is_own = self.is_across_scripts || script == self.query_script || self.question.has_own(script);
+            RunningStats::from_prior(if is_own { SAME_SCRIPT_PRIOR } else { CROSS_SCRIPT_PRIOR })
         });
         for (cosine, script) in cosines.iter().zip(scripts) {
             sums[if self.is_across_scripts { 0 } else { *script as usize }].add(*cosine);
@@ -163,11 +174,10 @@ impl VectorComparison {
             return Ok(near);
         }
         for document in near.nearest.iter().take(RESCORED) {
-            let (Some(row), Some(cosine)) = (near.vectors.row(*document), index.cosine_with(*document, &self.vector)?)
-            else {
-                continue;
-            };
-            near.exact.insert(*document, near.baselines[near.vectors.scripts()[row] as usize].deviations_above(cosine));
+            let Some(row) = near.vectors.row(*document) else { continue };
+            let script = near.vectors.scripts()[row];
+            let Some(cosine) = index.cosine_with(*document, self.question.for_script(script))? else { continue };
+            near.exact.insert(*document, near.baselines[script as usize].deviations_above(cosine));
         }
         let at = |document: &i64| near.exact.get(document).copied().unwrap_or(f32::MIN);
         near.nearest.sort_by(|a, b| at(b).total_cmp(&at(a)));

@@ -56,6 +56,8 @@ pub(super) struct QueryRun {
     pub(super) key: String,
     /// Its word of the query, if any.
     pub(super) word: Option<usize>,
+    /// Its bytes in the query.
+    pub(super) range: Range<usize>,
 }
 
 impl<'t> QueryBuilder<'t> {
@@ -79,7 +81,7 @@ impl<'t> QueryBuilder<'t> {
                 CharacterClass::Hangul => builder.add_hangul(unit, glued),
                 CharacterClass::Han | CharacterClass::Unspaced => builder.add_unspaced(unit, glued),
             };
-            builder.runs.push(QueryRun { class: unit.class, key, word });
+            builder.runs.push(QueryRun { class: unit.class, key, word, range: unit.start..unit.end });
             previous = Some(unit);
         }
         builder.query.literals = builder.query.terms.len();
@@ -96,8 +98,7 @@ impl<'t> QueryBuilder<'t> {
             // Capitals distinguish `IT` and `US` from pronouns, unless the whole query is in capitals.
             let capitals = !self.is_shouted && source.len() > 1 && source.chars().all(char::is_uppercase);
             function_word |= role == PieceRole::Whole && !capitals && known.contains(piece);
-            let token =
-                if stem::is_stemmable(piece) { stem::stem_english(piece).into_owned() } else { piece.to_owned() };
+            let token = if stem::is_stemmable(piece) { stem::stem(piece).into_owned() } else { piece.to_owned() };
             pieces.push((token, role));
         });
         let whole = pieces.iter().find(|(_, role)| *role == PieceRole::Whole).map(|(token, _)| exact_term(token));

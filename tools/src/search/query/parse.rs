@@ -40,6 +40,7 @@ fn build_query(text: &str, wanted: WordSelection, synonyms: SynonymMode) -> Quer
     let mut builder = QueryBuilder::read(text, wanted);
     if synonyms == SynonymMode::Glossary {
         builder.add_synonyms();
+        builder.add_translations();
     }
     builder.query
 }

@@ -1,26 +1,26 @@
 //! Adds synonyms from the glossary, in the same and in other languages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::builder::{QueryBuilder, QueryRun, exact_term};
 use super::{CoveredWord, QueryWord, Synonym, SynonymStep};
 use crate::fulltext::QueryTerm;
-use crate::glossary::{self, MAX_LENGTH, glossary, lookup_key};
+use crate::glossary::{self, ConceptWord, MAX_LENGTH, glossary, lookup_key};
 use crate::search::{korean_stem, stop_words};
 use crate::text::bigrams;
 use crate::text::fold::fold;
-use crate::text::script::{CharacterClass, Script};
+use crate::text::script::CharacterClass;
 use crate::text::units::split_units;
 
-/// Weight of a synonym relative to the word: in the query's script, and in another one, where the word itself cannot occur.
-const SAME_SCRIPT_WEIGHT: f32 = 0.6;
-const OTHER_SCRIPT_WEIGHT: f32 = 0.9;
+/// Weight of a synonym relative to the word: in its language, and in another one, where the word itself cannot occur.
+const SAME_LANGUAGE_WEIGHT: f32 = 0.6;
+const OTHER_LANGUAGE_WEIGHT: f32 = 0.9;
 /// Factor for a word of a listed phrase: a `request` is only a part of a `pull request`.
 const PHRASE_PART_WEIGHT: f32 = 0.7;
 
 /// Words of the longest phrase.
-const MAX_WORDS: usize = 4;
+pub(super) const MAX_WORDS: usize = 4;
 /// Limits for synonyms and their terms.
 const MAX_SYNONYMS: usize = 200;
 const MAX_TERMS: usize = 256;
@@ -83,7 +83,7 @@ fn is_separable(phrase: &[QueryRun]) -> bool {
 }
 
 /// The key of a listed phrase, with or without the particles of its last word.
-fn listed_key(phrase: &[QueryRun]) -> Option<String> {
+pub(super) fn listed_key(phrase: &[QueryRun]) -> Option<String> {
     let mut key = String::new();
     let mut is_after_letters = false;
     for (i, run) in phrase.iter().enumerate() {
@@ -105,32 +105,40 @@ fn listed_key(phrase: &[QueryRun]) -> Option<String> {
 
 /// Listed words in a run without spaces, the longest at each position.
 fn listed_within(run: &QueryRun, words: &[QueryWord], weight: f32, spans: &mut Vec<ListedSpan>) {
-    let bounds: Vec<usize> = run.key.char_indices().map(|(i, _)| i).chain([run.key.len()]).collect();
+    let count = run.key.chars().count();
+    for Range { start: at, end } in listed_ranges(&run.key) {
+        let stem = if run.class == CharacterClass::Hangul {
+            korean_stem::strip_endings(&run.key).chars().count()
+        } else {
+            count
+        };
+        let cover = run.word.map(|word| {
+            let parts = words[word].parts.len();
+            let last = if end >= stem { parts } else { (end - 1).min(parts) };
+            let is_all = words[word].whole.is_some() || (at == 0 && last == parts);
+            CoveredWord { word, parts: (!is_all).then_some(at.min(last)..last), weight }
+        });
+        let key = run.key.chars().skip(at).take(end - at).collect();
+        spans.extend(cover.map(|cover| ListedSpan { key, covers: vec![cover], is_idiom: false }));
+    }
+}
+
+/// The listed words in a run without spaces as ranges of characters, the longest at each position.
+pub(super) fn listed_ranges(key: &str) -> Vec<Range<usize>> {
+    let bounds: Vec<usize> = key.char_indices().map(|(i, _)| i).chain([key.len()]).collect();
     let count = bounds.len() - 1;
+    let mut ranges = Vec::new();
     let mut at = 0;
     while at < count {
         let found = (at + 1..=count.min(at + MAX_LENGTH)).rev().find(|end| {
-            let word = &run.key[bounds[at]..bounds[*end]];
-            let is_word = *end > at + 1 || (at == 0 && is_separate_word(&run.key[bounds[*end]..]));
-            is_word && is_bounded(&run.key, bounds[at]..bounds[*end]) && glossary().contains(word)
+            let word = &key[bounds[at]..bounds[*end]];
+            let is_word = *end > at + 1 || (at == 0 && is_separate_word(&key[bounds[*end]..]));
+            is_word && is_bounded(key, bounds[at]..bounds[*end]) && glossary().contains(word)
         });
-        if let Some(end) = found {
-            let stem = if run.class == CharacterClass::Hangul {
-                korean_stem::strip_endings(&run.key).chars().count()
-            } else {
-                count
-            };
-            let cover = run.word.map(|word| {
-                let parts = words[word].parts.len();
-                let last = if end >= stem { parts } else { (end - 1).min(parts) };
-                let is_all = words[word].whole.is_some() || (at == 0 && last == parts);
-                CoveredWord { word, parts: (!is_all).then_some(at.min(last)..last), weight }
-            });
-            let key = run.key[bounds[at]..bounds[end]].to_owned();
-            spans.extend(cover.map(|cover| ListedSpan { key, covers: vec![cover], is_idiom: false }));
-        }
+        ranges.extend(found.map(|end| at..end));
         at = found.unwrap_or(at + 1);
     }
+    ranges
 }
 
 /// Whether a word of one syllable is still a word before this text.
@@ -145,31 +153,45 @@ fn is_bounded(text: &str, range: Range<usize>) -> bool {
         || !(text[range.end..].starts_with(is_katakana) || text[..range.start].ends_with(is_katakana))
 }
 
+/// The words of a concept with their keys, and their weights relative to the word that was said.
+fn weighted_words<'t>(
+    concept: impl Iterator<Item = ConceptWord<'t>>,
+    said: &str,
+) -> impl Iterator<Item = (String, &'t str, f32)> {
+    let words: Vec<(String, ConceptWord<'t>)> = concept.map(|word| (lookup_key(word.text), word)).collect();
+    let own = words.iter().filter(|(key, _)| glossary::is_found_by(key, said));
+    let own: Vec<usize> = own.map(|(_, word)| word.language).collect();
+    // `rapide` has the key of `rapid`.
+    let of_own = words.iter().filter(|(_, word)| own.contains(&word.language));
+    let of_own: HashSet<String> = of_own.map(|(key, _)| key.clone()).collect();
+    let said = said.to_owned();
+    words.into_iter().map(move |(key, word)| {
+        let weight = match of_own.contains(&key) {
+            _ if key == said => 1.0,
+            true => SAME_LANGUAGE_WEIGHT,
+            false => OTHER_LANGUAGE_WEIGHT,
+        };
+        (key, word.text, weight)
+    })
+}
+
 impl QueryBuilder<'_> {
     /// Adds the synonyms of all runs.
     pub(super) fn add_synonyms(&mut self) {
-        let own = Script::detect(self.text);
         let mut known: HashMap<String, usize> = HashMap::new();
         for ListedSpan { key: said, covers, is_idiom } in listed_spans(&self.runs, &self.query.words) {
             for cover in covers.iter().filter(|_| is_idiom) {
                 self.query.words[cover.word].is_idiom = true;
             }
-            for member in glossary().concepts(&said).flatten() {
-                let of_member = lookup_key(member);
-                let is_itself = of_member == said;
-                if is_itself && !is_idiom {
+            for (key, member, weight) in glossary().concepts(&said).flat_map(|concept| weighted_words(concept, &said)) {
+                if key == said && !is_idiom {
                     continue;
                 }
-                let weight = match Script::detect(member) == own {
-                    _ if is_itself => 1.0,
-                    true => SAME_SCRIPT_WEIGHT,
-                    false => OTHER_SCRIPT_WEIGHT,
-                };
                 let covers = covers.iter().map(|cover| CoveredWord { weight: cover.weight * weight, ..cover.clone() });
-                let place = known.get(&of_member).copied().or_else(|| self.add_synonym(member));
+                let place = known.get(&key).copied().or_else(|| self.add_synonym(member));
                 if let Some(place) = place {
                     self.query.synonyms[place].covers.extend(covers);
-                    known.insert(of_member, place);
+                    known.insert(key, place);
                 }
             }
         }

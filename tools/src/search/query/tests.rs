@@ -5,7 +5,9 @@ use rstest::rstest;
 
 use super::builder::MAX_TERMS;
 use super::parse::MAX_BYTES;
+use super::translation::Translation;
 use super::*;
+use crate::text::script::Script;
 
 /// Words separated by bars: the whole term, then the parts; an asterisk marks a prefix.
 fn shape(text: &str) -> String {
@@ -86,4 +88,21 @@ proptest! {
             prop_assert!(word.whole.is_some() || !word.parts.is_empty());
         }
     }
+}
+
+#[rstest]
+#[case::to_korean("how are passwords hashed with argon2id", Script::Hangul, "비밀번호 해싱 argon2id ")]
+#[case::phrase("the rate limit", Script::Hangul, "속도 제한 ")]
+#[case::from_korean("비밀번호는 어떻게 해시하나", Script::Other, "password hash ")]
+#[case::names_alone_are_no_translation("zebra", Script::Hangul, "")]
+#[case::own_script("how are passwords hashed", Script::Other, "")]
+fn questions_are_translated_word_by_word(#[case] query: &str, #[case] script: Script, #[case] expected: &str) {
+    assert_eq!(Query::parse(query).translations().for_script(script).unwrap_or_default(), expected);
+}
+
+#[test]
+fn words_without_a_translation_lower_the_coverage() {
+    let coverage = |query: &str| Query::parse(query).translations().all()[0].as_ref().map(Translation::coverage);
+    assert_eq!(coverage("비밀번호"), Some(1.0));
+    assert!(coverage("비밀번호 얼룩말").is_some_and(|share| (0.3..1.0).contains(&share)));
 }
