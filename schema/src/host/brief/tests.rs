@@ -446,7 +446,7 @@ fn problems_are_shown_first() {
     let problems = ["memory.toml: line 2: <what>".to_owned()];
     let request = BriefRequest {
         project: "p",
-        checkout: scene.project.path(),
+        checkout: fixture.project.path(),
         session_id: "s",
         source: SessionSource::Startup,
         problems: &problems,
