@@ -370,8 +370,13 @@ impl Engine {
         self.with_repair(|engine| Ok(note(&mut engine.store, notes).map(drop)?))
     }
 
-    /// Builds the result of `memory_save`, with short ids.
+    /// Builds the result of `memory_save`.
     pub fn save_output(&mut self, saved: CaptureOutcome) -> Result<SaveOutput, ToolError> {
+        save::save_output(&self.store, &mut self.line_counter, saved)
+    }
+
+    /// Builds the result of `memory_save` for a model, with short ids.
+    pub fn compact_save_output(&mut self, saved: CaptureOutcome) -> Result<SaveOutput, ToolError> {
         // One snapshot is one lock for all reads.
         let _snapshot = self.store.snapshot()?;
         let output = save::save_output(&self.store, &mut self.line_counter, saved)?;

@@ -44,6 +44,14 @@ pub fn answer_before_choice<'a>(prompt: &str, asked: &str, answer: &'a str) -> O
     choice(prompt, &before).map(|_| before_options(answer))
 }
 
+/// Whether a sentence of an answer is one of the options that the answer asks to choose from, and so no decision yet.
+pub fn is_offered(sentence: &str, answer: &str) -> bool {
+    let end = &answer[answer.ceil_char_boundary(answer.len().saturating_sub(REACH))..];
+    let sentence = clean_line(&sentence.replace("**", ""));
+    last_question(end).is_some()
+        && options(end).iter().any(|option| sentence.contains(option.text.trim_end_matches('…')))
+}
+
 /// Returns the decision in a prompt that picks one of the things that were offered before it. All texts must be clean.
 pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     if !may_choose(prompt) {
@@ -346,6 +354,15 @@ mod tests {
     #[case::none(OR, OR)]
     fn options_are_cut_off(#[case] answer: &str, #[case] expected: &str) {
         assert_eq!(before_options(answer), expected);
+    }
+
+    #[rstest]
+    #[case::option("1. `figment`, which tracks provenance", LIST, true)]
+    #[case::lettered("A) Redis", FOUR, true)]
+    #[case::other("Three ways to do the merge:", LIST, false)]
+    #[case::no_question("1. Redis", "We decided:\n1. Redis\n2. Valkey for tests", false)]
+    fn options_are_no_decisions(#[case] sentence: &str, #[case] answer: &str, #[case] expected: bool) {
+        assert_eq!(is_offered(sentence, answer), expected);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Turns the conclusions in prompts and answers into memories. Hooks and imports use the same functions.
 
-use crate::host::choice::{LastTurn, choice};
+use crate::host::choice::{LastTurn, choice, is_offered};
 use crate::host::conclusions;
 pub use crate::host::conclusions::Speaker;
 use crate::intake::capture::{Destination, Draft};
@@ -32,6 +32,7 @@ pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<C
     let found = conclusions::conclusions(&clean, speaker).into_iter();
     found
         .filter(|found| !is_no_statement(&found.text))
+        .filter(|found| speaker == Speaker::Person || !is_offered(&found.text, &clean))
         .map(|found| Conclusion { kind: found.kind, content: found.text })
         .collect()
 }
@@ -137,6 +138,7 @@ mod tests {
 
     #[rstest]
     #[case::line_of_a_brief("Open tasks:\n- [ ] renew the key of the shop (2026-01-28, 0af312aa)", &[])]
+    #[case::options("Options for the driver:\n\nA) we use node:sqlite, built in\nB) we use better-sqlite3\n\nWhich do you prefer?", &[])]
     #[case::introduction("Still to do before links open the app:\n- upload the list of apps", &["upload the list of apps"])]
     fn what_is_no_statement_is_not_concluded(#[case] text: &str, #[case] expected: &[&str]) {
         let found = conclusions(text, Speaker::Agent, &Sanitizer::default());

@@ -94,24 +94,54 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     if tasks.is_empty() || text.len() > LONGEST {
         return Vec::new();
     }
-    let reports: Vec<Vec<String>> =
-        sentences(text).into_iter().filter(|sentence| reports_an_end(sentence)).map(terms).collect();
+    // A terse report may go on with a small letter: "cells ordered. roll out on Monday".
+    let reports = sentences(text).into_iter().flat_map(|sentence| sentence.split(". "));
+    let reports: Vec<(&str, Vec<String>)> =
+        reports.filter(|report| reports_an_end(report)).map(|report| (report, terms(report))).collect();
     let is_finished = |task: &&str| {
-        let head = terms(head(task));
-        let task = terms(task);
-        // "cells ordered" says all that matters of "order cells with a lower resistance".
-        let names_head = |report: &Vec<String>| {
-            head.len() >= LEAST_SHARED
-                && head.iter().all(|term| report.binary_search(term).is_ok())
-                && report.iter().all(|term| task.binary_search(term).is_ok())
-        };
-        reports.iter().any(|report| {
-            let shared = task.iter().filter(|term| report.binary_search(term).is_ok()).count();
-            shared >= LEAST_SHARED && shared * LEAST_SHARE.1 >= task.len() * LEAST_SHARE.0 || names_head(report)
+        let all = terms(task);
+        reports.iter().any(|(report, said)| {
+            let shared = all.iter().filter(|term| said.binary_search(term).is_ok()).count();
+            shared >= LEAST_SHARED && shared * LEAST_SHARE.1 >= all.len() * LEAST_SHARE.0
+                || repeats_head(report, said, task)
         })
     };
     tasks.iter().enumerate().filter(|(_, task)| is_finished(task)).map(|(at, _)| at).collect()
 }
+
+/// Whether a report says nothing but the beginning of a task in the past tense: "cells ordered" of "order cells with a lower resistance".
+fn repeats_head(report: &str, said: &[String], task: &str) -> bool {
+    let verb = task.split_whitespace().next().unwrap_or_default().to_lowercase();
+    let is_past = |word: &str| {
+        word.strip_prefix(verb.as_str()).is_some_and(|ending| matches!(ending, "d" | "ed"))
+            || IRREGULAR.contains(&(word, verb.as_str()))
+    };
+    let lower = report.to_lowercase();
+    let has_verb = lower.split(|c: char| !c.is_alphanumeric()).any(is_past);
+    let objects: Vec<String> = terms(head(task)).into_iter().filter(|term| *term != verb).collect();
+    let said: Vec<String> = said.iter().filter(|term| !is_past(term)).cloned().collect();
+    has_verb && !objects.is_empty() && objects == said
+}
+
+/// Words before the verb of a report.
+const REPORTERS: [&str; 7] = ["i", "we", "i've", "we've", "have", "also", "just"];
+
+/// Irregular past forms of verbs that tasks begin with.
+const IRREGULAR: [(&str, &str); 13] = [
+    ("wrote", "write"),
+    ("written", "write"),
+    ("rewrote", "rewrite"),
+    ("built", "build"),
+    ("rebuilt", "rebuild"),
+    ("sent", "send"),
+    ("made", "make"),
+    ("ran", "run"),
+    ("chose", "choose"),
+    ("found", "find"),
+    ("drew", "draw"),
+    ("got", "get"),
+    ("bought", "buy"),
+];
 
 /// Returns the beginning of a task, which says what to do, without how, when and why.
 fn head(task: &str) -> &str {
@@ -140,9 +170,10 @@ fn reports_an_end(sentence: &str) -> bool {
     }
     let lower = sentence.to_lowercase();
     let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).peekable();
-    // "Renewed the certificate."
-    let is_past = |word: &str| word.len() > 4 && word.ends_with("ed");
-    let begins_past = words.peek().is_some_and(|word| is_past(word));
+    let is_past =
+        |word: &str| word.len() > 4 && word.ends_with("ed") || IRREGULAR.iter().any(|(past, _)| *past == word);
+    // "Renewed the certificate.", "I renamed the module."
+    let begins_past = words.clone().find(|word| !REPORTERS.contains(word)).is_some_and(is_past);
     // "cells ordered"
     let ends_past = words.clone().count() <= SHORT_REPORT && words.clone().last().is_some_and(is_past);
     let is_open =
@@ -311,6 +342,8 @@ mod tests {
         true
     )]
     #[case::short("cells ordered. roll out on Monday", "order cells with a lower resistance (ER26500M)", true)]
+    #[case::irregular("I wrote the changelog. I built the image.", "write the changelog", true)]
+    #[case::by_a_person("I renamed the module.", "rename the module", true)]
     #[case::short_but_other("meters ordered.", "order cells with a lower resistance (ER26500M)", false)]
     #[case::head_but_other("Ordered cells with a cap.", "order cells with a lower resistance (ER26500M)", false)]
     #[case::korean_state("내려받기 진행률이 알림에 뜹니다.", "내려받기 진행률을 알림에 표시", true)]

@@ -36,7 +36,8 @@ fn require_consent(question: &str, yes: bool) -> Result<(), ToolError> {
         return Ok(());
     }
     let question = question.trim_start();
-    let text = format!("{question} This needs a terminal; pass --yes to confirm, or --dry-run to only see the changes");
+    let text =
+        format!("cannot ask \"{question}\" without a terminal: pass --yes to confirm, or --dry-run to see the changes");
     Err(ToolError::Invalid(text))
 }
 

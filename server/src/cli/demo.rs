@@ -39,7 +39,7 @@ const QUESTION: &str = "직렬화 실패가 나면 웹훅은 어떻게 되지?";
 const NAME: usize = 20;
 
 /// Lines of the brief to show.
-const BRIEF_LINES: usize = 5;
+const BRIEF_LINES: usize = 8;
 
 /// Runs the demo in a new store, and deletes it.
 pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {

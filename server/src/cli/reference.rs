@@ -65,7 +65,11 @@ fn add_section(text: &mut String, command: &Command) {
     let own: Vec<&Arg> = command.get_arguments().filter(|argument| is_own_option(argument)).collect();
     add_options(text, &own);
     if let Some(more) = command.get_after_help() {
-        let _ = write!(text, "\n{}\n", more.to_string().replace("Example: ", "Example:\n\n```text\n") + "\n```");
+        let more = more.to_string();
+        let _ = match more.split_once("Example: ") {
+            Some((before, example)) => write!(text, "\n{before}Example:\n\n```text\n{example}\n```\n"),
+            None => write!(text, "\n{more}\n"),
+        };
     }
 }
 

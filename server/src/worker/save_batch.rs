@@ -89,7 +89,7 @@ impl WorkerState {
             SaveReply::Tool(reply) => {
                 let nothing = || ToolError::Internal("nothing was saved".to_owned());
                 let saved = saved.and_then(|saved| saved.into_iter().next().ok_or_else(nothing));
-                let _ = reply.send(saved.and_then(|saved| self.open_engine()?.save_output(saved)));
+                let _ = reply.send(saved.and_then(|saved| self.open_engine()?.compact_save_output(saved)));
             }
             SaveReply::Hook(reply) => {
                 crash_point::crash_if_armed("queue.kept");

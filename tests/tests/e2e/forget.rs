@@ -271,7 +271,7 @@ fn forgetting_all_leaves_prose_unless_it_is_purged() {
     sandbox.run_cli(["list"]).assert_success();
     for (arguments, said) in [
         (&["reset"][..], "--all"),
-        (&["reset", "--all"], "Delete 3 memories for good? This needs a terminal"),
+        (&["reset", "--all"], "cannot ask \"Delete 3 memories for good?\" without a terminal"),
         (&["forget", "--purge", "--query", WORD, "--all"], "--purge needs --all"),
     ] {
         let refused = sandbox.run_cli(arguments);

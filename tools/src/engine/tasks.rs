@@ -74,6 +74,11 @@ impl Engine {
         if settlement == Settlement::Undone && row.memory.attributes.done {
             return Err(ToolError::Invalid(format!("{id} has a ticked checkbox: clear it in {}", row.path)));
         }
+        let state = self.state_of_task(&row)?;
+        if settlement == Settlement::Done && matches!(state, TaskState::Done(_)) {
+            // What closed it stays.
+            return Ok(Task { row, state });
+        }
         if settlement != Settlement::Undone && self.is_written_by_hand(&row)? {
             self.edit_attributes(&id, |attributes| attributes.done = true)?;
         }
@@ -183,6 +188,8 @@ mod tests {
         let token = format!("gh{}_{}", "p", "A1b2".repeat(9));
         let closed = engine.close_task(&id, Some(&format!("pushed with {token}"))).unwrap();
         assert_eq!(closed.row.state.settled_by.as_deref(), Some("pushed with [redacted: github token]"));
+        let again = engine.close_task(&id, None).unwrap();
+        assert_eq!(again.row.state.settled_by, closed.row.state.settled_by, "closing again erases no reason");
     }
 
     #[test]

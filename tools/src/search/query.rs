@@ -3,13 +3,14 @@
 //! Its terms are made like those of documents, so that full text, relevance and snippets agree on a match.
 
 mod builder;
+mod language;
 mod parse;
 mod spelling;
 mod synonyms;
 mod translation;
 
+pub(crate) use language::{LANGUAGES, Translations, language_of};
 pub(crate) use parse::truncated_query;
-pub(crate) use translation::{LANGUAGES, Translations, language_of};
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -145,11 +145,12 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
             let asked = validity.still_valid(&turn.asked, turn.order).filter(|_| number > 0 || !is_outcome)?;
-            if is_one_off(&asked.to_lowercase()) {
+            // What was concluded from a prompt is shown above.
+            if is_one_off(&asked.to_lowercase()) || validity.knowledge.contains(&asked) {
                 return None;
             }
             let answer = validity.answer(turn).filter(|_| !is_outcome);
-            if answer.is_none() && (says_little(&asked) || validity.knowledge.contains(&asked)) {
+            if answer.is_none() && says_little(&asked) {
                 return None;
             }
             let asked = format!("- {date}: \"{}\"", shortened(&asked, ASKED));

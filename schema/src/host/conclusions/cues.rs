@@ -22,7 +22,7 @@ const KOREAN: [&str; 6] = [
 
 /// Openings that state a conclusion whatever follows, in the order of `KINDS`, separated by "|".
 const OPENINGS: [&str; 6] = [
-    "we decided to |we decided on |we decided against |we've decided to |i've decided to |i decided to |we've agreed |we agreed to |we agreed on |we settled on |decision: |결정: ",
+    "we decided to |we decided on |we decided against |we've decided to |i've decided to |i decided to |we've agreed |we agreed on |we settled on |decision: |결정: ",
     "lesson learned: |lesson: |learned: |til: |worth remembering: |i learned that |we learned that |i discovered that |\
      we discovered that |배운 점: |교훈: ",
     "root cause: |the root cause was |원인: ",

@@ -9,7 +9,7 @@ const LEAD_INS: &str = "ok|okay|yes|yeah|yep|alright|all right|right|good|great|
                         그럼|그러면|그래|그래요|좋아|좋아요|네|응|오케이|자";
 
 /// Words that make a statement an idea, a step of now, or the words of somebody else.
-const DOUBTS: &str = "maybe|perhaps|might|could|if|what if|for now|just this once|this time|temporarily|today|tomorrow|nothing|not sure|the next|the flow|lunch|a break|\
+const DOUBTS: &str = "maybe|perhaps|might|could|if|what if|for now|just this once|this time|temporarily|today|tomorrow|nothing|not sure|the next|the flow|lunch|a break|고마워|감사|\
                       what do you think|says|said|tells|suggests|quick|하자고|하자는|가자고|가자는|할지|할까|고민|의견|아마|생각 중|일단|우선|이번|오늘|\
                       내일|나중|다음에|먼저|임시|지금은|점심|저녁|회의|여기까지|부터|그만|시간 안|만 더";
 

@@ -52,7 +52,7 @@ pub(super) fn import_transcripts(
     let wish = ReplayOptions { host, since: since.map(|at| at.unix()), again, mode: effect };
     let sources = match (from, project) {
         (None, project) if all => all_sources(host, project)?,
-        (Some(place), Some(project)) => vec![TranscriptSources::from_folders(host, project, &[place])?],
+        (Some(place), Some(project)) => vec![TranscriptSources::from_place(host, project, place)?],
         (None, Some(project)) => vec![project_sources(host, project)?],
         (_, None) => return Err(ToolError::Invalid("give a project with --project".to_owned()).into()),
     };
@@ -65,6 +65,16 @@ pub(super) fn import_transcripts(
 }
 
 impl TranscriptSources {
+    /// The transcripts of a folder or file that the person named.
+    fn from_place(host: TranscriptHost, project: &Path, place: PathBuf) -> anyhow::Result<Self> {
+        let name = place.display().to_string();
+        let mut sources = Self::from_folders(host, project, &[place])?;
+        if sources.transcripts.is_empty() {
+            sources.problems.push(format!("{name}: no transcripts of {} directly in it", host.program()));
+        }
+        Ok(sources)
+    }
+
     fn from_folders(host: TranscriptHost, project: &Path, places: &[PathBuf]) -> anyhow::Result<Self> {
         let (mut found, mut problems) = (Vec::new(), Vec::new());
         for place in places {

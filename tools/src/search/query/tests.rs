@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use rstest::rstest;
 
 use super::builder::MAX_TERMS;
+use super::language::Translation;
 use super::parse::MAX_BYTES;
-use super::translation::Translation;
 use super::*;
 use crate::text::script::Script;
 

@@ -4,81 +4,11 @@
 use std::ops::Range;
 
 use super::builder::{QueryBuilder, QueryRun};
+use super::language::{LANGUAGES, Translation, script_of};
 use super::synonyms::{MAX_WORDS, listed_key, listed_ranges};
 use crate::glossary::glossary;
 use crate::search::korean_stem;
-use crate::text::script::{CharacterClass, Script, has_kana};
-
-/// A query in another language.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Translation {
-    /// The translated words, and names, which are the same in all languages.
-    pub(crate) text: String,
-    /// Words that are translated or names.
-    known: f32,
-    lost: f32,
-}
-
-/// Characters of a usual word in scripts without spaces.
-const WORD_CHARACTERS: f32 = 2.0;
-
-impl Translation {
-    /// The share of the words that the text has, from 0 to 1.
-    pub(crate) fn coverage(&self) -> f32 {
-        self.known / (self.known + self.lost).max(1.0)
-    }
-
-    fn add(&mut self, word: &str) {
-        self.known += 1.0;
-        self.text.push_str(word);
-        self.text.push(' ');
-    }
-}
-
-/// Translations by language: those of the glossary's first columns.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Translations([Option<Translation>; LANGUAGES]);
-
-/// English, Korean, Japanese and Chinese.
-pub(crate) const LANGUAGES: usize = 4;
-const ENGLISH: usize = 0;
-const KOREAN: usize = 1;
-const JAPANESE: usize = 2;
-const CHINESE: usize = 3;
-
-impl Translations {
-    /// By language.
-    pub(crate) fn all(&self) -> &[Option<Translation>; LANGUAGES] {
-        &self.0
-    }
-
-    /// The words of all languages of a script.
-    pub(crate) fn for_script(&self, script: Script) -> Option<String> {
-        let of_script = (0..LANGUAGES).filter(|language| script_of(*language) == script);
-        let texts: Vec<&str> =
-            of_script.filter_map(|language| Some(self.0[language].as_ref()?.text.as_str())).collect();
-        (!texts.is_empty()).then(|| texts.concat())
-    }
-}
-
-/// The language of a text in this script; `None` without letters.
-pub(crate) fn language_of(script: Script, text: &str) -> Option<usize> {
-    match script {
-        Script::None => None,
-        Script::Other => Some(ENGLISH),
-        Script::Hangul => Some(KOREAN),
-        Script::Han if has_kana(text) => Some(JAPANESE),
-        Script::Han => Some(CHINESE),
-    }
-}
-
-fn script_of(language: usize) -> Script {
-    match language {
-        ENGLISH => Script::Other,
-        KOREAN => Script::Hangul,
-        _ => Script::Han,
-    }
-}
+use crate::text::script::{CharacterClass, Script};
 
 impl QueryBuilder<'_> {
     /// A word that is not listed and written with letters: mostly a name, which is the same in all languages.
@@ -99,13 +29,14 @@ impl QueryBuilder<'_> {
                 let words: Vec<&str> = keys.iter().filter_map(|key| first_word(key, language)).collect();
                 is_translated[language] |= !words.is_empty();
                 words.iter().copied().chain(name).for_each(|word| translation.add(word));
-                translation.lost += rest + (keys.len() - words.len()) as f32;
+                translation.add_lost(rest + (keys.len() - words.len()) as f32);
             }
             at += runs;
         }
         for (language, translation) in found.into_iter().enumerate() {
             let is_other = script_of(language) != own && own != Script::None;
-            self.query.translations.0[language] = Some(translation).filter(|_| is_other && is_translated[language]);
+            let translation = Some(translation).filter(|_| is_other && is_translated[language]);
+            self.query.translations.set(language, translation);
         }
     }
 }
@@ -139,6 +70,9 @@ fn listed_words(runs: &[QueryRun]) -> Listed {
         }
     }
 }
+
+/// Characters of a usual word in scripts without spaces.
+const WORD_CHARACTERS: f32 = 2.0;
 
 /// The number of words in a run without spaces that are not listed. Endings are none: those of Korean words, and Hiragana.
 fn unlisted(run: &QueryRun, listed: &[Range<usize>]) -> f32 {
