@@ -113,7 +113,9 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
 fn repeats_head(report: &str, said: &[String], task: &str) -> bool {
     let verb = task.split_whitespace().next().unwrap_or_default().to_lowercase();
     let is_past = |word: &str| {
-        word.strip_prefix(verb.as_str()).is_some_and(|ending| matches!(ending, "d" | "ed"))
+        let is_doubled =
+            |ending: &str| ending.strip_suffix("ed").is_some_and(|letter| letter.len() == 1 && verb.ends_with(letter));
+        word.strip_prefix(verb.as_str()).is_some_and(|ending| matches!(ending, "d" | "ed") || is_doubled(ending))
             || IRREGULAR.contains(&(word, verb.as_str()))
     };
     let lower = report.to_lowercase();
@@ -343,6 +345,7 @@ mod tests {
     )]
     #[case::short("cells ordered. roll out on Monday", "order cells with a lower resistance (ER26500M)", true)]
     #[case::irregular("I wrote the changelog. I built the image.", "write the changelog", true)]
+    #[case::doubled_letter("I swapped the table.", "swap the table after the review", true)]
     #[case::by_a_person("I renamed the module.", "rename the module", true)]
     #[case::short_but_other("meters ordered.", "order cells with a lower resistance (ER26500M)", false)]
     #[case::head_but_other("Ordered cells with a cap.", "order cells with a lower resistance (ER26500M)", false)]
