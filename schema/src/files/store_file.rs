@@ -38,7 +38,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Returns an error for an unsafe path: it or one of our directories above it is a link, a pipe or a device, or another user may have
-/// written it. Otherwise returns the metadata of the path, or `None` if there is none, as for a path that does not exist yet.
+/// written it. Otherwise returns the metadata of the path, or `None` for a path that does not exist yet.
 ///
 /// Outside a store only the file itself is checked, and not its owner. Links above the project do not matter, such as one to a temporary
 /// directory.

@@ -98,6 +98,7 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
     let mut found: Vec<Conclusion> = Vec::new();
     // The last accepted sentence, its passage, and how many sentences its conclusion has.
     let mut last = (usize::MAX, 0, 0);
+    let retraction = plain::last_retraction(text).unwrap_or_default();
     for (index, (judged, probabilities)) in message.iter().zip(probabilities).enumerate() {
         let range = judged.sentence.range.clone();
         let step = is_listed_step(text, message, judged).then_some(OPEN_STEP);
@@ -105,7 +106,7 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
         let is_heading = judged.sentence.place == Place::Heading;
         // A sentence with a secret is an instruction for now, and says little without the secret.
         let is_redacted = text[range.clone()].contains("[redacted: ");
-        let is_taken_back = judged.speaker == Speaker::Person && plain::retracts(&text[range.end..]);
+        let is_taken_back = judged.speaker == Speaker::Person && range.end <= retraction;
         if judged.is_question
             || is_heading
             || is_taken_back
@@ -155,8 +156,8 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
 /// Returns the kind of conclusion that a sentence states by its opening, its list, or the plain words of a person.
 fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, step: Option<usize>) -> Option<usize> {
     let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= STATED);
-    let is_plain = speaker == Speaker::Person && any(probabilities) >= PLAIN;
-    by_opening.or_else(|| plain::plain_kind(sentence).filter(|_| is_plain))
+    let may_be_plain = speaker == Speaker::Person && any(probabilities) >= PLAIN;
+    by_opening.or_else(|| may_be_plain.then(|| plain::plain_kind(sentence)).flatten())
 }
 
 /// Whether a sentence is an item in a list of open steps.

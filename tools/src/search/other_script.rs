@@ -34,8 +34,8 @@ impl<'m> TranslatedTokens<'m> {
         Self { model, translations, of_languages: Default::default() }
     }
 
-    /// The share of the question that a passage says in its own language, from 0 to 1; `None` without a translation. `alike` is the
-    /// least cosine of related pieces.
+    /// The share of the question in similar words of a passage in another language, from 0 to 1; `None` without a translation. `alike`
+    /// is the least cosine of related pieces.
     pub(super) fn matched_share(&self, script: Script, text: &str, alike: f32) -> Option<f32> {
         let language = language_of(script, text)?;
         let translation = self.translations.all()[language].as_ref()?;

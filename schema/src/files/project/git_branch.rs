@@ -18,7 +18,7 @@ const LIMIT: u64 = 4 * 1024;
 /// Branches into which others are merged.
 const COMMON: [&str; 5] = ["main", "master", "trunk", "develop", "dev"];
 
-/// What a directory has checked out.
+/// The branch that a directory has checked out, and the repository.
 #[derive(Debug)]
 pub(crate) struct CheckedOut {
     repository: Repository,
@@ -26,7 +26,7 @@ pub(crate) struct CheckedOut {
     merged: OnceCell<MergedCommits>,
 }
 
-/// What came to the branch, according to its log and that of HEAD.
+/// The commits that came to the branch, according to its log and the log of HEAD.
 #[derive(Debug, Default)]
 struct MergedCommits {
     commits: Vec<String>,

@@ -145,7 +145,7 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
             let asked = validity.still_valid(&turn.asked, turn.order).filter(|_| number > 0 || !is_outcome)?;
-            // What was concluded from a prompt is shown above.
+            // The conclusions of a prompt are shown above.
             if is_one_off(&asked.to_lowercase()) || validity.knowledge.contains(&asked) {
                 return None;
             }

@@ -9,8 +9,8 @@ const LEAD_INS: &str = "ok|okay|yes|yeah|yep|alright|all right|right|good|great|
                         그럼|그러면|그래|그래요|좋아|좋아요|네|응|오케이|자";
 
 /// Words that make a statement an idea, a step of now, or the words of somebody else.
-const DOUBTS: &str = "maybe|perhaps|might|could|if|what if|for now|just this once|this time|temporarily|today|tomorrow|nothing|not sure|the next|the flow|lunch|a break|고마워|감사|\
-                      what do you think|says|said|tells|suggests|quick|하자고|하자는|가자고|가자는|할지|할까|고민|의견|아마|생각 중|일단|우선|이번|오늘|\
+const DOUBTS: &str = "maybe|perhaps|might|could|if|what if|for now|just this once|this time|temporarily|today|tomorrow|nothing|not sure|the next|\
+                      the flow|lunch|a break|고마워|감사|what do you think|says|said|tells|suggests|quick|하자고|하자는|가자고|가자는|할지|할까|고민|의견|아마|생각 중|일단|우선|이번|오늘|\
                       내일|나중|다음에|먼저|임시|지금은|점심|저녁|회의|여기까지|부터|그만|시간 안|만 더";
 
 /// Beginnings that decide whatever follows.
@@ -27,8 +27,8 @@ const REASONS: &str = ", not | and not | instead of | rather than | because | si
 const OF_NOW: &str = "this|that|it|your|my|the debugger|to find|to reproduce|to check|to see|to test|again";
 
 /// Beginnings of standing orders, and words that make an order a standing one.
-const RULES: &str = "always |never |please always |please never |from now on|going forward|you should always |you should never |i want you to always |i want you to never |\
-                     remember to always |make sure to always |make sure you always |do not ever |don't ever ";
+const RULES: &str = "always |never |please always |please never |from now on|going forward|you should always |you should never |\
+                     i want you to always |i want you to never |remember to always |make sure to always |make sure you always |do not ever |don't ever ";
 const STANDING: &str = "from now on|going forward|in the future|in future sessions|every time";
 const NO_RULES: &str = "always nice|always a|always the|always good|always great|always happy|never mind|never seen|never had|never heard|\
                         never knew|never been|never thought|from now on i|from now on line";
@@ -67,10 +67,16 @@ pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
     is_decision(said).then_some(DECISION)
 }
 
-/// Whether a clause of a text takes back what was said before it.
-pub(super) fn retracts(rest: &str) -> bool {
-    let folded = rest.to_lowercase();
-    folded.split(['.', '!', '\n']).any(|clause| begins(clause.trim_start(), RETRACTS))
+/// Returns the start of the last clause that takes back what was said before it, in bytes.
+pub(super) fn last_retraction(text: &str) -> Option<usize> {
+    let (mut start, mut last) = (0, None);
+    for clause in text.split_inclusive(['.', '!', '\n']) {
+        if begins(&clause.trim_start().to_lowercase(), RETRACTS) {
+            last = Some(start);
+        }
+        start += clause.len();
+    }
+    last
 }
 
 /// Whether a sentence gives the reason of the one before it.
@@ -147,10 +153,11 @@ mod tests {
     }
 
     #[rstest]
-    #[case(" Wait, no. Forget that, I misread the page.", true)]
-    #[case(" 주문을 취소하는 버튼도 만들자.", false)]
-    fn retraction_begins_a_clause(#[case] rest: &str, #[case] expected: bool) {
-        assert_eq!(retracts(rest), expected);
+    #[case("We go with Redis. Wait, no.", Some(17))]
+    #[case("We go with Redis.\nScratch that. Forget it, we stay.", Some(31))]
+    #[case("Redis로 가자. 주문을 취소하는 버튼도 만들자.", None)]
+    fn retraction_begins_a_clause(#[case] text: &str, #[case] expected: Option<usize>) {
+        assert_eq!(last_retraction(text), expected);
     }
 
     #[rstest]

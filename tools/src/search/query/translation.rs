@@ -74,7 +74,7 @@ fn listed_words(runs: &[QueryRun]) -> Listed {
 /// Characters of a usual word in scripts without spaces.
 const WORD_CHARACTERS: f32 = 2.0;
 
-/// The number of words in a run without spaces that are not listed. Endings are none: those of Korean words, and Hiragana.
+/// The number of words in a run without spaces that are not listed. Korean endings and Hiragana do not count.
 fn unlisted(run: &QueryRun, listed: &[Range<usize>]) -> f32 {
     let stem = if run.class == CharacterClass::Hangul { korean_stem::strip_endings(&run.key) } else { &run.key };
     let says = |c: char| !matches!(c, '\u{3041}'..='\u{309F}');
