@@ -240,14 +240,49 @@ fn replace_if_unchanged(
         if read_for_change(path).map_err(|error| error.source)? != before || FileStamp::read(path) != stamp {
             return Ok(false);
         }
-        fs::rename(&temporary, path)?;
+        let is_replaced = rename_over(&temporary, path, stamp.map(|_| before))?;
         crash_point::crash_if_armed("log.replaced");
-        Ok(true)
+        Ok(is_replaced)
     })();
     if !matches!(written, Ok(true)) {
         let _ = fs::remove_file(&temporary);
     }
     written.map_err(fault)
+}
+
+/// Renames `new` to `path` if the file there still has the bytes `before`, or is still missing if `before` is `None`. Otherwise returns
+/// `false`, and `path` is as another program left it: git, for example, removes a file and fails if something is there before it has
+/// created the new one.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn rename_over(new: &Path, path: &Path, before: Option<&[u8]>) -> io::Result<bool> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    let rename = |flags| renameat_with(CWD, new, CWD, path, flags);
+    let Some(before) = before else {
+        return match rename(RenameFlags::NOREPLACE) {
+            Err(Errno::EXIST) => Ok(false),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => fs::rename(new, path).map(|()| true),
+            renamed => Ok(renamed.map(|()| true)?),
+        };
+    };
+    match rename(RenameFlags::EXCHANGE) {
+        Err(Errno::NOENT) => return Ok(false),
+        // Some file systems, such as those on a network, only replace.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => return fs::rename(new, path).map(|()| true),
+        exchanged => exchanged?,
+    }
+    // The replaced file has the other name now.
+    if store_file::read(new)? != before {
+        rename(RenameFlags::EXCHANGE).or_else(|_| rename(RenameFlags::empty()))?;
+        return Ok(false);
+    }
+    fs::remove_file(new).map(|()| true)
+}
+
+/// Renames `new` to `path`.
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+fn rename_over(new: &Path, path: &Path, _before: Option<&[u8]>) -> io::Result<bool> {
+    fs::rename(new, path).map(|()| true)
 }
 
 #[cfg(test)]

@@ -38,6 +38,28 @@ fn recently_saved_file_is_not_replaced() {
 }
 
 #[test]
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn file_that_changed_since_the_last_check_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, new) = (dir.path().join("log.md"), dir.path().join("new"));
+    let text = |path: &Path| fs::read_to_string(path).ok();
+    let rename = |before: Option<&str>| {
+        fs::write(&new, "new").unwrap();
+        rename_over(&new, &path, before.map(str::as_bytes)).unwrap()
+    };
+    assert!(!rename(Some("old")), "it was removed");
+    assert_eq!(text(&path), None);
+    fs::write(&path, "edited").unwrap();
+    assert!(!rename(Some("old")) && !rename(None));
+    assert_eq!((text(&path).as_deref(), text(&new).as_deref()), (Some("edited"), Some("new")));
+    assert!(rename(Some("edited")));
+    assert_eq!((text(&path).as_deref(), text(&new)), (Some("new"), None));
+    fs::remove_file(&path).unwrap();
+    assert!(rename(None));
+    assert_eq!((text(&path).as_deref(), text(&new)), (Some("new"), None));
+}
+
+#[test]
 fn short_recent_file_is_being_rewritten() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("log.md");
