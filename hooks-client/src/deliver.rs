@@ -84,7 +84,7 @@ pub(crate) fn deliver(
             let interrupted = delivery.interrupt(None);
             let kept = delivery.save_prepared(&delivery.concluded_since_compaction(transcript));
             // The turn continues after the compaction.
-            interrupted.and_then(|turn| delivery.begin(turn.prompt)).and(kept)
+            interrupted.and_then(|turn| turn.prompt.map_or(Ok(()), |prompt| delivery.begin(&prompt))).and(kept)
         }
         (HookCommand::Compact, EventKind::AfterCompaction(summary)) => {
             delivery.capture([delivery.new_draft(MemoryType::SessionSummary, summary, delivery.now)])

@@ -10,6 +10,7 @@ use schema::intake::capture::{Destination, Draft, PreparedMemory, commit, prepar
 use schema::intake::drain::drain;
 use schema::intake::queue;
 use schema::intake::spool;
+use schema::model::failure::FAILURE_IMPORTANCE;
 use schema::model::memory::{MemoryAttributes, MemoryType};
 use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
@@ -19,9 +20,6 @@ use schema::store::{Store, StoreError};
 
 /// How many spooled memories a hook saves as well. Few, so that it stays fast after a long outage.
 const DRAIN_LIMIT: usize = 4;
-
-/// The importance of failures, which deserve a second look.
-const FAILURE_IMPORTANCE: u8 = 3;
 
 /// The memories that are being saved. The deadline spools them.
 static UNSAVED: Mutex<Vec<PreparedMemory>> = Mutex::new(Vec::new());

@@ -7,8 +7,9 @@ use std::path::Path;
 use schema::host::choice::{LastTurn, may_choose};
 use schema::host::code::anchored::CodePlace;
 use schema::host::conclusion::{self, SaidIn, Speaker};
-use schema::host::hook::{Used, is_edit_tool};
-use schema::host::track_buffer::{self, ToolUses};
+use schema::host::failed_topics;
+use schema::host::hook::{ToolUse, is_edit_tool};
+use schema::host::track_buffer::{self, ToolUses, TurnPrompt};
 use schema::host::transcript::{
     ReadFrom, TranscriptThread, TurnTexts, Utterance, last_answer, last_turn, texts_of_turn, utterances,
 };
@@ -27,20 +28,20 @@ const CONCLUSIONS_AT_COMPACTION: usize = 20;
 /// A turn whose changes were saved.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SavedTurn {
-    /// The memory of its prompt. The inner `None` is a prompt without a memory; the outer `None` is a turn without a prompt.
-    pub(crate) prompt: Option<Option<MemoryId>>,
+    /// Its prompt, unless it has none.
+    pub(crate) prompt: Option<TurnPrompt>,
     /// The files that it changed.
     files: Vec<String>,
 }
 
 impl EventDelivery<'_> {
     /// Notes what a tool changed, or that it succeeded after it had failed.
-    pub(crate) fn track_use(&self, mut used: Used) -> Result<(), StoreError> {
+    pub(crate) fn track_use(&self, mut used: ToolUse) -> Result<(), StoreError> {
         if self.settings.edits == Edits::Off && is_edit_tool(&used.attempt.tool) {
             return Ok(());
         }
         used.changed = used.changed.and_then(|changed| changed.within(self.settings.edits));
-        let is_success = used.is_success_known && track_buffer::has_failed(self.layout, &used.attempt.topics());
+        let is_success = used.is_success_known && failed_topics::has_failed(self.layout, &used.attempt.topics());
         if used.changed.is_none() && !is_success {
             return Ok(());
         }
@@ -60,7 +61,7 @@ impl EventDelivery<'_> {
         self.capture([self.new_draft(MemoryType::Error, text, self.now)])?;
         self.create_dirs()?;
         let fault = |source| StoreError::Io { doing: "append to", path: self.layout.failed(), source };
-        track_buffer::note_failure(self.layout, &topics).map_err(fault)
+        failed_topics::note_failure(self.layout, &topics).map_err(fault)
     }
 
     /// Finishes the last turn if it had no end, and records a prompt and its conclusions.
@@ -69,7 +70,7 @@ impl EventDelivery<'_> {
         let asked = asked.and_then(|draft| prepare(draft, self.sanitizer));
         let id = asked.as_ref().map(PreparedMemory::id);
         let ended = self.save_turn(asked);
-        let begun = self.begin(Some(id.clone()));
+        let begun = self.begin(&TurnPrompt { memory: id.clone() });
         let before = ended.as_ref().ok().cloned().unwrap_or_default();
         let mut concluded = self.concluded_in_ended(before, transcript, prompt);
         concluded
@@ -108,11 +109,10 @@ impl EventDelivery<'_> {
         self.save_prepared(&Vec::from_iter(text)).and(taken).map(|()| turn)
     }
 
-    /// Notes that a turn begins, and the memory of its prompt if it has one.
-    pub(crate) fn begin(&self, prompt: Option<Option<MemoryId>>) -> Result<(), StoreError> {
-        let Some(prompt) = prompt else { return Ok(()) };
+    /// Notes that a turn begins with this prompt.
+    pub(crate) fn begin(&self, prompt: &TurnPrompt) -> Result<(), StoreError> {
         self.create_dirs()?;
-        track_buffer::begin(self.layout, &self.session_id, prompt.as_ref(), &self.now)
+        track_buffer::begin(self.layout, &self.session_id, prompt, &self.now)
     }
 
     /// Records the changes and conclusions of a turn that may have no end.
@@ -125,7 +125,7 @@ impl EventDelivery<'_> {
     /// Returns the conclusions of a turn that had no end. `next` is the prompt after it.
     fn concluded_in_ended(&self, turn: SavedTurn, transcript: Option<&str>, next: Option<&str>) -> Vec<PreparedMemory> {
         let SavedTurn { prompt: Some(prompt), files } = turn else { return Vec::new() };
-        self.concluded_in_turn(prompt, self.texts_of_turn(transcript, next), &files)
+        self.concluded_in_turn(prompt.memory, self.texts_of_turn(transcript, next), &files)
     }
 
     /// Returns a memory of a turn's changes.

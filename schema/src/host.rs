@@ -6,6 +6,7 @@ pub mod choice;
 pub mod code;
 pub mod conclusion;
 pub mod conclusions;
+pub mod failed_topics;
 pub mod file_recall;
 pub mod given;
 pub mod hook;

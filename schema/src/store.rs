@@ -9,6 +9,7 @@ pub mod hook_log;
 mod id_claims;
 mod locator;
 mod log_state;
+mod memory_row;
 mod notes;
 mod open;
 mod rows;
@@ -24,9 +25,10 @@ pub use id_claims::claim_rank;
 pub use locator::Locator;
 pub(crate) use log_state::LogState;
 pub use log_state::SyncedLog;
+pub(crate) use memory_row::EntryState;
+pub use memory_row::{MemoryFilter, MemoryRow, PendingWrite};
 pub use open::has_less_space_than;
-pub(crate) use rows::EntryState;
-pub use rows::{MemoryFilter, MemoryRow, PendingWrite, Rows};
+pub use rows::Rows;
 pub use sync::{CatchUpOutcome, SyncReport};
 
 #[cfg(test)]

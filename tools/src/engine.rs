@@ -295,9 +295,9 @@ impl Engine {
     ) -> Result<SearchOutput, ToolError> {
         let asked = self.embedding_query(input)?.map(|question| question.embed());
         let now = Moment::now();
-        let meaning = self.model.as_ref().map(|meaning| match meaning.embedder.location() {
-            EmbeddingLocation::InProcess => meaning.clone(),
-            EmbeddingLocation::Remote => meaning.with_query_vector(asked.unwrap_or_else(|| meaning.without_request())),
+        let model = self.model.as_ref().map(|model| match model.embedder.location() {
+            EmbeddingLocation::InProcess => model.clone(),
+            EmbeddingLocation::Remote => model.with_query_vector(asked.unwrap_or_else(|| model.without_request())),
         });
         let mut go_on = |done: usize, total: usize| {
             progress(IndexProgress { done, total, path: "memories".to_owned() });
@@ -308,7 +308,7 @@ impl Engine {
                 Audience::Person => Asker::Person,
                 Audience::Model => Asker::Model { session_id: &engine.session_id },
             };
-            let (model, weights) = (meaning.as_ref(), engine.weights);
+            let (model, weights) = (model.as_ref(), engine.weights);
             let is_stated = weights == Some(LegWeights::VECTOR_HEAVY);
             let scoring = if is_stated { Scoring::Stated } else { Scoring::Full };
             let options = SearchOptions { model, weights, scoring, asker };

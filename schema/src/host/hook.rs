@@ -5,13 +5,15 @@ mod edited_file;
 mod event;
 mod output;
 mod payload;
+mod tool_use;
 mod wire;
 
 pub(crate) use edit::is_definition;
 pub(crate) use edited_file::{is_recordable, linked_worktree_root};
 
-pub use event::{EventKind, HostEvent, ToolUse, Used, is_edit_tool};
+pub use event::{EventKind, HostEvent};
 pub use output::{ContextEvent, add_context, continue_turn, warn_at_start};
 pub use payload::deserialize_lenient;
 pub use payload::{HookPayload, PayloadError, ToolResponse};
+pub use tool_use::{ToolChange, ToolUse, is_edit_tool};
 pub use wire::{CommandOutput, FilePatch, HookHost, codex_output, file_patches, gemini_output};

@@ -17,11 +17,11 @@ use crate::files::database::LockTimeout;
 use crate::files::layout::Layout;
 use crate::files::store_file::{self, options_for_private, verify};
 use crate::host::given::GIVEN;
-use crate::host::hook::{ToolUse, Used};
+use crate::host::hook::{ToolChange, ToolUse};
 use crate::model::failure::{Attempt, Success};
 use crate::model::memory::MemoryId;
 use crate::model::moment::Moment;
-use crate::model::tool_usage::{self, FileChange};
+use crate::model::tool_usage::{self, FileEdit};
 use crate::privacy::sanitizer::Sanitizer;
 use crate::store::StoreError;
 
@@ -33,9 +33,6 @@ const LINE_LIMIT: usize = 1_024;
 
 /// The longest text of a change, in bytes.
 const CHANGE_LIMIT: usize = 16 * 1_024;
-
-/// How many topics of failures are stored, the newest ones.
-const TOPICS: usize = 100;
 
 /// How long an unused buffer stays, and an unused list of the memories that a session was given.
 const MAX_IDLE: Duration = Duration::from_hours(24);
@@ -65,20 +62,26 @@ pub struct BufferedUse {
 pub struct ToolUses {
     pub files: Vec<String>,
     pub commands: Vec<String>,
-    pub changes: Vec<FileChange>,
+    pub changes: Vec<FileEdit>,
     pub succeeded: Vec<Success>,
-    /// The memory of the prompt at the start of the turn. The inner `None` is a prompt without a memory; the outer `None` is a turn without
-    /// a prompt.
-    pub prompt: Option<Option<MemoryId>>,
+    /// The prompt at the start of the turn, unless the turn has none.
+    pub prompt: Option<TurnPrompt>,
     /// The time of the last use.
     pub at: Moment,
+}
+
+/// The prompt at the start of a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnPrompt {
+    /// `None` if the prompt means nothing by itself and was not stored.
+    pub memory: Option<MemoryId>,
 }
 
 /// Appends a use, or a success after a failure, which is worth recording even if it changed nothing.
 pub fn append_use(
     layout: &Layout,
     session_id: &str,
-    used: &Used,
+    used: &ToolUse,
     is_success: bool,
     at: &Moment,
     sanitizer: &Sanitizer,
@@ -89,22 +92,22 @@ pub fn append_use(
 }
 
 /// Returns a use as a line of the buffer, without its time.
-pub fn line_of(Used { attempt, changed, .. }: &Used, is_success: bool, sanitizer: &Sanitizer) -> BufferedUse {
+pub fn line_of(ToolUse { attempt, changed, .. }: &ToolUse, is_success: bool, sanitizer: &Sanitizer) -> BufferedUse {
     let mut line = BufferedUse { succeeded: is_success.then(|| attempt.clone()), ..BufferedUse::default() };
     match changed {
-        Some(ToolUse::File { path, change }) => {
+        Some(ToolChange::File { path, change }) => {
             line.file = Some(clean_use(path, sanitizer));
             line.change = change.as_ref().map(|text| text[..text.floor_char_boundary(CHANGE_LIMIT)].to_owned());
         }
-        Some(ToolUse::Command(command)) => line.command = Some(clean_use(command, sanitizer)),
+        Some(ToolChange::Command(command)) => line.command = Some(clean_use(command, sanitizer)),
         None => line.command = attempt.input.as_deref().filter(|_| is_success).map(|input| clean_use(input, sanitizer)),
     }
     line
 }
 
-/// Appends the start of a turn, with the memory of its prompt if there is one.
-pub fn begin(layout: &Layout, session_id: &str, prompt: Option<&MemoryId>, at: &Moment) -> Result<(), StoreError> {
-    let prompt = Some(prompt.map(ToString::to_string).unwrap_or_default());
+/// Appends the start of a turn.
+pub fn begin(layout: &Layout, session_id: &str, prompt: &TurnPrompt, at: &Moment) -> Result<(), StoreError> {
+    let prompt = Some(prompt.memory.as_ref().map(ToString::to_string).unwrap_or_default());
     append_line(layout, session_id, &BufferedUse { at: at.rfc3339(), prompt, ..BufferedUse::default() })
 }
 
@@ -277,10 +280,10 @@ impl ToolUses {
             self.at = if self.is_empty() { at } else { self.at.max(at) };
         }
         if let Some(prompt) = line.prompt {
-            self.prompt = Some(MemoryId::parse(&prompt));
+            self.prompt = Some(TurnPrompt { memory: MemoryId::parse(&prompt) });
         }
         if let (Some(file), Some(text)) = (&line.file, line.change) {
-            self.changes.push(FileChange { file: file.clone(), text });
+            self.changes.push(FileEdit { file: file.clone(), text });
         }
         self.succeeded.extend(line.succeeded.map(|attempt| Success { attempt, at: at.rfc3339() }));
         for (list, item) in [(&mut self.files, line.file), (&mut self.commands, line.command)] {
@@ -298,181 +301,5 @@ impl ToolUses {
     }
 }
 
-/// Records the topics of a failure. A later success is compared with them first.
-pub fn note_failure(layout: &Layout, topics: &[String]) -> io::Result<()> {
-    let path = layout.failed();
-    let mut known = failed(layout);
-    if topics.iter().all(|topic| known.contains(topic)) {
-        return Ok(());
-    }
-    known.extend(topics.iter().filter(|topic| !known.contains(topic)).cloned().collect::<Vec<_>>());
-    let first = known.len().saturating_sub(TOPICS);
-    let mut file = options_for_private().create(true).truncate(true).open(&path)?;
-    file.write_all((known[first..].join("\n") + "\n").as_bytes())
-}
-
-/// Whether something with these topics failed lately, according to this project's hooks. Losing the list loses no memory.
-pub fn has_failed(layout: &Layout, topics: &[String]) -> bool {
-    let known = failed(layout);
-    topics.iter().any(|topic| known.contains(topic))
-}
-
-fn failed(layout: &Layout) -> Vec<String> {
-    let bytes = store_file::read(&layout.failed()).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn layout(project: &tempfile::TempDir) -> Layout {
-        let layout = Layout::new(project.path());
-        layout.create_dirs_and_gitignore().unwrap();
-        layout
-    }
-
-    fn taken(layout: &Layout, session: &str) -> Option<ToolUses> {
-        let mut found = None;
-        take_uses(layout, session, |taken| {
-            found = Some(taken);
-            Ok::<(), StoreError>(())
-        })
-        .unwrap();
-        found
-    }
-
-    fn file(path: &str) -> Used {
-        let attempt = Attempt { tool: "Edit".into(), input: Some(path.into()), passed: false };
-        Used {
-            attempt,
-            changed: Some(ToolUse::File { path: path.into(), change: Some("+ x".into()) }),
-            is_success_known: true,
-        }
-    }
-
-    fn command(line: &str) -> Used {
-        let attempt = Attempt { tool: "Bash".into(), input: Some(line.into()), passed: false };
-        Used { attempt, changed: Some(ToolUse::Command(line.into())), is_success_known: true }
-    }
-
-    #[test]
-    fn success_after_failure_is_recorded_without_a_change() {
-        let project = tempfile::tempdir().unwrap();
-        let layout = layout(&project);
-        let used = Used { changed: None, ..command("./check.py") };
-        let topics = used.attempt.topics();
-        assert!(!has_failed(&layout, &topics));
-        note_failure(&layout, &topics).unwrap();
-        assert!(has_failed(&layout, &topics) && !has_failed(&layout, &file("a").attempt.topics()));
-        let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
-        append_use(&layout, "s", &used, true, &at, &Sanitizer::default()).unwrap();
-        let taken = taken(&layout, "s").unwrap();
-        assert_eq!(taken.commands, ["./check.py"]);
-        assert_eq!(taken.succeeded, [Success { attempt: used.attempt, at: at.rfc3339() }]);
-    }
-
-    #[test]
-    fn only_the_newest_topics_of_failures_are_stored() {
-        let project = tempfile::tempdir().unwrap();
-        let layout = layout(&project);
-        for n in 0..TOPICS + 5 {
-            note_failure(&layout, &[n.to_string()]).unwrap();
-        }
-        assert!(!has_failed(&layout, &["4".to_owned()]) && has_failed(&layout, &["5".to_owned()]));
-    }
-
-    #[test]
-    fn taken_buffer_has_each_use_once_and_is_then_empty() {
-        let project = tempfile::tempdir().unwrap();
-        let layout = layout(&project);
-        let at = |second| Moment::from_unix(1_769_563_800 + second, Some(0)).unwrap();
-        begin(&layout, "s", MemoryId::parse("0af3").as_ref(), &at(0)).unwrap();
-        for (second, used) in [file("a"), command("make"), file("a")].iter().enumerate() {
-            append_use(&layout, "s", used, false, &at(second as i64), &Sanitizer::default()).unwrap();
-        }
-        append_use(&layout, "../other", &file("b"), false, &at(9), &Sanitizer::default()).unwrap();
-        let change = FileChange { file: "a".into(), text: "+ x".into() };
-        let expected = ToolUses {
-            files: vec!["a".into()],
-            commands: vec!["make".into()],
-            changes: vec![change.clone(), change],
-            prompt: Some(MemoryId::parse("0af3")),
-            ..ToolUses::new(at(2))
-        };
-        assert_eq!(taken(&layout, "s"), Some(expected));
-        assert_eq!(taken(&layout, "s"), None);
-        assert_eq!(taken(&layout, "../other").unwrap().files, ["b"], "sessions do not take each other's lines");
-    }
-
-    #[test]
-    fn uses_that_cannot_be_stored_stay_in_the_buffer() {
-        let project = tempfile::tempdir().unwrap();
-        let layout = layout(&project);
-        append_use(&layout, "s", &file("a"), false, &Moment::now(), &Sanitizer::default()).unwrap();
-        take_uses(&layout, "s", |_| Err(StoreError::NeedsServer)).unwrap_err();
-        assert!(taken(&layout, "s").is_some());
-    }
-
-    #[test]
-    fn use_is_added_while_the_buffer_is_saved() {
-        let project = tempfile::tempdir().unwrap();
-        let layout = layout(&project);
-        let add = |name: &str| append_use(&layout, "s", &file(name), false, &Moment::now(), &Sanitizer::default());
-        add("a").unwrap();
-        take_uses(&layout, "s", |first| {
-            assert_eq!(first.files, ["a"]);
-            add("b").unwrap();
-            assert_eq!(taken(&layout, "s"), None, "one process at a time takes uses");
-            Ok::<(), StoreError>(())
-        })
-        .unwrap();
-        assert_eq!(taken(&layout, "s").unwrap().files, ["b"]);
-    }
-
-    #[test]
-    fn killed_process_leaves_its_uses_to_the_next_one() {
-        let project = tempfile::tempdir().unwrap();
-        let layout = layout(&project);
-        append_use(&layout, "s", &file("a"), false, &Moment::now(), &Sanitizer::default()).unwrap();
-        let [waiting, moved] = BUFFERS.map(|ending| layout.session_file("s", ending));
-        let line = fs::read_to_string(&waiting).unwrap();
-        fs::write(&moved, format!("{line}{}", &line[..9])).unwrap();
-        append_use(&layout, "s", &file("b"), false, &Moment::now(), &Sanitizer::default()).unwrap();
-        let uses = taken(&layout, "s").unwrap();
-        assert_eq!((uses.files, uses.changes.len()), (vec!["a".to_owned(), "b".to_owned()], 2));
-        assert_eq!(taken(&layout, "s"), None);
-    }
-
-    #[test]
-    fn no_use_is_lost_between_appending_and_taking() {
-        let project = tempfile::tempdir().unwrap();
-        let layout = layout(&project);
-        let mut seen = Vec::new();
-        std::thread::scope(|scope| {
-            let writers: Vec<_> = (0..4)
-                .map(|writer| {
-                    let layout = &layout;
-                    scope.spawn(move || {
-                        for n in 0..50 {
-                            append_use(
-                                layout,
-                                "s",
-                                &file(&format!("{writer}-{n}")),
-                                false,
-                                &Moment::now(),
-                                &Sanitizer::default(),
-                            )
-                            .unwrap();
-                        }
-                    })
-                })
-                .collect();
-            while !writers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
-                seen.extend(taken(&layout, "s").into_iter().flat_map(|taken| taken.files));
-            }
-        });
-        seen.extend(taken(&layout, "s").into_iter().flat_map(|taken| taken.files));
-        assert_eq!(seen.len(), 200);
-    }
-}
+mod tests;

@@ -12,7 +12,7 @@ use programs::{
     READ_ONLY_WITH, SHELLS, VALUED, WRAPPERS,
 };
 
-pub(crate) use tasks::{Task, is_answer, succeeded, tasks};
+pub(crate) use tasks::{MainCommand, is_answer, succeeded, tasks};
 
 use split::SimpleCommand;
 

@@ -11,8 +11,11 @@ pub(crate) use passed::all_passed;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::command_line::{Task, succeeded, tasks};
+use crate::model::command_line::{MainCommand, succeeded, tasks};
 use crate::model::memory::content_hash;
+
+/// The importance of the failures in a session, which deserve a second look.
+pub const FAILURE_IMPORTANCE: u8 = 3;
 
 /// Separates the tool from its input in the first line of a failure.
 const FAILED: &str = " failed";
@@ -44,12 +47,12 @@ impl Attempt {
         matches!(self.tool.as_str(), "Bash" | "PowerShell")
     }
 
-    fn tasks(&self) -> Vec<Task> {
+    fn tasks(&self) -> Vec<MainCommand> {
         self.input.as_deref().filter(|_| self.is_command()).map(tasks).unwrap_or_default()
     }
 
     /// Returns the commands that succeeded if this attempt did.
-    fn succeeded(&self) -> Vec<Task> {
+    fn succeeded(&self) -> Vec<MainCommand> {
         let line = self.input.as_deref().filter(|_| self.is_command());
         line.map(|line| succeeded(line, self.passed)).unwrap_or_default()
     }
@@ -58,7 +61,7 @@ impl Attempt {
     pub fn topics(&self) -> Vec<String> {
         let tasks = self.tasks();
         let names = match (tasks.is_empty(), &self.input) {
-            (false, _) => tasks.iter().flat_map(Task::topics).collect(),
+            (false, _) => tasks.iter().flat_map(MainCommand::topics).collect(),
             (true, input) => vec![format!("{} {}", self.tool, input.as_deref().unwrap_or_default())],
         };
         // Hashed, because a command line can contain a secret.
@@ -104,7 +107,7 @@ pub fn signature(content: &str) -> String {
     let tasks = attempt.tasks();
     let mut text = match tasks.is_empty() {
         true => first.to_owned(),
-        false => tasks.iter().map(Task::line).collect::<Vec<_>>().join(" && "),
+        false => tasks.iter().map(MainCommand::line).collect::<Vec<_>>().join(" && "),
     };
     for line in cause.lines() {
         text.push('\n');

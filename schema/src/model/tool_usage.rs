@@ -8,14 +8,14 @@ const CHANGES: usize = 16 * 1024;
 
 /// An edit of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileChange {
+pub struct FileEdit {
     pub file: String,
     /// Lines that begin with `- `, `+ ` or `@ `.
     pub text: String,
 }
 
 /// Describes the files, commands and edits of a turn. Returns `None` for a turn without any of them.
-pub fn describe(files: &[String], commands: &[String], changes: &[FileChange]) -> Option<String> {
+pub fn describe(files: &[String], commands: &[String], changes: &[FileEdit]) -> Option<String> {
     let mut lines = Vec::new();
     if !files.is_empty() {
         lines.push(format!("{FILES}{}", files.join(", ")));
@@ -28,7 +28,7 @@ pub fn describe(files: &[String], commands: &[String], changes: &[FileChange]) -
 }
 
 /// Returns the lines of the edits, grouped by file.
-fn described(files: &[String], changes: &[FileChange]) -> Vec<String> {
+fn described(files: &[String], changes: &[FileEdit]) -> Vec<String> {
     let (mut lines, mut length, mut left_out) = (Vec::new(), 0, 0);
     for file in files {
         let (mut title, mut told): (Option<&str>, Vec<&str>) = (None, Vec::new());
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn files_and_commands_round_trip() {
-        let change = |file: &str, text: &str| FileChange { file: file.into(), text: text.into() };
+        let change = |file: &str, text: &str| FileEdit { file: file.into(), text: text.into() };
         let changes = [
             change("src/a.rs", "@ fn load\n- let x = 1;\n+ Files modified: y"),
             change("b c.md", "+ Commands: z"),
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn excess_edits_are_counted() {
-        let edits: Vec<FileChange> =
-            (0..200).map(|n| FileChange { file: "a".into(), text: format!("+ {n} {}", "x".repeat(390)) }).collect();
+        let edits: Vec<FileEdit> =
+            (0..200).map(|n| FileEdit { file: "a".into(), text: format!("+ {n} {}", "x".repeat(390)) }).collect();
         let text = describe(&["a".into()], &[], &edits).unwrap();
         assert!(text.len() < CHANGES + 1_024 && text.ends_with(" more edits"), "{} bytes", text.len());
     }

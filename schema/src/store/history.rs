@@ -3,7 +3,8 @@
 use rusqlite::{OptionalExtension as _, Row as SqlRow, params};
 use serde_json::{Map, Value};
 
-use super::rows::{COLUMNS, MemoryRow, Rows, conversion_error, read_row};
+use super::memory_row::{COLUMNS, MemoryRow, conversion_error, read_row};
+use super::rows::Rows;
 use crate::model::moment::Moment;
 
 /// The row of a session.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::{OptionalExtension, Transaction, TransactionBehavior};
 
 use super::id_claims::{IdClaims, SettledClaim};
-use super::rows::EntryState;
+use super::memory_row::EntryState;
 use super::{MemoryRow, Rows, Store, StoreAccess, StoreError, sessions};
 use crate::files::crash_point;
 use crate::files::file_stamp::{self, FileStamp};

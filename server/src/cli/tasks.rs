@@ -32,7 +32,7 @@ pub(crate) struct TasksArguments {
 }
 
 #[derive(Debug, Serialize)]
-struct Listed {
+struct ListedTask {
     id: String,
     date: String,
     session_id: String,
@@ -45,7 +45,7 @@ struct Listed {
     closed_by: Option<String>,
 }
 
-impl Listed {
+impl ListedTask {
     fn of(task: Task) -> Self {
         let (state, blocked_by, closed_by) = match task.state {
             TaskState::Open => ("open", None, None),
@@ -76,12 +76,12 @@ pub(crate) fn tasks(engine: &mut Engine, printer: &Printer, arguments: &TasksArg
         (None, None) => None,
     };
     if let Some(task) = changed {
-        let task = Listed::of(task);
+        let task = ListedTask::of(task);
         return printer.print_value(&task, || format!("{} is {}\n", task.id, task.state));
     }
-    let all: Vec<Listed> = engine.tasks()?.into_iter().map(Listed::of).collect();
+    let all: Vec<ListedTask> = engine.tasks()?.into_iter().map(ListedTask::of).collect();
     let done = all.iter().filter(|task| task.is_done()).count();
-    let shown: Vec<Listed> = all.into_iter().filter(|task| arguments.all || !task.is_done()).collect();
+    let shown: Vec<ListedTask> = all.into_iter().filter(|task| arguments.all || !task.is_done()).collect();
     printer.print_paged(&shown, |columns| match (shown.is_empty(), done) {
         (true, 0) => "No tasks are recorded.\n".to_owned(),
         (true, done) => format!("Nothing is open; {} done.\n", count_with_unit(done as u64, "task")),
@@ -89,7 +89,7 @@ pub(crate) fn tasks(engine: &mut Engine, printer: &Printer, arguments: &TasksArg
     })
 }
 
-fn listed(tasks: &[Listed], columns: usize) -> String {
+fn listed(tasks: &[ListedTask], columns: usize) -> String {
     let mut text = String::new();
     for task in tasks {
         let mark = if task.is_done() { "[x]" } else { "[ ]" };
@@ -121,10 +121,10 @@ fn listed(tasks: &[Listed], columns: usize) -> String {
 mod tests {
     use super::*;
 
-    fn task(state: &'static str, content: &str, by: &str) -> Listed {
+    fn task(state: &'static str, content: &str, by: &str) -> ListedTask {
         let by = Some(by.to_owned()).filter(|by| !by.is_empty());
         let (blocked_by, closed_by) = if state == "blocked" { (by, None) } else { (None, by) };
-        Listed {
+        ListedTask {
             id: "0af312aa00000000".to_owned(),
             date: "2026-01-28 10:30:15".to_owned(),
             session_id: "s".to_owned(),

@@ -29,12 +29,12 @@ pub(super) struct RecordedFile {
     pub(super) existed: bool,
     /// The hash of the text that was written. If it differs, somebody else edited the file.
     hash: String,
-    undo: Vec<Hunk>,
+    undo: Vec<UndoHunk>,
 }
 
 /// A replaced range of the written text: `length` bytes from `at` on replaced `before`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Hunk {
+struct UndoHunk {
     at: usize,
     length: usize,
     before: String,
@@ -82,11 +82,11 @@ impl SetupRecord {
 }
 
 /// The differences of two texts, first by lines.
-fn diff_hunks(before: &str, after: &str) -> Vec<Hunk> {
+fn diff_hunks(before: &str, after: &str) -> Vec<UndoHunk> {
     let lines = |text: &'_ str| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>();
     let (old, new) = (lines(before), lines(after));
     let bytes = |lines: &[String]| lines.iter().map(String::len).sum::<usize>();
-    let mut hunks: Vec<Hunk> = Vec::new();
+    let mut hunks: Vec<UndoHunk> = Vec::new();
     for operation in capture_diff_slices(Algorithm::Patience, &old, &new) {
         if operation.tag() == DiffTag::Equal {
             continue;
@@ -98,14 +98,14 @@ fn diff_hunks(before: &str, after: &str) -> Vec<Hunk> {
                 last.length += length;
                 last.before.push_str(&text);
             }
-            None => hunks.push(Hunk { at, length, before: text }),
+            None => hunks.push(UndoHunk { at, length, before: text }),
         }
     }
     hunks.iter().map(|hunk| narrow_hunk(hunk, after)).collect()
 }
 
 /// Removes the common start and end, which may contain secrets of others.
-fn narrow_hunk(hunk: &Hunk, after: &str) -> Hunk {
+fn narrow_hunk(hunk: &UndoHunk, after: &str) -> UndoHunk {
     let text = &after[hunk.at..hunk.at + hunk.length];
     let same = |left: &mut dyn Iterator<Item = char>, right: &mut dyn Iterator<Item = char>| -> usize {
         left.zip(right).take_while(|(left, right)| left == right).map(|(c, _)| c.len_utf8()).sum()
@@ -113,7 +113,7 @@ fn narrow_hunk(hunk: &Hunk, after: &str) -> Hunk {
     let start = same(&mut text.chars(), &mut hunk.before.chars());
     let (text, before) = (&text[start..], &hunk.before[start..]);
     let end = same(&mut text.chars().rev(), &mut before.chars().rev());
-    Hunk { at: hunk.at + start, length: text.len() - end, before: before[..before.len() - end].to_owned() }
+    UndoHunk { at: hunk.at + start, length: text.len() - end, before: before[..before.len() - end].to_owned() }
 }
 
 #[cfg(test)]

@@ -126,30 +126,29 @@ impl Engine {
 
     /// Makes the embedder ready, which may take long. The next search reports an error.
     pub fn prepare_embedder(&self) {
-        if let Some(meaning) = &self.model
-            && let Err(error) = meaning.embedder.prepare()
+        if let Some(model) = &self.model
+            && let Err(error) = model.embedder.prepare()
         {
-            meaning.health.record_error(&error);
+            model.health.record_error(&error);
         }
     }
 
     /// Tests a remote embedder with one word. `None` if the embedder is local or off.
     pub fn probe_embedder(&self) -> Option<Result<(), String>> {
-        let meaning = self.model.as_ref().filter(|meaning| meaning.embedder.location() == EmbeddingLocation::Remote)?;
-        let made = meaning.embedder.prepare().and_then(|()| meaning.embedder.embed_query(PROBE));
+        let model = self.model.as_ref().filter(|model| model.embedder.location() == EmbeddingLocation::Remote)?;
+        let made = model.embedder.prepare().and_then(|()| model.embedder.embed_query(PROBE));
         let is_comparable = |vector: &Vector| vector.is_some().then_some(()).ok_or_else(|| NO_VECTOR.to_owned());
         Some(made.map_err(|error| join_causes(&error)).and_then(|vector| is_comparable(&vector)))
     }
 
     /// The question to embed before a search, on a thread that may wait; `None` if no request is needed.
     pub fn embedding_query(&self, input: &SearchInput) -> Result<Option<EmbeddingQuery>, ToolError> {
-        let Some(meaning) =
-            self.model.as_ref().filter(|_| self.embedding_location() == Some(EmbeddingLocation::Remote))
+        let Some(model) = self.model.as_ref().filter(|_| self.embedding_location() == Some(EmbeddingLocation::Remote))
         else {
             return Ok(None);
         };
         let is_comparable =
-            meaning.embedder.readiness().is_ok() && self.index.is_current_model(meaning.embedder.identity())?;
+            model.embedder.readiness().is_ok() && self.index.is_current_model(model.embedder.identity())?;
         if !is_comparable || Query::parse_literal(&input.query).is_empty() {
             return Ok(None);
         }
@@ -158,15 +157,15 @@ impl Engine {
             let beginning: String = text.chars().take(QUESTION).collect();
             (text.to_owned(), self.sanitizer.clean(&beginning).text.into_owned())
         });
-        Ok(Some(EmbeddingQuery::new(meaning, phrasings.collect())))
+        Ok(Some(EmbeddingQuery::new(model, phrasings.collect())))
     }
 
     fn embedding_location(&self) -> Option<EmbeddingLocation> {
-        self.model.as_ref().map(|meaning| meaning.embedder.location())
+        self.model.as_ref().map(|model| model.embedder.location())
     }
 
     fn embed_batch(&mut self) -> Result<BatchOutcome, ToolError> {
-        let Some(meaning) = self.model.as_ref().filter(|_| *self.store.access() == StoreAccess::Full) else {
+        let Some(model) = self.model.as_ref().filter(|_| *self.store.access() == StoreAccess::Full) else {
             return Ok(BatchOutcome::default());
         };
         // Another process indexes. No event announces its end, so the caller polls.
@@ -175,50 +174,50 @@ impl Engine {
         };
         self.index.requeue_invalid(&lock)?;
         self.index.index_memories(self.store.rows(), &lock)?;
-        self.index.use_model(Some(meaning.embedder.identity()), &lock)?;
-        self.index.embed_pending(self.store.rows(), &*meaning.embedder, &str::to_owned, BATCH_HERE, &lock)
+        self.index.use_model(Some(model.embedder.identity()), &lock)?;
+        self.index.embed_pending(self.store.rows(), &*model.embedder, &str::to_owned, BATCH_HERE, &lock)
     }
 
     fn next_job(&mut self) -> Result<EmbeddingStep, ToolError> {
-        let Some(meaning) = self.model.clone().filter(|_| *self.store.access() == StoreAccess::Full) else {
+        let Some(model) = self.model.clone().filter(|_| *self.store.access() == StoreAccess::Full) else {
             return Ok(EmbeddingStep::Done);
         };
-        if meaning.embedder.readiness().is_err() {
-            return Ok(EmbeddingStep::Job(EmbeddingJob::prepare(meaning)));
+        if model.embedder.readiness().is_err() {
+            return Ok(EmbeddingStep::Job(EmbeddingJob::prepare(model)));
         }
         let own = match FileLock::acquire(&self.store.layout().embedding_lock(), Duration::ZERO) {
             Ok(own) => own,
             Err(LockError::Busy(_)) => {
                 let waits =
-                    !self.index.is_current_model(meaning.embedder.identity())? || self.index.has_pending_vectors()?;
+                    !self.index.is_current_model(model.embedder.identity())? || self.index.has_pending_vectors()?;
                 return Ok(if waits { EmbeddingStep::LockedElsewhere } else { EmbeddingStep::Done });
             }
             Err(error) => return Err(ToolError::Unavailable(crate::error::join_causes(&error))),
         };
-        let Some(EmbeddingBatch { outcome: worked, texts }) = self.gather_texts(&meaning)? else {
+        let Some(EmbeddingBatch { outcome: worked, texts }) = self.gather_texts(&model)? else {
             return Ok(EmbeddingStep::Done);
         };
         Ok(match texts.is_empty() {
-            false => EmbeddingStep::Job(EmbeddingJob::embed(meaning, texts, own)),
+            false => EmbeddingStep::Job(EmbeddingJob::embed(model, texts, own)),
             true if worked.has_more => EmbeddingStep::More,
             true => EmbeddingStep::Done,
         })
     }
 
     /// Waiting texts that are not cached, redacted, because they leave this process.
-    fn gather_texts(&mut self, meaning: &EmbeddingModel) -> Result<Option<EmbeddingBatch>, ToolError> {
+    fn gather_texts(&mut self, model: &EmbeddingModel) -> Result<Option<EmbeddingBatch>, ToolError> {
         let Some(lock) = self.index.lock(IndexLockWait::Short)? else { return Ok(None) };
         self.index.requeue_invalid(&lock)?;
         self.index.index_memories(self.store.rows(), &lock)?;
-        self.index.use_model(Some(meaning.embedder.identity()), &lock)?;
+        self.index.use_model(Some(model.embedder.identity()), &lock)?;
         let clean = |text: &str| self.sanitizer.clean(text).text.into_owned();
-        self.index.gather_batch(self.store.rows(), &*meaning.embedder, &clean, BATCH_ELSEWHERE, &lock).map(Some)
+        self.index.gather_batch(self.store.rows(), &*model.embedder, &clean, BATCH_ELSEWHERE, &lock).map(Some)
     }
 
     pub(super) fn add_embedding_stats(&self, output: &mut StatsOutput) -> Result<(), ToolError> {
-        let Some(meaning) = &self.model else { return Ok(()) };
-        output.problems.extend(meaning.health.message().map(|message| format!("embedding: {message}")));
-        let identity = meaning.embedder.identity();
+        let Some(model) = &self.model else { return Ok(()) };
+        output.problems.extend(model.health.message().map(|message| format!("embedding: {message}")));
+        let identity = model.embedder.identity();
         let found = self.index.coverage()?;
         // Vectors of another model are useless.
         let EmbeddingCoverage { documents, with_vector, without, refused, pending: waiting } =

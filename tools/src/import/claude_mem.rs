@@ -35,7 +35,7 @@ const SUMMARY: [(&str, &str); 6] = [
 
 /// The session and the project of the host, by the ids that claude-mem uses.
 #[derive(Default)]
-struct Sessions {
+struct SessionsById {
     /// The host's session by the id of its memory.
     by_memory: HashMap<String, String>,
     project: HashMap<String, String>,
@@ -104,8 +104,8 @@ fn read(path: &Path, scope: &ImportScope<'_>, receiver: &mut dyn Receiver) -> Re
     Ok(())
 }
 
-fn read_sessions(db: &ForeignDatabase) -> Result<Sessions, SourceError> {
-    let mut sessions = Sessions::default();
+fn read_sessions(db: &ForeignDatabase) -> Result<SessionsById, SourceError> {
+    let mut sessions = SessionsById::default();
     db.for_each_row("sdk_sessions", &["content_session_id", "memory_session_id", "project"], |row| {
         let host = row.text("content_session_id");
         sessions.by_memory.insert(row.text("memory_session_id"), host.clone());
@@ -115,7 +115,7 @@ fn read_sessions(db: &ForeignDatabase) -> Result<Sessions, SourceError> {
     Ok(sessions)
 }
 
-impl Sessions {
+impl SessionsById {
     fn host_session(&self, row: &ForeignRow<'_>) -> String {
         let id = row.text("memory_session_id");
         if id.starts_with(MANUAL) {

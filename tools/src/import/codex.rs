@@ -35,7 +35,7 @@ const NEVER_STARTED: [&str; 3] = ["unsupported call", "unsupported custom tool c
 
 /// A line of a transcript.
 #[derive(Debug, Deserialize)]
-struct RolloutLine {
+struct CodexLine {
     #[serde(default, deserialize_with = "deserialize_lenient")]
     timestamp: Option<String>,
     #[serde(default, rename = "type", deserialize_with = "deserialize_lenient")]
@@ -81,7 +81,7 @@ impl<'s> CodexReplay<'s> {
         })
     }
 
-    fn add_line(&mut self, line: &RolloutLine, at: Moment) {
+    fn add_line(&mut self, line: &CodexLine, at: Moment) {
         let payload = &line.payload;
         let kind = text(payload, "type").unwrap_or_default();
         match (line.kind.as_deref().unwrap_or_default(), kind) {
@@ -168,7 +168,7 @@ impl SessionReplay for CodexReplay<'_> {
                 break;
             };
             self.state.position += bytes.len() as u64 + 1;
-            match serde_json::from_slice::<RolloutLine>(bytes) {
+            match serde_json::from_slice::<CodexLine>(bytes) {
                 Ok(line) => {
                     let at = line.timestamp.as_deref().and_then(parse_time);
                     if let Some(at) = at.or(self.turns.last_at) {
@@ -253,7 +253,7 @@ pub fn codex_session_directory(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut lines = ForwardLines::open(path, 0)?;
     for _ in 0..4 {
         let Some(bytes) = lines.next_line()? else { break };
-        if let Ok(line) = serde_json::from_slice::<RolloutLine>(bytes)
+        if let Ok(line) = serde_json::from_slice::<CodexLine>(bytes)
             && let Some(cwd) = text(&line.payload, "cwd")
         {
             return Ok(Some(PathBuf::from(cwd)));

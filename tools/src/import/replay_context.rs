@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolResponse, Used, is_edit_tool};
+use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolResponse, ToolUse, is_edit_tool};
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Edits;
 use serde_json::Value;
@@ -16,7 +16,7 @@ const MAX_PENDING_TOOLS: usize = 1_000;
 /// An event of a session or of one of its subagents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ReplayEvent {
-    Used(Used),
+    ToolUse(ToolUse),
     Failed(String),
     Reported(String),
 }
@@ -67,7 +67,7 @@ impl<'s> ReplayContext<'s> {
             ..HookPayload::default()
         };
         match HostEvent::from_payload(&payload, self.project, self.sanitizer)?.kind {
-            EventKind::ToolUse(used) => Some(ReplayEvent::Used(used)),
+            EventKind::ToolUse(used) => Some(ReplayEvent::ToolUse(used)),
             EventKind::Failure(text) => Some(ReplayEvent::Failed(text)),
             _ => None,
         }

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use schema::host::choice::LastTurn;
 use schema::host::conclusion::{self, SaidIn, Speaker};
-use schema::host::hook::{EventKind, HookPayload, HostEvent, Used};
+use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolUse};
 use schema::host::track_buffer::{self, ToolUses};
 use schema::host::transcript::TURN_TEXTS;
 use schema::intake::capture::{Destination, Draft, PreparedMemory, prepare};
+use schema::model::failure::FAILURE_IMPORTANCE;
 use schema::model::failure::topics_of;
 use schema::model::memory::{MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
@@ -22,9 +23,6 @@ use serde_json::{Map, Value};
 use super::foreign::FROM;
 use super::replay_context::{ReplayContext, ReplayEvent};
 use super::tool_record::{FinishedTool, StartedTool};
-
-/// Importance of a failure, as for hooks.
-const FAILURE_IMPORTANCE: u8 = 3;
 
 /// How to treat a transcript that ends inside a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,7 +202,7 @@ impl<'s> TurnBuilder<'s> {
 
     pub(super) fn add_event(&mut self, event: ReplayEvent, at: Moment) {
         match event {
-            ReplayEvent::Used(used) => self.used(used, at),
+            ReplayEvent::ToolUse(used) => self.used(used, at),
             ReplayEvent::Failed(text) => {
                 self.failed.extend(topics_of(&text));
                 self.push_draft(MemoryType::Error, text, at);
@@ -217,7 +215,7 @@ impl<'s> TurnBuilder<'s> {
     }
 
     /// Stores what hooks store of a tool use.
-    fn used(&mut self, mut used: Used, at: Moment) {
+    fn used(&mut self, mut used: ToolUse, at: Moment) {
         used.changed = used.changed.and_then(|changed| changed.within(self.settings.edits));
         let is_success = used.attempt.topics().iter().any(|topic| self.failed.contains(topic));
         if used.changed.is_some() || is_success {

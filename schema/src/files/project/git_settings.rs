@@ -44,8 +44,10 @@ impl GitSettings {
             let Ok(bytes) = regular_file::read(&file, SETTINGS_LIMIT) else { continue };
             for setting in settings(&String::from_utf8_lossy(&bytes)) {
                 match setting {
-                    Setting::IgnoreList(path) => lists.push(self.resolve(&path, worktree)),
-                    Setting::Include(path) => waiting.push(self.resolve(&path, file.parent().unwrap_or(worktree))),
+                    IgnoreSetting::IgnoreList(path) => lists.push(self.resolve(&path, worktree)),
+                    IgnoreSetting::Include(path) => {
+                        waiting.push(self.resolve(&path, file.parent().unwrap_or(worktree)))
+                    }
                 }
             }
         }
@@ -62,14 +64,14 @@ impl GitSettings {
 
 /// A setting that leads to ignore lists.
 #[derive(Debug, PartialEq, Eq)]
-enum Setting {
+enum IgnoreSetting {
     /// `core.excludesFile`.
     IgnoreList(String),
     /// Another file of settings.
     Include(String),
 }
 
-fn settings(text: &str) -> Vec<Setting> {
+fn settings(text: &str) -> Vec<IgnoreSetting> {
     let mut found = Vec::new();
     let mut section = String::new();
     for line in text.lines().map(str::trim) {
@@ -84,8 +86,8 @@ fn settings(text: &str) -> Vec<Setting> {
         let Some((name, value)) = setting.split_once('=') else { continue };
         let (name, value) = (name.trim().to_ascii_lowercase(), unquoted(value.trim()));
         match name.as_str() {
-            "excludesfile" => found.push(Setting::IgnoreList(value)),
-            "path" if section.starts_with("include") => found.push(Setting::Include(value)),
+            "excludesfile" => found.push(IgnoreSetting::IgnoreList(value)),
+            "path" if section.starts_with("include") => found.push(IgnoreSetting::Include(value)),
             _ => {}
         }
     }
@@ -116,7 +118,7 @@ mod tests {
     #[test]
     fn settings_that_lead_to_ignore_lists_are_found() {
         let text = "[core]\n\teditor = vi\n\tExcludesFile = \"~/my list\" ; mine\n[user]\npath = x\n[includeIf \"gitdir:~/a]b/\"] path = b.inc # c\n";
-        let expected = [Setting::IgnoreList("~/my list".into()), Setting::Include("b.inc".into())];
+        let expected = [IgnoreSetting::IgnoreList("~/my list".into()), IgnoreSetting::Include("b.inc".into())];
         assert_eq!(settings(text), expected);
     }
 

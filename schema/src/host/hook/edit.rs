@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::payload::{HookPayload, Hunk};
+use super::payload::{HookPayload, PatchHunk};
 use crate::files::regular_file;
 use crate::privacy::sanitizer::Sanitizer;
 use diff::{Changed, changed, shown};
@@ -151,7 +151,7 @@ fn written(content: &str, sanitizer: &Sanitizer) -> Option<String> {
 }
 
 /// Summarises what a write changed in an existing file, according to the host.
-fn patched(hunks: &[Hunk], sanitizer: &Sanitizer) -> Option<String> {
+fn patched(hunks: &[PatchHunk], sanitizer: &Sanitizer) -> Option<String> {
     let (mut old, mut new) = (String::new(), String::new());
     for line in hunks.iter().flat_map(|hunk| &hunk.lines) {
         if old.len().max(new.len()) > WINDOW {

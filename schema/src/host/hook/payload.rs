@@ -71,7 +71,7 @@ pub struct PayloadError {
 /// The part of a tool's response that is read: what a write changed in a file. The rest may be as large as the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolResponse {
-    patch: Vec<Hunk>,
+    patch: Vec<PatchHunk>,
     /// The ends of what a command wrote to standard error and standard output.
     pub(crate) output: String,
 }
@@ -81,7 +81,7 @@ const OUTPUT: usize = 16 * 1024;
 
 /// A part of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(crate) struct Hunk {
+pub(crate) struct PatchHunk {
     /// Each begins with a space, `-` or `+`.
     pub(crate) lines: Vec<String>,
 }
@@ -159,7 +159,7 @@ fn end_of_output(text: &str) -> &str {
 
 impl HookPayload {
     /// Returns what a write changed in an existing file, according to the host.
-    pub(super) fn patch(&self) -> &[Hunk] {
+    pub(super) fn patch(&self) -> &[PatchHunk] {
         &self.tool_response.patch
     }
 

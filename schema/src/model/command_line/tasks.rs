@@ -5,7 +5,7 @@ use super::{INTERPRETERS, SimpleCommand, effective_program, is_known, only_print
 
 /// One of the commands that a line is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Task {
+pub(crate) struct MainCommand {
     /// The program, with its subcommand if it has subcommands.
     pub(crate) name: String,
     /// The arguments without options.
@@ -55,7 +55,7 @@ const CHECKS: &[&str] = &[
     "vitest", "west build", "yarn build", "yarn lint", "yarn run", "yarn test", "zig build", "zig test",
 ];
 
-impl Task {
+impl MainCommand {
     /// Whether a run with fewer operands checks more.
     pub(crate) fn is_check(&self) -> bool {
         CHECKS.contains(&self.name.as_str())
@@ -143,9 +143,9 @@ fn run_by(name: &str, arguments: &[&str]) -> Option<usize> {
 }
 
 /// Returns the commands that a line is for, in order. If all commands only prepare something, all are returned.
-pub(crate) fn tasks(line: &str) -> Vec<Task> {
-    let tasks: Vec<Task> = split::split_commands(line).iter().filter_map(Task::of).collect();
-    let meant: Vec<Task> = tasks.iter().filter(|task| !LEADING.contains(&task.name.as_str())).cloned().collect();
+pub(crate) fn tasks(line: &str) -> Vec<MainCommand> {
+    let tasks: Vec<MainCommand> = split::split_commands(line).iter().filter_map(MainCommand::of).collect();
+    let meant: Vec<MainCommand> = tasks.iter().filter(|task| !LEADING.contains(&task.name.as_str())).cloned().collect();
     if meant.is_empty() { tasks } else { meant }
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn tasks(line: &str) -> Vec<Task> {
 ///
 /// The exit code is that of the last list of commands. In it, a pipe hides the result of a command, and `||` that of all. `passed` is
 /// whether the output says that all tests passed.
-pub(crate) fn succeeded(line: &str, passed: bool) -> Vec<Task> {
+pub(crate) fn succeeded(line: &str, passed: bool) -> Vec<MainCommand> {
     let mut commands = split::split_commands(line);
     commands.retain(|simple| simple.then != Then::Substituted);
     let Some((last, before)) = commands.split_last() else { return Vec::new() };
@@ -165,11 +165,11 @@ pub(crate) fn succeeded(line: &str, passed: bool) -> Vec<Task> {
     let is_shown = passed && shows_result(list);
     let hides = |simple: &&SimpleCommand| simple.then == Then::Pipe && !line.contains("pipefail");
     let is_known = |simple: &&SimpleCommand| !hides(simple) || is_shown && is_check(simple);
-    list.iter().filter(is_known).filter(|simple| ran(simple)).filter_map(Task::of).collect()
+    list.iter().filter(is_known).filter(|simple| ran(simple)).filter_map(MainCommand::of).collect()
 }
 
 fn is_check(simple: &SimpleCommand) -> bool {
-    Task::of(simple).is_some_and(|task| task.is_check())
+    MainCommand::of(simple).is_some_and(|task| task.is_check())
 }
 
 /// Whether the output of a list has the result of its only check: the pipe leaves its end, or all lines with results. A check that
@@ -343,7 +343,7 @@ mod tests {
     #[case::help("cargo test --help", "")]
     #[case::version("pytest --version", "")]
     fn commands_that_surely_succeeded_are_found(#[case] line: &str, #[case] expected: &str) {
-        let found: Vec<String> = succeeded(line, false).iter().map(Task::line).collect();
+        let found: Vec<String> = succeeded(line, false).iter().map(MainCommand::line).collect();
         assert_eq!(found.join("; "), expected);
     }
 
@@ -359,7 +359,7 @@ mod tests {
     #[case::two_checks("cargo clippy | tail -5 && cargo test | tail -5", "tail -5; tail -5")]
     #[case::with_a_fallback("cargo test | tail -5 || true", "")]
     fn output_that_all_tests_passed_counts_after_a_pipe(#[case] line: &str, #[case] expected: &str) {
-        let found: Vec<String> = succeeded(line, true).iter().map(Task::line).collect();
+        let found: Vec<String> = succeeded(line, true).iter().map(MainCommand::line).collect();
         assert_eq!(found.join("; "), expected);
     }
 
@@ -374,7 +374,7 @@ mod tests {
     #[case::several("npm ci && npm test", "npm ci; npm test")]
     #[case::only_looks("cat a.txt", "cat a.txt")]
     fn main_commands_of_a_line_are_found(#[case] line: &str, #[case] expected: &str) {
-        let found: Vec<String> = tasks(line).iter().map(Task::line).collect();
+        let found: Vec<String> = tasks(line).iter().map(MainCommand::line).collect();
         assert_eq!(found.join("; "), expected);
     }
 }

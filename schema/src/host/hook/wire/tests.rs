@@ -9,7 +9,7 @@ use serde_json::json;
 use super::apply_patch::{FilePatch, Replacement, file_patches};
 use super::*;
 use crate::host::brief::SessionSource;
-use crate::host::hook::{EventKind, HostEvent, ToolUse, Used};
+use crate::host::hook::{EventKind, HostEvent, ToolChange, ToolUse};
 use crate::privacy::sanitizer::Sanitizer;
 
 fn fixture(name: &str) -> String {
@@ -30,13 +30,13 @@ fn recorded(host: HookHost, name: &str) -> Vec<EventKind> {
 /// An event in short, without the parts that other tests cover.
 fn short(event: &EventKind) -> String {
     match event {
-        EventKind::ToolUse(Used { changed: Some(ToolUse::File { path, change }), .. }) => {
+        EventKind::ToolUse(ToolUse { changed: Some(ToolChange::File { path, change }), .. }) => {
             format!("file {path}: {}", change.as_deref().unwrap_or("-"))
         }
-        EventKind::ToolUse(Used { changed: Some(ToolUse::Command(line)), is_success_known, .. }) => {
+        EventKind::ToolUse(ToolUse { changed: Some(ToolChange::Command(line)), is_success_known, .. }) => {
             format!("ran {line}{}", if *is_success_known { "" } else { " (?)" })
         }
-        EventKind::ToolUse(Used { attempt, .. }) => format!("tried {}", attempt.input.as_deref().unwrap_or("-")),
+        EventKind::ToolUse(ToolUse { attempt, .. }) => format!("tried {}", attempt.input.as_deref().unwrap_or("-")),
         other => format!("{other:?}"),
     }
 }
