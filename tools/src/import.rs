@@ -2,6 +2,7 @@
 
 mod auto_memory;
 mod basic_memory;
+mod claude_code;
 mod claude_mem;
 mod codex;
 mod foreign;
@@ -11,21 +12,22 @@ mod jikime_mem;
 mod markdown;
 mod mcp_memory_service;
 mod openclaw;
-mod replay;
 mod replay_context;
 mod rules;
 mod server_memory;
+mod session_replay;
 mod source;
 mod subagent_events;
 mod tool_record;
 mod turns;
 
 pub use auto_memory::{HostNote, read_notes};
+pub use claude_code::{ClaudeCodeReplay, claude_code_session_directory};
 pub use codex::{CodexReplay, codex_session_directory};
 pub use foreign::{FROM, ForeignMemory, ImportScope, Receiver, SourceError};
 pub use gemini::GeminiReplay;
-pub use replay::{IMPORT_MARK_PREFIX, ReplayState, SessionReplay, TranscriptReplay, session_directory};
 pub use rules::{RuleFile, find_rule_files, read_rules};
+pub use session_replay::{IMPORT_MARK_PREFIX, ReplayState, SessionReplay};
 pub use source::Source;
 pub use turns::TranscriptEnd;
 

@@ -15,7 +15,7 @@ use schema::settings::Settings;
 use serde_json::{Value, json};
 
 use super::foreign::parse_time;
-use super::replay::{ReplayState, SessionReplay};
+use super::session_replay::{ReplayState, SessionReplay};
 use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
 use super::turns::{TranscriptEnd, TurnBuilder};
 

@@ -13,8 +13,8 @@ use schema::model::memory::content_hash;
 use schema::settings::LoadedSettings;
 use tools::error::ToolError;
 use tools::import::{
-    CodexReplay, GeminiReplay, SessionReplay, TranscriptEnd, TranscriptReplay, codex_session_directory,
-    session_directory,
+    ClaudeCodeReplay, CodexReplay, GeminiReplay, SessionReplay, TranscriptEnd, claude_code_session_directory,
+    codex_session_directory,
 };
 
 /// The deepest folder of transcripts: year, month and day.
@@ -69,7 +69,7 @@ impl TranscriptHost {
     ) -> io::Result<Box<dyn SessionReplay + 's>> {
         let (sanitizer, settings) = (&loaded.sanitizer, &loaded.settings);
         Ok(match self {
-            Self::ClaudeCode => Box::new(TranscriptReplay::open(path, project, sanitizer, settings, ending)?),
+            Self::ClaudeCode => Box::new(ClaudeCodeReplay::open(path, project, sanitizer, settings, ending)?),
             Self::Codex => Box::new(CodexReplay::open(path, project, sanitizer, settings, ending)?),
             Self::Gemini => Box::new(GeminiReplay::open(path, project, sanitizer, settings, ending)?),
         })
@@ -179,7 +179,8 @@ fn folder_name(directory: &Path) -> String {
 fn project_root_of(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let mut transcripts = list_transcripts(TranscriptHost::ClaudeCode, folder).ok()?.0;
     transcripts.sort_by_key(|transcript| std::cmp::Reverse(transcript.changed));
-    let said = transcripts.iter().take(5).find_map(|transcript| session_directory(&transcript.path).ok()?)?;
+    let said =
+        transcripts.iter().take(5).find_map(|transcript| claude_code_session_directory(&transcript.path).ok()?)?;
     root_of_directory(&said, home)
 }
 

@@ -13,50 +13,17 @@ use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
 
+use super::session_replay::{ReplayState, SessionReplay};
 use super::subagent_events::{SubagentRecord, read_subagent_events};
 use super::tool_record::{ToolActivity, ToolRecord};
 use super::turns::{TranscriptEnd, TurnBuilder};
 
-/// Prefix of the `meta` keys of completely read transcripts.
-pub const IMPORT_MARK_PREFIX: &str = "imported ";
-
 /// A line without any of these texts need not be parsed.
 const SPEAKERS: [&[u8]; 3] = [b"\"user\"", b"\"assistant\"", b"compact_boundary"];
 
-/// Reads one transcript of a host.
-pub trait SessionReplay {
-    /// The next memory, `None` at the end. A torn last line is ignored.
-    fn next_memory(&mut self) -> io::Result<Option<PreparedMemory>>;
-    fn state(&self) -> ReplayState;
-}
-
-/// The progress and the result of a replay.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ReplayState {
-    /// Approximate bytes read so far.
-    pub position: u64,
-    /// Whether it ended inside a turn that may continue.
-    pub is_open: bool,
-    /// Whether it ended inside a line.
-    pub is_torn: bool,
-    /// Unreadable lines, without a torn last one.
-    pub unreadable_lines: usize,
-}
-
-impl ReplayState {
-    /// Counts a line that is not valid JSON.
-    pub(super) fn count_unreadable(&mut self, is_complete: bool) {
-        if is_complete {
-            self.unreadable_lines += 1;
-        } else {
-            self.is_torn = true;
-        }
-    }
-}
-
 /// Reads a transcript and those of its subagents.
 #[derive(Debug)]
-pub struct TranscriptReplay<'s> {
+pub struct ClaudeCodeReplay<'s> {
     lines: ForwardLines,
     subagent_events: VecDeque<SubagentRecord>,
     ending: TranscriptEnd,
@@ -65,7 +32,7 @@ pub struct TranscriptReplay<'s> {
     is_done: bool,
 }
 
-impl<'s> TranscriptReplay<'s> {
+impl<'s> ClaudeCodeReplay<'s> {
     pub fn open(
         path: &Path,
         project: &'s Path,
@@ -127,7 +94,7 @@ impl<'s> TranscriptReplay<'s> {
     }
 }
 
-impl SessionReplay for TranscriptReplay<'_> {
+impl SessionReplay for ClaudeCodeReplay<'_> {
     fn next_memory(&mut self) -> io::Result<Option<PreparedMemory>> {
         while self.turns.is_empty() && !self.is_done {
             let Some(bytes) = self.lines.next_line()? else {
@@ -185,7 +152,7 @@ fn summary_text(text: &str) -> &str {
 }
 
 /// The session's working directory, from the first line that has one. Reads only the start of the file.
-pub fn session_directory(path: &Path) -> io::Result<Option<PathBuf>> {
+pub fn claude_code_session_directory(path: &Path) -> io::Result<Option<PathBuf>> {
     const LINES: usize = 200;
     let mut lines = ForwardLines::open(path, 0)?;
     for _ in 0..LINES {

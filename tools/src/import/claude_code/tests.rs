@@ -15,7 +15,7 @@ fn replay(path: &Path, ending: TranscriptEnd) -> Vec<(MemoryType, String)> {
     let sanitizer = Sanitizer::default();
     let settings = Settings::default();
     let mut replay =
-        TranscriptReplay::open(path, Path::new("/home/dev/project"), &sanitizer, &settings, ending).unwrap();
+        ClaudeCodeReplay::open(path, Path::new("/home/dev/project"), &sanitizer, &settings, ending).unwrap();
     let mut found = Vec::new();
     while let Some(memory) = replay.next_memory().unwrap() {
         let draft = memory.draft().clone();
@@ -56,7 +56,7 @@ fn lines_of_unknown_kinds_are_understood_and_torn_ones_are_not() {
     let sanitizer = Sanitizer::default();
     let settings = Settings::default();
     let mut replay =
-        TranscriptReplay::open(&path, folder.path(), &sanitizer, &settings, TranscriptEnd::Complete).unwrap();
+        ClaudeCodeReplay::open(&path, folder.path(), &sanitizer, &settings, TranscriptEnd::Complete).unwrap();
     assert_eq!(replay.next_memory().unwrap(), None);
     assert_eq!((replay.state().unreadable_lines, replay.state().is_torn), (2, false));
 }
