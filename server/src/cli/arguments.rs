@@ -23,6 +23,7 @@ use super::gc::GcArguments;
 use super::import::ImportCommand;
 use super::init::InitArguments;
 use super::list::ListArguments;
+use super::opening::CommonArguments;
 use super::save::SaveArguments;
 use super::scrub::ScrubArguments;
 use super::sessions::SessionsArguments;
@@ -52,25 +53,6 @@ pub(crate) struct CliArguments {
     pub(crate) common: CommonArguments,
     #[command(subcommand)]
     pub(crate) command: CliCommand,
-}
-
-/// The heading of the options that every command has.
-const GLOBAL: &str = "Global options";
-
-#[derive(Debug, Args)]
-pub(crate) struct CommonArguments {
-    /// The project directory [default: the project of the working directory]
-    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
-    pub(crate) project: Option<PathBuf>,
-    /// Use your personal memory, for hosts without projects
-    #[arg(long, global = true, conflicts_with = "project", help_heading = GLOBAL)]
-    pub(crate) personal: bool,
-    /// Print JSON
-    #[arg(long, global = true, help_heading = GLOBAL)]
-    pub(crate) json: bool,
-    /// Do not use a pager
-    #[arg(long, global = true, help_heading = GLOBAL)]
-    pub(crate) no_pager: bool,
 }
 
 impl CliCommand {

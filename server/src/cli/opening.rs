@@ -1,18 +1,37 @@
-//! Opens the project of a command and its memory.
+//! The options of all commands, and how they open the project and its memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use clap::Args;
 use schema::files::layout::Layout;
 use schema::files::project::{ProjectContext, ProjectReason, checkout_dir, personal_project, resolve};
 use tools::engine::Engine;
 use tools::error::ToolError;
 
-use super::arguments::CommonArguments;
 use crate::exit;
 use crate::network::ReqwestNetwork;
 use crate::setup::project_dirs::ProjectDirs;
+
+/// The heading of the options that every command has.
+const GLOBAL: &str = "Global options";
+
+#[derive(Debug, Args)]
+pub(crate) struct CommonArguments {
+    /// The project directory [default: the project of the working directory]
+    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
+    pub(crate) project: Option<PathBuf>,
+    /// Use your personal memory, for hosts without projects
+    #[arg(long, global = true, conflicts_with = "project", help_heading = GLOBAL)]
+    pub(crate) personal: bool,
+    /// Print JSON
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub(crate) json: bool,
+    /// Do not use a pager
+    #[arg(long, global = true, help_heading = GLOBAL)]
+    pub(crate) no_pager: bool,
+}
 
 /// Runs a command on an existing memory.
 pub(super) fn with_memory(

@@ -12,9 +12,7 @@ use schema::tool::{LoadInput, ReindexInput, SearchInput};
 use tools::engine::{Engine, IndexProgress};
 use tools::error::ToolError;
 
-use super::arguments::{
-    CliArguments, CliCommand, CommonArguments, McpCommand, SearchArguments, ServeArguments, load_source,
-};
+use super::arguments::{CliArguments, CliCommand, McpCommand, SearchArguments, ServeArguments, load_source};
 use super::backfill::{BackfillArguments, run_backfill};
 use super::doctor::{DoctorArguments, run_doctor};
 use super::edit::run_edit;
@@ -24,8 +22,8 @@ use super::import::{ImportCommand, run_import};
 use super::init::run_init;
 use super::list::run_list;
 use super::opening::{
-    open_engine, print_repair_notes, require_store, resolve_project, resolve_project_dirs, resolve_project_to_write,
-    with_deletable_memory, with_engine, with_memory,
+    CommonArguments, open_engine, print_repair_notes, require_store, resolve_project, resolve_project_dirs,
+    resolve_project_to_write, with_deletable_memory, with_engine, with_memory,
 };
 use super::output::Printer;
 use super::save::run_save;

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 
 use clap::{Parser, Subcommand};
 
-use super::arguments::{CliArguments, CliCommand, CommonArguments, McpCommand, ServeArguments};
+use super::arguments::{CliArguments, CliCommand, McpCommand, ServeArguments};
+use super::opening::CommonArguments;
 
 #[derive(Debug, Parser)]
 #[command(name = "jikime-memory")]
