@@ -2,17 +2,16 @@
 //!
 //! `prepare` cleans a text, and `commit` stores it. In between the text may travel over the queue or wait in the spool.
 
-mod failures;
-mod finished;
 mod log_writer;
 mod note;
+mod settled;
 
 use serde_json::{Map, Value};
 
-pub use failures::{COPY, repeated_by, settled_by};
 pub use log_writer::append_all;
 use log_writer::{LogWriter, WriteTarget};
 pub use note::Noted;
+pub use settled::{COPY, repeated_by, settled_by};
 
 use crate::files::crash_point;
 use crate::files::layout::Layout;
@@ -187,7 +186,7 @@ impl CaptureTransaction<'_> {
         if self.rows.by_id(&memory.id)?.is_some() {
             return Ok(None);
         }
-        let Some(row) = failures::repeated_by(self.rows, memory)? else { return Ok(None) };
+        let Some(row) = settled::repeated_by(self.rows, memory)? else { return Ok(None) };
         if !self.is_in_file(&row)? {
             return Ok(None);
         }
@@ -198,7 +197,7 @@ impl CaptureTransaction<'_> {
     /// Notes that failures are over if their attempts succeeded in the turn of the memory with this id.
     fn settle_failures(&mut self, id: &MemoryId, prepared: &PreparedMemory) -> Result<(), StoreError> {
         for success in &prepared.succeeded {
-            for (about, at) in failures::settled_by(self.rows, success)? {
+            for (about, at) in settled::settled_by(self.rows, success)? {
                 let change = StateChange::Resolved(Settlement::DoneBy(id.to_string()));
                 self.add_note(StateNote { about, at, change })?;
             }
@@ -208,7 +207,7 @@ impl CaptureTransaction<'_> {
 
     /// Notes that tasks are done if a memory reports them as finished.
     fn close_tasks(&mut self, memory: &Memory) -> Result<(), StoreError> {
-        for about in finished::finished_by(self.rows, memory)? {
+        for about in settled::finished_by(self.rows, memory)? {
             let change = StateChange::Closed(Settlement::DoneBy(memory.id.to_string()));
             self.add_note(StateNote { about, at: memory.at, change })?;
         }

@@ -1,13 +1,16 @@
-//! Finds the failure that a memory repeats, and the failures that a success settles.
+//! Finds earlier memories that an event settles: the failure that it repeats, the failures that a success ends, the tasks that a text
+//! reports as done.
 
 use crate::model::failure::{Success, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
+use crate::prose::tasks::finished;
 use crate::store::{MemoryRow, Rows};
 
-/// How many of the newest failures are compared.
-const COMPARED: usize = 200;
+/// How many of the newest failures and open tasks are compared.
+const FAILURES: usize = 200;
+const TASKS: usize = 100;
 
 /// The most seconds between the copies of one event in several transcripts of a host, and between the clocks of a hook and a transcript.
 pub const COPY: i64 = 2;
@@ -18,14 +21,14 @@ pub fn repeated_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<Option<M
         return Ok(None);
     }
     let wanted = signature(&memory.content);
-    let known = rows.failures(&Moment::latest(), COMPARED)?;
+    let known = rows.failures(&Moment::latest(), FAILURES)?;
     Ok(known.into_iter().find(|row| !row.is_pending() && signature(&row.memory.content) == wanted))
 }
 
 /// Returns the open failures that a successful attempt settles, with the time of the success.
 pub fn settled_by(rows: Rows<'_>, success: &Success) -> rusqlite::Result<Vec<(MemoryId, Moment)>> {
     let Some(at) = Moment::parse_rfc3339(&success.at) else { return Ok(Vec::new()) };
-    let known = rows.failures(&at, COMPARED)?;
+    let known = rows.failures(&at, FAILURES)?;
     let mut settled = Vec::new();
     for row in known.into_iter().filter(|row| !row.is_pending()) {
         if !is_settled_by(&row.memory.content, &success.attempt) {
@@ -37,4 +40,14 @@ pub fn settled_by(rows: Rows<'_>, success: &Success) -> rusqlite::Result<Vec<(Me
         }
     }
     Ok(settled)
+}
+
+/// Returns the open tasks that a memory reports as finished.
+pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<Vec<MemoryId>> {
+    if !matches!(memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse) {
+        return Ok(Vec::new());
+    }
+    let open: Vec<Memory> = rows.open_tasks(&memory.at, TASKS)?.into_iter().map(|row| row.memory).collect();
+    let texts: Vec<&str> = open.iter().map(|task| task.content.as_str()).collect();
+    Ok(finished(&memory.content, &texts).into_iter().map(|at| open[at].id.clone()).collect())
 }
