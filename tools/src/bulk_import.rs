@@ -28,11 +28,12 @@ pub struct IncomingMemory {
     pub exact: Option<OriginalEntry>,
 }
 
-/// A memory's id and file.
+/// A memory's id and file, and the changes of its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginalEntry {
     pub id: MemoryId,
     pub log: LogKind,
+    pub notes: Vec<StateNote>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,13 +132,17 @@ impl BulkImporter {
         let (mut notes, mut successes): (Vec<StateNote>, Vec<(MemoryId, Success)>) = (Vec::new(), Vec::new());
         for arrival in arrivals {
             match self.decide(store, &arrival)? {
-                ImportDecision::Duplicate => self.outcome.duplicates += 1,
+                ImportDecision::Duplicate => {
+                    self.outcome.duplicates += 1;
+                    notes.extend(original_notes(&arrival, None));
+                }
                 ImportDecision::Forgotten => self.outcome.forgotten += 1,
                 ImportDecision::Repeats(note) => {
                     self.outcome.duplicates += 1;
                     notes.push(note);
                 }
                 ImportDecision::New(id, log) => {
+                    notes.extend(original_notes(&arrival, Some(&id)));
                     successes.extend(arrival.prepared.succeeded().iter().map(|success| (id.clone(), success.clone())));
                     let memory = Memory { id, ..arrival.prepared.to_memory() };
                     self.seen.add(&memory, log == LogKind::LongTerm);
@@ -312,6 +317,12 @@ impl SeenMemories {
             || memory.kind == MemoryType::AssistantResponse
                 && self.said.get(&memory.session_id) == Some(&(memory.kind, hash))
     }
+}
+
+/// The changes of a memory's state in the exporting store, about the memory with this id or else its own.
+fn original_notes(arrival: &IncomingMemory, id: Option<&MemoryId>) -> Vec<StateNote> {
+    let Some(OriginalEntry { id: own, notes, .. }) = &arrival.exact else { return Vec::new() };
+    notes.iter().map(|note| StateNote { about: id.unwrap_or(own).clone(), ..note.clone() }).collect()
 }
 
 /// Greatest number of equal texts within a second; hosts stay below it.

@@ -10,11 +10,13 @@ use schema::intake::capture::{Destination, Draft, prepare};
 use schema::log::{LONG_TERM_FILE, LogKind, render_grouped};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
+use schema::model::state_note::{Settlement, StateChange, StateNote};
 use schema::privacy::sanitizer::Sanitizer;
 use schema::store::MemoryRow;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use crate::bulk_import::{IncomingMemory, OriginalEntry};
 
@@ -45,8 +47,11 @@ pub struct ExportedMemory {
     pub source: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub also: Option<String>,
-    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
-    pub metadata: serde_json::Map<String, serde_json::Value>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub metadata: Map<String, Value>,
+    /// Changes of its state, such as the closing of a task, as objects with `at` and `closed`, `resolved`, `repeated` or `confirmed`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Map<String, Value>>,
     pub path: String,
     /// Fields with unusable values, which are ignored; a time out of range is clamped.
     #[serde(skip)]
@@ -84,8 +89,9 @@ fn optional_field<T: DeserializeOwned + Default>(
 }
 
 impl ExportedMemory {
-    pub fn from_row(row: &MemoryRow) -> Self {
-        Self::from_memory(row.memory.clone(), row.path.clone())
+    pub fn from_row(row: &MemoryRow, notes: &[StateNote]) -> Self {
+        let notes = notes.iter().map(without_id).collect();
+        Self { notes, ..Self::from_memory(row.memory.clone(), row.path.clone()) }
     }
 
     fn from_memory(memory: Memory, path: String) -> Self {
@@ -105,6 +111,7 @@ impl ExportedMemory {
             source: attributes.source.map(|id| id.to_string()),
             also: attributes.also,
             metadata: attributes.metadata,
+            notes: Vec::new(),
             path,
             odd: Vec::new(),
         }
@@ -136,6 +143,7 @@ impl ExportedMemory {
             source: optional_field(&fields, "source", &mut odd),
             also: optional_field(&fields, "also", &mut odd),
             metadata: optional_field(&fields, "metadata", &mut odd),
+            notes: optional_field(&fields, "notes", &mut odd),
             path: optional_field(&fields, "path", &mut odd),
             odd,
         })
@@ -164,16 +172,51 @@ impl ExportedMemory {
             also: self.also,
             metadata: self.metadata,
         };
+        let notes = self.notes.into_iter().flat_map(|mut fields| {
+            fields.insert("about".to_owned(), id.as_str().into());
+            StateNote::from_fields(&fields)
+        });
+        let notes = notes.map(|note| clean_note(note, sanitizer)).collect();
         let draft =
             Draft { session_id: self.session, kind: self.kind, content: self.content, at, attributes, destination };
         Ok(prepare(draft, sanitizer)
-            .map(|prepared| IncomingMemory { prepared, exact: Some(OriginalEntry { id, log }) }))
+            .map(|prepared| IncomingMemory { prepared, exact: Some(OriginalEntry { id, log, notes }) }))
     }
 }
 
-/// Writes memories as Markdown logs: long-term memory first, then day by day.
-pub fn render_markdown(rows: &[MemoryRow]) -> String {
+fn without_id(note: &StateNote) -> Map<String, Value> {
+    let mut fields = note.fields();
+    fields.remove("about");
+    fields
+}
+
+/// Removes secrets. A confirmation with one loses all that it says about the code.
+fn clean_note(note: StateNote, sanitizer: &Sanitizer) -> StateNote {
+    let cleaned = |by| match by {
+        Settlement::DoneBy(text) => Settlement::by(&sanitizer.clean(&text).text),
+        by => by,
+    };
+    let change = match note.change {
+        StateChange::Closed(by) => StateChange::Closed(cleaned(by)),
+        StateChange::Resolved(by) => StateChange::Resolved(cleaned(by)),
+        StateChange::Confirmed(fields) => {
+            let json = Value::Object(fields.clone()).to_string();
+            StateChange::Confirmed(if sanitizer.clean(&json).text == json { fields } else { Map::new() })
+        }
+        StateChange::Repeated => StateChange::Repeated,
+    };
+    StateNote { change, ..note }
+}
+
+/// Writes memories as Markdown logs: long-term memory first, then day by day, each with the changes of states on that day.
+pub fn render_markdown(rows: &[MemoryRow], notes: &[StateNote]) -> String {
     let mut logs: BTreeMap<(bool, String), Vec<&Memory>> = BTreeMap::new();
+    let mut noted: BTreeMap<(bool, String), Vec<&StateNote>> = BTreeMap::new();
+    for note in notes {
+        let key = (true, LogKind::Daily(note.at.date()).file_name());
+        logs.entry(key.clone()).or_default();
+        noted.entry(key).or_default().push(note);
+    }
     for row in rows {
         let day = LogKind::Daily(row.memory.at.date());
         let log = match LogKind::from_path(&row.path) {
@@ -185,9 +228,10 @@ pub fn render_markdown(rows: &[MemoryRow]) -> String {
         let name = log.file_name();
         logs.entry((name != LONG_TERM_FILE, name)).or_default().push(&row.memory);
     }
-    let text = |((_, name), memories): (&(bool, String), &Vec<&Memory>)| {
-        let kind = LogKind::from_path(name).unwrap_or(LogKind::LongTerm);
-        String::from_utf8_lossy(&render_grouped(memories, kind)).into_owned()
+    let text = |(key, memories): (&(bool, String), &Vec<&Memory>)| {
+        let kind = LogKind::from_path(&key.1).unwrap_or(LogKind::LongTerm);
+        let notes = noted.get(key).map(Vec::as_slice).unwrap_or_default();
+        String::from_utf8_lossy(&render_grouped(memories, notes, kind)).into_owned()
     };
     logs.iter().map(text).collect::<Vec<_>>().join("\n")
 }

@@ -174,13 +174,15 @@ pub fn complete_interrupted(tail: LogTail<'_>, memory: &Memory, day: NaiveDate) 
     None
 }
 
-/// Renders a file of this kind with these memories, grouped under the headings of their types.
-pub fn render_grouped(memories: &[&Memory], kind: LogKind) -> Vec<u8> {
+/// Renders a file of this kind with these memories, grouped under the headings of their types, and with these notes at the end of a day.
+pub fn render_grouped(memories: &[&Memory], notes: &[&StateNote], kind: LogKind) -> Vec<u8> {
     let LogKind::Daily(day) = kind else {
         return memories.iter().fold(Vec::new(), |file, memory| insert_long_term(&file, memory));
     };
     let mut sorted = memories.to_vec();
     sorted.sort_by_key(|memory| (!memory.kind.is_event()).then_some(memory.kind));
     let mut ending = LogEnd::from_tail(LogTail::Whole(b""));
-    sorted.iter().flat_map(|memory| ending.append_entry(memory, day)).collect()
+    let mut file: Vec<u8> = sorted.iter().flat_map(|memory| ending.append_entry(memory, day)).collect();
+    file.extend(notes.iter().flat_map(|note| ending.add_note(note, day)));
+    file
 }

@@ -59,11 +59,16 @@ pub fn is_note(line: &str) -> bool {
 }
 
 impl StateNote {
-    /// Parses the changes in a note's line. Unknown fields are ignored.
+    /// Parses the changes in a note's line.
     pub(crate) fn parse(line: &str) -> Vec<Self> {
         let object = line.trim_end().strip_suffix("-->").and_then(|line| line.strip_prefix("<!-- note "));
-        let fields: Option<Map<String, Value>> = object.and_then(|json| serde_json::from_str(json).ok());
-        let Some(fields) = fields else { return Vec::new() };
+        object
+            .and_then(|json| serde_json::from_str(json).ok())
+            .map_or_else(Vec::new, |fields| Self::from_fields(&fields))
+    }
+
+    /// Returns the changes in the fields of a note. Unknown fields are ignored.
+    pub fn from_fields(fields: &Map<String, Value>) -> Vec<Self> {
         let text = |name: &str| fields.get(name).and_then(Value::as_str);
         let (Some(about), Some(at)) =
             (text("about").and_then(MemoryId::parse), text("at").and_then(Moment::parse_rfc3339))
@@ -74,14 +79,17 @@ impl StateNote {
         changes.map(|change| Self { about: about.clone(), at, change }).collect()
     }
 
+    /// Returns the fields of this note.
+    pub fn fields(&self) -> Map<String, Value> {
+        let about = ("about".to_owned(), self.about.as_str().into());
+        let at = ("at".to_owned(), self.at.rfc3339().into());
+        Map::from_iter([about, at, (self.change.name().to_owned(), self.change.value())])
+    }
+
     /// Formats this note as a comment, without a line break.
-    pub(crate) fn to_comment(&self) -> String {
-        let mut fields = Map::new();
-        fields.insert("about".to_owned(), self.about.as_str().into());
-        fields.insert("at".to_owned(), self.at.rfc3339().into());
-        fields.insert(self.change.name().to_owned(), self.change.value());
+    pub fn to_comment(&self) -> String {
         // Escapes `<` and `>`, which occur only inside JSON strings here, so that no value can end the comment.
-        let json = Value::Object(fields).to_string().replace('<', "\\u003c").replace('>', "\\u003e");
+        let json = Value::Object(self.fields()).to_string().replace('<', "\\u003c").replace('>', "\\u003e");
         format!("<!-- note {json} -->")
     }
 }

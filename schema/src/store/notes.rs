@@ -15,8 +15,20 @@ impl Rows<'_> {
     /// Returns the notes of one log in the order of the file.
     pub(crate) fn notes_in(&self, path: &str) -> rusqlite::Result<Vec<StateNote>> {
         let sql = "SELECT about, at, utc_offset, change, value FROM notes INDEXED BY notes_by_path WHERE path = ?1 ORDER BY position";
+        self.read_notes(sql, path)
+    }
+
+    /// Returns the notes about a memory in the order in which they count.
+    pub fn notes_about(&self, id: &MemoryId) -> rusqlite::Result<Vec<StateNote>> {
+        // Notes of the same second are in the order of their log. The log of a day continues in one with a longer name.
+        let sql = "SELECT about, at, utc_offset, change, value FROM notes WHERE about = ?1 GROUP BY at, change, value
+             ORDER BY at, min(length(path)), min(path), min(position)";
+        self.read_notes(sql, id.as_str())
+    }
+
+    fn read_notes(&self, sql: &str, value: &str) -> rusqlite::Result<Vec<StateNote>> {
         let mut statement = self.0.prepare_cached(sql)?;
-        let mut found = statement.query([path])?;
+        let mut found = statement.query([value])?;
         let mut notes = Vec::new();
         while let Some(row) = found.next()? {
             let about = MemoryId::parse(row.get_ref(0)?.as_str()?);

@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
+use schema::model::state_note::StateNote;
 use schema::privacy::output_text::escape_json_text;
 use schema::store::MemoryRow;
 use tools::engine::{Engine, Selection};
@@ -55,11 +56,14 @@ pub(crate) fn run_export(engine: &mut Engine, arguments: ExportArguments) -> any
     let ExportArguments { format, kinds, session, since, until, out } = arguments;
     let (since, until) = (since.map(|at| at.unix()), until.map(|at| at.unix()));
     let rows = engine.select(&Selection { kinds, session, since, until, ..Selection::default() })?.rows;
+    let notes = rows.iter().map(|row| engine.store().rows().notes_about(&row.memory.id));
+    let notes = notes.collect::<Result<Vec<_>, _>>().context("cannot read the states of the memories")?;
+    let exported = rows.iter().zip(notes).collect::<Vec<_>>();
     if rows.is_empty() {
         exit::print_status("No memories match; the export is empty");
     }
     match out {
-        None => match write_export(&mut io::stdout().lock(), format, &rows) {
+        None => match write_export(&mut io::stdout().lock(), format, &exported) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("cannot write the memories"),
             _ => Ok(()),
         },
@@ -69,7 +73,8 @@ pub(crate) fn run_export(engine: &mut Engine, arguments: ExportArguments) -> any
             let mut name = path.file_name().unwrap_or_default().to_owned();
             name.push(format!(".{}.tmp", std::process::id()));
             let temporary = path.with_file_name(name);
-            let written = create_private_file(&temporary).and_then(|mut file| write_export(&mut file, format, &rows));
+            let written =
+                create_private_file(&temporary).and_then(|mut file| write_export(&mut file, format, &exported));
             let moved = written.and_then(|()| std::fs::rename(&temporary, &path));
             if moved.is_err() {
                 let _ = std::fs::remove_file(&temporary);
@@ -86,17 +91,25 @@ fn create_private_file(path: &std::path::Path) -> io::Result<File> {
     schema::files::store_file::options_for_private().create(true).truncate(true).open(path)
 }
 
-fn write_export(out: &mut impl Write, format: ExportFormat, rows: &[MemoryRow]) -> io::Result<()> {
+/// Writes memories, each with the notes about it.
+fn write_export(
+    out: &mut impl Write,
+    format: ExportFormat,
+    exported: &[(&MemoryRow, Vec<StateNote>)],
+) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
+    let mut memories = exported.iter().map(|(row, notes)| ExportedMemory::from_row(row, notes));
     match format {
-        ExportFormat::Md => out.write_all(render_markdown(rows).as_bytes())?,
+        ExportFormat::Md => {
+            let rows: Vec<MemoryRow> = exported.iter().map(|(row, _)| (*row).clone()).collect();
+            let notes: Vec<StateNote> = exported.iter().flat_map(|(_, notes)| notes).cloned().collect();
+            out.write_all(render_markdown(&rows, &notes).as_bytes())?;
+        }
         ExportFormat::Jsonl => {
-            for row in rows {
-                writeln!(out, "{}", escape_json_text(&serde_json::to_string(&ExportedMemory::from_row(row))?))?;
-            }
+            memories.try_for_each(|memory| writeln!(out, "{}", escape_json_text(&serde_json::to_string(&memory)?)))?
         }
         ExportFormat::Json => {
-            let memories: Vec<ExportedMemory> = rows.iter().map(ExportedMemory::from_row).collect();
+            let memories: Vec<ExportedMemory> = memories.collect();
             let json = serde_json::to_string_pretty(&serde_json::json!({ "memories": memories }))?;
             writeln!(out, "{}", escape_json_text(&json))?;
         }

@@ -97,7 +97,7 @@ fn day_rows(engine: &Engine, date: NaiveDate) -> anyhow::Result<Vec<MemoryRow>> 
 }
 
 fn show_day(printer: &Printer, date: NaiveDate, rows: &[MemoryRow]) -> anyhow::Result<()> {
-    let day = ShownDay { date, content: render_markdown(rows) };
+    let day = ShownDay { date, content: render_markdown(rows, &[]) };
     printer.print_paged(&day, |columns| {
         let content = clean_for_terminal(&day.content);
         columns.map_or(content.clone(), |columns| wrap(&content, columns).join("\n"))

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use chrono::NaiveDate;
 use schema::log::{LogKind, parse, unusable_fields};
 use schema::model::memory::MemoryId;
+use schema::model::state_note::StateNote;
 use schema::store::claim_rank;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{ExportLineError, ExportedMemory};
+use super::{ExportLineError, ExportedMemory, without_id};
 
 /// Start of a log's first line.
 const TITLE: &str = "# ";
@@ -39,6 +40,7 @@ pub fn from_json(bytes: &[u8]) -> Result<Vec<Result<ExportedMemory, ExportLineEr
 #[derive(Debug, Clone, Default)]
 pub struct MarkdownLogs {
     memories: Vec<ExportedMemory>,
+    notes: Vec<StateNote>,
     /// Lines of prose, which are not memories.
     prose_lines: usize,
     unusable_fields: Vec<String>,
@@ -70,6 +72,7 @@ impl MarkdownLogs {
         let path = kind.file_name();
         let odd = unusable_fields(text).into_iter().map(|(line, names)| format!("{path}:{line} {}", names.join(", ")));
         self.unusable_fields.extend(odd);
+        self.notes.extend(parsed.notes);
         self.memories
             .extend(parsed.entries.into_iter().map(|entry| ExportedMemory::from_memory(entry.memory, path.clone())));
     }
@@ -99,6 +102,14 @@ impl MarkdownLogs {
                 let memory = &mut self.memories[index];
                 memory.id = id.for_copy(&memory.path).to_string();
             }
+        }
+        self.notes.sort_by_key(|note| note.at);
+        let by_id: HashMap<&str, Vec<_>> = self.notes.iter().fold(HashMap::new(), |mut by_id, note| {
+            by_id.entry(note.about.as_str()).or_insert_with(Vec::new).push(without_id(note));
+            by_id
+        });
+        for memory in &mut self.memories {
+            memory.notes = by_id.get(memory.id.as_str()).cloned().unwrap_or_default();
         }
         self.memories
     }

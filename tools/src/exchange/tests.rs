@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use schema::files::database::LockTimeout;
-use schema::intake::capture::capture;
+use schema::intake::capture::{capture, note};
 use schema::store::Store;
 
 use super::*;
@@ -30,13 +30,17 @@ fn store() -> (tempfile::TempDir, Store) {
     (project, store)
 }
 
+fn export(store: &Store, row: &MemoryRow) -> ExportedMemory {
+    ExportedMemory::from_row(row, &store.rows().notes_about(&row.memory.id).unwrap())
+}
+
 fn rows(store: &Store) -> Vec<MemoryRow> {
     store.rows().inserted_after(0, 10_000).unwrap()
 }
 
 /// The export of a store, in an order that does not depend on insertion.
 fn exported(store: &Store) -> Vec<ExportedMemory> {
-    let mut exported: Vec<ExportedMemory> = rows(store).iter().map(ExportedMemory::from_row).collect();
+    let mut exported: Vec<ExportedMemory> = rows(store).iter().map(|row| export(store, row)).collect();
     exported.sort_by(|a, b| a.id.cmp(&b.id));
     exported
 }
@@ -46,18 +50,18 @@ fn parse_export(store: &Store, format: &str) -> Vec<ExportedMemory> {
     let rows = rows(store);
     match format {
         "jsonl" => {
-            let line =
-                |row| ExportedMemory::parse(&serde_json::to_vec(&ExportedMemory::from_row(row)).unwrap()).unwrap();
+            let line = |row| ExportedMemory::parse(&serde_json::to_vec(&export(store, row)).unwrap()).unwrap();
             rows.iter().map(line).collect()
         }
         "json" => {
-            let memories: Vec<ExportedMemory> = rows.iter().map(ExportedMemory::from_row).collect();
+            let memories: Vec<ExportedMemory> = rows.iter().map(|row| export(store, row)).collect();
             let document = serde_json::to_vec_pretty(&serde_json::json!({ "memories": memories })).unwrap();
             from_json(&document).unwrap().into_iter().map(Result::unwrap).collect()
         }
         _ => {
             let mut logs = MarkdownLogs::default();
-            assert!(logs.add(&render_markdown(&rows), None) || rows.is_empty());
+            let notes: Vec<_> = rows.iter().flat_map(|row| store.rows().notes_about(&row.memory.id).unwrap()).collect();
+            assert!(logs.add(&render_markdown(&rows, &notes), None) || rows.is_empty());
             assert_eq!(logs.prose_lines(), 0);
             logs.into_memories()
         }
@@ -143,6 +147,16 @@ proptest! {
             capture(&mut store, draft, &Sanitizer::default()).unwrap();
         }
         sync(&mut store);
+        let changes = rows(&store).into_iter().enumerate().map(|(n, row)| {
+            let change = match n % 4 {
+                0 => StateChange::Closed(Settlement::by("merged --> #41")),
+                1 => StateChange::Resolved(Settlement::DoneBy("0af3".to_owned())),
+                2 => StateChange::Repeated,
+                _ => StateChange::Confirmed(Map::from_iter([("session".to_owned(), "a".into())])),
+            };
+            StateNote { about: row.memory.id, at: Moment::from_unix(1_769_563_800 + 86_400 * n as i64, Some(0)).unwrap(), change }
+        });
+        note(&mut store, &changes.collect::<Vec<_>>()).unwrap();
         for format in ["jsonl", "json", "md"] {
             assert_round_trip(&store, format);
         }
@@ -172,7 +186,7 @@ fn all_types_and_hostile_texts_import_unchanged() {
     std::fs::write(dir.join("2026-03-01.md"), format!("# 2026-03-01\n\n## Decision\n\n{copied}{older}")).unwrap();
     std::fs::write(dir.join("MEMORY.md"), format!("# Mine\n\nprose\n\n{copied}")).unwrap();
     sync(&mut store);
-    let copies = rows(&store).iter().filter(|row| ExportedMemory::from_row(row).is_copy()).count();
+    let copies = rows(&store).iter().filter(|row| export(&store, row).is_copy()).count();
     assert_eq!((copies, rows(&store).len()), (2, HOSTILE.len() * MemoryType::ALL.len() + 4));
     for format in ["jsonl", "json", "md"] {
         assert_round_trip(&store, format);
