@@ -67,7 +67,9 @@ pub(super) fn require_store(project: PathBuf) -> Result<PathBuf, ToolError> {
     if Layout::new(&project).store_dir().exists() {
         return Ok(project);
     }
-    Err(ToolError::NotFound(format!("{} has no memory yet; jikime-memory init creates one", project.display())))
+    let is_personal = personal_project().is_ok_and(|personal| personal.root == project);
+    let how = if is_personal { "jikime-memory --personal save creates one" } else { "jikime-memory init creates one" };
+    Err(ToolError::NotFound(format!("{} has no memory yet; {how}", project.display())))
 }
 
 pub(super) fn resolve_project(common: CommonArguments) -> anyhow::Result<PathBuf> {

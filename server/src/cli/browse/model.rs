@@ -24,6 +24,8 @@ pub(super) struct BrowseModel {
     pub(super) time_span: TimeSpan,
     pub(super) items: Vec<ListItem>,
     pub(super) selected: usize,
+    /// The memory to select when the list is shown next, such as one whose deletion was undone.
+    pub(super) select_next: Option<String>,
     /// The ids of chosen items, which are all in the list.
     pub(super) marked: BTreeSet<String>,
     /// Whether the next result is for a new query, so that its best hit is selected.
@@ -150,6 +152,7 @@ impl BrowseModel {
             time_span: TimeSpan::Ever,
             items: Vec::new(),
             selected: 0,
+            select_next: None,
             marked: BTreeSet::new(),
             is_new_query: true,
             focus: Focus::List,
@@ -204,7 +207,7 @@ impl BrowseModel {
         }
         let selected = self.item().filter(|_| !self.is_new_query).map(|item| item.id.clone());
         self.is_new_query = false;
-        let place = selected.and_then(|id| items.iter().position(|item| item.id == id));
+        let place = self.select_next.take().or(selected).and_then(|id| items.iter().position(|item| item.id == id));
         self.selected = place.unwrap_or(self.selected).min(items.len().saturating_sub(1));
         self.marked.retain(|id| items.iter().any(|item| item.id == *id));
         self.items = items;

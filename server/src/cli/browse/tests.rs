@@ -90,11 +90,11 @@ fn screen_fits_eighty_columns() {
     insta::assert_snapshot!(rendered(&model((80, 24))), @r"
     Search: 웹훅                                                                   5
     all types · any time
-    >3d    decision      결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그래야 재…
-     3d    decision    † Acknowledge webhooks at once
-     3d    user_prompt   결제 웹훅이 두 번 처리되는 문제를 고쳐줘
-     3d    preference  * 한국어로 대답하기
-     3d    note          api.md: GET /v1/webhooks lists 👩‍💻 what is registered
+    >3d    decision       결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그래야 재…
+     3d    decision    †  Acknowledge webhooks at once
+     3d    user_prompt    결제 웹훅이 두 번 처리되는 문제를 고쳐줘
+     3d    preference  *M 한국어로 대답하기
+     3d    note           api.md: GET /v1/webhooks lists 👩‍💻 what is registered
 
 
 
@@ -120,11 +120,11 @@ fn screen_fits_forty_columns() {
     insta::assert_snapshot!(rendered(&model((40, 20))), @r"
     Search: 웹훅                           5
     all types · any time
-    >3d    decision     결제 웹훅은 커밋한…
-     3d    decision   † Acknowledge webhook…
-     3d    user_prom…   결제 웹훅이 두 번…
-     3d    preference * 한국어로 대답하기
-     3d    note         api.md: GET /v1/web…
+    >3d    decision      결제 웹훅은 커밋한…
+     3d    decision   †  Acknowledge webhoo…
+     3d    user_prom…    결제 웹훅이 두 번…
+     3d    preference *M 한국어로 대답하기
+     3d    note          api.md: GET /v1/we…
 
 
 
@@ -146,11 +146,11 @@ fn wide_terminal_shows_text_next_to_the_list() {
     insta::assert_snapshot!(rendered(&model((120, 10))), @r"
     Search: 웹훅                                                                                                           5
     all types · any time
-    >3d    decision      결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍 그… ── decision, 2026-01-28 10:30:15, 2026-01-28…
-     3d    decision    † Acknowledge webhooks at once                        결제 웹훅은 커밋한 다음에 확인 응답을 보낸다
-     3d    user_prompt   결제 웹훅이 두 번 처리되는 문제를 고쳐줘            👍 그래야 재시도해도 두 번 처리되지 않는다.
-     3d    preference  * 한국어로 대답하기
-     3d    note          api.md: GET /v1/webhooks lists 👩‍💻 what is register… Acknowledge webhooks only after the database
+    >3d    decision       결제 웹훅은 커밋한 다음에 확인 응답을 보낸다 👍…   ── decision, 2026-01-28 10:30:15, 2026-01-28…
+     3d    decision    †  Acknowledge webhooks at once                       결제 웹훅은 커밋한 다음에 확인 응답을 보낸다
+     3d    user_prompt    결제 웹훅이 두 번 처리되는 문제를 고쳐줘           👍 그래야 재시도해도 두 번 처리되지 않는다.
+     3d    preference  *M 한국어로 대답하기
+     3d    note           api.md: GET /v1/webhooks lists 👩‍💻 what is registe… Acknowledge webhooks only after the database
                                                                              commit, because a serialization failure must
                                                                              requeue them.
     ? help  / search  q quit  Enter read  Space mark  d delete  2 sessions  3 tasks  y copy  e edit  p promote  t type
@@ -194,11 +194,11 @@ fn menus_and_questions_overlay_the_screen() {
     insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                                     5
     all types · any time
-    >3d    decision      결제 웹훅은 커밋한 다음에 확…
-     3d    decision    † Acknowledge webhooks at once
-     3d    user_prompt   결제 웹훅이 두 번 처리되는…
+    >3d    decision       결제 웹훅은 커밋한 다음에…
+     3d    decision    †  Acknowledge webhooks at once
+     3d    user_prompt    결제 웹훅이 두 번 처리되는…
      3d    pref┌ When ────────────────────┐
-     3d    note│ > any time               │bhooks lis…
+     3d    note│ > any time               │ebhooks li…
                │   last 24 hours          │
                │   last 7 days            │
                │   last 30 days           │
@@ -219,9 +219,9 @@ fn menus_and_questions_overlay_the_screen() {
     insta::assert_snapshot!(rendered(&model), @r"
     Search: 웹훅                                     …
     all types · last 7 days
-    >3d    decision      결제 웹훅은 커밋한 다음에 확…
-     3d    decision    † Acknowledge webhooks at once
-     3d    user_prompt   결제 웹훅이 두 번 처리되는…
+    >3d    decision       결제 웹훅은 커밋한 다음에…
+     3d    decision    †  Acknowledge webhooks at once
+     3d    user_prompt    결제 웹훅이 두 번 처리되는…
      ┌──────────────────────────────────────────────┐
      │ Delete this memory for good?                 │…
      │                                              │
@@ -352,8 +352,9 @@ fn deletion_waits_until_it_cannot_be_undone() {
     // A search does not show it again.
     show(&mut model, items());
     assert!(model.items.iter().all(|item| item.id != "a1"));
-    press(&mut model, "u");
+    press(&mut model, "ju");
     show(&mut model, items());
+    assert_eq!(model.item().map(|item| item.id.as_str()), Some("a1"), "the kept memory is selected");
     assert!(model.items.len() == 5 && deleted(&update(&mut model, BrowseEvent::UndoExpired)).is_empty());
     press(&mut model, "u");
     assert!(fault(&model).contains("no deletion to undo"));

@@ -190,23 +190,18 @@ fn item_line(model: &BrowseModel, item: &ListItem, is_selected: bool, style: &It
     let label = pad_columns(&item.label, style.labels);
     let is_replaced = model.replacing.as_ref().is_some_and(|old| old.id == item.id);
     let is_marked = model.marked.contains(&item.id);
-    let marks = [
-        (is_replaced, "✗"),
-        (is_marked, "+"),
-        (item.is_superseded, "†"),
-        (item.is_pinned, "*"),
-        (item.is_long_term, "M"),
-    ];
+    let marks = [(is_replaced, "✗"), (is_marked, "+"), (item.is_superseded, "†"), (item.is_pinned, "*")];
     let mark = marks.into_iter().find(|(is_so, _)| *is_so).map_or(" ", |(_, mark)| mark);
+    let file = if item.is_long_term { "M" } else { " " };
     let arrow = if is_selected { ">" } else { " " };
-    let room = style.columns.saturating_sub(1 + AGE + 1 + style.labels + 1 + 1 + 1);
+    let room = style.columns.saturating_sub(1 + AGE + 1 + style.labels + 1 + 2 + 1);
     let text = pad_columns(&part_with_match(&item.text, &style.words, room), room);
     let base = if is_selected { SELECTED } else { Style::new() };
     let text_style = if item.is_superseded || item.is_done { base.patch(DIM) } else { base };
     let mut spans = vec![
         Span::styled(format!("{arrow}{age} "), if is_selected { base } else { DIM }),
         Span::styled(format!("{label} "), if is_selected { base } else { NAME }),
-        Span::styled(format!("{mark} "), base.patch(STRONG)),
+        Span::styled(format!("{mark}{file} "), base.patch(STRONG)),
     ];
     spans.extend(highlighted(&text, &style.words, if is_selected { base } else { text_style }));
     Line::from(spans)

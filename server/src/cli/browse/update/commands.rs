@@ -116,6 +116,7 @@ fn undo_deletion(model: &mut BrowseModel) -> Vec<BrowseEffect> {
         return show_fault(model, "There is no deletion to undo; one can be undone for 30 seconds");
     };
     let count = count_of_memories(deletion.ids.len() as u64);
+    model.select_next = deletion.ids.into_iter().next();
     model.status = Some(StatusMessage::Done(format!("Kept {count}")));
     vec![model.search_effect()]
 }
