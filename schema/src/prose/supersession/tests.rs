@@ -1,5 +1,6 @@
 use rstest::rstest;
 
+use super::index::COMPARED;
 use super::*;
 
 fn replaces(newer: &str, older: &str) -> bool {
