@@ -5,13 +5,13 @@
 //!
 //! | rule | sign of change | also required |
 //! | --- | --- | --- |
-//! | gives up | "no longer X", "X, not Y", "instead of X", "from X to Y", "drop X", "X 대신", "X 말고", "X 는 취소" | the older text contains all of X and shares another term; if X is gone completely, no other term |
+//! | gives up | "no longer X", "X, not Y", "instead of X", "from X to Y", "drop X", "X 대신", "X 말고", "X 는 취소", "X はやめて" | the older text contains all of X and shares another term; if X is gone completely, no other term |
 //! | another quantity | another number with the same unit | the terms of one are among those of the other, with two in common or a word of change |
 //! | goes back | chooses something that the older text gave up | a word of change |
 //! | another choice | both choose a name for the same terms | "the S is X", "S 는 X", or a word of change |
 
 use self::choices::{choices, defines, is_change};
-use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up};
+use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
 pub use self::index::StatementIndex;
 pub use self::passages::without_replaced;
 pub use self::sentences::reversals;
@@ -71,7 +71,7 @@ impl Statement {
         let mut statement = Self {
             terms: tokens.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect(),
             quantities: quantities(&tokens),
-            given_up: given_up(&tokens),
+            given_up: given_up(&tokens).into_iter().chain(japanese_given_up(text)).collect(),
             choices: choices(&tokens),
             defines: defines(&tokens),
             changes: tokens.iter().enumerate().any(|(at, token)| is_change(&tokens, at, token)),

@@ -261,3 +261,31 @@ fn collect(tokens: &[Token], scope: Scope) -> GivenUp {
 fn stem_of_verb(word: &str) -> &str {
     word.strip_suffix("ing").unwrap_or(word)
 }
+
+/// Returns the names that a Japanese text gives up: "X はやめて", "X の代わりに".
+pub(super) fn japanese_given_up(text: &str) -> Vec<GivenUp> {
+    const GIVES_UP: [(&str, Scope); 6] = [
+        ("はやめ", Scope::All),
+        ("をやめ", Scope::All),
+        ("は廃止", Scope::All),
+        ("を廃止", Scope::All),
+        ("の代わりに", Scope::Subject),
+        ("ではなく", Scope::Subject),
+    ];
+    let name = |at: usize| {
+        let before = text[..at].trim_end();
+        let start = before
+            .rfind(|c: char| !c.is_ascii() || c.is_whitespace())
+            .map_or(0, |last| last + before[last..].chars().next().map_or(0, char::len_utf8));
+        crate::prose::terms::terms(&before[start..])
+    };
+    let found = GIVES_UP.iter().flat_map(|(words, scope)| text.match_indices(words).map(|(at, _)| (name(at), *scope)));
+    let of = |(terms, scope): (Vec<String>, Scope)| GivenUp {
+        names: terms.clone(),
+        terms,
+        quantities: Vec::new(),
+        scope,
+        subject: Vec::new(),
+    };
+    found.map(of).collect()
+}
