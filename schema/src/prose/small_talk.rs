@@ -114,6 +114,24 @@ const HOST_COMMANDS: &[&str] = &[
     "/status", "/statusline", "/tasks", "/todos", "/usage", "/vim",
 ];
 
+/// Whether a prompt in lower case only speaks about later, or about what was or could be: "maybe later we could …", "나중에 …".
+pub(crate) fn is_idle(folded: &str) -> bool {
+    const LATER: [&str; 9] =
+        ["later we ", "maybe later", "some day", "someday", "some other ", "one day ", "나중에", "언젠가", "いつか"];
+    const RECALLS: [&str; 9] = [
+        "what did we ",
+        "what was decided",
+        "remind me",
+        "what do you think",
+        "do you remember",
+        "뭐로 하기로 했",
+        "뭘로 하기로 했",
+        "하기로 했지",
+        "어떻게 생각",
+    ];
+    LATER.iter().chain(&RECALLS).any(|words| folded.contains(words))
+}
+
 /// Whether a text in lower case asks for something only once: "just this once", "이번만".
 pub(crate) fn is_one_off(folded: &str) -> bool {
     const ONCE: [&str; 11] = [
@@ -138,6 +156,17 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+
+    #[rstest]
+    #[case("maybe later we could render in a worker", true)]
+    #[case("what did we decide about cancellations?", true)]
+    #[case("프록시를 쓰는 건 어떻게 생각해?", true)]
+    #[case("나중에 음성 메시지도 넣으면 좋겠다", true)]
+    #[case("why is the export slow?", false)]
+    #[case("send it again five minutes later", false)]
+    fn plan_for_later_and_recall_are_idle(#[case] prompt: &str, #[case] expected: bool) {
+        assert_eq!(is_idle(prompt), expected);
+    }
 
     #[rstest]
     #[case("ok", true)]

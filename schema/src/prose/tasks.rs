@@ -7,6 +7,8 @@ use crate::prose::supersession::sentences;
 use crate::prose::terms::{is_hangul, terms};
 use crate::prose::word_set::WordSet;
 
+mod closings;
+
 /// The metadata field for what a task waits for: a text, or the id of another memory.
 pub const BLOCKED_BY: &str = "blocked_by";
 
@@ -104,9 +106,16 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
             let shared = all.iter().filter(|term| said.binary_search(term).is_ok()).count();
             shared >= LEAST_SHARED && shared * LEAST_SHARE.1 >= all.len() * LEAST_SHARE.0
                 || repeats_head(report, said, task)
+                || closings::is_named_in_japanese(report, task)
         })
     };
-    tasks.iter().enumerate().filter(|(_, task)| is_finished(task)).map(|(at, _)| at).collect()
+    let by_words = tasks.iter().enumerate().filter(|(_, task)| is_finished(task)).map(|(at, _)| at);
+    let mut found: Vec<usize> = by_words.collect();
+    found.extend(closings::closed(text, tasks));
+    found.extend(reports.iter().filter_map(|(report, _)| closings::reported_in_another_language(report, tasks)));
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 /// Whether a report says nothing but the beginning of a task in the past tense: "cells ordered" of "order cells with a lower resistance".
@@ -187,7 +196,8 @@ fn reports_an_end(sentence: &str) -> bool {
         return false;
     }
     let is_korean = sentence.chars().any(is_hangul);
-    is_korean && KOREAN_ENDS.iter().any(|ending| lower.contains(ending))
+    closings::reports_in_japanese(sentence)
+        || is_korean && KOREAN_ENDS.iter().any(|ending| lower.contains(ending))
         || begins_past
         || ends_past
         || words.any(|word| ENDS.contains(word))
@@ -351,6 +361,28 @@ mod tests {
     #[case::head_but_other("Ordered cells with a cap.", "order cells with a lower resistance (ER26500M)", false)]
     #[case::korean_state("내려받기 진행률이 알림에 뜹니다.", "내려받기 진행률을 알림에 표시", true)]
     #[case::korean("재입고 알림 신청 버튼을 추가했습니다.", "재입고 알림 신청 버튼", true)]
+    #[case::off_the_list(
+        "I'll tell finance myself, take that off the list.",
+        "tell finance that the board deck was wrong",
+        true
+    )]
+    #[case::open_step(
+        "Rate limits POST /links to 10 a minute; that was the open step.",
+        "rate limits on POST /links",
+        true
+    )]
+    #[case::off_the_list_of_another("Take lunch off the list.", "tell finance that the board deck was wrong", false)]
+    #[case::stays_on_the_list("Don't take the finance note off the list.", "tell finance about the deck", false)]
+    #[case::question_about_the_list("Can we take finance off the list?", "tell finance about the deck", false)]
+    #[case::korean_off_the_list("차단 기능은 민수가 끝냈어. 목록에서 빼줘", "차단한 사용자 숨기기", true)]
+    #[case::korean_about_english(
+        "cancelled_at 마이그레이션을 작성했습니다.",
+        "Write the migration for cancelled_at",
+        true
+    )]
+    #[case::korean_about_other_english("admin 로그인을 고쳤습니다.", "Move admin behind the proxy", false)]
+    #[case::japanese("CSV エクスポートを追加しました。", "CSV エクスポート", true)]
+    #[case::japanese_open("CSV エクスポートはまだ追加していません。", "CSV エクスポート", false)]
     #[case::plan("I will add an alert on dropped duplicates.", "add an alert for dropped duplicates", false)]
     #[case::open(
         "Still open: an alert for dropped duplicates was requested and added to the list.",
@@ -384,5 +416,11 @@ mod tests {
     #[case::korean_open("재입고 알림 신청 버튼은 아직 추가하지 않았습니다.", "재입고 알림 신청 버튼", false)]
     fn only_a_plain_report_finishes_a_task(#[case] text: &str, #[case] task: &str, #[case] expected: bool) {
         assert_eq!(finished(text, &[task]), if expected { vec![0] } else { vec![] });
+    }
+
+    #[test]
+    fn closing_that_may_mean_several_tasks_closes_none() {
+        let tasks = ["ask finance about the deck", "tell finance the numbers"];
+        assert!(finished("The finance one is off the list.", &tasks).is_empty());
     }
 }

@@ -118,7 +118,6 @@ fn brief_shows_last_session_and_conclusions() {
     2026-01-28 10:30: "Implement the watcher of directories"
     Outcome: The watcher sees directories and gathers changes for 200 ms. More later.
     Changed: src/watcher.rs
-    About: directory, watcher
     Before that:
     - 2026-01-28: "Which queue do we take?": We take SQS, because it is managed and cheap. It is set up in infra/queue.tf now.
     Decided and agreed:

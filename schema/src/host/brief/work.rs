@@ -4,7 +4,7 @@ use super::budget::{LINE, Part};
 use super::knowledge::Knowledge;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::prose::gist::shortened;
-use crate::prose::small_talk::is_one_off;
+use crate::prose::small_talk::{is_idle, is_one_off};
 use crate::prose::supersession::{Statement, StatementIndex, Strictness, sentences, without_replaced};
 use crate::store::Rows;
 
@@ -108,7 +108,7 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
     if let Some(branch) = &record.place.branch {
         first.push_str(&format!(", branch {}", shortened(branch, 40)));
     }
-    if let Some(title) = &record.title {
+    if let Some(title) = title_of(record) {
         first.push_str(&format!(": \"{}\"", shortened(title, ASKED)));
     }
     let mut lines = vec![first];
@@ -116,16 +116,13 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
     if !record.files.is_empty() {
         lines.push(format!("Changed: {}", shortened(&listed(&record.files, FILES, ", "), LINE)));
     }
-    if !record.topics.is_empty() {
-        lines.push(format!("About: {}", record.topics.join(", ")));
-    }
     lines
 }
 
 /// Describes an earlier session in one line, or not at all if everything in it was replaced.
 fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String> {
     let asked = record.turns.first().map_or((record.started.unix(), 0), |turn| turn.order);
-    let title = record.title.as_deref().map(|title| validity.still_valid(title, asked));
+    let title = title_of(record).map(|title| validity.still_valid(title, asked));
     // The rest of a title without its beginning says nothing.
     let title = title.map(|title| title.filter(|title| !title.starts_with('…')));
     let line = match (title, validity.outcome(record)) {
@@ -146,11 +143,12 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
             let asked = validity.still_valid(&turn.asked, turn.order).filter(|_| number > 0 || !is_outcome)?;
             // The conclusions of a prompt are shown above.
-            if is_one_off(&asked.to_lowercase()) || validity.knowledge.contains(&asked) {
+            let folded = asked.to_lowercase();
+            if is_one_off(&folded) || is_idle(&folded) || is_pick(&folded) || validity.knowledge.contains(&asked) {
                 return None;
             }
             let answer = validity.answer(turn).filter(|_| !is_outcome);
-            if answer.is_none() && says_little(&asked) {
+            if answer.is_none() && (says_little(&asked) || is_question(&asked)) {
                 return None;
             }
             let asked = format!("- {date}: \"{}\"", shortened(&asked, ASKED));
@@ -162,6 +160,22 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         turns.chain(reports).take(TURNS).collect()
     };
     records.iter().flat_map(of_session).take(TURNS).collect()
+}
+
+/// Whether a prompt picks an option by its number: "1. Eleven dollars is nothing". Its decision is shown.
+fn is_pick(asked: &str) -> bool {
+    let digits = asked.bytes().take_while(u8::is_ascii_digit).count();
+    (1..=2).contains(&digits) && asked[digits..].starts_with(['.', ')', '번'])
+}
+
+/// Whether a prompt ends with a question, which says nothing without its answer.
+fn is_question(asked: &str) -> bool {
+    asked.trim_end().ends_with(['?', '？', '까'])
+}
+
+/// Returns a title, unless it only recalls or plans.
+fn title_of(record: &SessionRecord) -> Option<&str> {
+    record.title.as_deref().filter(|title| !is_idle(&title.to_lowercase()))
 }
 
 /// Whether a prompt says little without its answer, such as "push it" and "wait, build it first".

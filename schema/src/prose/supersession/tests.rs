@@ -1,5 +1,6 @@
 use rstest::rstest;
 
+use super::index::COMPARED;
 use super::*;
 
 fn replaces(newer: &str, older: &str) -> bool {
@@ -23,6 +24,7 @@ fn replaces(newer: &str, older: &str) -> bool {
 #[case::korean_cancelled("슬롯을 1.75MB 로 늘려. 1.5MB 는 취소.", "플래시 4MB 니까 슬롯당 1.5MB 로 잡고")]
 #[case::korean_given_up("MBTiles 접고 Room으로 바꾸자", "MBTiles로 가자")]
 #[case::korean_left_out("마이그레이션은 안 하기로 했어", "기존 파일의 마이그레이션")]
+#[case::japanese("やっぱり Firestore はやめて PostgreSQL にする", "打刻データは Firestore に保存することにした")]
 #[case::korean_quantity("이제 토큰 만료는 30분으로 한다", "토큰 만료는 15분")]
 fn change_replaces_the_older_statement(#[case] newer: &str, #[case] older: &str) {
     assert!(replaces(newer, older), "{:?}\n{:?}", Statement::of(newer), Statement::of(older));

@@ -1,0 +1,96 @@
+//! What a statement chooses, defines and changes.
+
+use crate::prose::terms::Token;
+use crate::prose::word_set::WordSet;
+
+/// Returns the names that a text chooses: after "use", "with", "to" and similar words, or before a Korean particle of means.
+pub(super) fn choices(tokens: &[Token]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_term()) {
+        let before = at.checked_sub(1).map(|before| tokens[before].text.as_str());
+        // "The package manager is pnpm."
+        let is_all_it_is =
+            tokens.get(at + 1).is_none_or(|next| next.begins_clause) && matches!(before, Some("is" | "are"));
+        // "로그 포맷은 텍스트로 한다."
+        let is_made = matches!(token.particle, "로" | "으로")
+            && tokens
+                .get(at + 1)
+                .is_some_and(|verb| !verb.is_term() && tokens.get(at + 2).is_none_or(|next| next.begins_clause));
+        if !token.is_name && !is_all_it_is && !is_made {
+            continue;
+        }
+        let is_behind = matches!(
+            before,
+            Some(
+                "use"
+                    | "using"
+                    | "uses"
+                    | "with"
+                    | "via"
+                    | "to"
+                    | "is"
+                    | "are"
+                    | "choose"
+                    | "chose"
+                    | "pick"
+                    | "picked"
+                    | "adopt"
+                    | "on"
+            )
+        );
+        let by_particle = matches!(token.particle, "로" | "으로");
+        let by_verb = matches!(token.particle, "을" | "를")
+            && tokens.get(at + 1).is_some_and(|next| {
+                ["쓰", "쓴", "써", "사용", "채택", "선택"].iter().any(|verb| next.text.starts_with(verb))
+            });
+        let clause = tokens[..=at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
+        let is_defined = defines(&tokens[clause..at]);
+        if is_behind || by_particle || by_verb || is_defined {
+            found.push(token.text.clone());
+        }
+    }
+    found
+}
+
+/// Whether a text defines something: "the S is", "S는".
+pub(super) fn defines(tokens: &[Token]) -> bool {
+    let subject = tokens.iter().take(4).position(Token::is_term);
+    subject.is_some_and(|subject| {
+        tokens[subject..].iter().take(4).any(|token| matches!(token.text.as_str(), "is" | "are"))
+            || tokens[subject..].iter().take(2).any(|token| matches!(token.particle, "은" | "는"))
+    })
+}
+
+/// Whether a word announces a change.
+pub(super) fn is_change(tokens: &[Token], at: usize, token: &Token) -> bool {
+    static ENGLISH: WordSet = WordSet::new("
+        back bump bumped change changed changing correction decrease decreased from increase increased instead lower lowered
+        migrate migrated move moved moving now raise raised reduce reduced revert reverted switch switched switching update updated
+    ");
+    const KOREAN: [&str; 19] = [
+        "이제",
+        "앞으로",
+        "바꾸",
+        "바꿔",
+        "바꿨",
+        "변경",
+        "전환",
+        "교체",
+        "올리",
+        "올려",
+        "내리",
+        "내려",
+        "늘리",
+        "늘려",
+        "줄이",
+        "줄여",
+        "되돌리",
+        "정정",
+        "대신",
+    ];
+    if token.text.is_ascii() {
+        let after_all = token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all");
+        return after_all || ENGLISH.contains(&token.text);
+    }
+    KOREAN.iter().any(|word| token.text.starts_with(word))
+}

@@ -1,0 +1,291 @@
+//! What a statement gives up: "no longer X", "instead of X", "X 말고".
+
+use super::quantities;
+use crate::prose::terms::{Token, TokenKind};
+use crate::prose::word_set::WordSet;
+
+/// Something that a statement gives up.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct GivenUp {
+    pub(super) terms: Vec<String>,
+    pub(super) names: Vec<String>,
+    pub(super) quantities: Vec<(f64, String)>,
+    pub(super) scope: Scope,
+    /// The subject that loses it: "the mobile app" in "the mobile app no longer caches images".
+    pub(super) subject: Vec<String>,
+}
+
+/// The extent to which something is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    /// Only for the subject of the statement.
+    Subject,
+    /// Completely.
+    All,
+    /// It was removed, which often means only a file or a part of something that stays.
+    Removed,
+}
+
+impl GivenUp {
+    pub(super) fn is_nothing(&self) -> bool {
+        self.terms.is_empty() && self.quantities.is_empty()
+    }
+}
+
+/// Words that precede something that is given up.
+const GIVES_UP_NEXT: [(&[&str], Scope); 29] = [
+    (&["instead", "of"], Scope::Subject),
+    (&["rather", "than"], Scope::Subject),
+    (&["in", "place", "of"], Scope::Subject),
+    (&["not"], Scope::Subject),
+    (&["dont", "use"], Scope::Subject),
+    (&["never", "use"], Scope::Subject),
+    (&["no", "longer"], Scope::All),
+    (&["stop"], Scope::All),
+    (&["stopped"], Scope::All),
+    (&["drop"], Scope::All),
+    (&["dropping"], Scope::All),
+    (&["dropped"], Scope::All),
+    (&["get", "rid", "of"], Scope::All),
+    (&["getting", "rid", "of"], Scope::All),
+    (&["got", "rid", "of"], Scope::All),
+    (&["abandon"], Scope::All),
+    (&["ditch"], Scope::All),
+    (&["retire"], Scope::All),
+    (&["retiring"], Scope::All),
+    (&["deprecate"], Scope::All),
+    (&["replace"], Scope::All),
+    (&["replacing"], Scope::All),
+    (&["replaced"], Scope::All),
+    (&["away", "from"], Scope::All),
+    (&["remove"], Scope::Removed),
+    (&["removed"], Scope::Removed),
+    (&["delete"], Scope::Removed),
+    (&["deleted"], Scope::Removed),
+    (&["uninstalled"], Scope::Removed),
+];
+
+/// Nouns for parts whose removal removes the whole thing.
+pub(super) static PARTS: WordSet =
+    WordSet::new("client code config dependency driver integration library module package service setup store support");
+
+/// Words after "is" or "are" that mark the subject as given up.
+static GONE: WordSet =
+    WordSet::new("cancelled canceled deprecated dropped gone history obsolete out removed replaced retired");
+
+/// Words that mark an earlier state.
+pub(super) static PAST: WordSet = WordSet::new("before earlier formerly from previously was were 기존 이전 원래 너무");
+
+/// Verbs of change before "from A to B".
+static CHANGES_FROM: WordSet = WordSet::new("
+    away bump bumped change changed changing cut go going lower lowered migrate migrated migrating move moved moving raise raised switch
+    switched switching went
+");
+
+/// Words that end the phrase that is given up.
+static ENDS: WordSet = WordSet::new("
+    after and anymore any as at because before but by for from if in into next on since so than that then to until we when
+    where which while with
+");
+
+/// Words that end the phrase after "for".
+static REASONS: WordSet = WordSet::new("and as because but since so when while");
+
+/// Verbs after "no longer" and "stop", which are not part of what is given up.
+static VERBS_BEHIND: WordSet =
+    WordSet::new("build call depend deploy keep need put rely run send ship simulate store support use want write");
+
+/// Korean words that follow something that is given up.
+const GIVES_UP_BEFORE: [(&str, Scope); 20] = [
+    ("대신", Scope::Subject),
+    ("없이", Scope::Subject),
+    ("말고", Scope::Subject),
+    ("아니라", Scope::Subject),
+    ("아니고", Scope::Subject),
+    ("취소", Scope::All),
+    ("폐기", Scope::All),
+    ("버리", Scope::All),
+    ("그만", Scope::All),
+    ("없애", Scope::All),
+    ("쓰지", Scope::All),
+    ("중단", Scope::All),
+    ("철회", Scope::All),
+    ("포기", Scope::All),
+    ("접고", Scope::All),
+    ("접자", Scope::All),
+    ("접는", Scope::All),
+    ("접기로", Scope::All),
+    ("제거", Scope::Removed),
+    ("지우", Scope::Removed),
+];
+
+/// Korean verbs of change after "A에서 B로".
+const CHANGES_TO: [&str; 31] = [
+    "바꾸",
+    "바꿔",
+    "바꿨",
+    "변경",
+    "전환",
+    "옮기",
+    "옮겨",
+    "교체",
+    "이전",
+    "넘어가",
+    "바꿈",
+    "늘리",
+    "늘린",
+    "늘려",
+    "늘림",
+    "올리",
+    "올린",
+    "올려",
+    "올림",
+    "내리",
+    "내린",
+    "내려",
+    "줄이",
+    "줄인",
+    "줄여",
+    "낮추",
+    "낮춘",
+    "낮춰",
+    "높이",
+    "높인",
+    "높여",
+];
+
+pub(super) fn given_up(tokens: &[Token]) -> Vec<GivenUp> {
+    let mut found = Vec::new();
+    for at in 0..tokens.len() {
+        found.extend(english_given_up(tokens, at));
+        found.extend(korean_given_up(tokens, at));
+    }
+    found
+}
+
+fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
+    let word = |offset: usize| tokens.get(at + offset).map(|token| token.text.as_str());
+    // "from 60 Hz to 50 Hz", after a verb of change.
+    if word(0) == Some("from") && at > 0 {
+        let is_change = tokens[..at].iter().rev().take(4).any(|token| CHANGES_FROM.contains(&token.text));
+        let end = tokens[at + 1..].iter().take(5).position(|token| token.text == "to" || token.text == "onto");
+        return end.filter(|_| is_change).map(|end| collect(&tokens[at + 1..at + 1 + end], Scope::All));
+    }
+    // "the version header is dropped"
+    if matches!(word(0), Some("is" | "are")) && word(1).is_some_and(|next| GONE.contains(next)) {
+        let start = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
+        return Some(collect(&tokens[start..at], Scope::All));
+    }
+    let (words, scope) = GIVES_UP_NEXT
+        .iter()
+        .find(|(words, _)| words.iter().enumerate().all(|(n, expected)| word(n) == Some(expected)))?;
+    let mut next = at + words.len();
+    if *scope == Scope::All && tokens.get(next).is_some_and(|token| VERBS_BEHIND.contains(stem_of_verb(&token.text))) {
+        next += 1;
+    }
+    // "arq, not Celery" gives up Celery. "does not support Celery" gives up nothing.
+    if words == &["not"] {
+        let first = tokens.get(next)?;
+        let is_contrast = tokens[at].begins_clause || at > 0 && matches!(tokens[at - 1].text.as_str(), "and" | "but");
+        let is_item = first.is_name || matches!(first.kind, TokenKind::Quantity(_)) || is_contrast && first.is_term();
+        if !is_item || !is_contrast && !first.is_name {
+            return None;
+        }
+    }
+    let replaces = words[0].starts_with("replac");
+    let rest = &tokens[next..];
+    let end = rest.iter().enumerate().take(5).position(|(n, token)| {
+        n > 0 && token.begins_clause
+            || ENDS.contains(&token.text) && !(n == 0 && matches!(token.text.as_str(), "at" | "in" | "on" | "with"))
+    });
+    let end = end.unwrap_or(rest.len().min(5));
+    // "replaced the parser" without "by" or "with" may be just a repair.
+    if replaces && !rest.get(end).is_some_and(|token| matches!(token.text.as_str(), "by" | "with")) {
+        return None;
+    }
+    let mut given_up = collect(&rest[..end], *scope);
+    // "for the database" names the subject.
+    if let Some(qualifier) = rest.get(end).filter(|token| token.text == "for").map(|_| &rest[end + 1..]) {
+        let until = qualifier.iter().position(|token| token.begins_clause || REASONS.contains(&token.text));
+        given_up.subject = collect(&qualifier[..until.unwrap_or(qualifier.len())], Scope::Subject).terms;
+    }
+    if words == &["no", "longer"] {
+        let start = tokens[..=at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
+        given_up.subject = collect(&tokens[start..at], Scope::Subject).terms;
+    }
+    Some(given_up)
+}
+
+fn korean_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
+    let token = &tokens[at];
+    if token.particle == "에서" {
+        // "Redis에서 Postgres로 바꾼다"
+        let to = tokens[at + 1..].iter().take(3).position(|next| matches!(next.particle, "로" | "으로"))?;
+        let is_change =
+            tokens[at + 1 + to..].iter().take(3).any(|next| CHANGES_TO.iter().any(|verb| next.text.starts_with(verb)));
+        return is_change.then(|| collect(&tokens[at..=at], Scope::All));
+    }
+    // "마이그레이션은 안 하기로"
+    let is_left = token.text == "안" && tokens.get(at + 1).is_some_and(|next| next.text.starts_with("하기로"));
+    let scope = match GIVES_UP_BEFORE.iter().find(|(word, _)| token.text.starts_with(word)) {
+        Some((_, scope)) => scope,
+        None if is_left => &Scope::All,
+        None => return None,
+    };
+    if at == 0 {
+        return None;
+    }
+    // "배치 말고": the words before it in its clause, up to a particle of another part of the sentence.
+    let mut start = at;
+    while start > 0 && at - start < 3 && !(start < at && tokens[start].begins_clause) {
+        let before = &tokens[start - 1];
+        let is_end = start < at && !matches!(before.particle, "" | "의") || before.kind == TokenKind::Other;
+        if is_end {
+            break;
+        }
+        start -= 1;
+    }
+    Some(collect(&tokens[start..at], *scope))
+}
+
+fn collect(tokens: &[Token], scope: Scope) -> GivenUp {
+    GivenUp {
+        names: tokens.iter().filter(|token| token.is_term() && token.is_name).map(|token| token.text.clone()).collect(),
+        terms: tokens.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect(),
+        quantities: quantities(tokens),
+        scope,
+        subject: Vec::new(),
+    }
+}
+
+fn stem_of_verb(word: &str) -> &str {
+    word.strip_suffix("ing").unwrap_or(word)
+}
+
+/// Returns the names that a Japanese text gives up: "X はやめて", "X の代わりに".
+pub(super) fn japanese_given_up(text: &str) -> Vec<GivenUp> {
+    const GIVES_UP: [(&str, Scope); 6] = [
+        ("はやめ", Scope::All),
+        ("をやめ", Scope::All),
+        ("は廃止", Scope::All),
+        ("を廃止", Scope::All),
+        ("の代わりに", Scope::Subject),
+        ("ではなく", Scope::Subject),
+    ];
+    let name = |at: usize| {
+        let before = text[..at].trim_end();
+        let start = before
+            .rfind(|c: char| !c.is_ascii() || c.is_whitespace())
+            .map_or(0, |last| last + before[last..].chars().next().map_or(0, char::len_utf8));
+        crate::prose::terms::terms(&before[start..])
+    };
+    let found = GIVES_UP.iter().flat_map(|(words, scope)| text.match_indices(words).map(|(at, _)| (name(at), *scope)));
+    let of = |(terms, scope): (Vec<String>, Scope)| GivenUp {
+        names: terms.clone(),
+        terms,
+        quantities: Vec::new(),
+        scope,
+        subject: Vec::new(),
+    };
+    found.map(of).collect()
+}

@@ -1,0 +1,91 @@
+//! Removes replaced sentences and items from a text.
+
+use super::{Statement, StatementIndex, Strictness, sentences};
+
+/// Returns a text without what statements since a point in time replace, or `None` if nothing remains.
+///
+/// Of conversation, one passage is kept, because what follows a replaced sentence may refer to it. In a conclusion, only the replaced
+/// sentences or items are removed. `…` marks what is missing.
+pub fn without_replaced(
+    text: &str,
+    said: &[&StatementIndex],
+    since: (i64, i64),
+    strictness: Strictness,
+) -> Option<String> {
+    let replacing = |part: &str| -> Vec<&Statement> {
+        let older = Statement::of(part);
+        let related = said.iter().flat_map(|said| said.related(&older, since));
+        related.filter(|newer| newer.replaces(&older, strictness)).collect()
+    };
+    let kept = match strictness {
+        Strictness::Loose => valid_passage(text, replacing),
+        Strictness::Strict => valid_parts(text, replacing),
+    };
+    kept.chars().any(char::is_alphanumeric).then_some(kept)
+}
+
+/// Returns the sentences from the first valid one to the next replaced one.
+fn valid_passage<'s>(text: &str, replacing: impl Fn(&str) -> Vec<&'s Statement>) -> String {
+    let (mut start, mut end) = (0, 0);
+    let (mut is_skipping, mut is_cut) = (false, false);
+    for part in sentences(text) {
+        let is_replaced = !replacing(part).is_empty();
+        is_cut = is_replaced && start < end;
+        if is_cut {
+            break;
+        }
+        end += part.len();
+        if is_replaced || is_skipping {
+            start = end;
+            // A clause after a semicolon belongs to the clause before it.
+            is_skipping = part.trim_end().ends_with(';');
+        }
+    }
+    let passage = text[start..end].trim().trim_end_matches(';');
+    match (start > 0, is_cut) {
+        (false, false) => text.to_owned(),
+        (false, true) => format!("{passage} …"),
+        (true, false) => format!("… {passage}"),
+        (true, true) => format!("… {passage} …"),
+    }
+}
+
+fn valid_parts<'s>(text: &str, replacing: impl Fn(&str) -> Vec<&'s Statement>) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut is_changed = false;
+    for part in sentences(text) {
+        let newer = replacing(part);
+        if newer.is_empty() {
+            kept.push_str(part);
+            continue;
+        }
+        is_changed = true;
+        let clauses: Vec<&str> = part.split_inclusive([',', ';']).collect();
+        let valid = |clause: &&str| !is_replaced_within(clause, &newer);
+        // A sentence of two clauses is removed as a whole, because neither makes sense without the other.
+        let are_items = clauses.len() >= 3 && !clauses.iter().all(valid);
+        push_missing(&mut kept);
+        for clause in clauses.iter().filter(|_| are_items) {
+            if valid(clause) { kept.push_str(clause) } else { push_missing(&mut kept) }
+        }
+    }
+    if is_changed { kept.trim().to_owned() } else { kept }
+}
+
+fn push_missing(text: &mut String) {
+    if !text.ends_with('…') {
+        text.push_str(if text.is_empty() { "…" } else { " …" });
+    }
+}
+
+/// Whether the replaced part of a sentence is in this clause.
+fn is_replaced_within(clause: &str, newer: &[&Statement]) -> bool {
+    let clause = Statement::of(clause);
+    newer.iter().any(|newer| {
+        let has_given_up = newer.given_up.iter().any(|given_up| {
+            given_up.terms.iter().all(|term| clause.terms.contains(term))
+                && given_up.quantities.iter().all(|quantity| clause.quantities.contains(quantity))
+        });
+        has_given_up || newer.sets_another_quantity(&clause) || newer.chooses_another(&clause)
+    })
+}
