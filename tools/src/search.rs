@@ -113,7 +113,12 @@ pub fn search_while(
         let asks_decision = text_features::asks_for_decision(request.question());
         let context = RankContext { now, scoring: options.scoring, asks_past, asks_decision, weights: &weights };
         let mut ranked = rank::rank(phrasings::merge(lists), &context);
-        answers_first::put_answers_first(request.filter.echo.as_ref(), &mut ranked, request.min_score);
+        answers_first::put_answers_first(
+            request.filter.echo.as_ref(),
+            &mut ranked,
+            request.question(),
+            request.min_score,
+        );
         (ranked, passes.first_mut().and_then(|pass| pass.fault.take()))
     };
     let mut output = answer::build_output(store, &request, ranked)?;

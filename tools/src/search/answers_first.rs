@@ -25,22 +25,28 @@ const CONCLUSION: f32 = 0.05;
 
 /// Moves answers before their questions, and beside the pointers of their sessions. `echo` knows the phrasings of the question, if a
 /// model asks.
-pub(super) fn put_answers_first(echo: Option<&EchoFilter>, ranked: &mut Vec<RankedCandidate>, min_score: f64) {
+pub(super) fn put_answers_first(
+    echo: Option<&EchoFilter>,
+    ranked: &mut Vec<RankedCandidate>,
+    question: &str,
+    min_score: f64,
+) {
     let mut place = 0;
     while place < ranked.len() {
         if let Some(answer) = answer_below(echo, ranked, place, min_score) {
-            move_up(ranked, answer, place);
+            move_up(ranked, answer, place, place);
             place += 1;
         }
         place += 1;
     }
-    add_answers_of_pointers(echo, ranked, min_score);
+    add_answers_of_pointers(echo, ranked, text_features::asks_for_decision(question), min_score);
 }
 
-/// Moves a candidate to a better place, with the score of that place.
-fn move_up(ranked: &mut Vec<RankedCandidate>, from: usize, to: usize) {
+/// Moves a candidate to a better place, with at least the score of another place.
+fn move_up(ranked: &mut Vec<RankedCandidate>, from: usize, to: usize, like: usize) {
+    let score = ranked[like].score;
     let mut found = ranked.remove(from);
-    found.score = found.score.max(ranked[to.min(ranked.len() - 1)].score);
+    found.score = found.score.max(score);
     ranked.insert(to, found);
 }
 
@@ -70,7 +76,12 @@ fn is_question(echo: Option<&EchoFilter>, memory: &Memory) -> bool {
 }
 
 /// Puts the best answers of a session behind its first pointer, before its other pointers.
-fn add_answers_of_pointers(echo: Option<&EchoFilter>, ranked: &mut Vec<RankedCandidate>, min_score: f64) {
+fn add_answers_of_pointers(
+    echo: Option<&EchoFilter>,
+    ranked: &mut Vec<RankedCandidate>,
+    asks_decision: bool,
+    min_score: f64,
+) {
     let mut sessions: HashSet<String> = HashSet::new();
     let mut place = 0;
     while place < ranked.len().min(LEADING) {
@@ -80,10 +91,14 @@ fn add_answers_of_pointers(echo: Option<&EchoFilter>, ranked: &mut Vec<RankedCan
         {
             let same = |ranked: &&RankedCandidate| pointer(echo, ranked).is_some_and(|other| other == session);
             let surplus = ranked[place + 1..].iter().take_while(same).count().min(MAX_ANSWERS);
+            if asks_decision && let Some(decision) = decision_below(ranked, place + 1, &session) {
+                place += 1;
+                move_up(ranked, decision, place, place - 1);
+            }
             for _ in 0..surplus {
                 let Some(answer) = best_answer(ranked, place + 1, &session, min_score) else { break };
                 place += 1;
-                move_up(ranked, answer, place);
+                move_up(ranked, answer, place, place);
             }
         }
         place += 1;
@@ -102,6 +117,15 @@ fn pointer<'r>(echo: Option<&EchoFilter>, ranked: &'r RankedCandidate) -> Option
         }
     };
     Some(memory.session_id.as_str()).filter(|session| is_pointer && !session.is_empty())
+}
+
+/// The best decision of a session from a place on, in whatever words.
+fn decision_below(ranked: &[RankedCandidate], from: usize, session: &str) -> Option<usize> {
+    let is_decision = |ranked: &RankedCandidate| {
+        let memory = memory_row(ranked).map(|row| &row.memory);
+        memory.is_some_and(|memory| memory.kind == MemoryType::Decision && memory.session_id == session)
+    };
+    ranked.iter().skip(from).position(is_decision).map(|at| at + from)
 }
 
 /// The best answer or conclusion of a session from a place on.

@@ -9,6 +9,7 @@ mod neighbours;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use schema::model::memory::MemoryType;
 use schema::settings::LegWeights;
 use schema::store::Store;
 
@@ -175,6 +176,7 @@ impl SearchLegs<'_> {
         let place = ContextPosition {
             origin: passage_origin(passage),
             is_question: is_utterance && text_features::is_question(passage.text()),
+            is_prompt: passage.memory().is_some_and(|memory| memory.kind == MemoryType::UserPrompt),
             ..ContextPosition::default()
         };
         let script = Script::detect(passage.text());
