@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
+use schema::model::moment::Moment;
 use schema::model::state_note::MemoryState;
 use schema::store::{MemoryRow, PendingWrite};
 
