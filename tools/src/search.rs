@@ -50,8 +50,10 @@ use relevance::RelevanceScorer;
 use request::{Phrasing, SearchRequest};
 use vector_leg::{VectorComparison, VectorScores};
 
-/// Documents that a search embeds itself if the embedder is local: recent captures.
+/// Documents that a search embeds itself if the embedder is local: recent captures for a model, which does not wait, and an import for a
+/// person, whose search may be the first since.
 const EMBEDDED_AT_ONCE: usize = 200;
+const MAX_EMBEDDED_FOR_PERSON: usize = 20_000;
 
 /// Reason for a search by words although there is a model.
 const UNKNOWN: &str = "the model does not know the script of this query";
@@ -108,11 +110,15 @@ pub fn search_while(
         let (lists, weights): (Vec<_>, Vec<_>) =
             results.into_iter().map(|result| (result.candidates, result.weights)).unzip();
         let asks_past = text_features::asks_for_past(request.question());
-        let context = RankContext { now, scoring: options.scoring, asks_past, weights: &weights };
+        let asks_decision = text_features::asks_for_decision(request.question());
+        let context = RankContext { now, scoring: options.scoring, asks_past, asks_decision, weights: &weights };
         let mut ranked = rank::rank(phrasings::merge(lists), &context);
-        if let Some(echo) = &request.filter.echo {
-            answers_first::put_answers_first(echo, &mut ranked, request.min_score);
-        }
+        answers_first::put_answers_first(
+            request.filter.echo.as_ref(),
+            &mut ranked,
+            request.question(),
+            request.min_score,
+        );
         (ranked, passes.first_mut().and_then(|pass| pass.fault.take()))
     };
     let mut output = answer::build_output(store, &request, ranked)?;
@@ -133,8 +139,13 @@ fn index_pending(
     index.index_memories_while(store.rows(), lock, go_on)?;
     if let Some(model) = options.model.filter(|model| model.embedder.location() == EmbeddingLocation::InProcess) {
         index.use_model(Some(model.embedder.identity()), lock)?;
-        if index.has_pending_vectors()? {
-            index.embed_pending(store.rows(), &*model.embedder, &str::to_owned, EMBEDDED_AT_ONCE, lock)?;
+        let most = if options.asker == Asker::Person { MAX_EMBEDDED_FOR_PERSON } else { EMBEDDED_AT_ONCE };
+        let (mut embedded, mut is_more) = (0, index.has_pending_vectors()?);
+        while is_more && embedded < most {
+            let limit = EMBEDDED_AT_ONCE.min(most - embedded);
+            let done = index.embed_pending(store.rows(), &*model.embedder, &str::to_owned, limit, lock)?;
+            embedded += limit;
+            is_more = done.has_more && go_on(embedded, most);
         }
     }
     Ok(())

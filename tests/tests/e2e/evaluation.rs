@@ -80,7 +80,7 @@ fn found_by_class(set: &EvalSet, settings: &Settings) -> BTreeMap<String, usize>
     found
 }
 
-/// Questions by which a set or class may be worse with vectors: one or two are chance.
+/// Questions by which a set or class may be worse with vectors. Less than the noise of each set; see docs/dev/retrieval.md.
 const NOISE: usize = 1;
 
 #[test]

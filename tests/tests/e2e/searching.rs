@@ -70,6 +70,31 @@ fn a_lone_hit_brings_the_answer_of_its_session() {
 }
 
 #[test]
+fn a_decision_in_other_words_follows_the_prompt_that_asked_for_it() {
+    let sandbox = sandbox!();
+    let log = "# 2026-01-28
+
+<!-- session earlier +09:00 -->
+- [10:30:15] **User Prompt**: Suggest a storage for the map tiles, compare MBTiles and Room
+- [10:30:45] **Assistant Response**: Map tiles could be in one file or in a table of rows.
+- [10:31:15] **Decision**: Room it is, one database per mountain.
+
+<!-- session other +09:00 -->
+- [11:30:45] **Decision**: Invoices are numbered by year.
+";
+    sandbox.write(".jikime/memory/2026-01-28.md", log);
+    let mut client = sandbox.serve(Era::Modern);
+    let found = hits(&mut client, json!({ "query": "which storage did we choose for the map tiles" }));
+    let texts = snippets(&found);
+    assert!(texts.iter().take(3).any(|text| text.starts_with("Room it is")), "{found:#?}");
+    assert!(!texts.iter().any(|text| text.starts_with("Invoices")), "{found:#?}");
+    // A person gets the same, without a server.
+    let shown = sandbox.run_cli(["search", "which storage did we choose for the map tiles", "--json"]);
+    let shown = shown.assert_success().json();
+    assert!(shown["results"].to_string().contains("Room it is"), "{shown:#}");
+}
+
+#[test]
 fn a_korean_phrasing_finds_an_english_entry() {
     let sandbox = sandbox!();
     let mut client = sandbox.serve(Era::Modern);

@@ -2,7 +2,7 @@
 
 use schema::files::layout::STORE_DIR;
 use schema::log::LONG_TERM_FILE;
-use schema::model::memory::MemoryType;
+use schema::model::memory::{Memory, MemoryType};
 use schema::store::{CatchUpOutcome, Locator, Store};
 use schema::tool::{Confidence, Hit, HitSource, SearchMode, SearchOutput};
 
@@ -13,6 +13,7 @@ use super::ranked_candidate::{RankLifts, RankedCandidate};
 use super::request::SearchRequest;
 use super::snippet::snippet;
 use super::term_matcher::TermMatcher;
+use super::text_features;
 use crate::embed::EmbeddingModel;
 use crate::error::ToolError;
 use crate::index::{Index, IndexLockWait};
@@ -32,9 +33,10 @@ const HIGH_LEAD: f32 = 0.35;
 const SUGGESTED_FROM: f32 = 0.22;
 const SUGGESTED_LEAD: f32 = 0.3;
 
-/// With fewer hits, weak answers of the same sessions are shown from this score on.
+/// With fewer hits, weak answers are shown from these scores on: of the same sessions, and of others if they have words of the question.
 const FEW_HITS: usize = 3;
-const ANSWER_FROM: f32 = 0.2;
+const ANSWER_FROM: f32 = 0.14;
+const OTHER_ANSWER_FROM: f32 = 0.2;
 
 /// Number of nearest passages named if none is relevant, and their length.
 const MAX_SUGGESTED: usize = 3;
@@ -54,7 +56,7 @@ pub(super) fn build_output(
         relevant.push(weak.remove(0));
     }
     if request.has_default_score && (1..FEW_HITS).contains(&relevant.len()) {
-        let more = answers_of_sessions(&relevant, &mut weak);
+        let more = weak_answers(&relevant, &mut weak);
         relevant.extend(more);
     }
     let found = relevant.len();
@@ -90,26 +92,44 @@ pub(super) fn build_output(
     })
 }
 
-/// Removes the best weak answers and conclusions of the sessions that the hits are from. A hit on a file or a summary often leads to the
-/// session that has the answer in other words.
-fn answers_of_sessions(hits: &[RankedCandidate], weak: &mut Vec<RankedCandidate>) -> Vec<RankedCandidate> {
-    let session = |ranked: &RankedCandidate| {
-        ranked.candidate.passage.memory().map(|memory| memory.session_id.clone()).filter(|session| !session.is_empty())
-    };
-    let sessions: Vec<String> = hits.iter().filter_map(session).collect();
+/// Removes the best weak answers and statements. A hit on a file or a summary often leads to the session that has the answer in other
+/// words.
+fn weak_answers(hits: &[RankedCandidate], weak: &mut Vec<RankedCandidate>) -> Vec<RankedCandidate> {
+    let sessions: Vec<String> = hits.iter().filter_map(session_of).collect();
     let is_answer = |ranked: &mut RankedCandidate| {
-        let kind = ranked.candidate.passage.memory().map(|memory| memory.kind);
-        ranked.score >= ANSWER_FROM
-            && kind.is_some_and(|kind| kind == MemoryType::AssistantResponse || !kind.is_event())
-            && session(ranked).is_some_and(|session| sessions.contains(&session))
+        let memory = ranked.candidate.passage.memory();
+        let is_near = session_of(ranked).is_some_and(|session| sessions.contains(&session));
+        let is_said = ranked.candidate.matched != 0 && ranked.score >= OTHER_ANSWER_FROM;
+        memory.is_some_and(states) && (is_said || is_near && ranked.score >= ANSWER_FROM)
     };
     weak.extract_if(.., is_answer).take(FEW_HITS - hits.len()).collect()
 }
 
-/// The share of its score by which the first hit leads the next one.
+fn session_of(ranked: &RankedCandidate) -> Option<String> {
+    ranked.candidate.passage.memory().map(|memory| memory.session_id.clone()).filter(|session| !session.is_empty())
+}
+
+/// Whether a memory says something by itself.
+fn states(memory: &Memory) -> bool {
+    match memory.kind {
+        MemoryType::AssistantResponse | MemoryType::SubagentResult => true,
+        MemoryType::UserPrompt => !text_features::requests(&memory.content),
+        MemoryType::SessionSummary => !memory.attributes.auto,
+        kind => !kind.is_event(),
+    }
+}
+
+/// The share of its score by which the first hit leads the next one. A composed summary of the same session repeats the hit.
 fn lead_of_first(ranked: &[RankedCandidate]) -> f32 {
-    let score = |place: usize| ranked.get(place).map_or(0.0, |ranked: &RankedCandidate| ranked.score.min(1.0));
-    if score(0) > 0.0 { 1.0 - score(1) / score(0) } else { 0.0 }
+    let Some((first, others)) = ranked.split_first() else { return 0.0 };
+    let session = session_of(first);
+    let repeats = |other: &&RankedCandidate| {
+        let is_composed = other.candidate.passage.memory().is_some_and(|memory| memory.attributes.auto);
+        is_composed && session.is_some() && session_of(other) == session
+    };
+    let score = |ranked: &RankedCandidate| ranked.score.min(1.0);
+    let next = others.iter().find(|other| !repeats(other)).map_or(0.0, score);
+    if score(first) > 0.0 { 1.0 - next / score(first) } else { 0.0 }
 }
 
 /// Whether the nearest passage is worth showing below the threshold.

@@ -22,6 +22,8 @@ pub(super) struct ContextPosition {
     pub(super) before: Option<usize>,
     pub(super) after: Option<usize>,
     pub(super) is_question: bool,
+    /// Whether a person says it to the assistant: a prompt right after a question is not its answer.
+    pub(super) is_prompt: bool,
 }
 
 /// Adds the context to the strengths of passages, one list per passage.
@@ -36,10 +38,11 @@ pub(super) fn add_context(strengths: &[Vec<f32>], places: &[ContextPosition]) ->
     let lent = |own: f32, word: usize, place: &ContextPosition| {
         let of = |other: Option<usize>| other.map_or(0.0, |other| strengths[other][word]);
         let origin = place.origin.as_deref().and_then(|origin| around.get(origin)).map_or(0.0, |most| most[word]);
-        let question = place.before.filter(|before| places[*before].is_question);
+        let question = place.before.map(|before| (before, &places[before]));
+        let question = question.filter(|(_, asked)| asked.is_question && !(asked.is_prompt && place.is_prompt));
         let shares = [
             (ORIGIN_SHARE, origin),
-            (QUESTION_SHARE, of(question)),
+            (QUESTION_SHARE, of(question.map(|(before, _)| before))),
             (NEIGHBOUR_SHARE, of(place.before)),
             (NEIGHBOUR_SHARE, of(place.after)),
         ];
@@ -60,7 +63,18 @@ mod tests {
     use super::*;
 
     fn position(origin: &str, before: Option<usize>, after: Option<usize>, is_question: bool) -> ContextPosition {
-        ContextPosition { origin: (!origin.is_empty()).then(|| origin.to_owned()), before, after, is_question }
+        let origin = (!origin.is_empty()).then(|| origin.to_owned());
+        ContextPosition { origin, before, after, is_question, is_prompt: is_question }
+    }
+
+    #[test]
+    fn a_prompt_after_a_question_is_not_its_answer() {
+        let strengths = [vec![0.8], vec![0.0]];
+        let after = |is_prompt| {
+            let answer = ContextPosition { is_prompt, ..position("s", Some(0), None, false) };
+            add_context(&strengths, &[position("s", None, Some(1), true), answer])[1][0]
+        };
+        assert!(after(true) + 0.2 < after(false));
     }
 
     #[test]

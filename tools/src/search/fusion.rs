@@ -3,18 +3,19 @@
 //! Each leg goes from 0 to 1 and means the same in every store; no leg lowers the score of another. The constants were
 //! measured; see docs/dev/retrieval.md.
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+mod features;
+mod neighbours;
 
-use chrono::NaiveDate;
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use schema::model::memory::MemoryType;
 use schema::settings::LegWeights;
 use schema::store::Store;
 
-use super::candidate::{
-    Breadth, Candidate, Passage, ScoreReasons, UnscoredPassage, is_echo, passes_filter, read_passage,
-};
+use super::candidate::{Breadth, Candidate, Passage, ScoreReasons, UnscoredPassage};
 use super::context::{ContextPosition, add_context};
-use super::dates::{self, AskedTimes};
+use super::dates::AskedTimes;
 use super::leg_weights::{PassageWeightings, Scoring, SearchOptions};
 use super::other_script::{TranslatedTokens, relevance_by_nearness};
 use super::passage_part::PartMatcher;
@@ -27,18 +28,8 @@ use super::vector_leg::{VectorScores, similarity_in_script};
 use crate::error::ToolError;
 use crate::index::{Document, Index};
 use crate::text::script::Script;
-
-/// Greatest penalty of a passage that is too short to say much.
-const SHORT_PASSAGE: f32 = 0.15;
-/// Tokens from which a passage is not short.
-const ENOUGH_TOKENS: f32 = 60.0;
-/// Penalty of an utterance that is only a question.
-const QUESTION_PENALTY: f32 = 0.065;
-/// Bonus of an utterance with a time if the question asks for one, and of one by a speaker whom the question names.
-const TIME_BONUS: f32 = 0.08;
-const SPEAKER_BONUS: f32 = 0.07;
-/// Bonus of a passage of the day that the question names.
-const DATE_BONUS: f32 = 0.3;
+use features::passage_day;
+use neighbours::add_neighbours;
 
 /// Relevance of a passage of the day if nothing but the day is asked for.
 const OF_DAY: f32 = 0.5;
@@ -175,67 +166,6 @@ pub(super) fn fuse_scores(
     Ok(legs.score(known))
 }
 
-/// Links the most promising passages with their neighbours, which are read if missing.
-fn add_neighbours(
-    store: &Store,
-    index: &Index,
-    known: &mut Vec<PassageEvidence>,
-    promising: &[usize],
-    legs: &SearchLegs<'_>,
-) -> Result<(), ToolError> {
-    let mut places: HashMap<Document, usize> =
-        known.iter().enumerate().filter_map(|(i, known)| Some((known.passage.document?, i))).collect();
-    for &at in promising {
-        let (before, after) = neighbour_documents(store, index, &known[at].passage)?;
-        for (document, is_before) in [(before, true), (after, false)] {
-            let Some(document) = document else { continue };
-            let other = match places.get(&document) {
-                Some(other) => *other,
-                None => {
-                    let Some(passage) = read_passage(store, index, document)? else { continue };
-                    let is_answer = passes_filter(legs.filter, &passage);
-                    if is_echo(legs.filter, &passage) {
-                        continue;
-                    }
-                    let mut neighbour =
-                        legs.collect_evidence(UnscoredPassage { passage, document: Some(document), is_answer });
-                    legs.compare_tokens(&mut neighbour);
-                    known.push(neighbour);
-                    places.insert(document, known.len() - 1);
-                    known.len() - 1
-                }
-            };
-            let (first, second) = if is_before { (other, at) } else { (at, other) };
-            known[first].place.after = Some(second);
-            known[second].place.before = Some(first);
-        }
-    }
-    Ok(())
-}
-
-/// The previous and next document: in its session or in its file.
-fn neighbour_documents(
-    store: &Store,
-    index: &Index,
-    gathered: &UnscoredPassage,
-) -> Result<(Option<Document>, Option<Document>), ToolError> {
-    match (&gathered.passage, gathered.document) {
-        (Passage::Memory(row), _) if row.memory.kind.is_event() && !row.memory.session_id.is_empty() => {
-            let (before, after) = store.rows().neighbour_seqs(row)?;
-            Ok((before.map(Document::Memory), after.map(Document::Memory)))
-        }
-        (Passage::Chunk(chunk), Some(Document::Chunk(id))) => {
-            // Chunk ids of a file are in order.
-            let of_file = |id: i64| -> Result<Option<Document>, ToolError> {
-                let other = index.chunk(id)?.filter(|other| other.path == chunk.path);
-                Ok(other.map(|_| Document::Chunk(id)))
-            };
-            Ok((of_file(id - 1)?, of_file(id + 1)?))
-        }
-        _ => Ok((None, None)),
-    }
-}
-
 impl SearchLegs<'_> {
     fn collect_evidence(&self, gathered: UnscoredPassage) -> PassageEvidence {
         let passage = &gathered.passage;
@@ -246,6 +176,7 @@ impl SearchLegs<'_> {
         let place = ContextPosition {
             origin: passage_origin(passage),
             is_question: is_utterance && text_features::is_question(passage.text()),
+            is_prompt: passage.memory().is_some_and(|memory| memory.kind == MemoryType::UserPrompt),
             ..ContextPosition::default()
         };
         let script = Script::detect(passage.text());
@@ -426,26 +357,6 @@ impl SearchLegs<'_> {
         measured * (1.0 + (of_store.min(MAX_PER_STORE) - of_length.min(MAX_PER_LENGTH)) / THRESHOLD)
     }
 
-    /// Features that need no understanding of the text.
-    fn feature_factor(&self, known: &PassageEvidence) -> f32 {
-        let passage = &known.passage.passage;
-        let (text, length) = (passage.text(), known.evidence.length);
-        let mut signs = -SHORT_PASSAGE * (1.0 - ((length as f32).ln_1p() / ENOUGH_TOKENS.ln()).min(1.0));
-        if length <= UTTERANCE {
-            signs -= if known.place.is_question { QUESTION_PENALTY } else { 0.0 };
-            signs += if self.asks_when && text_features::mentions_time(text) { TIME_BONUS } else { 0.0 };
-            signs += if text_features::is_spoken_by(text, &self.names) { SPEAKER_BONUS } else { 0.0 };
-        }
-        if !self.asked_times.is_empty()
-            && let Some(day) = passage_day(passage)
-        {
-            // A long text names many times.
-            let said = if length <= UTTERANCE { text } else { "" };
-            signs += DATE_BONUS * self.asked_times.best_fit(day, said);
-        }
-        signs
-    }
-
     /// Standard deviations above usual for texts of its script; `None` in the question's script.
     fn cross_script_deviations(&self, known: &PassageEvidence) -> Option<f32> {
         let script = known.script;
@@ -461,14 +372,6 @@ fn passage_origin(passage: &Passage) -> Option<String> {
         Passage::Memory(row) => Some(format!("session {}", row.memory.session_id)),
         Passage::Chunk(chunk) => Some(format!("file {}", chunk.path)),
     }
-}
-
-/// The day of a passage: of its capture or log, or in its headings or file name.
-fn passage_day(passage: &Passage) -> Option<NaiveDate> {
-    passage.at().map(|at| at.date()).or_else(|| match passage {
-        Passage::Chunk(chunk) => dates::first_day(&chunk.heading).or_else(|| dates::first_day(&chunk.path)),
-        Passage::Memory(_) => None,
-    })
 }
 
 /// Stretches a fused relevance so that the default threshold has its measured meaning.

@@ -7,7 +7,6 @@ use std::collections::HashMap;
 
 use schema::log::LONG_TERM_FILE;
 use schema::model::memory::MemoryType;
-use schema::model::moment::Moment;
 use schema::prose::supersession::{Statement, Strictness, is_statement};
 use schema::store::MemoryRow;
 
@@ -17,6 +16,9 @@ use super::ranked_candidate::{COMPARED, RankContext, RankLifts, RankedCandidate}
 
 /// Bonus of conclusions and notes over logged events.
 const CURATED: f32 = 0.06;
+
+/// Bonus of a decision, a preference or a convention if the question asks what was decided.
+const DECIDED: f32 = 0.2;
 
 /// Bonus per step of importance above 1.
 const IMPORTANCE: f32 = 0.02;
@@ -37,7 +39,7 @@ pub(super) fn rank(candidates: Vec<Candidate>, context: &RankContext<'_>) -> Vec
         .into_iter()
         .map(|candidate| {
             let is_plain = context.scoring == Scoring::Stated;
-            let lifts = if is_plain { RankLifts::default() } else { rank_lifts(&candidate.passage, context.now) };
+            let lifts = if is_plain { RankLifts::default() } else { rank_lifts(&candidate.passage, context) };
             let lift = lifts.curated + lifts.importance + lifts.recent;
             RankedCandidate { score: candidate.relevance * (1.0 + lift), lifts, candidate }
         })
@@ -94,7 +96,7 @@ fn mark_outdated(ranked: &mut [RankedCandidate]) -> bool {
     is_any
 }
 
-fn rank_lifts(passage: &Passage, now: &Moment) -> RankLifts {
+fn rank_lifts(passage: &Passage, context: &RankContext<'_>) -> RankLifts {
     let memory = passage.memory();
     let curated = match memory {
         // A summary that was composed of what the session said is no better than that.
@@ -106,11 +108,17 @@ fn rank_lifts(passage: &Passage, now: &Moment) -> RankLifts {
         memory.map_or(1, |memory| memory.attributes.importance.unwrap_or_else(|| memory.kind.default_importance()));
     let recent = passage.at().filter(|_| memory.is_none_or(|memory| memory.kind.is_event())).map_or(0.0, |at| {
         // Whole days, so that the same question has the same answer all day.
-        let days = ((now.unix() - at.unix()) / 86_400).max(0) as f32;
+        let days = ((context.now.unix() - at.unix()) / 86_400).max(0) as f32;
         RECENT * 0.5_f32.powf(days / HALF_LIFE)
     });
     RankLifts {
-        curated: if curated { CURATED } else { 0.0 },
+        curated: match memory.map(|memory| memory.kind) {
+            Some(MemoryType::Decision | MemoryType::Preference | MemoryType::Convention) if context.asks_decision => {
+                DECIDED
+            }
+            _ if curated => CURATED,
+            _ => 0.0,
+        },
         importance: IMPORTANCE * (f32::from(importance) - 1.0).max(0.0),
         recent,
     }

@@ -30,6 +30,8 @@ pub(super) struct RankContext<'a> {
     pub(super) scoring: Scoring,
     /// Whether the question asks how something was before.
     pub(super) asks_past: bool,
+    /// Whether it asks what was decided.
+    pub(super) asks_decision: bool,
     /// The weights of the words of each phrasing.
     pub(super) weights: &'a [Vec<f32>],
 }

@@ -21,6 +21,72 @@ pub(super) fn asks_for_cause(prompt: &str) -> bool {
         .any(|cue| text.contains(cue))
 }
 
+/// Whether a prompt wants something found or proposed, as in "compare A with B" and "저장 방식부터 제안해줘".
+pub(super) fn requests(prompt: &str) -> bool {
+    let text = prompt.to_lowercase();
+    ["?", "？", "compare", "suggest", "propose", "find ", "비교해", "제안해", "찾아", "봐주", "봐줘", "알려"]
+        .iter()
+        .any(|cue| text.contains(cue))
+}
+
+/// Whether a question asks what was decided, as in "which database do we use" and "뭘로 정했지".
+pub(super) fn asks_for_decision(question: &str) -> bool {
+    let text = question.to_lowercase();
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_choice =
+        words.windows(2).any(|pair| matches!(pair, ["we", "use" | "using" | "do"] | ["should" | "may", "we" | "i"]));
+    is_choice
+        || words.iter().any(|word| DECISION_WORDS.contains(word))
+        || DECISION_PARTS.iter().any(|part| text.contains(part))
+}
+
+const DECISION_WORDS: [&str; 22] = [
+    "decide",
+    "decided",
+    "decision",
+    "choose",
+    "chose",
+    "chosen",
+    "pick",
+    "picked",
+    "agree",
+    "agreed",
+    "settle",
+    "settled",
+    "elegimos",
+    "decidimos",
+    "usamos",
+    "entschieden",
+    "verwenden",
+    "benutzen",
+    "choisi",
+    "décidé",
+    "utilisons",
+    "используем",
+];
+
+/// The same in scripts without spaces, or with many endings.
+const DECISION_PARTS: [&str; 18] = [
+    "기로 했",
+    "기로 한",
+    "기로 결정",
+    "정했",
+    "정한",
+    "결정",
+    "골랐",
+    "고른",
+    "선택",
+    "쓰나",
+    "쓰지",
+    "써야",
+    "決め",
+    "使い",
+    "決定",
+    "决定",
+    "选择",
+    "решил",
+];
+
 /// Whether a question asks for a time.
 pub(super) fn asks_for_time(question: &str) -> bool {
     let words: Vec<String> = question.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase).collect();
@@ -185,6 +251,15 @@ mod tests {
     #[case("rename the package everywhere", false)]
     fn prompts_ask_for_a_cause(#[case] prompt: &str, #[case] expected: bool) {
         assert_eq!(asks_for_cause(prompt), expected);
+    }
+
+    #[rstest]
+    #[case("which database do we use for links", true)]
+    #[case("저장소는 무엇으로 정했나", true)]
+    #[case("인그레스 대안으로 뭘 골랐지?", true)]
+    #[case("why did the site go down", false)]
+    fn questions_ask_for_a_decision(#[case] question: &str, #[case] expected: bool) {
+        assert_eq!(asks_for_decision(question), expected);
     }
 
     #[rstest]

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 use rstest::rstest;
-use schema::model::memory::MemoryType;
 use schema::settings::{EmbeddingProvider, LegWeights, Settings};
 use schema::tool::{Confidence, SaveInput, SearchInput, SearchOutput};
 use tempfile::TempDir;

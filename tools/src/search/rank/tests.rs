@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
+use schema::model::moment::Moment;
 use schema::model::state_note::MemoryState;
 use schema::store::{MemoryRow, PendingWrite};
 
@@ -13,7 +14,7 @@ fn now() -> Moment {
 }
 
 fn context(now: &Moment) -> RankContext<'_> {
-    RankContext { now, scoring: Scoring::Full, asks_past: false, weights: &[] }
+    RankContext { now, scoring: Scoring::Full, asks_past: false, asks_decision: false, weights: &[] }
 }
 
 fn memory(kind: MemoryType, session: &str, content: &str, days_ago: i64, relevance: f32) -> Candidate {

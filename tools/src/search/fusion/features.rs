@@ -1,0 +1,50 @@
+//! What adds to a score or lowers it apart from words and meaning: length, questions, times and speakers.
+
+use chrono::NaiveDate;
+
+use super::{PassageEvidence, SearchLegs};
+use crate::search::candidate::Passage;
+use crate::search::dates;
+use crate::search::text_features::{self, UTTERANCE};
+
+/// Greatest penalty of a passage that is too short to say much.
+const SHORT_PASSAGE: f32 = 0.15;
+/// Tokens from which a passage is not short.
+const ENOUGH_TOKENS: f32 = 60.0;
+/// Penalty of an utterance that is only a question.
+const QUESTION_PENALTY: f32 = 0.065;
+/// Bonus of an utterance with a time if the question asks for one, and of one by a speaker whom the question names.
+const TIME_BONUS: f32 = 0.08;
+const SPEAKER_BONUS: f32 = 0.07;
+/// Bonus of a passage of the day that the question names.
+const DATE_BONUS: f32 = 0.3;
+
+impl SearchLegs<'_> {
+    /// Features that need no understanding of the text.
+    pub(super) fn feature_factor(&self, known: &PassageEvidence) -> f32 {
+        let passage = &known.passage.passage;
+        let (text, length) = (passage.text(), known.evidence.length);
+        let mut signs = -SHORT_PASSAGE * (1.0 - ((length as f32).ln_1p() / ENOUGH_TOKENS.ln()).min(1.0));
+        if length <= UTTERANCE {
+            signs -= if known.place.is_question { QUESTION_PENALTY } else { 0.0 };
+            signs += if self.asks_when && text_features::mentions_time(text) { TIME_BONUS } else { 0.0 };
+            signs += if text_features::is_spoken_by(text, &self.names) { SPEAKER_BONUS } else { 0.0 };
+        }
+        if !self.asked_times.is_empty()
+            && let Some(day) = passage_day(passage)
+        {
+            // A long text names many times.
+            let said = if length <= UTTERANCE { text } else { "" };
+            signs += DATE_BONUS * self.asked_times.best_fit(day, said);
+        }
+        signs
+    }
+}
+
+/// The day of a passage: of its capture or log, or in its headings or file name.
+pub(super) fn passage_day(passage: &Passage) -> Option<NaiveDate> {
+    passage.at().map(|at| at.date()).or_else(|| match passage {
+        Passage::Chunk(chunk) => dates::first_day(&chunk.heading).or_else(|| dates::first_day(&chunk.path)),
+        Passage::Memory(_) => None,
+    })
+}
