@@ -98,7 +98,7 @@ fn write_export(
     exported: &[(&MemoryRow, Vec<StateNote>)],
 ) -> io::Result<()> {
     let mut out = io::BufWriter::new(out);
-    let mut memories = exported.iter().map(|(row, notes)| ExportedMemory::from_row(row, notes));
+    let memories = exported.iter().map(|(row, notes)| ExportedMemory::from_row(row, notes));
     match format {
         ExportFormat::Md => {
             let rows: Vec<MemoryRow> = exported.iter().map(|(row, _)| (*row).clone()).collect();
@@ -106,7 +106,9 @@ fn write_export(
             out.write_all(render_markdown(&rows, &notes).as_bytes())?;
         }
         ExportFormat::Jsonl => {
-            memories.try_for_each(|memory| writeln!(out, "{}", escape_json_text(&serde_json::to_string(&memory)?)))?
+            for memory in memories {
+                writeln!(out, "{}", escape_json_text(&serde_json::to_string(&memory)?))?;
+            }
         }
         ExportFormat::Json => {
             let memories: Vec<ExportedMemory> = memories.collect();

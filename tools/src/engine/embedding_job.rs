@@ -23,11 +23,11 @@ pub struct EmbeddedTexts {
 
 impl EmbeddingJob {
     pub(super) fn prepare(model: EmbeddingModel) -> Self {
-        Self { model: model, texts: Vec::new(), _lock: None }
+        Self { model, texts: Vec::new(), _lock: None }
     }
 
     pub(super) fn embed(model: EmbeddingModel, texts: Vec<([u8; 32], String)>, lock: FileLock) -> Self {
-        Self { model: model, texts, _lock: Some(lock) }
+        Self { model, texts, _lock: Some(lock) }
     }
 
     /// Runs the job, which may take a minute. Records an error, and marks it as news if it differs from the last one.

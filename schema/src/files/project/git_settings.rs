@@ -46,7 +46,7 @@ impl GitSettings {
                 match setting {
                     IgnoreSetting::IgnoreList(path) => lists.push(self.resolve(&path, worktree)),
                     IgnoreSetting::Include(path) => {
-                        waiting.push(self.resolve(&path, file.parent().unwrap_or(worktree)))
+                        waiting.push(self.resolve(&path, file.parent().unwrap_or(worktree)));
                     }
                 }
             }
