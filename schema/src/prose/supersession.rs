@@ -17,7 +17,7 @@ pub use self::passages::without_replaced;
 pub use self::sentences::reversals;
 pub(crate) use self::sentences::sentences;
 use crate::model::memory::MemoryType;
-use crate::prose::terms::{Token, TokenKind, tokens};
+use crate::prose::terms::{quantities, tokens};
 
 mod choices;
 mod given_up;
@@ -173,14 +173,6 @@ impl Statement {
             common > 0 && common == new.len().min(old.len()) && common * 2 >= new.len().max(old.len());
         is_same_subject && (self.changes || self.defines && older.defines)
     }
-}
-
-fn quantities(tokens: &[Token]) -> Vec<(f64, String)> {
-    let of = |token: &Token| match token.kind {
-        TokenKind::Quantity(number) => Some((number, token.text.clone())),
-        TokenKind::Term | TokenKind::Other => None,
-    };
-    tokens.iter().filter_map(of).collect()
 }
 
 fn only<T>(items: &[T]) -> Option<&T> {

@@ -180,7 +180,11 @@ fn reports_an_end(sentence: &str) -> bool {
         return false;
     }
     let lower = sentence.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|word| !word.is_empty()).peekable();
+    // `cancelled_at` is the name of a column, and cancels nothing.
+    let mut words = lower
+        .split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '_'))
+        .filter(|word| !word.is_empty())
+        .peekable();
     let is_past =
         |word: &str| word.len() > 4 && word.ends_with("ed") || IRREGULAR.iter().any(|(past, _)| *past == word);
     // "Renewed the certificate.", "I renamed the module."

@@ -32,6 +32,15 @@ pub(crate) enum TokenKind {
     Other,
 }
 
+/// Returns the numbers in tokens, each with its unit.
+pub(crate) fn quantities(tokens: &[Token]) -> Vec<(f64, String)> {
+    let of = |token: &Token| match token.kind {
+        TokenKind::Quantity(number) => Some((number, token.text.clone())),
+        TokenKind::Term | TokenKind::Other => None,
+    };
+    tokens.iter().filter_map(of).collect()
+}
+
 impl Token {
     pub(crate) fn is_term(&self) -> bool {
         self.kind == TokenKind::Term

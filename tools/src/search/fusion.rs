@@ -7,13 +7,15 @@ mod features;
 mod neighbours;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use schema::model::memory::MemoryType;
 use schema::settings::LegWeights;
 use schema::store::Store;
 
-use super::candidate::{Breadth, Candidate, Passage, ScoreReasons, UnscoredPassage};
+use super::candidate::{
+    Breadth, Candidate, Passage, ScoreReasons, UnscoredPassage, is_echo, passes_filter, read_passage,
+};
 use super::context::{ContextPosition, add_context};
 use super::dates::AskedTimes;
 use super::leg_weights::{PassageWeightings, Scoring, SearchOptions};
@@ -28,8 +30,8 @@ use super::vector_leg::{VectorScores, similarity_in_script};
 use crate::error::ToolError;
 use crate::index::{Document, Index};
 use crate::text::script::Script;
-use features::passage_day;
-use neighbours::add_neighbours;
+use features::{QuestionFeatures, passage_day};
+use neighbours::neighbour_documents;
 
 /// Relevance of a passage of the day if nothing but the day is asked for.
 const OF_DAY: f32 = 0.5;
@@ -73,8 +75,7 @@ pub(super) struct SearchLegs<'a> {
     nearness: Option<&'a VectorScores>,
     leg_weights: PassageWeightings,
     scoring: Scoring,
-    asks_when: bool,
-    names: HashSet<String>,
+    features: QuestionFeatures<'a>,
     asked_times: &'a AskedTimes,
     /// Whether the question asks for all of these times.
     asks_only_when: bool,
@@ -103,8 +104,7 @@ impl<'a> SearchLegs<'a> {
             nearness,
             leg_weights: PassageWeightings::new(options),
             scoring: options.scoring,
-            asks_when: text_features::asks_for_time(question),
-            names: text_features::person_names(question),
+            features: QuestionFeatures::new(question, asked_times),
             asks_only_when: asked_times.are_all(question),
             asked_times,
             script: Script::detect(question),
@@ -309,8 +309,8 @@ impl SearchLegs<'_> {
         let alone = weighing.weighted_mean(words, share(tokens), vector);
         let words_there = self.relevance.score_in_context(&known.evidence, words_there);
         let there = weighing.weighted_mean(words_there, share(tokens_there), vector);
-        let signs = self.feature_factor(known);
-        let mut relevance = calibrate(there + signs, self.threshold_relevance(known));
+        let bonus = self.features.bonus(&known.passage.passage, known.evidence.length, known.place.is_question);
+        let mut relevance = calibrate(there + bonus, self.threshold_relevance(known));
         let deviations = self.cross_script_deviations(known);
         if let Some(deviations) = deviations {
             relevance =
@@ -329,7 +329,7 @@ impl SearchLegs<'_> {
             vector,
             cross_script: deviations,
             context: there - alone,
-            features: signs,
+            features: bonus,
         };
         (relevance, reasons)
     }
@@ -363,6 +363,44 @@ impl SearchLegs<'_> {
         let is_foreign = script != self.script && script != Script::None && self.script != Script::None;
         self.nearness.filter(|_| is_foreign)?.deviations(known.passage.document?.rowid())
     }
+}
+
+/// Links the most promising passages with their neighbours, which are read if missing.
+fn add_neighbours(
+    store: &Store,
+    index: &Index,
+    known: &mut Vec<PassageEvidence>,
+    promising: &[usize],
+    legs: &SearchLegs<'_>,
+) -> Result<(), ToolError> {
+    let mut places: HashMap<Document, usize> =
+        known.iter().enumerate().filter_map(|(i, known)| Some((known.passage.document?, i))).collect();
+    for &at in promising {
+        let (before, after) = neighbour_documents(store, index, &known[at].passage)?;
+        for (document, is_before) in [(before, true), (after, false)] {
+            let Some(document) = document else { continue };
+            let other = match places.get(&document) {
+                Some(other) => *other,
+                None => {
+                    let Some(passage) = read_passage(store, index, document)? else { continue };
+                    let is_answer = passes_filter(legs.filter, &passage);
+                    if is_echo(legs.filter, &passage) {
+                        continue;
+                    }
+                    let mut neighbour =
+                        legs.collect_evidence(UnscoredPassage { passage, document: Some(document), is_answer });
+                    legs.compare_tokens(&mut neighbour);
+                    known.push(neighbour);
+                    places.insert(document, known.len() - 1);
+                    known.len() - 1
+                }
+            };
+            let (first, second) = if is_before { (other, at) } else { (at, other) };
+            known[first].place.after = Some(second);
+            known[second].place.before = Some(first);
+        }
+    }
+    Ok(())
 }
 
 /// The session or file of a passage.

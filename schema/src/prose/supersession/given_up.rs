@@ -1,7 +1,6 @@
 //! What a statement gives up: "no longer X", "instead of X", "X 말고".
 
-use super::quantities;
-use crate::prose::terms::{Token, TokenKind};
+use crate::prose::terms::{Token, TokenKind, quantities};
 use crate::prose::word_set::WordSet;
 
 /// Something that a statement gives up.

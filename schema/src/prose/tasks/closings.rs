@@ -17,7 +17,7 @@ const CLOSINGS: [&str; 10] = [
     "リストから外",
 ];
 
-/// Returns the task that a closing phrase names, or the sentence before it. If it may be several, it is none.
+/// Returns the task that each closing phrase names, or the sentence before it, unless several tasks fit.
 pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
     let parts = sentences(text);
     let closing = |(at, part): (usize, &&str)| {

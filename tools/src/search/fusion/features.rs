@@ -1,10 +1,11 @@
 //! What adds to a score or lowers it apart from words and meaning: length, questions, times and speakers.
 
+use std::collections::HashSet;
+
 use chrono::NaiveDate;
 
-use super::{PassageEvidence, SearchLegs};
 use crate::search::candidate::Passage;
-use crate::search::dates;
+use crate::search::dates::{self, AskedTimes};
 use crate::search::text_features::{self, UTTERANCE};
 
 /// Greatest penalty of a passage that is too short to say much.
@@ -19,25 +20,40 @@ const SPEAKER_BONUS: f32 = 0.07;
 /// Bonus of a passage of the day that the question names.
 const DATE_BONUS: f32 = 0.3;
 
-impl SearchLegs<'_> {
-    /// Features that need no understanding of the text.
-    pub(super) fn feature_factor(&self, known: &PassageEvidence) -> f32 {
-        let passage = &known.passage.passage;
-        let (text, length) = (passage.text(), known.evidence.length);
-        let mut signs = -SHORT_PASSAGE * (1.0 - ((length as f32).ln_1p() / ENOUGH_TOKENS.ln()).min(1.0));
+/// What a question asks for besides its words.
+#[derive(Debug)]
+pub(super) struct QuestionFeatures<'a> {
+    asks_when: bool,
+    names: HashSet<String>,
+    asked_times: &'a AskedTimes,
+}
+
+impl<'a> QuestionFeatures<'a> {
+    pub(super) fn new(question: &str, asked_times: &'a AskedTimes) -> Self {
+        Self {
+            asks_when: text_features::asks_for_time(question),
+            names: text_features::person_names(question),
+            asked_times,
+        }
+    }
+
+    /// What is added to the score of a passage of `length` tokens.
+    pub(super) fn bonus(&self, passage: &Passage, length: u32, is_question: bool) -> f32 {
+        let text = passage.text();
+        let mut bonus = -SHORT_PASSAGE * (1.0 - ((length as f32).ln_1p() / ENOUGH_TOKENS.ln()).min(1.0));
         if length <= UTTERANCE {
-            signs -= if known.place.is_question { QUESTION_PENALTY } else { 0.0 };
-            signs += if self.asks_when && text_features::mentions_time(text) { TIME_BONUS } else { 0.0 };
-            signs += if text_features::is_spoken_by(text, &self.names) { SPEAKER_BONUS } else { 0.0 };
+            bonus -= if is_question { QUESTION_PENALTY } else { 0.0 };
+            bonus += if self.asks_when && text_features::mentions_time(text) { TIME_BONUS } else { 0.0 };
+            bonus += if text_features::is_spoken_by(text, &self.names) { SPEAKER_BONUS } else { 0.0 };
         }
         if !self.asked_times.is_empty()
             && let Some(day) = passage_day(passage)
         {
             // A long text names many times.
             let said = if length <= UTTERANCE { text } else { "" };
-            signs += DATE_BONUS * self.asked_times.best_fit(day, said);
+            bonus += DATE_BONUS * self.asked_times.best_fit(day, said);
         }
-        signs
+        bonus
     }
 }
 

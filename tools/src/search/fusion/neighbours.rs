@@ -1,54 +1,13 @@
-//! Reads the neighbours of the best passages, which are their context.
-
-use std::collections::HashMap;
+//! The neighbours of a passage in its session or in its file, which are its context.
 
 use schema::store::Store;
 
-use super::{PassageEvidence, SearchLegs};
 use crate::error::ToolError;
 use crate::index::{Document, Index};
-use crate::search::candidate::{Passage, UnscoredPassage, is_echo, passes_filter, read_passage};
-
-/// Links the most promising passages with their neighbours, which are read if missing.
-pub(super) fn add_neighbours(
-    store: &Store,
-    index: &Index,
-    known: &mut Vec<PassageEvidence>,
-    promising: &[usize],
-    legs: &SearchLegs<'_>,
-) -> Result<(), ToolError> {
-    let mut places: HashMap<Document, usize> =
-        known.iter().enumerate().filter_map(|(i, known)| Some((known.passage.document?, i))).collect();
-    for &at in promising {
-        let (before, after) = neighbour_documents(store, index, &known[at].passage)?;
-        for (document, is_before) in [(before, true), (after, false)] {
-            let Some(document) = document else { continue };
-            let other = match places.get(&document) {
-                Some(other) => *other,
-                None => {
-                    let Some(passage) = read_passage(store, index, document)? else { continue };
-                    let is_answer = passes_filter(legs.filter, &passage);
-                    if is_echo(legs.filter, &passage) {
-                        continue;
-                    }
-                    let mut neighbour =
-                        legs.collect_evidence(UnscoredPassage { passage, document: Some(document), is_answer });
-                    legs.compare_tokens(&mut neighbour);
-                    known.push(neighbour);
-                    places.insert(document, known.len() - 1);
-                    known.len() - 1
-                }
-            };
-            let (first, second) = if is_before { (other, at) } else { (at, other) };
-            known[first].place.after = Some(second);
-            known[second].place.before = Some(first);
-        }
-    }
-    Ok(())
-}
+use crate::search::candidate::{Passage, UnscoredPassage};
 
 /// The previous and next document: in its session or in its file.
-fn neighbour_documents(
+pub(super) fn neighbour_documents(
     store: &Store,
     index: &Index,
     gathered: &UnscoredPassage,
