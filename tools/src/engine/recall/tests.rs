@@ -111,8 +111,7 @@ const RECALLING: [(&str, &str); 25] = [
 ];
 
 /// Known misses: too many other topics, or only one matching word. This list may only shrink.
-const MISSED: [&str; 5] = [
-    "should I use actix or axum for the new service?",
+const MISSED: [&str; 4] = [
     "I want to add a column for prices, how do we store amounts of money?",
     "implement the login rate limit for the admin panel as well",
     "배포는 언제 하기로 했지?",
