@@ -1,5 +1,5 @@
-//! Reads and writes everything that the host exchanges with us: hook payloads, transcripts, command lines, their conclusions, and the
-//! brief. Stores no memories itself: these go to `intake`.
+//! Reads and writes everything that the host exchanges with us: hook payloads, transcripts, the conclusions in them, and the brief.
+//! Stores no memories itself: these go to `intake`.
 
 pub mod brief;
 pub mod choice;

@@ -1,7 +1,7 @@
 //! Everything that hooks and server share: types, paths, redaction, the store, the daily log and `capture`. Knows nothing of search, MCP or
 //! command lines.
 //!
-//! A room uses only those before it: `model`, `files`, `privacy`, `prose`, `settings`, `log`, `store`, `intake`, `host`. `tool` uses
+//! A module uses only those before it: `model`, `files`, `privacy`, `prose`, `settings`, `log`, `store`, `intake`, `host`. `tool` uses
 //! `model`.
 
 pub mod files;

@@ -1,4 +1,4 @@
-//! The MCP server and the command line. Start reading at `cli` for commands and at `serve` for the server.
+//! The MCP server and the command line. Start reading at `cli` for commands and at `serve` and `mcp` for the server.
 
 mod change_feed;
 mod cli;

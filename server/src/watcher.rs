@@ -1,4 +1,4 @@
-//! Watches the store's directory. Reports changed Markdown and queued events to the worker, and changed files to subscribers.
+//! Watches the store's directory. Reports changed Markdown and spooled events to the worker, and changed files to subscribers.
 //!
 //! It watches directories, because editors replace files, which ends a watch on a file.
 
@@ -112,7 +112,7 @@ impl StoreSnapshot {
         let logs_differ = logs != self.logs;
         self.logs = logs;
         let Some(paths) = paths else { return StoreChange::Anything };
-        // Queued events are reported after they are saved. A directory may have contained any note.
+        // Spooled events are reported after they are saved. A directory may have contained any note.
         let kept =
             paths.iter().filter(|path| path.extension().is_none_or(|ending| ending != "json" && ending != "note"));
         let files = kept.map(|path| self.layout.relative_path(path).filter(|path| path.ends_with(".md")));

@@ -1,6 +1,7 @@
 //! The brief: the text that a session starts with, made from `MEMORY.md` and plain rows.
 //!
-//! It states dated facts and gives no instructions. It reads only `memory.db` and one file, because a session starts before a server runs.
+//! It states dated facts and gives no instructions. It reads only `memory.db`, `MEMORY.md` and the code files that memories
+//! name, because a session starts before a server runs.
 
 mod budget;
 mod knowledge;

@@ -43,7 +43,7 @@ const WITH_CUE: f32 = 0.75;
 /// The confidence that suffices for a sentence that states a conclusion by its opening.
 const STATED: f32 = 0.08;
 
-/// The confidence that any conclusion is there that suffices for plain words of a person.
+/// In plain words of a person, the least probability that there is a conclusion of any kind.
 const PLAIN: f32 = 0.1;
 
 /// The share of the least confidence that is enough for a sentence after a conclusion of the same kind, such as a reason or the fix of a

@@ -1,6 +1,6 @@
-//! Turns texts into stored memories. All texts come this way, and nothing reaches disk before its secrets are removed.
+//! Turns texts into stored memories. All events and saves come this way, and nothing reaches disk before its secrets are removed.
 //!
-//! `prepare` cleans a text, and `commit` stores it. In between the text may travel over the queue or wait in the spool.
+//! [`prepare`] cleans a text, and `commit` stores it. In between the text may travel over the queue or wait in the spool.
 
 mod log_writer;
 mod note;

@@ -21,7 +21,7 @@ const REDACTION_WINDOW: usize = 16 * LIMIT;
 /// The longest metadata of one memory, in bytes of JSON.
 pub const METADATA_LIMIT: usize = 16 * 1024;
 
-/// The most characters of the words by which a memory will be asked for.
+/// The longest `also` text, the words by which a memory will be asked for, in characters.
 pub const ALSO_LIMIT: usize = 200;
 
 /// The deepest nesting of metadata, counting the metadata itself.

@@ -11,7 +11,7 @@ use super::echo::EchoFilter;
 use super::ranked_candidate::RankedCandidate;
 use super::text_features;
 
-/// The share of the least score that suffices for the answer of a question that is a hit, and of a pointer.
+/// An answer follows a question or a pointer among the hits if it reaches this share of the least score.
 const WEAK: f64 = 0.5;
 
 /// First hits whose sessions are searched for answers.

@@ -17,7 +17,8 @@ const BONUS: f32 = 0.32;
 /// The share of the question's weight from which a passage says most of it. Below, the bonus falls with the share: what is near
 /// because of a single word is seldom the answer.
 const MOST: f32 = 0.7;
-/// Most of a passage that says nothing of the question, and the standard deviations above usual from which it gets that.
+/// The highest bonus of a passage that says nothing of the question, and how many standard deviations above the usual nearness it needs
+/// for that.
 const ALONE: f32 = 0.15;
 const ALONE_DEVIATIONS: f32 = 4.0;
 
