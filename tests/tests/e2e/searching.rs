@@ -70,7 +70,7 @@ fn a_lone_hit_brings_the_answer_of_its_session() {
 }
 
 #[test]
-fn a_decision_in_other_words_follows_the_prompt_that_asked_for_it() {
+fn a_decision_in_other_words_follows_its_prompt() {
     let sandbox = sandbox!();
     let log = "# 2026-01-28
 

@@ -105,7 +105,7 @@ fn add_answers_of_pointers(
     }
 }
 
-/// The session of a hit that shows where an answer is, but is none.
+/// The session of a hit that is no answer itself, but shows where one is.
 fn pointer<'r>(echo: Option<&EchoFilter>, ranked: &'r RankedCandidate) -> Option<&'r str> {
     let memory = &memory_row(ranked)?.memory;
     let is_pointer = match memory.kind {
