@@ -246,8 +246,8 @@ impl Store {
         let lost = self.rows().overwritten_rows(path, &self.layout.store_path(path), is_there)?;
         let lost: HashSet<i64> = lost.into_iter().map(|row| row.seq).collect();
         changes.extend(missing.values().filter(|row| !row.is_pending()).map(|row| match lost.contains(&row.seq) {
-            true => RowChange::MarkOverwritten(row.seq),
-            false => RowChange::Remove(row.seq),
+            true => RowChange::MarkOverwritten(ReadRow::of(row)),
+            false => RowChange::Remove(ReadRow::of(row)),
         }));
         Ok(changes)
     }
@@ -294,10 +294,27 @@ enum RowChange {
     Upsert(Box<Memory>),
     /// The entry of the row with this number no longer waits.
     MarkWritten(i64),
-    /// The entry of the row with this number was overwritten and waits to be appended again.
-    MarkOverwritten(i64),
-    /// The row with this number no longer has an entry.
-    Remove(i64),
+    /// The entry of this row was overwritten and waits to be appended again.
+    MarkOverwritten(ReadRow),
+    /// This row no longer has an entry.
+    Remove(ReadRow),
+}
+
+/// A row as it was when its log was read.
+struct ReadRow {
+    seq: i64,
+    written_at: Option<i64>,
+}
+
+impl ReadRow {
+    fn of(row: &MemoryRow) -> Self {
+        Self { seq: row.seq, written_at: row.written_at }
+    }
+
+    /// Returns the row, unless a capture found meanwhile that its entry was overwritten, or has appended it again.
+    fn if_unchanged(&self, rows: Rows<'_>) -> rusqlite::Result<Option<MemoryRow>> {
+        Ok(rows.by_seq(self.seq)?.filter(|row| !row.is_pending() && row.written_at == self.written_at))
+    }
 }
 
 /// The shared state while the changes of one log are applied.
@@ -323,15 +340,18 @@ impl SyncBatch {
         match change {
             RowChange::Upsert(memory) => self.settle(rows, memory),
             RowChange::MarkWritten(seq) => rows.set_entry_state(*seq, &self.path, EntryState::Found),
-            RowChange::MarkOverwritten(seq) => rows.set_entry_state(*seq, &self.path, EntryState::Overwritten),
-            RowChange::Remove(seq) => self.remove(rows, *seq),
+            RowChange::MarkOverwritten(read) => match read.if_unchanged(rows)? {
+                Some(row) => rows.set_entry_state(row.seq, &self.path, EntryState::Overwritten),
+                None => Ok(()),
+            },
+            RowChange::Remove(read) => self.remove(rows, read),
         }
     }
 
-    fn remove(&mut self, rows: Rows<'_>, seq: i64) -> rusqlite::Result<()> {
+    fn remove(&mut self, rows: Rows<'_>, read: &ReadRow) -> rusqlite::Result<()> {
         // Another process may have found the entry in another file meanwhile.
-        let Some(row) = rows.by_seq(seq)?.filter(|row| row.path == self.path) else { return Ok(()) };
-        rows.delete(seq)?;
+        let Some(row) = read.if_unchanged(rows)?.filter(|row| row.path == self.path) else { return Ok(()) };
+        rows.delete(row.seq)?;
         self.claims.release_id(rows, &row.memory.id)?;
         self.report.removed += 1;
         self.touched.insert(row.memory.session_id);

@@ -241,3 +241,28 @@ fn long_term_save_waits_for_another_writer() {
     assert_eq!(row_texts(&store), ["one", "two", "three"]);
     assert_eq!(fs::read_to_string(&file).unwrap().matches("A line of a person.").count(), 1);
 }
+
+#[test]
+fn entry_found_to_be_overwritten_during_a_reading_stays() {
+    let (_project, mut store) = store();
+    capture_text(&mut store, MemoryType::UserPrompt, 0, "one");
+    let rows = store.rows().by_path(LOG).unwrap();
+    let file = store.layout().store_path(LOG);
+    // An editor saves the log without the entry, but too long ago for it to count as overwritten.
+    save_aged(&file, "# 2026-01-28\n");
+    let parsed = parse("# 2026-01-28\n", LogKind::from_path(LOG).unwrap());
+    let changes = store.diff_rows(LOG, parsed, &rows).unwrap();
+    assert!(matches!(changes[..], [RowChange::Remove(_)]));
+    let (rows, mut batch) = (store.rows(), SyncBatch::new(LOG, store.layout()));
+    rows.set_entry_state(changes_seq(&changes), LOG, EntryState::Overwritten).unwrap();
+    batch.apply(rows, &changes[0]).unwrap();
+    assert_eq!(row_texts(&store), ["(one)"]);
+    store.rows().set_entry_state(changes_seq(&changes), LOG, EntryState::At(now_millis() + 9)).unwrap();
+    batch.apply(store.rows(), &changes[0]).unwrap();
+    assert_eq!(row_texts(&store), ["one"]);
+}
+
+fn changes_seq(changes: &[RowChange]) -> i64 {
+    let [RowChange::Remove(read)] = changes else { panic!("one row should be removed") };
+    read.seq
+}
