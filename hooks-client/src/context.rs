@@ -36,7 +36,7 @@ impl EventDelivery<'_> {
     /// Returns the context for a session that begins, in the form that the host expects.
     pub(crate) fn start_context(
         &mut self,
-        occasion: SessionSource,
+        source: SessionSource,
         loaded: &LoadedSettings,
     ) -> Result<Option<String>, StoreError> {
         let LoadedSettings { settings, problems, .. } = loaded;
@@ -46,7 +46,7 @@ impl EventDelivery<'_> {
         }
         let is_wanted = match settings.brief {
             settings::BriefMode::Always => true,
-            settings::BriefMode::AfterCompaction => occasion == SessionSource::Compact,
+            settings::BriefMode::AfterCompaction => source == SessionSource::Compact,
             settings::BriefMode::Never => false,
         };
         if !is_wanted {
@@ -67,13 +67,13 @@ impl EventDelivery<'_> {
             project: &project,
             checkout: &checkout,
             session_id: &session_id,
-            source: occasion,
+            source,
             problems: &problems,
             size: settings.brief_size,
         };
         let made = brief(store.rows(), store.layout(), &request)?;
         Ok(made.and_then(|Brief { text, ids }| {
-            if occasion == SessionSource::Compact {
+            if source == SessionSource::Compact {
                 self.note_given(given::note_compaction(self.layout, &session_id));
             }
             self.note_given(given::note(self.layout, &session_id, Given::Brief, ids.iter().map(String::as_str)));

@@ -43,8 +43,8 @@ pub(crate) fn deliver(
     };
     let transcript = payload.transcript_path.as_deref();
     match (command, event) {
-        (HookCommand::Load, EventKind::SessionStart(occasion)) => {
-            let told = delivery.start_context(occasion, loaded);
+        (HookCommand::Load, EventKind::SessionStart(source)) => {
+            let told = delivery.start_context(source, loaded);
             delivery.begin_session(payload, loaded.settings.capture);
             return told;
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use schema::host::choice::{LastTurn, may_choose};
 use schema::host::code::anchored::CodePlace;
-use schema::host::conclusion::{self, SaidIn, Speaker};
+use schema::host::conclusions::{self, SaidIn, Speaker};
 use schema::host::failed_topics;
 use schema::host::hook::{ToolUse, is_edit_tool};
 use schema::host::track_buffer::{self, ToolUses, TurnPrompt};
@@ -146,7 +146,7 @@ impl EventDelivery<'_> {
     fn concluded_in_turn(&self, source: Option<MemoryId>, said: TurnTexts, files: &[String]) -> Vec<PreparedMemory> {
         let place =
             SaidIn { session_id: &self.session_id, source: source.clone(), speaker: Speaker::Person, at: self.now };
-        let picked = conclusion::drafts_of_picked(&place, said.picked);
+        let picked = conclusions::drafts_of_picked(&place, said.picked);
         let mut found = self.prepare_anchored(picked, files);
         found.extend(self.concluded(source, Speaker::Agent, said.texts.iter().map(String::as_str), files));
         found
@@ -176,7 +176,7 @@ impl EventDelivery<'_> {
             return Vec::new();
         }
         let place = SaidIn { session_id: &self.session_id, source, speaker, at: self.now };
-        self.prepare_anchored(conclusion::drafts(&place, texts, self.sanitizer), files)
+        self.prepare_anchored(conclusions::drafts(&place, texts, self.sanitizer), files)
     }
 
     /// Returns the conclusions in a prompt, which may pick something that the last answer offered.
@@ -192,7 +192,7 @@ impl EventDelivery<'_> {
         let place = SaidIn { session_id: &self.session_id, source, speaker: Speaker::Person, at: self.now };
         let path = transcript.filter(|_| may_choose(prompt));
         let before = path.and_then(|path| last_turn(Path::new(path), prompt).ok()).unwrap_or_default();
-        self.prepare_anchored(conclusion::drafts_of_prompt(&place, prompt, &before, self.sanitizer), &[])
+        self.prepare_anchored(conclusions::drafts_of_prompt(&place, prompt, &before, self.sanitizer), &[])
     }
 
     /// Returns the conclusions since the last compaction, before their words leave the context. Most are known already.
@@ -204,13 +204,13 @@ impl EventDelivery<'_> {
         let concluded = said.into_iter().flatten().flat_map(|said| match said {
             Utterance::Prompt { text, at } => {
                 let place = place(Speaker::Person, at);
-                let drafts = conclusion::drafts_of_prompt(&place, &text, &before, self.sanitizer);
+                let drafts = conclusions::drafts_of_prompt(&place, &text, &before, self.sanitizer);
                 before.begin(&text);
                 drafts
             }
             Utterance::Answer { text, at } => {
                 before.answer.clone_from(&text);
-                conclusion::drafts(&place(Speaker::Agent, at), [text.as_str()], self.sanitizer)
+                conclusions::drafts(&place(Speaker::Agent, at), [text.as_str()], self.sanitizer)
             }
             Utterance::Summary { .. } => Vec::new(),
         });

@@ -3,8 +3,8 @@
 
 pub mod brief;
 pub mod choice;
+pub mod classifier;
 pub mod code;
-pub mod conclusion;
 pub mod conclusions;
 pub mod failed_topics;
 pub mod file_recall;

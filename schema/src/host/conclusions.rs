@@ -1,198 +1,169 @@
-//! Finds the conclusions in a message: decisions, learnings, fixes, preferences, conventions and open steps, in English and Korean.
-//!
-//! A small network judges every sentence by its words and the sentences around it; docs/dev/conclusions.md has its accuracy. In doubt it
-//! rejects, because a wrong conclusion costs more than a missed one. It ignores code, block quotes, tables and questions.
+//! Turns the conclusions in prompts and answers into memories. Hooks and imports use the same functions.
 
-mod cues;
-pub mod likeliest_kind;
-pub mod message;
-pub mod network;
-mod plain;
-pub mod sentences;
-pub mod tokens;
+use crate::host::choice::{LastTurn, choice, is_offered};
+use crate::host::classifier::classify;
+pub use crate::host::classifier::{Conclusion, Speaker};
+use crate::intake::capture::{Destination, Draft};
+use crate::model::memory::{MemoryAttributes, MemoryId, MemoryType};
+use crate::model::moment::Moment;
+use crate::privacy::sanitizer::Sanitizer;
+use crate::prose::tasks::without_brief_marks;
 
-use std::ops::Range;
-use std::sync::LazyLock;
+/// The most conclusions of one event. A longer list is pasted, not decided.
+const MOST: usize = 12;
 
-use crate::model::memory::MemoryType;
-pub use message::Speaker;
-use message::{Judged, judged};
-use network::{Network, Probabilities};
-use sentences::Place;
+/// The longest text that is read, in bytes, before its private parts and secrets are removed.
+const LONGEST: usize = 256 * 1024;
 
-/// The kinds of conclusions, in the order of the network's classes. An open step is a task.
-pub const KINDS: [MemoryType; 6] = [
-    MemoryType::Decision,
-    MemoryType::Learning,
-    MemoryType::ErrorFix,
-    MemoryType::Preference,
-    MemoryType::Convention,
-    MemoryType::Task,
-];
-
-/// The index of open steps in `KINDS`.
-const OPEN_STEP: usize = 5;
-
-/// The least confidence for each kind, chosen on messages outside the training set so that about nine of ten conclusions are right, and few
-/// sentences of ordinary chats count as conclusions.
-pub const LEAST_CONFIDENCE: [f32; 6] = [0.88, 0.72, 0.84, 0.76, 0.84, 0.70];
-
-/// The share of the least confidence that suffices for a sentence with a cue of the kind.
-const WITH_CUE: f32 = 0.75;
-
-/// The confidence that suffices for a sentence that states a conclusion by its opening.
-const STATED: f32 = 0.08;
-
-/// In plain words of a person, the least probability that there is a conclusion of any kind.
-const PLAIN: f32 = 0.1;
-
-/// The share of the least confidence that is enough for a sentence after a conclusion of the same kind, such as a reason or the fix of a
-/// cause.
-const NEIGHBOUR: f32 = 0.8;
-
-/// The most sentences of one conclusion.
-const MOST_SENTENCES: usize = 2;
-
-/// The longest message that is read, in bytes. Longer ones are pasted files and logs.
-const LONGEST_MESSAGE: usize = 64 * 1024;
-
-/// The shortest conclusion in columns (Hangul takes two), the shortest open step in a list of them, and the longest conclusion in characters.
-const LEAST_COLUMNS: usize = 12;
-const LEAST_STEP: usize = 6;
-const MOST_CHARACTERS: usize = 600;
-
-/// A conclusion in a message.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Conclusion {
-    /// One of `KINDS`.
-    pub kind: MemoryType,
-    /// The sentences that state it, unchanged.
-    pub text: String,
-    /// Their place in the message, in bytes.
-    pub range: Range<usize>,
-    /// From 0 to 1.
-    pub confidence: f32,
-}
-
-static NETWORK: LazyLock<Network> = LazyLock::new(|| {
-    Network::parse(include_bytes!("conclusions/weights.bin")).expect("a test reads the weights that are built in")
-});
-
-/// Returns the conclusions in a message, in order. Private parts must be removed before.
-pub fn conclusions(text: &str, speaker: Speaker) -> Vec<Conclusion> {
-    conclusions_by(&NETWORK, text, speaker, &LEAST_CONFIDENCE)
-}
-
-/// Returns the conclusions in a message according to a network and the least confidence for each kind.
-pub fn conclusions_by(network: &Network, text: &str, speaker: Speaker, least: &[f32; 6]) -> Vec<Conclusion> {
-    if text.len() > LONGEST_MESSAGE {
+/// Returns the conclusions in a text, in order.
+pub fn conclusions(text: &str, speaker: Speaker, sanitizer: &Sanitizer) -> Vec<Conclusion> {
+    // A text of this length is a pasted file or log, and cleaning it would take long.
+    if text.len() > LONGEST {
         return Vec::new();
     }
-    let message = judged(network, text, speaker);
-    let probabilities = network.judge(&message);
-    taken(text, &message, &probabilities, least)
+    let clean = sanitizer.clean(text).text;
+    classify(&clean, speaker)
+        .into_iter()
+        .filter(|found| !is_no_statement(&found.text))
+        .filter(|found| speaker == Speaker::Person || !is_offered(&found.text, &clean))
+        .collect()
 }
 
-/// Returns the conclusions with enough confidence, and the sentences that belong to them.
-pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], least: &[f32; 6]) -> Vec<Conclusion> {
-    let mut found: Vec<Conclusion> = Vec::new();
-    // The last accepted sentence, its passage, and how many sentences its conclusion has.
-    let mut last = (usize::MAX, 0, 0);
-    let retraction = plain::last_retraction(text).unwrap_or_default();
-    for (index, (judged, probabilities)) in message.iter().zip(probabilities).enumerate() {
-        let range = judged.sentence.range.clone();
-        let step = is_listed_step(text, message, judged).then_some(OPEN_STEP);
-        let least_columns = if step.is_some() { LEAST_STEP } else { LEAST_COLUMNS };
-        let is_heading = judged.sentence.place == Place::Heading;
-        // A sentence with a secret is an instruction for now, and says little without the secret.
-        let is_redacted = text[range.clone()].contains("[redacted: ");
-        let is_taken_back = judged.speaker == Speaker::Person && range.end <= retraction;
-        if judged.is_question
-            || is_heading
-            || is_taken_back
-            || is_redacted
-            || !fits(&text[range.clone()], least_columns)
-        {
+/// The place where texts were said.
+#[derive(Debug, Clone)]
+pub struct SaidIn<'s> {
+    pub session_id: &'s str,
+    /// The memory of that event, if there is one.
+    pub source: Option<MemoryId>,
+    pub speaker: Speaker,
+    pub at: Moment,
+}
+
+/// Whether a sentence only introduces a list, or is a line of a brief, which is known already or pasted.
+fn is_no_statement(text: &str) -> bool {
+    let text = text.trim_end();
+    text.ends_with(':') || without_brief_marks(text) != text
+}
+
+impl SaidIn<'_> {
+    /// Returns a draft of a conclusion. It is less important than a memory that is saved on purpose.
+    fn draft(&self, kind: MemoryType, content: String) -> Draft {
+        let importance = Some(kind.default_importance().saturating_sub(1));
+        let attributes =
+            MemoryAttributes { importance, auto: true, source: self.source.clone(), ..MemoryAttributes::default() };
+        let session_id = self.session_id.to_owned();
+        Draft { session_id, kind, content, at: self.at, attributes, destination: Destination::DailyLog }
+    }
+}
+
+/// Returns drafts of the conclusions in a prompt: an option that it picks from what was said `before`, and what it says by itself.
+pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: &LastTurn, sanitizer: &Sanitizer) -> Vec<Draft> {
+    let own = drafts(place, [prompt], sanitizer);
+    if [prompt, &before.prompt, &before.answer].iter().any(|text| text.len() > LONGEST) {
+        return own;
+    }
+    let clean = |text: &str| sanitizer.clean(text).text.into_owned();
+    let before = LastTurn { prompt: clean(&before.prompt), answer: clean(&before.answer) };
+    let Some(picked) = choice(&clean(prompt), &before) else { return own };
+    // The choice contains the whole prompt.
+    let others = own.into_iter().filter(|draft| draft.kind != MemoryType::Decision && !picked.contains(&draft.content));
+    let others: Vec<Draft> = others.collect();
+    [place.draft(MemoryType::Decision, picked)].into_iter().chain(others).collect()
+}
+
+/// Returns drafts of decisions that a person made by picking options.
+pub fn drafts_of_picked(place: &SaidIn<'_>, picked: Vec<String>) -> Vec<Draft> {
+    picked.into_iter().map(|text| place.draft(MemoryType::Decision, text)).collect()
+}
+
+/// Returns drafts of the conclusions in texts.
+pub fn drafts<'t>(place: &SaidIn<'_>, texts: impl IntoIterator<Item = &'t str>, sanitizer: &Sanitizer) -> Vec<Draft> {
+    let found = texts.into_iter().flat_map(|text| conclusions(text, place.speaker, sanitizer));
+    let mut drafts: Vec<Draft> = Vec::new();
+    for Conclusion { kind, text: content, .. } in found {
+        if drafts.iter().any(|draft| draft.kind == kind && draft.content == content) {
             continue;
         }
-        let is_japanese = text[range.clone()].chars().any(is_kana);
-        let stated = match is_japanese {
-            true => step.or_else(|| cues::japanese_kind(&text[range.clone()])),
-            false => stated_kind(&text[range.clone()], judged.speaker, probabilities, step),
-        };
-        // The network knows no Japanese, so its guesses do not count.
-        if is_japanese && stated.is_none() {
-            continue;
-        }
-        let (class, confidence) = match stated {
-            Some(class) => (class, probabilities[class].max(least[class])),
-            None => confidence(probabilities),
-        };
-        let kind = KINDS[class];
-        let has_cue = confidence < least[class] && cues::has_cue(class, &text[range.clone()]);
-        let least = if has_cue { least[class] * WITH_CUE } else { least[class] };
-        let passage = judged.sentence.passage;
-        let is_next = last.0.wrapping_add(1) == index && last.1 == passage;
-        let is_reason = is_next && plain::is_reason(&text[range.clone()]);
-        if let Some(before) = found.last_mut().filter(|before| is_next && (before.kind == kind || is_reason)) {
-            if confidence < least * NEIGHBOUR && !is_reason {
-                continue;
-            }
-            // Skip further sentences of the same kind: two are enough.
-            if last.2 < MOST_SENTENCES && fits(&text[before.range.start..range.end], LEAST_COLUMNS) {
-                before.range.end = range.end;
-                before.confidence = before.confidence.max(confidence);
-                before.text = text[before.range.clone()].to_owned();
-            }
-            last = (index, passage, last.2 + 1);
-        } else if confidence >= least {
-            found.push(Conclusion { kind, text: text[range.clone()].to_owned(), range, confidence });
-            last = (index, passage, 1);
+        drafts.push(place.draft(kind, content));
+        if drafts.len() == MOST {
+            break;
         }
     }
-    found
+    drafts
 }
-
-/// Returns the kind of conclusion that a sentence states by its opening, its list, or the plain words of a person.
-fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, step: Option<usize>) -> Option<usize> {
-    let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= STATED);
-    let may_be_plain = speaker == Speaker::Person && any(probabilities) >= PLAIN;
-    by_opening.or_else(|| may_be_plain.then(|| plain::plain_kind(sentence)).flatten())
-}
-
-/// Whether a sentence is an item in a list of open steps.
-fn is_listed_step(text: &str, message: &[Judged], judged: &Judged) -> bool {
-    let is_item = matches!(judged.sentence.place, Place::Item | Place::OpenItem) && judged.sentence.lead.is_some();
-    let lead = judged.before.filter(|_| is_item).and_then(|lead| message.get(lead));
-    lead.is_some_and(|lead| cues::introduces_steps(&text[lead.sentence.range.clone()]))
-}
-
-fn fits(text: &str, least_columns: usize) -> bool {
-    let columns: usize = text.chars().map(|c| if c >= '\u{1100}' { 2 } else { 1 }).sum();
-    // A single word is a name or a term that somebody looks up. Japanese has no spaces.
-    let is_sentence = text.split_whitespace().nth(1).is_some() || text.chars().any(is_kana);
-    is_sentence && columns >= least_columns && text.chars().count() <= MOST_CHARACTERS
-}
-
-/// The confidence that a sentence is a conclusion of any kind.
-fn any(probabilities: &Probabilities) -> f32 {
-    1.0 - probabilities[KINDS.len()]
-}
-
-fn is_kana(c: char) -> bool {
-    matches!(c, '\u{3041}'..='\u{309F}' | '\u{30A1}'..='\u{30FA}')
-}
-
-/// Returns the likeliest kind and its confidence. If a sentence is surely a conclusion, its kind may be less certain.
-fn confidence(probabilities: &Probabilities) -> (usize, f32) {
-    let (class, of_kind) = (0..KINDS.len())
-        .map(|class| (class, probabilities[class]))
-        .fold((0, 0.0f32), |best, of| if of.1 > best.1 { of } else { best });
-    (class, any(probabilities).min(of_kind * DOUBT_OF_KIND))
-}
-
-/// How much more likely a conclusion of any kind may be than the likeliest kind.
-const DOUBT_OF_KIND: f32 = 1.3;
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::path::PathBuf;
+
+    use rstest::rstest;
+
+    use super::*;
+    use crate::host::transcript::{ReadFrom, Utterance, utterances};
+
+    #[test]
+    fn conclusion_is_marked_as_automatic_and_has_a_source() {
+        let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
+        let source = MemoryId::parse("0af3");
+        let place = SaidIn { session_id: "s", source: source.clone(), speaker: Speaker::Agent, at };
+        let text = "We decided to keep the tokens in Redis.";
+        let found = drafts(&place, [text, text, "Nothing else was said."], &Sanitizer::default());
+        let attributes = MemoryAttributes { importance: Some(2), auto: true, source, ..MemoryAttributes::default() };
+        let expected = Draft {
+            session_id: "s".to_owned(),
+            kind: MemoryType::Decision,
+            content: text.to_owned(),
+            at,
+            attributes,
+            destination: Destination::DailyLog,
+        };
+        assert_eq!(found, [expected]);
+    }
+
+    #[test]
+    fn what_is_private_is_not_concluded_whatever_sentence_holds_it() {
+        let text = "We decided to use Redis for the cache. <private>We decided to sell the company.</private>";
+        let found = conclusions(text, Speaker::Agent, &Sanitizer::default());
+        let contents: Vec<_> = found.iter().map(|found| found.text.as_str()).collect();
+        assert_eq!(contents, ["We decided to use Redis for the cache."]);
+    }
+
+    #[rstest]
+    #[case::line_of_a_brief("Open tasks:\n- [ ] renew the key of the shop (2026-01-28, 0af312aa)", &[])]
+    #[case::options("Options for the driver:\n\nA) we use node:sqlite, built in\nB) we use better-sqlite3\n\nWhich do you prefer?", &[])]
+    #[case::introduction("Still to do before links open the app:\n- upload the list of apps", &["upload the list of apps"])]
+    fn what_is_no_statement_is_not_concluded(#[case] text: &str, #[case] expected: &[&str]) {
+        let found = conclusions(text, Speaker::Agent, &Sanitizer::default());
+        assert_eq!(found.iter().map(|found| found.text.as_str()).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn picked_option_replaces_the_decisions_of_its_prompt() {
+        let at = Moment::from_unix(1_769_563_800, Some(0)).unwrap();
+        let place = SaidIn { session_id: "s", source: None, speaker: Speaker::Person, at };
+        let answered = "Two ways:\n1. keep the tokens in Redis\n2. keep them in Postgres\n\nWhich one do you want?";
+        let before = LastTurn { prompt: String::new(), answer: answered.to_owned() };
+        let found = drafts_of_prompt(&place, "1, because Redis is there already.", &before, &Sanitizer::default());
+        let found: Vec<_> = found.iter().map(|draft| (draft.kind, draft.content.as_str())).collect();
+        let expected = "Chosen: keep the tokens in Redis, because Redis is there already.";
+        assert_eq!(found, [(MemoryType::Decision, expected)]);
+    }
+
+    #[test]
+    fn recorded_sessions_that_conclude_nothing_give_nothing() {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/transcripts");
+        let mut count = 0;
+        for name in ["after-clear", "compaction-auto", "resumed", "subagent", "tools", "2.1.20/tools"] {
+            for said in utterances(&folder.join(format!("{name}.jsonl")), ReadFrom::Start).unwrap() {
+                let (text, speaker) = match said {
+                    Utterance::Prompt { text, .. } => (text, Speaker::Person),
+                    Utterance::Answer { text, .. } => (text, Speaker::Agent),
+                    Utterance::Summary { .. } => continue,
+                };
+                count += 1;
+                assert_eq!(conclusions(&text, speaker, &Sanitizer::default()), [], "{name}: {text}");
+            }
+        }
+        assert!(count > 20, "only {count} prompts and answers were read");
+    }
+}

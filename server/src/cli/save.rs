@@ -4,8 +4,8 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
 use anyhow::Context as _;
 use clap::Args;
-use schema::host::conclusions::KINDS;
-use schema::host::conclusions::likeliest_kind::likeliest_kind;
+use schema::host::classifier::KINDS;
+use schema::host::classifier::likeliest_kind::likeliest_kind;
 use schema::model::memory::MemoryType;
 use schema::tool::{SaveInput, SaveOutput};
 use serde::Serialize;

@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use std::path::Path;
 
 use schema::host::choice::LastTurn;
-use schema::host::conclusion::{self, SaidIn, Speaker};
+use schema::host::conclusions::{self, SaidIn, Speaker};
 use schema::host::hook::{EventKind, HookPayload, HostEvent, ToolUse};
 use schema::host::track_buffer::{self, ToolUses};
 use schema::host::transcript::TURN_TEXTS;
@@ -285,7 +285,7 @@ impl<'s> TurnBuilder<'s> {
         if self.settings.conclusions {
             let (session_id, source) = (self.context.session_id.clone(), self.turn.prompt.clone());
             let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Person, at };
-            let drafts = conclusion::drafts_of_prompt(&place, text, &self.last_turn, self.context.sanitizer);
+            let drafts = conclusions::drafts_of_prompt(&place, text, &self.last_turn, self.context.sanitizer);
             self.push_conclusions(drafts);
         }
     }
@@ -296,7 +296,7 @@ impl<'s> TurnBuilder<'s> {
         if self.settings.conclusions {
             let session_id = self.context.session_id.clone();
             let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Person, at };
-            self.push_conclusions(conclusion::drafts_of_picked(&place, picked));
+            self.push_conclusions(conclusions::drafts_of_picked(&place, picked));
         }
     }
 
@@ -305,7 +305,7 @@ impl<'s> TurnBuilder<'s> {
             let session_id = self.context.session_id.clone();
             let place = SaidIn { session_id: &session_id, source, speaker: Speaker::Agent, at };
             let texts = texts.iter().map(String::as_str);
-            self.push_conclusions(conclusion::drafts(&place, texts, self.context.sanitizer));
+            self.push_conclusions(conclusions::drafts(&place, texts, self.context.sanitizer));
         }
     }
 

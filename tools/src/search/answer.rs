@@ -7,7 +7,7 @@ use schema::store::{CatchUpOutcome, Locator, Store};
 use schema::tool::{Confidence, Hit, HitSource, SearchMode, SearchOutput};
 
 use super::candidate::{Passage, ScoreReasons};
-use super::leg_weights::SearchOptions;
+use super::options::SearchOptions;
 use super::query::Query;
 use super::ranked_candidate::{RankLifts, RankedCandidate};
 use super::request::SearchRequest;

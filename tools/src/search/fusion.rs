@@ -18,7 +18,8 @@ use super::candidate::{
 };
 use super::context::{ContextPosition, add_context};
 use super::dates::AskedTimes;
-use super::leg_weights::{PassageWeightings, Scoring, SearchOptions};
+use super::leg_weights::PassageWeightings;
+use super::options::{Scoring, SearchOptions};
 use super::other_script::{TranslatedTokens, relevance_by_nearness};
 use super::passage_part::PartMatcher;
 use super::relevance::{RelevanceScorer, TermEvidence};

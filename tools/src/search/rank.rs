@@ -11,7 +11,7 @@ use schema::prose::supersession::{Statement, Strictness, is_statement};
 use schema::store::MemoryRow;
 
 use super::candidate::{Candidate, Passage};
-use super::leg_weights::Scoring;
+use super::options::Scoring;
 use super::ranked_candidate::{COMPARED, RankContext, RankLifts, RankedCandidate};
 
 /// Bonus of conclusions and notes over logged events.

@@ -3,7 +3,7 @@
 use schema::model::moment::Moment;
 
 use super::candidate::Candidate;
-use super::leg_weights::Scoring;
+use super::options::Scoring;
 
 /// Passages compared for duplicates.
 pub(super) const COMPARED: usize = 100;

@@ -62,11 +62,11 @@ impl BriefFixture {
         fs::write(self.store.layout().store_path("MEMORY.md"), text).unwrap();
     }
 
-    fn brief_for(&self, session_id: &str, occasion: SessionSource, size: usize) -> Option<Brief> {
+    fn brief_for(&self, session_id: &str, source: SessionSource, size: usize) -> Option<Brief> {
         let project = self.project.path().file_name().unwrap().to_string_lossy();
         let project = if project.is_empty() { "p" } else { "app" };
         let checkout = self.project.path();
-        let request = BriefRequest { project, checkout, session_id, source: occasion, problems: &[], size };
+        let request = BriefRequest { project, checkout, session_id, source, problems: &[], size };
         brief(self.store.rows(), self.store.layout(), &request).unwrap()
     }
 

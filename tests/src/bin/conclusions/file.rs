@@ -1,7 +1,7 @@
 //! Writes the file of the network. Token vectors have 4 bits per value and a scale per dimension. The other weights have 8 bits and a scale
 //! per filter and layer.
 
-use schema::host::conclusions::network::Member;
+use schema::host::classifier::network::Member;
 
 use crate::training::{DIMS, FILTERS, Trained};
 use crate::vocabulary::Pieces;

@@ -6,7 +6,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use schema::host::conclusions::{Conclusion, KINDS, Speaker};
+use schema::host::classifier::{Conclusion, KINDS, Speaker};
 use schema::model::memory::MemoryType;
 
 /// A message with its labelled conclusions.

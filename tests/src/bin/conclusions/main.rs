@@ -15,8 +15,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use labelled::{Labelled, Measure, name, read};
-use schema::host::conclusions::network::Network;
-use schema::host::conclusions::{Conclusion, LEAST_CONFIDENCE, conclusions_by};
+use schema::host::classifier::network::Network;
+use schema::host::classifier::{Conclusion, LEAST_CONFIDENCE, classify_with};
 use training::{Example, example, train};
 use vocabulary::{Pieces, choose};
 
@@ -44,7 +44,7 @@ fn root() -> PathBuf {
 }
 
 fn weights() -> PathBuf {
-    root().join("schema/src/host/conclusions/weights.bin")
+    root().join("schema/src/host/classifier/weights.bin")
 }
 
 /// Returns the network in the file of weights, which may be newer than the built-in one.
@@ -87,7 +87,7 @@ fn cross(folds: usize) {
     }
     let tested: Vec<_> = messages.into_iter().filter(|labelled| labelled.block % FOLDS < networks.len()).collect();
     thresholds(&tested, |labelled, least| {
-        conclusions_by(&networks[labelled.block % FOLDS], &labelled.text, labelled.speaker, least)
+        classify_with(&networks[labelled.block % FOLDS], &labelled.text, labelled.speaker, least)
     });
 }
 
@@ -101,7 +101,7 @@ fn thresholds(messages: &[Labelled], found: impl Fn(&Labelled, &[f32; 6]) -> Vec
 }
 
 fn found(network: &Network, labelled: &Labelled) -> Vec<Conclusion> {
-    conclusions_by(network, &labelled.text, labelled.speaker, &LEAST_CONFIDENCE)
+    classify_with(network, &labelled.text, labelled.speaker, &LEAST_CONFIDENCE)
 }
 
 fn score(messages: &[Labelled], network: &Network) {
@@ -128,7 +128,7 @@ fn predictions(messages: &[Labelled], network: &Network) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use schema::host::conclusions::conclusions;
+    use schema::host::classifier::classify;
 
     use super::*;
     use crate::labelled::overlap;
@@ -136,7 +136,7 @@ mod tests {
     fn measured(file: &str) -> Measure {
         let mut measure = Measure::default();
         for labelled in read(&root().join("tests/extraction/heldout").join(file)) {
-            measure.add(&labelled, &conclusions(&labelled.text, labelled.speaker));
+            measure.add(&labelled, &classify(&labelled.text, labelled.speaker));
         }
         measure
     }

@@ -4,11 +4,11 @@
 use std::collections::{HashMap, HashSet};
 use std::thread;
 
-use schema::host::conclusions::KINDS;
-use schema::host::conclusions::message::{FEATURES, Judged, judged};
-use schema::host::conclusions::network::{CLASSES, Member, Probabilities, WIDTHS};
-use schema::host::conclusions::sentences::Place;
-use schema::host::conclusions::tokens::{SIGNS, Sign, Token};
+use schema::host::classifier::KINDS;
+use schema::host::classifier::message::{FEATURES, Judged, judged};
+use schema::host::classifier::network::{CLASSES, Member, Probabilities, WIDTHS};
+use schema::host::classifier::sentences::Place;
+use schema::host::classifier::tokens::{SIGNS, Sign, Token};
 
 use crate::labelled::Labelled;
 use crate::vocabulary::Pieces;

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use schema::host::conclusions::message::judged;
-use schema::host::conclusions::network::hash;
-use schema::host::conclusions::tokens::{Token, Vocabulary};
+use schema::host::classifier::message::judged;
+use schema::host::classifier::network::hash;
+use schema::host::classifier::tokens::{Token, Vocabulary};
 use tools::embed::LocalModel;
 
 use crate::labelled::Labelled;

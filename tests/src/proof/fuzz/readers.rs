@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use schema::files::layout::Layout;
-use schema::host::conclusion::{Speaker, conclusions};
+use schema::host::conclusions::{Speaker, conclusions};
 use schema::host::hook::{EventKind, HookPayload, HostEvent};
 use schema::host::transcript::{ReadFrom, TranscriptThread, Utterance, last_answer, utterances};
 use schema::intake::capture::{Destination, Draft, prepare};
@@ -81,7 +81,7 @@ impl InputReader {
                     Utterance::Answer { text, .. } | Utterance::Summary { text, .. } => (text, Speaker::Agent),
                 };
                 for found in conclusions(&text, speaker, &self.sanitizer) {
-                    self.check_prepare(&found.content)?;
+                    self.check_prepare(&found.text)?;
                 }
             }
         }

@@ -8,7 +8,7 @@ use super::tokens::{Sign, Token, Vocabulary, tokens};
 use super::*;
 
 fn kinds(text: &str, speaker: Speaker) -> Vec<MemoryType> {
-    conclusions(text, speaker).into_iter().map(|conclusion| conclusion.kind).collect()
+    classify(text, speaker).into_iter().map(|conclusion| conclusion.kind).collect()
 }
 
 #[rstest]
@@ -139,13 +139,13 @@ fn every_item_of_a_list_of_open_steps_is_found(#[case] text: &str) {
 #[case::too_short("go RIG-PERM", Speaker::Person)]
 #[case::empty("", Speaker::Person)]
 fn text_without_conclusion_is_rejected(#[case] text: &str, #[case] speaker: Speaker) {
-    assert_eq!(conclusions(text, speaker), []);
+    assert_eq!(classify(text, speaker), []);
 }
 
 #[test]
 fn pasted_file_is_ignored() {
     let text = format!("I prefer short answers without lists, please.\n{}", "line of a file\n".repeat(6_000));
-    assert_eq!(conclusions(&text, Speaker::Person), []);
+    assert_eq!(classify(&text, Speaker::Person), []);
 }
 
 proptest! {
@@ -153,7 +153,7 @@ proptest! {
     #[test]
     fn conclusions_are_ranges_of_the_message(text in "(we |never |쓰기로 |했다|- |\\[ \\] |`|\"|“|\\PC|\n|[-.?!>#: ]){0,60}") {
         for speaker in [Speaker::Person, Speaker::Agent] {
-            for conclusion in conclusions_by(&NETWORK, &text, speaker, &[0.0; 6]) {
+            for conclusion in classify_with(&NETWORK, &text, speaker, &[0.0; 6]) {
                 prop_assert_eq!(&text[conclusion.range.clone()], conclusion.text.as_str());
                 prop_assert!((0.0..=1.0).contains(&conclusion.confidence));
             }

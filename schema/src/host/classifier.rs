@@ -1,0 +1,198 @@
+//! Finds the conclusions in a message: decisions, learnings, fixes, preferences, conventions and open steps, in English and Korean.
+//!
+//! A small network judges every sentence by its words and the sentences around it; docs/dev/conclusions.md has its accuracy. In doubt it
+//! rejects, because a wrong conclusion costs more than a missed one. It ignores code, block quotes, tables and questions.
+
+mod cues;
+pub mod likeliest_kind;
+pub mod message;
+pub mod network;
+mod plain;
+pub mod sentences;
+pub mod tokens;
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use crate::model::memory::MemoryType;
+pub use message::Speaker;
+use message::{Judged, judged};
+use network::{Network, Probabilities};
+use sentences::Place;
+
+/// The kinds of conclusions, in the order of the network's classes. An open step is a task.
+pub const KINDS: [MemoryType; 6] = [
+    MemoryType::Decision,
+    MemoryType::Learning,
+    MemoryType::ErrorFix,
+    MemoryType::Preference,
+    MemoryType::Convention,
+    MemoryType::Task,
+];
+
+/// The index of open steps in `KINDS`.
+const OPEN_STEP: usize = 5;
+
+/// The least confidence for each kind, chosen on messages outside the training set so that about nine of ten conclusions are right, and few
+/// sentences of ordinary chats count as conclusions.
+pub const LEAST_CONFIDENCE: [f32; 6] = [0.88, 0.72, 0.84, 0.76, 0.84, 0.70];
+
+/// The share of the least confidence that suffices for a sentence with a cue of the kind.
+const WITH_CUE: f32 = 0.75;
+
+/// The confidence that suffices for a sentence that states a conclusion by its opening.
+const STATED: f32 = 0.08;
+
+/// In plain words of a person, the least probability that there is a conclusion of any kind.
+const PLAIN: f32 = 0.1;
+
+/// The share of the least confidence that is enough for a sentence after a conclusion of the same kind, such as a reason or the fix of a
+/// cause.
+const NEIGHBOUR: f32 = 0.8;
+
+/// The most sentences of one conclusion.
+const MOST_SENTENCES: usize = 2;
+
+/// The longest message that is read, in bytes. Longer ones are pasted files and logs.
+const LONGEST_MESSAGE: usize = 64 * 1024;
+
+/// The shortest conclusion in columns (Hangul takes two), the shortest open step in a list of them, and the longest conclusion in characters.
+const LEAST_COLUMNS: usize = 12;
+const LEAST_STEP: usize = 6;
+const MOST_CHARACTERS: usize = 600;
+
+/// A conclusion in a message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Conclusion {
+    /// One of `KINDS`.
+    pub kind: MemoryType,
+    /// The sentences that state it, unchanged.
+    pub text: String,
+    /// Their place in the message, in bytes.
+    pub range: Range<usize>,
+    /// From 0 to 1.
+    pub confidence: f32,
+}
+
+static NETWORK: LazyLock<Network> = LazyLock::new(|| {
+    Network::parse(include_bytes!("classifier/weights.bin")).expect("a test reads the weights that are built in")
+});
+
+/// Returns the conclusions in a message, in order. Private parts must be removed before.
+pub fn classify(text: &str, speaker: Speaker) -> Vec<Conclusion> {
+    classify_with(&NETWORK, text, speaker, &LEAST_CONFIDENCE)
+}
+
+/// Returns the conclusions in a message according to a network and the least confidence for each kind.
+pub fn classify_with(network: &Network, text: &str, speaker: Speaker, least: &[f32; 6]) -> Vec<Conclusion> {
+    if text.len() > LONGEST_MESSAGE {
+        return Vec::new();
+    }
+    let message = judged(network, text, speaker);
+    let probabilities = network.judge(&message);
+    taken(text, &message, &probabilities, least)
+}
+
+/// Returns the conclusions with enough confidence, and the sentences that belong to them.
+pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], least: &[f32; 6]) -> Vec<Conclusion> {
+    let mut found: Vec<Conclusion> = Vec::new();
+    // The last accepted sentence, its passage, and how many sentences its conclusion has.
+    let mut last = (usize::MAX, 0, 0);
+    let retraction = plain::last_retraction(text).unwrap_or_default();
+    for (index, (judged, probabilities)) in message.iter().zip(probabilities).enumerate() {
+        let range = judged.sentence.range.clone();
+        let step = is_listed_step(text, message, judged).then_some(OPEN_STEP);
+        let least_columns = if step.is_some() { LEAST_STEP } else { LEAST_COLUMNS };
+        let is_heading = judged.sentence.place == Place::Heading;
+        // A sentence with a secret is an instruction for now, and says little without the secret.
+        let is_redacted = text[range.clone()].contains("[redacted: ");
+        let is_taken_back = judged.speaker == Speaker::Person && range.end <= retraction;
+        if judged.is_question
+            || is_heading
+            || is_taken_back
+            || is_redacted
+            || !fits(&text[range.clone()], least_columns)
+        {
+            continue;
+        }
+        let is_japanese = text[range.clone()].chars().any(is_kana);
+        let stated = match is_japanese {
+            true => step.or_else(|| cues::japanese_kind(&text[range.clone()])),
+            false => stated_kind(&text[range.clone()], judged.speaker, probabilities, step),
+        };
+        // The network knows no Japanese, so its guesses do not count.
+        if is_japanese && stated.is_none() {
+            continue;
+        }
+        let (class, confidence) = match stated {
+            Some(class) => (class, probabilities[class].max(least[class])),
+            None => confidence(probabilities),
+        };
+        let kind = KINDS[class];
+        let has_cue = confidence < least[class] && cues::has_cue(class, &text[range.clone()]);
+        let least = if has_cue { least[class] * WITH_CUE } else { least[class] };
+        let passage = judged.sentence.passage;
+        let is_next = last.0.wrapping_add(1) == index && last.1 == passage;
+        let is_reason = is_next && plain::is_reason(&text[range.clone()]);
+        if let Some(before) = found.last_mut().filter(|before| is_next && (before.kind == kind || is_reason)) {
+            if confidence < least * NEIGHBOUR && !is_reason {
+                continue;
+            }
+            // Skip further sentences of the same kind: two are enough.
+            if last.2 < MOST_SENTENCES && fits(&text[before.range.start..range.end], LEAST_COLUMNS) {
+                before.range.end = range.end;
+                before.confidence = before.confidence.max(confidence);
+                before.text = text[before.range.clone()].to_owned();
+            }
+            last = (index, passage, last.2 + 1);
+        } else if confidence >= least {
+            found.push(Conclusion { kind, text: text[range.clone()].to_owned(), range, confidence });
+            last = (index, passage, 1);
+        }
+    }
+    found
+}
+
+/// Returns the kind of conclusion that a sentence states by its opening, its list, or the plain words of a person.
+fn stated_kind(sentence: &str, speaker: Speaker, probabilities: &Probabilities, step: Option<usize>) -> Option<usize> {
+    let by_opening = cues::stated_kind(sentence).or(step).filter(|class| probabilities[*class] >= STATED);
+    let may_be_plain = speaker == Speaker::Person && any(probabilities) >= PLAIN;
+    by_opening.or_else(|| may_be_plain.then(|| plain::plain_kind(sentence)).flatten())
+}
+
+/// Whether a sentence is an item in a list of open steps.
+fn is_listed_step(text: &str, message: &[Judged], judged: &Judged) -> bool {
+    let is_item = matches!(judged.sentence.place, Place::Item | Place::OpenItem) && judged.sentence.lead.is_some();
+    let lead = judged.before.filter(|_| is_item).and_then(|lead| message.get(lead));
+    lead.is_some_and(|lead| cues::introduces_steps(&text[lead.sentence.range.clone()]))
+}
+
+fn fits(text: &str, least_columns: usize) -> bool {
+    let columns: usize = text.chars().map(|c| if c >= '\u{1100}' { 2 } else { 1 }).sum();
+    // A single word is a name or a term that somebody looks up. Japanese has no spaces.
+    let is_sentence = text.split_whitespace().nth(1).is_some() || text.chars().any(is_kana);
+    is_sentence && columns >= least_columns && text.chars().count() <= MOST_CHARACTERS
+}
+
+/// The confidence that a sentence is a conclusion of any kind.
+fn any(probabilities: &Probabilities) -> f32 {
+    1.0 - probabilities[KINDS.len()]
+}
+
+fn is_kana(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{309F}' | '\u{30A1}'..='\u{30FA}')
+}
+
+/// Returns the likeliest kind and its confidence. If a sentence is surely a conclusion, its kind may be less certain.
+fn confidence(probabilities: &Probabilities) -> (usize, f32) {
+    let (class, of_kind) = (0..KINDS.len())
+        .map(|class| (class, probabilities[class]))
+        .fold((0, 0.0f32), |best, of| if of.1 > best.1 { of } else { best });
+    (class, any(probabilities).min(of_kind * DOUBT_OF_KIND))
+}
+
+/// How much more likely a conclusion of any kind may be than the likeliest kind.
+const DOUBT_OF_KIND: f32 = 1.3;
+
+#[cfg(test)]
+mod tests;
