@@ -5,6 +5,7 @@
 
 mod cues;
 pub mod likeliest_kind;
+mod listed_steps;
 pub mod message;
 pub mod network;
 mod plain;
@@ -15,6 +16,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::model::memory::MemoryType;
+use listed_steps::listed_steps;
 pub use message::Speaker;
 use message::{Judged, judged};
 use network::{Network, Probabilities};
@@ -150,7 +152,16 @@ pub fn taken(text: &str, message: &[Judged], probabilities: &[Probabilities], le
             last = (index, passage, 1);
         }
     }
-    found
+    found.into_iter().flat_map(|conclusion| separate(text, conclusion)).collect()
+}
+
+/// Separates the steps of a list in one sentence, because each has its own end.
+fn separate(text: &str, conclusion: Conclusion) -> Vec<Conclusion> {
+    if conclusion.kind != KINDS[OPEN_STEP] {
+        return vec![conclusion];
+    }
+    let step = |range: Range<usize>| Conclusion { text: text[range.clone()].to_owned(), range, ..conclusion.clone() };
+    listed_steps(text, conclusion.range.clone()).into_iter().map(step).collect()
 }
 
 /// Returns the kind of conclusion that a sentence states by its opening, its list, or the plain words of a person.

@@ -1,7 +1,7 @@
 //! Extracts a gist: the first sentences of prose, without markup, cut at a word.
 
 use crate::privacy::output_text::clean_line;
-use crate::prose::supersession::sentences;
+use crate::prose::sentences::sentences;
 
 /// Sentences that carry no information, in lower case and without punctuation.
 const EMPTY: [&str; 22] = [

@@ -1,5 +1,6 @@
 //! Distinguishes small talk from work: prompts that only agree, greet or say goodbye, and answers without content.
 
+use crate::prose::sentences::sentences;
 use crate::prose::terms::terms;
 use crate::prose::word_set::WordSet;
 
@@ -132,23 +133,44 @@ pub(crate) fn is_idle(folded: &str) -> bool {
     LATER.iter().chain(&RECALLS).any(|words| folded.contains(words))
 }
 
-/// Whether a text in lower case asks for something only once: "just this once", "이번만".
+/// Whether a text in lower case asks for something only once: "just this once", "for this one commit", "이번 커밋만".
 pub(crate) fn is_one_off(folded: &str) -> bool {
-    const ONCE: [&str; 11] = [
+    const ONCE: [&str; 13] = [
         "just this once",
         "only this once",
-        "just this time",
-        "only this time",
         "this time only",
         "this one time",
         "as a one-off",
-        "이번만",
-        "이번에만",
-        "이번 한 번만",
-        "이번 한번만",
+        "for this one ",
+        "just for this ",
+        "only for this ",
+        "just this ",
+        "only this ",
+        "한 번만",
+        "한번만",
+        "오늘만",
     ];
     let is_limited = ["only ", "just "].iter().any(|word| folded.contains(word));
-    ONCE.iter().any(|words| folded.contains(words)) || is_limited && folded.contains("for now")
+    ONCE.iter().any(|words| folded.contains(words))
+        || is_limited && folded.contains("for now")
+        || is_only_this_time_in_korean(folded)
+}
+
+/// Whether one of the words after "이번" (this time) ends with "만" (only), which also ends "하지만" (but).
+fn is_only_this_time_in_korean(text: &str) -> bool {
+    const BUT: [&str; 9] = ["하지만", "했지만", "었지만", "았지만", "이지만", "있지만", "없지만", "되지만", "겠지만"];
+    const REACH: usize = 4;
+    let is_only = |word: &str| {
+        let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+        word.ends_with('만') && !BUT.iter().any(|ending| word.ends_with(ending))
+    };
+    text.split("이번").skip(1).any(|after| after.split_whitespace().take(REACH).any(is_only))
+}
+
+/// Returns a prompt without the sentences that ask for something only once.
+pub(crate) fn without_one_offs(prompt: &str) -> String {
+    let parts = sentences(prompt).into_iter();
+    parts.filter(|part| !is_one_off(&part.to_lowercase())).collect::<String>().trim().to_owned()
 }
 
 #[cfg(test)]
@@ -186,6 +208,9 @@ mod tests {
 
     #[rstest]
     #[case("이번만 영어로 써줘", true)]
+    #[case("이번 커밋 메시지만 영어로 써줘", true)]
+    #[case("이번에 고쳤지만 아직 느려", false)]
+    #[case("for this one commit skip the slow tests", true)]
     #[case("flash only node 7 for now", true)]
     #[case("we stay on sqlite for now", false)]
     #[case("only node 7 has the new antenna", false)]

@@ -14,8 +14,7 @@ use self::choices::{choices, defines, is_change};
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
 pub use self::index::StatementIndex;
 pub use self::passages::without_replaced;
-pub use self::sentences::reversals;
-pub(crate) use self::sentences::sentences;
+pub use self::reversals::reversals;
 use crate::model::memory::MemoryType;
 use crate::prose::terms::{quantities, tokens};
 
@@ -23,7 +22,7 @@ mod choices;
 mod given_up;
 mod index;
 mod passages;
-mod sentences;
+mod reversals;
 
 /// Whether memories of a type state facts, so that a newer one may replace an older one.
 pub fn is_statement(kind: MemoryType) -> bool {

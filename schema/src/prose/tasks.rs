@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::privacy::output_text::clean_line;
-use crate::prose::supersession::sentences;
+use crate::prose::sentences::sentences;
 use crate::prose::terms::{is_hangul, terms};
 use crate::prose::word_set::WordSet;
 
@@ -15,9 +15,8 @@ pub const BLOCKED_BY: &str = "blocked_by";
 /// The maximum length of a text that is searched for finished tasks, in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// The minimum number of terms that a sentence and a task share, and their minimum share of the task's terms.
-const LEAST_SHARED: usize = 2;
-const LEAST_SHARE: (usize, usize) = (2, 3);
+/// How many terms a report and a task must share, and which share of the task's terms that must be.
+const LEAST_SHARED: [(usize, f32); 2] = [(2, 0.66), (3, 0.5)];
 
 /// Returns what a task waits for, from its metadata or its text, as in `Release 1.2 (blocked by: review of Kim)`.
 pub fn blocked_by(content: &str, metadata: &Map<String, Value>) -> Option<String> {
@@ -97,14 +96,15 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
         return Vec::new();
     }
     // A terse report may go on with a small letter: "cells ordered. roll out on Monday".
-    let reports = sentences(text).into_iter().flat_map(|sentence| sentence.split(". "));
-    let reports: Vec<(&str, Vec<String>)> =
-        reports.filter(|report| reports_an_end(report)).map(|report| (report, terms(report))).collect();
+    let reports = sentences(text).into_iter().flat_map(|sentence| sentence.split(". ")).map(without_quotations);
+    let reports = reports.filter(|report| reports_an_end(report));
+    let reports: Vec<(String, Vec<String>)> = reports.map(|report| (report.clone(), terms(&report))).collect();
     let is_finished = |task: &&str| {
         let all = terms(task);
         reports.iter().any(|(report, said)| {
-            let shared = all.iter().filter(|term| said.binary_search(term).is_ok()).count();
-            shared >= LEAST_SHARED && shared * LEAST_SHARE.1 >= all.len() * LEAST_SHARE.0
+            let shared = shared_terms(&all, said);
+            let is_most = |(least, share): (usize, f32)| shared >= least && shared as f32 >= all.len() as f32 * share;
+            LEAST_SHARED.into_iter().any(is_most)
                 || repeats_head(report, said, task)
                 || closings::is_named_in_japanese(report, task)
         })
@@ -112,10 +112,65 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     let by_words = tasks.iter().enumerate().filter(|(_, task)| is_finished(task)).map(|(at, _)| at);
     let mut found: Vec<usize> = by_words.collect();
     found.extend(closings::closed(text, tasks));
-    found.extend(reports.iter().filter_map(|(report, _)| closings::reported_in_another_language(report, tasks)));
+    for (report, said) in &reports {
+        found.extend(closings::reported_in_another_language(report, tasks));
+        found.extend(only_meant(report, said, tasks));
+    }
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// Removes what others said: `You said: "it is done"`.
+fn without_quotations(sentence: &str) -> String {
+    let parts = sentence.split(['"', '“', '”']).enumerate();
+    parts.filter(|(at, _)| at % 2 == 0).map(|(_, part)| part).collect()
+}
+
+/// Counts the terms of a task that a report has, whatever their endings.
+fn shared_terms(task: &[String], said: &[String]) -> usize {
+    task.iter().filter(|term| said.iter().any(|said| has_same_stem(said, term))).count()
+}
+
+/// Returns the only task that a report can mean: its subject, or all of it, says nothing but words of that task.
+fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
+    let subject = subject(report);
+    let means = |task: &&str| {
+        let all = terms(task);
+        let is_within = |part: &[String]| shared_terms(part, &all) == part.len();
+        let is_about = |part: &[String]| is_within(part) && shared_terms(part, &terms(head(task))) > 0;
+        let is_all = said.len() >= 2 && is_within(said);
+        is_all || !subject.is_empty() && is_about(&subject)
+    };
+    let mut meant = tasks.iter().enumerate().filter(|(_, task)| means(task)).map(|(at, _)| at);
+    meant.next().filter(|_| meant.next().is_none())
+}
+
+/// Returns the terms of an English report before its verb: "completions" of "Completions came for free".
+fn subject(report: &str) -> Vec<String> {
+    let is_verb = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        FINITE.contains(&word) || ENDS.contains(&word)
+    };
+    let mut start = 0;
+    for word in report.split_inclusive(' ') {
+        if is_verb(word) {
+            return terms(&report[..start]);
+        }
+        start += word.len();
+    }
+    Vec::new()
+}
+
+/// Whether two English words differ only in their endings: "corrections" and "correcting". Other words must be equal.
+fn has_same_stem(a: &str, b: &str) -> bool {
+    const ENDINGS: [&str; 9] = ["ation", "ings", "ing", "ions", "ion", "ment", "ed", "er", "e"];
+    const SHORTEST: usize = 4;
+    let stem = |word: &str| -> usize {
+        let ending = ENDINGS.iter().find(|ending| word.is_ascii() && word.ends_with(**ending));
+        ending.map_or(word.len(), |ending| word.len() - ending.len())
+    };
+    a == b || stem(a) >= SHORTEST && a.is_ascii() && a[..stem(a)] == b[..stem(b).min(b.len())]
 }
 
 /// Whether a report says nothing but the beginning of a task in the past tense: "cells ordered" of "order cells with a lower resistance".
@@ -133,6 +188,10 @@ fn repeats_head(report: &str, said: &[String], task: &str) -> bool {
     let said: Vec<String> = said.iter().filter(|term| !is_past(term)).cloned().collect();
     has_verb && !objects.is_empty() && objects == said
 }
+
+/// Verbs after the subject of a report, besides those of `ENDS`.
+static FINITE: WordSet =
+    WordSet::new("are came comes gets got has have is landed ran run runs was went were work works");
 
 /// Words before the verb of a report.
 const REPORTERS: [&str; 7] = ["i", "we", "i've", "we've", "have", "also", "just"];
@@ -176,7 +235,7 @@ fn head(task: &str) -> &str {
 
 /// Whether a sentence reports that something is finished, and is not a plan, a question, a condition or about remaining work.
 fn reports_an_end(sentence: &str) -> bool {
-    if sentence.contains(['?', '？', '"', '“', '”', '「']) || sentence.trim_start().starts_with(['>', '|']) {
+    if sentence.contains(['?', '？', '「']) || sentence.trim_start().starts_with(['>', '|']) {
         return false;
     }
     let lower = sentence.to_lowercase();
@@ -204,8 +263,23 @@ fn reports_an_end(sentence: &str) -> bool {
         || is_korean && KOREAN_ENDS.iter().any(|ending| lower.contains(ending))
         || begins_past
         || ends_past
+        || STATES.iter().any(|state| lower.contains(state))
         || words.any(|word| ENDS.contains(word))
 }
+
+/// Phrases that say how things are now, in lower case.
+const STATES: [&str; 10] = [
+    " are in",
+    " came for free",
+    " is gone",
+    " is in",
+    " is there",
+    " went in",
+    " went out",
+    " works",
+    " work now",
+    " work since",
+];
 
 /// The most words of a report that only its last word makes one.
 const SHORT_REPORT: usize = 4;
@@ -249,7 +323,7 @@ static DOUBTS: WordSet = WordSet::new("
 static ASKS: WordSet =
     WordSet::new("are can could did do does has have how is should was were what when where which who why will would");
 
-const KOREAN_DOUBTS: [&str; 24] = [
+const KOREAN_DOUBTS: [&str; 26] = [
     "취소",
     "철회",
     "안 했",
@@ -274,6 +348,8 @@ const KOREAN_DOUBTS: [&str; 24] = [
     "나요",
     "까요",
     "같습니다",
+    "면 됩니다",
+    "안 됩",
 ];
 
 /// Words that report completion.
@@ -285,7 +361,7 @@ static ENDS: WordSet = WordSet::new("
 ");
 
 /// Korean endings and words that report completion.
-const KOREAN_ENDS: [&str; 27] = [
+const KOREAN_ENDS: [&str; 30] = [
     "했습니다",
     "했어",
     "했다",
@@ -311,8 +387,11 @@ const KOREAN_ENDS: [&str; 27] = [
     "뜹니다",
     "나옵니다",
     "보입니다",
-    "표시됩니다",
+    "됩니다",
     "정리됐",
+    "받았",
+    "확정",
+    "마무리",
 ];
 
 #[cfg(test)]

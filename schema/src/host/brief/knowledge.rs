@@ -20,8 +20,8 @@ use crate::store::{MemoryFilter, MemoryRow, Rows};
 /// How many of the newest memories of a type are read.
 const READ: usize = 60;
 
-/// How much of a prompt is searched for a reversal, in bytes.
-const PROMPT: usize = 2 * 1024;
+/// How much of a prompt or an answer is searched for a reversal, in bytes.
+const SAID: usize = 2 * 1024;
 
 /// How many memories of a type are compared with their code.
 const COMPARED: usize = 20;
@@ -88,10 +88,10 @@ impl Knowledge {
         }
         let are_statements = entries.iter().filter(|entry| STATEMENTS.contains(&entry.row.memory.kind));
         let concluded = are_statements.map(|entry| (entry.row.order(), Statement::of(&entry.text)));
-        let prompts = newest(MemoryType::UserPrompt)?;
-        let reversed = prompts.iter().flat_map(|row| {
-            let prompt = &row.memory.content;
-            let beginning = &prompt[..prompt.floor_char_boundary(PROMPT)];
+        let said = [newest(MemoryType::UserPrompt)?, newest(MemoryType::AssistantResponse)?].concat();
+        let reversed = said.iter().flat_map(|row| {
+            let text = &row.memory.content;
+            let beginning = &text[..text.floor_char_boundary(SAID)];
             reversals(beginning).into_iter().map(|statement| (row.order(), statement))
         });
         let statements = StatementIndex::new(concluded.chain(reversed));

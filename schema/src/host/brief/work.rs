@@ -4,8 +4,9 @@ use super::budget::{LINE, Part};
 use super::knowledge::Knowledge;
 use crate::host::session_record::{SessionRecord, TurnRecord, listed};
 use crate::prose::gist::shortened;
-use crate::prose::small_talk::{is_idle, is_one_off};
-use crate::prose::supersession::{Statement, StatementIndex, Strictness, sentences, without_replaced};
+use crate::prose::sentences::sentences;
+use crate::prose::small_talk::{is_idle, without_one_offs};
+use crate::prose::supersession::{Statement, StatementIndex, Strictness, without_replaced};
 use crate::store::Rows;
 
 /// How many sessions are searched for real ones.
@@ -82,8 +83,14 @@ pub(super) fn resumed(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -
 pub(super) fn this_session(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Vec<Part>> {
     let Some(record) = SessionRecord::compose(rows, session_id)? else { return Ok(Vec::new()) };
     let validity = Validity::new(knowledge, std::slice::from_ref(&record));
-    let last_asked = record.turns.iter().rev().take(PROMPTS).rev();
-    let asked = last_asked.map(|turn| format!("- {}", shortened(&turn.asked, ASKED)));
+    // The last prompt is the work at hand, whatever it says.
+    let is_last = |number: usize| number + 1 == record.turns.len();
+    let asked = record.turns.iter().enumerate().filter_map(|(number, turn)| match is_last(number) {
+        true => Some(turn.asked.clone()),
+        false => validity.asked(turn),
+    });
+    let asked: Vec<String> = asked.map(|asked| format!("- {}", shortened(&asked, ASKED))).collect();
+    let asked = asked[asked.len().saturating_sub(PROMPTS)..].iter().cloned();
     let mut changed = Vec::new();
     if !record.files.is_empty() {
         changed.push(format!("- files: {}", shortened(&listed(&record.files, FILES, ", "), LINE)));
@@ -109,7 +116,7 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
         first.push_str(&format!(", branch {}", shortened(branch, 40)));
     }
     if let Some(title) = title_of(record) {
-        first.push_str(&format!(": \"{}\"", shortened(title, ASKED)));
+        first.push_str(&format!(": \"{}\"", shortened(&title, ASKED)));
     }
     let mut lines = vec![first];
     lines.extend(validity.outcome(record).map(|text| format!("Outcome: {text}")));
@@ -122,7 +129,7 @@ fn session(record: &SessionRecord, validity: &Validity<'_>) -> Vec<String> {
 /// Describes an earlier session in one line, or not at all if everything in it was replaced.
 fn in_one_line(record: &SessionRecord, validity: &Validity<'_>) -> Option<String> {
     let asked = record.turns.first().map_or((record.started.unix(), 0), |turn| turn.order);
-    let title = title_of(record).map(|title| validity.still_valid(title, asked));
+    let title = title_of(record).map(|title| validity.still_valid(&title, asked));
     // The rest of a title without its beginning says nothing.
     let title = title.map(|title| title.filter(|title| !title.starts_with('…')));
     let line = match (title, validity.outcome(record)) {
@@ -141,10 +148,10 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
         let date = record.started.date();
         let turns = record.turns.iter().enumerate().rev().filter_map(|(number, turn)| {
             let is_outcome = record.outcome.as_ref().is_some_and(|(_, order)| *order == turn.order);
-            let asked = validity.still_valid(&turn.asked, turn.order).filter(|_| number > 0 || !is_outcome)?;
+            let asked = validity.asked(turn).filter(|_| number > 0 || !is_outcome)?;
             // The conclusions of a prompt are shown above.
             let folded = asked.to_lowercase();
-            if is_one_off(&folded) || is_idle(&folded) || is_pick(&folded) || validity.knowledge.contains(&asked) {
+            if is_idle(&folded) || is_pick(&folded) || validity.knowledge.contains(&asked) {
                 return None;
             }
             let answer = validity.answer(turn).filter(|_| !is_outcome);
@@ -174,8 +181,9 @@ fn is_question(asked: &str) -> bool {
 }
 
 /// Returns a title, unless it only recalls or plans.
-fn title_of(record: &SessionRecord) -> Option<&str> {
-    record.title.as_deref().filter(|title| !is_idle(&title.to_lowercase()))
+fn title_of(record: &SessionRecord) -> Option<String> {
+    let title = record.title.as_deref().filter(|title| !is_idle(&title.to_lowercase()))?;
+    Some(without_one_offs(title)).filter(|title| !title.is_empty())
 }
 
 /// Whether a prompt says little without its answer, such as "push it" and "wait, build it first".
@@ -205,6 +213,12 @@ impl<'k> Validity<'k> {
     /// Returns the text without the parts that were replaced since this point of [`MemoryRow::order`](crate::store::MemoryRow::order).
     fn still_valid(&self, text: &str, order: (i64, i64)) -> Option<String> {
         without_replaced(text, &[&self.knowledge.statements, &self.said], order, Strictness::Loose)
+    }
+
+    /// Returns the prompt of a turn, as far as it still holds and was not meant for once.
+    fn asked(&self, turn: &TurnRecord) -> Option<String> {
+        let lasting = without_one_offs(&turn.asked);
+        if lasting.is_empty() { None } else { self.still_valid(&lasting, turn.order) }
     }
 
     /// Returns the outcome of a session, as far as it still holds.

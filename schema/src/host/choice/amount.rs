@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::prose::supersession::sentences;
+use crate::prose::sentences::sentences;
 use crate::prose::terms::{TokenKind, is_hangul, terms, tokens};
 
 /// A number with its unit, or with the word that it counts.

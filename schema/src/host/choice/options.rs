@@ -2,7 +2,7 @@
 
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
-use crate::prose::supersession::sentences;
+use crate::prose::sentences::sentences;
 
 /// The longest option and question that are shown, in characters.
 pub(super) const LONGEST_OPTION: usize = 160;

@@ -32,7 +32,7 @@ const OPENINGS: [&str; 6] = [
 ];
 
 /// Words in a line that introduces a list of open steps, separated by "|".
-const STEPS_FOLLOW: &str = "still open|to do|todo|next steps|next up|remaining|remains|what's left|what is left|left to do|not done|follow-up|\
+const STEPS_FOLLOW: &str = "still open|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|left to do|not done|follow-up|\
                             open steps|残りの|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|다음 단계|다음 작업|미완료";
 
 /// Cues of Japanese conclusions with their kinds, separated by "|". Earlier ones count first.

@@ -32,7 +32,7 @@ impl GivenUp {
 }
 
 /// Words that precede something that is given up.
-const GIVES_UP_NEXT: [(&[&str], Scope); 29] = [
+const GIVES_UP_NEXT: [(&[&str], Scope); 36] = [
     (&["instead", "of"], Scope::Subject),
     (&["rather", "than"], Scope::Subject),
     (&["in", "place", "of"], Scope::Subject),
@@ -40,6 +40,13 @@ const GIVES_UP_NEXT: [(&[&str], Scope); 29] = [
     (&["dont", "use"], Scope::Subject),
     (&["never", "use"], Scope::Subject),
     (&["no", "longer"], Scope::All),
+    (&["no", "more"], Scope::All),
+    (&["forget"], Scope::All),
+    (&["kick", "out"], Scope::All),
+    (&["rip", "out"], Scope::All),
+    (&["ripped", "out"], Scope::All),
+    (&["scrap"], Scope::All),
+    (&["throw", "out"], Scope::All),
     (&["stop"], Scope::All),
     (&["stopped"], Scope::All),
     (&["drop"], Scope::All),
@@ -95,17 +102,20 @@ static VERBS_BEHIND: WordSet =
     WordSet::new("build call depend deploy keep need put rely run send ship simulate store support use want write");
 
 /// Korean words that follow something that is given up.
-const GIVES_UP_BEFORE: [(&str, Scope); 20] = [
+const GIVES_UP_BEFORE: [(&str, Scope); 23] = [
     ("대신", Scope::Subject),
     ("없이", Scope::Subject),
     ("말고", Scope::Subject),
     ("아니라", Scope::Subject),
     ("아니고", Scope::Subject),
+    ("빼고", Scope::Subject),
+    ("빼자", Scope::Subject),
     ("취소", Scope::All),
     ("폐기", Scope::All),
     ("버리", Scope::All),
     ("그만", Scope::All),
     ("없애", Scope::All),
+    ("걷어", Scope::All),
     ("쓰지", Scope::All),
     ("중단", Scope::All),
     ("철회", Scope::All),
@@ -174,6 +184,19 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     if matches!(word(0), Some("is" | "are")) && word(1).is_some_and(|next| GONE.contains(next)) {
         let start = tokens[..at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
         return Some(collect(&tokens[start..at], Scope::All));
+    }
+    // "no brew at all"
+    let is_at_all = |offset: usize| word(offset) == Some("at") && word(offset + 1) == Some("all");
+    if word(0) == Some("no")
+        && let Some(end) = (2..5).find(|offset| is_at_all(*offset))
+    {
+        let mut none = collect(&tokens[at + 1..at + end], Scope::All);
+        none.names.clone_from(&none.terms);
+        return Some(none);
+    }
+    // "don't forget X" gives up nothing.
+    if at > 0 && matches!(tokens[at - 1].text.as_str(), "dont" | "never" | "not") {
+        return None;
     }
     let (words, scope) = GIVES_UP_NEXT
         .iter()

@@ -1,6 +1,7 @@
 //! Removes replaced sentences and items from a text.
 
-use super::{Statement, StatementIndex, Strictness, sentences};
+use super::{Statement, StatementIndex, Strictness};
+use crate::prose::sentences::sentences;
 
 /// Returns a text without what statements since a point in time replace, or `None` if nothing remains.
 ///

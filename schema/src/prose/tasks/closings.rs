@@ -1,46 +1,56 @@
 //! Tasks that are closed in other words than their own: "take that off the list", or in another language.
 
-use crate::prose::supersession::sentences;
+use super::shared_terms;
+use crate::prose::sentences::sentences;
 use crate::prose::terms::{is_hangul, terms};
 
-/// Phrases that close a task, in lower case.
-const CLOSINGS: [&str; 10] = [
-    "off the list",
-    "off my list",
-    "off our list",
-    "from the list",
-    "that was the open step",
-    "that was the last open",
-    "목록에서 빼",
-    "목록에서 뺐",
-    "목록에서 지",
-    "リストから外",
+/// Phrases that close a task, in lower case. A number closes as many.
+const CLOSINGS: [(&str, usize); 17] = [
+    ("off the list", 1),
+    ("off my list", 1),
+    ("off our list", 1),
+    ("from the list", 1),
+    ("that was the open step", 1),
+    ("that was the last open", 1),
+    ("목록에서 빼", 1),
+    ("목록에서 뺐", 1),
+    ("목록에서 지", 1),
+    ("リストから外", 1),
+    ("scratch that", 1),
+    ("scratch those two", 2),
+    ("strike that", 1),
+    ("strike those two", 2),
+    ("cross that off", 1),
+    ("tick that off", 1),
+    ("tick both off", 2),
 ];
 
-/// Returns the task that each closing phrase names, or the sentence before it, unless several tasks fit.
+/// Returns the tasks that each closing phrase names, or the sentence before it, unless more tasks fit.
 pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
     let parts = sentences(text);
     let closing = |(at, part): (usize, &&str)| {
         let lower = part.to_lowercase();
-        let phrase = CLOSINGS.iter().find(|phrase| lower.contains(**phrase))?;
+        let (phrase, count) = CLOSINGS.iter().find(|(phrase, _)| lower.contains(phrase))?;
         let is_denied = lower.split_whitespace().any(|word| word.ends_with("n't") || word == "not");
         if is_denied || lower.trim_end().ends_with(['?', '？']) {
             return None;
         }
         let before = at.checked_sub(1).map(|before| parts[before]);
-        let named = |text: &str| only_best(&terms(text), tasks);
+        let named = |text: &str| best(&terms(text), tasks, *count);
         named(&lower.replace(phrase, " ")).or_else(|| before.filter(|text| !text.contains('?')).and_then(named))
     };
-    parts.iter().enumerate().filter_map(closing).collect()
+    parts.iter().enumerate().filter_map(closing).flatten().collect()
 }
 
-/// Returns the task that shares the most terms, if no other shares as many.
-fn only_best(said: &[String], tasks: &[&str]) -> Option<usize> {
-    let shared = |task: &&str| terms(task).iter().filter(|term| said.contains(term)).count();
-    let counts: Vec<usize> = tasks.iter().map(shared).collect();
-    let best = *counts.iter().max().filter(|best| **best > 0)?;
-    let mut with_best = counts.iter().enumerate().filter(|(_, count)| **count == best).map(|(at, _)| at);
-    with_best.next().filter(|_| with_best.next().is_none())
+/// Returns so many tasks that share the most terms, if no other shares as many.
+fn best(said: &[String], tasks: &[&str], count: usize) -> Option<Vec<usize>> {
+    let shared = |task: &&str| shared_terms(&terms(task), said);
+    let mut counts: Vec<(usize, usize)> =
+        tasks.iter().map(shared).enumerate().filter(|(_, shared)| *shared > 0).collect();
+    counts.sort_by_key(|(_, shared)| std::cmp::Reverse(*shared));
+    let last = counts.get(count - 1)?.1;
+    let is_clear = counts.get(count).is_none_or(|(_, next)| *next < last);
+    is_clear.then(|| counts[..count].iter().map(|(at, _)| *at).collect())
 }
 
 /// Returns the task in another language that a report names by an identifier or by two words of its own.
@@ -53,7 +63,7 @@ pub(super) fn reported_in_another_language(report: &str, tasks: &[&str]) -> Opti
         let shared = ascii.iter().filter(|term| all.contains(term));
         shared.clone().count() >= 2 || shared.clone().any(is_identifier)
     };
-    let at = only_best(&ascii, tasks)?;
+    let at = best(&ascii, tasks, 1)?[0];
     (is_korean(report) != is_korean(tasks[at]) && is_named(&tasks[at])).then_some(at)
 }
 

@@ -1,42 +1,4 @@
-//! Sentences of a text, and those of a prompt that change something.
-
-use super::Statement;
-use crate::prose::small_talk::is_one_off;
-
-/// Returns the statements in a prompt that give something up or change it, even if the prompt is no conclusion: "no, back to TOML".
-pub fn reversals(prompt: &str) -> Vec<Statement> {
-    let plain = sentences(prompt).into_iter().filter(|sentence| is_plain(sentence));
-    plain.map(Statement::of).filter(|statement| !statement.given_up.is_empty() || statement.changes).collect()
-}
-
-/// Whether a sentence of a prompt is no question, condition or one-off, and does not only order to stop or to remove something.
-fn is_plain(sentence: &str) -> bool {
-    const UNSURE: [&str; 17] = [
-        "if ",
-        "should we",
-        "could we",
-        "what about",
-        "how about",
-        "maybe",
-        "perhaps",
-        "might",
-        "thinking of",
-        "would it",
-        "할까",
-        "될까",
-        "면 어때",
-        "어떨까",
-        "어떻게 생각",
-        "싶은데",
-        "고민",
-    ];
-    let folded = sentence.trim().to_lowercase();
-    let is_order = ["stop", "drop", "remove", "delete"].iter().any(|verb| folded.starts_with(verb));
-    !folded.ends_with(['?', '？'])
-        && !is_order
-        && !is_one_off(&folded)
-        && !UNSURE.iter().any(|word| folded.contains(word))
-}
+//! Splits a text into sentences.
 
 /// Splits a text into sentences. Each includes the space before it.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
