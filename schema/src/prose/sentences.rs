@@ -33,6 +33,22 @@ fn is_abbreviation(before: &str) -> bool {
     let word = before.rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default();
     let is_number = !word.is_empty() && word.len() <= 2 && word.bytes().all(|byte| byte.is_ascii_digit());
     let starts_line = before.len() == word.len() || before[..before.len() - word.len()].ends_with('\n');
+    let is_initial = word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
     matches!(word, "e.g" | "i.e" | "etc" | "vs" | "cf" | "approx" | "No" | "Dr" | "Mr" | "Ms")
+        || is_initial
         || is_number && starts_line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_abbreviations_do_not_end_sentences() {
+        assert_eq!(
+            sentences("One. Two 1.5 e.g. this by R. Kim! 3\n1. item; a;b"),
+            ["One.", " Two 1.5 e.g. this by R. Kim!", " 3\n", "1. item;", " a;b"]
+        );
+        assert_eq!(sentences(""), Vec::<&str>::new());
+    }
 }

@@ -156,15 +156,25 @@ pub(crate) fn is_one_off(folded: &str) -> bool {
         || is_only_this_time_in_korean(folded)
 }
 
-/// Whether one of the words after "이번" (this time) ends with "만" (only), which also ends "하지만" (but).
+/// Whether one of the words after "이번" (this time) ends with "만" (only).
 fn is_only_this_time_in_korean(text: &str) -> bool {
-    const BUT: [&str; 9] = ["하지만", "했지만", "었지만", "았지만", "이지만", "있지만", "없지만", "되지만", "겠지만"];
     const REACH: usize = 4;
     let is_only = |word: &str| {
         let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-        word.ends_with('만') && !BUT.iter().any(|ending| word.ends_with(ending))
+        word.ends_with('만') && !ends_with_but(word)
     };
     text.split("이번").skip(1).any(|after| after.split_whitespace().take(REACH).any(is_only))
+}
+
+/// Whether a Korean word is a verb with "지만" (but): "고쳤지만", "하지만". A noun such as "메시지" may end like it.
+fn ends_with_but(word: &str) -> bool {
+    /// The final consonant ㅆ of the past tense, as Unicode counts final consonants.
+    const PAST: u32 = 20;
+    let before = word.strip_suffix("지만").and_then(|verb| verb.chars().next_back());
+    before.is_some_and(|c| {
+        let is_past = matches!(c, '\u{AC00}'..='\u{D7A3}') && (u32::from(c) - 0xAC00) % 28 == PAST;
+        is_past || matches!(c, '하' | '이' | '되' | '없' | '않' | '같' | '좋')
+    })
 }
 
 /// Returns a prompt without the sentences that ask for something only once.

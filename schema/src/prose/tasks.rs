@@ -100,7 +100,7 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     let reports = reports.filter(|report| reports_an_end(report));
     let reports: Vec<(String, Vec<String>)> = reports.map(|report| (report.clone(), terms(&report))).collect();
     let is_finished = |task: &&str| {
-        let all = terms(task);
+        let all = terms(without_condition(task));
         reports.iter().any(|(report, said)| {
             let shared = shared_terms(&all, said);
             let is_most = |(least, share): (usize, f32)| shared >= least && shared as f32 >= all.len() as f32 * share;
@@ -115,6 +115,9 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     for (report, said) in &reports {
         found.extend(closings::reported_in_another_language(report, tasks));
         found.extend(only_meant(report, said, tasks));
+        found.extend(only_one(tasks, |task| {
+            references(report).any(|number| references(task).any(|other| other == number))
+        }));
     }
     found.sort_unstable();
     found.dedup();
@@ -135,15 +138,35 @@ fn shared_terms(task: &[String], said: &[String]) -> usize {
 /// Returns the only task that a report can mean: its subject, or all of it, says nothing but words of that task.
 fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
     let subject = subject(report);
-    let means = |task: &&str| {
+    let is_korean = report.chars().any(is_hangul);
+    let said: Vec<String> =
+        said.iter().filter(|term| !KOREAN_ENDS.contains(&term.as_str()) && !ENDS.contains(term)).cloned().collect();
+    let least = if is_korean { 1 } else { 2 };
+    only_one(tasks, |task| {
         let all = terms(task);
         let is_within = |part: &[String]| shared_terms(part, &all) == part.len();
         let is_about = |part: &[String]| is_within(part) && shared_terms(part, &terms(head(task))) > 0;
-        let is_all = said.len() >= 2 && is_within(said);
-        is_all || !subject.is_empty() && is_about(&subject)
-    };
-    let mut meant = tasks.iter().enumerate().filter(|(_, task)| means(task)).map(|(at, _)| at);
-    meant.next().filter(|_| meant.next().is_none())
+        said.len() >= least && is_within(&said) || !subject.is_empty() && is_about(&subject)
+    })
+}
+
+/// Returns the task that fits, if no other does.
+fn only_one(tasks: &[&str], fits: impl Fn(&str) -> bool) -> Option<usize> {
+    let mut fitting = tasks.iter().enumerate().filter(|(_, task)| fits(task)).map(|(at, _)| at);
+    fitting.next().filter(|_| fitting.next().is_none())
+}
+
+/// Returns the numbers of issues and pull requests in a text, such as `#482`.
+fn references(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '#');
+    words.filter(|word| word.len() > 1 && word.starts_with('#') && word[1..].bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Returns a task without the time or the condition of its start.
+fn without_condition(task: &str) -> &str {
+    const BEGIN: [&str; 6] = [" after ", " once ", " when ", " until ", " because ", " ("];
+    let end = BEGIN.iter().filter_map(|word| task.find(word)).min();
+    &task[..end.unwrap_or(task.len())]
 }
 
 /// Returns the terms of an English report before its verb: "completions" of "Completions came for free".
@@ -229,6 +252,8 @@ fn head(task: &str) -> &str {
         ": ",
         " - ",
     ];
+    // "Windows: paths with …" begins with a label.
+    let task = task.split_once(": ").filter(|(label, _)| !label.contains(' ')).map_or(task, |(_, task)| task);
     let end = ENDS.iter().filter_map(|word| task.find(word)).min();
     &task[..end.unwrap_or(task.len())]
 }
@@ -248,6 +273,9 @@ fn reports_an_end(sentence: &str) -> bool {
         |word: &str| word.len() > 4 && word.ends_with("ed") || IRREGULAR.iter().any(|(past, _)| *past == word);
     // "Renewed the certificate.", "I renamed the module."
     let begins_past = words.clone().find(|word| !REPORTERS.contains(word)).is_some_and(is_past);
+    // "Priya compared: they agree."
+    let begins_with_name =
+        sentence.trim_start().starts_with(char::is_uppercase) && words.clone().nth(1).is_some_and(is_past);
     // "cells ordered"
     let ends_past = words.clone().count() <= SHORT_REPORT && words.clone().last().is_some_and(is_past);
     let is_open =
@@ -262,6 +290,7 @@ fn reports_an_end(sentence: &str) -> bool {
     closings::reports_in_japanese(sentence)
         || is_korean && KOREAN_ENDS.iter().any(|ending| lower.contains(ending))
         || begins_past
+        || begins_with_name
         || ends_past
         || STATES.iter().any(|state| lower.contains(state))
         || words.any(|word| ENDS.contains(word))
@@ -444,6 +473,31 @@ mod tests {
     #[case::head_but_other("Ordered cells with a cap.", "order cells with a lower resistance (ER26500M)", false)]
     #[case::korean_state("내려받기 진행률이 알림에 뜹니다.", "내려받기 진행률을 알림에 표시", true)]
     #[case::korean("재입고 알림 신청 버튼을 추가했습니다.", "재입고 알림 신청 버튼", true)]
+    #[case::subject("Completions came for free: cobra generates them.", "shell completions (bash, zsh, fish)", true)]
+    #[case::subject_of_another("The landing page is done.", "a man page", false)]
+    #[case::other_endings(
+        "the eight correcting bookings went out on tuesday",
+        "book the corrections for Jan-Aug (one journal entry per month)",
+        true
+    )]
+    #[case::labelled("C:\\ paths work since this morning's fix.", "Windows: paths with a drive letter break", true)]
+    #[case::by_name(
+        "Priya compared: Amplitude agrees within 0.4 %.",
+        "compare with Amplitude's numbers (Priya has access)",
+        true
+    )]
+    #[case::condition("The production table is swapped.", "swap the shadow table in after the review", true)]
+    #[case::number("#482 is merged and applied.", "The PR is open as #482; it needs approval.", true)]
+    #[case::other_number("#483 is merged and applied.", "The PR is open as #482; it needs approval.", false)]
+    #[case::korean_subject("문구는 \"이미 예약된 시간입니다.\"로 확정됐어요", "409일 때 보여줄 화면 문구 확정", true)]
+    #[case::korean_short("DNS 전환 완료.", "내일 배포 끝나고 DNS 전환할게.", true)]
+    #[case::korean_works("3만 행도 60fps로 스크롤됩니다.", "표 3만 행에서 스크롤이 끊기는 문제(가상 스크롤)", true)]
+    #[case::korean_rest(
+        "유진 님이 준 색상 토큰을 넣으면서 다크 모드 색도 같이 확인받았습니다.",
+        "다크 모드 색상 디자이너 확인 받기",
+        true
+    )]
+    #[case::korean_suffices("설정을 바꾸면 됩니다.", "설정 화면 정리", false)]
     #[case::off_the_list(
         "I'll tell finance myself, take that off the list.",
         "tell finance that the board deck was wrong",
@@ -499,6 +553,13 @@ mod tests {
     #[case::korean_open("재입고 알림 신청 버튼은 아직 추가하지 않았습니다.", "재입고 알림 신청 버튼", false)]
     fn only_a_plain_report_finishes_a_task(#[case] text: &str, #[case] task: &str, #[case] expected: bool) {
         assert_eq!(finished(text, &[task]), if expected { vec![0] } else { vec![] });
+    }
+
+    #[test]
+    fn closing_names_as_many_tasks_as_it_says() {
+        let tasks = ["ask whether the gateway's limit can be raised", "a badge on the tab", "retry failed uploads"];
+        let text = "the counter on the tab bar went in, and R. bumped the gateway to 12 megs, so scratch those two. today retries.";
+        assert_eq!(finished(text, &tasks), [0, 1]);
     }
 
     #[test]

@@ -154,7 +154,12 @@ fn turns(records: &[SessionRecord], validity: &Validity<'_>) -> Vec<String> {
             if is_idle(&folded) || is_pick(&folded) || validity.knowledge.contains(&asked) {
                 return None;
             }
-            let answer = validity.answer(turn).filter(|_| !is_outcome);
+            let answer = validity.answer(turn);
+            // If nothing of the answer holds, the prompt does not either.
+            if answer.is_none() && turn.answered.is_some() {
+                return None;
+            }
+            let answer = answer.filter(|_| !is_outcome);
             if answer.is_none() && (says_little(&asked) || is_question(&asked)) {
                 return None;
             }

@@ -42,7 +42,7 @@ pub(super) fn listed_steps(text: &str, sentence: Range<usize>) -> Vec<Range<usiz
     let mut start = 0;
     for end in separators(list).into_iter().chain([list.len()]) {
         let part = list[start..end].trim_matches([' ', ',', ';', '.']);
-        let part = ["and ", "및 "].iter().find_map(|word| part.strip_prefix(word)).unwrap_or(part);
+        let part = ["and ", "then ", "및 "].iter().find_map(|word| part.strip_prefix(word)).unwrap_or(part);
         let at = from + (part.as_ptr() as usize - list.as_ptr() as usize);
         let continues = part.split_whitespace().next().is_none_or(|word| CONTINUES.contains(&word));
         match steps.last_mut().filter(|_| continues) {

@@ -72,8 +72,9 @@ const GIVES_UP_NEXT: [(&[&str], Scope); 36] = [
 ];
 
 /// Nouns for parts whose removal removes the whole thing.
-pub(super) static PARTS: WordSet =
-    WordSet::new("client code config dependency driver integration library module package service setup store support");
+pub(super) static PARTS: WordSet = WordSet::new(
+    "client code config dependency driver integration library module package provider service setup store support",
+);
 
 /// Words after "is" or "are" that mark the subject as given up.
 static GONE: WordSet =
@@ -271,8 +272,11 @@ fn korean_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
 }
 
 fn collect(tokens: &[Token], scope: Scope) -> GivenUp {
+    // "the react-native-mmkv dependency": the word before the part is the name.
+    let is_of_part = |at: usize| tokens.get(at + 1).is_some_and(|next| PARTS.contains(&next.text));
+    let is_name = |(at, token): &(usize, &Token)| token.is_term() && (token.is_name || is_of_part(*at));
     GivenUp {
-        names: tokens.iter().filter(|token| token.is_term() && token.is_name).map(|token| token.text.clone()).collect(),
+        names: tokens.iter().enumerate().filter(is_name).map(|(_, token)| token.text.clone()).collect(),
         terms: tokens.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect(),
         quantities: quantities(tokens),
         scope,

@@ -102,15 +102,6 @@ fn few_of_many_statements_are_compared() {
     assert!(index.related(&Statement::of("Nothing of that"), (0, 0)).is_empty());
 }
 
-#[test]
-fn numbers_and_abbreviations_do_not_end_sentences() {
-    assert_eq!(
-        sentences("One. Two 1.5 e.g. this! 3\n1. item; a;b"),
-        ["One.", " Two 1.5 e.g. this!", " 3\n", "1. item;", " a;b"]
-    );
-    assert_eq!(sentences(""), Vec::<&str>::new());
-}
-
 #[rstest]
 #[case::removed("I removed the Redis store and the compose service", "Sessions are kept in Redis", true)]
 #[case::quantity("We no longer run at 60 Hz", "Wrote config.h with 60 Hz and a delay of 3 frames", true)]

@@ -37,7 +37,9 @@ pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
         }
         let before = at.checked_sub(1).map(|before| parts[before]);
         let named = |text: &str| best(&terms(text), tasks, *count);
-        named(&lower.replace(phrase, " ")).or_else(|| before.filter(|text| !text.contains('?')).and_then(named))
+        let rest = lower.replace(phrase, " ");
+        let with_before = |before: &str| named(before).or_else(|| named(&format!("{before} {rest}")));
+        named(&rest).or_else(|| before.filter(|text| !text.contains('?')).and_then(with_before))
     };
     parts.iter().enumerate().filter_map(closing).flatten().collect()
 }
