@@ -129,9 +129,7 @@ impl Statement {
             let is_of_subject = given_up.subject.iter().all(|term| older.terms.contains(term));
             let shares_another =
                 self.terms.iter().any(|term| !given_up.terms.contains(term) && older.terms.contains(term));
-            let is_distinct =
-                !given_up.terms.is_empty() || given_up.quantities.iter().any(|(_, unit)| !unit.is_empty());
-            let is_enough = shares_another || given_up.scope == Scope::All && is_distinct;
+            let is_enough = shares_another || given_up.scope == Scope::All && !given_up.terms.is_empty();
             has_all && !gives_it_up_as_well && is_of_subject && is_enough
         })
     }

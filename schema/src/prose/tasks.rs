@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::privacy::output_text::clean_line;
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{is_hangul, terms};
+use crate::prose::terms::{have_same_stem, is_hangul, terms};
 use crate::prose::word_set::WordSet;
 
 mod closings;
@@ -124,23 +124,22 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     found
 }
 
-/// Removes what others said: `You said: "it is done"`.
+/// Removes what others said, and the Korean particle after it: `You said: "it is done"`.
 fn without_quotations(sentence: &str) -> String {
-    let parts = sentence.split(['"', '“', '”']).enumerate();
-    parts.filter(|(at, _)| at % 2 == 0).map(|(_, part)| part).collect()
+    let parts = sentence.split(['"', '“', '”']).enumerate().filter(|(at, _)| at % 2 == 0);
+    parts.map(|(at, part)| if at > 0 { part.trim_start_matches(is_hangul) } else { part }).collect()
 }
 
 /// Counts the terms of a task that a report has, whatever their endings.
 fn shared_terms(task: &[String], said: &[String]) -> usize {
-    task.iter().filter(|term| said.iter().any(|said| has_same_stem(said, term))).count()
+    task.iter().filter(|term| said.iter().any(|said| have_same_stem(said, term))).count()
 }
 
 /// Returns the only task that a report can mean: its subject, or all of it, says nothing but words of that task.
 fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
     let subject = subject(report);
     let is_korean = report.chars().any(is_hangul);
-    let said: Vec<String> =
-        said.iter().filter(|term| !KOREAN_ENDS.contains(&term.as_str()) && !ENDS.contains(term)).cloned().collect();
+    let said: Vec<String> = said.iter().filter(|term| !is_report_word(term)).cloned().collect();
     let least = if is_korean { 1 } else { 2 };
     only_one(tasks, |task| {
         let all = terms(task);
@@ -148,6 +147,10 @@ fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
         let is_about = |part: &[String]| is_within(part) && shared_terms(part, &terms(head(task))) > 0;
         said.len() >= least && is_within(&said) || !subject.is_empty() && is_about(&subject)
     })
+}
+
+fn is_report_word(term: &str) -> bool {
+    ENDS.contains(term) || KOREAN_ENDS.iter().any(|end| term.starts_with(end))
 }
 
 /// Returns the task that fits, if no other does.
@@ -183,17 +186,6 @@ fn subject(report: &str) -> Vec<String> {
         start += word.len();
     }
     Vec::new()
-}
-
-/// Whether two English words differ only in their endings: "corrections" and "correcting". Other words must be equal.
-fn has_same_stem(a: &str, b: &str) -> bool {
-    const ENDINGS: [&str; 9] = ["ation", "ings", "ing", "ions", "ion", "ment", "ed", "er", "e"];
-    const SHORTEST: usize = 4;
-    let stem = |word: &str| -> usize {
-        let ending = ENDINGS.iter().find(|ending| word.is_ascii() && word.ends_with(**ending));
-        ending.map_or(word.len(), |ending| word.len() - ending.len())
-    };
-    a == b || stem(a) >= SHORTEST && a.is_ascii() && a[..stem(a)] == b[..stem(b).min(b.len())]
 }
 
 /// Whether a report says nothing but the beginning of a task in the past tense: "cells ordered" of "order cells with a lower resistance".
@@ -292,6 +284,10 @@ fn reports_an_end(sentence: &str) -> bool {
         || begins_past
         || begins_with_name
         || ends_past
+        || words
+            .clone()
+            .zip(words.clone().skip(1))
+            .any(|(be, word)| matches!(be, "is" | "are" | "was" | "were") && is_past(word))
         || STATES.iter().any(|state| lower.contains(state))
         || words.any(|word| ENDS.contains(word))
 }
@@ -337,7 +333,7 @@ const OPEN: [&str; 19] = [
 ];
 
 static OPEN_WORDS: WordSet = WordSet::new("
-    almost before cannot can't could didn't fail failed fails if later must need needs next once open pending remain remaining remains should
+    almost before cannot can't could didn't fail failed fails if later must need needed needs next once open pending remain remaining remains required should
     still todo tomorrow unless until wait waiting waits when will without won't would
 ");
 

@@ -96,6 +96,26 @@ pub(crate) fn terms(text: &str) -> Vec<String> {
     terms
 }
 
+/// Whether two terms differ only in their endings: "corrections" and "correcting", "행도" and "행에서".
+pub(crate) fn have_same_stem(a: &str, b: &str) -> bool {
+    const ENDINGS: [&str; 9] = ["ation", "ings", "ing", "ions", "ion", "ment", "ed", "er", "e"];
+    const SHORTEST: usize = 4;
+    let stem = |word: &str| -> usize {
+        let ending = ENDINGS.iter().find(|ending| word.is_ascii() && word.ends_with(**ending));
+        let length = ending.map_or(word.len(), |ending| word.len() - ending.len());
+        // "swapped" doubles the last letter of "swap".
+        let is_doubled =
+            length < word.len() && length > 2 && word.as_bytes()[length - 1] == word.as_bytes()[length - 2];
+        length - usize::from(is_doubled)
+    };
+    // [`terms`] leaves particles at nouns of one syllable.
+    let syllable =
+        |word: &str| word.chars().next().filter(|c| is_hangul(*c) && korean::particle(&word[c.len_utf8()..]).is_some());
+    a == b
+        || syllable(a).is_some() && syllable(a) == syllable(b)
+        || stem(a) >= SHORTEST && a.is_ascii() && a[..stem(a)] == b[..stem(b).min(b.len())]
+}
+
 fn korean_token(word: &str, begins_clause: bool) -> Token {
     let (stem, particle) = korean::stem(word);
     let is_term = !stem.is_empty() && !korean::is_common(stem) && !korean::is_common(word);

@@ -7,8 +7,15 @@ use crate::prose::small_talk::is_one_off;
 /// Returns the statements in a prompt or an answer that give something up or change it, even if they are no conclusions: "no, back to
 /// TOML".
 pub fn reversals(text: &str) -> Vec<Statement> {
-    let plain = sentences(text).into_iter().filter(|sentence| is_plain(sentence));
-    plain.map(Statement::of).filter(|statement| !statement.given_up.is_empty() || statement.changes).collect()
+    let all = sentences(text);
+    let plain = all.iter().enumerate().filter(|(_, sentence)| is_plain(sentence));
+    let statement = |(at, sentence): (usize, &&str)| {
+        let statement = Statement::of(sentence);
+        // "1.75 MB for the slot. 1.5 MB is cancelled": the sentence before names the subject.
+        let before = at.checked_sub(1).filter(|_| statement.terms.is_empty() && !statement.given_up.is_empty());
+        before.map_or(statement, |before| Statement::of(&[all[before], *sentence].concat()))
+    };
+    plain.map(statement).filter(|statement| !statement.given_up.is_empty() || statement.changes).collect()
 }
 
 /// Whether a sentence is no question, condition or one-off, and does not only order to stop or to remove something.
