@@ -137,10 +137,13 @@ impl Knowledge {
         self.entries.retain(|entry| seen.insert(letters(&entry.text)));
     }
 
-    /// Marks the tasks in a text that are done now, and removes sentences that are open tasks, which another part lists.
+    /// Marks the tasks in a text that are done now, and removes lists of tasks and sentences that are open tasks, which another part lists.
     pub(super) fn without_listed_tasks(&self, text: String) -> String {
         let tasks = self.entries.iter().filter(|entry| entry.row.memory.kind == MemoryType::Task);
-        let rest = tasks.filter(|task| !task.text.is_empty()).fold(text.clone(), |rest, task| {
+        let tasks: Vec<&Entry> = tasks.filter(|task| !task.text.is_empty()).collect();
+        let listed = tasks.iter().filter_map(|task| start_of_list(&text, &task.text)).min();
+        let text = listed.map_or(text.clone(), |start| text[..start].trim_end().to_owned());
+        let rest = tasks.into_iter().fold(text.clone(), |rest, task| {
             if task.row.is_open_task() {
                 return without_sentence(&rest, &task.text);
             }
@@ -273,6 +276,13 @@ fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
         None if text.contains(&clean_line(&awaited)) => text,
         None => format!("{text} [waits for: {}]", shortened(&awaited, AWAITED)),
     })
+}
+
+/// Returns the start of the sentence that lists a task after a colon, unless the text begins with it: "Done. Still to do: renew the key; …".
+fn start_of_list(text: &str, task: &str) -> Option<usize> {
+    let at = text.find(task)?;
+    let start = text[..at].rfind(['.', '!', '?']).map_or(0, |end| end + 1);
+    (start > 0 && text[start..at].contains(':')).then_some(start)
 }
 
 /// Removes whole sentences from a text, but no part of a list.

@@ -234,6 +234,6 @@ impl<'k> Validity<'k> {
 
     /// Returns the answer of a turn, as far as it still holds.
     fn answer(&self, turn: &TurnRecord) -> Option<String> {
-        self.still_valid(turn.answered.as_deref()?, turn.order)
+        self.still_valid(turn.answered.as_deref()?, turn.order).map(|text| self.knowledge.without_listed_tasks(text))
     }
 }
