@@ -138,11 +138,11 @@ impl Knowledge {
     }
 
     /// Marks the tasks in a text that are done now, and removes lists of tasks and sentences that are open tasks, which another part lists.
-    pub(super) fn without_listed_tasks(&self, text: String) -> String {
+    pub(super) fn without_listed_tasks(&self, text: &str) -> String {
         let tasks = self.entries.iter().filter(|entry| entry.row.memory.kind == MemoryType::Task);
         let tasks: Vec<&Entry> = tasks.filter(|task| !task.text.is_empty()).collect();
-        let listed = tasks.iter().filter_map(|task| start_of_list(&text, &task.text)).min();
-        let text = listed.map_or(text.clone(), |start| text[..start].trim_end().to_owned());
+        let listed = tasks.iter().filter_map(|task| start_of_list(text, &task.text)).min();
+        let text = listed.map_or(text, |start| text[..start].trim_end()).to_owned();
         let rest = tasks.into_iter().fold(text.clone(), |rest, task| {
             if task.row.is_open_task() {
                 return without_sentence(&rest, &task.text);

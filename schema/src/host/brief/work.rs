@@ -229,11 +229,11 @@ impl<'k> Validity<'k> {
     /// Returns the outcome of a session, as far as it still holds.
     fn outcome(&self, record: &SessionRecord) -> Option<String> {
         let (text, order) = record.outcome.as_ref()?;
-        self.still_valid(text, *order).map(|text| self.knowledge.without_listed_tasks(text))
+        self.still_valid(text, *order).map(|text| self.knowledge.without_listed_tasks(&text))
     }
 
     /// Returns the answer of a turn, as far as it still holds.
     fn answer(&self, turn: &TurnRecord) -> Option<String> {
-        self.still_valid(turn.answered.as_deref()?, turn.order).map(|text| self.knowledge.without_listed_tasks(text))
+        self.still_valid(turn.answered.as_deref()?, turn.order).map(|text| self.knowledge.without_listed_tasks(&text))
     }
 }
