@@ -16,6 +16,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use crate::model::memory::MemoryType;
+use cues::OPEN_STEP;
 use listed_steps::listed_steps;
 pub use message::Speaker;
 use message::{Judged, judged};
@@ -31,9 +32,6 @@ pub const KINDS: [MemoryType; 6] = [
     MemoryType::Convention,
     MemoryType::Task,
 ];
-
-/// The index of open steps in `KINDS`.
-const OPEN_STEP: usize = 5;
 
 /// The least confidence for each kind, chosen on messages outside the training set so that about nine of ten conclusions are right, and few
 /// sentences of ordinary chats count as conclusions.

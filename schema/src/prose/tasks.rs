@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::privacy::output_text::clean_line;
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{have_same_stem, is_hangul, terms};
+use crate::prose::terms::{is_hangul, shared_terms, terms};
 use crate::prose::word_set::WordSet;
 
 mod closings;
@@ -128,11 +128,6 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
 fn without_quotations(sentence: &str) -> String {
     let parts = sentence.split(['"', '“', '”']).enumerate().filter(|(at, _)| at % 2 == 0);
     parts.map(|(at, part)| if at > 0 { part.trim_start_matches(is_hangul) } else { part }).collect()
-}
-
-/// Counts the terms of a task that a report has, whatever their endings.
-fn shared_terms(task: &[String], said: &[String]) -> usize {
-    task.iter().filter(|term| said.iter().any(|said| have_same_stem(said, term))).count()
 }
 
 /// Returns the only task that a report can mean: its subject, or all of it, says nothing but words of that task.

@@ -96,8 +96,13 @@ pub(crate) fn terms(text: &str) -> Vec<String> {
     terms
 }
 
+/// Counts the terms of a text that are also in `others`, whatever their endings.
+pub(crate) fn shared_terms(of: &[String], others: &[String]) -> usize {
+    of.iter().filter(|term| others.iter().any(|other| have_same_stem(other, term))).count()
+}
+
 /// Whether two terms differ only in their endings: "corrections" and "correcting", "행도" and "행에서".
-pub(crate) fn have_same_stem(a: &str, b: &str) -> bool {
+fn have_same_stem(a: &str, b: &str) -> bool {
     const ENDINGS: [&str; 9] = ["ation", "ings", "ing", "ions", "ion", "ment", "ed", "er", "e"];
     const SHORTEST: usize = 4;
     let stem = |word: &str| -> usize {

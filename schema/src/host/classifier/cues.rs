@@ -1,5 +1,8 @@
 //! Words that announce a conclusion. They do not make one ("we have not decided to …"), but a sentence with one needs less confidence.
 
+/// The index of open steps in `KINDS`.
+pub(super) const OPEN_STEP: usize = 5;
+
 /// Cues of each kind, in the order of `KINDS`, parted by "|". English ones are whole words in lower case.
 const ENGLISH: [&str; 6] = [
     "decided to|decided on|decided against|decided that|decided not|decision|settled on|agreed on|agreed to|agreed that|chose|picked|\

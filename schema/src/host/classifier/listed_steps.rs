@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::OPEN_STEP;
-use super::cues::{introduces_steps, stated_kind};
+use super::cues::{OPEN_STEP, introduces_steps, stated_kind};
 
 /// The fewest steps of a list, because two may be one step with a condition or a reason.
 const LEAST: usize = 3;

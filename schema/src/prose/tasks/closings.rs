@@ -1,8 +1,7 @@
 //! Tasks that are closed in other words than their own: "take that off the list", or in another language.
 
-use super::shared_terms;
 use crate::prose::sentences::sentences;
-use crate::prose::terms::{is_hangul, terms};
+use crate::prose::terms::{is_hangul, shared_terms, terms};
 
 /// Phrases that close a task, in lower case. A number closes as many.
 const CLOSINGS: [(&str, usize); 17] = [
