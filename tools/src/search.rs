@@ -122,7 +122,8 @@ pub fn search_while(
         );
         (ranked, passes.first_mut().and_then(|pass| pass.fault.take()))
     };
-    let mut output = answer::build_output(store, &request, ranked)?;
+    let documents = passes.first().map_or(0, |pass| pass.corpus.documents);
+    let mut output = answer::build_output(store, &request, ranked, documents)?;
     match replaced {
         Some(replaced) => answer::add_replacement_notice(&mut output, &replaced.model, &replaced.cause),
         None => answer::add_provider_notice(&mut output, index, options, fault)?,

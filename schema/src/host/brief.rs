@@ -93,10 +93,10 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
             parts.push(knowledge.tasks());
             Some(work::earlier(rows, session_id, &knowledge)?)
         }
-        // After `/clear`, only what holds for the project is shown, and nothing of any session.
+        // Who clears a session wants nothing of it but what holds for the project.
         SessionSource::Clear => {
             parts.push(knowledge.tasks());
-            None
+            Some(work::before_cleared(rows, session_id, &knowledge)?)
         }
         SessionSource::Resume | SessionSource::Startup | SessionSource::Fork => {
             if source == SessionSource::Resume {

@@ -1,7 +1,10 @@
 //! Finds the decision in a prompt that picks one of the options in the answer before it: "3.", "Both.", "Minor units.", "2번으로".
 //!
+//! The same for a prompt that agrees to a recommendation: "convinced".
+//!
 //! Such a prompt says too little to be a conclusion by itself. In doubt it picks nothing: an order, such as "run the tests", is no choice.
 
+mod agreement;
 mod amount;
 mod options;
 mod pick;
@@ -10,6 +13,7 @@ use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::small_talk::is_small_talk;
 use crate::prose::terms::{is_hangul, terms};
+use agreement::{agrees, recommendation};
 use amount::corrected;
 use options::{LONGEST_OPTION, LONGEST_QUESTION, Listed, before_options, last_question, options};
 use pick::{Pick, Place, is_filler, pick};
@@ -17,6 +21,9 @@ use pick::{Pick, Place, is_filler, pick};
 /// The longest prompt that picks an option, and its longest first clause, in characters.
 const LONGEST_PROMPT: usize = 400;
 const LONGEST_CLAUSE: usize = 40;
+
+/// The longest recommendation, in characters.
+const LONGEST_AGREED: usize = 240;
 
 /// How much of the answer's end is searched for options, in bytes.
 const REACH: usize = 8 * 1024;
@@ -63,6 +70,9 @@ pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     let options = options(answer);
     let question = last_question(answer).filter(|question| offers(question));
     let question = question.or_else(|| last_question(&before.prompt).filter(|question| offers(question)));
+    if agrees(prompt) {
+        return agreed(answer);
+    }
     let opening = opening(prompt, "");
     if let Some((picked, rest)) = picked(clause, rest, &options) {
         let asked = [last_question(answer), last_question(&before.prompt)];
@@ -75,6 +85,13 @@ pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     }
     // "dHash it is": the words alone say that something is chosen.
     (commits(clause) && names_all(clause, answer)).then(|| clean_line(prompt))
+}
+
+/// Returns the recommendation in an answer, unless the answer lists options or asks something else.
+fn agreed(answer: &str) -> Option<String> {
+    let text = recommendation(answer).filter(|_| options(answer).is_empty() && last_question(answer).is_none())?;
+    let opening = if text.chars().any(is_hangul) { "합의" } else { "Agreed" };
+    Some(format!("{opening}: {}", shortened(&text, LONGEST_AGREED)))
 }
 
 /// Returns the options that a clause picks, and what the prompt says besides.
@@ -128,7 +145,7 @@ pub fn may_choose(prompt: &str) -> bool {
         && !prompt.starts_with('/')
         && !clause.contains(['?', '？', '`'])
         && !rejects(clause)
-        && !is_small_talk(prompt)
+        && (agrees(prompt) || !is_small_talk(prompt))
 }
 
 /// Whether a clause says what is not wanted. [`terms`] drops such words, so the clause would seem to pick what it rejects.
@@ -331,6 +348,20 @@ mod tests {
     #[case::question("why 3?", LIST, None)]
     #[case::no_such_option("4", LIST, None)]
     #[case::agreement("yes please", LIST, None)]
+    #[case::advice(
+        "convinced",
+        "I'd keep linear scan and split live ranges. Coloring triples the time.",
+        Some("Agreed: I'd keep linear scan and split live ranges.")
+    )]
+    #[case::korean_advice(
+        "네 그렇게 하죠",
+        "배치보다 이벤트로 처리하는 게 좋겠습니다.",
+        Some("합의: 배치보다 이벤트로 처리하는 게 좋겠습니다.")
+    )]
+    #[case::agreement_and_question("ok", "I'd use Redis. Or is Valkey there already?", None)]
+    #[case::agreement_to_a_report("ok", "The build is green.", None)]
+    #[case::agreement_to_a_wish("sure", "I'd need the key first.", None)]
+    #[case::agreement_and_order("ok, run the tests", "I'd keep linear scan.", None)]
     #[case::nothing_offered("3", "The build is green.", None)]
     #[case::step("2", "Next steps:\n1. run the migration\n2. add an alert\n\nWhich first?", None)]
     #[case::offer("1", "I can:\n1. add a test\n2. commit\n\nWhich do you want me to do?", None)]

@@ -65,6 +65,10 @@ pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: &LastTurn, san
     let clean = |text: &str| sanitizer.clean(text).text.into_owned();
     let before = LastTurn { prompt: clean(&before.prompt), answer: clean(&before.answer) };
     let Some(picked) = choice(&clean(prompt), &before) else { return own };
+    // What a person agrees to may be a conclusion of the answer already.
+    if conclusions(&before.answer, Speaker::Agent, sanitizer).iter().any(|found| picked.contains(&found.text)) {
+        return own;
+    }
     // The choice contains the whole prompt.
     let others = own.into_iter().filter(|draft| draft.kind != MemoryType::Decision && !picked.contains(&draft.content));
     let others: Vec<Draft> = others.collect();

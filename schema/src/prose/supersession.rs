@@ -16,6 +16,7 @@ pub use self::index::StatementIndex;
 pub use self::passages::without_replaced;
 pub use self::reversals::reversals;
 use crate::model::memory::MemoryType;
+use crate::prose::sentences::sentences;
 use crate::prose::terms::{quantities, tokens};
 
 mod choices;
@@ -61,6 +62,11 @@ pub enum Strictness {
     /// For conversation. Hiding a valid statement is better than showing an invalid one, so a name or a quantity that was given up is
     /// enough.
     Loose,
+}
+
+/// Returns one statement for each sentence of a text.
+pub fn statements(text: &str) -> Vec<Statement> {
+    sentences(text).into_iter().map(Statement::of).collect()
 }
 
 impl Statement {

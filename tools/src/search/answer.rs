@@ -33,10 +33,14 @@ const HIGH_LEAD: f32 = 0.35;
 const SUGGESTED_FROM: f32 = 0.22;
 const SUGGESTED_LEAD: f32 = 0.3;
 
-/// With fewer hits, weak answers are shown from these scores on: of the same sessions, and of others if they have words of the question.
+/// With fewer hits, weak answers are shown from these scores on: of the same sessions or in a small store, and of others if they have words
+/// of the question.
 const FEW_HITS: usize = 3;
-const ANSWER_FROM: f32 = 0.14;
+const ANSWER_FROM: f32 = 0.15;
 const OTHER_ANSWER_FROM: f32 = 0.2;
+
+/// In a store with fewer passages, the nearest ones are seldom there by chance, and the right one is often among them.
+const SMALL_STORE: u64 = 150;
 
 /// Number of nearest passages named if none is relevant, and their length.
 const MAX_SUGGESTED: usize = 3;
@@ -46,6 +50,7 @@ pub(super) fn build_output(
     store: &mut Store,
     request: &SearchRequest,
     ranked: Vec<RankedCandidate>,
+    documents: u64,
 ) -> Result<SearchOutput, ToolError> {
     let lead = lead_of_first(&ranked);
     let (mut relevant, mut weak): (Vec<RankedCandidate>, Vec<RankedCandidate>) =
@@ -55,8 +60,12 @@ pub(super) fn build_output(
         notices.push(format!("no hit reaches minScore {}; this one clearly leads the others", request.min_score));
         relevant.push(weak.remove(0));
     }
-    if request.has_default_score && (1..FEW_HITS).contains(&relevant.len()) {
-        let more = weak_answers(&relevant, &mut weak);
+    let is_small = documents < SMALL_STORE;
+    if request.has_default_score && relevant.len() < FEW_HITS && (is_small || !relevant.is_empty()) {
+        let more = weak_answers(&relevant, &mut weak, is_small);
+        if relevant.is_empty() && !more.is_empty() {
+            notices.push(format!("no hit reaches minScore {}; these are the nearest", request.min_score));
+        }
         relevant.extend(more);
     }
     let found = relevant.len();
@@ -94,11 +103,11 @@ pub(super) fn build_output(
 
 /// Removes the best weak answers and statements. A hit on a file or a summary often leads to the session that has the answer in other
 /// words.
-fn weak_answers(hits: &[RankedCandidate], weak: &mut Vec<RankedCandidate>) -> Vec<RankedCandidate> {
+fn weak_answers(hits: &[RankedCandidate], weak: &mut Vec<RankedCandidate>, is_small: bool) -> Vec<RankedCandidate> {
     let sessions: Vec<String> = hits.iter().filter_map(session_of).collect();
     let is_answer = |ranked: &mut RankedCandidate| {
         let memory = ranked.candidate.passage.memory();
-        let is_near = session_of(ranked).is_some_and(|session| sessions.contains(&session));
+        let is_near = is_small || session_of(ranked).is_some_and(|session| sessions.contains(&session));
         let is_said = ranked.candidate.matched != 0 && ranked.score >= OTHER_ANSWER_FROM;
         memory.is_some_and(states) && (is_said || is_near && ranked.score >= ANSWER_FROM)
     };

@@ -2,6 +2,7 @@
 //! the threshold.
 
 mod newer_first;
+mod reversals_first;
 
 use std::collections::HashMap;
 
@@ -50,6 +51,7 @@ pub(super) fn rank(candidates: Vec<Candidate>, context: &RankContext<'_>) -> Vec
     }
     let mut ranked = drop_duplicates(ranked);
     if !context.asks_past {
+        reversals_first::reorder(&mut ranked);
         newer_first::reorder(&mut ranked, context);
     }
     spread_origins(ranked)

@@ -54,6 +54,19 @@ pub(super) fn earlier(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -
     Ok(Part::filler("Earlier sessions", found.iter().filter_map(|record| in_one_line(record, &validity))))
 }
 
+/// Returns the outcomes of the sessions before the one that was just cleared, if there is space.
+pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Part> {
+    let cleared = rows.last_sessions(session_id, 1)?.pop();
+    let found = real_sessions(rows, session_id)?;
+    let is_cleared = found.first().is_some_and(|record| Some(&record.id) == cleared.as_ref());
+    let validity = Validity::new(knowledge, &found);
+    let outcomes = found[usize::from(is_cleared)..]
+        .iter()
+        .filter_map(|record| Some((record.started.date(), validity.outcome(record)?)));
+    let lines = outcomes.map(|(date, outcome)| format!("- {date}: {}", shortened(&outcome, LINE + 60)));
+    Ok(Part::filler("Outcomes of earlier sessions", lines))
+}
+
 /// Returns the last real sessions before the current one.
 fn real_sessions(rows: Rows<'_>, session_id: &str) -> rusqlite::Result<Vec<SessionRecord>> {
     let mut found = Vec::new();
