@@ -7,4 +7,3 @@ pub mod small_talk;
 pub mod supersession;
 pub mod tasks;
 pub(crate) mod terms;
-mod word_set;

@@ -1,8 +1,8 @@
 //! Distinguishes small talk from work: prompts that only agree, greet or say goodbye, and answers without content.
 
+use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::terms;
-use crate::prose::word_set::WordSet;
 
 /// The maximum length of a prompt that can be small talk, in characters.
 const LONGEST: usize = 60;
@@ -43,7 +43,7 @@ fn says_nothing(word: &str) -> bool {
 pub fn is_acknowledgement(prompt: &str) -> bool {
     let prompt = prompt.trim();
     let names_something = |c: char| matches!(c, '?' | '？' | '`' | '/' | '\\' | '_' | '=' | '@' | '#');
-    HOST_COMMANDS.contains(&prompt) || !prompt.is_empty() && !prompt.contains(names_something) && is_small_talk(prompt)
+    HOST_COMMANDS.contains(prompt) || !prompt.is_empty() && !prompt.contains(names_something) && is_small_talk(prompt)
 }
 
 /// Whether an answer only reports completion, such as "Done.".
@@ -69,23 +69,12 @@ fn is_interjection(word: &str) -> bool {
 }
 
 /// Phrases that are removed before the words are checked.
-const PHRASES: [&str; 13] = [
-    "calling it a day",
-    "call it a day",
-    "that's all",
-    "thats all",
-    "that's it",
-    "see you",
-    "good night",
-    "have a nice",
-    "for today",
-    "for now",
-    "오늘은 여기까지",
-    "여기까지",
-    "수고하세요",
-];
+static PHRASES: WordList = WordList::phrases(
+    "calling it a day|call it a day|that's all|thats all|that's it|see you|good night|have a nice|for today|for now|\
+     오늘은 여기까지|여기까지|수고하세요",
+);
 
-static WORDS: WordSet = WordSet::new("
+static WORDS: WordList = WordList::words("
     a again agreed ahead all alright and any appreciate awesome bye continue cool correct day do done enough everything exactly excellent
     fine go goodbye good great hello hey hi i is it just keep k later lgtm lovely morning much my nice night nope no now ok okay on one perfect
     please proceed resume right see so sounds stop super sure test testing thank thanks that the then there this thx today tomorrow ty very wait
@@ -102,58 +91,37 @@ static WORDS: WordSet = WordSet::new("
 ");
 
 /// Words in answers without content, in addition to `WORDS`.
-static CLOSING: WordSet = WordSet::new("
+static CLOSING: WordList = WordList::words("
     anytime certainly complete completed fait fertig fixed finished erledigt got hecho listo noted problem ready set updated understood welcome готово
     다 됐습니다 모두 완료 완료됐습니다 완료되었습니다 완료했습니다 적용했습니다 반영했습니다 수정했습니다 처리했습니다 천만에요 했습니다 끝났습니다 完了 完了しました 完成 完成了 re
 ");
 
 /// Commands of the host that start no turn, or that say nothing without arguments.
-#[rustfmt::skip]
-const HOST_COMMANDS: &[&str] = &[
-    "/agents", "/bug", "/clear", "/compact", "/config", "/context", "/cost", "/doctor", "/exit", "/export", "/fast", "/help", "/hooks",
-    "/ide", "/init", "/login", "/logout", "/mcp", "/memory", "/model", "/permissions", "/plugin", "/quit", "/resume", "/rewind",
-    "/status", "/statusline", "/tasks", "/todos", "/usage", "/vim",
-];
+static HOST_COMMANDS: WordList = WordList::words(
+    "
+    /agents /bug /clear /compact /config /context /cost /doctor /exit /export /fast /help /hooks /ide /init /login
+    /logout /mcp /memory /model /permissions /plugin /quit /resume /rewind /status /statusline /tasks /todos /usage /vim
+",
+);
 
 /// Whether a prompt in lower case only speaks about later, or about what was or could be: "maybe later we could …", "나중에 …".
 pub(crate) fn is_idle(folded: &str) -> bool {
-    const LATER: [&str; 9] =
-        ["later we ", "maybe later", "some day", "someday", "some other ", "one day ", "나중에", "언젠가", "いつか"];
-    const RECALLS: [&str; 9] = [
-        "what did we ",
-        "what was decided",
-        "remind me",
-        "what do you think",
-        "do you remember",
-        "뭐로 하기로 했",
-        "뭘로 하기로 했",
-        "하기로 했지",
-        "어떻게 생각",
-    ];
-    LATER.iter().chain(&RECALLS).any(|words| folded.contains(words))
+    static LATER: WordList =
+        WordList::phrases("later we |maybe later|some day|someday|some other |one day |나중에|언젠가|いつか");
+    static RECALLS: WordList = WordList::phrases(
+        "what did we |what was decided|remind me|what do you think|do you remember|뭐로 하기로 했|뭘로 하기로 했|하기로 했지|어떻게 생각",
+    );
+    LATER.occurs_in(folded) || RECALLS.occurs_in(folded)
 }
 
 /// Whether a text in lower case asks for something only once: "just this once", "for this one commit", "이번 커밋만".
 pub(crate) fn is_one_off(folded: &str) -> bool {
-    const ONCE: [&str; 13] = [
-        "just this once",
-        "only this once",
-        "this time only",
-        "this one time",
-        "as a one-off",
-        "for this one ",
-        "just for this ",
-        "only for this ",
-        "just this ",
-        "only this ",
-        "한 번만",
-        "한번만",
-        "오늘만",
-    ];
+    static ONCE: WordList = WordList::phrases(
+        "just this once|only this once|this time only|this one time|as a one-off|for this one |just for this |\
+         only for this |just this |only this |한 번만|한번만|오늘만",
+    );
     let is_limited = ["only ", "just "].iter().any(|word| folded.contains(word));
-    ONCE.iter().any(|words| folded.contains(words))
-        || is_limited && folded.contains("for now")
-        || is_only_this_time_in_korean(folded)
+    ONCE.occurs_in(folded) || is_limited && folded.contains("for now") || is_only_this_time_in_korean(folded)
 }
 
 /// Whether one of the words after "이번" (this time) ends with "만" (only).

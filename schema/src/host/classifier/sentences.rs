@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::model::word_list::WordList;
+
 /// The kind of passage that a sentence is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -90,24 +92,9 @@ fn pasted_lines(text: &str) -> Vec<bool> {
 
 /// Whether a line looks like output, although a sentence may begin the same way: a commit, a record, a message of a tool.
 fn resembles_output(line: &str) -> bool {
-    const STARTS: [&str; 16] = [
-        "commit ",
-        "Author: ",
-        "Date: ",
-        "diff --git",
-        "npm ",
-        "error",
-        "warning: ",
-        "test ",
-        "Compiling ",
-        "FAIL",
-        "PASS",
-        "✓",
-        "✗",
-        "{\"",
-        "++",
-        "--",
-    ];
+    static STARTS: WordList = WordList::phrases(
+        "commit |Author: |Date: |diff --git|npm |error|warning: |test |Compiling |FAIL|PASS|✓|✗|{\"|++|--",
+    );
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let mut words = line.split_whitespace();
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -117,12 +104,7 @@ fn resembles_output(line: &str) -> bool {
     let is_syslog = MONTHS.contains(&first) && second.bytes().all(|byte| byte.is_ascii_digit()) && !second.is_empty();
     let has_level = line.split_whitespace().take(4).any(is_level);
     let fields = line.split_whitespace().filter(|word| word.contains('=') && !word.starts_with('=')).count();
-    is_output(line)
-        || is_commit
-        || is_syslog
-        || has_level
-        || fields >= 2
-        || STARTS.iter().any(|start| line.starts_with(start))
+    is_output(line) || is_commit || is_syslog || has_level || fields >= 2 || STARTS.begins(line)
 }
 
 fn is_level(word: &str) -> bool {

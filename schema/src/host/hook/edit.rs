@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::payload::{HookPayload, PatchHunk};
 use crate::files::regular_file;
+use crate::model::word_list::WordList;
 use crate::privacy::sanitizer::Sanitizer;
 use diff::{Changed, changed, shown};
 use fragment::{is_fragment, is_hidden_in};
@@ -220,41 +221,38 @@ fn is_generated(text: &str) -> bool {
 
 /// Whether tools write this file: a lock, a bundle, a snapshot, data or an image.
 pub(super) fn is_made_by_tools(path: &str) -> bool {
-    const NAMES: [&str; 10] = [
-        "bun.lockb",
-        "cargo.lock",
-        "composer.lock",
-        "flake.lock",
-        "gemfile.lock",
-        "go.sum",
-        "npm-shrinkwrap.json",
-        "package-lock.json",
-        "packages.lock.json",
-        "pnpm-lock.yaml",
-    ];
-    #[rustfmt::skip]
-    const ENDINGS: [&str; 44] = [
-        ".lock", ".min.js", ".min.css", ".map", ".snap", ".pb.go", "_pb2.py", "_pb2_grpc.py", ".g.dart", ".freezed.dart", ".designer.cs", ".bundle.js", ".tsbuildinfo",
-        ".svg", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".ico", ".pdf", ".zip", ".gz", ".tar", ".7z", ".woff", ".woff2", ".ttf", ".mp3", ".mp4", ".wasm", ".so",
-        ".dll", ".exe", ".bin", ".o", ".a", ".class", ".jar", ".pyc", ".sqlite", ".db", ".parquet", ".npy",
-    ];
+    static NAMES: WordList = WordList::words(
+        "
+        bun.lockb cargo.lock composer.lock flake.lock gemfile.lock go.sum npm-shrinkwrap.json package-lock.json
+        packages.lock.json pnpm-lock.yaml
+    ",
+    );
+    static ENDINGS: WordList = WordList::words(
+        "
+        .lock .min.js .min.css .map .snap .pb.go _pb2.py _pb2_grpc.py .g.dart .freezed.dart .designer.cs .bundle.js
+        .tsbuildinfo .svg .png .jpg .jpeg .gif .webp .ico .pdf .zip .gz .tar .7z .woff .woff2 .ttf .mp3 .mp4 .wasm .so
+        .dll .exe .bin .o .a .class .jar .pyc .sqlite .db .parquet .npy
+    ",
+    );
     let path = path.to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
-    NAMES.contains(&name) || ENDINGS.iter().any(|ending| name.ends_with(ending))
+    NAMES.contains(name) || ENDINGS.ends(name)
 }
 
 /// Whether a file usually holds secrets. Only its name may be recorded.
 pub(super) fn may_hold_secrets(path: &str) -> bool {
-    #[rustfmt::skip]
-    const ENDINGS: [&str; 19] = [
-        ".pem", ".key", ".p8", ".p12", ".pfx", ".pkcs12", ".ppk", ".jks", ".keystore", ".kdbx", ".gpg", ".age", ".tfvars", ".tfstate", ".ovpn", ".env", ".kubeconfig",
-        ".secret", ".secrets",
-    ];
-    #[rustfmt::skip]
-    const NAMES: [&str; 18] = [
-        ".boto", ".dev.vars", ".dockercfg", ".git-credentials", ".htpasswd", ".my.cnf", ".netrc", "_netrc", ".npmrc", ".pgpass", ".pypirc", ".renviron", ".s3cfg",
-        ".vault-token", "credentials", "kubeconfig", "secrets", "service-account.json",
-    ];
+    static ENDINGS: WordList = WordList::words(
+        "
+        .pem .key .p8 .p12 .pfx .pkcs12 .ppk .jks .keystore .kdbx .gpg .age .tfvars .tfstate .ovpn .env .kubeconfig
+        .secret .secrets
+    ",
+    );
+    static NAMES: WordList = WordList::words(
+        "
+        .boto .dev.vars .dockercfg .git-credentials .htpasswd .my.cnf .netrc _netrc .npmrc .pgpass .pypirc .renviron
+        .s3cfg .vault-token credentials kubeconfig secrets service-account.json
+    ",
+    );
     const FOLDERS: [&str; 5] = [".aws/", ".docker/", ".gnupg/", ".kube/", ".ssh/"];
     let path = path.replace('\\', "/").to_ascii_lowercase();
     let name = path.rsplit('/').next().unwrap_or(&path);
@@ -266,8 +264,8 @@ pub(super) fn may_hold_secrets(path: &str) -> bool {
     is_environment(name) && !is_example
         || is_key
         || is_data && ["secrets", "credentials"].contains(&stem)
-        || NAMES.contains(&name)
-        || ENDINGS.iter().any(|ending| name.ends_with(ending))
+        || NAMES.contains(name)
+        || ENDINGS.ends(name)
         || FOLDERS.iter().any(|folder| is_in(folder))
 }
 
