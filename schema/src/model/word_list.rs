@@ -24,6 +24,17 @@ impl WordList {
         Self::new(text, '|')
     }
 
+    /// One list of phrases for each text.
+    pub const fn phrases_each<const N: usize>(texts: [&'static str; N]) -> [Self; N] {
+        let mut lists = [const { Self::phrases("") }; N];
+        let mut at = 0;
+        while at < N {
+            lists[at].text = texts[at];
+            at += 1;
+        }
+        lists
+    }
+
     const fn new(text: &'static str, separator: char) -> Self {
         Self { text, separator, list: OnceLock::new(), set: OnceLock::new() }
     }
