@@ -57,9 +57,7 @@ fn names(text: &str, path: &str) -> bool {
 
 /// Names that many files of a project have.
 static COMMON: WordList = WordList::words(
-    "
-    mod.rs lib.rs main.rs index.ts index.js index.tsx index.html __init__.py main.go main.py README.md package.json
-",
+    "mod.rs lib.rs main.rs index.ts index.js index.tsx index.html __init__.py main.go main.py README.md package.json",
 );
 
 /// Whether a text has a word that neither begins nor ends within a longer path or name.

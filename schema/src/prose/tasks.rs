@@ -266,17 +266,18 @@ static OPEN: WordList = WordList::phrases(
     "not yet|to do|next step|- [ ]|follow-up|follow up|아직|남은|남았|남아|할 일|해야|예정|다음에|나중에|못 했|못했|하지 않|않았",
 );
 
-static OPEN_WORDS: WordList = WordList::words("
-    almost before cannot can't could didn't fail failed fails if later must need needed needs next once open pending remain remaining remains required should
-    still todo tomorrow unless until wait waiting waits when will without won't would
-");
+static OPEN_WORDS: WordList = WordList::words(
+    "almost before cannot can't could didn't fail failed fails if later must need needed needs next once open pending \
+     remain remaining remains required should still todo tomorrow unless until wait waiting waits when will without \
+     won't would",
+);
 
 /// Words of negations, plans, guesses and reports of others.
-static DOUBTS: WordList = WordList::words("
-    abandoned apparently be being cancel canceled cancelled claim claimed claims going hardly hopefully may maybe might neither never no nobody
-    none nor not nothing partially partly perhaps planned plans postponed probably rejected reverted said say says shall soon supposed
-    supposedly suppose think wants whether wish wrong
-");
+static DOUBTS: WordList = WordList::words(
+    "abandoned apparently be being cancel canceled cancelled claim claimed claims going hardly hopefully may maybe \
+     might neither never no nobody none nor not nothing partially partly perhaps planned plans postponed probably \
+     rejected reverted said say says shall soon supposed supposedly suppose think wants whether wish wrong",
+);
 
 /// Words that begin a question.
 static ASKS: WordList = WordList::words(
@@ -288,17 +289,18 @@ static KOREAN_DOUBTS: WordList = WordList::phrases(
 );
 
 /// Words that report completion.
-static ENDS: WordList = WordList::words("
-    added applied automated backfilled built changed cleaned closed committed completed configured converted covered created deleted deployed
-    documented done enabled disabled dropped extended finished fixed implemented installed introduced landed merged migrated moved passed
-    published pushed refactored released removed renamed replaced reset resolved restored rotated scheduled shipped solved switched tested
-    translated updated upgraded wired written wrote
-");
+static ENDS: WordList = WordList::words(
+    "added applied automated backfilled built changed cleaned closed committed completed configured converted covered \
+     created deleted deployed documented done enabled disabled dropped extended finished fixed implemented installed \
+     introduced landed merged migrated moved passed published pushed refactored released removed renamed replaced \
+     reset resolved restored rotated scheduled shipped solved switched tested translated updated upgraded wired \
+     written wrote",
+);
 
 /// Korean endings and words that report completion.
-static KOREAN_ENDS: WordList = WordList::words("
-    했습니다 했어 했다 했음 했고 됐습니다 됐어 됐다 되었습니다 완료 끝났 끝냈 마쳤 넣었 고쳤 바꿨 옮겼 지웠 만들었 올렸 붙였 적었 뜹니다 나옵니다 보입니다 됩니다 정리됐 받았 확정 마무리
-");
+static KOREAN_ENDS: WordList = WordList::words(
+    "했습니다 했어 했다 했음 했고 됐습니다 됐어 됐다 되었습니다 완료 끝났 끝냈 마쳤 넣었 고쳤 바꿨 옮겼 지웠 만들었 올렸 붙였 적었 뜹니다 나옵니다 보입니다 됩니다 정리됐 받았 확정 마무리",
+);
 
 #[cfg(test)]
 mod tests {

@@ -41,10 +41,8 @@ pub(super) fn asks_for_decision(question: &str) -> bool {
 }
 
 static DECISION_WORDS: WordList = WordList::words(
-    "
-    decide decided decision choose chose chosen pick picked agree agreed settle settled elegimos decidimos usamos
-    entschieden verwenden benutzen choisi décidé utilisons используем
-",
+    "decide decided decision choose chose chosen pick picked agree agreed settle settled elegimos decidimos usamos \
+     entschieden verwenden benutzen choisi décidé utilisons используем",
 );
 
 /// The same in scripts without spaces, or with many endings.
@@ -78,10 +76,8 @@ pub(super) fn asks_for_past(question: &str) -> bool {
 }
 
 static PAST_WORDS: WordList = WordList::words(
-    "
-    previously formerly originally previous former earlier antes anteriormente anterior früher vorher zuvor ursprünglich
-    auparavant avant anciennement раньше прежде ранее initially old superseded
-",
+    "previously formerly originally previous former earlier antes anteriormente anterior früher vorher zuvor \
+     ursprünglich auparavant avant anciennement раньше прежде ранее initially old superseded",
 );
 
 /// The same in scripts without spaces.
@@ -112,11 +108,9 @@ fn is_korean_time(word: &str) -> bool {
 
 /// Words for times besides the names of months.
 static ENGLISH: WordList = WordList::words(
-    "
-    yesterday today tonight tomorrow last next ago week weekend weeks month months year years days monday tuesday
-    wednesday thursday friday saturday sunday summer winter spring fall autumn morning afternoon evening night noon
-    midnight since recently quarter sprint deadline
-",
+    "yesterday today tonight tomorrow last next ago week weekend weeks month months year years days monday tuesday \
+     wednesday thursday friday saturday sunday summer winter spring fall autumn morning afternoon evening night noon \
+     midnight since recently quarter sprint deadline",
 );
 
 const KOREAN: [&str; 12] =

@@ -13,10 +13,8 @@ use crate::privacy::sanitizer::Sanitizer;
 
 /// Folders of dependencies, version control and tools, at any depth.
 static TOOL_FOLDERS: WordList = WordList::words(
-    "
-    .cache .git .gradle .hg .idea .jikime .mypy_cache .next .nuxt .pytest_cache .ruff_cache .svelte-kit .svn .terraform
-    .tox .turbo .venv .yarn DerivedData Pods __pycache__ bower_components node_modules site-packages venv
-",
+    ".cache .git .gradle .hg .idea .jikime .mypy_cache .next .nuxt .pytest_cache .ruff_cache .svelte-kit .svn \
+     .terraform .tox .turbo .venv .yarn DerivedData Pods __pycache__ bower_components node_modules site-packages venv",
 );
 
 /// Folders of built or copied files. Within a folder of sources they are names of modules.

@@ -9,23 +9,22 @@ pub(super) static ALIASES: WordList = WordList::phrases(
 
 /// Programs that build, test, install, deploy or change files, with any arguments except those in [`READ_ONLY_WITH`].
 pub(super) static CHANGING: WordList = WordList::words(
-    "
-    add-content alembic ansible-playbook ant apk apt apt-get asdf autoconf automake autoreconf ava babel bats bazel
-    bazelisk behave black brew buck2 build bun bundle bunx c++ cabal cargo carthage cc cdk changeset chgrp chmod choco
-    chown clang clang++ clear-content cmake composer compress-archive conan conda configure copy copy-item corepack cp
-    createdb cross ctest cypress dart dbmate dd del deno diesel dnf docker-compose dotnet dpkg dropdb dune erase esbuild
-    expand-archive fastlane flatpak flutter flyctl flyway fvm g++ gcc gem ghc gleam go goose gradle grunt gulp gunzip
-    gzip hatch helm install install-module install-package invoke-build invoke-pester isort javac jest just k6 karma
-    kotlinc ld lein lerna liquibase ln mage make maturin md meson mill mise mix mkdir mkfs mklink mocha mount move
-    move-item msbuild msiexec mv mvn mypy netlify new-item nextest ni nimble ninja nix-env nixos-rebuild nox npm npx nvm
-    nx opam out-file packer pacman parcel patch pdm pg_restore phpunit pip pipenv pipx pixi playwright pnpm pod poetry
-    port pre-commit protoc pub pulumi pytest pytest-watch rails rake rd rebar3 remove-item ren rename-item
-    restart-service ri rm rmdir rni robocopy rollup rspec rsync ruff rustc rustfmt rustup rye sbt scalac scons scoop scp
-    semantic-release serverless set-content set-item set-itemproperty setfacl shards shred skaffold snap sqlx
-    standard-version start-service stop-service svelte-check swc swift swiftc task tee terraform tilt touch tox truncate
-    trunk tsc tsup turbo twine umount unittest unlink unzip useradd uv uvx vagrant vcpkg venv vercel vitest volta
-    wasm-pack wdio webpack wget winget wrangler xcodebuild xcopy yarn yum zig zip zypper
-",
+    "add-content alembic ansible-playbook ant apk apt apt-get asdf autoconf automake autoreconf ava babel bats bazel \
+     bazelisk behave black brew buck2 build bun bundle bunx c++ cabal cargo carthage cc cdk changeset chgrp chmod \
+     choco chown clang clang++ clear-content cmake composer compress-archive conan conda configure copy copy-item \
+     corepack cp createdb cross ctest cypress dart dbmate dd del deno diesel dnf docker-compose dotnet dpkg dropdb \
+     dune erase esbuild expand-archive fastlane flatpak flutter flyctl flyway fvm g++ gcc gem ghc gleam go goose \
+     gradle grunt gulp gunzip gzip hatch helm install install-module install-package invoke-build invoke-pester isort \
+     javac jest just k6 karma kotlinc ld lein lerna liquibase ln mage make maturin md meson mill mise mix mkdir mkfs \
+     mklink mocha mount move move-item msbuild msiexec mv mvn mypy netlify new-item nextest ni nimble ninja nix-env \
+     nixos-rebuild nox npm npx nvm nx opam out-file packer pacman parcel patch pdm pg_restore phpunit pip pipenv pipx \
+     pixi playwright pnpm pod poetry port pre-commit protoc pub pulumi pytest pytest-watch rails rake rd rebar3 \
+     remove-item ren rename-item restart-service ri rm rmdir rni robocopy rollup rspec rsync ruff rustc rustfmt rustup \
+     rye sbt scalac scons scoop scp semantic-release serverless set-content set-item set-itemproperty setfacl shards \
+     shred skaffold snap sqlx standard-version start-service stop-service svelte-check swc swift swiftc task tee \
+     terraform tilt touch tox truncate trunk tsc tsup turbo twine umount unittest unlink unzip useradd uv uvx vagrant \
+     vcpkg venv vercel vitest volta wasm-pack wdio webpack wget winget wrangler xcodebuild xcopy yarn yum zig zip \
+     zypper",
 );
 
 /// Programs that change something only with one of these arguments: subcommands of one or two words, or options

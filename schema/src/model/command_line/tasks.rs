@@ -16,20 +16,16 @@ pub(crate) struct MainCommand {
 
 /// Programs that prepare a command, print something or shorten output.
 static LEADING: WordList = WordList::words(
-    "
-    . : awk cat cd clear column cut date echo egrep export fgrep grep head jq less ls mkdir more popd printf pushd pwd
-    rg sed set sleep sort source tail tee tr true uniq unset wc xargs
-",
+    ". : awk cat cd clear column cut date echo egrep export fgrep grep head jq less ls mkdir more popd printf pushd \
+     pwd rg sed set sleep sort source tail tee tr true uniq unset wc xargs",
 );
 
 /// Programs whose first argument is a subcommand.
 static WITH_SUBCOMMANDS: WordList = WordList::words(
-    "
-    alembic apt apt-get ansible aws az bazel brew buf bun bundle cargo cmake composer conda dart deno diesel docker
-    docker-compose dotnet flutter flyctl gcloud gem gh git go gradle helm heroku idf.py kubectl lake manage.py mise mix
-    mvn netlify nix npm nx pdm pip pio platformio pnpm poetry prisma pulumi rails rustup sbt sqlx stack supabase swift
-    systemctl terraform tox turbo uv vercel west wrangler yarn zig
-",
+    "alembic apt apt-get ansible aws az bazel brew buf bun bundle cargo cmake composer conda dart deno diesel docker \
+     docker-compose dotnet flutter flyctl gcloud gem gh git go gradle helm heroku idf.py kubectl lake manage.py mise \
+     mix mvn netlify nix npm nx pdm pip pio platformio pnpm poetry prisma pulumi rails rustup sbt sqlx stack supabase \
+     swift systemctl terraform tox turbo uv vercel west wrangler yarn zig",
 );
 
 /// Programs that run another program, and the subcommand that does so.
@@ -191,9 +187,7 @@ fn ran(simple: &SimpleCommand) -> bool {
 
 /// Options with which a program does not do its work.
 static NOT_RUN: WordList = WordList::words(
-    "
-    --collect-only --co --help --just-print --list --list-tests --listTests --no-run --setup-only --version
-",
+    "--collect-only --co --help --just-print --list --list-tests --listTests --no-run --setup-only --version",
 );
 
 /// Programs whose exit code answers a question, and the subcommands or options for which it does.
@@ -207,9 +201,7 @@ static ANSWERING_WITH: WordList = WordList::phrases(
 
 /// Programs that hardly ever fail. Next to them, a non-zero exit code must come from another command.
 static HARMLESS: WordList = WordList::words(
-    "
-    : basename cd cut date dirname echo export false head printf pushd popd pwd set sort tail tr true uniq wc xargs
-",
+    ": basename cd cut date dirname echo export false head printf pushd popd pwd set sort tail tr true uniq wc xargs",
 );
 
 /// Whether an exit code is an answer and not a failure, as when `grep` finds nothing or `diff` finds a difference.

@@ -45,10 +45,11 @@ pub(super) fn defines(tokens: &[Token]) -> bool {
 
 /// Whether a word announces a change.
 pub(super) fn is_change(tokens: &[Token], at: usize, token: &Token) -> bool {
-    static ENGLISH: WordList = WordList::words("
-        back bump bumped change changed changing correction decrease decreased from increase increased instead lower lowered
-        migrate migrated move moved moving now raise raised reduce reduced revert reverted switch switched switching update updated
-    ");
+    static ENGLISH: WordList = WordList::words(
+        "back bump bumped change changed changing correction decrease decreased from increase increased instead lower \
+         lowered migrate migrated move moved moving now raise raised reduce reduced revert reverted switch switched \
+         switching update updated",
+    );
     static KOREAN: WordList = WordList::words(
         "이제 앞으로 바꾸 바꿔 바꿨 변경 전환 교체 올리 올려 내리 내려 늘리 늘려 줄이 줄여 되돌리 정정 대신",
     );

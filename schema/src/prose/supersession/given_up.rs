@@ -58,16 +58,16 @@ pub(super) static PAST: WordList =
     WordList::words("before earlier formerly from previously was were 기존 이전 원래 너무");
 
 /// Verbs of change before "from A to B".
-static CHANGES_FROM: WordList = WordList::words("
-    away bump bumped change changed changing cut go going lower lowered migrate migrated migrating move moved moving raise raised switch
-    switched switching went
-");
+static CHANGES_FROM: WordList = WordList::words(
+    "away bump bumped change changed changing cut go going lower lowered migrate migrated migrating move moved moving \
+     raise raised switch switched switching went",
+);
 
 /// Words that end the phrase that is given up.
-static ENDS: WordList = WordList::words("
-    after and anymore any as at because before but by for from if in into next on since so than that then to until we when
-    where which while with
-");
+static ENDS: WordList = WordList::words(
+    "after and anymore any as at because before but by for from if in into next on since so than that then to until we \
+     when where which while with",
+);
 
 /// Words that end the phrase after "for".
 static REASONS: WordList = WordList::words("and as because but since so when while");

@@ -61,34 +61,39 @@ static UNITS: WordList = WordList::phrases(
 );
 
 /// Normalized words, so verbs have lost only the endings that look like plurals.
-static COMMON: WordList = WordList::words("
-    a about above across actually add added adding after again against ago all allow allowed almost along already also alway although
-    always am an and annoying another any anybody anymore anyone anything anyway appear apply applied approach are aren arent around as
-    ask asked at available avoid away back based basically be because become been before begin behind being below best better
-    between big bit both bring build building built but by call called came can cannot cant care case cause certain change changed
-    changing check checked choice choose choosing chose chosen clean clear close come common complete completely consider could couldn
-    couldnt create created current currently day deal decide decided decision default definitely depend did didn didnt different do doe
-    does doesn doesnt doing don done dont down drop dropped dropping due during each early easy either else end enough ensure entire even
-    ever every everybody everyone everything exactly example except expect explain extra fact fail failed fail fairly far fast
-    feel few final finally find fine finish finished first fix fixed fixing follow following for found from full fully further gave general
-    get getting give given go goe goes going gone good got great had happen happened hard has hasn hasnt have haven having he
-    hear help her here hi high him his hold how however i idea if im important in inside instead interesting into is isn isnt issue it its
-    itself ive just keep keeping kept kind know known large last late later latest least leave left less let lets like likely list little
-    live lives living ll long longer look looked looking lot low made mainly make making many matter may maybe me mean means meant
-    might mine minor more most mostly move moved moving much must my myself name near nearly need needed neither never new newer next nice
-    no nobody none nor normal normally not note nothing now number of off often oh ok okay old older on once one only onto
-    open option or other our out over own part particular past per perhap pick picked place plain please point possible prefer
-    preferred prefers pretty previous previously probably problem proper properly provide put quick quickly quite rather re read ready
-    real really reason recent regard related remain remember remove removed removing replace replaced replacing require required rest result
-    right run running runs safe said same saw say see seem seen self send set setting several shall she short should shouldn show shown side
-    similar simple simply since single slightly small so some somebody someone something sometime soon sort special specific stand start
-    started state stay step still stop stopped stopping store stored stores storing sure switch switched switching t take taken taking talk
-    team tell than thank that the their them themselves then there therefore these they thing think third this those though thought through
-    thus till time to today together told tomorrow too took top total toward tried try trying turn turned type under unless until up upon us
-    use used useful user uses using usual usually ve very via wa want wanted was wasn wasnt way we well went were weren what
-    whatever when where whether which while who whole whose why will wish with within without won wont work worked working would wouldn
-    wouldnt write writing written wrong yeah year yes yesterday yet you your yourself
-");
+static COMMON: WordList = WordList::words(
+    "a about above across actually add added adding after again against ago all allow allowed almost along already \
+     also alway although always am an and annoying another any anybody anymore anyone anything anyway appear apply \
+     applied approach are aren arent around as ask asked at available avoid away back based basically be because \
+     become been before begin behind being below best better between big bit both bring build building built but by \
+     call called came can cannot cant care case cause certain change changed changing check checked choice choose \
+     choosing chose chosen clean clear close come common complete completely consider could couldn couldnt create \
+     created current currently day deal decide decided decision default definitely depend did didn didnt different do \
+     doe does doesn doesnt doing don done dont down drop dropped dropping due during each early easy either else end \
+     enough ensure entire even ever every everybody everyone everything exactly example except expect explain extra \
+     fact fail failed fail fairly far fast feel few final finally find fine finish finished first fix fixed fixing \
+     follow following for found from full fully further gave general get getting give given go goe goes going gone \
+     good got great had happen happened hard has hasn hasnt have haven having he hear help her here hi high him his \
+     hold how however i idea if im important in inside instead interesting into is isn isnt issue it its itself ive \
+     just keep keeping kept kind know known large last late later latest least leave left less let lets like likely \
+     list little live lives living ll long longer look looked looking lot low made mainly make making many matter may \
+     maybe me mean means meant might mine minor more most mostly move moved moving much must my myself name near \
+     nearly need needed neither never new newer next nice no nobody none nor normal normally not note nothing now \
+     number of off often oh ok okay old older on once one only onto open option or other our out over own part \
+     particular past per perhap pick picked place plain please point possible prefer preferred prefers pretty previous \
+     previously probably problem proper properly provide put quick quickly quite rather re read ready real really \
+     reason recent regard related remain remember remove removed removing replace replaced replacing require required \
+     rest result right run running runs safe said same saw say see seem seen self send set setting several shall she \
+     short should shouldn show shown side similar simple simply since single slightly small so some somebody someone \
+     something sometime soon sort special specific stand start started state stay step still stop stopped stopping \
+     store stored stores storing sure switch switched switching t take taken taking talk team tell than thank that the \
+     their them themselves then there therefore these they thing think third this those though thought through thus \
+     till time to today together told tomorrow too took top total toward tried try trying turn turned type under \
+     unless until up upon us use used useful user uses using usual usually ve very via wa want wanted was wasn wasnt \
+     way we well went were weren what whatever when where whether which while who whole whose why will wish with \
+     within without won wont work worked working would wouldn wouldnt write writing written wrong yeah year yes \
+     yesterday yet you your yourself",
+);
 
 #[cfg(test)]
 mod tests {

@@ -120,10 +120,8 @@ static AMENDS: WordList =
 const AMENDS_PARTS: [&str; 9] = ["정정", "개정", "대체한다", "改定", "改訂", "修订", "取代", "enmienda", "ersetzt die"];
 
 static CHANGES: WordList = WordList::words(
-    "
-    update updated changed switched longer increased improved reached grown raised lowered reduced extended postponed
-    recently
-",
+    "update updated changed switched longer increased improved reached grown raised lowered reduced extended postponed \
+     recently",
 );
 
 static CHANGES_PARTS: WordList =

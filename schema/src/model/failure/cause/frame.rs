@@ -61,10 +61,8 @@ pub(super) fn is_own(place: &str, project: &str) -> bool {
          [internal|<internal|Native Method|/nix/store|/opt/homebrew|Unknown Source",
     );
     static FOREIGN_NAMES: WordList = WordList::words(
-        "
-        java. javax. jdk. sun. kotlin. kotlinx. scala. org.junit junit. org.springframework org.gradle org.apache
-        org.hibernate com.sun. io.netty reactor. android. androidx. com.android. System. Microsoft. groovy.
-    ",
+        "java. javax. jdk. sun. kotlin. kotlinx. scala. org.junit junit. org.springframework org.gradle org.apache \
+         org.hibernate com.sun. io.netty reactor. android. androidx. com.android. System. Microsoft. groovy.",
     );
     if !project.is_empty() && place.contains(project) {
         let inner = place.rsplit(project).next().unwrap_or(place);
