@@ -59,11 +59,6 @@ impl WordList {
         self.iter().any(|word| text.ends_with(word))
     }
 
-    /// Returns a text without the first of the list that it begins with.
-    pub fn strip_start<'t>(&self, text: &'t str) -> Option<&'t str> {
-        self.iter().find_map(|word| text.strip_prefix(word))
-    }
-
     /// Returns what follows `key` and a space in an entry of the list.
     pub fn value(&self, key: &str) -> Option<&'static str> {
         self.iter().find_map(|entry| entry.strip_prefix(key)?.strip_prefix(' '))

@@ -16,7 +16,7 @@ pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
     for paragraph in prose(text) {
         for sentence in sentences(&paragraph) {
             let sentence = clean_line(sentence);
-            let is_empty = EMPTY.contains(&sentence.trim_end_matches(['.', '!']).to_lowercase().as_str());
+            let is_empty = EMPTY.contains(&sentence.trim_end_matches(['.', '!']).to_lowercase());
             if sentence.is_empty() || is_empty {
                 continue;
             }

@@ -109,7 +109,7 @@ impl<'s> CodexReplay<'s> {
         let texts: Vec<&str> = blocks.filter_map(|block| text(block, "text")).collect();
         match text(payload, "role") {
             Some("user") => {
-                let is_typed = |text: &&str| !INJECTED.iter().any(|start| text.trim_start().starts_with(start));
+                let is_typed = |text: &&str| !INJECTED.begins(text.trim_start());
                 let typed: Vec<&str> = texts.into_iter().filter(is_typed).collect();
                 if !typed.is_empty() {
                     self.turns.add_raw_prompt(typed.join("\n\n"), at);

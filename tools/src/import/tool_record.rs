@@ -130,7 +130,7 @@ impl<'l> ToolRecord<'l> {
 impl ToolFailure {
     fn from_content(content: Option<&RawValue>) -> Self {
         let text = content.map(block_text).unwrap_or_default();
-        if NEVER_BEGUN.iter().any(|start| text.trim_start().starts_with(start)) {
+        if NEVER_BEGUN.begins(text.trim_start()) {
             return Self::NeverStarted;
         }
         Self::Failed(text)

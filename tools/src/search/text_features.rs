@@ -94,7 +94,7 @@ pub(super) fn mentions_time(text: &str) -> bool {
 
 /// `May` is more often a verb.
 fn is_english_time(word: &str) -> bool {
-    ENGLISH.contains(word) || (word != "may" && MONTHS.contains(&word))
+    ENGLISH.contains(word) || (word != "may" && MONTHS.contains(word))
 }
 
 fn is_korean_time(word: &str) -> bool {
@@ -103,7 +103,7 @@ fn is_korean_time(word: &str) -> bool {
             !number.is_empty() && number.len() <= 4 && number.bytes().all(|b| b.is_ascii_digit())
         })
     };
-    KOREAN.iter().any(|time| word.starts_with(time)) || ["월", "일", "년", "시"].iter().any(|unit| counts(unit))
+    KOREAN.begins(word) || ["월", "일", "년", "시"].iter().any(|unit| counts(unit))
 }
 
 /// Words for times besides the names of months.
@@ -113,8 +113,7 @@ static ENGLISH: WordList = WordList::words(
      midnight since recently quarter sprint deadline",
 );
 
-const KOREAN: [&str; 12] =
-    ["어제", "오늘", "내일", "모레", "지난", "다음", "작년", "내년", "올해", "아침", "저녁", "오전"];
+static KOREAN: WordList = WordList::words("어제 오늘 내일 모레 지난 다음 작년 내년 올해 아침 저녁 오전");
 
 /// Words of a question that may be names.
 pub(super) fn person_names(question: &str) -> HashSet<String> {

@@ -34,8 +34,7 @@ pub struct Sentence {
 }
 
 /// Words with a full stop that ends no sentence.
-const ABBREVIATIONS: [&str; 14] =
-    ["e.g.", "i.e.", "vs.", "etc.", "cf.", "approx.", "no.", "fig.", "resp.", "incl.", "dr.", "mr.", "ms.", "st."];
+static ABBREVIATIONS: WordList = WordList::words("e.g. i.e. vs. etc. cf. approx. no. fig. resp. incl. dr. mr. ms. st.");
 const BULLETS: [&str; 5] = ["- ", "* ", "+ ", "• ", "– "];
 
 /// From this length in characters, a line without a full stop counts as wrapped, and the next one continues it.
@@ -237,7 +236,7 @@ fn ends(c: char) -> bool {
 fn is_abbreviation(text: &str) -> bool {
     let word = text.rsplit(char::is_whitespace).next().unwrap_or_default().trim_start_matches('(').to_lowercase();
     let is_initial = word.len() == 2 && word.as_bytes()[0].is_ascii_alphabetic() && word.ends_with('.') && word != "i.";
-    is_initial || ABBREVIATIONS.contains(&word.as_str())
+    is_initial || ABBREVIATIONS.contains(&word)
 }
 
 fn push(passage: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {

@@ -125,8 +125,7 @@ pub(super) static WRAPPERS: WordList = WordList::phrases(
 );
 
 /// Shell keywords that can precede a program.
-pub(super) const KEYWORDS: &[&str] =
-    &["!", "(", "coproc", "do", "elif", "else", "if", "then", "until", "while", "{", "}"];
+pub(super) static KEYWORDS: WordList = WordList::words("! ( coproc do elif else if then until while { }");
 
 /// Shell keywords that start a construct which runs nothing by itself.
 pub(super) const CONSTRUCTS: &[&str] = &["case", "for", "foreach", "function", "select"];

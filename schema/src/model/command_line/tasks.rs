@@ -35,20 +35,20 @@ static RUNNERS: WordList = WordList::phrases(
 const DIRECT_RUNNERS: &[&str] = &["bunx", "npx", "pipx", "uvx"];
 
 /// Programs or subcommands that check something. Without operands they check everything.
-#[rustfmt::skip]
-const CHECKS: &[&str] = &[
-    "ava", "bazel build", "bazel test", "black", "bun test", "cargo build", "cargo check", "cargo clippy", "cargo nextest", "cargo run", "cargo test", "ctest",
-    "dart analyze", "dart test", "deno check", "deno lint", "deno test", "dotnet build", "dotnet test", "eslint", "flake8", "flutter analyze", "flutter test", "go build", "go test", "go vet",
-    "golangci-lint", "gradle build", "gradle check", "gradle test", "idf.py build", "jest", "ktlint", "meson", "mix test", "mocha",
-    "mvn compile", "mvn package", "mvn test", "mvn verify", "mypy", "ninja", "npm build", "npm lint", "npm run", "npm test", "phpunit", "pio run", "pio test", "playwright", "pnpm build", "pnpm lint", "pnpm run",
-    "pnpm test", "pylint", "pyright", "pytest", "rails test", "rspec", "rubocop", "ruff", "rustc", "shellcheck", "stylelint", "swift build", "swift test", "tox", "tsc", "unittest",
-    "vitest", "west build", "yarn build", "yarn lint", "yarn run", "yarn test", "zig build", "zig test",
-];
+static CHECKS: WordList = WordList::phrases(
+    "ava|bazel build|bazel test|black|bun test|cargo build|cargo check|cargo clippy|cargo nextest|cargo run|\
+     cargo test|ctest|dart analyze|dart test|deno check|deno lint|deno test|dotnet build|dotnet test|eslint|flake8|\
+     flutter analyze|flutter test|go build|go test|go vet|golangci-lint|gradle build|gradle check|gradle test|\
+     idf.py build|jest|ktlint|meson|mix test|mocha|mvn compile|mvn package|mvn test|mvn verify|mypy|ninja|npm build|\
+     npm lint|npm run|npm test|phpunit|pio run|pio test|playwright|pnpm build|pnpm lint|pnpm run|pnpm test|pylint|\
+     pyright|pytest|rails test|rspec|rubocop|ruff|rustc|shellcheck|stylelint|swift build|swift test|tox|tsc|unittest|\
+     vitest|west build|yarn build|yarn lint|yarn run|yarn test|zig build|zig test",
+);
 
 impl MainCommand {
     /// Whether a run with fewer operands checks more.
     pub(crate) fn is_check(&self) -> bool {
-        CHECKS.contains(&self.name.as_str())
+        CHECKS.contains(&self.name)
     }
 
     /// Returns keys of which a failure of this command shares one with the success that settles it.
@@ -135,7 +135,7 @@ fn run_by(name: &str, arguments: &[&str]) -> Option<usize> {
 /// Returns the commands that a line is for, in order. If all commands only prepare something, all are returned.
 pub(crate) fn tasks(line: &str) -> Vec<MainCommand> {
     let tasks: Vec<MainCommand> = split::split_commands(line).iter().filter_map(MainCommand::of).collect();
-    let meant: Vec<MainCommand> = tasks.iter().filter(|task| !LEADING.contains(&task.name.as_str())).cloned().collect();
+    let meant: Vec<MainCommand> = tasks.iter().filter(|task| !LEADING.contains(&task.name)).cloned().collect();
     if meant.is_empty() { tasks } else { meant }
 }
 
@@ -226,7 +226,7 @@ pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
     }
     let is_harmless = |simple: &SimpleCommand| {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
-        effective_program(&words).is_none_or(|(word, _)| HARMLESS.contains(&&*program_name(word)))
+        effective_program(&words).is_none_or(|(word, _)| HARMLESS.contains(&program_name(word)))
     };
     // A program that fails prints a reason. A negative answer is silent, or prints differences.
     let complains =

@@ -62,11 +62,9 @@ fn is_kana(c: char) -> bool {
 
 /// Whether a Japanese sentence reports that something is finished.
 pub(super) fn reports_in_japanese(sentence: &str) -> bool {
-    const ENDS: [&str; 5] = ["しました", "できました", "なりました", "終わった", "完了"];
-    const OPEN: [&str; 4] = ["ません", "まだ", "残り", "予定"];
-    sentence.chars().any(is_kana)
-        && ENDS.iter().any(|end| sentence.contains(end))
-        && !OPEN.iter().any(|word| sentence.contains(word))
+    static ENDS: WordList = WordList::words("しました できました なりました 終わった 完了");
+    static OPEN: WordList = WordList::words("ません まだ 残り 予定");
+    sentence.chars().any(is_kana) && ENDS.occurs_in(sentence) && !OPEN.occurs_in(sentence)
 }
 
 /// Whether a Japanese report contains the whole text of a task.

@@ -38,8 +38,7 @@ impl ErrorBody {
     }
 
     pub(super) fn is_too_long(&self) -> bool {
-        TOO_LONG.iter().any(|words| self.message.to_lowercase().contains(words))
-            || self.all.contains("context_length_exceeded")
+        TOO_LONG.occurs_in(&self.message.to_lowercase()) || self.all.contains("context_length_exceeded")
     }
 
     /// Whether the model produced an invalid vector that JSON cannot express.
