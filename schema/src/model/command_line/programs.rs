@@ -1,4 +1,5 @@
-//! Tables of programs: which ones change something, and with which arguments. An entry is a program, a space, and what the table says about it.
+//! Tables of programs: which ones change something, and with which arguments. An entry is a program, a space, and what the
+//! table says about it.
 
 use crate::model::word_list::WordList;
 

@@ -192,11 +192,12 @@ static NOT_RUN: WordList = WordList::words(
 
 /// Programs whose exit code answers a question, and the subcommands or options for which it does.
 static ANSWERING: WordList = WordList::words(
-    "[ [[ ack ag cmp colordiff command diff egrep expr fgrep findstr grep hash pgrep pidof rg select-string test type where which zgrep",
+    "[ [[ ack ag cmp colordiff command diff egrep expr fgrep findstr grep hash pgrep pidof rg \
+     select-string test type where which zgrep",
 );
 static ANSWERING_WITH: WordList = WordList::phrases(
-    "bash -n|git diff,diff-index,diff-files,grep,merge-base,check-ignore,show-ref,rev-parse,ls-files,config,cat-file|helm diff|\
-     kubectl diff|npm outdated|pnpm outdated|systemctl is-active,is-enabled,is-failed,status",
+    "bash -n|git diff,diff-index,diff-files,grep,merge-base,check-ignore,show-ref,rev-parse,ls-files,config,cat-file|\
+     helm diff|kubectl diff|npm outdated|pnpm outdated|systemctl is-active,is-enabled,is-failed,status",
 );
 
 /// Programs that hardly ever fail. Next to them, a non-zero exit code must come from another command.

@@ -38,7 +38,8 @@ static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
         Scope::All,
         WordList::phrases(
             "no longer|no more|forget|kick out|rip out|ripped out|scrap|throw out|stop|stopped|drop|dropping|dropped|\
-             get rid of|getting rid of|got rid of|abandon|ditch|retire|retiring|deprecate|replace|replacing|replaced|away from",
+             get rid of|getting rid of|got rid of|abandon|ditch|retire|retiring|deprecate|replace|replacing|replaced|\
+             away from",
         ),
     ),
     (Scope::Removed, WordList::words("remove removed delete deleted uninstalled")),

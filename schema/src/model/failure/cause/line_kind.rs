@@ -92,7 +92,8 @@ fn is_cause(line: &str, bare: &str) -> bool {
          SyntaxError",
     );
     static PARTS: WordList = WordList::phrases(
-        "undefined reference to|ld returned|: command not found|No such file or directory|Permission denied|oom-kill|Out of memory",
+        "undefined reference to|ld returned|: command not found|No such file or directory|Permission denied|oom-kill|\
+         Out of memory",
     );
     let inner = bare.trim_start_matches(|c: char| c.is_whitespace() || ">│|×✗✘✖●".contains(c));
     if line.starts_with("E ") && line.len() > 2 {
