@@ -10,3 +10,4 @@ pub mod moment;
 pub mod standing;
 pub mod state_note;
 pub mod tool_usage;
+pub mod word_list;

@@ -7,4 +7,3 @@ pub mod small_talk;
 pub mod supersession;
 pub mod tasks;
 pub(crate) mod terms;
-pub(crate) mod word_set;

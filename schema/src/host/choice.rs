@@ -9,6 +9,7 @@ mod amount;
 mod options;
 mod pick;
 
+use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::small_talk::is_small_talk;
@@ -150,13 +151,11 @@ pub fn may_choose(prompt: &str) -> bool {
 
 /// Whether a clause says what is not wanted. [`terms`] drops such words, so the clause would seem to pick what it rejects.
 fn rejects(clause: &str) -> bool {
-    const WORDS: [&str; 15] = [
-        "not", "no", "nor", "neither", "never", "without", "except", "but", "drop", "avoid", "skip", "reject", "don't",
-        "won't", "isn't",
-    ];
+    static WORDS: WordList =
+        WordList::words("not no nor neither never without except but drop avoid skip reject don't won't isn't");
     let folded = clause.to_lowercase().replace('’', "'");
     let mut words = folded.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    words.any(|word| WORDS.contains(&word)) || ["말고", "빼고", "아니", "제외"].iter().any(|word| folded.contains(word))
+    words.any(|word| WORDS.contains(word)) || ["말고", "빼고", "아니", "제외"].iter().any(|word| folded.contains(word))
 }
 
 /// Joins an option and what the prompt adds to it, as one sentence if the addition begins with a small letter.

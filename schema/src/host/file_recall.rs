@@ -3,6 +3,7 @@
 use crate::intake::queue::RecalledMemory;
 use crate::model::memory::MemoryType;
 use crate::model::state_note::Phase;
+use crate::model::word_list::WordList;
 use crate::prose::gist::shortened;
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
@@ -50,25 +51,14 @@ fn recalled(row: MemoryRow) -> RecalledMemory {
 /// Whether a text names a file by its path, or by its name if that has an extension and is not as common as `mod.rs`.
 fn names(text: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let is_telling = name.contains('.') && !COMMON.contains(&name);
+    let is_telling = name.contains('.') && !COMMON.contains(name);
     has_word(text, path) || is_telling && has_word(text, name)
 }
 
 /// Names that many files of a project have.
-const COMMON: [&str; 12] = [
-    "mod.rs",
-    "lib.rs",
-    "main.rs",
-    "index.ts",
-    "index.js",
-    "index.tsx",
-    "index.html",
-    "__init__.py",
-    "main.go",
-    "main.py",
-    "README.md",
-    "package.json",
-];
+static COMMON: WordList = WordList::words(
+    "mod.rs lib.rs main.rs index.ts index.js index.tsx index.html __init__.py main.go main.py README.md package.json",
+);
 
 /// Whether a text has a word that neither begins nor ends within a longer path or name.
 fn has_word(text: &str, word: &str) -> bool {

@@ -63,7 +63,7 @@ fn is_changing_command(words: &[&str], depth: usize) -> bool {
     }
     match &*name {
         "eval" => is_changing_line(&arguments.join(" "), depth),
-        "ssh" => is_changing_line(&skip_options(arguments, &["-i", "-l", "-o", "-p", "-F", "-J"], 1).join(" "), depth),
+        "ssh" => is_changing_line(&skip_options(arguments, "-i,-l,-o,-p,-F,-J", 1).join(" "), depth),
         "find" => {
             arguments.contains(&"-delete")
                 || find_exec_command(arguments).is_some_and(|words| is_changing_command(words, depth))
@@ -96,26 +96,26 @@ fn effective_program<'w>(mut words: &'w [&'w str]) -> Option<(&'w str, &'w [&'w 
             words = rest;
         } else if first.starts_with('$') && rest.first() == Some(&"=") {
             words = &rest[1..];
-        } else if let Ok(at) = WRAPPERS.binary_search_by_key(&&*name, |(name, ..)| name) {
+        } else if let Some(wrapper) = WRAPPERS.value(&name) {
             // `command -v x` only prints where the program is.
             if name == "command" && rest.first().is_some_and(|option| option.eq_ignore_ascii_case("-v")) {
                 return None;
             }
-            let (_, valued, operands) = WRAPPERS[at];
-            words = skip_options(rest, valued, operands);
+            let (operands, valued) = wrapper.split_once(' ').unwrap_or((wrapper, ""));
+            words = skip_options(rest, valued, operands.parse().unwrap_or(0));
         } else {
             return Some((first, rest));
         }
     }
 }
 
-/// Skips options with their values, assignments and `operands` operands.
-fn skip_options<'w>(mut words: &'w [&'w str], valued: &[&str], mut operands: usize) -> &'w [&'w str] {
+/// Skips options, with the values of those in the list `valued`, assignments and `operands` operands.
+fn skip_options<'w>(mut words: &'w [&'w str], valued: &str, mut operands: usize) -> &'w [&'w str] {
     while let Some((first, rest)) = words.split_first() {
         words = match first {
             &"--" if operands == 0 => return rest,
             option if option.starts_with('-') && option.len() > 1 => {
-                rest.get(usize::from(valued.contains(option))..).unwrap_or_default()
+                rest.get(usize::from(lists(valued, option))..).unwrap_or_default()
             }
             word if is_assignment(word) => rest,
             _ if operands > 0 => {
@@ -144,7 +144,7 @@ fn program_name(word: &str) -> String {
     let plain = name.trim_end_matches(|next: char| next.is_ascii_digit() || matches!(next, '.' | '-'));
     let has_versions = matches!(plain, "python" | "pip" | "gcc" | "g++" | "clang" | "clang++");
     let name = if has_versions { plain } else { name };
-    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, known)| known).to_owned()
+    ALIASES.value(name).unwrap_or(name).to_owned()
 }
 
 fn only_prints(arguments: &[&str]) -> bool {
@@ -153,26 +153,27 @@ fn only_prints(arguments: &[&str]) -> bool {
 }
 
 fn is_known(name: &str) -> bool {
-    CHANGING.binary_search(&name).is_ok() || table_row(CHANGING_WITH, name).is_some()
+    CHANGING.contains(name) || CHANGING_WITH.value(name).is_some()
 }
 
-fn table_row(table: &[(&str, &'static [&'static str])], name: &str) -> Option<&'static [&'static str]> {
-    table.binary_search_by_key(&name, |(name, _)| name).ok().map(|at| table[at].1)
+/// Whether a word is one of a list with commas.
+fn lists(list: &str, word: &str) -> bool {
+    list.split(',').any(|listed| listed == word)
 }
 
 fn is_changing_by_table(name: &str, arguments: &[&str]) -> bool {
-    let changes = CHANGING.binary_search(&name).is_ok()
-        || table_row(CHANGING_WITH, name).is_some_and(|patterns| any_pattern_matches(patterns, name, arguments));
+    let changes = CHANGING.contains(name)
+        || CHANGING_WITH.value(name).is_some_and(|patterns| any_pattern_matches(patterns, name, arguments));
     changes && !is_read_only(name, arguments)
 }
 
 fn is_read_only(name: &str, arguments: &[&str]) -> bool {
-    table_row(READ_ONLY_WITH, name).is_some_and(|patterns| any_pattern_matches(patterns, name, arguments))
+    READ_ONLY_WITH.value(name).is_some_and(|patterns| any_pattern_matches(patterns, name, arguments))
 }
 
-fn any_pattern_matches(patterns: &[&str], name: &str, arguments: &[&str]) -> bool {
+fn any_pattern_matches(patterns: &str, name: &str, arguments: &[&str]) -> bool {
     let subcommands = subcommands(name, arguments);
-    patterns.iter().any(|pattern| pattern_matches(pattern, arguments, &subcommands))
+    patterns.split(',').any(|pattern| pattern_matches(pattern, arguments, &subcommands))
 }
 
 /// Whether the arguments begin with the words of a pattern. Options of the pattern may be anywhere in the arguments.
@@ -186,11 +187,11 @@ fn pattern_matches(pattern: &str, arguments: &[&str], subcommands: &[&str]) -> b
 
 /// Returns the arguments without options and their values.
 fn subcommands<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
-    let valued = table_row(VALUED, name).unwrap_or_default();
+    let valued = VALUED.value(name);
     let mut words = arguments.iter();
     let mut found = Vec::new();
     while let Some(word) = words.next() {
-        if valued.contains(word) {
+        if valued.is_some_and(|valued| lists(valued, word)) {
             words.next();
         } else if !word.starts_with(['-', '+']) {
             found.push(*word);

@@ -7,14 +7,16 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::model::word_list::WordList;
+
 /// Tags of hosts and our own, in lower case and with `-` for `_`.
-const TAGS: &str = "
-    additional-data command-args command-contents command-message command-name environment-context function-calls
-    function-results ide-diagnostics ide-opened-file ide-selection invoke memory-context new-diagnostics persisted-output
-    subagent-notification system-message system-notification system-prompt system-reminder system-warning task-notification
-    teammate-message tool-call tool-calls tool-response tool-result tool-use tool-use-error turn-aborted user-instructions
-    user-memory-input user-query
-";
+static TAGS: WordList = WordList::words(
+    "additional-data command-args command-contents command-message command-name environment-context function-calls \
+     function-results ide-diagnostics ide-opened-file ide-selection invoke memory-context new-diagnostics \
+     persisted-output subagent-notification system-message system-notification system-prompt system-reminder \
+     system-warning task-notification teammate-message tool-call tool-calls tool-response tool-result tool-use \
+     tool-use-error turn-aborted user-instructions user-memory-input user-query",
+);
 
 /// Prefixes of other host tags, and the suffix of hook tags.
 const FAMILIES: [&str; 3] = ["local-command-", "bash-", "antml:"];
@@ -175,7 +177,7 @@ fn is_host_tag(before: &str, after: &str) -> bool {
         return false;
     }
     let folded = name.to_ascii_lowercase().replace('_', "-");
-    if TAGS.split_whitespace().any(|tag| tag == folded)
+    if TAGS.contains(&folded)
         || FAMILIES.iter().any(|family| folded.starts_with(family))
         || folded.ends_with(HOOK_SUFFIX)
     {

@@ -1,33 +1,14 @@
 //! Extracts a gist: the first sentences of prose, without markup, cut at a word.
 
+use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
 use crate::prose::sentences::sentences;
 
 /// Sentences that carry no information, in lower case and without punctuation.
-const EMPTY: [&str; 22] = [
-    "done",
-    "all done",
-    "fixed",
-    "ok",
-    "okay",
-    "sure",
-    "great",
-    "perfect",
-    "good question",
-    "got it",
-    "understood",
-    "yes",
-    "no",
-    "네",
-    "예",
-    "알겠습니다",
-    "완료",
-    "완료했습니다",
-    "완료되었습니다",
-    "다 됐습니다",
-    "확인했습니다",
-    "좋습니다",
-];
+static EMPTY: WordList = WordList::phrases(
+    "done|all done|fixed|ok|okay|sure|great|perfect|good question|got it|understood|yes|no|네|예|알겠습니다|완료|완료했습니다|\
+     완료되었습니다|다 됐습니다|확인했습니다|좋습니다",
+);
 
 /// Returns the first sentences of an answer that fit `limit` characters, on one line, or `None` without prose.
 pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
@@ -35,7 +16,7 @@ pub(crate) fn gist(text: &str, limit: usize) -> Option<String> {
     for paragraph in prose(text) {
         for sentence in sentences(&paragraph) {
             let sentence = clean_line(sentence);
-            let is_empty = EMPTY.contains(&sentence.trim_end_matches(['.', '!']).to_lowercase().as_str());
+            let is_empty = EMPTY.contains(&sentence.trim_end_matches(['.', '!']).to_lowercase());
             if sentence.is_empty() || is_empty {
                 continue;
             }

@@ -1,8 +1,8 @@
 //! Distinguishes small talk from work: prompts that only agree, greet or say goodbye, and answers without content.
 
+use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::terms;
-use crate::prose::word_set::WordSet;
 
 /// The maximum length of a prompt that can be small talk, in characters.
 const LONGEST: usize = 60;
@@ -43,7 +43,7 @@ fn says_nothing(word: &str) -> bool {
 pub fn is_acknowledgement(prompt: &str) -> bool {
     let prompt = prompt.trim();
     let names_something = |c: char| matches!(c, '?' | '？' | '`' | '/' | '\\' | '_' | '=' | '@' | '#');
-    HOST_COMMANDS.contains(&prompt) || !prompt.is_empty() && !prompt.contains(names_something) && is_small_talk(prompt)
+    HOST_COMMANDS.contains(prompt) || !prompt.is_empty() && !prompt.contains(names_something) && is_small_talk(prompt)
 }
 
 /// Whether an answer only reports completion, such as "Done.".
@@ -69,91 +69,57 @@ fn is_interjection(word: &str) -> bool {
 }
 
 /// Phrases that are removed before the words are checked.
-const PHRASES: [&str; 13] = [
-    "calling it a day",
-    "call it a day",
-    "that's all",
-    "thats all",
-    "that's it",
-    "see you",
-    "good night",
-    "have a nice",
-    "for today",
-    "for now",
-    "오늘은 여기까지",
-    "여기까지",
-    "수고하세요",
-];
+static PHRASES: WordList = WordList::phrases(
+    "calling it a day|call it a day|that's all|thats all|that's it|see you|good night|have a nice|for today|for now|\
+     오늘은 여기까지|여기까지|수고하세요",
+);
 
-static WORDS: WordSet = WordSet::new("
-    a again agreed ahead all alright and any appreciate awesome bye continue cool correct day do done enough everything exactly excellent
-    fine go goodbye good great hello hey hi i is it just keep k later lgtm lovely morning much my nice night nope no now ok okay on one perfect
-    please proceed resume right see so sounds stop super sure test testing thank thanks that the then there this thx today tomorrow ty very wait
-    we weekend well works works wow y yay yeah yep yes you
-    가자 가죠 갑시다 그러죠 그럽시다 내일봐요 하시죠 하자 하죠 할게요 합시다
-    감사 감사합니다 감사해요 계속 계속해 계속해서 계속해줘 계속해주세요 고마워 고마워요 고맙습니다 굿 그래 그래요 그렇게 그럼 그만 끝 내일 네 넵 넹 다음 또
-    또요 맞아 맞아요 부탁해 부탁해요 부탁합니다 봐요 봐 수고 수고하셨습니다 수고하셨어요 아니 아니요 안녕 안녕하세요 알겠어 알겠습니다 알았어 예 오늘 오늘은 오케이 완벽해 응 이어서 이제
-    계속하자 계속하세요 그러자 그대로 넴 됐다 됐어 땡큐 맞습니다 부탁드립니다 수고했어 수고했어요 아주 안녕히 알겠어요 엉 옙 오케 오키 완벽 완벽합니다 완벽해요 웅 일단 좋다 좀 진행시켜
-    진행하자 최고 하자 해주세요
-    はい うん 了解 了解です ありがとう ありがとうございます 続けて 続けてください お願いします 好 好的 是 是的 对 谢谢 继续 可以 行 嗯
-    ahora bien bitte bueno claro continua continuez da danke dank genau gracias gut ja jo merci muy nein non oui perfekt si sí sim top vale viel vielen
-    weiter да ок продолжай спасибо хорошо
-    잘 잘했어 잘자 정말 좋네 좋네요 좋습니다 좋아 좋아요 진행 진행해 진행해줘 진행해주세요 퇴근 해 해줘 확인 확인했어 확인했습니다 훌륭해
-");
+static WORDS: WordList = WordList::words(
+    "a again agreed ahead all alright and any appreciate awesome bye continue cool correct day do done enough \
+     everything exactly excellent fine go goodbye good great hello hey hi i is it just keep k later lgtm lovely \
+     morning much my nice night nope no now ok okay on one perfect please proceed resume right see so sounds stop \
+     super sure test testing thank thanks that the then there this thx today tomorrow ty very wait we weekend well \
+     works works wow y yay yeah yep yes you 가자 가죠 갑시다 그러죠 그럽시다 내일봐요 하시죠 하자 하죠 할게요 합시다 감사 감사합니다 감사해요 계속 계속해 계속해서 계속해줘 \
+     계속해주세요 고마워 고마워요 고맙습니다 굿 그래 그래요 그렇게 그럼 그만 끝 내일 네 넵 넹 다음 또 또요 맞아 맞아요 부탁해 부탁해요 부탁합니다 봐요 봐 수고 수고하셨습니다 수고하셨어요 아니 아니요 \
+     안녕 안녕하세요 알겠어 알겠습니다 알았어 예 오늘 오늘은 오케이 완벽해 응 이어서 이제 계속하자 계속하세요 그러자 그대로 넴 됐다 됐어 땡큐 맞습니다 부탁드립니다 수고했어 수고했어요 아주 안녕히 알겠어요 \
+     엉 옙 오케 오키 완벽 완벽합니다 완벽해요 웅 일단 좋다 좀 진행시켜 진행하자 최고 하자 해주세요 はい うん 了解 了解です ありがとう ありがとうございます 続けて 続けてください お願いします 好 好的 是 \
+     是的 对 谢谢 继续 可以 行 嗯 ahora bien bitte bueno claro continua continuez da danke dank genau gracias gut ja jo merci muy \
+     nein non oui perfekt si sí sim top vale viel vielen weiter да ок продолжай спасибо хорошо 잘 잘했어 잘자 정말 좋네 좋네요 좋습니다 \
+     좋아 좋아요 진행 진행해 진행해줘 진행해주세요 퇴근 해 해줘 확인 확인했어 확인했습니다 훌륭해",
+);
 
 /// Words in answers without content, in addition to `WORDS`.
-static CLOSING: WordSet = WordSet::new("
-    anytime certainly complete completed fait fertig fixed finished erledigt got hecho listo noted problem ready set updated understood welcome готово
-    다 됐습니다 모두 완료 완료됐습니다 완료되었습니다 완료했습니다 적용했습니다 반영했습니다 수정했습니다 처리했습니다 천만에요 했습니다 끝났습니다 完了 完了しました 完成 完成了 re
-");
+static CLOSING: WordList = WordList::words(
+    "anytime certainly complete completed fait fertig fixed finished erledigt got hecho listo noted problem ready set \
+     updated understood welcome готово 다 됐습니다 모두 완료 완료됐습니다 완료되었습니다 완료했습니다 적용했습니다 반영했습니다 수정했습니다 처리했습니다 천만에요 했습니다 끝났습니다 \
+     完了 完了しました 完成 完成了 re",
+);
 
 /// Commands of the host that start no turn, or that say nothing without arguments.
-#[rustfmt::skip]
-const HOST_COMMANDS: &[&str] = &[
-    "/agents", "/bug", "/clear", "/compact", "/config", "/context", "/cost", "/doctor", "/exit", "/export", "/fast", "/help", "/hooks",
-    "/ide", "/init", "/login", "/logout", "/mcp", "/memory", "/model", "/permissions", "/plugin", "/quit", "/resume", "/rewind",
-    "/status", "/statusline", "/tasks", "/todos", "/usage", "/vim",
-];
+static HOST_COMMANDS: WordList = WordList::words(
+    "/agents /bug /clear /compact /config /context /cost /doctor /exit /export /fast /help /hooks /ide /init /login \
+     /logout /mcp /memory /model /permissions /plugin /quit /resume /rewind /status /statusline /tasks /todos /usage \
+     /vim",
+);
 
 /// Whether a prompt in lower case only speaks about later, or about what was or could be: "maybe later we could …", "나중에 …".
 pub(crate) fn is_idle(folded: &str) -> bool {
-    const LATER: [&str; 9] =
-        ["later we ", "maybe later", "some day", "someday", "some other ", "one day ", "나중에", "언젠가", "いつか"];
-    const RECALLS: [&str; 9] = [
-        "what did we ",
-        "what was decided",
-        "remind me",
-        "what do you think",
-        "do you remember",
-        "뭐로 하기로 했",
-        "뭘로 하기로 했",
-        "하기로 했지",
-        "어떻게 생각",
-    ];
-    LATER.iter().chain(&RECALLS).any(|words| folded.contains(words))
+    static LATER: WordList =
+        WordList::phrases("later we |maybe later|some day|someday|some other |one day |나중에|언젠가|いつか");
+    static RECALLS: WordList = WordList::phrases(
+        "what did we |what was decided|remind me|what do you think|do you remember|뭐로 하기로 했|뭘로 하기로 했|하기로 했지|어떻게 생각",
+    );
+    LATER.occurs_in(folded) || RECALLS.occurs_in(folded)
 }
 
 /// Whether a text in lower case asks for something only once: "just this once", "for this one commit", "이번 커밋만".
 pub(crate) fn is_one_off(folded: &str) -> bool {
-    const ONCE: [&str; 13] = [
-        "just this once",
-        "only this once",
-        "this time only",
-        "this one time",
-        "as a one-off",
-        "for this one ",
-        "just for this ",
-        "only for this ",
-        "just this ",
-        "only this ",
-        "한 번만",
-        "한번만",
-        "오늘만",
-    ];
+    static ONCE: WordList = WordList::phrases(
+        "just this once|only this once|this time only|this one time|as a one-off|for this one |just for this |\
+         only for this |just this |only this |한 번만|한번만|오늘만",
+    );
     let is_limited = ["only ", "just "].iter().any(|word| folded.contains(word));
-    ONCE.iter().any(|words| folded.contains(words))
-        || is_limited && folded.contains("for now")
-        || is_only_this_time_in_korean(folded)
+    ONCE.occurs_in(folded) || is_limited && folded.contains("for now") || is_only_this_time_in_korean(folded)
 }
 
 /// Whether one of the words after "이번" (this time) ends with "만" (only).

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{is_hangul, shared_terms, terms};
-use crate::prose::word_set::WordSet;
 
 mod closings;
 
@@ -37,18 +37,9 @@ pub fn blocked_by(content: &str, metadata: &Map<String, Value>) -> Option<String
 }
 
 /// Markers in lower case, with a bracket or a dash if the words alone are ambiguous.
-const MARKS: [&str; 10] = [
-    "(blocked by",
-    "(blocked on",
-    "(blocked:",
-    "(waiting for",
-    "(waits for",
-    "— blocked by",
-    "- blocked by",
-    "blocked by:",
-    "(대기:",
-    "(막힘:",
-];
+static MARKS: WordList = WordList::phrases(
+    "(blocked by|(blocked on|(blocked:|(waiting for|(waits for|— blocked by|- blocked by|blocked by:|(대기:|(막힘:",
+);
 
 /// Returns a task on one line, with the open ones of the checkboxes below it.
 pub(crate) fn in_one_line(text: &str) -> String {
@@ -145,7 +136,7 @@ fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
 }
 
 fn is_report_word(term: &str) -> bool {
-    ENDS.contains(term) || KOREAN_ENDS.iter().any(|end| term.starts_with(end))
+    ENDS.contains(term) || KOREAN_ENDS.begins(term)
 }
 
 /// Returns the task that fits, if no other does.
@@ -190,7 +181,7 @@ fn repeats_head(report: &str, said: &[String], task: &str) -> bool {
         let is_doubled =
             |ending: &str| ending.strip_suffix("ed").is_some_and(|letter| letter.len() == 1 && verb.ends_with(letter));
         word.strip_prefix(verb.as_str()).is_some_and(|ending| matches!(ending, "d" | "ed") || is_doubled(ending))
-            || IRREGULAR.contains(&(word, verb.as_str()))
+            || IRREGULAR.value(word) == Some(&verb)
     };
     let lower = report.to_lowercase();
     let has_verb = lower.split(|c: char| !c.is_alphanumeric()).any(is_past);
@@ -200,45 +191,22 @@ fn repeats_head(report: &str, said: &[String], task: &str) -> bool {
 }
 
 /// Verbs after the subject of a report, besides those of `ENDS`.
-static FINITE: WordSet =
-    WordSet::new("are came comes gets got has have is landed ran run runs was went were work works");
+static FINITE: WordList =
+    WordList::words("are came comes gets got has have is landed ran run runs was went were work works");
 
 /// Words before the verb of a report.
 const REPORTERS: [&str; 7] = ["i", "we", "i've", "we've", "have", "also", "just"];
 
-/// Irregular past forms of verbs that tasks begin with.
-const IRREGULAR: [(&str, &str); 13] = [
-    ("wrote", "write"),
-    ("written", "write"),
-    ("rewrote", "rewrite"),
-    ("built", "build"),
-    ("rebuilt", "rebuild"),
-    ("sent", "send"),
-    ("made", "make"),
-    ("ran", "run"),
-    ("chose", "choose"),
-    ("found", "find"),
-    ("drew", "draw"),
-    ("got", "get"),
-    ("bought", "buy"),
-];
+/// Irregular past forms, with the verbs that tasks begin with.
+static IRREGULAR: WordList = WordList::phrases(
+    "wrote write|written write|rewrote rewrite|built build|rebuilt rebuild|sent send|made make|ran run|chose choose|\
+     found find|drew draw|got get|bought buy",
+);
 
 /// Returns the beginning of a task, which says what to do, without how, when and why.
 fn head(task: &str) -> &str {
-    const ENDS: [&str; 12] = [
-        " with ",
-        " after ",
-        " once ",
-        " when ",
-        " until ",
-        " so that ",
-        " because ",
-        " before ",
-        " (",
-        ", ",
-        ": ",
-        " - ",
-    ];
+    static ENDS: WordList =
+        WordList::phrases(" with | after | once | when | until | so that | because | before | (|, |: | - ");
     // "Windows: paths with …" begins with a label.
     let task = task.split_once(": ").filter(|(label, _)| !label.contains(' ')).map_or(task, |(_, task)| task);
     let end = ENDS.iter().filter_map(|word| task.find(word)).min();
@@ -256,8 +224,7 @@ fn reports_an_end(sentence: &str) -> bool {
         .split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '_'))
         .filter(|word| !word.is_empty())
         .peekable();
-    let is_past =
-        |word: &str| word.len() > 4 && word.ends_with("ed") || IRREGULAR.iter().any(|(past, _)| *past == word);
+    let is_past = |word: &str| word.len() > 4 && word.ends_with("ed") || IRREGULAR.value(word).is_some();
     // "Renewed the certificate.", "I renamed the module."
     let begins_past = words.clone().find(|word| !REPORTERS.contains(word)).is_some_and(is_past);
     // "Priya compared: they agree."
@@ -265,17 +232,16 @@ fn reports_an_end(sentence: &str) -> bool {
         sentence.trim_start().starts_with(char::is_uppercase) && words.clone().nth(1).is_some_and(is_past);
     // "cells ordered"
     let ends_past = words.clone().count() <= SHORT_REPORT && words.clone().last().is_some_and(is_past);
-    let is_open =
-        OPEN.iter().any(|phrase| lower.contains(phrase)) || words.clone().any(|word| OPEN_WORDS.contains(word));
+    let is_open = OPEN.occurs_in(&lower) || words.clone().any(|word| OPEN_WORDS.contains(word));
     let asks = words.peek().is_some_and(|word| ASKS.contains(word));
-    let is_doubted = words.clone().any(|word| word.ends_with("n't") || DOUBTS.contains(word))
-        || KOREAN_DOUBTS.iter().any(|doubt| lower.contains(doubt));
+    let is_doubted =
+        words.clone().any(|word| word.ends_with("n't") || DOUBTS.contains(word)) || KOREAN_DOUBTS.occurs_in(&lower);
     if is_open || is_doubted || asks {
         return false;
     }
     let is_korean = sentence.chars().any(is_hangul);
     closings::reports_in_japanese(sentence)
-        || is_korean && KOREAN_ENDS.iter().any(|ending| lower.contains(ending))
+        || is_korean && KOREAN_ENDS.occurs_in(&lower)
         || begins_past
         || begins_with_name
         || ends_past
@@ -283,136 +249,58 @@ fn reports_an_end(sentence: &str) -> bool {
             .clone()
             .zip(words.clone().skip(1))
             .any(|(be, word)| matches!(be, "is" | "are" | "was" | "were") && is_past(word))
-        || STATES.iter().any(|state| lower.contains(state))
+        || STATES.occurs_in(&lower)
         || words.any(|word| ENDS.contains(word))
 }
 
 /// Phrases that say how things are now, in lower case.
-const STATES: [&str; 10] = [
-    " are in",
-    " came for free",
-    " is gone",
-    " is in",
-    " is there",
-    " went in",
-    " went out",
-    " works",
-    " work now",
-    " work since",
-];
+static STATES: WordList = WordList::phrases(
+    " are in| came for free| is gone| is in| is there| went in| went out| works| work now| work since",
+);
 
 /// The most words of a report that only its last word makes one.
 const SHORT_REPORT: usize = 4;
 
 /// Phrases of open work, in lower case.
-const OPEN: [&str; 19] = [
-    "not yet",
-    "to do",
-    "next step",
-    "- [ ]",
-    "follow-up",
-    "follow up",
-    "아직",
-    "남은",
-    "남았",
-    "남아",
-    "할 일",
-    "해야",
-    "예정",
-    "다음에",
-    "나중에",
-    "못 했",
-    "못했",
-    "하지 않",
-    "않았",
-];
+static OPEN: WordList = WordList::phrases(
+    "not yet|to do|next step|- [ ]|follow-up|follow up|아직|남은|남았|남아|할 일|해야|예정|다음에|나중에|못 했|못했|하지 않|않았",
+);
 
-static OPEN_WORDS: WordSet = WordSet::new("
-    almost before cannot can't could didn't fail failed fails if later must need needed needs next once open pending remain remaining remains required should
-    still todo tomorrow unless until wait waiting waits when will without won't would
-");
+static OPEN_WORDS: WordList = WordList::words(
+    "almost before cannot can't could didn't fail failed fails if later must need needed needs next once open pending \
+     remain remaining remains required should still todo tomorrow unless until wait waiting waits when will without \
+     won't would",
+);
 
 /// Words of negations, plans, guesses and reports of others.
-static DOUBTS: WordSet = WordSet::new("
-    abandoned apparently be being cancel canceled cancelled claim claimed claims going hardly hopefully may maybe might neither never no nobody
-    none nor not nothing partially partly perhaps planned plans postponed probably rejected reverted said say says shall soon supposed
-    supposedly suppose think wants whether wish wrong
-");
+static DOUBTS: WordList = WordList::words(
+    "abandoned apparently be being cancel canceled cancelled claim claimed claims going hardly hopefully may maybe \
+     might neither never no nobody none nor not nothing partially partly perhaps planned plans postponed probably \
+     rejected reverted said say says shall soon supposed supposedly suppose think wants whether wish wrong",
+);
 
 /// Words that begin a question.
-static ASKS: WordSet =
-    WordSet::new("are can could did do does has have how is should was were what when where which who why will would");
+static ASKS: WordList = WordList::words(
+    "are can could did do does has have how is should was were what when where which who why will would",
+);
 
-const KOREAN_DOUBTS: [&str; 26] = [
-    "취소",
-    "철회",
-    "안 했",
-    "안했",
-    "안 됐",
-    "안됐",
-    " 못 ",
-    "아니",
-    "없습니다",
-    "없어요",
-    "한 적",
-    "말고",
-    "보류",
-    "연기",
-    "거부",
-    "반려",
-    "하려",
-    "할게",
-    "하면",
-    "되면",
-    "라고 ",
-    "나요",
-    "까요",
-    "같습니다",
-    "면 됩니다",
-    "안 됩",
-];
+static KOREAN_DOUBTS: WordList = WordList::phrases(
+    "취소|철회|안 했|안했|안 됐|안됐| 못 |아니|없습니다|없어요|한 적|말고|보류|연기|거부|반려|하려|할게|하면|되면|라고 |나요|까요|같습니다|면 됩니다|안 됩",
+);
 
 /// Words that report completion.
-static ENDS: WordSet = WordSet::new("
-    added applied automated backfilled built changed cleaned closed committed completed configured converted covered created deleted deployed
-    documented done enabled disabled dropped extended finished fixed implemented installed introduced landed merged migrated moved passed
-    published pushed refactored released removed renamed replaced reset resolved restored rotated scheduled shipped solved switched tested
-    translated updated upgraded wired written wrote
-");
+static ENDS: WordList = WordList::words(
+    "added applied automated backfilled built changed cleaned closed committed completed configured converted covered \
+     created deleted deployed documented done enabled disabled dropped extended finished fixed implemented installed \
+     introduced landed merged migrated moved passed published pushed refactored released removed renamed replaced \
+     reset resolved restored rotated scheduled shipped solved switched tested translated updated upgraded wired \
+     written wrote",
+);
 
 /// Korean endings and words that report completion.
-const KOREAN_ENDS: [&str; 30] = [
-    "했습니다",
-    "했어",
-    "했다",
-    "했음",
-    "했고",
-    "됐습니다",
-    "됐어",
-    "됐다",
-    "되었습니다",
-    "완료",
-    "끝났",
-    "끝냈",
-    "마쳤",
-    "넣었",
-    "고쳤",
-    "바꿨",
-    "옮겼",
-    "지웠",
-    "만들었",
-    "올렸",
-    "붙였",
-    "적었",
-    "뜹니다",
-    "나옵니다",
-    "보입니다",
-    "됩니다",
-    "정리됐",
-    "받았",
-    "확정",
-    "마무리",
-];
+static KOREAN_ENDS: WordList = WordList::words(
+    "했습니다 했어 했다 했음 했고 됐습니다 됐어 됐다 되었습니다 완료 끝났 끝냈 마쳤 넣었 고쳤 바꿨 옮겼 지웠 만들었 올렸 붙였 적었 뜹니다 나옵니다 보입니다 됩니다 정리됐 받았 확정 마무리",
+);
 
 #[cfg(test)]
 mod tests {

@@ -9,6 +9,7 @@ use schema::files::layout::Layout;
 use schema::files::lock::{FileLock, LockError};
 use schema::files::project::personal_project;
 use schema::files::store_file;
+use schema::model::word_list::WordList;
 use serde::Serialize;
 use tools::error::ToolError;
 
@@ -87,16 +88,8 @@ enum StoreFate {
 }
 
 /// Files of a store without memories.
-const EMPTY: [&str; 8] = [
-    ".gitignore",
-    "setup.json",
-    "store.lock",
-    "index.lock",
-    "queue.lock",
-    "embedding.lock",
-    "backfill.lock",
-    "open.lock",
-];
+static EMPTY: WordList =
+    WordList::words(".gitignore setup.json store.lock index.lock queue.lock embedding.lock backfill.lock open.lock");
 
 /// Removes the setup from the selected host files.
 pub(crate) fn run_uninstall(
@@ -238,7 +231,7 @@ fn is_store_served(layout: &Layout) -> bool {
 /// Whether the store has no memories, no queued events and no files of others.
 fn is_store_empty(layout: &Layout) -> bool {
     let is_ours = |name: &str| {
-        EMPTY.contains(&name) || name == "hook.log" || name.starts_with("memory.db") || name.starts_with("index.db")
+        EMPTY.contains(name) || name == "hook.log" || name.starts_with("memory.db") || name.starts_with("index.db")
     };
     let is_empty_folder = |path: &Path| fs::read_dir(path).is_ok_and(|mut items| items.next().is_none());
     let Ok(items) = fs::read_dir(layout.store_dir()) else { return false };

@@ -8,6 +8,7 @@ use schema::host::hook::{CommandOutput, codex_output, deserialize_lenient, file_
 use schema::host::transcript::line_reader::ForwardLines;
 use schema::intake::capture::PreparedMemory;
 use schema::model::moment::Moment;
+use schema::model::word_list::WordList;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::settings::Settings;
 use serde::Deserialize;
@@ -19,16 +20,10 @@ use super::tool_record::{FinishedTool, StartedTool, ToolFailure};
 use super::turns::{TranscriptEnd, TurnBuilder};
 
 /// The start of user messages that Codex writes itself.
-const INJECTED: [&str; 8] = [
-    "<environment_context>",
-    "<user_instructions>",
-    "<skills_instructions>",
-    "<permissions",
-    "<turn_aborted>",
-    "<user_shell_command>",
-    "<subagent_notification>",
-    "# AGENTS.md instructions",
-];
+static INJECTED: WordList = WordList::phrases(
+    "<environment_context>|<user_instructions>|<skills_instructions>|<permissions|<turn_aborted>|<user_shell_command>|\
+     <subagent_notification>|# AGENTS.md instructions",
+);
 
 /// Results of calls that never started.
 const NEVER_STARTED: [&str; 3] = ["unsupported call", "unsupported custom tool call", "aborted by user"];
@@ -114,7 +109,7 @@ impl<'s> CodexReplay<'s> {
         let texts: Vec<&str> = blocks.filter_map(|block| text(block, "text")).collect();
         match text(payload, "role") {
             Some("user") => {
-                let is_typed = |text: &&str| !INJECTED.iter().any(|start| text.trim_start().starts_with(start));
+                let is_typed = |text: &&str| !INJECTED.begins(text.trim_start());
                 let typed: Vec<&str> = texts.into_iter().filter(is_typed).collect();
                 if !typed.is_empty() {
                     self.turns.add_raw_prompt(typed.join("\n\n"), at);

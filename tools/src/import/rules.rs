@@ -5,21 +5,16 @@
 use std::path::{Path, PathBuf};
 
 use schema::model::memory::{MemoryType, content_hash};
+use schema::model::word_list::WordList;
 
 use super::foreign::{ForeignMemory, Receiver, SourceError, changed_at, kind_named};
 use super::markdown::{Note, read_file, relative_name};
 
 /// Files of a project, and files of a user below the home directory.
-const PROJECT_FILES: [&str; 8] = [
-    "CLAUDE.md",
-    "CLAUDE.local.md",
-    ".claude/CLAUDE.md",
-    "AGENTS.md",
-    "GEMINI.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".github/copilot-instructions.md",
-];
+static PROJECT_FILES: WordList = WordList::words(
+    "CLAUDE.md CLAUDE.local.md .claude/CLAUDE.md AGENTS.md GEMINI.md .cursorrules .windsurfrules \
+     .github/copilot-instructions.md",
+);
 const USER_FILES: [&str; 3] = [".claude/CLAUDE.md", ".codex/AGENTS.md", ".gemini/GEMINI.md"];
 
 /// Folders of rules in a project.

@@ -1,6 +1,7 @@
 //! Parses what `transcript::line` ignores: message ids, tools and their results.
 
 use schema::host::hook::{ToolResponse, deserialize_lenient};
+use schema::model::word_list::WordList;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,15 +11,10 @@ const CONTENT_LIMIT: usize = 1024 * 1024;
 const INPUT_LIMIT: usize = 64 * 1024;
 
 /// Results that are no failure of the tool: it was refused or never started.
-const NEVER_BEGUN: [&str; 7] = [
-    "<tool_use_error>",
-    "The user doesn't want to proceed with this tool use",
-    "The user doesn't want to take this action",
-    "[Request interrupted by user",
-    "Permission to use ",
-    "Claude requested permissions to ",
-    "Interrupted by user",
-];
+static NEVER_BEGUN: WordList = WordList::phrases(
+    "<tool_use_error>|The user doesn't want to proceed with this tool use|The user doesn't want to take this action|\
+     [Request interrupted by user|Permission to use |Claude requested permissions to |Interrupted by user",
+);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -134,7 +130,7 @@ impl<'l> ToolRecord<'l> {
 impl ToolFailure {
     fn from_content(content: Option<&RawValue>) -> Self {
         let text = content.map(block_text).unwrap_or_default();
-        if NEVER_BEGUN.iter().any(|start| text.trim_start().starts_with(start)) {
+        if NEVER_BEGUN.begins(text.trim_start()) {
             return Self::NeverStarted;
         }
         Self::Failed(text)

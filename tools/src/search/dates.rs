@@ -1,6 +1,7 @@
 //! Finds dates in questions and scores how well a passage's day fits.
 
 use chrono::{Datelike, NaiveDate};
+use schema::model::word_list::WordList;
 
 use super::relative_dates::{DaySpan, is_relative, parse_relative};
 use super::stop_words::is_stop_word;
@@ -227,20 +228,8 @@ const OTHER_MONTHS: [&str; 12] = [
     "diciembre dezember décembre декабрь декабря декабре",
 ];
 
-pub(super) const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
+pub(super) static MONTHS: WordList =
+    WordList::words("january february march april may june july august september october november december");
 
 #[cfg(test)]
 mod tests {

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use schema::model::word_list::WordList;
+
 use super::dates::MONTHS;
 use crate::text::fold::fold;
 
@@ -35,57 +37,18 @@ pub(super) fn asks_for_decision(question: &str) -> bool {
     let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let is_choice =
         words.windows(2).any(|pair| matches!(pair, ["we", "use" | "using" | "do"] | ["should" | "may", "we" | "i"]));
-    is_choice
-        || words.iter().any(|word| DECISION_WORDS.contains(word))
-        || DECISION_PARTS.iter().any(|part| text.contains(part))
+    is_choice || words.iter().any(|word| DECISION_WORDS.contains(word)) || DECISION_PARTS.occurs_in(&text)
 }
 
-const DECISION_WORDS: [&str; 22] = [
-    "decide",
-    "decided",
-    "decision",
-    "choose",
-    "chose",
-    "chosen",
-    "pick",
-    "picked",
-    "agree",
-    "agreed",
-    "settle",
-    "settled",
-    "elegimos",
-    "decidimos",
-    "usamos",
-    "entschieden",
-    "verwenden",
-    "benutzen",
-    "choisi",
-    "décidé",
-    "utilisons",
-    "используем",
-];
+static DECISION_WORDS: WordList = WordList::words(
+    "decide decided decision choose chose chosen pick picked agree agreed settle settled elegimos decidimos usamos \
+     entschieden verwenden benutzen choisi décidé utilisons используем",
+);
 
 /// The same in scripts without spaces, or with many endings.
-const DECISION_PARTS: [&str; 18] = [
-    "기로 했",
-    "기로 한",
-    "기로 결정",
-    "정했",
-    "정한",
-    "결정",
-    "골랐",
-    "고른",
-    "선택",
-    "쓰나",
-    "쓰지",
-    "써야",
-    "決め",
-    "使い",
-    "決定",
-    "决定",
-    "选择",
-    "решил",
-];
+static DECISION_PARTS: WordList = WordList::phrases(
+    "기로 했|기로 한|기로 결정|정했|정한|결정|골랐|고른|선택|쓰나|쓰지|써야|決め|使い|決定|决定|选择|решил",
+);
 
 /// Whether a question asks for a time.
 pub(super) fn asks_for_time(question: &str) -> bool {
@@ -109,51 +72,17 @@ pub(super) fn asks_for_past(question: &str) -> bool {
         || words.windows(2).any(|pair| pair == ["used", "to"] || pair == ["before", "that"])
         || (words.contains(&"did") && words.contains(&"before"))
         || (words.contains(&"what") && words.contains(&"was") && words.contains(&"before"))
-        || PAST_PARTS.iter().any(|part| text.contains(part))
+        || PAST_PARTS.occurs_in(&text)
 }
 
-const PAST_WORDS: [&str; 22] = [
-    "previously",
-    "formerly",
-    "originally",
-    "previous",
-    "former",
-    "earlier",
-    "antes",
-    "anteriormente",
-    "anterior",
-    "früher",
-    "vorher",
-    "zuvor",
-    "ursprünglich",
-    "auparavant",
-    "avant",
-    "anciennement",
-    "раньше",
-    "прежде",
-    "ранее",
-    "initially",
-    "old",
-    "superseded",
-];
+static PAST_WORDS: WordList = WordList::words(
+    "previously formerly originally previous former earlier antes anteriormente anterior früher vorher zuvor \
+     ursprünglich auparavant avant anciennement раньше прежде ранее initially old superseded",
+);
 
 /// The same in scripts without spaces.
-const PAST_PARTS: [&str; 14] = [
-    "예전",
-    "이전에",
-    "원래",
-    "기존",
-    "전에는",
-    "바꾸기 전",
-    "以前",
-    "かつて",
-    "元々",
-    "もともと",
-    "之前",
-    "原来",
-    "从前",
-    "以往",
-];
+static PAST_PARTS: WordList =
+    WordList::phrases("예전|이전에|원래|기존|전에는|바꾸기 전|以前|かつて|元々|もともと|之前|原来|从前|以往");
 
 /// Whether a text names a time: a day, a month, a year, or a word such as `yesterday`.
 pub(super) fn mentions_time(text: &str) -> bool {
@@ -165,7 +94,7 @@ pub(super) fn mentions_time(text: &str) -> bool {
 
 /// `May` is more often a verb.
 fn is_english_time(word: &str) -> bool {
-    ENGLISH.contains(&word) || (word != "may" && MONTHS.contains(&word))
+    ENGLISH.contains(word) || (word != "may" && MONTHS.contains(word))
 }
 
 fn is_korean_time(word: &str) -> bool {
@@ -174,53 +103,17 @@ fn is_korean_time(word: &str) -> bool {
             !number.is_empty() && number.len() <= 4 && number.bytes().all(|b| b.is_ascii_digit())
         })
     };
-    KOREAN.iter().any(|time| word.starts_with(time)) || ["월", "일", "년", "시"].iter().any(|unit| counts(unit))
+    KOREAN.begins(word) || ["월", "일", "년", "시"].iter().any(|unit| counts(unit))
 }
 
 /// Words for times besides the names of months.
-const ENGLISH: [&str; 38] = [
-    "yesterday",
-    "today",
-    "tonight",
-    "tomorrow",
-    "last",
-    "next",
-    "ago",
-    "week",
-    "weekend",
-    "weeks",
-    "month",
-    "months",
-    "year",
-    "years",
-    "days",
-    "monday",
-    "tuesday",
-    "wednesday",
-    "thursday",
-    "friday",
-    "saturday",
-    "sunday",
-    "summer",
-    "winter",
-    "spring",
-    "fall",
-    "autumn",
-    "morning",
-    "afternoon",
-    "evening",
-    "night",
-    "noon",
-    "midnight",
-    "since",
-    "recently",
-    "quarter",
-    "sprint",
-    "deadline",
-];
+static ENGLISH: WordList = WordList::words(
+    "yesterday today tonight tomorrow last next ago week weekend weeks month months year years days monday tuesday \
+     wednesday thursday friday saturday sunday summer winter spring fall autumn morning afternoon evening night noon \
+     midnight since recently quarter sprint deadline",
+);
 
-const KOREAN: [&str; 12] =
-    ["어제", "오늘", "내일", "모레", "지난", "다음", "작년", "내년", "올해", "아침", "저녁", "오전"];
+static KOREAN: WordList = WordList::words("어제 오늘 내일 모레 지난 다음 작년 내년 올해 아침 저녁 오전");
 
 /// Words of a question that may be names.
 pub(super) fn person_names(question: &str) -> HashSet<String> {

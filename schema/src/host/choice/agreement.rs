@@ -1,35 +1,26 @@
 //! Finds the recommendation that a prompt agrees to: "convinced" after "I'd keep linear scan".
 
+use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
-use crate::prose::word_set::WordSet;
 
 /// Words of agreement, and words that may stand next to them.
-static AGREES: WordSet = WordSet::new("
-    agree agreed approved convinced deal fine go good great ok okay perfect sold sounds sure yeah yep yes
-    가자 가죠 갑시다 그래 그래요 그러죠 그렇게 그럽시다 네 넵 동의 동의합니다 동의해요 말씀대로 오케이 제안대로 좋네요 좋다 좋습니다 좋아 좋아요 추천대로 ㅇㅋ ㅇㅇ ㄱㄱ 콜
-");
-static BESIDES: WordSet = WordSet::new("
-    ahead all alright as by do for i idea it let lets like m makes me plan please recommended right s sense so suggested that the then this to way
-    with works you your
-    걸로 그걸로 그대로 그럼 진행해주세요 진행해줘 하자 하죠 합시다 해 해주세요 해줘
-");
+static AGREES: WordList = WordList::words(
+    "agree agreed approved convinced deal fine go good great ok okay perfect sold sounds sure yeah yep yes \
+     가자 가죠 갑시다 그래 그래요 그러죠 그렇게 그럽시다 네 넵 동의 동의합니다 동의해요 말씀대로 오케이 제안대로 좋네요 좋다 좋습니다 좋아 좋아요 추천대로 ㅇㅋ ㅇㅇ ㄱㄱ 콜",
+);
+static BESIDES: WordList = WordList::words(
+    "ahead all alright as by do for i idea it let lets like m makes me plan please recommended right s sense so suggested \
+     that the then this to way with works you your 걸로 그걸로 그대로 그럼 진행해주세요 진행해줘 하자 하죠 합시다 해 해주세요 해줘",
+);
 
 /// How a recommendation begins, and how one ends in Korean.
-const BEGINS: [&str; 8] = [
-    "i'd ",
-    "i would ",
-    "i recommend ",
-    "i suggest ",
-    "my recommendation",
-    "my suggestion",
-    "recommendation: ",
-    "my vote",
-];
-const ENDS: [&str; 8] =
-    ["추천합니다", "추천해요", "권합니다", "권해요", "게 좋겠습니다", "게 좋습니다", "게 낫습니다", "게 나아요"];
+static BEGINS: WordList =
+    WordList::phrases("i'd |i would |i recommend |i suggest |my recommendation|my suggestion|recommendation: |my vote");
+static ENDS: WordList =
+    WordList::phrases("추천합니다|추천해요|권합니다|권해요|게 좋겠습니다|게 좋습니다|게 낫습니다|게 나아요");
 
 /// "I'd" with one of these recommends nothing.
-const NO_ADVICE: [&str; 6] = ["like ", "need ", "want ", "have to ", "rather know", "be happy "];
+static NO_ADVICE: WordList = WordList::phrases("like |need |want |have to |rather know|be happy ");
 
 /// Whether a prompt only agrees.
 pub(super) fn agrees(prompt: &str) -> bool {
@@ -47,7 +38,6 @@ pub(super) fn recommendation(answer: &str) -> Option<String> {
 fn recommends(sentence: &str) -> bool {
     let folded = sentence.to_lowercase().replace('’', "'");
     let said = BEGINS.iter().find_map(|begin| folded.strip_prefix(begin));
-    let is_advice = said.is_some_and(|said| !NO_ADVICE.iter().any(|other| said.starts_with(other)));
-    !folded.ends_with(['?', '？', ':'])
-        && (is_advice || ENDS.iter().any(|end| folded.trim_end_matches('.').ends_with(end)))
+    let is_advice = said.is_some_and(|said| !NO_ADVICE.begins(said));
+    !folded.ends_with(['?', '？', ':']) && (is_advice || ENDS.ends(folded.trim_end_matches('.')))
 }

@@ -1,5 +1,6 @@
 //! Finds the options that an answer lists ("2. text", "- **B)** text", "Option A: text"), and the question at its end.
 
+use crate::model::word_list::WordList;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::sentences::sentences;
@@ -49,36 +50,14 @@ pub(super) fn before_options(answer: &str) -> &str {
 
 fn announces_steps(text: &str) -> bool {
     let folded = text.to_lowercase().replace('’', "'");
-    STEPS.iter().any(|word| folded.contains(word))
+    STEPS.occurs_in(&folded)
 }
 
 /// Phrases that announce work to do, or work that is done.
-const STEPS: [&str; 24] = [
-    "next step",
-    "next:",
-    "what's next",
-    "still to do",
-    "to do:",
-    "todo",
-    "remaining",
-    "what's left",
-    "left to do",
-    "still open",
-    "follow-up",
-    "plan:",
-    "changes:",
-    "changed:",
-    "want me to",
-    "shall i",
-    "should i",
-    "like me to",
-    "i can:",
-    "남은",
-    "할 일",
-    "다음 ",
-    "진행할까요",
-    "드릴까요",
-];
+static STEPS: WordList = WordList::phrases(
+    "next step|next:|what's next|still to do|to do:|todo|remaining|what's left|left to do|still open|follow-up|plan:|\
+     changes:|changed:|want me to|shall i|should i|like me to|i can:|남은|할 일|다음 |진행할까요|드릴까요",
+);
 
 /// Parses a line such as `2. text`, `- **B)** text` or `Option A: text`.
 fn labelled(line: &str) -> Option<(String, String)> {

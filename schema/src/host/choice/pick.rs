@@ -1,5 +1,7 @@
 //! Parses a clause that names options by label or place: "2", "Option D", "the second one", "A and C", "둘 다", "2번이랑 3번".
 
+use crate::model::word_list::WordList;
+
 /// The options that a clause names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pick {
@@ -46,7 +48,7 @@ pub(super) fn pick(clause: &str) -> Option<Pick> {
 
 /// Whether a text says nothing besides words such as "please".
 pub(super) fn is_filler(text: &str) -> bool {
-    words(text).iter().all(|word| FILLERS.contains(&word.as_str()))
+    words(text).iter().all(|word| FILLERS.contains(word))
 }
 
 /// A comma, `&` and `+` between two options are read as this word.
@@ -56,68 +58,11 @@ const AND: &str = "and";
 const QUANTIFIERS: [&str; 6] = ["both", "둘", "다", "둘다", "모두", "전부"];
 
 /// Words next to a label that say nothing else.
-const FILLERS: [&str; 60] = [
-    "option",
-    "options",
-    "number",
-    "numbers",
-    "go",
-    "with",
-    "let",
-    "lets",
-    "us",
-    "take",
-    "i",
-    "id",
-    "we",
-    "say",
-    "think",
-    "prefer",
-    "want",
-    "do",
-    "the",
-    "one",
-    "ones",
-    "of",
-    "them",
-    "these",
-    "those",
-    "above",
-    "please",
-    "pick",
-    "choose",
-    "use",
-    "yes",
-    "ok",
-    "okay",
-    "then",
-    "옵션",
-    "옵션으로",
-    "방안",
-    "방안으로",
-    "로",
-    "으로",
-    "걸로",
-    "것으로",
-    "거로",
-    "그럼",
-    "그냥",
-    "하자",
-    "가자",
-    "해줘",
-    "해주세요",
-    "갑시다",
-    "합시다",
-    "하죠",
-    "가죠",
-    "할게",
-    "할게요",
-    "하겠습니다",
-    "진행해줘",
-    "진행해주세요",
-    "좋아",
-    "네",
-];
+static FILLERS: WordList = WordList::words(
+    "option options number numbers go with let lets us take i id we say think prefer want do the one ones of them \
+     these those above please pick choose use yes ok okay then 옵션 옵션으로 방안 방안으로 로 으로 걸로 것으로 거로 그럼 그냥 하자 가자 해줘 해주세요 갑시다 \
+     합시다 하죠 가죠 할게 할게요 하겠습니다 진행해줘 진행해주세요 좋아 네",
+);
 
 /// Returns the words of a clause in lower case, without the ends of contractions, so that "I'd" does not name option D.
 fn words(clause: &str) -> Vec<String> {

@@ -1,57 +1,67 @@
 //! Words that announce a conclusion. They do not make one ("we have not decided to …"), but a sentence with one needs less confidence.
 
+use crate::model::word_list::WordList;
+
 /// The index of open steps in `KINDS`.
 pub(super) const OPEN_STEP: usize = 5;
 
-/// Cues of each kind, in the order of `KINDS`, parted by "|". English ones are whole words in lower case.
-const ENGLISH: [&str; 6] = [
-    "decided to|decided on|decided against|decided that|decided not|decision|settled on|agreed on|agreed to|agreed that|chose|picked|\
-     opted for|going with|go with|went with|we'll use|we will use|instead of|rather than|in place of|no longer|switching to|sticking with",
-    "turns out|turned out|til|lesson|lesson learned|learned that|found out|discovered that|realized that|noticed that|good to know|\
-     worth knowing|worth remembering|keep in mind|heads up|fyi|gotcha|pitfall",
+/// Cues of each kind, in the order of `KINDS`. English ones are whole words in lower case.
+static ENGLISH: [WordList; 6] = WordList::phrases_each([
+    "decided to|decided on|decided against|decided that|decided not|decision|settled on|agreed on|agreed to|\
+     agreed that|chose|picked|opted for|going with|go with|went with|we'll use|we will use|instead of|rather than|\
+     in place of|no longer|switching to|sticking with",
+    "turns out|turned out|til|lesson|lesson learned|learned that|found out|discovered that|realized that|noticed that|\
+     good to know|worth knowing|worth remembering|keep in mind|heads up|fyi|gotcha|pitfall",
     "root cause|culprit|caused by|because of|due to|fixed|fixes|fix|solved|resolved|works now|went away",
     "i prefer|i'd rather|i like|i hate|i can't stand",
     "convention|our rule|the rule is|from now on|going forward|we always|we never|always|never|must",
-    "todo|still to do|still|remaining|remains|left|next|next step|next up|not yet|haven't|have not|pending|outstanding|follow-up|later",
-];
-const KOREAN: [&str; 6] = [
+    "todo|still to do|still|remaining|remains|left|next|next step|next up|not yet|haven't|have not|pending|\
+     outstanding|follow-up|later",
+]);
+static KOREAN: [WordList; 6] = WordList::phrases_each([
     "기로 했|기로 결정|기로 합의|기로 확정|결정|정했|확정|채택|통일|선택했|골랐|택했|대신|말고|걸로|갑니다|가요|가죠|합시다",
     "알고 보니|알게 되|알게 됐|알게 된|교훈|배운|배웠|깨달|발견했|참고로|주의할|더라고요|확인해 보니|재 보니",
     "원인|해결|고쳤|때문|문제였|수정했|더니",
     "좋아|싫어|선호",
     "앞으로|항상|규칙|컨벤션|무조건|절대|원칙|금지",
     "남은|남았|남아|아직|해야|다음|나중|할 일|보류|미정",
-];
+]);
 
-/// Openings that state a conclusion whatever follows, in the order of `KINDS`, separated by "|".
-const OPENINGS: [&str; 6] = [
-    "we decided to |we decided on |we decided against |we've decided to |i've decided to |i decided to |we've agreed |we agreed on |we settled on |decision: |결정: ",
-    "lesson learned: |lesson: |learned: |til: |worth remembering: |i learned that |we learned that |i discovered that |\
-     we discovered that |배운 점: |교훈: ",
+/// Openings that state a conclusion whatever follows, in the order of `KINDS`.
+static OPENINGS: [WordList; 6] = WordList::phrases_each([
+    "we decided to |we decided on |we decided against |we've decided to |i've decided to |i decided to |we've agreed |\
+     we agreed on |we settled on |decision: |결정: ",
+    "lesson learned: |lesson: |learned: |til: |worth remembering: |i learned that |we learned that |\
+     i discovered that |we discovered that |배운 점: |교훈: ",
     "root cause: |the root cause was |원인: ",
     "i prefer |i'd rather |preference: ",
     "convention: |we always |we never |our convention is |our rule is |the rule is |규칙: ",
-    "still open: |still to do: |open: |next: |next up: |next steps: |todo: |remaining: |what remains: |what's left: |남은 일: |남은 작업: |다음: |다음 단계: |할 일: ",
-];
+    "still open: |still to do: |open: |next: |next up: |next steps: |todo: |remaining: |what remains: |what's left: |\
+     남은 일: |남은 작업: |다음: |다음 단계: |할 일: ",
+]);
 
-/// Words in a line that introduces a list of open steps, separated by "|".
-const STEPS_FOLLOW: &str = "still open|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|left to do|not done|follow-up|\
-                            open steps|残りの|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|다음 단계|다음 작업|미완료";
+/// Words in a line that introduces a list of open steps.
+static STEPS_FOLLOW: WordList = WordList::phrases(
+    "still open|open points|open items|to do|todo|next steps|next up|remaining|remains|what's left|what is left|\
+     left to do|not done|follow-up|open steps|残りの|残って|未完了|やること|次のステップ|남은|남았|할 일|해야 할|다음 단계|다음 작업|미완료",
+);
 
-/// Cues of Japanese conclusions with their kinds, separated by "|". Earlier ones count first.
-const JAPANESE: [(usize, &str); 5] = [
-    (4, "今後、|今後は|これからは|必ず|禁止"),
+/// Cues of Japanese conclusions with their kinds. Earlier ones count first.
+static JAPANESE: [(usize, WordList); 5] = [
+    (4, WordList::phrases("今後、|今後は|これからは|必ず|禁止")),
     (
         0,
-        "ことにした|ことにする|ことにします|ことになった|に決めた|に決めました|に決定|を採用|でいこう|で行こう|にしよう|やっぱり",
+        WordList::phrases(
+            "ことにした|ことにする|ことにします|ことになった|に決めた|に決めました|に決定|を採用|でいこう|で行こう|にしよう|やっぱり",
+        ),
     ),
-    (2, "と直ります|で直りました|を直しました|を修正しました。原因|が原因でした|原因は"),
-    (1, "ことがわかった|ことが分かった|ことがわかりました|ことが分かりました|と判明"),
-    (5, "返事待ち|確認待ち|まだ対応していません|未対応"),
+    (2, WordList::phrases("と直ります|で直りました|を直しました|を修正しました。原因|が原因でした|原因は")),
+    (1, WordList::phrases("ことがわかった|ことが分かった|ことがわかりました|ことが分かりました|と判明")),
+    (5, WordList::phrases("返事待ち|確認待ち|まだ対応していません|未対応")),
 ];
 
-/// Words of Japanese questions, guesses and wishes, separated by "|".
-const JAPANESE_DOUBTS: &str = "かも|でしょうか|ですか|ますか|思います|検討|どう|今回だけ";
+/// Words of Japanese questions, guesses and wishes.
+static JAPANESE_DOUBTS: WordList = WordList::words("かも でしょうか ですか ますか 思います 検討 どう 今回だけ");
 
 /// The longest line that introduces a list, in characters.
 const LONGEST_LEAD: usize = 80;
@@ -59,12 +69,12 @@ const LONGEST_LEAD: usize = 80;
 /// Returns the kind of conclusion that a sentence states by its opening.
 pub(super) fn stated_kind(sentence: &str) -> Option<usize> {
     let low = sentence.trim_start_matches(['-', '*', ' ']).to_lowercase().replace('’', "'");
-    OPENINGS.iter().position(|openings| openings.split('|').any(|opening| low.starts_with(opening)))
+    OPENINGS.iter().position(|openings| openings.begins(&low))
 }
 
 /// Returns the kind of a plain conclusion in Japanese.
 pub(super) fn japanese_kind(sentence: &str) -> Option<usize> {
-    if has_listed(JAPANESE_DOUBTS, sentence) {
+    if has_listed(&JAPANESE_DOUBTS, sentence) {
         return None;
     }
     JAPANESE.iter().find(|(_, cues)| has_listed(cues, sentence)).map(|(kind, _)| *kind)
@@ -72,19 +82,19 @@ pub(super) fn japanese_kind(sentence: &str) -> Option<usize> {
 
 /// Whether a line introduces a list of open steps.
 pub(super) fn introduces_steps(line: &str) -> bool {
-    line.chars().count() <= LONGEST_LEAD && has_listed(STEPS_FOLLOW, line)
+    line.chars().count() <= LONGEST_LEAD && has_listed(&STEPS_FOLLOW, line)
 }
 
 /// Whether a sentence has a cue of a kind.
 pub(super) fn has_cue(kind: usize, sentence: &str) -> bool {
-    has_listed(ENGLISH[kind], sentence) || has_listed(KOREAN[kind], sentence)
+    has_listed(&ENGLISH[kind], sentence) || has_listed(&KOREAN[kind], sentence)
 }
 
 /// Whether a text has one of the listed cues. English ones must be whole words.
-pub(super) fn has_listed(cues: &str, text: &str) -> bool {
+pub(super) fn has_listed(cues: &WordList, text: &str) -> bool {
     let low = text.to_lowercase().replace('’', "'");
     let is_word = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let is_whole =
         |at: usize, end: usize| !is_word(low[..at].chars().next_back()) && !is_word(low[end..].chars().next());
-    cues.split('|').any(|cue| low.match_indices(cue).any(|(at, _)| !cue.is_ascii() || is_whole(at, at + cue.len())))
+    cues.iter().any(|cue| low.match_indices(cue).any(|(at, _)| !cue.is_ascii() || is_whole(at, at + cue.len())))
 }

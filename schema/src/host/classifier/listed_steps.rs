@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::cues::{OPEN_STEP, introduces_steps, stated_kind};
+use crate::model::word_list::WordList;
 
 /// The fewest steps of a list, because two may be one step with a condition or a reason.
 const LEAST: usize = 3;
@@ -12,22 +13,8 @@ const SHORTEST: usize = 4;
 const LONGEST: usize = 160;
 
 /// Words that begin a clause which belongs to the step before it.
-const CONTINUES: [&str; 14] = [
-    "after",
-    "as",
-    "because",
-    "before",
-    "but",
-    "if",
-    "once",
-    "otherwise",
-    "since",
-    "so",
-    "until",
-    "when",
-    "which",
-    "while",
-];
+static CONTINUES: WordList =
+    WordList::words("after as because before but if once otherwise since so until when which while");
 
 /// Returns the places of the steps that a sentence lists after its lead, or the whole sentence if it is no such list.
 pub(super) fn listed_steps(text: &str, sentence: Range<usize>) -> Vec<Range<usize>> {
@@ -43,7 +30,7 @@ pub(super) fn listed_steps(text: &str, sentence: Range<usize>) -> Vec<Range<usiz
         let part = list[start..end].trim_matches([' ', ',', ';', '.']);
         let part = ["and ", "then ", "및 "].iter().find_map(|word| part.strip_prefix(word)).unwrap_or(part);
         let at = from + (part.as_ptr() as usize - list.as_ptr() as usize);
-        let continues = part.split_whitespace().next().is_none_or(|word| CONTINUES.contains(&word));
+        let continues = part.split_whitespace().next().is_none_or(|word| CONTINUES.contains(word));
         match steps.last_mut().filter(|_| continues) {
             Some(step) => step.end = at + part.len(),
             None => steps.push(at..at + part.len()),

@@ -1,54 +1,77 @@
 //! Plain words in which a person decides or sets a rule in a prompt: "let's go with pnpm", "from now on …", "앞으로는 … 써줘".
 //!
-//! Lists are separated by "|". Most of these sentences are too short for the network, which sees few words that it knows.
+//! Most of these sentences are too short for the network, which sees few words that it knows.
 
 use super::cues::has_listed;
+use crate::model::word_list::WordList;
 
 /// Words before the statement, which say nothing: "OK, then let's …".
-const LEAD_INS: &str = "ok|okay|yes|yeah|yep|alright|all right|right|good|great|fine|then|so|and|but|well|now|\
-                        그럼|그러면|그래|그래요|좋아|좋아요|네|응|오케이|자";
+static LEAD_INS: WordList = WordList::phrases(
+    "ok|okay|yes|yeah|yep|alright|all right|right|good|great|fine|then|so|and|but|well|now|그럼|그러면|그래|그래요|좋아|좋아요|네|응|\
+     오케이|자",
+);
 
 /// Words that make a statement an idea, a step of now, or the words of somebody else.
-const DOUBTS: &str = "maybe|perhaps|might|could|if|what if|for now|just this once|this time|temporarily|today|tomorrow|nothing|not sure|the next|\
-                      the flow|lunch|a break|고마워|감사|what do you think|says|said|tells|suggests|quick|하자고|하자는|가자고|가자는|할지|할까|고민|의견|아마|생각 중|일단|우선|이번|오늘|\
-                      내일|나중|다음에|먼저|임시|지금은|점심|저녁|회의|여기까지|부터|그만|시간 안|만 더";
+static DOUBTS: WordList = WordList::phrases(
+    "maybe|perhaps|might|could|if|what if|for now|just this once|this time|temporarily|today|tomorrow|nothing|\
+     not sure|the next|the flow|lunch|a break|고마워|감사|what do you think|says|said|tells|suggests|quick|하자고|하자는|가자고|가자는|\
+     할지|할까|고민|의견|아마|생각 중|일단|우선|이번|오늘|내일|나중|다음에|먼저|임시|지금은|점심|저녁|회의|여기까지|부터|그만|시간 안|만 더",
+);
 
 /// Beginnings that decide whatever follows.
-const DECIDES: &str = "let's go with |let's go for |let's stick with |let's stick to |let's switch to |let's move to |we'll go with |\
-                       we will go with |we go with |we're going with |we are going with |i'm going with |we'll stick with |we're switching to |\
-                       we're moving to |we're going to use |i've decided|i have decided|we've decided|we have decided|i decided to |we've agreed |\
-                       we have agreed |settled: |final: |final decision|decided: |agreed: ";
+static DECIDES: WordList = WordList::phrases(
+    "let's go with |let's go for |let's stick with |let's stick to |let's switch to |let's move to |we'll go with |\
+     we will go with |we go with |we're going with |we are going with |i'm going with |we'll stick with |\
+     we're switching to |we're moving to |we're going to use |i've decided|i have decided|we've decided|\
+     we have decided|i decided to |we've agreed |we have agreed |settled: |final: |final decision|decided: |agreed: ",
+);
 
 /// Beginnings that decide if a reason or an alternative follows, and that otherwise are steps of now.
-const MAY_DECIDE: &str = "let's use |let's keep |let's return |let's store |let's make |let's drop |we will use |we'll use |we'll keep |we use |use ";
-const REASONS: &str = ", not | and not | instead of | rather than | because | since |; | is overkill| are overkill";
+static MAY_DECIDE: WordList = WordList::phrases(
+    "let's use |let's keep |let's return |let's store |let's make |let's drop |we will use |we'll use |we'll keep |\
+     we use |use ",
+);
+static REASONS: WordList =
+    WordList::phrases(", not | and not | instead of | rather than | because | since |; | is overkill| are overkill");
 
 /// Words of steps of now: what they decide about is here, or serves to find something.
-const OF_NOW: &str = "this|that|it|your|my|the debugger|to find|to reproduce|to check|to see|to test|again";
+static OF_NOW: WordList =
+    WordList::phrases("this|that|it|your|my|the debugger|to find|to reproduce|to check|to see|to test|again");
 
 /// Beginnings of standing orders, and words that make an order a standing one.
-const RULES: &str = "always |never |please always |please never |from now on|going forward|you should always |you should never |\
-                     i want you to always |i want you to never |remember to always |make sure to always |make sure you always |do not ever |don't ever ";
-const STANDING: &str = "from now on|going forward|in the future|in future sessions|every time";
-const NO_RULES: &str = "always nice|always a|always the|always good|always great|always happy|never mind|never seen|never had|never heard|\
-                        never knew|never been|never thought|from now on i|from now on line";
+static RULES: WordList = WordList::phrases(
+    "always |never |please always |please never |from now on|going forward|you should always |you should never |\
+     i want you to always |i want you to never |remember to always |make sure to always |make sure you always |\
+     do not ever |don't ever ",
+);
+static STANDING: WordList = WordList::phrases("from now on|going forward|in the future|in future sessions|every time");
+static NO_RULES: WordList = WordList::phrases(
+    "always nice|always a|always the|always good|always great|always happy|never mind|never seen|never had|\
+     never heard|never knew|never been|never thought|from now on i|from now on line",
+);
 
 /// Beginnings of rules with "must".
-const ALL: &str = "every |all |each |no ";
+static ALL: WordList = WordList::phrases("every |all |each |no ");
 
 /// Orders about how the agent talks, which are preferences.
-const TALK: &str =
-    "answer|answers|reply|replies|respond|explain|explanations|summary|summaries|talk to me|답변|대답|설명|요약|말투";
+static TALK: WordList = WordList::phrases(
+    "answer|answers|reply|replies|respond|explain|explanations|summary|summaries|talk to me|답변|대답|설명|요약|말투",
+);
 
 /// Endings of Korean decisions, and of orders.
-const KOREAN_DECIDES: &str = "로 하자|기로 하자|걸로 하자|로 가자|로 갑시다|로 합시다|기로 합시다|로 하죠|기로 하죠|로 정하자|로 정했어|로 정했습니다|\
-                              로 통일하자|로 통일합시다|기로 결정했어|기로 결정했습니다|기로 했어|기로 했습니다|기로 했다|로 결정|로 확정|쓰자|씁시다";
-const KOREAN_ORDERS: &str = "줘|줘요|부탁해|부탁해요|주세요|써|쓰자|하자|할 것|하세요|해|해요|돌려|마|마세요|말 것|말자|해라|한다|합시다|달아|지켜";
-const KOREAN_STANDING: &str = "앞으로|앞으로는|항상|절대|절대로|무조건|매번|언제나";
+static KOREAN_DECIDES: WordList = WordList::phrases(
+    "로 하자|기로 하자|걸로 하자|로 가자|로 갑시다|로 합시다|기로 합시다|로 하죠|기로 하죠|로 정하자|로 정했어|로 정했습니다|로 통일하자|로 통일합시다|기로 결정했어|기로 결정했습니다|기로 했어|\
+     기로 했습니다|기로 했다|로 결정|로 확정|쓰자|씁시다",
+);
+static KOREAN_ORDERS: WordList = WordList::phrases(
+    "줘|줘요|부탁해|부탁해요|주세요|써|쓰자|하자|할 것|하세요|해|해요|돌려|마|마세요|말 것|말자|해라|한다|합시다|달아|지켜",
+);
+static KOREAN_STANDING: WordList = WordList::words("앞으로 앞으로는 항상 절대 절대로 무조건 매번 언제나");
 
 /// Beginnings of a clause that takes back what was said before it.
-const RETRACTS: &str =
-    "forget that|forget it|scratch that|wait, no|wait no|no wait|no, wait|just kidding|아니다|취소할게|취소하자|농담이";
+static RETRACTS: WordList = WordList::phrases(
+    "forget that|forget it|scratch that|wait, no|wait no|no wait|no, wait|just kidding|아니다|취소할게|취소하자|농담이",
+);
 
 const DECISION: usize = 0;
 const PREFERENCE: usize = 3;
@@ -58,11 +81,11 @@ const CONVENTION: usize = 4;
 pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
     let folded = sentence.to_lowercase().replace('’', "'");
     let said = without_lead_ins(folded.trim_start_matches(['-', '*', ' ']));
-    if has_listed(DOUBTS, said) {
+    if has_listed(&DOUBTS, said) {
         return None;
     }
     if is_rule(said) {
-        return Some(if has_listed(TALK, said) { PREFERENCE } else { CONVENTION });
+        return Some(if has_listed(&TALK, said) { PREFERENCE } else { CONVENTION });
     }
     is_decision(said).then_some(DECISION)
 }
@@ -71,7 +94,7 @@ pub(super) fn plain_kind(sentence: &str) -> Option<usize> {
 pub(super) fn last_retraction(text: &str) -> Option<usize> {
     let (mut start, mut last) = (0, None);
     for clause in text.split_inclusive(['.', '!', '\n']) {
-        if begins(&clause.trim_start().to_lowercase(), RETRACTS) {
+        if RETRACTS.begins(&clause.trim_start().to_lowercase()) {
             last = Some(start);
         }
         start += clause.len();
@@ -81,43 +104,36 @@ pub(super) fn last_retraction(text: &str) -> Option<usize> {
 
 /// Whether a sentence gives the reason of the one before it.
 pub(super) fn is_reason(sentence: &str) -> bool {
+    static REASON_STARTS: WordList = WordList::phrases("because |since |the reason is |that way |otherwise ");
+    static KOREAN_REASON_ENDS: WordList =
+        WordList::words("니까 거든 거든요 니까요 때문이야 때문이에요 때문입니다 때문이다");
     let folded = sentence.to_lowercase();
     let bare = folded.trim_end_matches(['.', '!', ' ']);
-    begins(&folded, "because |since |the reason is |that way |otherwise ")
-        || ends(bare, "니까|거든|거든요|니까요|때문이야|때문이에요|때문입니다|때문이다")
+    REASON_STARTS.begins(&folded) || KOREAN_REASON_ENDS.ends(bare)
 }
 
 fn is_rule(said: &str) -> bool {
-    if has_listed(NO_RULES, said) {
+    if has_listed(&NO_RULES, said) {
         return false;
     }
     let bare = said.trim_end_matches(['.', '!', ' ']);
-    begins(said, RULES)
-        || has_listed(STANDING, said)
-        || begins(said, ALL) && said.contains(" must ")
-        || said.split_whitespace().any(|word| KOREAN_STANDING.split('|').any(|standing| standing == word))
-            && ends(bare, KOREAN_ORDERS)
+    RULES.begins(said)
+        || has_listed(&STANDING, said)
+        || ALL.begins(said) && said.contains(" must ")
+        || said.split_whitespace().any(|word| KOREAN_STANDING.contains(word)) && KOREAN_ORDERS.ends(bare)
 }
 
 fn is_decision(said: &str) -> bool {
-    let has_reason = REASONS.split('|').any(|reason| said.contains(reason));
+    let has_reason = REASONS.occurs_in(said);
     let clauses = said.split([',', ';', '.']).map(|clause| clause.trim_end_matches(['!', ' ']));
-    begins(said, DECIDES)
-        || begins(said, MAY_DECIDE) && has_reason && !has_listed(OF_NOW, said)
-        || clauses.into_iter().any(|clause| ends(clause, KOREAN_DECIDES))
-}
-
-fn begins(text: &str, list: &str) -> bool {
-    list.split('|').any(|beginning| text.starts_with(beginning))
-}
-
-fn ends(text: &str, list: &str) -> bool {
-    list.split('|').any(|ending| text.ends_with(ending))
+    DECIDES.begins(said)
+        || MAY_DECIDE.begins(said) && has_reason && !has_listed(&OF_NOW, said)
+        || clauses.into_iter().any(|clause| KOREAN_DECIDES.ends(clause))
 }
 
 fn without_lead_ins(said: &str) -> &str {
     let mut rest = said;
-    while let Some(after) = LEAD_INS.split('|').find_map(|lead_in| {
+    while let Some(after) = LEAD_INS.iter().find_map(|lead_in| {
         let after = rest.strip_prefix(lead_in)?;
         after.starts_with([',', '.', ' ', '!']).then(|| after.trim_start_matches([',', '.', ' ', '!']))
     }) {

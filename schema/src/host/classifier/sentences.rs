@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::model::word_list::WordList;
+
 /// The kind of passage that a sentence is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -32,8 +34,7 @@ pub struct Sentence {
 }
 
 /// Words with a full stop that ends no sentence.
-const ABBREVIATIONS: [&str; 14] =
-    ["e.g.", "i.e.", "vs.", "etc.", "cf.", "approx.", "no.", "fig.", "resp.", "incl.", "dr.", "mr.", "ms.", "st."];
+static ABBREVIATIONS: WordList = WordList::words("e.g. i.e. vs. etc. cf. approx. no. fig. resp. incl. dr. mr. ms. st.");
 const BULLETS: [&str; 5] = ["- ", "* ", "+ ", "• ", "– "];
 
 /// From this length in characters, a line without a full stop counts as wrapped, and the next one continues it.
@@ -90,24 +91,9 @@ fn pasted_lines(text: &str) -> Vec<bool> {
 
 /// Whether a line looks like output, although a sentence may begin the same way: a commit, a record, a message of a tool.
 fn resembles_output(line: &str) -> bool {
-    const STARTS: [&str; 16] = [
-        "commit ",
-        "Author: ",
-        "Date: ",
-        "diff --git",
-        "npm ",
-        "error",
-        "warning: ",
-        "test ",
-        "Compiling ",
-        "FAIL",
-        "PASS",
-        "✓",
-        "✗",
-        "{\"",
-        "++",
-        "--",
-    ];
+    static STARTS: WordList = WordList::phrases(
+        "commit |Author: |Date: |diff --git|npm |error|warning: |test |Compiling |FAIL|PASS|✓|✗|{\"|++|--",
+    );
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let mut words = line.split_whitespace();
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -117,12 +103,7 @@ fn resembles_output(line: &str) -> bool {
     let is_syslog = MONTHS.contains(&first) && second.bytes().all(|byte| byte.is_ascii_digit()) && !second.is_empty();
     let has_level = line.split_whitespace().take(4).any(is_level);
     let fields = line.split_whitespace().filter(|word| word.contains('=') && !word.starts_with('=')).count();
-    is_output(line)
-        || is_commit
-        || is_syslog
-        || has_level
-        || fields >= 2
-        || STARTS.iter().any(|start| line.starts_with(start))
+    is_output(line) || is_commit || is_syslog || has_level || fields >= 2 || STARTS.begins(line)
 }
 
 fn is_level(word: &str) -> bool {
@@ -255,7 +236,7 @@ fn ends(c: char) -> bool {
 fn is_abbreviation(text: &str) -> bool {
     let word = text.rsplit(char::is_whitespace).next().unwrap_or_default().trim_start_matches('(').to_lowercase();
     let is_initial = word.len() == 2 && word.as_bytes()[0].is_ascii_alphabetic() && word.ends_with('.') && word != "i.";
-    is_initial || ABBREVIATIONS.contains(&word.as_str())
+    is_initial || ABBREVIATIONS.contains(&word)
 }
 
 fn push(passage: &str, range: Range<usize>, found: &mut Vec<Range<usize>>) {

@@ -6,6 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::host::hook::is_definition;
 use crate::model::code_anchor::{CodeSymbol, HASH_DIGITS};
+use crate::model::word_list::WordList;
 
 /// The most lines of a block. Of a longer one, only these count.
 const LONGEST: usize = 60;
@@ -14,8 +15,7 @@ const LONGEST: usize = 60;
 const PLACES: usize = 64;
 
 /// Words that begin a declaration which is no function or type.
-#[rustfmt::skip]
-const DECLARING: [&str; 12] = ["#define", "const", "define", "final", "let", "mut", "mutable", "static", "type", "typedef", "val", "var"];
+static DECLARING: WordList = WordList::words("#define const define final let mut mutable static type typedef val var");
 
 /// How a line has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,7 +133,7 @@ fn name_use(line: &str, name: &str) -> NameUse {
     if before.contains(['(', '=', '.', ',', '"', '\'', '/']) {
         return NameUse::Mentioned;
     }
-    let declares = before.split_whitespace().any(|word| DECLARING.contains(&word));
+    let declares = before.split_whitespace().any(|word| DECLARING.contains(word));
     let after = after.trim_start();
     let is_assigned =
         before.is_empty() && (after.starts_with(':') || after.starts_with('=') && !after.starts_with("=="));

@@ -7,37 +7,15 @@ use super::edit;
 use crate::files::project::git::{GitDirKind, git_dir_kind};
 use crate::files::project::git_ignore::is_ignored;
 use crate::files::project::git_settings::GitSettings;
+use crate::model::word_list::WordList;
 use crate::privacy::exclude::{normalize, resolve_links};
 use crate::privacy::sanitizer::Sanitizer;
 
 /// Folders of dependencies, version control and tools, at any depth.
-const TOOL_FOLDERS: [&str; 25] = [
-    ".cache",
-    ".git",
-    ".gradle",
-    ".hg",
-    ".idea",
-    ".jikime",
-    ".mypy_cache",
-    ".next",
-    ".nuxt",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".svelte-kit",
-    ".svn",
-    ".terraform",
-    ".tox",
-    ".turbo",
-    ".venv",
-    ".yarn",
-    "DerivedData",
-    "Pods",
-    "__pycache__",
-    "bower_components",
-    "node_modules",
-    "site-packages",
-    "venv",
-];
+static TOOL_FOLDERS: WordList = WordList::words(
+    ".cache .git .gradle .hg .idea .jikime .mypy_cache .next .nuxt .pytest_cache .ruff_cache .svelte-kit .svn \
+     .terraform .tox .turbo .venv .yarn DerivedData Pods __pycache__ bower_components node_modules site-packages venv",
+);
 
 /// Folders of built or copied files. Within a folder of sources they are names of modules.
 const BUILT: [&str; 6] = ["build", "coverage", "dist", "obj", "target", "vendor"];

@@ -1,7 +1,8 @@
 //! Extracts the commands that a command line is for, without those that only prepare them or format their output.
 
 use super::split::{self, Then};
-use super::{INTERPRETERS, SimpleCommand, effective_program, is_known, only_prints, program_name};
+use super::{INTERPRETERS, SimpleCommand, effective_program, is_known, lists, only_prints, program_name};
+use crate::model::word_list::WordList;
 
 /// One of the commands that a line is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,51 +15,40 @@ pub(crate) struct MainCommand {
 }
 
 /// Programs that prepare a command, print something or shorten output.
-#[rustfmt::skip]
-const LEADING: &[&str] = &[
-    ".", ":", "awk", "cat", "cd", "clear", "column", "cut", "date", "echo", "egrep", "export", "fgrep", "grep", "head", "jq", "less", "ls", "mkdir", "more",
-    "popd", "printf", "pushd", "pwd", "rg", "sed", "set", "sleep", "sort", "source", "tail", "tee", "tr", "true", "uniq", "unset", "wc", "xargs",
-];
+static LEADING: WordList = WordList::words(
+    ". : awk cat cd clear column cut date echo egrep export fgrep grep head jq less ls mkdir more popd printf pushd \
+     pwd rg sed set sleep sort source tail tee tr true uniq unset wc xargs",
+);
 
 /// Programs whose first argument is a subcommand.
-#[rustfmt::skip]
-const WITH_SUBCOMMANDS: &[&str] = &[
-    "alembic", "apt", "apt-get", "ansible", "aws", "az", "bazel", "brew", "buf", "bun", "bundle", "cargo", "cmake", "composer", "conda", "dart", "deno",
-    "diesel", "docker", "docker-compose", "dotnet", "flutter", "flyctl", "gcloud", "gem", "gh", "git", "go", "gradle", "helm", "heroku", "idf.py", "kubectl",
-    "lake", "manage.py", "mise", "mix", "mvn", "netlify", "nix", "npm", "nx", "pdm", "pip", "pio", "platformio", "pnpm", "poetry", "prisma", "pulumi", "rails",
-    "rustup", "sbt", "sqlx", "stack", "supabase", "swift", "systemctl", "terraform", "tox", "turbo", "uv", "vercel", "west", "wrangler", "yarn", "zig",
-];
+static WITH_SUBCOMMANDS: WordList = WordList::words(
+    "alembic apt apt-get ansible aws az bazel brew buf bun bundle cargo cmake composer conda dart deno diesel docker \
+     docker-compose dotnet flutter flyctl gcloud gem gh git go gradle helm heroku idf.py kubectl lake manage.py mise \
+     mix mvn netlify nix npm nx pdm pip pio platformio pnpm poetry prisma pulumi rails rustup sbt sqlx stack supabase \
+     swift systemctl terraform tox turbo uv vercel west wrangler yarn zig",
+);
 
 /// Programs that run another program, and the subcommand that does so.
-const RUNNERS: &[(&str, &str)] = &[
-    ("bundle", "exec"),
-    ("hatch", "run"),
-    ("npm", "exec"),
-    ("pdm", "run"),
-    ("pipenv", "run"),
-    ("pnpm", "exec"),
-    ("poetry", "run"),
-    ("rye", "run"),
-    ("uv", "run"),
-    ("yarn", "exec"),
-];
+static RUNNERS: WordList = WordList::phrases(
+    "bundle exec|hatch run|npm exec|pdm run|pipenv run|pnpm exec|poetry run|rye run|uv run|yarn exec",
+);
 const DIRECT_RUNNERS: &[&str] = &["bunx", "npx", "pipx", "uvx"];
 
 /// Programs or subcommands that check something. Without operands they check everything.
-#[rustfmt::skip]
-const CHECKS: &[&str] = &[
-    "ava", "bazel build", "bazel test", "black", "bun test", "cargo build", "cargo check", "cargo clippy", "cargo nextest", "cargo run", "cargo test", "ctest",
-    "dart analyze", "dart test", "deno check", "deno lint", "deno test", "dotnet build", "dotnet test", "eslint", "flake8", "flutter analyze", "flutter test", "go build", "go test", "go vet",
-    "golangci-lint", "gradle build", "gradle check", "gradle test", "idf.py build", "jest", "ktlint", "meson", "mix test", "mocha",
-    "mvn compile", "mvn package", "mvn test", "mvn verify", "mypy", "ninja", "npm build", "npm lint", "npm run", "npm test", "phpunit", "pio run", "pio test", "playwright", "pnpm build", "pnpm lint", "pnpm run",
-    "pnpm test", "pylint", "pyright", "pytest", "rails test", "rspec", "rubocop", "ruff", "rustc", "shellcheck", "stylelint", "swift build", "swift test", "tox", "tsc", "unittest",
-    "vitest", "west build", "yarn build", "yarn lint", "yarn run", "yarn test", "zig build", "zig test",
-];
+static CHECKS: WordList = WordList::phrases(
+    "ava|bazel build|bazel test|black|bun test|cargo build|cargo check|cargo clippy|cargo nextest|cargo run|\
+     cargo test|ctest|dart analyze|dart test|deno check|deno lint|deno test|dotnet build|dotnet test|eslint|flake8|\
+     flutter analyze|flutter test|go build|go test|go vet|golangci-lint|gradle build|gradle check|gradle test|\
+     idf.py build|jest|ktlint|meson|mix test|mocha|mvn compile|mvn package|mvn test|mvn verify|mypy|ninja|npm build|\
+     npm lint|npm run|npm test|phpunit|pio run|pio test|playwright|pnpm build|pnpm lint|pnpm run|pnpm test|pylint|\
+     pyright|pytest|rails test|rspec|rubocop|ruff|rustc|shellcheck|stylelint|swift build|swift test|tox|tsc|unittest|\
+     vitest|west build|yarn build|yarn lint|yarn run|yarn test|zig build|zig test",
+);
 
 impl MainCommand {
     /// Whether a run with fewer operands checks more.
     pub(crate) fn is_check(&self) -> bool {
-        CHECKS.contains(&self.name.as_str())
+        CHECKS.contains(&self.name)
     }
 
     /// Returns keys of which a failure of this command shares one with the success that settles it.
@@ -105,7 +95,7 @@ impl MainCommand {
         if !is_known(&name) && word.contains('/') && name == program_name(word) {
             name = word.trim_start_matches("./").to_owned();
         }
-        if WITH_SUBCOMMANDS.contains(&name.as_str()) {
+        if WITH_SUBCOMMANDS.contains(&name) {
             let at = arguments.iter().position(|word| !word.starts_with(['-', '+']) && !word.contains('='));
             if let Some(at) = at {
                 name = format!("{name} {}", arguments.remove(at));
@@ -133,8 +123,8 @@ fn run_by(name: &str, arguments: &[&str]) -> Option<usize> {
     if name == "python" {
         return arguments.iter().position(|word| *word == "-m").map(|at| at + 1).filter(|at| *at < arguments.len());
     }
-    let skipped = match RUNNERS.iter().find(|(runner, _)| *runner == name) {
-        Some((_, subcommand)) if arguments.first() == Some(subcommand) => 1,
+    let skipped = match RUNNERS.value(name) {
+        Some(subcommand) if arguments.first() == Some(&subcommand) => 1,
         Some(_) => return None,
         None if DIRECT_RUNNERS.contains(&name) => 0,
         None => return None,
@@ -145,7 +135,7 @@ fn run_by(name: &str, arguments: &[&str]) -> Option<usize> {
 /// Returns the commands that a line is for, in order. If all commands only prepare something, all are returned.
 pub(crate) fn tasks(line: &str) -> Vec<MainCommand> {
     let tasks: Vec<MainCommand> = split::split_commands(line).iter().filter_map(MainCommand::of).collect();
-    let meant: Vec<MainCommand> = tasks.iter().filter(|task| !LEADING.contains(&task.name.as_str())).cloned().collect();
+    let meant: Vec<MainCommand> = tasks.iter().filter(|task| !LEADING.contains(&task.name)).cloned().collect();
     if meant.is_empty() { tasks } else { meant }
 }
 
@@ -196,73 +186,24 @@ fn ran(simple: &SimpleCommand) -> bool {
 }
 
 /// Options with which a program does not do its work.
-const NOT_RUN: [&str; 10] = [
-    "--collect-only",
-    "--co",
-    "--help",
-    "--just-print",
-    "--list",
-    "--list-tests",
-    "--listTests",
-    "--no-run",
-    "--setup-only",
-    "--version",
-];
+static NOT_RUN: WordList = WordList::words(
+    "--collect-only --co --help --just-print --list --list-tests --listTests --no-run --setup-only --version",
+);
 
 /// Programs whose exit code answers a question, and the subcommands or options for which it does.
-const ANSWERING: &[(&str, &[&str])] = &[
-    ("[", &[]),
-    ("[[", &[]),
-    ("ack", &[]),
-    ("ag", &[]),
-    ("bash", &["-n"]),
-    ("cmp", &[]),
-    ("colordiff", &[]),
-    ("command", &[]),
-    ("diff", &[]),
-    ("egrep", &[]),
-    ("expr", &[]),
-    ("fgrep", &[]),
-    ("findstr", &[]),
-    (
-        "git",
-        &[
-            "diff",
-            "diff-index",
-            "diff-files",
-            "grep",
-            "merge-base",
-            "check-ignore",
-            "show-ref",
-            "rev-parse",
-            "ls-files",
-            "config",
-            "cat-file",
-        ],
-    ),
-    ("grep", &[]),
-    ("hash", &[]),
-    ("helm", &["diff"]),
-    ("kubectl", &["diff"]),
-    ("npm", &["outdated"]),
-    ("pnpm", &["outdated"]),
-    ("pgrep", &[]),
-    ("pidof", &[]),
-    ("rg", &[]),
-    ("select-string", &[]),
-    ("systemctl", &["is-active", "is-enabled", "is-failed", "status"]),
-    ("test", &[]),
-    ("type", &[]),
-    ("where", &[]),
-    ("which", &[]),
-    ("zgrep", &[]),
-];
+static ANSWERING: WordList = WordList::words(
+    "[ [[ ack ag cmp colordiff command diff egrep expr fgrep findstr grep hash pgrep pidof rg \
+     select-string test type where which zgrep",
+);
+static ANSWERING_WITH: WordList = WordList::phrases(
+    "bash -n|git diff,diff-index,diff-files,grep,merge-base,check-ignore,show-ref,rev-parse,ls-files,config,cat-file|\
+     helm diff|kubectl diff|npm outdated|pnpm outdated|systemctl is-active,is-enabled,is-failed,status",
+);
 
 /// Programs that hardly ever fail. Next to them, a non-zero exit code must come from another command.
-#[rustfmt::skip]
-const HARMLESS: &[&str] = &[
-    ":", "basename", "cd", "cut", "date", "dirname", "echo", "export", "false", "head", "printf", "pushd", "popd", "pwd", "set", "sort", "tail", "tr", "true", "uniq", "wc", "xargs",
-];
+static HARMLESS: WordList = WordList::words(
+    ": basename cd cut date dirname echo export false head printf pushd popd pwd set sort tail tr true uniq wc xargs",
+);
 
 /// Whether an exit code is an answer and not a failure, as when `grep` finds nothing or `diff` finds a difference.
 pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
@@ -278,16 +219,15 @@ pub(crate) fn is_answer(line: &str, code: i32, output: &str) -> bool {
         let (name, arguments) = found.map_or(("", &[][..]), |(word, arguments)| (word, arguments));
         let name = if asked { "command".to_owned() } else { program_name(name) };
         let name = if matches!(words.first(), Some(&("[" | "[["))) { words[0].to_owned() } else { name };
-        ANSWERING.iter().any(|(known, subcommands)| {
-            *known == name && (subcommands.is_empty() || arguments.iter().any(|word| subcommands.contains(word)))
-        })
+        let is_listed = |subcommands: &str| arguments.iter().any(|word| lists(subcommands, word));
+        ANSWERING.contains(&name) || ANSWERING_WITH.value(&name).is_some_and(is_listed)
     };
     if !commands.iter().any(answers) {
         return false;
     }
     let is_harmless = |simple: &SimpleCommand| {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
-        effective_program(&words).is_none_or(|(word, _)| HARMLESS.contains(&&*program_name(word)))
+        effective_program(&words).is_none_or(|(word, _)| HARMLESS.contains(&program_name(word)))
     };
     // A program that fails prints a reason. A negative answer is silent, or prints differences.
     let complains =

@@ -2,7 +2,6 @@
 
 use proptest::prelude::*;
 
-use super::programs::{CHANGING, CHANGING_WITH, READ_ONLY_WITH, VALUED, WRAPPERS};
 use super::*;
 
 const CHANGES: &str = r#"
@@ -276,13 +275,6 @@ fn changing_commands_are_distinguished_from_read_only_ones() {
     let dropped: Vec<String> = lines(CHANGES).filter(|line| !changes_something(line)).collect();
     let kept: Vec<String> = lines(LOOKS).filter(|line| changes_something(line)).collect();
     assert_eq!((dropped, kept), (vec![], vec![]));
-}
-
-#[test]
-fn tables_are_sorted_for_binary_search() {
-    assert!(CHANGING.is_sorted());
-    assert!([CHANGING_WITH, READ_ONLY_WITH, VALUED].iter().all(|table| table.is_sorted()));
-    assert!(WRAPPERS.is_sorted());
 }
 
 #[test]

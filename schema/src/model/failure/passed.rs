@@ -1,8 +1,9 @@
 //! Reads in the output of a test run whether all tests passed.
 
+use crate::model::word_list::WordList;
+
 /// Words that name a failure, unless their number is 0.
-const FAILURES: [&str; 10] =
-    ["abort", "aborted", "error", "errors", "fail", "failed", "failing", "failure", "failures", "panicked"];
+static FAILURES: WordList = WordList::words("abort aborted error errors fail failed failing failure failures panicked");
 
 /// Whether an output has the summary of a test runner and names no failure. It is `false` if in doubt.
 pub(crate) fn all_passed(output: &str) -> bool {
@@ -30,7 +31,7 @@ fn names_failure(part: &str) -> bool {
     let words = words(part);
     words.iter().enumerate().any(|(at, word)| {
         let is_zero = |at: Option<usize>| at.and_then(|at| words.get(at)).is_some_and(|word| *word == "0");
-        FAILURES.contains(&word.to_lowercase().as_str()) && !is_zero(at.checked_sub(1)) && !is_zero(Some(at + 1))
+        FAILURES.contains(&word.to_lowercase()) && !is_zero(at.checked_sub(1)) && !is_zero(Some(at + 1))
     })
 }
 

@@ -10,7 +10,7 @@ use super::mentions;
 use super::names::{MAX_AFFIX_LENGTH, ValueName};
 use super::rule::TriggerSite;
 use super::values::{self, AssignmentForm, CandidateValue, NameFamily};
-use super::words::{self, CONSTRUCTORS};
+use super::words::CONSTRUCTORS;
 
 pub(super) fn find_password(site: &TriggerSite<'_>) -> Option<Range<usize>> {
     find_assigned(site, NameFamily::Password)
@@ -304,7 +304,7 @@ fn skip_constructor(cursor: &mut TextCursor<'_>) {
     let mut ahead = cursor.clone();
     let path = ahead.take(MAX_AFFIX_LENGTH, |character| character.is_ascii_alphanumeric() || "_:.".contains(character));
     let callee = path.rsplit([':', '.']).next().unwrap_or_default();
-    if words::list_contains(CONSTRUCTORS, callee) && ahead.eat("(") && quoted_value(&ahead).is_some() {
+    if CONSTRUCTORS.contains(callee) && ahead.eat("(") && quoted_value(&ahead).is_some() {
         *cursor = ahead;
     }
 }

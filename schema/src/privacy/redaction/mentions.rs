@@ -7,7 +7,7 @@ use super::literals::{MAX_VALUE_LENGTH, PREVIEW, bare_value, quoted_value};
 use super::names::ValueName;
 use super::rule::TriggerSite;
 use super::values::{self, AssignmentForm, CandidateValue, NameFamily};
-use super::words::{self, CHANGES, DESCRIPTIONS, PARTICLES, VERBS};
+use super::words::{CHANGES, DESCRIPTIONS, PARTICLES, VERBS};
 
 /// Finds the value that follows a name in the same sentence, if it looks like a secret and not like an ordinary word.
 pub(super) fn find_mentioned(
@@ -51,7 +51,7 @@ const WINDOW: usize = 120;
 fn is_about_change(site: &TriggerSite<'_>, name: &ValueName<'_>) -> bool {
     let before = &site.text[..name.start];
     let near = &before[before.ceil_char_boundary(before.len().saturating_sub(24))..];
-    near.to_ascii_lowercase().split_whitespace().any(|word| words::list_contains(CHANGES, word))
+    near.to_ascii_lowercase().split_whitespace().any(|word| CHANGES.contains(word))
 }
 
 /// The link between a name and its value.
@@ -67,7 +67,7 @@ enum MentionLink {
 impl MentionLink {
     fn read(cursor: &mut TextCursor<'_>) -> Option<Self> {
         cursor.take(2, |character| matches!(character, '"' | '\'' | '`' | '*'));
-        let mut is_told = PARTICLES.split(' ').any(|particle| cursor.eat(particle));
+        let mut is_told = PARTICLES.iter().any(|particle| cursor.eat(particle));
         let (mut words, mut is_apart) = (0, false);
         loop {
             let blanks = cursor.skip_blanks();
@@ -82,9 +82,9 @@ impl MentionLink {
             if word.is_empty() || ends || blanks == 0 && !is_told && words == 0 {
                 break;
             }
-            if words::list_contains(VERBS, word) {
+            if VERBS.contains(word) {
                 is_told = true;
-            } else if is_told || words == MAX_WORDS || words::list_contains(DESCRIPTIONS, word) {
+            } else if is_told || words == MAX_WORDS || DESCRIPTIONS.contains(word) {
                 return None;
             } else {
                 words += 1;

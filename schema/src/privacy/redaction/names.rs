@@ -3,7 +3,8 @@
 use super::cursor::TextCursor;
 use super::rule::TriggerSite;
 use super::values;
-use super::words::{self, HARMLESS_KEYS, KEY_OWNERS, PASS_OWNERS, SETTERS};
+use super::words::{HARMLESS_KEYS, KEY_OWNERS, PASS_OWNERS, SETTERS};
+use crate::model::word_list::WordList;
 
 /// The name around a trigger.
 pub(super) struct ValueName<'t> {
@@ -61,8 +62,7 @@ impl<'t> ValueName<'t> {
     pub(super) fn is_set_by_command(&self, site: &TriggerSite<'_>) -> bool {
         let mut words =
             self.line_before(site).split_ascii_whitespace().rev().filter(|word| !word.starts_with(['-', '/']));
-        (self.is_upper || !self.prefix.is_empty())
-            && words.next().is_some_and(|word| words::list_contains(SETTERS, word))
+        (self.is_upper || !self.prefix.is_empty()) && words.next().is_some_and(|word| SETTERS.contains(word))
     }
 
     /// Whether the line starts with such a command and is not a sentence.
@@ -71,7 +71,7 @@ impl<'t> ValueName<'t> {
             .line_before(site)
             .split_ascii_whitespace()
             .find(|word| word.bytes().any(|byte| byte.is_ascii_alphabetic()));
-        first.is_some_and(|word| words::list_contains(SETTERS, word) || matches!(word, "aws" | "npm" | "launchctl"))
+        first.is_some_and(|word| SETTERS.contains(word) || matches!(word, "aws" | "npm" | "launchctl"))
     }
 
     fn line_before<'s>(&self, site: &TriggerSite<'s>) -> &'s str {
@@ -94,15 +94,15 @@ impl<'t> ValueName<'t> {
         let begins_word = last.is_none_or(|last| !last.is_ascii_alphanumeric())
             || last.is_some_and(|last| last.is_ascii_lowercase()) && site.text.as_bytes()[site.at].is_ascii_uppercase();
         let lower = prefix.to_ascii_lowercase();
-        let is_owned = |owners: &str| {
+        let is_owned = |owners: &WordList| {
             let owner = lower.rsplit(|character: char| !character.is_ascii_alphanumeric()).next().unwrap_or_default();
-            words::list_contains(owners, owner)
+            owners.contains(owner)
         };
         let follows_harmless = ["public ", "Public "].iter().any(|word| site.text[..site.at].ends_with(word));
         match site.trigger {
-            "pass" => begins_word || is_owned(PASS_OWNERS),
+            "pass" => begins_word || is_owned(&PASS_OWNERS),
             "pwd" | "pw" | "비번" | "clave" => begins_word,
-            "key" => begins_word && !Self::is_harmless(&lower) && !follows_harmless || is_owned(KEY_OWNERS),
+            "key" => begins_word && !Self::is_harmless(&lower) && !follows_harmless || is_owned(&KEY_OWNERS),
             "auth" | "session" | "signature" => begins_word && !Self::is_harmless(&lower),
             _ => !["max_", "min_", "num_", "max-", "min-", "no-"].iter().any(|word| lower.ends_with(word)),
         }
@@ -117,13 +117,13 @@ impl<'t> ValueName<'t> {
         let start = before.len() - before.bytes().rev().take(16).take_while(u8::is_ascii_alphanumeric).count();
         let word = &before[start..];
         let hump = word.rfind(|character: char| character.is_ascii_uppercase()).filter(|_| !self.is_upper).unwrap_or(0);
-        [word, &word[hump..]].iter().any(|word| words::list_contains(KEY_OWNERS, &word.to_ascii_lowercase()))
+        [word, &word[hump..]].iter().any(|word| KEY_OWNERS.contains(&word.to_ascii_lowercase()))
     }
 
     /// Whether the words before `key` or `signature` make it the name of something public, as in `cache_key` and `public-key`.
     fn is_harmless(prefix: &str) -> bool {
         let mut parts = prefix.split(|character: char| !character.is_ascii_alphanumeric());
-        parts.any(|part| words::list_contains(HARMLESS_KEYS, part))
+        parts.any(|part| HARMLESS_KEYS.contains(part))
     }
 }
 

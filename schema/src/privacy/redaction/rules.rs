@@ -240,53 +240,16 @@ pub(super) static RULES: [SecretRule; 124] = [
 ];
 
 /// Words for passwords in the languages of most developers.
+#[rustfmt::skip]
 const PASSWORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "pass",
-    "pw",
-    "psk",
-    "masterauth",
-    "비밀번호",
-    "비번",
-    "암호",
-    "암호문구",
-    "패스워드",
-    "パスワード",
-    "パスフレーズ",
-    "暗証番号",
-    "密码",
-    "密碼",
-    "口令",
-    "passwort",
-    "kennwort",
-    "contraseña",
-    "clave",
-    "mot de passe",
-    "senha",
-    "пароль",
-    "Пароль",
+    "password", "passwd", "passphrase", "passcode", "pwd", "pass", "pw", "psk", "masterauth", "비밀번호", "비번", "암호", "암호문구",
+    "패스워드", "パスワード", "パスフレーズ", "暗証番号", "密码", "密碼", "口令", "passwort", "kennwort", "contraseña", "clave", "mot de passe",
+    "senha", "пароль", "Пароль",
 ];
 
 /// Names of keys that hardly ever hold anything else. For `key` the word before it decides.
+#[rustfmt::skip]
 const API_KEYS: &[&str] = &[
-    "key",
-    "api 키",
-    "api키",
-    "시크릿 키",
-    "액세스 키",
-    "apiキー",
-    "api キー",
-    "api密钥",
-    "api 密钥",
-    "密钥",
-    "api-schlüssel",
-    "clave api",
-    "clave de api",
-    "clé api",
-    "chave de api",
-    "chave api",
+    "key", "api 키", "api키", "시크릿 키", "액세스 키", "apiキー", "api キー", "api密钥", "api 密钥", "密钥", "api-schlüssel", "clave api",
+    "clave de api", "clé api", "chave de api", "chave api",
 ];

@@ -4,7 +4,8 @@
 
 use super::cursor::is_cjk;
 use super::entropy;
-use super::words::{self, ALGORITHMS, DESCRIPTIONS, FILE_ENDINGS, OWNERS, SCHEMES, SENTENCE_WORDS, WORDS};
+use super::words::{ALGORITHMS, DESCRIPTIONS, FILE_ENDINGS, OWNERS, SCHEMES, SENTENCE_WORDS, WORDS};
+use crate::model::word_list::WordList;
 
 /// The kind of value that a name announces.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -89,7 +90,7 @@ pub(super) fn is_mentioned_secret(value: &str, family: NameFamily) -> bool {
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())
         && (digits > 0 || is_chosen && has_symbol(value))
         && !is_measure(&lower)
-        && !ALGORITHMS.split_ascii_whitespace().any(|name| lower.starts_with(name))
+        && !ALGORITHMS.begins(&lower)
 }
 
 /// Whether a word after a name is clearly a secret, even without a verb between them.
@@ -146,10 +147,10 @@ pub(super) fn is_describing_suffix(suffix: &str) -> bool {
         }
     }
     words.push(word);
-    if suffix.rsplit_once('.').is_some_and(|(_, ending)| words::list_contains(FILE_ENDINGS, ending)) {
+    if suffix.rsplit_once('.').is_some_and(|(_, ending)| FILE_ENDINGS.contains(ending)) {
         return true;
     }
-    words.iter().any(|word| words::list_contains(DESCRIPTIONS, &word.to_ascii_lowercase()))
+    words.iter().any(|word| DESCRIPTIONS.contains(&word.to_ascii_lowercase()))
 }
 
 /// Whether a value is masked: `****`, `xxxx`, `…`, or a secret that was shortened with dots.
@@ -181,7 +182,7 @@ pub(super) fn is_reference(value: &str) -> bool {
         '.' | '~' | '/' => is_path(value),
         _ => {
             ["${", "{{", "#{", "%(", "://", "::", "<%"].iter().any(|sign| judged_head(value).contains(sign))
-                || value.split_once(':').is_some_and(|(scheme, _)| words::list_contains(SCHEMES, scheme))
+                || value.split_once(':').is_some_and(|(scheme, _)| SCHEMES.contains(scheme))
                 || is_call(value)
                 || is_member(value)
                 || is_path(value)
@@ -217,7 +218,7 @@ fn is_member(value: &str) -> bool {
     };
     let first = parts.next().unwrap_or_default();
     let rest: Vec<&str> = parts.collect();
-    let is_owner = words::list_contains(OWNERS, first) || !value.bytes().any(|byte| byte.is_ascii_digit());
+    let is_owner = OWNERS.contains(first) || !value.bytes().any(|byte| byte.is_ascii_digit());
     !rest.is_empty() && is_owner && is_name(first) && rest.into_iter().all(is_name)
 }
 
@@ -237,15 +238,15 @@ fn is_path(value: &str) -> bool {
 ///
 /// `changeme` is one. Documentation prints it and it protects nothing, and it is worth remembering that a password was never set.
 fn is_placeholder(value: &str) -> bool {
+    static PLACEHOLDER_STARTS: WordList =
+        WordList::words("your replace insert enter- enter_ put- xxxx required| nullable|");
     if value.len() > 64 {
         return false;
     }
     let value = value.to_lowercase();
-    let is_word = |part: &str| words::list_contains(WORDS, part);
+    let is_word = |part: &str| WORDS.contains(part);
     value.split(['|', '/', ',', '!', '?', ':', ';']).all(|part| part.is_empty() || is_word(part))
-        || ["your", "replace", "insert", "enter-", "enter_", "put-", "required|", "nullable|", "xxxx"]
-            .iter()
-            .any(|start| value.starts_with(start))
+        || PLACEHOLDER_STARTS.begins(&value)
         || value.ends_with("-here")
         || value.ends_with("_here")
         || is_version(&value)
@@ -275,9 +276,8 @@ fn is_version(value: &str) -> bool {
 
 /// Whether quoted words are a passphrase and not a sentence about one.
 fn is_passphrase(value: &str) -> bool {
-    let is_sentence = |word: &str| {
-        words::list_contains(SENTENCE_WORDS, word.to_lowercase().trim_matches(|c: char| !c.is_alphanumeric()))
-    };
+    let is_sentence =
+        |word: &str| SENTENCE_WORDS.contains(word.to_lowercase().trim_matches(|c: char| !c.is_alphanumeric()));
     value.is_ascii() && value.len() <= 128 && !value.ends_with(':') && !value.split_whitespace().any(is_sentence)
 }
 
@@ -328,7 +328,7 @@ fn is_human_chosen(value: &CandidateValue<'_>, family: NameFamily) -> bool {
         (_, NameFamily::Password) if value.is_quoted => !echoes,
         (_, _) if value.is_quoted => text.len() >= if text.contains(['-', '_', '.']) { 16 } else { 12 },
         (AssignmentForm::Flag, NameFamily::Password) => {
-            begins_lower && !words::list_contains(SENTENCE_WORDS, text) && !text.starts_with('-')
+            begins_lower && !SENTENCE_WORDS.contains(text) && !text.starts_with('-')
         }
         (AssignmentForm::OwnLine, NameFamily::Password) => begins_lower && !echoes && !text.contains('_'),
         _ => false,

@@ -1,10 +1,12 @@
 //! What a statement chooses, defines and changes.
 
+use crate::model::word_list::WordList;
 use crate::prose::terms::Token;
-use crate::prose::word_set::WordSet;
 
 /// Returns the names that a text chooses: after "use", "with", "to" and similar words, or before a Korean particle of means.
 pub(super) fn choices(tokens: &[Token]) -> Vec<String> {
+    static BEFORE: WordList = WordList::words("use using uses with via to is are choose chose pick picked adopt on");
+    static VERBS: WordList = WordList::words("쓰 쓴 써 사용 채택 선택");
     let mut found = Vec::new();
     for (at, token) in tokens.iter().enumerate().filter(|(_, token)| token.is_term()) {
         let before = at.checked_sub(1).map(|before| tokens[before].text.as_str());
@@ -19,30 +21,10 @@ pub(super) fn choices(tokens: &[Token]) -> Vec<String> {
         if !token.is_name && !is_all_it_is && !is_made {
             continue;
         }
-        let is_behind = matches!(
-            before,
-            Some(
-                "use"
-                    | "using"
-                    | "uses"
-                    | "with"
-                    | "via"
-                    | "to"
-                    | "is"
-                    | "are"
-                    | "choose"
-                    | "chose"
-                    | "pick"
-                    | "picked"
-                    | "adopt"
-                    | "on"
-            )
-        );
+        let is_behind = before.is_some_and(|word| BEFORE.contains(word));
         let by_particle = matches!(token.particle, "로" | "으로");
-        let by_verb = matches!(token.particle, "을" | "를")
-            && tokens.get(at + 1).is_some_and(|next| {
-                ["쓰", "쓴", "써", "사용", "채택", "선택"].iter().any(|verb| next.text.starts_with(verb))
-            });
+        let by_verb =
+            matches!(token.particle, "을" | "를") && tokens.get(at + 1).is_some_and(|next| VERBS.begins(&next.text));
         let clause = tokens[..=at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
         let is_defined = defines(&tokens[clause..at]);
         if is_behind || by_particle || by_verb || is_defined {
@@ -63,34 +45,17 @@ pub(super) fn defines(tokens: &[Token]) -> bool {
 
 /// Whether a word announces a change.
 pub(super) fn is_change(tokens: &[Token], at: usize, token: &Token) -> bool {
-    static ENGLISH: WordSet = WordSet::new("
-        back bump bumped change changed changing correction decrease decreased from increase increased instead lower lowered
-        migrate migrated move moved moving now raise raised reduce reduced revert reverted switch switched switching update updated
-    ");
-    const KOREAN: [&str; 19] = [
-        "이제",
-        "앞으로",
-        "바꾸",
-        "바꿔",
-        "바꿨",
-        "변경",
-        "전환",
-        "교체",
-        "올리",
-        "올려",
-        "내리",
-        "내려",
-        "늘리",
-        "늘려",
-        "줄이",
-        "줄여",
-        "되돌리",
-        "정정",
-        "대신",
-    ];
+    static ENGLISH: WordList = WordList::words(
+        "back bump bumped change changed changing correction decrease decreased from increase increased instead lower \
+         lowered migrate migrated move moved moving now raise raised reduce reduced revert reverted switch switched \
+         switching update updated",
+    );
+    static KOREAN: WordList = WordList::words(
+        "이제 앞으로 바꾸 바꿔 바꿨 변경 전환 교체 올리 올려 내리 내려 늘리 늘려 줄이 줄여 되돌리 정정 대신",
+    );
     if token.text.is_ascii() {
         let after_all = token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all");
         return after_all || ENGLISH.contains(&token.text);
     }
-    KOREAN.iter().any(|word| token.text.starts_with(word))
+    KOREAN.begins(&token.text)
 }

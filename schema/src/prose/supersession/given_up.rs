@@ -1,7 +1,7 @@
 //! What a statement gives up: "no longer X", "instead of X", "X 말고".
 
+use crate::model::word_list::WordList;
 use crate::prose::terms::{Token, TokenKind, quantities};
-use crate::prose::word_set::WordSet;
 
 /// Something that a statement gives up.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,137 +32,62 @@ impl GivenUp {
 }
 
 /// Words that precede something that is given up.
-const GIVES_UP_NEXT: [(&[&str], Scope); 36] = [
-    (&["instead", "of"], Scope::Subject),
-    (&["rather", "than"], Scope::Subject),
-    (&["in", "place", "of"], Scope::Subject),
-    (&["not"], Scope::Subject),
-    (&["dont", "use"], Scope::Subject),
-    (&["never", "use"], Scope::Subject),
-    (&["no", "longer"], Scope::All),
-    (&["no", "more"], Scope::All),
-    (&["forget"], Scope::All),
-    (&["kick", "out"], Scope::All),
-    (&["rip", "out"], Scope::All),
-    (&["ripped", "out"], Scope::All),
-    (&["scrap"], Scope::All),
-    (&["throw", "out"], Scope::All),
-    (&["stop"], Scope::All),
-    (&["stopped"], Scope::All),
-    (&["drop"], Scope::All),
-    (&["dropping"], Scope::All),
-    (&["dropped"], Scope::All),
-    (&["get", "rid", "of"], Scope::All),
-    (&["getting", "rid", "of"], Scope::All),
-    (&["got", "rid", "of"], Scope::All),
-    (&["abandon"], Scope::All),
-    (&["ditch"], Scope::All),
-    (&["retire"], Scope::All),
-    (&["retiring"], Scope::All),
-    (&["deprecate"], Scope::All),
-    (&["replace"], Scope::All),
-    (&["replacing"], Scope::All),
-    (&["replaced"], Scope::All),
-    (&["away", "from"], Scope::All),
-    (&["remove"], Scope::Removed),
-    (&["removed"], Scope::Removed),
-    (&["delete"], Scope::Removed),
-    (&["deleted"], Scope::Removed),
-    (&["uninstalled"], Scope::Removed),
+static GIVES_UP_NEXT: [(Scope, WordList); 3] = [
+    (Scope::Subject, WordList::phrases("instead of|rather than|in place of|not|dont use|never use")),
+    (
+        Scope::All,
+        WordList::phrases(
+            "no longer|no more|forget|kick out|rip out|ripped out|scrap|throw out|stop|stopped|drop|dropping|dropped|\
+             get rid of|getting rid of|got rid of|abandon|ditch|retire|retiring|deprecate|replace|replacing|replaced|\
+             away from",
+        ),
+    ),
+    (Scope::Removed, WordList::words("remove removed delete deleted uninstalled")),
 ];
 
 /// Nouns for parts whose removal removes the whole thing.
-pub(super) static PARTS: WordSet = WordSet::new(
+pub(super) static PARTS: WordList = WordList::words(
     "client code config dependency driver integration library module package provider service setup store support",
 );
 
 /// Words after "is" or "are" that mark the subject as given up.
-static GONE: WordSet =
-    WordSet::new("cancelled canceled deprecated dropped gone history obsolete out removed replaced retired");
+static GONE: WordList =
+    WordList::words("cancelled canceled deprecated dropped gone history obsolete out removed replaced retired");
 
 /// Words that mark an earlier state.
-pub(super) static PAST: WordSet = WordSet::new("before earlier formerly from previously was were 기존 이전 원래 너무");
+pub(super) static PAST: WordList =
+    WordList::words("before earlier formerly from previously was were 기존 이전 원래 너무");
 
 /// Verbs of change before "from A to B".
-static CHANGES_FROM: WordSet = WordSet::new("
-    away bump bumped change changed changing cut go going lower lowered migrate migrated migrating move moved moving raise raised switch
-    switched switching went
-");
+static CHANGES_FROM: WordList = WordList::words(
+    "away bump bumped change changed changing cut go going lower lowered migrate migrated migrating move moved moving \
+     raise raised switch switched switching went",
+);
 
 /// Words that end the phrase that is given up.
-static ENDS: WordSet = WordSet::new("
-    after and anymore any as at because before but by for from if in into next on since so than that then to until we when
-    where which while with
-");
+static ENDS: WordList = WordList::words(
+    "after and anymore any as at because before but by for from if in into next on since so than that then to until we \
+     when where which while with",
+);
 
 /// Words that end the phrase after "for".
-static REASONS: WordSet = WordSet::new("and as because but since so when while");
+static REASONS: WordList = WordList::words("and as because but since so when while");
 
 /// Verbs after "no longer" and "stop", which are not part of what is given up.
-static VERBS_BEHIND: WordSet =
-    WordSet::new("build call depend deploy keep need put rely run send ship simulate store support use want write");
+static VERBS_BEHIND: WordList =
+    WordList::words("build call depend deploy keep need put rely run send ship simulate store support use want write");
 
 /// Korean words that follow something that is given up.
-const GIVES_UP_BEFORE: [(&str, Scope); 23] = [
-    ("대신", Scope::Subject),
-    ("없이", Scope::Subject),
-    ("말고", Scope::Subject),
-    ("아니라", Scope::Subject),
-    ("아니고", Scope::Subject),
-    ("빼고", Scope::Subject),
-    ("빼자", Scope::Subject),
-    ("취소", Scope::All),
-    ("폐기", Scope::All),
-    ("버리", Scope::All),
-    ("그만", Scope::All),
-    ("없애", Scope::All),
-    ("걷어", Scope::All),
-    ("쓰지", Scope::All),
-    ("중단", Scope::All),
-    ("철회", Scope::All),
-    ("포기", Scope::All),
-    ("접고", Scope::All),
-    ("접자", Scope::All),
-    ("접는", Scope::All),
-    ("접기로", Scope::All),
-    ("제거", Scope::Removed),
-    ("지우", Scope::Removed),
+static GIVES_UP_BEFORE: [(Scope, WordList); 3] = [
+    (Scope::Subject, WordList::words("대신 없이 말고 아니라 아니고 빼고 빼자")),
+    (Scope::All, WordList::words("취소 폐기 버리 그만 없애 걷어 쓰지 중단 철회 포기 접고 접자 접는 접기로")),
+    (Scope::Removed, WordList::words("제거 지우")),
 ];
 
 /// Korean verbs of change after "A에서 B로".
-const CHANGES_TO: [&str; 31] = [
-    "바꾸",
-    "바꿔",
-    "바꿨",
-    "변경",
-    "전환",
-    "옮기",
-    "옮겨",
-    "교체",
-    "이전",
-    "넘어가",
-    "바꿈",
-    "늘리",
-    "늘린",
-    "늘려",
-    "늘림",
-    "올리",
-    "올린",
-    "올려",
-    "올림",
-    "내리",
-    "내린",
-    "내려",
-    "줄이",
-    "줄인",
-    "줄여",
-    "낮추",
-    "낮춘",
-    "낮춰",
-    "높이",
-    "높인",
-    "높여",
-];
+static CHANGES_TO: WordList = WordList::words(
+    "바꾸 바꿔 바꿨 변경 전환 옮기 옮겨 교체 이전 넘어가 바꿈 늘리 늘린 늘려 늘림 올리 올린 올려 올림 내리 내린 내려 줄이 줄인 줄여 낮추 낮춘 낮춰 높이 높인 높여",
+);
 
 pub(super) fn given_up(tokens: &[Token]) -> Vec<GivenUp> {
     let mut found = Vec::new();
@@ -199,15 +124,18 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     if at > 0 && matches!(tokens[at - 1].text.as_str(), "dont" | "never" | "not") {
         return None;
     }
-    let (words, scope) = GIVES_UP_NEXT
-        .iter()
-        .find(|(words, _)| words.iter().enumerate().all(|(n, expected)| word(n) == Some(expected)))?;
-    let mut next = at + words.len();
-    if *scope == Scope::All && tokens.get(next).is_some_and(|token| VERBS_BEHIND.contains(stem_of_verb(&token.text))) {
+    let is_next = |phrase: &&&str| {
+        phrase.starts_with(&tokens[at].text)
+            && phrase.split(' ').enumerate().all(|(n, expected)| word(n) == Some(expected))
+    };
+    let (scope, phrase) =
+        GIVES_UP_NEXT.iter().find_map(|(scope, phrases)| Some((*scope, *phrases.iter().find(is_next)?)))?;
+    let mut next = at + phrase.split(' ').count();
+    if scope == Scope::All && tokens.get(next).is_some_and(|token| VERBS_BEHIND.contains(stem_of_verb(&token.text))) {
         next += 1;
     }
     // "arq, not Celery" gives up Celery. "does not support Celery" gives up nothing.
-    if words == &["not"] {
+    if phrase == "not" {
         let first = tokens.get(next)?;
         let is_contrast = tokens[at].begins_clause || at > 0 && matches!(tokens[at - 1].text.as_str(), "and" | "but");
         let is_item = first.is_name || matches!(first.kind, TokenKind::Quantity(_)) || is_contrast && first.is_term();
@@ -215,7 +143,7 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
             return None;
         }
     }
-    let replaces = words[0].starts_with("replac");
+    let replaces = phrase.starts_with("replac");
     let rest = &tokens[next..];
     let end = rest.iter().enumerate().take(5).position(|(n, token)| {
         n > 0 && token.begins_clause
@@ -226,13 +154,13 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     if replaces && !rest.get(end).is_some_and(|token| matches!(token.text.as_str(), "by" | "with")) {
         return None;
     }
-    let mut given_up = collect(&rest[..end], *scope);
+    let mut given_up = collect(&rest[..end], scope);
     // "for the database" names the subject.
     if let Some(qualifier) = rest.get(end).filter(|token| token.text == "for").map(|_| &rest[end + 1..]) {
         let until = qualifier.iter().position(|token| token.begins_clause || REASONS.contains(&token.text));
         given_up.subject = collect(&qualifier[..until.unwrap_or(qualifier.len())], Scope::Subject).terms;
     }
-    if words == &["no", "longer"] {
+    if phrase == "no longer" {
         let start = tokens[..=at].iter().rposition(|token| token.begins_clause).unwrap_or(0);
         given_up.subject = collect(&tokens[start..at], Scope::Subject).terms;
     }
@@ -244,14 +172,13 @@ fn korean_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     if token.particle == "에서" {
         // "Redis에서 Postgres로 바꾼다"
         let to = tokens[at + 1..].iter().take(3).position(|next| matches!(next.particle, "로" | "으로"))?;
-        let is_change =
-            tokens[at + 1 + to..].iter().take(3).any(|next| CHANGES_TO.iter().any(|verb| next.text.starts_with(verb)));
+        let is_change = tokens[at + 1 + to..].iter().take(3).any(|next| CHANGES_TO.begins(&next.text));
         return is_change.then(|| collect(&tokens[at..=at], Scope::All));
     }
     // "마이그레이션은 안 하기로"
     let is_left = token.text == "안" && tokens.get(at + 1).is_some_and(|next| next.text.starts_with("하기로"));
-    let scope = match GIVES_UP_BEFORE.iter().find(|(word, _)| token.text.starts_with(word)) {
-        Some((_, scope)) => scope,
+    let scope = match GIVES_UP_BEFORE.iter().find(|(_, words)| words.begins(&token.text)) {
+        Some((scope, _)) => scope,
         None if is_left => &Scope::All,
         None => return None,
     };
@@ -290,13 +217,9 @@ fn stem_of_verb(word: &str) -> &str {
 
 /// Returns the names that a Japanese text gives up: "X はやめて", "X の代わりに".
 pub(super) fn japanese_given_up(text: &str) -> Vec<GivenUp> {
-    const GIVES_UP: [(&str, Scope); 6] = [
-        ("はやめ", Scope::All),
-        ("をやめ", Scope::All),
-        ("は廃止", Scope::All),
-        ("を廃止", Scope::All),
-        ("の代わりに", Scope::Subject),
-        ("ではなく", Scope::Subject),
+    static GIVES_UP: [(Scope, WordList); 2] = [
+        (Scope::All, WordList::words("はやめ をやめ は廃止 を廃止")),
+        (Scope::Subject, WordList::words("の代わりに ではなく")),
     ];
     let name = |at: usize| {
         let before = text[..at].trim_end();
@@ -305,7 +228,8 @@ pub(super) fn japanese_given_up(text: &str) -> Vec<GivenUp> {
             .map_or(0, |last| last + before[last..].chars().next().map_or(0, char::len_utf8));
         crate::prose::terms::terms(&before[start..])
     };
-    let found = GIVES_UP.iter().flat_map(|(words, scope)| text.match_indices(words).map(|(at, _)| (name(at), *scope)));
+    let places = |words: &'static WordList| words.iter().flat_map(|word| text.match_indices(word));
+    let found = GIVES_UP.iter().flat_map(|(scope, words)| places(words).map(|(at, _)| (name(at), *scope)));
     let of = |(terms, scope): (Vec<String>, Scope)| GivenUp {
         names: terms.clone(),
         terms,

@@ -1,6 +1,7 @@
 //! Sentences that give something up or change it.
 
 use super::Statement;
+use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::small_talk::is_one_off;
 
@@ -20,29 +21,11 @@ pub fn reversals(text: &str) -> Vec<Statement> {
 
 /// Whether a sentence is no question, condition or one-off, and does not only order to stop or to remove something.
 fn is_plain(sentence: &str) -> bool {
-    const UNSURE: [&str; 17] = [
-        "if ",
-        "should we",
-        "could we",
-        "what about",
-        "how about",
-        "maybe",
-        "perhaps",
-        "might",
-        "thinking of",
-        "would it",
-        "할까",
-        "될까",
-        "면 어때",
-        "어떨까",
-        "어떻게 생각",
-        "싶은데",
-        "고민",
-    ];
+    static UNSURE: WordList = WordList::phrases(
+        "if |should we|could we|what about|how about|maybe|perhaps|might|thinking of|would it|할까|될까|면 어때|어떨까|어떻게 생각|\
+         싶은데|고민",
+    );
     let folded = sentence.trim().to_lowercase();
     let is_order = ["stop", "drop", "remove", "delete"].iter().any(|verb| folded.starts_with(verb));
-    !folded.ends_with(['?', '？'])
-        && !is_order
-        && !is_one_off(&folded)
-        && !UNSURE.iter().any(|word| folded.contains(word))
+    !folded.ends_with(['?', '？']) && !is_order && !is_one_off(&folded) && !UNSURE.occurs_in(&folded)
 }

@@ -1,41 +1,29 @@
 //! Tasks that are closed in other words than their own: "take that off the list", or in another language.
 
+use crate::model::word_list::WordList;
 use crate::prose::sentences::sentences;
 use crate::prose::terms::{is_hangul, shared_terms, terms};
 
-/// Phrases that close a task, in lower case. A number closes as many.
-const CLOSINGS: [(&str, usize); 17] = [
-    ("off the list", 1),
-    ("off my list", 1),
-    ("off our list", 1),
-    ("from the list", 1),
-    ("that was the open step", 1),
-    ("that was the last open", 1),
-    ("목록에서 빼", 1),
-    ("목록에서 뺐", 1),
-    ("목록에서 지", 1),
-    ("リストから外", 1),
-    ("scratch that", 1),
-    ("scratch those two", 2),
-    ("strike that", 1),
-    ("strike those two", 2),
-    ("cross that off", 1),
-    ("tick that off", 1),
-    ("tick both off", 2),
-];
+/// Phrases that close a task, in lower case. Those with "two" or "both" close two.
+static CLOSINGS: WordList = WordList::phrases(
+    "off the list|off my list|off our list|from the list|that was the open step|that was the last open|목록에서 빼|목록에서 뺐|\
+     목록에서 지|リストから外|scratch that|scratch those two|strike that|strike those two|cross that off|tick that off|\
+     tick both off",
+);
 
 /// Returns the tasks that each closing phrase names, or the sentence before it, unless more tasks fit.
 pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
     let parts = sentences(text);
     let closing = |(at, part): (usize, &&str)| {
         let lower = part.to_lowercase();
-        let (phrase, count) = CLOSINGS.iter().find(|(phrase, _)| lower.contains(phrase))?;
+        let phrase = CLOSINGS.iter().find(|phrase| lower.contains(**phrase))?;
+        let count = if phrase.contains(" two") || phrase.contains(" both") { 2 } else { 1 };
         let is_denied = lower.split_whitespace().any(|word| word.ends_with("n't") || word == "not");
         if is_denied || lower.trim_end().ends_with(['?', '？']) {
             return None;
         }
         let before = at.checked_sub(1).map(|before| parts[before]);
-        let named = |text: &str| best(&terms(text), tasks, *count);
+        let named = |text: &str| best(&terms(text), tasks, count);
         let rest = lower.replace(phrase, " ");
         let with_before = |before: &str| named(before).or_else(|| named(&format!("{before} {rest}")));
         named(&rest).or_else(|| before.filter(|text| !text.contains('?')).and_then(with_before))
@@ -74,11 +62,9 @@ fn is_kana(c: char) -> bool {
 
 /// Whether a Japanese sentence reports that something is finished.
 pub(super) fn reports_in_japanese(sentence: &str) -> bool {
-    const ENDS: [&str; 5] = ["しました", "できました", "なりました", "終わった", "完了"];
-    const OPEN: [&str; 4] = ["ません", "まだ", "残り", "予定"];
-    sentence.chars().any(is_kana)
-        && ENDS.iter().any(|end| sentence.contains(end))
-        && !OPEN.iter().any(|word| sentence.contains(word))
+    static ENDS: WordList = WordList::words("しました できました なりました 終わった 完了");
+    static OPEN: WordList = WordList::words("ません まだ 残り 予定");
+    sentence.chars().any(is_kana) && ENDS.occurs_in(sentence) && !OPEN.occurs_in(sentence)
 }
 
 /// Whether a Japanese report contains the whole text of a task.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schema::model::word_list::WordList;
 use serde_json::Value;
 
 #[derive(Debug, Default)]
@@ -15,20 +16,10 @@ pub(super) struct ErrorBody {
 }
 
 /// Phrases by which services report that a text or a request is too long.
-const TOO_LONG: [&str; 12] = [
-    "context length",
-    "context size",
-    "input length",
-    "maximum number of tokens",
-    "max_tokens_per_request",
-    "payload size exceeds",
-    "physical batch size",
-    "reduce the length",
-    "request too large",
-    "token count exceeds",
-    "token limit",
-    "too long",
-];
+static TOO_LONG: WordList = WordList::phrases(
+    "context length|context size|input length|maximum number of tokens|max_tokens_per_request|payload size exceeds|\
+     physical batch size|reduce the length|request too large|token count exceeds|token limit|too long",
+);
 
 impl ErrorBody {
     /// Reads a body; invalid JSON gives no message.
@@ -47,8 +38,7 @@ impl ErrorBody {
     }
 
     pub(super) fn is_too_long(&self) -> bool {
-        TOO_LONG.iter().any(|words| self.message.to_lowercase().contains(words))
-            || self.all.contains("context_length_exceeded")
+        TOO_LONG.occurs_in(&self.message.to_lowercase()) || self.all.contains("context_length_exceeded")
     }
 
     /// Whether the model produced an invalid vector that JSON cannot express.

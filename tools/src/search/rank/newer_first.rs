@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use schema::model::word_list::WordList;
 use schema::store::MemoryRow;
 
 use crate::search::candidate::Passage;
@@ -112,53 +113,16 @@ fn similarity(a: &[u64], b: &[u64], rarity: &HashMap<u64, f32>) -> f32 {
     common / (length(a) * length(b)).sqrt().max(f32::MIN_POSITIVE)
 }
 
-const AMENDS: [&str; 10] = [
-    "amend",
-    "amended",
-    "amending",
-    "amendment",
-    "supersede",
-    "superseded",
-    "supersedes",
-    "superseding",
-    "revised",
-    "updates",
-];
+static AMENDS: WordList =
+    WordList::words("amend amended amending amendment supersede superseded supersedes superseding revised updates");
 
 /// The same in scripts without spaces, or with many endings.
 const AMENDS_PARTS: [&str; 9] = ["정정", "개정", "대체한다", "改定", "改訂", "修订", "取代", "enmienda", "ersetzt die"];
 
-const CHANGES: [&str; 15] = [
-    "update",
-    "updated",
-    "changed",
-    "switched",
-    "longer",
-    "increased",
-    "improved",
-    "reached",
-    "grown",
-    "raised",
-    "lowered",
-    "reduced",
-    "extended",
-    "postponed",
-    "recently",
-];
+static CHANGES: WordList = WordList::words(
+    "update updated changed switched longer increased improved reached grown raised lowered reduced extended postponed \
+     recently",
+);
 
-const CHANGES_PARTS: [&str; 14] = [
-    "변경",
-    "바꿨",
-    "바꾸",
-    "이제는",
-    "늘렸",
-    "줄였",
-    "変更",
-    "更新",
-    "改为",
-    "改成",
-    "cambiado",
-    "geändert",
-    "changé",
-    "изменил",
-];
+static CHANGES_PARTS: WordList =
+    WordList::words("변경 바꿨 바꾸 이제는 늘렸 줄였 変更 更新 改为 改成 cambiado geändert changé изменил");

@@ -1,5 +1,7 @@
 //! Finds the function, type or heading around a line, if the lines before it clearly show it.
 
+use crate::model::word_list::WordList;
+
 /// The longest title, in characters.
 const TITLE: usize = 80;
 
@@ -7,18 +9,16 @@ const TITLE: usize = 80;
 const READ: usize = 2_000;
 
 /// Words that begin a definition, in languages where definitions begin with a word.
-#[rustfmt::skip]
-const DEFINING: &[&str] = &[
-    "class", "def", "defmodule", "defp", "defn", "enum", "extension", "fn", "fun", "func", "function", "impl", "interface", "macro_rules!", "mixin", "module", "namespace",
-    "object", "proc", "protocol", "record", "struct", "sub", "trait", "union",
-];
+static DEFINING: WordList = WordList::words(
+    "class def defmodule defp defn enum extension fn fun func function impl interface macro_rules! mixin module \
+     namespace object proc protocol record struct sub trait union",
+);
 
 /// Words that may precede those.
-#[rustfmt::skip]
-const BEFORE: &[&str] = &[
-    "abstract", "async", "case", "const", "data", "declare", "default", "export", "extern", "final", "inline", "internal", "local", "open", "override", "partial", "private",
-    "protected", "pub", "public", "readonly", "sealed", "static", "suspend", "unsafe", "virtual",
-];
+static BEFORE: WordList = WordList::words(
+    "abstract async case const data declare default export extern final inline internal local open override partial \
+     private protected pub public readonly sealed static suspend unsafe virtual",
+);
 
 /// Returns the title of what encloses a line with this indentation, given the lines before it.
 pub(super) fn enclosing(before: &[&str], indented: usize, is_prose: bool) -> Option<String> {
@@ -63,7 +63,7 @@ pub(crate) fn is_definition(line: &str) -> bool {
     let Some(first) = words.by_ref().find(|word| !BEFORE.contains(word) && *word != "crate" && *word != "super") else {
         return false;
     };
-    if DEFINING.contains(&first) {
+    if DEFINING.contains(first) {
         return words.next().is_some();
     }
     is_plain_function(line) || is_arrow(line) || is_table(line)

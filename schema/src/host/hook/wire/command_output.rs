@@ -2,6 +2,8 @@
 //!
 //! A command may print any line, so a line counts as the host's only at its place and in its order.
 
+use crate::model::word_list::WordList;
+
 /// The result of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CommandOutput<'t> {
@@ -10,15 +12,10 @@ pub struct CommandOutput<'t> {
 }
 
 /// The lines that Codex writes before `Output:`.
-const CODEX_LABELS: [&str; 7] = [
-    "Chunk ID: ",
-    "Wall time: ",
-    "Exit code: ",
-    "Process exited with code ",
-    "Process running with session ID ",
-    "Original token count: ",
-    "Total output lines: ",
-];
+static CODEX_LABELS: WordList = WordList::phrases(
+    "Chunk ID: |Wall time: |Exit code: |Process exited with code |Process running with session ID |\
+     Original token count: |Total output lines: ",
+);
 
 /// The lines that Gemini CLI writes after the output, in this order. It leaves out those that say nothing.
 const GEMINI_LABELS: [&str; 4] = ["Exit Code: ", "Signal: ", "Background PIDs: ", "Process Group PGID: "];
@@ -27,7 +24,7 @@ const GEMINI_LABELS: [&str; 4] = ["Exit Code: ", "Signal: ", "Background PIDs: "
 pub fn codex_output(text: &str) -> Option<CommandOutput<'_>> {
     let (mut code, mut rest) = (None, text);
     while let Some((line, after)) = rest.split_once('\n')
-        && CODEX_LABELS.iter().any(|label| line.starts_with(label))
+        && CODEX_LABELS.begins(line)
     {
         let exit = line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code "));
         code = code.or(exit.and_then(|code| code.trim().parse().ok()));

@@ -1,5 +1,7 @@
 //! Stack frames: the places that they name, and whether these are in the project's code.
 
+use crate::model::word_list::WordList;
+
 /// Returns the place that a stack frame names, or `None` if the line is not a frame.
 pub(super) fn frame<'l>(line: &'l str, following: &[&'l str]) -> Option<&'l str> {
     let bare = line.trim_start();
@@ -53,72 +55,25 @@ pub(super) fn is_python_frame(bare: &str) -> bool {
 
 /// Whether a place is in the project's code, not in a library or a runtime.
 pub(super) fn is_own(place: &str, project: &str) -> bool {
-    const FOREIGN: [&str; 30] = [
-        "node_modules",
-        "site-packages",
-        "dist-packages",
-        "node:",
-        "internal/",
-        "<frozen",
-        "<string>",
-        "<anonymous>",
-        "<function>",
-        "/rustc/",
-        ".cargo/",
-        "/usr/",
-        "/lib/",
-        "/lib64/",
-        "/opt/",
-        "vendor/",
-        "/gems/",
-        "/go/src/",
-        "/go/pkg/",
-        "libc.",
-        "???",
-        "sysdeps",
-        "webpack:",
-        "native",
-        "[internal",
-        "<internal",
-        "Native Method",
-        "/nix/store",
-        "/opt/homebrew",
-        "Unknown Source",
-    ];
-    const FOREIGN_NAMES: [&str; 22] = [
-        "java.",
-        "javax.",
-        "jdk.",
-        "sun.",
-        "kotlin.",
-        "kotlinx.",
-        "scala.",
-        "org.junit",
-        "junit.",
-        "org.springframework",
-        "org.gradle",
-        "org.apache",
-        "org.hibernate",
-        "com.sun.",
-        "io.netty",
-        "reactor.",
-        "android.",
-        "androidx.",
-        "com.android.",
-        "System.",
-        "Microsoft.",
-        "groovy.",
-    ];
+    static FOREIGN: WordList = WordList::phrases(
+        "node_modules|site-packages|dist-packages|node:|internal/|<frozen|<string>|<anonymous>|<function>|/rustc/|\
+         .cargo/|/usr/|/lib/|/lib64/|/opt/|vendor/|/gems/|/go/src/|/go/pkg/|libc.|???|sysdeps|webpack:|native|\
+         [internal|<internal|Native Method|/nix/store|/opt/homebrew|Unknown Source",
+    );
+    static FOREIGN_NAMES: WordList = WordList::words(
+        "java. javax. jdk. sun. kotlin. kotlinx. scala. org.junit junit. org.springframework org.gradle org.apache \
+         org.hibernate com.sun. io.netty reactor. android. androidx. com.android. System. Microsoft. groovy.",
+    );
     if !project.is_empty() && place.contains(project) {
         let inner = place.rsplit(project).next().unwrap_or(place);
         return !["node_modules", "site-packages", "/vendor/", "/.venv/", "/target/"]
             .iter()
             .any(|folder| inner.contains(folder));
     }
-    if FOREIGN.iter().any(|mark| place.contains(mark)) {
+    if FOREIGN.occurs_in(place) {
         return false;
     }
-    !FOREIGN_NAMES.iter().any(|name| place.starts_with(name))
+    !FOREIGN_NAMES.begins(place)
 }
 
 /// Returns the `file:line` in a text.

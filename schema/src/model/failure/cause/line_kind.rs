@@ -1,6 +1,7 @@
 //! The roles of lines in a report of a failure.
 
 use super::frame::{frame, is_own, is_python_frame, location};
+use crate::model::word_list::WordList;
 
 /// The role of a line in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,52 +48,20 @@ pub(super) fn line_kind(line: &str, following: &[&str], project: &str) -> (LineK
 }
 
 fn is_noise(bare: &str) -> bool {
-    const STARTS: &[&str] = &[
-        "Traceback (most recent call last)",
-        "Stack trace:",
-        "stack backtrace:",
-        "goroutine ",
-        "note: run with",
-        "note: Some details",
-        "exit status",
-        "Compiling ",
-        "Finished ",
-        "Downloaded ",
-        "Downloading ",
-        "Running ",
-        "Checking ",
-        "Blocking waiting",
-        "For more information about this error",
-        "npm ERR! A complete log",
-        "npm error A complete log",
-        "npm ERR! code",
-        "npm error code",
-        "> Task :",
-        "BUILD FAILED",
-        "FAILURE: ",
-        "Execution failed for task",
-        "* What went wrong",
-        "error: could not compile",
-        "error: aborting due to",
-        "* Try:",
-        "* Get more help",
-        "During handling of the above exception",
-        "The above exception was the direct cause",
-        "Process finished",
-        "make: Leaving",
-        "make: Entering",
-        "warning:",
-        "Run with --",
-        "at java.base/",
-        "--- Done",
-        "Test Suites:",
-        "Snapshots:",
-        "Ran all test suites",
-    ];
+    static STARTS: WordList = WordList::phrases(
+        "Traceback (most recent call last)|Stack trace:|stack backtrace:|goroutine |note: run with|note: Some details|\
+         exit status|Compiling |Finished |Downloaded |Downloading |Running |Checking |Blocking waiting|\
+         For more information about this error|npm ERR! A complete log|npm error A complete log|npm ERR! code|\
+         npm error code|> Task :|BUILD FAILED|FAILURE: |Execution failed for task|* What went wrong|\
+         error: could not compile|error: aborting due to|* Try:|* Get more help|\
+         During handling of the above exception|The above exception was the direct cause|Process finished|\
+         make: Leaving|make: Entering|warning:|Run with --|at java.base/|--- Done|Test Suites:|Snapshots:|\
+         Ran all test suites",
+    );
     if bare.is_empty() || !bare.chars().any(char::is_alphanumeric) {
         return true;
     }
-    if STARTS.iter().any(|start| bare.starts_with(start)) {
+    if STARTS.begins(bare) {
         return true;
     }
     // "8 passed (12s)"
@@ -114,85 +83,29 @@ fn is_noise(bare: &str) -> bool {
 
 /// Whether a line says what went wrong, in the format of a known tool.
 fn is_cause(line: &str, bare: &str) -> bool {
-    const STARTS: [&str; 48] = [
-        "error:",
-        "error[",
-        "Error:",
-        "ERROR:",
-        "ERROR ",
-        "error TS",
-        "fatal:",
-        "fatal error:",
-        "FATAL:",
-        "panic:",
-        "Caused by:",
-        "Caused by ",
-        "npm ERR! missing",
-        "npm error missing",
-        "Uncaught ",
-        "Unhandled ",
-        "unhandled ",
-        "PHP Fatal",
-        "PHP Parse",
-        "Fatal error:",
-        "Segmentation fault",
-        "Bus error",
-        "Aborted",
-        "Killed",
-        "E  ",
-        "AssertionError",
-        "assertion failed",
-        "assertion `",
-        "Assertion failed",
-        "Assertion `",
-        "Program received signal",
-        "Program terminated with signal",
-        "==ERROR",
-        "SUMMARY: ",
-        "Expected:",
-        "Received:",
-        "expected:",
-        "actual:",
-        "left:",
-        "right:",
-        "ninja: error",
-        "CMake Error",
-        "Exception in thread",
-        "--->",
-        "e: ",
-        "[ERROR]",
-        "Message:",
-        "SyntaxError",
-    ];
-    let inner = bare.trim_start_matches(|c: char| {
-        c == '>'
-            || c == '│'
-            || c == '|'
-            || c == '×'
-            || c == '✗'
-            || c == '✘'
-            || c == '✖'
-            || c == '●'
-            || c.is_whitespace()
-    });
+    static STARTS: WordList = WordList::phrases(
+        "error:|error[|Error:|ERROR:|ERROR |error TS|fatal:|fatal error:|FATAL:|panic:|Caused by:|Caused by |\
+         npm ERR! missing|npm error missing|Uncaught |Unhandled |unhandled |PHP Fatal|PHP Parse|Fatal error:|\
+         Segmentation fault|Bus error|Aborted|Killed|E  |AssertionError|assertion failed|assertion `|Assertion failed|\
+         Assertion `|Program received signal|Program terminated with signal|==ERROR|SUMMARY: |Expected:|Received:|\
+         expected:|actual:|left:|right:|ninja: error|CMake Error|Exception in thread|--->|e: |[ERROR]|Message:|\
+         SyntaxError",
+    );
+    static PARTS: WordList = WordList::phrases(
+        "undefined reference to|ld returned|: command not found|No such file or directory|Permission denied|oom-kill|\
+         Out of memory",
+    );
+    let inner = bare.trim_start_matches(|c: char| c.is_whitespace() || ">│|×✗✘✖●".contains(c));
     if line.starts_with("E ") && line.len() > 2 {
         return true;
     }
-    if STARTS.iter().any(|start| inner.starts_with(start)) {
+    if STARTS.begins(inner) {
         return true;
     }
     if inner.starts_with("thread '") && inner.contains("panicked at") {
         return true;
     }
-    is_exception(inner)
-        || is_diagnostic(inner)
-        || bare.contains("undefined reference to")
-        || bare.contains("ld returned")
-        || bare.contains(": command not found")
-        || bare.contains("No such file or directory")
-        || bare.contains("Permission denied")
-        || bare.contains("oom-kill")
-        || bare.contains("Out of memory")
+    is_exception(inner) || is_diagnostic(inner) || PARTS.occurs_in(bare)
 }
 
 /// Whether a line reports an exception, such as `TypeError: …`, `django.db.utils.IntegrityError: …`, `java.lang.IllegalStateException: …`
@@ -235,19 +148,9 @@ fn is_summary(bare: &str) -> bool {
     if bare == "FAIL" || bare.starts_with("FAIL\t") || names_test(bare) {
         return true;
     }
-    let marks = [
-        "make: ***",
-        "gmake: ***",
-        "make[",
-        "collect2: error",
-        "ninja: build stopped",
-        "FAILED",
-        "FAIL:",
-        "✗",
-        "✘",
-        "✖",
-    ];
-    if marks.iter().any(|mark| bare.starts_with(mark)) {
+    static MARKS: WordList =
+        WordList::phrases("make: ***|gmake: ***|make[|collect2: error|ninja: build stopped|FAILED|FAIL:|✗|✘|✖");
+    if MARKS.begins(bare) {
         return true;
     }
     let lower = bare.to_ascii_lowercase();
@@ -265,21 +168,8 @@ pub(super) fn titled_test(bare: &str) -> Option<&str> {
 
 /// Whether a line names the failed test.
 pub(super) fn names_test(line: &str) -> bool {
-    const STARTS: [&str; 13] = [
-        "FAILED ",
-        "--- FAIL",
-        "FAIL ",
-        "FAIL: ",
-        "✗ ",
-        "✘ ",
-        "× ",
-        "● ",
-        "✕ ",
-        "not ok ",
-        "[  FAILED  ] ",
-        "---- ",
-        "Failed ",
-    ];
+    static STARTS: WordList =
+        WordList::phrases("FAILED |--- FAIL|FAIL |FAIL: |✗ |✘ |× |● |✕ |not ok |[  FAILED  ] |---- |Failed ");
     let bare = line.trim();
     let has_number = bare.split_once(") ").is_some_and(|(number, _)| number.parse::<u16>().is_ok());
     let first = bare.split([' ', '[']).next().unwrap_or_default().trim_end_matches(':');
@@ -293,7 +183,7 @@ pub(super) fn names_test(line: &str) -> bool {
         || is_function
         || bare.ends_with(" FAILED")
         || titled_test(bare).is_some()
-        || STARTS.iter().any(|start| bare.starts_with(start))
+        || STARTS.begins(bare)
 }
 
 fn is_identifier(word: &str) -> bool {
@@ -302,17 +192,13 @@ fn is_identifier(word: &str) -> bool {
 
 /// Whether a line contains a word that is typical of failures.
 fn is_hint(bare: &str) -> bool {
-    #[rustfmt::skip]
-    const WORDS: [&str; 46] = [
-        "error", "fail", "exception", "fatal", "panic", "cannot", "can't", "could not", "couldn't", "unable", "undefined", "not found", "no such", "denied", "refused",
-        "timed out", "timeout", "expected", "unexpected", "invalid", "missing", "mismatch", "conflict", "assert", "abort", "unknown", "unsupported", "not supported",
-        "not allowed", "forbidden", "unauthorized", "overflow", "violat", "crash", "not defined", "does not exist", "already exists", "rejected", "unreachable",
-        "오류", "실패", "에러", "없습니다", "예외", "エラー", "失败",
-    ];
+    static WORDS: WordList = WordList::phrases(
+        "error|fail|exception|fatal|panic|cannot|can't|could not|couldn't|unable|undefined|not found|no such|denied|\
+         refused|timed out|timeout|expected|unexpected|invalid|missing|mismatch|conflict|assert|abort|unknown|\
+         unsupported|not supported|not allowed|forbidden|unauthorized|overflow|violat|crash|not defined|\
+         does not exist|already exists|rejected|unreachable|오류|실패|에러|없습니다|예외|エラー|失败",
+    );
     let lower = bare.to_lowercase();
     // "0 errors" is not a failure.
-    WORDS.iter().any(|word| lower.contains(word))
-        && !lower.contains("0 error")
-        && !lower.contains("0 fail")
-        && !lower.contains("no errors")
+    WORDS.occurs_in(&lower) && !lower.contains("0 error") && !lower.contains("0 fail") && !lower.contains("no errors")
 }
