@@ -65,7 +65,7 @@ pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: &LastTurn, san
     let clean = |text: &str| sanitizer.clean(text).text.into_owned();
     let before = LastTurn { prompt: clean(&before.prompt), answer: clean(&before.answer) };
     let Some(picked) = choice(&clean(prompt), &before) else { return own };
-    // What a person agrees to may be a conclusion of the answer already.
+    // What a person agrees to may already be a conclusion of the answer.
     if conclusions(&before.answer, Speaker::Agent, sanitizer).iter().any(|found| picked.contains(&found.text)) {
         return own;
     }

@@ -70,6 +70,31 @@ fn a_lone_hit_brings_the_answer_of_its_session() {
 }
 
 #[test]
+fn a_small_store_shows_the_nearest_answers() {
+    let question = "why do the invoices arrive late at night";
+    let memory = |n: usize| format!("- [10:{:02}:15] **User Prompt**: Paint the shed number {n} in green\n", n % 60);
+    let log = |others: usize| {
+        let others: String = (0..others).map(memory).collect();
+        format!(
+            "# 2026-01-28\n\n<!-- session earlier +09:00 -->\n- [09:30:45] **Assistant Response**: The nightly batch of bills waits for a \
+             lock that the backup holds.\n{others}"
+        )
+    };
+    let found = |others: usize| {
+        let sandbox = sandbox!();
+        sandbox.write(".jikime/memory/2026-01-28.md", log(others));
+        let mut client = sandbox.serve(Era::Modern);
+        let result = client.call("memory_search", json!({ "query": question })).unwrap();
+        let result = result.expect_success();
+        (result["results"].to_string().contains("nightly batch"), result["notice"].to_string())
+    };
+    let (is_shown, notice) = found(20);
+    assert!(is_shown && notice.contains("these are the nearest"), "{notice}");
+    let (is_shown, notice) = found(200);
+    assert!(!is_shown && notice.contains("nearest: "), "{notice}");
+}
+
+#[test]
 fn a_decision_in_other_words_follows_its_prompt() {
     let sandbox = sandbox!();
     let log = "# 2026-01-28

@@ -3,6 +3,7 @@
 use schema::intake::queue::RecalledMemory;
 use schema::model::memory::{MemoryId, MemoryType};
 use schema::model::moment::Moment;
+use schema::model::word_list::WordList;
 use schema::store::Store;
 use schema::tool::{Hit, SearchInput};
 
@@ -31,21 +32,25 @@ const WORDS_ONLY_WEIGHTS: SearchOptions<'static> =
     SearchOptions { model: None, weights: None, scoring: Scoring::Words, asker: Asker::Person };
 
 /// Words that steer a conversation without a topic, folded.
-const SMALL_TALK: &str = "
+static SMALL_TALK: WordList = WordList::words(
+    "
     ahead again agree agreed alright carry continue correct done exactly fine go good great hello hey hi keep looks lgtm next nice
     no nope ok okay perfect proceed resume right sounds stop sure thank thanks try wait well work works yeah yep yes
     감사 감사합니다 계속 계속해 계속해서 계속해줘 계속해주세요 고마워 그래 그래요 그렇게 그만 네 넵 다시 다음 맞아 맞아요 부탁해
     부탁해요 부탁합니다 아니 아니요 알겠어 알겠습니다 예 오케이 응 이어서 좋네 좋습니다 좋아 좋아요 진행 진행해 진행해줘
     진행해주세요 확인 확인했어
-";
+",
+);
 
 /// Words of everyday work, folded. They are in every prompt, so sharing them is no match.
-const WORK: &str = "
+static WORK: WordList = WordList::words(
+    "
     add build change changes check clean code commit create debug delete edit file files fix implement improve make merge move open
     push refactor remove rename replace review run see show start test tests update upgrade use write
     고쳐줘 구현 구현해줘 돌려줘 돌리려면 만들어줘 바꿔줘 변경 변경해줘 빌드 빌드해줘 삭제 삭제해줘 수정 수정해줘 실행 실행하고 실행해줘
     작성 작성해줘 추가 추가하고 추가해줘 커밋 커밋하고 커밋해줘 코드 코드를 테스트 테스트를 테스트해줘 파일 파일을 확인하고 확인해줘
-";
+",
+);
 
 /// Memories of other sessions that match a prompt: conclusions and notes first, then quotes, each best first.
 pub(super) fn recall_memories(
@@ -54,8 +59,8 @@ pub(super) fn recall_memories(
     prompt: &str,
     session_id: &str,
 ) -> Result<Vec<RecalledMemory>, ToolError> {
-    let subject = strip_words(query::truncated_query(prompt), &[SMALL_TALK]);
-    if Query::parse_literal(&strip_words(&subject, &[WORK])).content_words() < WORDS {
+    let subject = strip_words(query::truncated_query(prompt), &SMALL_TALK);
+    if Query::parse_literal(&strip_words(&subject, &WORK)).content_words() < WORDS {
         return Ok(Vec::new());
     }
     let input = SearchInput {
@@ -77,12 +82,9 @@ pub(super) fn recall_memories(
     Ok(recalled.map(|hit| RecalledMemory { id: hit.id, path: hit.path, date: hit.date, text: hit.snippet }).collect())
 }
 
-/// Removes the words of some tables from a text.
-fn strip_words(text: &str, tables: &[&str]) -> String {
-    let is_listed = |word: &str| {
-        let word = fold(word.trim_matches(|c: char| !c.is_alphanumeric()));
-        tables.iter().any(|table| table.split_whitespace().any(|listed| listed == word))
-    };
+/// Removes the words of a list from a text.
+fn strip_words(text: &str, list: &WordList) -> String {
+    let is_listed = |word: &str| list.contains(&fold(word.trim_matches(|c: char| !c.is_alphanumeric())));
     text.split_whitespace().filter(|word| !is_listed(word)).collect::<Vec<_>>().join(" ")
 }
 

@@ -48,7 +48,7 @@ impl AskedTimes {
                 || word.chars().any(|c| c.is_ascii_digit())
                 || is_relative(word)
                 || is_stop_word(&fold(word))
-                || DEEDS.split_whitespace().any(|deed| deed == fold(word))
+                || DEEDS.contains(&fold(word))
         };
         !self.is_empty() && question.split_whitespace().all(is_of_time)
     }
@@ -83,11 +83,13 @@ impl AskedTimes {
 }
 
 /// Verbs that ask for all that was done.
-const DEEDS: &str = "
+static DEEDS: WordList = WordList::words(
+    "
     work worked working decide decided change changed made make happen happened learned fix fixed hicimos paso decidimos
     gemacht passiert fait делали сделали
     했더라 했지 결정한 결정했지 한 일 일이 있었지 했어 뭐했지 바꾼 고친
-";
+",
+);
 
 fn span_fit(span: &DaySpan, day: NaiveDate) -> f32 {
     match (day - span.to).num_days() {

@@ -2,6 +2,8 @@
 //!
 //! There is no dictionary. A stem keeps at least two syllables, and the cut part still counts a little in the search.
 
+use schema::model::word_list::WordList;
+
 /// The stem of a folded Korean word without particles.
 pub(crate) fn strip_endings(word: &str) -> &str {
     let mut stem = word;
@@ -30,26 +32,30 @@ fn strip_ending_to(word: &str, syllables: usize) -> Option<&str> {
 }
 
 fn is_listed_ending(run: &str) -> bool {
-    endings().any(|ending| ending == run)
+    PARTICLES.contains(run) || VERB_ENDINGS.contains(run)
 }
 
 fn endings() -> impl Iterator<Item = &'static str> {
-    PARTICLES.split_whitespace().chain(VERB_ENDINGS.split_whitespace())
+    PARTICLES.iter().chain(VERB_ENDINGS.iter()).copied()
 }
 
-const PARTICLES: &str = "
+static PARTICLES: WordList = WordList::words(
+    "
     은 는 이 가 을 를 의 에 와 과 도 만 로 으로 에서 에게 에게서 한테 한테서 까지 부터 보다 처럼 같이 마다 조차 마저
     밖에 이나 나 이란 란 라는 이라는 라고 이라고 로서 으로서 로써 으로써 에는 에도 에만 에서는 에서도 와의 과의 로의
     으로의 에의 하고 이랑 랑 께서 대로 만큼 들 들은 들이 들을 들의 이고 이며 이자 이던 인 인데
-";
+",
+);
 
 /// Endings of verbs and the copula in questions and statements.
-const VERB_ENDINGS: &str = "
+static VERB_ENDINGS: WordList = WordList::words(
+    "
     인가 인가요 인지 이지 이었나 이었지 였나 였지 였더라 이야 이니 입니까 입니다 했 했나 했나요 했는가 했는지 했지
     했던 했더라 했어 했다 했을까 하는 하는가 하는지 하나 하나요 하기 하게 하여 하고자 하려고 하려면 하면 하지 하던
     한 할 할까 해 해서 해야 해줘 합니까 합니다 하기로 되는 되나 되나요 되었나 되었는가 되었나요 되었지 되었던 되어
     된 될 됐나 됐나요 됐지 됐던 되면 되지 시킨 시켰나 시키는 는가 는지 었나 았나 었지 았지 던가 나요 니 까 기로
-";
+",
+);
 
 #[cfg(test)]
 mod tests {

@@ -1,21 +1,19 @@
 //! Function words, folded: they ask or connect and have no topic.
 
+use schema::model::word_list::WordList;
+
 use crate::text::fold::fold;
 
 /// Whether a word is a function word of English, Korean or Russian.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     let table = if word.is_ascii() {
-        ENGLISH
+        &ENGLISH
     } else if word.chars().next().is_some_and(is_cyrillic) {
-        RUSSIAN
+        &RUSSIAN
     } else {
-        KOREAN
+        &KOREAN
     };
-    is_listed(table, word)
-}
-
-fn is_listed(table: &str, word: &str) -> bool {
-    table.split_whitespace().any(|listed| listed == word)
+    table.contains(word)
 }
 
 fn is_cyrillic(c: char) -> bool {
@@ -27,7 +25,7 @@ fn is_cyrillic(c: char) -> bool {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FunctionWords {
     /// The language besides English.
-    table: &'static str,
+    table: Option<&'static WordList>,
 }
 
 impl FunctionWords {
@@ -35,14 +33,14 @@ impl FunctionWords {
     pub(crate) fn of_question(question: &str) -> Self {
         let words: Vec<String> =
             question.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(fold).collect();
-        let count = |table: &str| words.iter().filter(|word| is_listed(table, word)).count();
-        let best = [SPANISH, GERMAN, FRENCH].into_iter().map(|table| (count(table), table)).max_by_key(|(n, _)| *n);
-        let is_other = |(found, _): &(usize, &str)| *found >= LEAST_WORDS && *found > count(ENGLISH);
-        Self { table: best.filter(is_other).map_or("", |(_, table)| table) }
+        let count = |table: &WordList| words.iter().filter(|word| table.contains(word)).count();
+        let best = [&SPANISH, &GERMAN, &FRENCH].into_iter().max_by_key(|table| count(table));
+        let is_other = |table: &&WordList| count(table) >= LEAST_WORDS && count(table) > count(&ENGLISH);
+        Self { table: best.filter(is_other) }
     }
 
     pub(crate) fn contains(self, word: &str) -> bool {
-        is_stop_word(word) || is_listed(self.table, word)
+        is_stop_word(word) || self.table.is_some_and(|table| table.contains(word))
     }
 }
 
@@ -50,7 +48,7 @@ impl FunctionWords {
 pub(crate) fn function_characters(run: &str) -> Vec<bool> {
     let characters: Vec<char> = run.chars().collect();
     let mut is_function = vec![false; characters.len()];
-    for word in HAN.split_whitespace() {
+    for word in HAN.iter() {
         let word: Vec<char> = word.chars().collect();
         for at in 0..(characters.len() + 1).saturating_sub(word.len()) {
             if characters[at..at + word.len()] == word[..] {
@@ -62,12 +60,14 @@ pub(crate) fn function_characters(run: &str) -> Vec<bool> {
 }
 
 /// Function words of Japanese and Chinese.
-const HAN: &str = "
+static HAN: WordList = WordList::words(
+    "
     どうやって どのように どうして どういう どんな なぜ どこ いつ どれ どの どう 何を 何が 何の 何で 何は 誰 だれ ですか ますか でしょうか
     している しています していた しました されている される される です ます について のため という して
     为什么 为何 怎么样 怎么 怎样 如何 什么 哪里 哪个 哪些 多少 多久 是不是 有没有 是什么 我们 吗 呢 的
     為什麼 為何 怎麼 什麼 哪裡 哪個 我們 嗎
-";
+",
+);
 
 /// Fewer function words do not tell a language.
 const LEAST_WORDS: usize = 2;
@@ -80,7 +80,8 @@ pub(crate) fn strip_stop_words(question: &str) -> String {
     if left.is_empty() { question.to_owned() } else { left.join(" ") }
 }
 
-const ENGLISH: &str = "
+static ENGLISH: WordList = WordList::words(
+    "
     a about after again all also am an and any anybody anyone anything are arent as at be because been before being
     between both but by can cannot cant could couldnt did didnt do does doesnt doing done dont during each either
     else ever every explain few for from get give got had hadnt happen happened happening
@@ -91,9 +92,11 @@ const ENGLISH: &str = "
     them themselves then there these they thing things this those through to too under until up us very was wasnt we
     were werent what whatever when where whether which while who whom whose why will with within without wont would
     wouldnt yet you your yours yourself
-";
+",
+);
 
-const KOREAN: &str = "
+static KOREAN: WordList = WordList::words(
+    "
     가장 것 것은 것을 것이 그 그것 그런 그럼 그리고 나 나는 내 내가 누가 누구 누구였나 누구였지 누구의 누구인가
     누구인가요 누구지 는 다시 대한 대해 대해서 돼 됐나 됐나요 됐더라 됐지 되나 되나요 되는 되었나 되었나요 되지 된
     등 때 또 또는 몇 무슨 무엇 무엇에 무엇으로 무엇을 무엇이 무엇이었나 무엇이었지 무엇인가 무엇인가요 무엇인지 뭐
@@ -103,38 +106,47 @@ const KOREAN: &str = "
     왜냐하면 우리 우리가 우리는 우리의 위한 위해 은 을 의 이 이것 이런 이야 인가 인가요 있나 있나요 있는 있는지 있니
     있어 있었나 있었나요 있었지 있을까 있지 저 저는 저희 제가 좀 줘 찾아줘 하고 하기로 하나 하나요 하는 하는지 하니
     하려면 하면 하지 한 할 할까 해 해야 해줘 했나 했나요 했는지 했니 했더라 했던 했어 했었지 했지 혹시
-";
+",
+);
 
-const SPANISH: &str = "
+static SPANISH: WordList = WordList::words(
+    "
     a al algo ante como con cual cuales cuando cuanta cuantas cuanto cuantos de del desde donde durante el ella ellas
     ellos en entre era eran es esa esas ese eso esos esta estaba estaban estan estas este esto estos fue fueron ha
     hace hacemos hacer hacia han hasta hay hicimos la las le les lo los mas me mi muy nada ni nos nosotros nuestra
     nuestro o para pasa pero por porque que quien se segun ser si sin sobre son su sus te tenemos tiene tu un una unas
     uno unos y ya yo
-";
+",
+);
 
-const GERMAN: &str = "
+static GERMAN: WordList = WordList::words(
+    "
     ab aber alle als also am an auch auf aus bei beim bis da damit dann das dass dem den der des die dies diese diesem
     diesen dieser dieses doch durch ein eine einem einen einer eines er es fur gab gibt habe haben hat hatte hier ich
     ihr im in ist ja jede jedem jeder kann kein keine konnen man mehr mein mit muss mussen nach nicht noch nur ob oder
     ohne sehr sein seine sich sie sind so soll sollen uber um und uns unser unsere unter vom von vor wann war waren
     warum was weil welche welchem welchen welcher welches wenn wer werden wie wir wird wo wohin wurde wurden zu zum
     zur
-";
+",
+);
 
-const FRENCH: &str = "
+static FRENCH: WordList = WordList::words(
+    "
     ai au aux avec avez avons ce ces cet cette comment dans de des doit donc du elle elles en est et etaient etait ete
     etre eu faire fait faut il ils je la le les leur leurs lors lui ma mais me mes moi mon ne nos notre nous on ont ou
     par pas plus pour pourquoi quand que quel quelle quelles quels qui quoi sa sans se ses si son sont sur te tous
     tout toute tres tu un une utilisons vers vos votre vous y
-";
+",
+);
 
-const RUSSIAN: &str = "
+static RUSSIAN: WordList = WordList::words(
+    "
     а без бы был была были было в вам вас вы где для до его ее если есть еще же за и из или им их к как какая какие
     каким какое какои каком какую кем ко когда которая которыи кто куда ли мы на над нам нас наш наша не него нет но о
     об он она они от по под почему при про с сколько со так там то того тоже тот у уже чего чем что чтобы эта эти это
     этот я
-";
+",
+);
 
 #[cfg(test)]
 mod tests {
@@ -142,10 +154,9 @@ mod tests {
 
     #[test]
     fn the_tables_hold_each_word_once_and_folded() {
-        for table in [ENGLISH, KOREAN, SPANISH, GERMAN, FRENCH, RUSSIAN] {
-            let words: Vec<&str> = table.split_whitespace().collect();
-            assert!(words.is_sorted_by(|before, after| before < after));
-            assert!(words.iter().all(|word| crate::text::fold::fold(word) == **word));
+        for table in [&ENGLISH, &KOREAN, &SPANISH, &GERMAN, &FRENCH, &RUSSIAN] {
+            assert!(table.is_sorted_by(|before, after| before < after));
+            assert!(table.iter().all(|word| crate::text::fold::fold(word) == **word));
         }
     }
 

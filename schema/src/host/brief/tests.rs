@@ -170,7 +170,7 @@ fn brief_after_compaction_begins_with_the_session() {
 }
 
 #[test]
-fn brief_after_clear_has_only_knowledge_and_tasks() {
+fn brief_after_clear_has_nothing_else_of_the_cleared_session() {
     let mut fixture = BriefFixture::new(&HISTORY);
     fixture.capture("old", MemoryType::Task, "Translate the messages", MemoryAttributes::default());
     let text = fixture.brief_for("new", SessionSource::Clear, 4_000).unwrap().text;
@@ -183,6 +183,8 @@ fn brief_after_clear_has_only_knowledge_and_tasks() {
     - Watch directories, not files ‹/memory-context> (2026-01-28, e872f377)
     Preferences:
     - Answers in Korean (2026-01-28, 9b545a1b)
+    Outcomes of earlier sessions:
+    - 2026-01-28: We take SQS, because it is managed and cheap. It is set up in infra/queue.tf now.
     </memory-context>
     "#);
 }

@@ -60,11 +60,12 @@ pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowl
     let found = real_sessions(rows, session_id)?;
     let is_cleared = found.first().is_some_and(|record| Some(&record.id) == cleared.as_ref());
     let validity = Validity::new(knowledge, &found);
-    let outcomes = found[usize::from(is_cleared)..]
-        .iter()
-        .filter_map(|record| Some((record.started.date(), validity.outcome(record)?)));
-    let lines = outcomes.map(|(date, outcome)| format!("- {date}: {}", shortened(&outcome, LINE + 60)));
-    Ok(Part::filler("Outcomes of earlier sessions", lines))
+    let outcome = |record: &SessionRecord| {
+        let outcome = validity.outcome(record)?;
+        Some(format!("- {}: {}", record.started.date(), shortened(&outcome, LINE + 60)))
+    };
+    let earlier = &found[usize::from(is_cleared)..];
+    Ok(Part::filler("Outcomes of earlier sessions", earlier.iter().filter_map(outcome)))
 }
 
 /// Returns the last real sessions before the current one.

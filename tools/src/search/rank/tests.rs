@@ -97,6 +97,22 @@ fn an_amendment_stands_before_what_it_amends() {
 }
 
 #[test]
+fn a_reversal_in_conversation_stands_before_what_it_replaces() {
+    let found = ranked_texts(vec![
+        memory(MemoryType::UserPrompt, "a", "Write the config as YAML", 2, 0.7),
+        memory(MemoryType::AssistantResponse, "b", "The parser of the config is faster now.", 1, 0.5),
+        memory(MemoryType::UserPrompt, "c", "no, back to TOML instead of YAML for the config", 1, 0.3),
+    ]);
+    let expected = ["no, back to TOML instead of YAML for the config", "Write the config as YAML"];
+    assert_eq!(found[..2], expected);
+    let older = ranked_texts(vec![
+        memory(MemoryType::UserPrompt, "a", "Write the config as YAML", 1, 0.7),
+        memory(MemoryType::UserPrompt, "c", "no, back to TOML instead of YAML for the config", 2, 0.3),
+    ]);
+    assert_eq!(older[0], "Write the config as YAML");
+}
+
+#[test]
 fn a_newer_text_about_something_else_stays_behind() {
     let found = ranked_texts(vec![
         memory(MemoryType::UserPrompt, "a", "Cap the exponential backoff of the retry policy at 60 seconds", 9, 0.5),
