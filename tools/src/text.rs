@@ -19,7 +19,7 @@ use units::TextUnit;
 /// `start..end` are its bytes in the original text. `word` is the ordinal of the written word. Text without space or
 /// punctuation between, such as `Rust로`, is one word, so that particles do not break adjacency.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Token {
+pub struct IndexedToken {
     pub text: String,
     pub start: usize,
     pub end: usize,
@@ -27,10 +27,15 @@ pub struct Token {
 }
 
 /// The tokens of a document, in order.
-pub fn analyze(text: &str) -> Vec<Token> {
+pub fn analyze(text: &str) -> Vec<IndexedToken> {
     let mut tokens = Vec::new();
     visit(text, |piece| {
-        tokens.push(Token { text: piece.token().into_owned(), start: piece.start, end: piece.end, word: piece.word });
+        tokens.push(IndexedToken {
+            text: piece.token().into_owned(),
+            start: piece.start,
+            end: piece.end,
+            word: piece.word,
+        });
     });
     tokens
 }

@@ -16,8 +16,8 @@ use crate::prose::small_talk::is_small_talk;
 use crate::prose::terms::{is_hangul, terms};
 use agreement::{agrees, recommendation};
 use amount::corrected;
-use options::{LONGEST_OPTION, LONGEST_QUESTION, Listed, before_options, last_question, options};
-use pick::{Pick, Place, is_filler, pick};
+use options::{LONGEST_OPTION, LONGEST_QUESTION, ListedOption, before_options, last_question, options};
+use pick::{OptionPlace, Pick, is_filler, pick};
 
 /// The longest prompt that picks an option, and its longest first clause, in characters.
 const LONGEST_PROMPT: usize = 400;
@@ -96,7 +96,7 @@ fn agreed(answer: &str) -> Option<String> {
 }
 
 /// Returns the options that a clause picks, and what the prompt says besides.
-fn picked(clause: &str, rest: &str, options: &[Listed]) -> Option<(String, String)> {
+fn picked(clause: &str, rest: &str, options: &[ListedOption]) -> Option<(String, String)> {
     let besides = if is_filler(rest) { String::new() } else { clean_line(rest) };
     if let Some(picked) = by_label(clause, options).or_else(|| named_option(clause, options)) {
         return Some((picked, besides));
@@ -197,7 +197,7 @@ fn divided(text: &str) -> (&str, &str) {
 }
 
 /// Returns the texts of the options that a clause names by their labels or places.
-fn by_label(clause: &str, options: &[Listed]) -> Option<String> {
+fn by_label(clause: &str, options: &[ListedOption]) -> Option<String> {
     match pick(clause)? {
         Pick::All(count) => {
             all(options).filter(|all| count.is_none_or(|count| all.len() == count)).map(|all| all.join("; "))
@@ -218,7 +218,7 @@ fn by_label(clause: &str, options: &[Listed]) -> Option<String> {
 }
 
 /// Returns the texts of all options except one that says "both" itself, or `None` if there are fewer than two.
-fn all(options: &[Listed]) -> Option<Vec<&str>> {
+fn all(options: &[ListedOption]) -> Option<Vec<&str>> {
     let texts = options.iter().map(|option| option.text.as_str());
     let texts: Vec<&str> = texts.filter(|text| !says_all(text)).collect();
     (texts.len() >= 2).then_some(texts)
@@ -229,12 +229,12 @@ fn says_all(text: &str) -> bool {
     matches!(pick(first), Some(Pick::All(_))) || text.to_lowercase().starts_with("both")
 }
 
-fn listed<'o>(place: &Place, options: &'o [Listed]) -> Option<&'o Listed> {
+fn listed<'o>(place: &OptionPlace, options: &'o [ListedOption]) -> Option<&'o ListedOption> {
     let nth = |number: usize| options.get(number.checked_sub(1)?);
     match place {
-        Place::Nth(number) => nth(*number),
-        Place::Last => options.last(),
-        Place::Label(label) => {
+        OptionPlace::Nth(number) => nth(*number),
+        OptionPlace::Last => options.last(),
+        OptionPlace::Label(label) => {
             let by_number = || nth(label.to_digit(10)?.try_into().ok()?);
             options.iter().find(|option| option.label.chars().eq([*label])).or_else(by_number)
         }
@@ -242,7 +242,7 @@ fn listed<'o>(place: &Place, options: &'o [Listed]) -> Option<&'o Listed> {
 }
 
 /// Returns the only option that a clause names.
-fn named_option(clause: &str, options: &[Listed]) -> Option<String> {
+fn named_option(clause: &str, options: &[ListedOption]) -> Option<String> {
     let mut fitting = options.iter().filter(|option| options.len() >= 2 && names_all(clause, &option.text));
     let option = fitting.next()?;
     fitting.next().is_none().then(|| option.text.clone())

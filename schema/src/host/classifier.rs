@@ -20,7 +20,7 @@ use cues::OPEN_STEP;
 use listed_steps::listed_steps;
 pub use message::Speaker;
 use message::{Judged, judged};
-use network::{Network, Probabilities};
+use network::{ClassifierNetwork, Probabilities};
 use sentences::Place;
 
 /// The kinds of conclusions, in the order of the network's classes. An open step is a task.
@@ -74,8 +74,9 @@ pub struct Conclusion {
     pub confidence: f32,
 }
 
-static NETWORK: LazyLock<Network> = LazyLock::new(|| {
-    Network::parse(include_bytes!("classifier/weights.bin")).expect("a test reads the weights that are built in")
+static NETWORK: LazyLock<ClassifierNetwork> = LazyLock::new(|| {
+    ClassifierNetwork::parse(include_bytes!("classifier/weights.bin"))
+        .expect("a test reads the weights that are built in")
 });
 
 /// Returns the conclusions in a message, in order. Private parts must be removed before.
@@ -84,7 +85,7 @@ pub fn classify(text: &str, speaker: Speaker) -> Vec<Conclusion> {
 }
 
 /// Returns the conclusions in a message according to a network and the least confidence for each kind.
-pub fn classify_with(network: &Network, text: &str, speaker: Speaker, least: &[f32; 6]) -> Vec<Conclusion> {
+pub fn classify_with(network: &ClassifierNetwork, text: &str, speaker: Speaker, least: &[f32; 6]) -> Vec<Conclusion> {
     if text.len() > LONGEST_MESSAGE {
         return Vec::new();
     }

@@ -19,7 +19,7 @@ use crate::privacy::sanitizer::Sanitizer;
 use crate::prose::gist::{gist, shortened};
 use crate::prose::small_talk::{is_small_talk, is_substantial};
 use crate::prose::tasks;
-use crate::prose::terms::{Token, terms, tokens};
+use crate::prose::terms::{ProseToken, terms, tokens};
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
 /// How many memories of a session are read, the last ones.
@@ -391,7 +391,7 @@ fn topics(turns: &[TurnRecord]) -> Vec<String> {
     let mut seen: HashMap<String, Seen> = HashMap::new();
     let texts = turns.iter().rev().take(TOPIC_TURNS).flat_map(|turn| [Some(&turn.asked), turn.answered.as_ref()]);
     for (number, text) in texts.flatten().enumerate() {
-        for Token { text, is_name, .. } in tokens(text).into_iter().filter(Token::is_term) {
+        for ProseToken { text, is_name, .. } in tokens(text).into_iter().filter(ProseToken::is_term) {
             let seen = seen.entry(text).or_insert(Seen { texts: 0, last: usize::MAX, is_name });
             if seen.last != number {
                 seen.last = number;

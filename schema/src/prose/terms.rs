@@ -10,7 +10,7 @@ const LONGEST: usize = 4 * 1024;
 
 /// A piece of a text: a term, a quantity, or another word.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Token {
+pub(crate) struct ProseToken {
     pub(crate) kind: TokenKind,
     /// The normalized word: in lower case, without plural, particle or ending.
     pub(crate) text: String,
@@ -33,25 +33,25 @@ pub(crate) enum TokenKind {
 }
 
 /// Returns the numbers in tokens, each with its unit.
-pub(crate) fn quantities(tokens: &[Token]) -> Vec<(f64, String)> {
-    let of = |token: &Token| match token.kind {
+pub(crate) fn quantities(tokens: &[ProseToken]) -> Vec<(f64, String)> {
+    let of = |token: &ProseToken| match token.kind {
         TokenKind::Quantity(number) => Some((number, token.text.clone())),
         TokenKind::Term | TokenKind::Other => None,
     };
     tokens.iter().filter_map(of).collect()
 }
 
-impl Token {
+impl ProseToken {
     pub(crate) fn is_term(&self) -> bool {
         self.kind == TokenKind::Term
     }
 }
 
 /// Returns the tokens of a text, in order.
-pub(crate) fn tokens(text: &str) -> Vec<Token> {
+pub(crate) fn tokens(text: &str) -> Vec<ProseToken> {
     let text = &text[..text.floor_char_boundary(LONGEST)];
     let has_korean = text.chars().any(is_hangul);
-    let mut found: Vec<Token> = Vec::new();
+    let mut found: Vec<ProseToken> = Vec::new();
     let (mut begins_clause, mut begins_sentence) = (true, true);
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -90,7 +90,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
 
 /// Returns the distinctive terms of a text, sorted and without duplicates.
 pub(crate) fn terms(text: &str) -> Vec<String> {
-    let mut terms: Vec<String> = tokens(text).into_iter().filter(Token::is_term).map(|token| token.text).collect();
+    let mut terms: Vec<String> = tokens(text).into_iter().filter(ProseToken::is_term).map(|token| token.text).collect();
     terms.sort_unstable();
     terms.dedup();
     terms
@@ -121,35 +121,35 @@ fn have_same_stem(a: &str, b: &str) -> bool {
         || stem(a) >= SHORTEST && a.is_ascii() && a[..stem(a)] == b[..stem(b).min(b.len())]
 }
 
-fn korean_token(word: &str, begins_clause: bool) -> Token {
+fn korean_token(word: &str, begins_clause: bool) -> ProseToken {
     let (stem, particle) = korean::stem(word);
     let is_term = !stem.is_empty() && !korean::is_common(stem) && !korean::is_common(word);
     let kind = if is_term { TokenKind::Term } else { TokenKind::Other };
     let text = if stem.is_empty() { word } else { stem };
-    Token { kind, text: text.to_owned(), particle, is_name: false, begins_clause }
+    ProseToken { kind, text: text.to_owned(), particle, is_name: false, begins_clause }
 }
 
-fn ascii_token(word: &str, begins_clause: bool, begins_sentence: bool, has_korean: bool) -> Token {
+fn ascii_token(word: &str, begins_clause: bool, begins_sentence: bool, has_korean: bool) -> ProseToken {
     if let Some((number, unit)) = number(word) {
         let kind = TokenKind::Quantity(number);
-        return Token { kind, text: words::fold(unit), particle: "", is_name: false, begins_clause };
+        return ProseToken { kind, text: words::fold(unit), particle: "", is_name: false, begins_clause };
     }
     let folded = words::fold(word);
     if let Some(number) = words::number(&folded) {
         let kind = TokenKind::Quantity(number);
-        return Token { kind, text: String::new(), particle: "", is_name: false, begins_clause };
+        return ProseToken { kind, text: String::new(), particle: "", is_name: false, begins_clause };
     }
     let is_identifier = word.chars().any(|c| !c.is_ascii_lowercase() && c != '-')
         && !(begins_sentence && word.chars().skip(1).all(char::is_lowercase));
     // A word such as `latest` is a name in Korean text.
     let is_common = folded.chars().count() < 2 || words::is_common(&folded) && !(has_korean && folded.len() > 3);
     let kind = if is_common { TokenKind::Other } else { TokenKind::Term };
-    Token { kind, text: folded, particle: "", is_name: !is_common && (is_identifier || has_korean), begins_clause }
+    ProseToken { kind, text: folded, particle: "", is_name: !is_common && (is_identifier || has_korean), begins_clause }
 }
 
 /// Joins a number with its unit in the next word, as in `50 Hz` and `5 분`, and converts it to the base unit.
-fn with_quantities(found: Vec<Token>) -> Vec<Token> {
-    let mut joined: Vec<Token> = Vec::with_capacity(found.len());
+fn with_quantities(found: Vec<ProseToken>) -> Vec<ProseToken> {
+    let mut joined: Vec<ProseToken> = Vec::with_capacity(found.len());
     for token in found {
         if let Some(last) = joined.last_mut()
             && matches!(last.kind, TokenKind::Quantity(_))

@@ -54,7 +54,7 @@ pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, reach: ScrubScope) -> Res
         let kind = LogKind::from_path(&path);
         let is_log = matches!(kind, Some(LogKind::Daily(_)));
         let may_change = reach == ScrubScope::Notes || reach == ScrubScope::Logs && is_log;
-        let found = |edits: &[FileEdit]| {
+        let found = |edits: &[RedactedSpan]| {
             let findings = edits.iter().flat_map(|edit| &edit.found);
             let finding = |(line, label): &(usize, String)| SecretFinding {
                 path: path.clone(),
@@ -96,7 +96,7 @@ pub fn scrub(store: &mut Store, sanitizer: &Sanitizer, reach: ScrubScope) -> Res
 }
 
 /// A change of a file with the lines and labels that it redacts.
-struct FileEdit {
+struct RedactedSpan {
     start: usize,
     end: usize,
     bytes: Vec<u8>,
@@ -104,15 +104,15 @@ struct FileEdit {
 }
 
 /// All changes of a file, in order.
-fn plan_edits(text: &str, kind: Option<LogKind>, sanitizer: &Sanitizer) -> Vec<FileEdit> {
+fn plan_edits(text: &str, kind: Option<LogKind>, sanitizer: &Sanitizer) -> Vec<RedactedSpan> {
     let Some(kind) = kind else {
         let redacted = sanitizer.redact(text);
         let found = find_placeholders(text, &redacted.text, 1);
-        let whole = FileEdit { start: 0, end: text.len(), bytes: redacted.text.into_owned().into_bytes(), found };
+        let whole = RedactedSpan { start: 0, end: text.len(), bytes: redacted.text.into_owned().into_bytes(), found };
         return if redacted.count > 0 { vec![whole] } else { Vec::new() };
     };
     let parsed = parse(text, kind);
-    let mut edits: Vec<FileEdit> =
+    let mut edits: Vec<RedactedSpan> =
         parsed.entries.iter().filter_map(|entry| edit_of_entry(text.as_bytes(), entry, kind, sanitizer)).collect();
     for (first, last) in prose_runs(&parsed.prose, text) {
         let (start, end) = (line_offset(text, first), line_offset(text, last + 1));
@@ -120,7 +120,7 @@ fn plan_edits(text: &str, kind: Option<LogKind>, sanitizer: &Sanitizer) -> Vec<F
         let redacted = sanitizer.redact(block);
         if redacted.count > 0 {
             let found = find_placeholders(block, &redacted.text, first);
-            edits.push(FileEdit { start, end, bytes: redacted.text.into_owned().into_bytes(), found });
+            edits.push(RedactedSpan { start, end, bytes: redacted.text.into_owned().into_bytes(), found });
         }
     }
     edits.extend(edits_of_notes(text, sanitizer));
@@ -129,7 +129,7 @@ fn plan_edits(text: &str, kind: Option<LogKind>, sanitizer: &Sanitizer) -> Vec<F
 }
 
 /// The notes about changed states, whose reasons may hold a secret.
-fn edits_of_notes(text: &str, sanitizer: &Sanitizer) -> Vec<FileEdit> {
+fn edits_of_notes(text: &str, sanitizer: &Sanitizer) -> Vec<RedactedSpan> {
     let mut start = 0;
     let mut edits = Vec::new();
     for (number, line) in text.split_inclusive('\n').enumerate() {
@@ -138,7 +138,7 @@ fn edits_of_notes(text: &str, sanitizer: &Sanitizer) -> Vec<FileEdit> {
             let redacted = sanitizer.redact(line);
             if redacted.count > 0 {
                 let found = find_placeholders(line, &redacted.text, number + 1);
-                edits.push(FileEdit { start, end, bytes: redacted.text.into_owned().into_bytes(), found });
+                edits.push(RedactedSpan { start, end, bytes: redacted.text.into_owned().into_bytes(), found });
             }
         }
         start = end;
@@ -146,7 +146,7 @@ fn edits_of_notes(text: &str, sanitizer: &Sanitizer) -> Vec<FileEdit> {
     edits
 }
 
-fn edit_of_entry(file: &[u8], entry: &LogEntry, kind: LogKind, sanitizer: &Sanitizer) -> Option<FileEdit> {
+fn edit_of_entry(file: &[u8], entry: &LogEntry, kind: LogKind, sanitizer: &Sanitizer) -> Option<RedactedSpan> {
     let memory = &entry.memory;
     let cleaned = sanitizer.clean(&memory.content);
     let (metadata, in_metadata) = sanitizer.clean_fields(memory.attributes.metadata.clone());
@@ -177,10 +177,10 @@ fn edit_of_entry(file: &[u8], entry: &LogEntry, kind: LogKind, sanitizer: &Sanit
     let id = if memory.id == derived(&memory.content) { derived(&content) } else { memory.id.clone() };
     let clean = Memory { id, content, attributes, ..memory.clone() };
     let (range, bytes) = entry_replacement(file, entry, &clean, kind);
-    Some(FileEdit { start: range.start, end: range.end, bytes, found })
+    Some(RedactedSpan { start: range.start, end: range.end, bytes, found })
 }
 
-fn apply_edits(file: &[u8], edits: &[FileEdit]) -> Vec<u8> {
+fn apply_edits(file: &[u8], edits: &[RedactedSpan]) -> Vec<u8> {
     let mut whole = Vec::with_capacity(file.len());
     let mut at = 0;
     for edit in edits {

@@ -16,14 +16,14 @@ const ASKED_WITHIN: usize = 300;
 const MOST: usize = 9;
 
 /// An option of a list: its label in lower case, and its text.
-pub(super) struct Listed {
+pub(super) struct ListedOption {
     pub(super) label: String,
     pub(super) text: String,
 }
 
 /// Returns the options of the last list with labels, unless it lists steps, which are done one after the other.
-pub(super) fn options(answer: &str) -> Vec<Listed> {
-    let mut found: Vec<Listed> = Vec::new();
+pub(super) fn options(answer: &str) -> Vec<ListedOption> {
+    let mut found: Vec<ListedOption> = Vec::new();
     let (mut lead, mut line_before) = ("", "");
     for line in answer.lines().filter(|line| !line.trim().is_empty()) {
         match labelled(line) {
@@ -32,7 +32,7 @@ pub(super) fn options(answer: &str) -> Vec<Listed> {
                     found.clear();
                     lead = line_before;
                 }
-                found.push(Listed { label, text });
+                found.push(ListedOption { label, text });
             }
             None => line_before = line,
         }

@@ -7,12 +7,12 @@ use crate::model::word_list::WordList;
 pub(super) enum Pick {
     /// All of them: two for "both", any number for "all".
     All(Option<usize>),
-    Some(Vec<Place>),
+    Some(Vec<OptionPlace>),
 }
 
 /// One option in a list.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum OptionPlace {
     /// A label, such as `2` or `b`.
     Label(char),
     /// A position, from 1.
@@ -86,7 +86,7 @@ fn without_and(word: &str) -> (&str, bool) {
 }
 
 /// Returns the option that a word names: `2`, `b`, `2번으로`, `second`.
-fn place(word: &str) -> Option<Place> {
+fn place(word: &str) -> Option<OptionPlace> {
     const PLACES: [&[&str]; 4] = [
         &["first", "1st", "former", "첫번째", "첫째", "전자"],
         &["second", "2nd", "두번째", "둘째"],
@@ -99,15 +99,15 @@ fn place(word: &str) -> Option<Place> {
         .find_map(|particle| bare.strip_suffix(particle))
         .unwrap_or(bare);
     if let Some(at) = PLACES.iter().position(|words| words.contains(&bare)) {
-        return Some(Place::Nth(at + 1));
+        return Some(OptionPlace::Nth(at + 1));
     }
     if matches!(bare, "last" | "latter" | "마지막" | "후자") {
-        return Some(Place::Last);
+        return Some(OptionPlace::Last);
     }
     let bare = ["번째", "번", "안"].iter().find_map(|unit| bare.strip_suffix(unit)).unwrap_or(bare);
     let mut letters = bare.chars();
     let label = letters.next().filter(|c| matches!(c, '1'..='9' | 'a'..='e'))?;
-    letters.next().is_none().then_some(Place::Label(label))
+    letters.next().is_none().then_some(OptionPlace::Label(label))
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     fn labels(labels: &str) -> Option<Pick> {
-        Some(Pick::Some(labels.chars().map(Place::Label).collect()))
+        Some(Pick::Some(labels.chars().map(OptionPlace::Label).collect()))
     }
 
     #[rstest]
@@ -140,9 +140,9 @@ mod tests {
     }
 
     #[rstest]
-    #[case::second("the second one", Some(Pick::Some(vec![Place::Nth(2)])))]
-    #[case::second_in_korean("두 번째 걸로", Some(Pick::Some(vec![Place::Nth(2)])))]
-    #[case::last("the latter", Some(Pick::Some(vec![Place::Last])))]
+    #[case::second("the second one", Some(Pick::Some(vec![OptionPlace::Nth(2)])))]
+    #[case::second_in_korean("두 번째 걸로", Some(Pick::Some(vec![OptionPlace::Nth(2)])))]
+    #[case::last("the latter", Some(Pick::Some(vec![OptionPlace::Last])))]
     #[case::both("both of them please", Some(Pick::All(Some(2))))]
     #[case::both_in_korean("둘 다요", Some(Pick::All(Some(2))))]
     #[case::all("all of the above", Some(Pick::All(None)))]

@@ -15,7 +15,7 @@ pub type Probabilities = [f32; CLASSES];
 
 /// The network as it is in its file: hashes of pieces, then the members.
 #[derive(Debug)]
-pub struct Network {
+pub struct ClassifierNetwork {
     /// The hashes of the pieces in ascending order. The index of a piece is its number.
     hashes: Vec<u32>,
     dims: usize,
@@ -45,13 +45,13 @@ pub fn hash(piece: &str) -> u32 {
     piece.bytes().fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-impl Vocabulary for Network {
+impl Vocabulary for ClassifierNetwork {
     fn piece(&self, text: &str) -> Option<u16> {
         self.hashes.binary_search(&hash(text)).ok().and_then(|at| u16::try_from(at).ok())
     }
 }
 
-impl Network {
+impl ClassifierNetwork {
     /// Parses the network in a file. Returns `None` if the file is incomplete or has another format.
     pub fn parse(file: &'static [u8]) -> Option<Self> {
         let mut bytes = Bytes(file);

@@ -42,7 +42,7 @@ const WRAPPED: usize = 60;
 
 /// Splits a message into sentences. Skips fenced code, block quotes, tables, HTML and pasted output.
 pub fn sentences(text: &str) -> Vec<Sentence> {
-    let mut reader = Reader { text, ..Reader::default() };
+    let mut reader = SentenceSplitter { text, ..SentenceSplitter::default() };
     let mut fence: Option<&str> = None;
     let mut start = 0;
     let mut pasted = pasted_lines(text).into_iter();
@@ -126,7 +126,7 @@ fn is_output(line: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Reader<'a> {
+struct SentenceSplitter<'a> {
     text: &'a str,
     found: Vec<Sentence>,
     passages: usize,
@@ -134,7 +134,7 @@ struct Reader<'a> {
     lead: Option<usize>,
 }
 
-impl Reader<'_> {
+impl SentenceSplitter<'_> {
     fn read_line(&mut self, at: usize, line: &str, trimmed: &str) {
         let end = at + trimmed.len();
         let heading = trimmed.len() - trimmed.trim_start_matches(['#', ' ']).len();

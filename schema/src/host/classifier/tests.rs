@@ -24,8 +24,8 @@ fn japanese_is_concluded_by_plain_cues_only(#[case] text: &str, #[case] expected
 #[test]
 fn built_in_weights_are_complete() {
     const FILE: &[u8] = include_bytes!("weights.bin");
-    assert!(Network::parse(FILE).is_some());
-    assert!(Network::parse(&FILE[..FILE.len() - 1]).is_none());
+    assert!(ClassifierNetwork::parse(FILE).is_some());
+    assert!(ClassifierNetwork::parse(&FILE[..FILE.len() - 1]).is_none());
     assert!(FILE.len() <= 400_000, "{} bytes", FILE.len());
 }
 

@@ -73,7 +73,7 @@ const LEAST_QUOTED: usize = 3;
 
 /// Returns the tokens of a sentence. `first` precedes its words.
 pub fn tokens(vocabulary: &impl Vocabulary, sentence: &str, first: &[Sign]) -> Vec<Token> {
-    let mut reader = Reader { vocabulary, tokens: first.iter().map(|sign| Token::Sign(*sign)).collect() };
+    let mut reader = TokenReader { vocabulary, tokens: first.iter().map(|sign| Token::Sign(*sign)).collect() };
     reader.read(sentence);
     let mut tokens = reader.tokens;
     tokens.push(Token::Sign(Sign::End));
@@ -83,12 +83,12 @@ pub fn tokens(vocabulary: &impl Vocabulary, sentence: &str, first: &[Sign]) -> V
     tokens
 }
 
-struct Reader<'a, V> {
+struct TokenReader<'a, V> {
     vocabulary: &'a V,
     tokens: Vec<Token>,
 }
 
-impl<V: Vocabulary> Reader<'_, V> {
+impl<V: Vocabulary> TokenReader<'_, V> {
     fn read(&mut self, sentence: &str) {
         let sentence = sentence.replace("**", "").replace('’', "'").replace(['“', '”'], "\"");
         let mut rest = sentence.as_str();

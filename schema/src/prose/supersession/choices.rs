@@ -1,10 +1,10 @@
 //! What a statement chooses, defines and changes.
 
 use crate::model::word_list::WordList;
-use crate::prose::terms::Token;
+use crate::prose::terms::ProseToken;
 
 /// Returns the names that a text chooses: after "use", "with", "to" and similar words, or before a Korean particle of means.
-pub(super) fn choices(tokens: &[Token]) -> Vec<String> {
+pub(super) fn choices(tokens: &[ProseToken]) -> Vec<String> {
     static BEFORE: WordList = WordList::words("use using uses with via to is are choose chose pick picked adopt on");
     static VERBS: WordList = WordList::words("쓰 쓴 써 사용 채택 선택");
     let mut found = Vec::new();
@@ -35,8 +35,8 @@ pub(super) fn choices(tokens: &[Token]) -> Vec<String> {
 }
 
 /// Whether a text defines something: "the S is", "S는".
-pub(super) fn defines(tokens: &[Token]) -> bool {
-    let subject = tokens.iter().take(4).position(Token::is_term);
+pub(super) fn defines(tokens: &[ProseToken]) -> bool {
+    let subject = tokens.iter().take(4).position(ProseToken::is_term);
     subject.is_some_and(|subject| {
         tokens[subject..].iter().take(4).any(|token| matches!(token.text.as_str(), "is" | "are"))
             || tokens[subject..].iter().take(2).any(|token| matches!(token.particle, "은" | "는"))
@@ -44,7 +44,7 @@ pub(super) fn defines(tokens: &[Token]) -> bool {
 }
 
 /// Whether a word announces a change.
-pub(super) fn is_change(tokens: &[Token], at: usize, token: &Token) -> bool {
+pub(super) fn is_change(tokens: &[ProseToken], at: usize, token: &ProseToken) -> bool {
     static ENGLISH: WordList = WordList::words(
         "back bump bumped change changed changing correction decrease decreased from increase increased instead lower \
          lowered migrate migrated move moved moving now raise raised reduce reduced revert reverted switch switched \

@@ -1,7 +1,7 @@
 //! What a statement gives up: "no longer X", "instead of X", "X 말고".
 
 use crate::model::word_list::WordList;
-use crate::prose::terms::{Token, TokenKind, quantities};
+use crate::prose::terms::{ProseToken, TokenKind, quantities};
 
 /// Something that a statement gives up.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +89,7 @@ static CHANGES_TO: WordList = WordList::words(
     "바꾸 바꿔 바꿨 변경 전환 옮기 옮겨 교체 이전 넘어가 바꿈 늘리 늘린 늘려 늘림 올리 올린 올려 올림 내리 내린 내려 줄이 줄인 줄여 낮추 낮춘 낮춰 높이 높인 높여",
 );
 
-pub(super) fn given_up(tokens: &[Token]) -> Vec<GivenUp> {
+pub(super) fn given_up(tokens: &[ProseToken]) -> Vec<GivenUp> {
     let mut found = Vec::new();
     for at in 0..tokens.len() {
         found.extend(english_given_up(tokens, at));
@@ -98,7 +98,7 @@ pub(super) fn given_up(tokens: &[Token]) -> Vec<GivenUp> {
     found
 }
 
-fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
+fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let word = |offset: usize| tokens.get(at + offset).map(|token| token.text.as_str());
     // "from 60 Hz to 50 Hz", after a verb of change.
     if word(0) == Some("from") && at > 0 {
@@ -167,7 +167,7 @@ fn english_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     Some(given_up)
 }
 
-fn korean_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
+fn korean_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     let token = &tokens[at];
     if token.particle == "에서" {
         // "Redis에서 Postgres로 바꾼다"
@@ -198,10 +198,10 @@ fn korean_given_up(tokens: &[Token], at: usize) -> Option<GivenUp> {
     Some(collect(&tokens[start..at], *scope))
 }
 
-fn collect(tokens: &[Token], scope: Scope) -> GivenUp {
+fn collect(tokens: &[ProseToken], scope: Scope) -> GivenUp {
     // "the react-native-mmkv dependency": the word before the part is the name.
     let is_of_part = |at: usize| tokens.get(at + 1).is_some_and(|next| PARTS.contains(&next.text));
-    let is_name = |(at, token): &(usize, &Token)| token.is_term() && (token.is_name || is_of_part(*at));
+    let is_name = |(at, token): &(usize, &ProseToken)| token.is_term() && (token.is_name || is_of_part(*at));
     GivenUp {
         names: tokens.iter().enumerate().filter(is_name).map(|(_, token)| token.text.clone()).collect(),
         terms: tokens.iter().filter(|token| token.is_term()).map(|token| token.text.clone()).collect(),

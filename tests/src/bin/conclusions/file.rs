@@ -9,7 +9,7 @@ use crate::vocabulary::Pieces;
 /// The number of standard deviations at which vector values are clipped.
 const CUT: f32 = 3.0;
 
-/// Returns a file in the format that `Network::parse` reads.
+/// Returns a file in the format that `ClassifierNetwork::parse` reads.
 pub(crate) fn write(pieces: &Pieces, trained: &[Trained]) -> Vec<u8> {
     let mut file = Vec::new();
     for number in [pieces.hashes.len(), DIMS, FILTERS, trained.len()] {

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use labelled::{Labelled, Measure, name, read};
-use schema::host::classifier::network::Network;
+use schema::host::classifier::network::ClassifierNetwork;
 use schema::host::classifier::{Conclusion, LEAST_CONFIDENCE, classify_with};
 use training::{Example, example, train};
 use vocabulary::{Pieces, choose};
@@ -48,10 +48,10 @@ fn weights() -> PathBuf {
 }
 
 /// Returns the network in the file of weights, which may be newer than the built-in one.
-fn written() -> Network {
+fn written() -> ClassifierNetwork {
     let file = fs::read(weights()).expect("the weights can be read");
     // The network borrows its file for good, as the product's is built in.
-    Network::parse(Vec::leak(file)).expect("training wrote the weights")
+    ClassifierNetwork::parse(Vec::leak(file)).expect("training wrote the weights")
 }
 
 fn prepared() -> (Vec<Labelled>, Pieces) {
@@ -61,10 +61,10 @@ fn prepared() -> (Vec<Labelled>, Pieces) {
     (messages, pieces)
 }
 
-fn network(pieces: &Pieces, examples: &[Example]) -> (Vec<u8>, Network) {
+fn network(pieces: &Pieces, examples: &[Example]) -> (Vec<u8>, ClassifierNetwork) {
     let bytes = file::write(pieces, &train(pieces, examples, MEMBERS));
     // The network borrows its file for good, as the product's is built in.
-    let network = Network::parse(Vec::leak(bytes.clone())).expect("it was just written");
+    let network = ClassifierNetwork::parse(Vec::leak(bytes.clone())).expect("it was just written");
     (bytes, network)
 }
 
@@ -100,11 +100,11 @@ fn thresholds(messages: &[Labelled], found: impl Fn(&Labelled, &[f32; 6]) -> Vec
     }
 }
 
-fn found(network: &Network, labelled: &Labelled) -> Vec<Conclusion> {
+fn found(network: &ClassifierNetwork, labelled: &Labelled) -> Vec<Conclusion> {
     classify_with(network, &labelled.text, labelled.speaker, &LEAST_CONFIDENCE)
 }
 
-fn score(messages: &[Labelled], network: &Network) {
+fn score(messages: &[Labelled], network: &ClassifierNetwork) {
     let mut measure = Measure::default();
     for labelled in messages {
         measure.add(labelled, &found(network, labelled)).iter().for_each(|note| println!("{note}"));
@@ -113,7 +113,7 @@ fn score(messages: &[Labelled], network: &Network) {
 }
 
 /// What is taken from each message, by its id.
-fn predictions(messages: &[Labelled], network: &Network) -> serde_json::Value {
+fn predictions(messages: &[Labelled], network: &ClassifierNetwork) -> serde_json::Value {
     let found = |labelled: &Labelled| {
         let found = found(network, labelled).into_iter();
         found.map(|found| serde_json::json!({ "type": name(found.kind), "text": found.text })).collect::<Vec<_>>()

@@ -23,7 +23,7 @@ impl QueryBuilder<'_> {
         let mut at = 0;
         let mut is_translated = [false; LANGUAGES];
         while at < self.runs.len() {
-            let Listed { keys, rest, runs } = listed_words(&self.runs[at..]);
+            let ListedWords { keys, rest, runs } = listed_words(&self.runs[at..]);
             let name = if keys.is_empty() { self.name(&self.runs[at]) } else { None };
             for (language, translation) in found.iter_mut().enumerate() {
                 let words: Vec<&str> = keys.iter().filter_map(|key| first_word(key, language)).collect();
@@ -42,7 +42,7 @@ impl QueryBuilder<'_> {
 }
 
 /// Listed words at the start of some runs.
-struct Listed {
+struct ListedWords {
     keys: Vec<String>,
     /// Words of these runs that are not listed.
     rest: f32,
@@ -50,23 +50,23 @@ struct Listed {
     runs: usize,
 }
 
-fn listed_words(runs: &[QueryRun]) -> Listed {
+fn listed_words(runs: &[QueryRun]) -> ListedWords {
     let phrases = (2..=MAX_WORDS.min(runs.len())).rev().map(|count| &runs[..count]);
     let mut phrases = phrases.filter(|phrase| phrase.iter().any(|run| run.word.is_some()));
     if let Some((key, runs)) = phrases.find_map(|phrase| Some((listed_key(phrase)?, phrase.len()))) {
-        return Listed { keys: vec![key], rest: 0.0, runs };
+        return ListedWords { keys: vec![key], rest: 0.0, runs };
     }
     let run = &runs[0];
     match run.class {
-        _ if run.word.is_none() => Listed { keys: Vec::new(), rest: 0.0, runs: 1 },
+        _ if run.word.is_none() => ListedWords { keys: Vec::new(), rest: 0.0, runs: 1 },
         CharacterClass::Letter => {
             let keys = Some(run.key.clone()).into_iter().filter(|key| glossary().contains(key)).collect();
-            Listed { keys, rest: 0.0, runs: 1 }
+            ListedWords { keys, rest: 0.0, runs: 1 }
         }
         _ => {
             let ranges = listed_ranges(&run.key);
             let word = |range: &Range<usize>| run.key.chars().skip(range.start).take(range.len()).collect();
-            Listed { keys: ranges.iter().map(word).collect(), rest: unlisted(run, &ranges), runs: 1 }
+            ListedWords { keys: ranges.iter().map(word).collect(), rest: unlisted(run, &ranges), runs: 1 }
         }
     }
 }
