@@ -184,6 +184,16 @@ mod tests {
     #[case::same_script("Bash failed: python deploy.py\nx", "python deploy.py staging", false)]
     #[case::elsewhere("Bash failed: cd app && cargo test parser\nx", "cargo test parser", true)]
     #[case::with_other_options("Bash failed: pytest -q tests\nx", "pytest -x tests", true)]
+    #[case::with_an_amount(
+        "Bash failed: python -m jobs.daily --date 2026-11-12 --threads 4\nx",
+        "python -m jobs.daily --date 2026-11-12",
+        true
+    )]
+    #[case::with_another_date(
+        "Bash failed: python -m jobs.daily --date 2026-11-12\nx",
+        "python -m jobs.daily --date 2026-11-13",
+        false
+    )]
     #[case::through_a_runner("Bash failed: uv run pytest tests\nx", "python -m pytest tests", true)]
     #[case::wider("Bash failed: cargo test parser\nx", "cargo test", true)]
     #[case::narrower_and_named(

@@ -115,7 +115,7 @@ pub(crate) fn is_idle(folded: &str) -> bool {
 /// Whether a text in lower case asks for something only once: "just this once", "for this one commit", "이번 커밋만".
 pub(crate) fn is_one_off(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
-        "just this once|only this once|this time only|this one time|as a one-off|for this one |just for this |\
+        "this once|this time only|this one time|as a one-off|for this one |just for this |\
          only for this |just this |only this |한 번만|한번만|오늘만",
     );
     let is_limited = ["only ", "just "].iter().any(|word| folded.contains(word));
@@ -187,6 +187,7 @@ mod tests {
     #[case("이번 커밋 메시지만 영어로 써줘", true)]
     #[case("이번에 고쳤지만 아직 느려", false)]
     #[case("for this one commit skip the slow tests", true)]
+    #[case("ci is down, push it straight to main this once", true)]
     #[case("flash only node 7 for now", true)]
     #[case("we stay on sqlite for now", false)]
     #[case("only node 7 has the new antenna", false)]

@@ -107,11 +107,21 @@ impl MainCommand {
                 name = format!("{} {}", name.trim_end_matches(" run"), arguments.remove(at));
             }
         }
-        let is_option = |word: &&str| word.starts_with('-') && word.len() > 1;
-        let (options, operands): (Vec<&str>, Vec<&str>) = arguments.into_iter().partition(is_option);
-        let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
-        Some(Self { name, operands: owned(operands), options: owned(options) })
+        let mut command = Self { name, operands: Vec::new(), options: Vec::new() };
+        let mut previous = "";
+        for word in arguments {
+            let is_option = word.starts_with('-') && word.len() > 1 || is_amount(previous, word);
+            if is_option { &mut command.options } else { &mut command.operands }.push(word.to_owned());
+            previous = word;
+        }
+        Some(command)
     }
+}
+
+/// Whether a word is the number that an option takes, as in `--threads 4` and `-j 4`.
+fn is_amount(option: &str, word: &str) -> bool {
+    let takes_one = option.starts_with("--") && !option.contains('=') || matches!(option, "-j" | "-n");
+    takes_one && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The maximum nesting of runners that is followed.
