@@ -15,7 +15,7 @@ use schema::store::{StoreError, hook_log};
 use crate::backfill;
 use crate::command::HookCommand;
 use crate::event_delivery::EventDelivery;
-use crate::turn::last_answer_of;
+use crate::turn::{Keep, last_answer_of};
 
 /// Records what `command` covers in a payload, and returns what to print for the host.
 pub(crate) fn deliver(
@@ -49,7 +49,8 @@ pub(crate) fn deliver(
             return told;
         }
         (HookCommand::PromptSave, EventKind::Prompt(text)) if loaded.settings.recall => {
-            let saved = if loaded.settings.capture { delivery.begin_turn(Some(&text), transcript) } else { Ok(()) };
+            let saved =
+                if loaded.settings.capture { delivery.begin_turn(&text, Keep::Prompt, transcript) } else { Ok(()) };
             // The answer does not depend on it.
             log_failure(layout, saved);
             return Ok(delivery.prompt_context(&text));
@@ -64,8 +65,10 @@ pub(crate) fn deliver(
             return Ok(transcript.filter(|_| !is_continued).and_then(|path| delivery.reminder(path)));
         }
         _ if !loaded.settings.capture => Ok(()),
-        (HookCommand::PromptSave, EventKind::Prompt(text)) => delivery.begin_turn(Some(&text), transcript),
-        (HookCommand::PromptSave, EventKind::Acknowledgement) => delivery.begin_turn(None, transcript),
+        (HookCommand::PromptSave, EventKind::Prompt(text)) => delivery.begin_turn(&text, Keep::Prompt, transcript),
+        (HookCommand::PromptSave, EventKind::Acknowledgement(text)) => {
+            delivery.begin_turn(&text, Keep::Conclusions, transcript)
+        }
         (HookCommand::Track, EventKind::ToolUse(used)) => delivery.track_use(used),
         // Failed edits name their files.
         (HookCommand::Track, EventKind::Failure(_))

@@ -34,6 +34,15 @@ pub(crate) struct SavedTurn {
     files: Vec<String>,
 }
 
+/// What is kept of a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// The prompt and its conclusions.
+    Prompt,
+    /// Its conclusions, because it means nothing by itself.
+    Conclusions,
+}
+
 impl EventDelivery<'_> {
     /// Notes what a tool changed, or that it succeeded after it had failed.
     pub(crate) fn track_use(&self, mut used: ToolUse) -> Result<(), StoreError> {
@@ -65,16 +74,15 @@ impl EventDelivery<'_> {
     }
 
     /// Finishes the last turn if it had no end, and records a prompt and its conclusions.
-    pub(crate) fn begin_turn(&mut self, prompt: Option<&str>, transcript: Option<&str>) -> Result<(), StoreError> {
-        let asked = prompt.map(|text| self.new_draft(MemoryType::UserPrompt, text.to_owned(), self.now));
+    pub(crate) fn begin_turn(&mut self, prompt: &str, keep: Keep, transcript: Option<&str>) -> Result<(), StoreError> {
+        let asked = (keep == Keep::Prompt).then(|| self.new_draft(MemoryType::UserPrompt, prompt.to_owned(), self.now));
         let asked = asked.and_then(|draft| prepare(draft, self.sanitizer));
         let id = asked.as_ref().map(PreparedMemory::id);
         let ended = self.save_turn(asked);
         let begun = self.begin(&TurnPrompt { memory: id.clone() });
         let before = ended.as_ref().ok().cloned().unwrap_or_default();
-        let mut concluded = self.concluded_in_ended(before, transcript, prompt);
-        concluded
-            .extend(prompt.into_iter().flat_map(|prompt| self.concluded_in_prompt(id.clone(), prompt, transcript)));
+        let mut concluded = self.concluded_in_ended(before, transcript, Some(prompt));
+        concluded.extend(self.concluded_in_prompt(id, prompt, transcript));
         ended.map(drop).and(self.save_prepared(&concluded)).and(begun)
     }
 

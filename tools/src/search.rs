@@ -41,6 +41,7 @@ use crate::embed::{EmbeddingLocation, EmbeddingModel};
 use crate::error::ToolError;
 use crate::fulltext::CorpusStats;
 use crate::index::{Index, IndexLock, IndexLockWait, Vectors};
+use answer::Ranking;
 use candidate::{Breadth, Candidate};
 use dates::AskedTimes;
 use echo::EchoFilter;
@@ -103,7 +104,7 @@ pub fn search_while(
     for (phrasing, corpus) in request.phrasings.iter().zip(corpora) {
         passes.push(PhrasingPass::prepare(index, used, vectors, phrasing, corpus, now)?);
     }
-    let (ranked, fault) = {
+    let (ranking, fault) = {
         // One transaction, so that all statements see one state and lock only once.
         let _rows = store.snapshot()?;
         let _index = index.snapshot()?;
@@ -114,16 +115,17 @@ pub fn search_while(
         let asks_decision = text_features::asks_for_decision(request.question());
         let context = RankContext { now, scoring: options.scoring, asks_past, asks_decision, weights: &weights };
         let mut ranked = rank::rank(phrasings::merge(lists), &context);
+        let lead = answer::lead_of_first(&ranked);
         answers_first::put_answers_first(
             request.filter.echo.as_ref(),
             &mut ranked,
             request.question(),
             request.min_score,
         );
-        (ranked, passes.first_mut().and_then(|pass| pass.fault.take()))
+        let documents = passes.first().map_or(0, |pass| pass.corpus.documents);
+        (Ranking { candidates: ranked, lead, documents }, passes.first_mut().and_then(|pass| pass.fault.take()))
     };
-    let documents = passes.first().map_or(0, |pass| pass.corpus.documents);
-    let mut output = answer::build_output(store, &request, ranked, documents)?;
+    let mut output = answer::build_output(store, &request, ranking)?;
     match replaced {
         Some(replaced) => answer::add_replacement_notice(&mut output, &replaced.model, &replaced.cause),
         None => answer::add_provider_notice(&mut output, index, options, fault)?,

@@ -93,7 +93,7 @@ pub fn brief(rows: Rows<'_>, layout: &Layout, request: &BriefRequest<'_>) -> rus
             parts.push(knowledge.tasks());
             Some(work::earlier(rows, session_id, &knowledge)?)
         }
-        // Who clears a session wants nothing else of it.
+        // A person who clears a session wants no outcome or turn of it.
         SessionSource::Clear => {
             parts.push(knowledge.tasks());
             Some(work::before_cleared(rows, session_id, &knowledge)?)

@@ -14,9 +14,12 @@ use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
 use crate::prose::small_talk::is_small_talk;
 use crate::prose::terms::{is_hangul, terms};
-use agreement::{agrees, recommendation};
+pub use agreement::agrees;
+use agreement::recommendation;
 use amount::corrected;
-use options::{LONGEST_OPTION, LONGEST_QUESTION, ListedOption, before_options, last_question, options};
+use options::{
+    LONGEST_OPTION, LONGEST_QUESTION, ListedOption, announces_steps, before_options, last_question, options,
+};
 use pick::{OptionPlace, Pick, is_filler, pick};
 
 /// The longest prompt that picks an option, and its longest first clause, in characters.
@@ -71,8 +74,8 @@ pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     let options = options(answer);
     let question = last_question(answer).filter(|question| offers(question));
     let question = question.or_else(|| last_question(&before.prompt).filter(|question| offers(question)));
-    if agrees(prompt) {
-        return agreed(answer);
+    if let Some(agreed) = agreed(answer, &options).filter(|_| agrees(prompt)) {
+        return Some(agreed);
     }
     let opening = opening(prompt, "");
     if let Some((picked, rest)) = picked(clause, rest, &options) {
@@ -88,9 +91,10 @@ pub fn choice(prompt: &str, before: &LastTurn) -> Option<String> {
     (commits(clause) && names_all(clause, answer)).then(|| clean_line(prompt))
 }
 
-/// Returns the recommendation in an answer, unless the answer lists options or asks something else.
-fn agreed(answer: &str) -> Option<String> {
-    let text = recommendation(answer).filter(|_| options(answer).is_empty() && last_question(answer).is_none())?;
+/// Returns the recommendation in an answer, unless the answer lists options or asks for more than permission.
+fn agreed(answer: &str, options: &[ListedOption]) -> Option<String> {
+    let asks = last_question(answer).is_some_and(|question| !announces_steps(&question));
+    let text = recommendation(answer).filter(|_| options.is_empty() && !asks)?;
     let opening = if text.chars().any(is_hangul) { "합의" } else { "Agreed" };
     Some(format!("{opening}: {}", shortened(&text, LONGEST_AGREED)))
 }
@@ -358,6 +362,9 @@ mod tests {
         Some("합의: 배치보다 이벤트로 처리하는 게 좋겠습니다.")
     )]
     #[case::agreement_and_question("ok", "I'd use Redis. Or is Valkey there already?", None)]
+    #[case::permission("yes", "I'd keep linear scan. Shall I?", Some("Agreed: I'd keep linear scan."))]
+    #[case::doubt("ok?", "I'd keep linear scan.", None)]
+    #[case::agreement_to_a_guess("ok", "I'd expect it to pass. I'd already pushed it.", None)]
     #[case::agreement_to_a_report("ok", "The build is green.", None)]
     #[case::agreement_to_a_wish("sure", "I'd need the key first.", None)]
     #[case::agreement_and_order("ok, run the tests", "I'd keep linear scan.", None)]

@@ -1,6 +1,6 @@
 //! Turns the conclusions in prompts and answers into memories. Hooks and imports use the same functions.
 
-use crate::host::choice::{LastTurn, choice, is_offered};
+use crate::host::choice::{LastTurn, agrees, choice, is_offered};
 use crate::host::classifier::classify;
 pub use crate::host::classifier::{Conclusion, Speaker};
 use crate::intake::capture::{Destination, Draft};
@@ -65,11 +65,13 @@ pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: &LastTurn, san
     let clean = |text: &str| sanitizer.clean(text).text.into_owned();
     let before = LastTurn { prompt: clean(&before.prompt), answer: clean(&before.answer) };
     let Some(picked) = choice(&clean(prompt), &before) else { return own };
-    // What a person agrees to may already be a conclusion of the answer.
-    if conclusions(&before.answer, Speaker::Agent, sanitizer).iter().any(|found| picked.contains(&found.text)) {
+    // What a person agrees to may already be a decision of the answer.
+    let said = conclusions(&before.answer, Speaker::Agent, sanitizer);
+    let is_said = |found: &Conclusion| found.kind == MemoryType::Decision && picked.contains(&found.text);
+    if agrees(&clean(prompt)) && said.iter().any(is_said) {
         return own;
     }
-    // The choice contains the whole prompt.
+    // The choice contains the rest of the prompt.
     let others = own.into_iter().filter(|draft| draft.kind != MemoryType::Decision && !picked.contains(&draft.content));
     let others: Vec<Draft> = others.collect();
     [place.draft(MemoryType::Decision, picked)].into_iter().chain(others).collect()

@@ -226,6 +226,20 @@ fn a_conclusion_is_remembered_with_its_event(
     assert_eq!(texts(&sandbox, "decision"), [DECISION]);
 }
 
+#[rstest]
+#[case::convinced("convinced")]
+#[case::polite("ok, sounds good")]
+#[case::in_korean("네 그렇게 하죠")]
+fn accepted_recommendation_is_a_decision(#[case] prompt: &str) {
+    const QUESTION: &str = "linear scan or coloring?";
+    const ADVICE: &str = "I'd keep linear scan and split live ranges. Coloring triples the time.";
+    let sandbox = sandbox!();
+    let session = turns(&sandbox, "s1");
+    session.prompt(QUESTION).said(&[("user", QUESTION), ("assistant", ADVICE)]).answer(ADVICE);
+    session.prompt(prompt).answer("It splits them now.");
+    assert_eq!(texts(&sandbox, "decision"), ["Agreed: I'd keep linear scan and split live ranges."]);
+}
+
 #[test]
 fn interrupted_conclusion_is_saved_later() {
     let sandbox = sandbox!();

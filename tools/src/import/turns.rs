@@ -104,8 +104,8 @@ impl<'s> TurnBuilder<'s> {
         self.end_turn();
         if !is_acknowledgement(text) {
             self.turn.prompt = self.push_draft(MemoryType::UserPrompt, text.to_owned(), at);
-            self.conclude_prompt(text, at);
         }
+        self.conclude_prompt(text, at);
         self.last_turn.begin(text);
         self.turn.is_started = true;
     }

@@ -46,21 +46,29 @@ const SMALL_STORE: u64 = 150;
 const MAX_SUGGESTED: usize = 3;
 const TOPIC: usize = 60;
 
+/// Ranked candidates and what their confidence depends on.
+pub(super) struct Ranking {
+    pub(super) candidates: Vec<RankedCandidate>,
+    /// The lead of the first one, before answers were moved next to their prompts.
+    pub(super) lead: f32,
+    /// The number of indexed passages.
+    pub(super) documents: u64,
+}
+
 pub(super) fn build_output(
     store: &mut Store,
     request: &SearchRequest,
-    ranked: Vec<RankedCandidate>,
-    documents: u64,
+    ranking: Ranking,
 ) -> Result<SearchOutput, ToolError> {
-    let lead = lead_of_first(&ranked);
+    let Ranking { candidates, lead, documents } = ranking;
     let (mut relevant, mut weak): (Vec<RankedCandidate>, Vec<RankedCandidate>) =
-        ranked.into_iter().partition(|ranked| f64::from(ranked.score) >= request.min_score);
+        candidates.into_iter().partition(|ranked| f64::from(ranked.score) >= request.min_score);
     let mut notices = Vec::new();
     if relevant.is_empty() && is_suggested(request, &weak, lead) {
-        notices.push(format!("no hit reaches minScore {}; this one clearly leads the others", request.min_score));
+        notices.push(format!("no hit reaches minScore {}; the first one clearly leads the others", request.min_score));
         relevant.push(weak.remove(0));
     }
-    let is_small = documents < SMALL_STORE;
+    let is_small = (1..SMALL_STORE).contains(&documents);
     if request.has_default_score && relevant.len() < FEW_HITS && (is_small || !relevant.is_empty()) {
         let more = weak_answers(&relevant, &mut weak, is_small);
         if relevant.is_empty() && !more.is_empty() {
@@ -129,7 +137,7 @@ fn states(memory: &Memory) -> bool {
 }
 
 /// The share of its score by which the first hit leads the next one. A composed summary of the same session repeats the hit.
-fn lead_of_first(ranked: &[RankedCandidate]) -> f32 {
+pub(super) fn lead_of_first(ranked: &[RankedCandidate]) -> f32 {
     let Some((first, others)) = ranked.split_first() else { return 0.0 };
     let session = session_of(first);
     let repeats = |other: &&RankedCandidate| {

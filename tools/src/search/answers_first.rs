@@ -1,12 +1,10 @@
-//! Shows the answer to a prompt beside it, and what its session decided. Prompts and edits share the words of a question but do not answer
+//! Shows the answer to a prompt next to it, and what its session decided. Prompts and edits share the words of a question but do not answer
 //! it.
 
 use std::collections::HashSet;
 
 use schema::model::memory::{Memory, MemoryType};
-use schema::store::MemoryRow;
 
-use super::candidate::Passage;
 use super::echo::EchoFilter;
 use super::ranked_candidate::RankedCandidate;
 use super::text_features;
@@ -14,7 +12,10 @@ use super::text_features;
 /// First hits that bring their answer, or the decision of their session.
 const LEADING: usize = 3;
 
-/// Moves the answers of the first prompts beside them, in whatever words they are: before a question, which says nothing, and behind a
+/// The answer to a question is shown from this share of the least score on.
+const WEAK: f64 = 0.5;
+
+/// Moves the answers of the first prompts next to them, in whatever words they are: before a question, which says nothing, and behind a
 /// prompt below the least score, which may be near only because it is about the same. If `question` asks what was decided, the best decision
 /// of each session follows the session's first hit. `echo` knows the phrasings of the question, if a model asks.
 pub(super) fn put_answers_first(
@@ -25,10 +26,11 @@ pub(super) fn put_answers_first(
 ) {
     let mut place = 0;
     while place < ranked.len().min(LEADING) {
-        let asks = memory_row(&ranked[place]).is_some_and(|row| asks(echo, &row.memory));
-        let is_weak = f64::from(ranked[place].score) < min_score;
-        if (asks || is_weak)
-            && let Some(answer) = answer_below(ranked, place)
+        let asks = ranked[place].row().is_some_and(|row| asks(echo, &row.memory));
+        let score = f64::from(ranked[place].score);
+        let brings_answer = if asks { score >= min_score } else { score < min_score };
+        if brings_answer
+            && let Some(answer) = answer_below(ranked, place).filter(|at| !asks || is_near(&ranked[*at], min_score))
         {
             move_up(ranked, answer, if asks { place } else { place + 1 }, place);
             place += 1;
@@ -38,6 +40,10 @@ pub(super) fn put_answers_first(
     if text_features::asks_for_decision(question) {
         add_decisions(ranked, min_score);
     }
+}
+
+fn is_near(ranked: &RankedCandidate, min_score: f64) -> bool {
+    f64::from(ranked.score) >= min_score * WEAK
 }
 
 /// Moves a candidate to a better place, with at least the score of another place.
@@ -50,12 +56,12 @@ fn move_up(ranked: &mut Vec<RankedCandidate>, from: usize, to: usize, like: usiz
 
 /// The answer to the prompt at a place, if it is a weaker hit.
 fn answer_below(ranked: &[RankedCandidate], place: usize) -> Option<usize> {
-    let prompt = memory_row(&ranked[place])?;
+    let prompt = ranked[place].row()?;
     let session_id = &prompt.memory.session_id;
     if prompt.memory.kind != MemoryType::UserPrompt || session_id.is_empty() {
         return None;
     }
-    let memories = ranked.iter().enumerate().filter_map(|(at, ranked)| Some((at, memory_row(ranked)?)));
+    let memories = ranked.iter().enumerate().filter_map(|(at, ranked)| Some((at, ranked.row()?)));
     let later = memories.filter(|(_, row)| {
         let is_said = matches!(row.memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse);
         is_said && row.memory.session_id == *session_id && row.order() > prompt.order()
@@ -74,7 +80,7 @@ fn add_decisions(ranked: &mut Vec<RankedCandidate>, min_score: f64) {
     let mut sessions: HashSet<String> = HashSet::new();
     let mut place = 0;
     while place < ranked.len().min(LEADING) && f64::from(ranked[place].score) >= min_score {
-        let memory = memory_row(&ranked[place]).map(|row| &row.memory);
+        let memory = ranked[place].row().map(|row| &row.memory);
         let session_id = memory.filter(|memory| !memory.session_id.is_empty()).map(|memory| memory.session_id.clone());
         let is_decision = memory.is_some_and(|memory| memory.kind == MemoryType::Decision);
         if let Some(session_id) = session_id
@@ -92,15 +98,9 @@ fn add_decisions(ranked: &mut Vec<RankedCandidate>, min_score: f64) {
 /// The best decision of a session from a place on, in whatever words.
 fn decision_below(ranked: &[RankedCandidate], from: usize, session_id: &str) -> Option<usize> {
     let is_decision = |ranked: &RankedCandidate| {
-        let memory = memory_row(ranked).map(|row| &row.memory);
+        let memory = ranked.row().map(|row| &row.memory);
         memory.is_some_and(|memory| memory.kind == MemoryType::Decision && memory.session_id == session_id)
+            && ranked.candidate.passage.superseded_by().is_none()
     };
     ranked.iter().skip(from).position(is_decision).map(|at| at + from)
-}
-
-fn memory_row(ranked: &RankedCandidate) -> Option<&MemoryRow> {
-    match &ranked.candidate.passage {
-        Passage::Memory(row) => Some(row),
-        Passage::Chunk(_) => None,
-    }
 }

@@ -51,7 +51,9 @@ pub(super) fn rank(candidates: Vec<Candidate>, context: &RankContext<'_>) -> Vec
     }
     let mut ranked = drop_duplicates(ranked);
     if !context.asks_past {
-        reversals_first::reorder(&mut ranked);
+        if context.scoring != Scoring::Stated {
+            reversals_first::reorder(&mut ranked);
+        }
         newer_first::reorder(&mut ranked, context);
     }
     spread_origins(ranked)

@@ -1,8 +1,9 @@
 //! Candidates with their final score, and what their order depends on.
 
 use schema::model::moment::Moment;
+use schema::store::MemoryRow;
 
-use super::candidate::Candidate;
+use super::candidate::{Candidate, Passage};
 use super::options::Scoring;
 
 /// Passages compared for duplicates.
@@ -13,6 +14,16 @@ pub(super) struct RankedCandidate {
     pub(super) candidate: Candidate,
     pub(super) score: f32,
     pub(super) lifts: RankLifts,
+}
+
+impl RankedCandidate {
+    /// The row of a memory; a passage of Markdown has none.
+    pub(super) fn row(&self) -> Option<&MemoryRow> {
+        match &self.candidate.passage {
+            Passage::Memory(row) => Some(row),
+            Passage::Chunk(_) => None,
+        }
+    }
 }
 
 /// Bonuses as shares of the relevance.

@@ -20,13 +20,17 @@ static ENDS: WordList =
     WordList::phrases("추천합니다|추천해요|권합니다|권해요|게 좋겠습니다|게 좋습니다|게 낫습니다|게 나아요");
 
 /// "I'd" with one of these recommends nothing.
-static NO_ADVICE: WordList = WordList::phrases("like |need |want |have to |rather know|be happy ");
+static NO_ADVICE: WordList = WordList::phrases(
+    "like |love |need |want |have |rather |be |been |already |expect |expected |guess |say |said |assume |hope |only ",
+);
 
 /// Whether a prompt only agrees.
-pub(super) fn agrees(prompt: &str) -> bool {
+pub fn agrees(prompt: &str) -> bool {
     let folded = prompt.to_lowercase().replace('’', "'");
     let words = || folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words().any(|word| AGREES.contains(word)) && words().all(|word| AGREES.contains(word) || BESIDES.contains(word))
+    !folded.contains('?')
+        && words().any(|word| AGREES.contains(word))
+        && words().all(|word| AGREES.contains(word) || BESIDES.contains(word))
 }
 
 /// Returns the sentences of an answer that recommend something.

@@ -48,7 +48,7 @@ pub(super) fn before_options(answer: &str) -> &str {
     answer.lines().find(is_first).and_then(|line| answer.split(line).next()).unwrap_or(answer)
 }
 
-fn announces_steps(text: &str) -> bool {
+pub(super) fn announces_steps(text: &str) -> bool {
     let folded = text.to_lowercase().replace('’', "'");
     STEPS.occurs_in(&folded)
 }

@@ -22,7 +22,7 @@ pub enum EventKind {
     /// A prompt with a request.
     Prompt(String),
     /// A prompt that means nothing by itself, such as "go on".
-    Acknowledgement,
+    Acknowledgement(String),
     /// A tool is about to read or edit this file, relative to the project.
     FileOpen(String),
     /// A tool succeeded.
@@ -81,7 +81,8 @@ fn prompt_event(payload: &HookPayload) -> Option<EventKind> {
     let prompt = payload.prompt.as_deref()?;
     (written_by_hand && !is_machine_made(prompt)).then(|| {
         let prompt = strip_injected(prompt);
-        if is_acknowledgement(&prompt) { EventKind::Acknowledgement } else { EventKind::Prompt(prompt.into_owned()) }
+        let kind = if is_acknowledgement(&prompt) { EventKind::Acknowledgement } else { EventKind::Prompt };
+        kind(prompt.into_owned())
     })
 }
 

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use schema::model::word_list::WordList;
-use schema::store::MemoryRow;
 
-use crate::search::candidate::Passage;
 use crate::search::ranked_candidate::{COMPARED, RankContext, RankedCandidate};
 
 /// Passages among which a newer one may overtake an older one.
@@ -52,25 +50,17 @@ enum ChangeSign {
 }
 
 fn change_sign(ranked: &RankedCandidate) -> Option<(String, ChangeSign)> {
-    let row = memory_row(ranked)?;
+    let row = ranked.row()?;
     let text = row.memory.content.to_lowercase();
-    let has = |list: &[&str]| text.split(|c: char| !c.is_alphanumeric()).any(|word| list.contains(&word));
-    let has_part = |list: &[&str]| list.iter().any(|part| text.contains(part));
-    let sign = if has(&AMENDS) || has_part(&AMENDS_PARTS) {
+    let has_word_of = |list: &WordList| text.split(|c: char| !c.is_alphanumeric()).any(|word| list.contains(word));
+    let sign = if has_word_of(&AMENDS) || AMENDS_PARTS.occurs_in(&text) {
         ChangeSign::Amends
-    } else if has(&CHANGES) || has_part(&CHANGES_PARTS) {
+    } else if has_word_of(&CHANGES) || CHANGES_PARTS.occurs_in(&text) {
         ChangeSign::Changes
     } else {
         return None;
     };
     Some((ranked.candidate.passage.id().to_owned(), sign))
-}
-
-fn memory_row(ranked: &RankedCandidate) -> Option<&MemoryRow> {
-    match &ranked.candidate.passage {
-        Passage::Memory(row) => Some(row),
-        Passage::Chunk(_) => None,
-    }
 }
 
 fn is_newer_statement(
@@ -80,7 +70,7 @@ fn is_newer_statement(
     rarity: &HashMap<u64, f32>,
     context: &RankContext<'_>,
 ) -> bool {
-    let (Some(new), Some(old)) = (memory_row(newer), memory_row(older)) else { return false };
+    let (Some(new), Some(old)) = (newer.row(), older.row()) else { return false };
     if new.memory.at.unix() - old.memory.at.unix() < LATER || newer.score < SCORE_SHARE * older.score {
         return false;
     }
@@ -117,7 +107,7 @@ static AMENDS: WordList =
     WordList::words("amend amended amending amendment supersede superseded supersedes superseding revised updates");
 
 /// The same in scripts without spaces, or with many endings.
-const AMENDS_PARTS: [&str; 9] = ["정정", "개정", "대체한다", "改定", "改訂", "修订", "取代", "enmienda", "ersetzt die"];
+static AMENDS_PARTS: WordList = WordList::phrases("정정|개정|대체한다|改定|改訂|修订|取代|enmienda|ersetzt die");
 
 static CHANGES: WordList = WordList::words(
     "update updated changed switched longer increased improved reached grown raised lowered reduced extended postponed \

@@ -1,35 +1,39 @@
-//! Puts what gives something up or changes it before what it replaces, also in conversation: "no, back to TOML".
+//! Puts a memory that replaces another before it, also prompts and answers: "no, back to TOML".
+
+use std::cmp::Reverse;
 
 use schema::model::memory::MemoryType;
 use schema::prose::supersession::{Statement, Strictness, is_statement, reversals, statements};
 use schema::store::MemoryRow;
 
-use crate::search::candidate::Passage;
 use crate::search::ranked_candidate::RankedCandidate;
 
-/// First passages that may be replaced, and those among which something newer is looked for.
-const LEADING: usize = 5;
+/// First passages that may be replaced, and those among which something newer is looked for. docs/dev/retrieval.md has the figures.
+const REPLACED: usize = 5;
 const AMONG: usize = 15;
 
 /// How much of a text is compared, in bytes.
 const COMPARED_TEXT: usize = 1024;
 
+/// What a passage gives up or changes.
+struct Reversal {
+    id: String,
+    order: (i64, i64),
+    statements: Vec<Statement>,
+}
+
 /// Moves the newest passage that replaces one of the first ones before it, with at least its score.
 pub(super) fn reorder(ranked: &mut [RankedCandidate]) {
-    let count = ranked.len().min(AMONG);
-    let mut newer: Vec<(String, (i64, i64), Vec<Statement>)> = ranked[..count].iter().filter_map(reversal).collect();
-    newer.sort_by_key(|(_, order, _)| std::cmp::Reverse(*order));
-    let first: Vec<String> = ranked.iter().take(LEADING).map(id).collect();
-    for old in first.iter().filter(|_| !newer.is_empty()) {
-        let Some(to) = ranked.iter().position(|ranked| id(ranked) == *old) else { continue };
-        let Some(row) = memory_row(&ranked[to]).filter(|row| is_said(row) || is_statement(row.memory.kind)) else {
-            continue;
-        };
-        let parts = statements(beginning(&row.memory.content));
-        let replaces = |newer: &Statement| parts.iter().any(|part| newer.replaces(part, Strictness::Loose));
-        let is_newer = newer.iter().take_while(|(_, order, _)| *order > row.order());
-        let newest = is_newer.into_iter().find(|(_, _, said)| said.iter().any(replaces)).map(|(id, ..)| id);
-        let from = newest.and_then(|newest| ranked.iter().position(|ranked| id(ranked) == *newest));
+    let mut reversals: Vec<Reversal> = ranked.iter().take(AMONG).filter_map(Reversal::of).collect();
+    if reversals.is_empty() {
+        return;
+    }
+    reversals.sort_by_key(|reversal| Reverse(reversal.order));
+    let first: Vec<String> = ranked.iter().take(REPLACED).map(|ranked| id(ranked).to_owned()).collect();
+    for old in first {
+        let Some(to) = ranked.iter().position(|ranked| id(ranked) == old) else { continue };
+        let newest = ranked[to].row().and_then(|row| newest_replacing(row, &reversals));
+        let from = newest.and_then(|newest| ranked.iter().position(|ranked| id(ranked) == newest.id));
         if let Some(from) = from.filter(|from| *from > to) {
             ranked[from].score = ranked[from].score.max(ranked[to].score);
             ranked[to..=from].rotate_right(1);
@@ -37,33 +41,39 @@ pub(super) fn reorder(ranked: &mut [RankedCandidate]) {
     }
 }
 
-/// What a passage gives up or changes, with its id and order.
-fn reversal(ranked: &RankedCandidate) -> Option<(String, (i64, i64), Vec<Statement>)> {
-    let row = memory_row(ranked)?;
-    let text = beginning(&row.memory.content);
-    let said = match row.memory.kind {
-        _ if is_said(row) => reversals(text),
-        kind if is_statement(kind) || kind == MemoryType::ErrorFix => vec![Statement::of(text)],
-        _ => Vec::new(),
-    };
-    (!said.is_empty()).then(|| (id(ranked), row.order(), said))
+/// Finds the newest reversal of something in a memory. `reversals` are in order, newest first.
+fn newest_replacing<'r>(row: &MemoryRow, reversals: &'r [Reversal]) -> Option<&'r Reversal> {
+    if !is_said(row) && !is_statement(row.memory.kind) {
+        return None;
+    }
+    let parts = statements(beginning(&row.memory.content));
+    let replaces = |newer: &Statement| parts.iter().any(|part| newer.replaces(part, Strictness::Loose));
+    let mut newer = reversals.iter().take_while(|reversal| reversal.order > row.order());
+    newer.find(|reversal| reversal.statements.iter().any(replaces))
+}
+
+impl Reversal {
+    fn of(ranked: &RankedCandidate) -> Option<Self> {
+        let row = ranked.row().filter(|row| row.superseded_by.is_none())?;
+        let text = beginning(&row.memory.content);
+        let is_conclusion = is_statement(row.memory.kind) || row.memory.kind == MemoryType::ErrorFix;
+        let statements = match is_conclusion {
+            true => vec![Statement::of(text)],
+            false if is_said(row) => reversals(text),
+            false => Vec::new(),
+        };
+        (!statements.is_empty()).then(|| Self { id: row.memory.id.to_string(), order: row.order(), statements })
+    }
 }
 
 fn is_said(row: &MemoryRow) -> bool {
     matches!(row.memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse)
 }
 
-fn id(ranked: &RankedCandidate) -> String {
-    ranked.candidate.passage.id().to_owned()
+fn id(ranked: &RankedCandidate) -> &str {
+    ranked.candidate.passage.id()
 }
 
 fn beginning(text: &str) -> &str {
     &text[..text.floor_char_boundary(COMPARED_TEXT)]
-}
-
-fn memory_row(ranked: &RankedCandidate) -> Option<&MemoryRow> {
-    match &ranked.candidate.passage {
-        Passage::Memory(row) => Some(row),
-        Passage::Chunk(_) => None,
-    }
 }

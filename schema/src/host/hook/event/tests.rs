@@ -121,8 +121,8 @@ fn read_only_command_is_an_attempt_without_change() {
 }
 
 #[rstest]
-#[case::agreement("ok, go on", Some(EventKind::Acknowledgement))]
-#[case::command_of_the_host("/clear", Some(EventKind::Acknowledgement))]
+#[case::agreement("ok, go on", Some(EventKind::Acknowledgement("ok, go on".into())))]
+#[case::command_of_the_host("/clear", Some(EventKind::Acknowledgement("/clear".into())))]
 #[case::question("ok?", Some(EventKind::Prompt("ok?".into())))]
 fn agreement_is_an_acknowledgement(#[case] prompt: &str, #[case] expected: Option<EventKind>) {
     assert_eq!(event_of(&json!({"hook_event_name": "UserPromptSubmit", "prompt": prompt})), expected);
