@@ -34,7 +34,7 @@ pub(crate) struct SavedTurn {
     files: Vec<String>,
 }
 
-/// What is kept of a prompt.
+/// The part of a prompt that is saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     /// The prompt and its conclusions.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use schema::files::environment;
 use schema::model::memory::MemoryType;
-use schema::model::word_list::WordList;
 
 use super::foreign::{ForeignMemory, ImportScope, Receiver, SourceError, changed_at, kind_named};
 use super::foreign_database::ForeignDatabase;
@@ -12,9 +11,17 @@ use super::source::{Source, configured_paths};
 
 pub(super) const SOURCE: Source = Source { name: "mcp-memory-service", program: "mcp-memory-service", places, read };
 
-static COLUMNS: WordList = WordList::words(
-    "content_hash content tags memory_type created_at created_at_iso updated_at deleted_at superseded_by",
-);
+const COLUMNS: [&str; 9] = [
+    "content_hash",
+    "content",
+    "tags",
+    "memory_type",
+    "created_at",
+    "created_at_iso",
+    "updated_at",
+    "deleted_at",
+    "superseded_by",
+];
 
 fn places(home: &Path, scope: &ImportScope<'_>) -> Vec<PathBuf> {
     const FILE: &str = "sqlite_vec.db";

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use schema::files::regular_file;
-use schema::model::word_list::WordList;
 use serde_json::Value;
 
 use super::foreign::{ImportScope, Receiver, SourceError};
@@ -20,10 +19,14 @@ pub struct Source {
 }
 
 /// Settings of hosts that name the environment of MCP servers, below the home directory and below a project.
-static HOME_SETTINGS: WordList = WordList::phrases(
-    ".claude.json|.cursor/mcp.json|.gemini/settings.json|.config/Claude/claude_desktop_config.json|\
-     Library/Application Support/Claude/claude_desktop_config.json|AppData/Roaming/Claude/claude_desktop_config.json",
-);
+const HOME_SETTINGS: [&str; 6] = [
+    ".claude.json",
+    ".cursor/mcp.json",
+    ".gemini/settings.json",
+    ".config/Claude/claude_desktop_config.json",
+    "Library/Application Support/Claude/claude_desktop_config.json",
+    "AppData/Roaming/Claude/claude_desktop_config.json",
+];
 const PROJECT_SETTINGS: [&str; 3] = [".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"];
 
 impl Source {

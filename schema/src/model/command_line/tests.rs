@@ -290,3 +290,9 @@ proptest! {
         changes_something(&line);
     }
 }
+
+#[test]
+fn each_wrapper_has_a_number_of_operands() {
+    let operands = |entry: &str| entry.split(' ').nth(1).and_then(|number| number.parse::<usize>().ok());
+    assert!(WRAPPERS.iter().all(|entry| operands(entry).is_some()));
+}

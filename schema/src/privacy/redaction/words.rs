@@ -71,7 +71,7 @@ pub(super) static PASS_OWNERS: WordList =
 /// Commands that take a variable and its value as two words.
 pub(super) static SETTERS: WordList = WordList::words("set setx setenv export ENV env config");
 
-/// Particles that join a name and its value in languages that put no blank before them. The longest come first.
+/// Particles that join a name and its value in languages that put no blank before them.
 pub(super) static PARTICLES: WordList =
     WordList::words("는 은 가 이 를 을 로 は が を 是 为 為 改成 改为 改為 设为 設為 设置为 就是");
 

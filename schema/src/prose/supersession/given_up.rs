@@ -124,6 +124,7 @@ fn english_given_up(tokens: &[ProseToken], at: usize) -> Option<GivenUp> {
     if at > 0 && matches!(tokens[at - 1].text.as_str(), "dont" | "never" | "not") {
         return None;
     }
+    // Most phrases begin with another word.
     let is_next = |phrase: &&&str| {
         phrase.starts_with(&tokens[at].text)
             && phrase.split(' ').enumerate().all(|(n, expected)| word(n) == Some(expected))

@@ -108,6 +108,12 @@ mod tests {
     }
 
     #[test]
+    fn factors_are_numbers() {
+        let factors: Vec<&str> = UNITS.iter().filter_map(|entry| entry.split(' ').nth(2)).collect();
+        assert!(factors.len() > 20 && factors.iter().all(|factor| factor.parse::<f64>().is_ok()), "{factors:?}");
+    }
+
+    #[test]
     fn plurals_are_normalized_and_other_words_stay() {
         for (word, expected) in [
             ("Sessions", "session"),

@@ -162,7 +162,7 @@ fn a_letter_of_an_identifier_is_no_word() {
 }
 
 #[test]
-fn shared_ending_is_no_match() {
+fn shared_ending_is_no_good_match() {
     let others: Vec<&str> = STORE.iter().copied().filter(|text| text.is_ascii()).collect();
     let mut project = fixture(&default_settings(), &note_texts(&[&[STORE[0]], &others[..]].concat(), 60));
     let found = project.search("데이터베이스는 뭘 쓰기로 했지?");

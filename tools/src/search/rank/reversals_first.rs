@@ -15,7 +15,7 @@ const AMONG: usize = 15;
 /// How much of a text is compared, in bytes.
 const COMPARED_TEXT: usize = 1024;
 
-/// What a passage gives up or changes.
+/// A passage that gives up or changes something.
 struct Reversal {
     id: String,
     order: (i64, i64),
