@@ -56,9 +56,12 @@ pub(super) fn earlier(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -
 
 /// Returns the outcomes of the sessions before the one that was just cleared, if there is space.
 pub(super) fn before_cleared(rows: Rows<'_>, session_id: &str, knowledge: &Knowledge) -> rusqlite::Result<Part> {
-    let cleared = rows.last_sessions(session_id, 1)?.pop();
+    let last = rows.last_sessions(session_id, 1)?.pop();
     let found = real_sessions(rows, session_id)?;
-    let is_cleared = found.first().is_some_and(|record| Some(&record.id) == cleared.as_ref());
+    let is_cleared = found.first().is_some_and(|record| {
+        let reason = record.place.end_reason.as_deref();
+        Some(&record.id) == last.as_ref() && reason.is_none_or(|reason| reason == "clear")
+    });
     let validity = Validity::new(knowledge, &found);
     let outcome = |record: &SessionRecord| {
         let outcome = validity.outcome(record)?;
