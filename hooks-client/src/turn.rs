@@ -82,7 +82,10 @@ impl EventDelivery<'_> {
         let begun = self.begin(&TurnPrompt { memory: id.clone() });
         let before = ended.as_ref().ok().cloned().unwrap_or_default();
         let mut concluded = self.concluded_in_ended(before, transcript, Some(prompt));
-        concluded.extend(self.concluded_in_prompt(id, prompt, transcript));
+        // An acknowledgement concludes nothing by itself, but may accept what was recommended.
+        if keep == Keep::Prompt || may_choose(prompt) {
+            concluded.extend(self.concluded_in_prompt(id, prompt, transcript));
+        }
         ended.map(drop).and(self.save_prepared(&concluded)).and(begun)
     }
 

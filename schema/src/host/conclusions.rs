@@ -64,11 +64,11 @@ pub fn drafts_of_prompt(place: &SaidIn<'_>, prompt: &str, before: &LastTurn, san
     }
     let clean = |text: &str| sanitizer.clean(text).text.into_owned();
     let before = LastTurn { prompt: clean(&before.prompt), answer: clean(&before.answer) };
-    let Some(picked) = choice(&clean(prompt), &before) else { return own };
+    let prompt = clean(prompt);
+    let Some(picked) = choice(&prompt, &before) else { return own };
     // The answer itself may have been a decision.
-    let said = conclusions(&before.answer, Speaker::Agent, sanitizer);
     let is_said = |found: &Conclusion| found.kind == MemoryType::Decision && picked.contains(&found.text);
-    if agrees(&clean(prompt)) && said.iter().any(is_said) {
+    if agrees(&prompt) && conclusions(&before.answer, Speaker::Agent, sanitizer).iter().any(is_said) {
         return own;
     }
     // The choice contains the rest of the prompt.

@@ -28,10 +28,9 @@ pub(super) fn put_answers_first(
     while place < ranked.len().min(LEADING) {
         let asks = ranked[place].row().is_some_and(|row| asks(echo, &row.memory));
         let score = f64::from(ranked[place].score);
-        let brings_answer = if asks { score >= min_score } else { score < min_score };
-        if brings_answer
-            && let Some(answer) = answer_below(ranked, place).filter(|at| !asks || is_near(&ranked[*at], min_score))
-        {
+        let (brings_answer, least) =
+            if asks { (score >= min_score, min_score * WEAK) } else { (score < min_score, 0.0) };
+        if brings_answer && let Some(answer) = answer_below(ranked, place, least) {
             move_up(ranked, answer, if asks { place } else { place + 1 }, place);
             place += 1;
         }
@@ -42,10 +41,6 @@ pub(super) fn put_answers_first(
     }
 }
 
-fn is_near(ranked: &RankedCandidate, min_score: f64) -> bool {
-    f64::from(ranked.score) >= min_score * WEAK
-}
-
 /// Moves a candidate to a better place, with at least the score of another place.
 fn move_up(ranked: &mut Vec<RankedCandidate>, from: usize, to: usize, like: usize) {
     let score = ranked[like].score;
@@ -54,8 +49,8 @@ fn move_up(ranked: &mut Vec<RankedCandidate>, from: usize, to: usize, like: usiz
     ranked.insert(to, found);
 }
 
-/// The answer to the prompt at a place, if it is a weaker hit.
-fn answer_below(ranked: &[RankedCandidate], place: usize) -> Option<usize> {
+/// The answer to the prompt at a place, if it is a weaker hit with at least this score.
+fn answer_below(ranked: &[RankedCandidate], place: usize, least: f64) -> Option<usize> {
     let prompt = ranked[place].row()?;
     let session_id = &prompt.memory.session_id;
     if prompt.memory.kind != MemoryType::UserPrompt || session_id.is_empty() {
@@ -67,7 +62,8 @@ fn answer_below(ranked: &[RankedCandidate], place: usize) -> Option<usize> {
         is_said && row.memory.session_id == *session_id && row.order() > prompt.order()
     });
     let (at, next) = later.min_by_key(|(_, row)| row.order())?;
-    (next.memory.kind == MemoryType::AssistantResponse && at > place).then_some(at)
+    let is_answer = next.memory.kind == MemoryType::AssistantResponse;
+    (is_answer && at > place && f64::from(ranked[at].score) >= least).then_some(at)
 }
 
 fn asks(echo: Option<&EchoFilter>, prompt: &Memory) -> bool {
