@@ -38,8 +38,8 @@ const QUESTION: &str = "직렬화 실패가 나면 웹훅은 어떻게 되지?";
 
 const NAME: usize = 20;
 
-/// Lines of the brief to show.
-const BRIEF_LINES: usize = 8;
+/// Lines of the brief to show: those about the memory and the work, before its failures.
+const BRIEF_LINES: usize = 7;
 
 /// Runs the demo in a new store, and deletes it.
 pub(crate) fn run_demo(printer: &Printer) -> anyhow::Result<()> {
