@@ -18,6 +18,7 @@ mod forget;
 mod gc;
 mod import;
 mod init;
+mod insights;
 mod list;
 mod migrate;
 mod opening;
@@ -35,7 +36,6 @@ mod show;
 mod stats;
 mod tasks;
 pub(crate) mod terminal_text;
-mod time_argument;
 mod timeline;
 mod uninstall;
 

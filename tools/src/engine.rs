@@ -13,6 +13,7 @@ mod file_access;
 mod forget;
 mod get;
 mod history;
+mod insights;
 mod load;
 mod logs;
 mod recall;
@@ -69,6 +70,7 @@ pub use embedding::EmbeddingStep;
 pub use embedding_job::{EmbeddedTexts, EmbeddingJob, FailedJob};
 pub use forget::{ForgetExtent, ForgetOutcome, OldDatabases};
 pub use history::{DaySummary, HistoryFilter, SessionDay};
+pub use insights::Insight;
 use repair_notes::RepairNotes;
 pub use retention::RetentionPolicy;
 pub use selection::{SelectedMemories, Selection};
@@ -285,6 +287,17 @@ impl Engine {
         self.search_as(Audience::Person, input, &mut |_| {}, &|| true)
     }
 
+    /// The request, with the settings for what it leaves open.
+    fn with_defaults(&self, input: &SearchInput) -> SearchInput {
+        let Settings { search_results, search_min_score, search_tokens, .. } = self.settings;
+        SearchInput {
+            max_results: input.max_results.or(Some(search_results as i64)),
+            min_score: input.min_score.or(search_min_score),
+            max_tokens: input.max_tokens.or(Some(search_tokens as i64)),
+            ..input.clone()
+        }
+    }
+
     /// The same for a model or a person, with `progress` if many events wait to be indexed.
     pub fn search_as(
         &mut self,
@@ -293,6 +306,7 @@ impl Engine {
         progress: &mut dyn FnMut(IndexProgress),
         may_go_on: &dyn Fn() -> bool,
     ) -> Result<SearchOutput, ToolError> {
+        let input = &self.with_defaults(input);
         let asked = self.embedding_query(input)?.map(|question| question.embed());
         let now = Moment::now();
         let model = self.model.as_ref().map(|model| match model.embedder.location() {
@@ -390,7 +404,10 @@ impl Engine {
 
     /// The few memories that match a prompt well.
     pub fn recall(&mut self, prompt: &str, session_id: &str) -> Result<Vec<RecalledMemory>, ToolError> {
-        self.with_repair(|engine| recall::recall_memories(&mut engine.store, &mut engine.index, prompt, session_id))
+        let min_score = self.settings.recall_min_score;
+        self.with_repair(|engine| {
+            recall::recall_memories(&mut engine.store, &mut engine.index, prompt, session_id, min_score)
+        })
     }
 
     pub fn stats(&mut self) -> Result<StatsOutput, ToolError> {

@@ -14,3 +14,4 @@ pub mod import;
 pub mod index;
 pub mod search;
 pub mod text;
+pub mod time_expression;

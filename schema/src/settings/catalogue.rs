@@ -20,7 +20,7 @@ pub(super) struct SettingKey {
     pub(super) is_user_only: bool,
 }
 
-pub(super) const KEYS: [SettingKey; 18] = [
+pub(super) const KEYS: [SettingKey; 22] = [
     SettingKey {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -55,6 +55,15 @@ pub(super) const KEYS: [SettingKey; 18] = [
         values: "`\"on\"` or `\"off\"`",
         default: "`\"off\"`",
         description: "Add up to three memories that fit a prompt well, each once a session. Needs a running server.",
+        is_guard: false,
+        is_user_only: false,
+    },
+    SettingKey {
+        name: "recall_min_score",
+        variable: Some("JIKIME_RECALL_MIN_SCORE"),
+        values: "a number from 0 to 1",
+        default: "`0.62`",
+        description: "The score from which a memory is added to a prompt.",
         is_guard: false,
         is_user_only: false,
     },
@@ -143,6 +152,33 @@ pub(super) const KEYS: [SettingKey; 18] = [
         default: "`\"measured\"`",
         description: "Weights of words, similar words and vectors in a search. `measured` is 65/35/5 with the model inside the program \
                   or another static model, and 65/35/25 with a transformer. `stated` is 0.7 of the vector score and 0.3 of the word score, without context and features.",
+        is_guard: false,
+        is_user_only: false,
+    },
+    SettingKey {
+        name: "search_results",
+        variable: Some("JIKIME_SEARCH_RESULTS"),
+        values: "a number from 1 to 50",
+        default: "`6`",
+        description: "Hits of a search that does not say how many it wants.",
+        is_guard: false,
+        is_user_only: false,
+    },
+    SettingKey {
+        name: "search_min_score",
+        variable: Some("JIKIME_SEARCH_MIN_SCORE"),
+        values: "`\"auto\"` or a number from 0 to 1",
+        default: "`\"auto\"`",
+        description: "The score from which a hit is returned. `auto` is about 0.35: less for long questions, more in large stores.",
+        is_guard: false,
+        is_user_only: false,
+    },
+    SettingKey {
+        name: "search_tokens",
+        variable: Some("JIKIME_SEARCH_TOKENS"),
+        values: "a number from 100 to 100000",
+        default: "`1000`",
+        description: "Maximum tokens of a search result for a model; a token is about four bytes.",
         is_guard: false,
         is_user_only: false,
     },

@@ -9,7 +9,7 @@ use toml::de::{DeTable as Table, DeValue as Value};
 
 use super::catalogue::{KEYS, SettingKey};
 use super::value::{
-    BriefMode, Edits, EmbeddingProvider, LegWeights, parse_bytes, parse_days, parse_number, parse_switch, parse_texts,
+    BriefMode, Edits, EmbeddingProvider, LegWeights, parse_bytes, parse_days, parse_number, parse_score, parse_switch, parse_texts,
     parse_unless_never, parse_weights, parse_word,
 };
 use crate::files::environment;
@@ -32,8 +32,14 @@ const BRIEF_SIZES: std::ops::RangeInclusive<usize> = 200..=9_000;
 /// The allowed dimensions of vectors. Fewer dimensions distinguish too little, and no model has more.
 const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=8_192;
 
+/// The hits of a search: as many as `maxResults` allows.
+const RESULTS: std::ops::RangeInclusive<usize> = 1..=50;
+
+/// The length of a search result, in tokens of about four bytes.
+const SEARCH_TOKENS: std::ops::RangeInclusive<usize> = 100..=100_000;
+
 /// The settings of a project, with all sources applied.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// Whether hooks do nothing at all.
     pub disabled: bool,
@@ -45,6 +51,9 @@ pub struct Settings {
     pub brief_size: usize,
     /// Whether memories that match a prompt are added to it.
     pub recall: bool,
+    /// The least score of such a memory, from 0 to 1. With the default, recall finds a memory for 20 of the 25 prompts in its test table
+    /// that need one, also across languages, and none for the other 33.
+    pub recall_min_score: f64,
     /// Whether memories that name a file are shown when a tool opens it.
     pub file_recall: bool,
     /// Whether the model is reminded once to save memories before a long session is compacted.
@@ -63,6 +72,12 @@ pub struct Settings {
     pub embedding_model: Option<String>,
     /// The weights of the search legs. `None` is the best measured choice for the kind of model in use.
     pub search_weights: Option<LegWeights>,
+    /// The hits of a search that names no number.
+    pub search_results: usize,
+    /// The least score of a hit of a search that names none, from 0 to 1. `None` depends on the question and the store.
+    pub search_min_score: Option<f64>,
+    /// The length of a search result for a model, in tokens.
+    pub search_tokens: usize,
     /// The URL of a service with the OpenAI protocol, or that of the chosen provider.
     pub embedding_base_url: Option<String>,
     /// The dimensions of vectors. `None` is the default of the model.
@@ -81,6 +96,7 @@ impl Default for Settings {
             brief: BriefMode::Always,
             brief_size: 4_000,
             recall: false,
+            recall_min_score: 0.62,
             file_recall: false,
             reminder: false,
             edits: Edits::Full,
@@ -90,6 +106,9 @@ impl Default for Settings {
             embedding_provider: EmbeddingProvider::Auto,
             embedding_model: None,
             search_weights: None,
+            search_results: 6,
+            search_min_score: None,
+            search_tokens: 1_000,
             embedding_base_url: None,
             embedding_dimensions: None,
             gc_older_than: None,
@@ -223,6 +242,7 @@ impl Settings {
         match name {
             "capture" => self.capture = parse_switch(value)?,
             "recall" => self.recall = parse_switch(value)?,
+            "recall_min_score" => self.recall_min_score = parse_score(value)?,
             "file_recall" => self.file_recall = parse_switch(value)?,
             "reminder" => self.reminder = parse_switch(value)?,
             "edits" => {
@@ -254,6 +274,11 @@ impl Settings {
             "gc_older_than" => self.gc_older_than = parse_unless_never(value, parse_days)?,
             "gc_keep_bytes" => self.gc_keep_bytes = parse_unless_never(value, parse_bytes)?,
             "search_weights" => self.search_weights = parse_weights(value)?,
+            "search_results" => self.search_results = parse_number(value, RESULTS)?,
+            "search_min_score" => {
+                self.search_min_score = if parse_word(value) == Some("auto") { None } else { Some(parse_score(value)?) }
+            }
+            "search_tokens" => self.search_tokens = parse_number(value, SEARCH_TOKENS)?,
             "embedding_model" => {
                 self.embedding_model = Some(parse_word(value).filter(|name| !name.is_empty())?.to_owned());
             }

@@ -101,6 +101,16 @@ pub(super) fn parse_number(value: &Value<'_>, range: RangeInclusive<usize>) -> O
     number.filter(|number| range.contains(number))
 }
 
+/// Parses a score from 0 to 1.
+pub(super) fn parse_score(value: &Value<'_>) -> Option<f64> {
+    let score: f64 = match value {
+        Value::Float(number) => number.as_str().parse().ok(),
+        Value::Integer(number) => number.as_str().parse().ok(),
+        _ => parse_word(value)?.parse().ok(),
+    }?;
+    (0.0..=1.0).contains(&score).then_some(score)
+}
+
 pub(super) fn parse_texts(value: &Value<'_>) -> Option<Vec<String>> {
     let list = value.as_array().filter(|list| list.len() <= MAX_TEXTS)?;
     let is_fit = |text: &&str| !text.is_empty() && text.len() <= MAX_TEXT_LENGTH;

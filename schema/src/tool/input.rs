@@ -34,7 +34,7 @@ pub struct SearchInput {
     pub source: Option<SearchSource>,
     #[serde(default, alias = "session_id", skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Date or RFC 3339
+    /// Date, RFC 3339, or age such as 7d
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

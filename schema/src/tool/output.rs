@@ -147,6 +147,9 @@ pub struct MemoryDetails {
     /// The id of the prompt or answer that it was extracted from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// What that says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
     /// The code that it is about, and whether that changed since.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<String>,
@@ -167,6 +170,20 @@ pub struct MemoryDetails {
     pub repeats: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeated_at: Option<String>,
+}
+
+/// The memory that a conclusion was extracted from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(inline))]
+pub struct Evidence {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub kind: MemoryType,
+    pub path: String,
+    pub start_line: usize,
+    pub end_line: usize,
+    /// The part that the conclusion was extracted from, and what is around it.
+    pub text: String,
 }
 
 fn is_zero(count: &u32) -> bool {

@@ -29,7 +29,7 @@ use super::scrub::ScrubArguments;
 use super::sessions::SessionsArguments;
 use super::stats::StatsArguments;
 use super::tasks::TasksArguments;
-use super::time_argument;
+use tools::time_expression;
 use super::timeline::TimelineArguments;
 use super::uninstall::UninstallArguments;
 
@@ -112,6 +112,8 @@ pub(crate) enum CliCommand {
     /// Change the text of a memory; its id, type and tags stay
     #[command(after_help = "Example: jikime-memory edit 4f368b8b --text \"Cache JWT tokens in Redis for ten minutes\"")]
     Edit(EditArguments),
+    /// List preferences, conventions and patterns, with their standing and the texts that they come from
+    Insights,
     /// Move a memory to MEMORY.md, which every session loads
     Promote(PromoteArguments),
     /// Protect a memory from automatic deletion
@@ -234,10 +236,10 @@ pub(crate) struct SearchArguments {
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
     /// Since this time: a date, a time, or an age such as 7d
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_since)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
     pub(crate) since: Option<Moment>,
     /// Until this time
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_until)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_until)]
     pub(crate) until: Option<Moment>,
     /// Only memories and notes with this tag
     #[arg(long, value_name = "TAG")]

@@ -17,8 +17,8 @@ use crate::setup::settings_file::edit_file;
 pub(crate) struct SetArguments {
     /// The setting, such as brief_size
     key: String,
-    /// The value; several values make a list
-    #[arg(required = true, value_name = "VALUE", allow_hyphen_values = true)]
+    /// The value; several values make a list. Put `--` before a value that begins with a hyphen
+    #[arg(required = true, value_name = "VALUE")]
     values: Vec<String>,
     /// Change your own file, for all projects [default: the project's file]
     #[arg(long)]

@@ -8,16 +8,21 @@ use serde::Serialize;
 use tools::engine::Engine;
 
 use super::filter_arguments::memory_type_parser;
+use super::insights::suggest_promotions;
 use super::output::Printer;
 use super::terminal_text::clean_for_terminal;
 
 #[derive(Debug, Args)]
 pub(crate) struct PromoteArguments {
     /// The id or its unique beginning
-    id: String,
+    #[arg(required_unless_present = "suggest")]
+    id: Option<String>,
     /// The new type, which session events need
-    #[arg(long = "as", value_name = "TYPE", value_parser = memory_type_parser())]
+    #[arg(long = "as", value_name = "TYPE", value_parser = memory_type_parser(), requires = "id")]
     kind: Option<MemoryType>,
+    /// List memories that are pinned or confirmed in three sessions and are not in MEMORY.md
+    #[arg(long, conflicts_with = "id")]
+    suggest: bool,
 }
 
 #[derive(Debug, Args)]
@@ -61,7 +66,8 @@ struct CuratedMemory {
 }
 
 pub(crate) fn promote(engine: &mut Engine, printer: &Printer, arguments: &PromoteArguments) -> anyhow::Result<()> {
-    let row = engine.promote(&arguments.id, arguments.kind)?;
+    let Some(id) = &arguments.id else { return suggest_promotions(engine, printer) };
+    let row = engine.promote(id, arguments.kind)?;
     print_curated(engine, printer, &row, |row| format!("{} is in {}:{}", row.id, row.path, row.start_line))
 }
 

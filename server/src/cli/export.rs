@@ -16,7 +16,7 @@ use tools::exchange::{ExportedMemory, render_markdown};
 
 use super::filter_arguments::memory_type_parser;
 use super::preview::memory_count_text;
-use super::time_argument;
+use tools::time_expression;
 use crate::exit;
 
 #[derive(Debug, Args)]
@@ -31,10 +31,10 @@ pub(crate) struct ExportArguments {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Since this time: a date, a time, or an age such as 7d
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_since)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
     since: Option<Moment>,
     /// Until this time
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_until)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_until)]
     until: Option<Moment>,
     /// Write to this file instead of standard output
     #[arg(long, short = 'o', value_name = "FILE")]

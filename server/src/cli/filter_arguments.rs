@@ -9,7 +9,7 @@ use schema::model::moment::Moment;
 use tools::engine::{Engine, HistoryFilter};
 use tools::error::ToolError;
 
-use super::time_argument;
+use tools::time_expression;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct FilterArguments {
@@ -26,10 +26,10 @@ pub(crate) struct FilterArguments {
 #[derive(Debug, Default, Args)]
 struct SpanArguments {
     /// Since this time: a date, a time, or an age such as 7d
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_since)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
     since: Option<Moment>,
     /// Until this time
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_until)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_until)]
     until: Option<Moment>,
     /// Only this log, such as MEMORY.md, or memories that change or name this file of the project
     #[arg(long, value_name = "PATH")]

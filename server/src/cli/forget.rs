@@ -10,7 +10,7 @@ use super::confirm::confirm;
 use super::filter_arguments::memory_type_parser;
 use super::output::Printer;
 use super::preview::{DeletionReport, memory_count_text, print_preview};
-use super::time_argument;
+use tools::time_expression;
 
 /// Minimum length of an id prefix. With a shorter one, a typing error could select another memory.
 const MIN_ID_LENGTH: usize = 4;
@@ -30,13 +30,13 @@ pub(crate) struct ForgetArguments {
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     /// Memories since this time: a date, a time, or an age such as 7d
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_since)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
     since: Option<Moment>,
     /// Memories until this time
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_until)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_until)]
     until: Option<Moment>,
     /// Memories before this time
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_since)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
     before: Option<Moment>,
     /// Memories of these types, separated by commas
     #[arg(long = "type", value_name = "TYPE", value_parser = memory_type_parser(), value_delimiter = ',')]

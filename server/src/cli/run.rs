@@ -20,6 +20,7 @@ use super::export::run_export;
 use super::forget::run_forget;
 use super::import::{ImportCommand, run_import};
 use super::init::run_init;
+use super::insights::run_insights;
 use super::list::run_list;
 use super::opening::{
     CommonArguments, open_engine, print_repair_notes, require_store, resolve_project, resolve_project_dirs,
@@ -103,6 +104,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
             with_engine(&resolve_project_to_write(common)?, |engine| run_save(engine, &printer, arguments))
         }
         CliCommand::Edit(arguments) => with_memory(common, |engine| run_edit(engine, &printer, arguments)),
+        CliCommand::Insights => with_memory(common, |engine| run_insights(engine, &printer)),
         CliCommand::Promote(arguments) => with_memory(common, |engine| curate::promote(engine, &printer, &arguments)),
         CliCommand::Pin(arguments) => with_memory(common, |engine| curate::pin(engine, &printer, &arguments)),
         CliCommand::Supersede(arguments) => {

@@ -10,6 +10,7 @@ use tools::engine::{Engine, HistoryFilter};
 use tools::error::ToolError;
 use tools::exchange::render_markdown;
 
+use super::insights::describe_evidence;
 use super::output::{DIM, Printer, notice_line};
 use super::terminal_text::{clean_for_terminal, wrap};
 
@@ -130,7 +131,9 @@ fn render_output(output: &GetOutput, marks: &str, columns: Option<usize>) -> Str
         place.push_str(&format!("-{}", output.end_line));
     }
     let about = output.memory.as_ref().map(render_details).unwrap_or_default();
-    let rest = notice_line(output.notice.as_deref(), columns);
+    let evidence = output.memory.as_ref().and_then(|memory| memory.evidence.as_ref());
+    let evidence = notice_line(evidence.map(describe_evidence).as_deref(), columns);
+    let rest = evidence + &notice_line(output.notice.as_deref(), columns);
     let content = clean_for_terminal(&output.content);
     let content = columns.map_or(content.clone(), |columns| wrap(&content, columns).join("\n"));
     format!("{DIM}{place}{about}{marks}{DIM:#}\n{content}\n{rest}")

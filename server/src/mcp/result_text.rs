@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use schema::privacy::output_text::{clean_json, label_as_data};
-use schema::tool::{GetOutput, Hit, LoadOutput, SearchOutput, StatsOutput, Tool};
+use schema::tool::{Evidence, GetOutput, Hit, LoadOutput, SearchOutput, StatsOutput, Tool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tools::error::ToolError;
@@ -42,7 +42,13 @@ pub(super) fn tool_output_text(answer: &ToolOutput) -> String {
                 return append_notice(format!("{}: nothing here", output.path), output.notice.as_deref());
             }
             let head = format!("{}:{}-{} of {}", output.path, output.start_line, output.end_line, output.total_lines);
-            append_notice(format!("{head}\n\n{}", output.content), output.notice.as_deref())
+            let mut text = format!("{head}\n\n{}", output.content);
+            if let Some(Evidence { id, kind, path, start_line, text: said, .. }) =
+                output.memory.as_ref().and_then(|memory| memory.evidence.as_ref())
+            {
+                let _ = write!(text, "\n\nFrom {kind} {id} at {path}:{start_line}: {said}");
+            }
+            append_notice(text, output.notice.as_deref())
         }
         ToolOutput::Load(LoadOutput { content, notice: Some(notice), .. }) if content.is_empty() => notice.clone(),
         ToolOutput::Load(output) => append_notice(output.content.clone(), output.notice.as_deref()),

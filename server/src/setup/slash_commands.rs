@@ -10,11 +10,12 @@ use schema::model::memory::content_hash;
 const PROGRAM: &str = "jikime-memory";
 
 /// The names of the commands, and their texts as Claude Code reads them.
-const COMMANDS: [(&str, &str); 8] = [
+const COMMANDS: [(&str, &str); 9] = [
     ("search", include_str!("../../plugin/commands/search.md")),
     ("list", include_str!("../../plugin/commands/list.md")),
     ("history", include_str!("../../plugin/commands/history.md")),
     ("tasks", include_str!("../../plugin/commands/tasks.md")),
+    ("insights", include_str!("../../plugin/commands/insights.md")),
     ("export", include_str!("../../plugin/commands/export.md")),
     ("forget", include_str!("../../plugin/commands/forget.md")),
     ("stats", include_str!("../../plugin/commands/stats.md")),

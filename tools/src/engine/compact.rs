@@ -46,6 +46,7 @@ impl Engine {
         if let Some(memory) = &mut output.memory {
             let ids = [&mut memory.supersedes, &mut memory.superseded_by, &mut memory.source];
             ids.into_iter().flatten().try_for_each(|id| self.shorten_id(id))?;
+            memory.evidence.iter_mut().try_for_each(|evidence| self.shorten_id(&mut evidence.id))?;
         }
         Ok(output)
     }

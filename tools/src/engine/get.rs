@@ -10,6 +10,7 @@ use schema::store::{CatchUpOutcome, MemoryRow, Store, StoreAccess};
 use schema::tool::{GetInput, GetOutput, MemoryDetails};
 use serde_json::{Map, Value};
 
+use super::insights::evidence_of;
 use super::file_access::{FileText, confine_path, display_path, read_file};
 use crate::error::ToolError;
 use crate::index::{ChunkRow, Index, IndexLockWait};
@@ -76,6 +77,7 @@ fn get_by_id(
     let confirmed = store.rows().last_confirmation(&row.memory.id)?;
     let standing = store.rows().standing(&row)?;
     let memory = Some(MemoryDetails {
+        evidence: evidence_of(store.rows(), &mut store.locator(), &row)?,
         code: changes.anchors.iter().map(CodeChange::describe).collect(),
         standing: Some(standing)
             .filter(|standing| *standing > Standing::Noted)
@@ -134,6 +136,7 @@ fn memory_details(row: &MemoryRow) -> MemoryDetails {
         superseded_by: row.superseded_by.as_ref().map(ToString::to_string),
         auto: row.memory.attributes.auto,
         source: row.memory.attributes.source.as_ref().map(ToString::to_string),
+        evidence: None,
         code: Vec::new(),
         standing: None,
         confirmed_at: None,

@@ -16,10 +16,6 @@ use crate::text::fold::fold;
 /// Most memories per prompt.
 const MAX_RECALLED: usize = 3;
 
-/// The score from which a memory is shown, which is high confidence. In the test table it finds a memory for 20 of the 25
-/// prompts that need one, also across languages, and none for the other 33.
-const MIN_SCORE: f64 = 0.62;
-
 /// Fewest content words of a prompt; shorter prompts match too much.
 const WORDS: usize = 2;
 
@@ -27,7 +23,7 @@ const WORDS: usize = 2;
 const MAX_CANDIDATES: i64 = 50;
 const MAX_CANDIDATE_TOKENS: i64 = 20_000;
 
-/// Words and glossary only: [`MIN_SCORE`] was measured for their score, the match should be literal, and nothing blocks.
+/// Words and glossary only: the default of `recall_min_score` was measured for their score, the match should be literal, and nothing blocks.
 const WORDS_ONLY_WEIGHTS: SearchOptions<'static> =
     SearchOptions { model: None, weights: None, scoring: Scoring::Words, asker: Asker::Person };
 
@@ -58,6 +54,7 @@ pub(super) fn recall_memories(
     index: &mut Index,
     prompt: &str,
     session_id: &str,
+    min_score: f64,
 ) -> Result<Vec<RecalledMemory>, ToolError> {
     let subject = strip_words(query::truncated_query(prompt), &SMALL_TALK);
     if Query::parse_literal(&strip_words(&subject, &WORK)).content_words() < WORDS {
@@ -66,7 +63,7 @@ pub(super) fn recall_memories(
     let input = SearchInput {
         query: subject,
         max_results: Some(MAX_CANDIDATES),
-        min_score: Some(MIN_SCORE),
+        min_score: Some(min_score),
         max_tokens: Some(MAX_CANDIDATE_TOKENS),
         ..SearchInput::default()
     };

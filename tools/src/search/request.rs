@@ -10,6 +10,7 @@ use super::echo::EchoFilter;
 use super::query::{self, Query};
 use super::tags;
 use crate::error::ToolError;
+use crate::time_expression::{parse_since, parse_until};
 
 const DEFAULT_RESULTS: i64 = 6;
 
@@ -129,8 +130,8 @@ fn parse_phrasings(input: &SearchInput) -> Result<Vec<Phrasing>, ToolError> {
 
 impl SearchFilter {
     fn from_input(input: &SearchInput) -> Result<Self, ToolError> {
-        let since = input.since.as_deref().map(|text| parse_moment("since", text, NaiveTime::MIN)).transpose()?;
-        let until = input.until.as_deref().map(|text| parse_moment("until", text, END_OF_DAY)).transpose()?;
+        let since = parse_moment("since", input.since.as_deref(), parse_since)?;
+        let until = parse_moment("until", input.until.as_deref(), parse_until)?;
         if since.is_some() && until.is_some() && since > until {
             return Err(invalid_argument("since is later than until, so nothing can match"));
         }
@@ -170,23 +171,13 @@ impl SearchFilter {
     }
 }
 
-const END_OF_DAY: NaiveTime = match NaiveTime::from_hms_opt(23, 59, 59) {
-    Some(time) => time,
-    None => NaiveTime::MIN,
-};
-
-/// Parses a local date or an RFC 3339 time to seconds since 1970.
-pub(crate) fn parse_moment(field: &str, text: &str, time: NaiveTime) -> Result<i64, ToolError> {
-    let text = text.trim();
-    if let Ok(date) = NaiveDate::parse_from_str(text, "%Y-%m-%d") {
-        return Ok(Moment::from_local_unknown(date, time).unix());
-    }
-    let at = Moment::parse_rfc3339(text).ok_or_else(|| {
-        invalid_argument(&format!(
-            "{field} is {text:?}: give a date such as 2026-01-28 or a time such as 2026-01-28T10:30:00Z"
-        ))
-    })?;
-    Ok(at.unix())
+fn parse_moment(
+    field: &str,
+    text: Option<&str>,
+    parse: impl Fn(&str) -> Result<Moment, String>,
+) -> Result<Option<i64>, ToolError> {
+    let wrong = |text: &str, forms| invalid_argument(&format!("{field} is {text:?}: {forms}"));
+    text.map(|text| parse(text).map(|at| at.unix()).map_err(|forms| wrong(text.trim(), forms))).transpose()
 }
 
 /// A path as in the index. A path outside the store is an error.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use schema::model::moment::Moment;
 
-use crate::cli::time_argument;
+use tools::time_expression;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ImportCommand {
@@ -61,7 +61,7 @@ pub(crate) struct TranscriptArguments {
     #[arg(long, value_name = "PATH")]
     pub(super) from: Option<PathBuf>,
     /// Only events since this date or time
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_since)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
     pub(super) since: Option<Moment>,
     /// Also import unchanged transcripts again
     #[arg(long)]
@@ -90,7 +90,7 @@ pub(crate) struct SourceArguments {
     #[arg(long)]
     pub(super) all: bool,
     /// Only memories since this date or time
-    #[arg(long, value_name = "WHEN", value_parser = time_argument::parse_since)]
+    #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_since)]
     pub(super) since: Option<Moment>,
     /// Only show what would be imported
     #[arg(long)]

@@ -2,8 +2,13 @@ use schema::files::database::LockTimeout;
 use schema::intake::capture::{Destination, Draft, capture};
 use schema::model::memory::MemoryAttributes;
 use schema::privacy::sanitizer::Sanitizer;
+use schema::settings::Settings;
 
 use super::*;
+
+fn default_min_score() -> f64 {
+    Settings::default().recall_min_score
+}
 
 const D: MemoryType = MemoryType::Decision;
 const L: MemoryType = MemoryType::Learning;
@@ -182,7 +187,7 @@ impl RecallFixture {
 
     /// Names of the recalled memories.
     fn recall(&mut self, prompt: &str) -> Vec<String> {
-        let recalled = recall_memories(&mut self.store, &mut self.index, prompt, "now").unwrap();
+        let recalled = recall_memories(&mut self.store, &mut self.index, prompt, "now", default_min_score()).unwrap();
         let row =
             |found: &RecalledMemory| self.store.rows().by_id(&MemoryId::parse(&found.id).unwrap()).unwrap().unwrap();
         recalled.iter().map(|found| row(found).memory.attributes.origin.unwrap()).collect()
@@ -225,7 +230,7 @@ fn memory_that_adds_nothing_is_skipped() {
 fn session_does_not_recall_its_own_words() {
     let mut memory = RecallFixture::new(&[("redis", D, MEMORIES[0].2)]);
     let asked = |memory: &mut RecallFixture, session: &str| {
-        recall_memories(&mut memory.store, &mut memory.index, "cache of JWT tokens in Redis", session).unwrap().len()
+        recall_memories(&mut memory.store, &mut memory.index, "cache of JWT tokens in Redis", session, default_min_score()).unwrap().len()
     };
     assert_eq!((asked(&mut memory, "session-of-0"), asked(&mut memory, "another")), (0, 1));
 }

@@ -1,4 +1,4 @@
-//! Parses times: a date, a time, a month, or an age.
+//! Parses times of people and models: a date, a time, a month, or an age.
 
 use chrono::{Datelike as _, Days, Months, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 use schema::model::age::{Age, AgeUnit};
@@ -8,12 +8,12 @@ const FORMS: &str = "give a date such as 2026-01-28, a month such as 2026-01, a 
                      today, yesterday, or an age such as 12h, 7d, 2w, 3mo, 1y";
 
 /// The first moment of a time expression.
-pub(crate) fn parse_since(text: &str) -> Result<Moment, String> {
+pub fn parse_since(text: &str) -> Result<Moment, String> {
     Ok(parse_period(text, &Moment::now())?.0)
 }
 
 /// The last moment of a time expression.
-pub(crate) fn parse_until(text: &str) -> Result<Moment, String> {
+pub fn parse_until(text: &str) -> Result<Moment, String> {
     Ok(parse_period(text, &Moment::now())?.1)
 }
 
