@@ -115,8 +115,8 @@ pub(crate) fn is_idle(folded: &str) -> bool {
 /// Whether a text in lower case asks for something only once: "just this once", "for this one commit", "이번 커밋만".
 pub(crate) fn is_one_off(folded: &str) -> bool {
     static ONCE: WordList = WordList::phrases(
-        "this once|this time only|this one time|as a one-off|for this one |just for this |\
-         only for this |just this |only this |한 번만|한번만|오늘만",
+        "this once|this time only|this one time|as a one-off|for this one |for this one,|just for this |\
+         only for this |just this |only this |한 번만|한번만|오늘만|今回だけ|今回のみ|今日だけ|一回だけ",
     );
     let is_limited = ["only ", "just "].iter().any(|word| folded.contains(word));
     ONCE.occurs_in(folded) || is_limited && folded.contains("for now") || is_only_this_time_in_korean(folded)

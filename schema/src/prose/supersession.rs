@@ -11,6 +11,7 @@
 //! | another choice | both choose a name for the same terms | "the S is X", "S 는 X", or a word of change |
 
 use self::choices::{choices, defines, is_change};
+pub use self::edits::changes_of_edits;
 use self::given_up::{GivenUp, PARTS, PAST, Scope, given_up, japanese_given_up};
 pub use self::index::StatementIndex;
 pub use self::passages::without_replaced;
@@ -20,6 +21,7 @@ use crate::prose::sentences::sentences;
 use crate::prose::terms::{quantities, tokens};
 
 mod choices;
+mod edits;
 mod given_up;
 mod index;
 mod passages;

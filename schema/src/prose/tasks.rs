@@ -88,7 +88,10 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     }
     // A terse report may go on with a small letter: "cells ordered. roll out on Monday".
     let reports = sentences(text).into_iter().flat_map(|sentence| sentence.split(". ")).map(without_quotations);
-    let reports = reports.filter(|report| reports_an_end(report));
+    let reports = reports.flat_map(|report| match reports_an_end(&report) {
+        true => vec![report],
+        false => clauses_that_report(&report),
+    });
     let reports: Vec<(String, Vec<String>)> = reports.map(|report| (report.clone(), terms(&report))).collect();
     let is_finished = |task: &&str| {
         let all = terms(without_condition(task));
@@ -103,16 +106,28 @@ pub fn finished(text: &str, tasks: &[&str]) -> Vec<usize> {
     let by_words = tasks.iter().enumerate().filter(|(_, task)| is_finished(task)).map(|(at, _)| at);
     let mut found: Vec<usize> = by_words.collect();
     found.extend(closings::closed(text, tasks));
+    found.extend(closings::declined(text, tasks));
     for (report, said) in &reports {
         found.extend(closings::reported_in_another_language(report, tasks));
         found.extend(only_meant(report, said, tasks));
-        found.extend(only_one(tasks, |task| {
+        found.extend(closings::only_one(tasks, |task| {
             references(report).any(|number| references(task).any(|other| other == number))
         }));
     }
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// Returns the clauses of a sentence that report an end by themselves: "Radar 12 is clean: the farm is masked and no echo is left".
+fn clauses_that_report(sentence: &str) -> Vec<String> {
+    let lower = sentence.to_lowercase();
+    let is_open = OPEN.occurs_in(&lower) || lower.split(' ').any(|word| OPEN_WORDS.contains(word));
+    if is_open || sentence.contains(['?', '？']) {
+        return Vec::new();
+    }
+    let clauses = sentence.split(": ").flat_map(|clause| clause.split(" and "));
+    clauses.filter(|clause| reports_an_end(clause)).map(str::to_owned).collect()
 }
 
 /// Removes what others said, and the Korean particle after it: `You said: "it is done"`.
@@ -127,7 +142,7 @@ fn only_meant(report: &str, said: &[String], tasks: &[&str]) -> Option<usize> {
     let is_korean = report.chars().any(is_hangul);
     let said: Vec<String> = said.iter().filter(|term| !is_report_word(term)).cloned().collect();
     let least = if is_korean { 1 } else { 2 };
-    only_one(tasks, |task| {
+    closings::only_one(tasks, |task| {
         let all = terms(task);
         let is_within = |part: &[String]| shared_terms(part, &all) == part.len();
         let is_about = |part: &[String]| is_within(part) && shared_terms(part, &terms(head(task))) > 0;
@@ -139,12 +154,6 @@ fn is_report_word(term: &str) -> bool {
     ENDS.contains(term) || KOREAN_ENDS.begins(term)
 }
 
-/// Returns the task that fits, if no other does.
-fn only_one(tasks: &[&str], fits: impl Fn(&str) -> bool) -> Option<usize> {
-    let mut fitting = tasks.iter().enumerate().filter(|(_, task)| fits(task)).map(|(at, _)| at);
-    fitting.next().filter(|_| fitting.next().is_none())
-}
-
 /// Returns the numbers of issues and pull requests in a text, such as `#482`.
 fn references(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '#');
@@ -153,7 +162,7 @@ fn references(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns a task without the time or the condition of its start.
 fn without_condition(task: &str) -> &str {
-    const BEGIN: [&str; 6] = [" after ", " once ", " when ", " until ", " because ", " ("];
+    const BEGIN: [&str; 8] = [" after ", " once ", " when ", " until ", " because ", " (", ", it ", ", which "];
     let end = BEGIN.iter().filter_map(|word| task.find(word)).min();
     &task[..end.unwrap_or(task.len())]
 }
@@ -427,6 +436,13 @@ mod tests {
         "add an alert for dropped duplicates",
         false
     )]
+    #[case::clause(
+        "Radar 12 is clean: the wind farm is masked out and no static echo is left.",
+        "mask the wind farm near radar 12, it shows up as permanent rain",
+        true
+    )]
+    #[case::declined("clip yes, but dont resume, restart from zero", "resume from checkpoint 30k", true)]
+    #[case::postponed("don't resume yet", "resume from checkpoint 30k", false)]
     #[case::korean_cancelled("재입고 알림 신청 버튼은 취소했습니다.", "재입고 알림 신청 버튼", false)]
     #[case::korean_never("재입고 알림 신청 버튼을 추가한 적이 없다고 했습니다.", "재입고 알림 신청 버튼", false)]
     #[case::korean_open("재입고 알림 신청 버튼은 아직 추가하지 않았습니다.", "재입고 알림 신청 버튼", false)]

@@ -9,8 +9,8 @@ use toml::de::{DeTable as Table, DeValue as Value};
 
 use super::catalogue::{KEYS, SettingKey};
 use super::value::{
-    BriefMode, Edits, EmbeddingProvider, LegWeights, parse_bytes, parse_days, parse_number, parse_score, parse_switch, parse_texts,
-    parse_unless_never, parse_weights, parse_word,
+    BriefMode, Edits, EmbeddingProvider, LegWeights, parse_bytes, parse_days, parse_number, parse_score, parse_switch,
+    parse_texts, parse_unless_never, parse_weights, parse_word,
 };
 use crate::files::environment;
 use crate::files::layout::Layout;

@@ -29,9 +29,9 @@ use super::scrub::ScrubArguments;
 use super::sessions::SessionsArguments;
 use super::stats::StatsArguments;
 use super::tasks::TasksArguments;
-use tools::time_expression;
 use super::timeline::TimelineArguments;
 use super::uninstall::UninstallArguments;
+use tools::time_expression;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

@@ -45,6 +45,13 @@ pub(crate) enum ConfigCommand {
     },
 }
 
+impl ConfigCommand {
+    /// Whether it creates the project's file if that is missing.
+    pub(super) fn writes_to_project(&self) -> bool {
+        matches!(self, Self::Set(SetArguments { user: false, .. }))
+    }
+}
+
 #[derive(Debug, Serialize)]
 struct ShownConfig<'e> {
     settings: Vec<ShownSetting<'e>>,

@@ -75,6 +75,9 @@ fn change(
         SettingsOwner::Project => (layout.settings_file(), Some(project)),
     };
     let place = clean_for_terminal(&path.to_string_lossy());
+    if literal.is_none() && !path.exists() {
+        return Err(ToolError::NotFound(format!("{place} does not exist, so {name} is not set there")).into());
+    }
     edit_file(&path, within, |text| {
         changed_text(text, name, literal).map_err(|why| ToolError::Invalid(format!("{place}: {why}; fix it first")))
     })?;

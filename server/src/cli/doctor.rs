@@ -7,7 +7,8 @@ use clap::Args;
 use schema::files::project::{Project, ProjectError};
 use serde::Serialize;
 
-use super::confirm::confirm;
+use super::confirm::confirm_or_show;
+use super::init::summary::{render_changes, render_diffs};
 use super::output::Printer;
 use super::pager;
 use super::terminal_text::{clean_for_terminal, wrap};
@@ -15,7 +16,6 @@ use crate::doctor::{DoctorCheck, plan_repairs, run_checks};
 use crate::exit;
 use crate::setup::host_dirs::HostDirs;
 use crate::setup::project_dirs::ProjectDirs;
-use crate::setup::setup_diff::unified_diff;
 
 const FINE: Style = AnsiColor::Green.on_default();
 const WRONG: Style = AnsiColor::Red.on_default().bold();
@@ -89,10 +89,11 @@ fn repair(
     if !printer.is_json() {
         printer.print_line("")?;
         plan.steps().iter().try_for_each(|step| printer.print_line(&format!("Will {step}.")))?;
-        plan.changes().iter().try_for_each(|change| printer.print_text(&format!("\n{}", unified_diff(change))))?;
+        printer.print_text(&render_changes(&plan.changes(), pager::terminal_columns().unwrap_or(usize::MAX)))?;
         plan.note(places).iter().for_each(|note| exit::print_warning(note));
     }
-    if arguments.dry_run || !confirm("\nRepair this?", arguments.yes)? {
+    let show_diffs = || printer.print_paged(&(), |_| render_diffs(&plan.changes()));
+    if arguments.dry_run || !confirm_or_show("\nRepair this?", arguments.yes, "differences", show_diffs)? {
         if !printer.is_json() {
             printer.print_line("\nNothing was changed.")?;
         }

@@ -12,12 +12,13 @@ use schema::model::state_note::StateNote;
 use schema::privacy::output_text::escape_json_text;
 use schema::store::MemoryRow;
 use tools::engine::{Engine, Selection};
+use tools::error::ToolError;
 use tools::exchange::{ExportedMemory, render_markdown};
 
 use super::filter_arguments::memory_type_parser;
 use super::preview::memory_count_text;
-use tools::time_expression;
 use crate::exit;
+use tools::time_expression;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
@@ -79,7 +80,7 @@ pub(crate) fn run_export(engine: &mut Engine, arguments: ExportArguments) -> any
             if moved.is_err() {
                 let _ = std::fs::remove_file(&temporary);
             }
-            moved.with_context(|| format!("cannot write {place}"))?;
+            moved.map_err(|cause| ToolError::Unavailable(format!("cannot write {place}: {cause}")))?;
             exit::print_status(&format!("wrote {} to {place}", memory_count_text(rows.len())));
             Ok(())
         }

@@ -37,7 +37,8 @@ pub(crate) fn run_insights(engine: &mut Engine, printer: &Printer) -> anyhow::Re
 pub(crate) fn suggest_promotions(engine: &mut Engine, printer: &Printer) -> anyhow::Result<()> {
     let listed = list_insights(engine, Engine::promotable)?;
     printer.print_paged(&listed, |columns| match listed.is_empty() {
-        true => "Nothing to promote: every memory that is pinned or confirmed in three sessions is in MEMORY.md.\n".to_owned(),
+        true => "Nothing to promote: every memory that is pinned or confirmed in three sessions is in MEMORY.md.\n"
+            .to_owned(),
         false => {
             let next = "move one with `jikime-memory promote ID`";
             render_insights(&listed, columns.unwrap_or(PIPED_COLUMNS)) + &notice_line(Some(next), columns)

@@ -73,7 +73,11 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         }
         CliCommand::Completions { shell } => completions::print_completions(shell),
         CliCommand::Man { out } => completions::write_man_pages(out.as_deref()),
-        CliCommand::Config(command) => config::run_config(resolve_project(common), &printer, &command),
+        CliCommand::Config(command) => {
+            let project =
+                if command.writes_to_project() { resolve_project_to_write(common) } else { resolve_project(common) };
+            config::run_config(project, &printer, &command)
+        }
         CliCommand::Browse(arguments) => browse::browse(&require_store(resolve_project(common)?)?, &arguments),
         CliCommand::Demo => demo::run_demo(&printer),
         CliCommand::EmbedBackfill(BackfillArguments { project_dir, session_id }) => {

@@ -9,15 +9,17 @@ use schema::files::layout::Layout;
 use schema::files::lock::{FileLock, LockError};
 use schema::files::project::personal_project;
 use schema::files::store_file;
+use schema::log::{LONG_TERM_FILE, LogKind};
 use schema::model::word_list::WordList;
 use serde::Serialize;
 use tools::error::ToolError;
 
-use super::confirm::confirm;
+use super::confirm::confirm_or_show;
 use super::init::summary::{render_changes, render_diffs};
 use super::init::{FileReport, file_reports};
 use super::output::Printer;
 use super::pager::terminal_columns;
+use super::terminal_text::count_with_unit;
 use crate::exit;
 use crate::setup::change::FileChange;
 use crate::setup::detect::{DetectedKind, detect_all};
@@ -38,9 +40,12 @@ pub(crate) struct UninstallArguments {
     /// Delete the memory of this project too
     #[arg(long)]
     purge: bool,
-    /// Only show the changes
+    /// Only show the files that would change
     #[arg(long)]
     dry_run: bool,
+    /// Show the changed lines of each file
+    #[arg(long)]
+    diff: bool,
     /// Skip the confirmation prompt
     #[arg(long, short = 'y')]
     yes: bool,
@@ -111,13 +116,12 @@ pub(crate) fn run_uninstall(
     left.iter().for_each(|left| exit::print_warning(&format!("{}; it was not changed", left.reason)));
     if !printer.is_json() {
         notes.iter().for_each(|note| exit::print_warning(note));
-        let (deleted, edited): (Vec<FileChange>, Vec<FileChange>) =
-            changes.iter().cloned().partition(|change| change.after.is_none());
-        printer.print_text(&render_changes(&deleted, terminal_columns().unwrap_or(usize::MAX)))?;
-        printer.print_text(&render_diffs(&edited))?;
+        printer.print_text(&render_changes(&changes, terminal_columns().unwrap_or(usize::MAX)))?;
+        if arguments.diff {
+            printer.print_text(&render_diffs(&changes))?;
+        }
         if memory == StoreFate::Deleted {
-            printer
-                .print_wrapped(&format!("Deletes all memories in {}", Layout::new(project).store_dir().display()))?;
+            printer.print_wrapped(&describe_purge(&Layout::new(project)))?;
         }
     }
     let has_copies = arguments.is_for_all_of_user() && !existing_copies(&places).is_empty();
@@ -128,7 +132,8 @@ pub(crate) fn run_uninstall(
         ))?;
     }
     let is_needed = !changes.is_empty() || memory == StoreFate::Deleted || has_copies;
-    if is_needed && !arguments.dry_run && !confirm("Do this?", arguments.yes)? {
+    let show_diffs = || printer.print_paged(&(), |_| render_diffs(&changes));
+    if is_needed && !arguments.dry_run && !confirm_or_show("\nDo this?", arguments.yes, "differences", show_diffs)? {
         return printer.print_line("Nothing was changed.");
     }
     if !arguments.dry_run {
@@ -203,6 +208,20 @@ fn store_fate(project: &Path, arguments: &UninstallArguments, is_used: bool) -> 
     } else {
         StoreFate::Kept
     })
+}
+
+/// Says what `--purge` deletes, also what people wrote.
+fn describe_purge(layout: &Layout) -> String {
+    let dir = layout.store_dir().display();
+    let files = layout.markdown_files().unwrap_or_default();
+    let long_term = files.iter().any(|path| path == LONG_TERM_FILE).then(|| LONG_TERM_FILE.to_owned());
+    let notes = files.iter().filter(|path| LogKind::from_path(path).is_none()).count();
+    let notes = (notes > 0).then(|| count_with_unit(notes as u64, "note") + " of yours");
+    let own: Vec<String> = long_term.into_iter().chain(notes).collect();
+    match own.is_empty() {
+        true => format!("Deletes all memories in {dir}"),
+        false => format!("Deletes all memories in {dir}, also {}", own.join(" and ")),
+    }
 }
 
 /// Deletes an empty personal memory that no host serves, and its folders. Testing a host creates one.

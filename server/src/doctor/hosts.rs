@@ -65,10 +65,32 @@ pub(super) fn check_setup(
         ));
     }
     checks.extend(hosts.iter().map(|host| check_servers(*host, found, &place)));
+    checks.extend(check_lost_servers(&hosts, found, &place));
     if !is_personal {
         checks.extend(check_all_hooks(found, places, &place));
     }
     checks
+}
+
+/// Hosts with hooks of the project that do not start the server any more. Without it, the model cannot search.
+fn check_lost_servers(
+    serving: &[Host],
+    found: &[DetectedPart],
+    place: &dyn Fn(&DetectedPart) -> String,
+) -> Vec<DoctorCheck> {
+    let is_lost = |part: &&DetectedPart| {
+        matches!(part.kind, DetectedKind::Hooks(_))
+            && part.scope == SetupScope::Project
+            && !serving.contains(&part.host)
+    };
+    // Windsurf has no servers of a project.
+    let lost = found.iter().filter(is_lost).filter(|part| part.host != Host::Windsurf);
+    let check = |part: &DetectedPart| {
+        let text =
+            format!("{} does not start the server, although its hooks are in {}", part.host.title(), place(part));
+        DoctorCheck::finding("hosts", text, init_of(part.host))
+    };
+    if serving.is_empty() { Vec::new() } else { lost.map(check).collect() }
 }
 
 /// Whether every host entry names the program by its absolute path. Then the program does not need to be on `PATH`.
@@ -171,9 +193,6 @@ fn check_hooks(
         }
     }
     match &sources[..] {
-        [] if host == Host::ClaudeCode => {
-            DoctorCheck::finding("hooks", "no hooks are set up, so sessions are not recorded", INIT)
-        }
         [] => {
             let text = format!("no hooks of {} are set up, so its sessions are not recorded", host.title());
             DoctorCheck::finding("hooks", text, init_of(host))

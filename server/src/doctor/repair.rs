@@ -60,6 +60,10 @@ pub(crate) fn plan_repairs(
 
 /// The scopes whose setup record is stale.
 pub(super) fn check_records(site: Option<&ProjectDirs>, places: &HostDirs) -> Option<DoctorCheck> {
+    // The record of a refused store is not read.
+    if site.is_some_and(|site| Layout::new(&site.project).verify_dirs().is_err()) {
+        return None;
+    }
     let is_stale = |scope| setup_context(scope, places, site).is_some_and(|context| context.has_stale_record());
     [SetupScope::Project, SetupScope::User].into_iter().any(is_stale).then(|| {
         let text = "the setup record names files that do not exist, or cannot be read";
@@ -137,13 +141,14 @@ impl RepairPlan {
     }
 
     pub(crate) fn carry_out(self) -> Result<(), ToolError> {
+        // First, because a store that every user may change is refused.
+        if let Some(site) = self.site.as_ref().filter(|_| self.kinds.contains(&Repair::Permissions)) {
+            make_private(&Layout::new(&site.project))?;
+        }
         self.copies.make()?;
         self.plans.into_iter().try_for_each(SetupPlan::carry_out)?;
         let Some(site) = &self.site else { return Ok(()) };
         let project = site.project.as_path();
-        if self.kinds.contains(&Repair::Permissions) {
-            make_private(&Layout::new(project))?;
-        }
         if self.kinds.contains(&Repair::Rebuild) || self.kinds.contains(&Repair::Queue) {
             let full = self.kinds.contains(&Repair::Rebuild);
             Engine::open(project, None, None)?.reindex(&ReindexInput { full, path: None }, &mut |_| {}, &|| true)?;
@@ -162,12 +167,19 @@ fn make_private(layout: &Layout) -> Result<(), ToolError> {
         ToolError::Unavailable(format!("cannot change the permissions of {}: {cause}", path.display()))
     };
     let dir = layout.store_dir();
+    if let Some(outer) = dir.parent()
+        && let Ok(found) = fs::metadata(outer)
+        && found.mode() & 0o002 != 0
+    {
+        let mode = Permissions::from_mode(found.mode() & 0o775);
+        fs::set_permissions(outer, mode).map_err(|cause| fault(outer, cause))?;
+    }
     fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(|cause| fault(dir, cause))?;
     for item in fs::read_dir(dir).map_err(|cause| fault(dir, cause))?.filter_map(Result::ok) {
         let path = item.path();
         let Ok(found) = fs::symlink_metadata(&path) else { continue };
-        if found.is_file() && found.mode() & 0o600 != 0o600 {
-            let mode = Permissions::from_mode(found.mode() & 0o777 | 0o600);
+        if found.is_file() && (found.mode() & 0o600 != 0o600 || found.mode() & 0o002 != 0) {
+            let mode = Permissions::from_mode(found.mode() & 0o775 | 0o600);
             fs::set_permissions(&path, mode).map_err(|cause| fault(&path, cause))?;
         }
     }

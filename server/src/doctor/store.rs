@@ -43,6 +43,11 @@ pub(super) fn check_store(root: &Path) -> Vec<DoctorCheck> {
     let layout = Layout::new(root);
     if let Err(refused) = layout.verify_dirs() {
         let text = refused.to_string();
+        if let Some(folder) = own_open_folder(&layout) {
+            let text = format!("every user may change {folder}, so this memory is not used");
+            let fix = format!("chmod o-w {folder}");
+            return vec![DoctorCheck::finding("permissions", text, fix).with_repair(Repair::Permissions)];
+        }
         let fix = if text.contains("trust it") { FOREIGN_FILE_FIX } else { "replace it with a directory" };
         return vec![DoctorCheck::finding("store", text, fix)];
     }
@@ -65,6 +70,24 @@ pub(super) fn check_store(root: &Path) -> Vec<DoctorCheck> {
         }
     }
     checks
+}
+
+/// A directory of the store that this user owns and every user may change.
+#[cfg(unix)]
+fn own_open_folder(layout: &Layout) -> Option<String> {
+    use std::os::unix::fs::MetadataExt as _;
+    let folders = [layout.store_dir().parent(), Some(layout.store_dir())];
+    let is_open = |folder: &&Path| {
+        std::fs::symlink_metadata(folder).is_ok_and(|found| {
+            found.is_dir() && found.mode() & 0o002 != 0 && found.uid() == rustix::process::geteuid().as_raw()
+        })
+    };
+    folders.into_iter().flatten().find(is_open).map(|folder| folder.display().to_string())
+}
+
+#[cfg(not(unix))]
+fn own_open_folder(_: &Layout) -> Option<String> {
+    None
 }
 
 /// A directory on the way to the store that cannot be read, so that its contents are unknown.
@@ -144,9 +167,12 @@ fn check_refused_files(layout: &Layout) -> Option<DoctorCheck> {
 
 /// Problems of setting files and environment variables.
 fn check_settings(layout: &Layout) -> Option<DoctorCheck> {
-    let problems = settings::load(layout).problems;
+    let loaded = settings::load(layout);
+    let problems = loaded.problems;
     if problems.is_empty() {
-        return None;
+        let is_off = !loaded.settings.capture || loaded.settings.disabled;
+        let text = "recording is off: `jikime-memory config show` names the setting that turned it off";
+        return is_off.then(|| DoctorCheck::fine("settings", text));
     }
     let is_torn = problems.iter().any(|problem| problem.contains(", column "));
     let fix = if is_torn {

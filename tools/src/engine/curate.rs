@@ -112,8 +112,8 @@ impl Engine {
     }
 }
 
-const CHOOSE: &str = "say as what it is to be kept, one of decision, learning, error_fix, session_summary, preference \
-     and convention";
+const CHOOSE: &str = "say as what it is to be kept, with --as decision, learning, error_fix, preference, convention, architecture, \
+     pattern, task or session_summary";
 
 fn not_found(id: &str) -> ToolError {
     ToolError::NotFound(format!("there is no memory with the id {id:?}"))

@@ -116,7 +116,10 @@ mod tests {
         let (before, after) = ("전 ".repeat(80), " nach".repeat(60));
         let text = format!("{before}we always use tabs{after}");
         let shown = excerpt(&text, "we always use tabs");
-        assert!(shown.starts_with("…") && shown.ends_with('…') && shown.contains("전 we always use tabs nach"), "{shown}");
+        assert!(
+            shown.starts_with("…") && shown.ends_with('…') && shown.contains("전 we always use tabs nach"),
+            "{shown}"
+        );
         assert_eq!(excerpt("2.", "Cache in Redis"), "2.");
     }
 }

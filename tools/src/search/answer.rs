@@ -37,6 +37,8 @@ const SUGGESTED_LEAD: f32 = 0.3;
 /// of the question.
 const FEW_HITS: usize = 3;
 const ANSWER_FROM: f32 = 0.15;
+/// The content words of a question from which the nearest answers of a small store are shown whatever their scores.
+const QUESTION_WORDS: usize = 3;
 const OTHER_ANSWER_FROM: f32 = 0.2;
 
 /// In a store with fewer passages, the nearest ones are seldom there by chance, and the right one is often among them.
@@ -70,7 +72,9 @@ pub(super) fn build_output(
     }
     let is_small = (1..SMALL_STORE).contains(&documents);
     if request.has_default_score && relevant.len() < FEW_HITS && (is_small || !relevant.is_empty()) {
-        let more = weak_answers(&relevant, &mut weak, is_small);
+        let asks = request.query().content_words() >= QUESTION_WORDS;
+        let least = if is_small && relevant.is_empty() && asks { 0.0 } else { ANSWER_FROM };
+        let more = weak_answers(&relevant, &mut weak, is_small, least);
         if relevant.is_empty() && !more.is_empty() {
             notices.push(format!("no hit reaches minScore {}; these are the nearest", request.min_score));
         }
@@ -111,13 +115,18 @@ pub(super) fn build_output(
 
 /// Removes the best weak answers and statements. A hit on a file or a summary often leads to the session that has the answer in other
 /// words.
-fn weak_answers(hits: &[RankedCandidate], weak: &mut Vec<RankedCandidate>, is_small: bool) -> Vec<RankedCandidate> {
+fn weak_answers(
+    hits: &[RankedCandidate],
+    weak: &mut Vec<RankedCandidate>,
+    is_small: bool,
+    least: f32,
+) -> Vec<RankedCandidate> {
     let sessions: Vec<String> = hits.iter().filter_map(session_of).collect();
     let is_answer = |ranked: &mut RankedCandidate| {
         let memory = ranked.candidate.passage.memory();
         let is_near = is_small || session_of(ranked).is_some_and(|session| sessions.contains(&session));
         let is_said = ranked.candidate.matched != 0 && ranked.score >= OTHER_ANSWER_FROM;
-        memory.is_some_and(states) && (is_said || is_near && ranked.score >= ANSWER_FROM)
+        memory.is_some_and(states) && (is_said || is_near && ranked.score >= least)
     };
     weak.extract_if(.., is_answer).take(FEW_HITS - hits.len()).collect()
 }

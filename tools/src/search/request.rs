@@ -1,6 +1,5 @@
 //! Validates a search request and applies defaults.
 
-use chrono::{NaiveDate, NaiveTime};
 use schema::files::layout::STORE_DIR;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;

@@ -13,7 +13,9 @@ use crate::model::standing::Standing;
 use crate::model::state_note::Phase;
 use crate::privacy::output_text::clean_line;
 use crate::prose::gist::shortened;
-use crate::prose::supersession::{Statement, StatementIndex, Strictness, reversals, without_replaced};
+use crate::prose::supersession::{
+    Statement, StatementIndex, Strictness, changes_of_edits, reversals, without_replaced,
+};
 use crate::prose::tasks;
 use crate::store::{MemoryFilter, MemoryRow, Rows};
 
@@ -88,13 +90,20 @@ impl Knowledge {
         }
         let are_statements = entries.iter().filter(|entry| STATEMENTS.contains(&entry.row.memory.kind));
         let concluded = are_statements.map(|entry| (entry.row.order(), Statement::of(&entry.text)));
-        let said = [newest(MemoryType::UserPrompt)?, newest(MemoryType::AssistantResponse)?].concat();
-        let reversed = said.iter().flat_map(|row| {
-            let text = &row.memory.content;
-            let beginning = &text[..text.floor_char_boundary(SAID)];
-            reversals(beginning).into_iter().map(|statement| (row.order(), statement))
+        let prompts = newest(MemoryType::UserPrompt)?;
+        let answers = newest(MemoryType::AssistantResponse)?;
+        let reversed = prompts
+            .iter()
+            .chain(&answers)
+            .flat_map(|row| reversals_in(row).into_iter().map(|newer| (row.order(), newer)));
+        let edited = newest(MemoryType::ToolUsage)?;
+        let edited = edited.iter().flat_map(|row| {
+            let asked = prompt_of(row, &prompts).filter(|asked| !reversals_in(asked).is_empty());
+            asked
+                .into_iter()
+                .flat_map(|asked| changes_of_edits(&row.memory.content).into_iter().map(|newer| (asked.order(), newer)))
         });
-        let statements = StatementIndex::new(concluded.chain(reversed));
+        let statements = StatementIndex::new(concluded.chain(reversed).chain(edited));
         let mut knowledge = Self {
             entries,
             statements,
@@ -276,6 +285,19 @@ fn task(rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<String> {
         None if text.contains(&clean_line(&awaited)) => text,
         None => format!("{text} [waits for: {}]", shortened(&awaited, AWAITED)),
     })
+}
+
+/// Returns what the beginning of a prompt or an answer gives up or changes.
+fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
+    let text = &row.memory.content;
+    reversals(&text[..text.floor_char_boundary(SAID)])
+}
+
+/// Returns the prompt of the turn that a memory belongs to. The newest prompt is the first.
+fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow]) -> Option<&'p MemoryRow> {
+    let is_before =
+        |asked: &&MemoryRow| asked.memory.session_id == row.memory.session_id && asked.order() < row.order();
+    prompts.iter().find(is_before)
 }
 
 /// Returns the start of the sentence that lists a task after a colon, unless the text begins with it: "Done. Still to do: renew the key; …".

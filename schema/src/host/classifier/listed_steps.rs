@@ -5,8 +5,9 @@ use std::ops::Range;
 use super::cues::{OPEN_STEP, introduces_steps, stated_kind};
 use crate::model::word_list::WordList;
 
-/// The fewest steps of a list, because two may be one step with a condition or a reason.
+/// The fewest steps of a list, because two may be one step with a condition or a reason. Two with an article are two things.
 const LEAST: usize = 3;
+const ARTICLES: [&str; 3] = [", and a ", ", and an ", ", and the "];
 
 /// The fewest and the most characters of a step.
 const SHORTEST: usize = 4;
@@ -38,7 +39,8 @@ pub(super) fn listed_steps(text: &str, sentence: Range<usize>) -> Vec<Range<usiz
         start = end;
     }
     let fits = |step: &Range<usize>| (SHORTEST..=LONGEST).contains(&text[step.clone()].chars().count());
-    if steps.len() >= LEAST && steps.iter().all(fits) { steps } else { whole() }
+    let are_two_things = steps.len() == 2 && ARTICLES.iter().any(|article| list.contains(article));
+    if (steps.len() >= LEAST || are_two_things) && steps.iter().all(fits) { steps } else { whole() }
 }
 
 /// Returns the places of semicolons, or else of commas, that are in no bracket and no code.
@@ -78,6 +80,7 @@ mod tests {
         &["renew the key, since it ends in May", "rotate the token", "tell Kim"]
     )]
     #[case::korean("남은 일: 문서 정리, 키 교체, 배포 확인", &["문서 정리", "키 교체", "배포 확인"])]
+    #[case::two_things("To do: encrypt the files, and a tray icon.", &["encrypt the files", "a tray icon"])]
     #[case::two("Next: renew the key, then rotate the token", &["Next: renew the key, then rotate the token"])]
     #[case::no_list("The order is: parse, sort, print", &["The order is: parse, sort, print"])]
     fn steps_of_a_list_are_separated(#[case] text: &str, #[case] expected: &[&str]) {

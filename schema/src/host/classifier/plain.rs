@@ -61,10 +61,15 @@ static TALK: WordList = WordList::phrases(
 /// Endings of Korean decisions, and of orders.
 static KOREAN_DECIDES: WordList = WordList::phrases(
     "로 하자|기로 하자|걸로 하자|로 가자|로 갑시다|로 합시다|기로 합시다|로 하죠|기로 하죠|로 정하자|로 정했어|로 정했습니다|로 통일하자|로 통일합시다|기로 결정했어|기로 결정했습니다|기로 했어|\
-     기로 했습니다|기로 했다|로 결정|로 확정|쓰자|씁시다",
+     기로 했습니다|기로 했다|로 결정|로 확정|쓰자|씁시다|쓰죠|로 바꾸자|로 바꾸죠|로 바꿉시다|로 바꿔요|로 갈아타자|로 갈아타죠|로 갈아탑시다|\
+     로 옮기자|로 옮기죠|로 옮깁시다|로 줄이자|로 줄이죠|로 줄입시다|로 두자|로 두죠|로 둡시다|로 시작하죠|로 시작합시다|로 통일하죠|으로요",
 );
 static KOREAN_ORDERS: WordList = WordList::phrases(
     "줘|줘요|부탁해|부탁해요|주세요|써|쓰자|하자|할 것|하세요|해|해요|돌려|마|마세요|말 것|말자|해라|한다|합시다|달아|지켜",
+);
+/// Endings of Korean bans, which hold for good.
+static KOREAN_BANS: WordList = WordList::phrases(
+    "금지|금지입니다|금지예요|금지요|쓰지 마|쓰지 마요|쓰지 마세요|쓰지 말자|쓰지 말죠|쓰지 맙시다|하지 말죠|하지 맙시다",
 );
 static KOREAN_STANDING: WordList = WordList::words("앞으로 앞으로는 항상 절대 절대로 무조건 매번 언제나");
 
@@ -120,6 +125,7 @@ fn is_rule(said: &str) -> bool {
     RULES.begins(said)
         || has_listed(&STANDING, said)
         || ALL.begins(said) && said.contains(" must ")
+        || KOREAN_BANS.ends(bare)
         || said.split_whitespace().any(|word| KOREAN_STANDING.contains(word)) && KOREAN_ORDERS.ends(bare)
 }
 
@@ -156,7 +162,9 @@ mod tests {
     #[case::preference("Keep your answers short in the future.", Some(PREFERENCE))]
     #[case::korean_choice("그럼 로그는 JSON으로 하자.", Some(DECISION))]
     #[case::korean_reason_after("DB는 MySQL 쓰자, 팀이 익숙하니까.", Some(DECISION))]
+    #[case::korean_change("그럼 mppi로 갈아탑시다.", Some(DECISION))]
     #[case::korean_rule("앞으로는 pnpm을 써줘.", Some(CONVENTION))]
+    #[case::korean_ban("그리고 default export 쓰지 마세요", Some(CONVENTION))]
     #[case::step("Let's use the debugger to find it.", None)]
     #[case::one_off("이번만 npm으로 하자.", None)]
     #[case::condition("If Redis is too slow we will use memcached instead of it.", None)]

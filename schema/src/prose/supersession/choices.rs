@@ -51,11 +51,13 @@ pub(super) fn is_change(tokens: &[ProseToken], at: usize, token: &ProseToken) ->
          switching update updated",
     );
     static KOREAN: WordList = WordList::words(
-        "이제 앞으로 바꾸 바꿔 바꿨 변경 전환 교체 올리 올려 내리 내려 늘리 늘려 줄이 줄여 되돌리 정정 대신",
+        "이제 앞으로 갈아타 갈아탈 갈아탑 갈아탔 바꾸 바꿔 바꿨 변경 전환 교체 올리 올려 내리 내려 늘리 늘려 줄이 줄여 되돌리 정정 대신",
     );
     if token.text.is_ascii() {
         let after_all = token.text == "after" && tokens.get(at + 1).is_some_and(|next| next.text == "all");
-        return after_all || ENGLISH.contains(&token.text);
+        let is_out = |next: &ProseToken| next.text == "out" && !next.begins_clause;
+        let throws_out = token.text == "throw" && tokens[at + 1..].iter().take(5).any(is_out);
+        return after_all || throws_out || ENGLISH.contains(&token.text);
     }
     KOREAN.begins(&token.text)
 }

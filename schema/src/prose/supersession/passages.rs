@@ -3,6 +3,9 @@
 use super::{Statement, StatementIndex, Strictness};
 use crate::prose::sentences::sentences;
 
+/// The words of a choice that says nothing else: "Automerge. Full history is a feature for us."
+const FEW_WORDS: usize = 2;
+
 /// Returns a text without what statements since a point in time replace, or `None` if nothing remains.
 ///
 /// Of conversation, one passage is kept, because what follows a replaced sentence may refer to it. In a conclusion, only the replaced
@@ -38,8 +41,9 @@ fn valid_passage<'s>(text: &str, replacing: impl Fn(&str) -> Vec<&'s Statement>)
         end += part.len();
         if is_replaced || is_skipping {
             start = end;
-            // A clause after a semicolon belongs to the clause before it.
-            is_skipping = part.trim_end().ends_with(';');
+            // A clause after a semicolon belongs to the clause before it, and what follows a choice in a few words is its reason.
+            let is_short = is_replaced && part.split_whitespace().count() <= FEW_WORDS;
+            is_skipping = part.trim_end().ends_with(';') || is_short;
         }
     }
     let passage = text[start..end].trim().trim_end_matches(';');

@@ -31,6 +31,29 @@ pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
     parts.iter().enumerate().filter_map(closing).flatten().collect()
 }
 
+/// Returns the tasks that a text takes back by their verb: "clip yes, but don't resume" of "resume from checkpoint 30k".
+pub(super) fn declined(text: &str, tasks: &[&str]) -> Vec<usize> {
+    static LATER: WordList = WordList::words("again before now today until yet");
+    let lower = text.to_lowercase().replace(['\'', '’'], "");
+    let clauses = lower.split([',', '.', ';', '\n']).map(|clause| clause.split_whitespace().collect::<Vec<_>>());
+    let verb = |words: Vec<&str>| -> Option<String> {
+        let at = words.windows(2).position(|pair| pair[0] == "dont" || pair == ["do", "not"])?;
+        let is_later = words.iter().any(|word| LATER.contains(word));
+        let verb = words.get(at + if words[at] == "dont" { 1 } else { 2 }).filter(|_| !is_later)?;
+        Some((*verb).to_owned())
+    };
+    let begins =
+        |task: &str, verb: &str| task.split_whitespace().next().is_some_and(|first| first.to_lowercase() == verb);
+    let declined = clauses.filter_map(verb).filter_map(|verb| only_one(tasks, |task| begins(task, &verb)));
+    declined.collect()
+}
+
+/// Returns the task that fits, if no other does.
+pub(super) fn only_one(tasks: &[&str], fits: impl Fn(&str) -> bool) -> Option<usize> {
+    let mut fitting = tasks.iter().enumerate().filter(|(_, task)| fits(task)).map(|(at, _)| at);
+    fitting.next().filter(|_| fitting.next().is_none())
+}
+
 /// Returns so many tasks that share the most terms, if no other shares as many.
 fn best(said: &[String], tasks: &[&str], count: usize) -> Option<Vec<usize>> {
     let shared = |task: &&str| shared_terms(&terms(task), said);

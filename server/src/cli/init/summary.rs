@@ -49,7 +49,7 @@ fn summary_lines(changes: &[FileChange]) -> Vec<SummaryLine> {
     };
     for (at, change) in changed.iter().enumerate() {
         let alike = changed.iter().filter(|other| same_folder(change, other)).count();
-        if alike < MANY {
+        if alike < MANY || folder(&change.display_path).is_empty() {
             let path = change.display_path.clone();
             lines.push(SummaryLine { kind: kind_name(change), path, about: change.about.clone() });
         } else if !changed[..at].iter().any(|earlier| same_folder(earlier, change)) {

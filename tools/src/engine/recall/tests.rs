@@ -230,7 +230,15 @@ fn memory_that_adds_nothing_is_skipped() {
 fn session_does_not_recall_its_own_words() {
     let mut memory = RecallFixture::new(&[("redis", D, MEMORIES[0].2)]);
     let asked = |memory: &mut RecallFixture, session: &str| {
-        recall_memories(&mut memory.store, &mut memory.index, "cache of JWT tokens in Redis", session, default_min_score()).unwrap().len()
+        recall_memories(
+            &mut memory.store,
+            &mut memory.index,
+            "cache of JWT tokens in Redis",
+            session,
+            default_min_score(),
+        )
+        .unwrap()
+        .len()
     };
     assert_eq!((asked(&mut memory, "session-of-0"), asked(&mut memory, "another")), (0, 1));
 }
