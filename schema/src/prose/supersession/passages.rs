@@ -41,8 +41,8 @@ fn valid_passage<'s>(text: &str, replacing: impl Fn(&str) -> Vec<&'s Statement>)
         end += part.len();
         if is_replaced || is_skipping {
             start = end;
-            // A clause after a semicolon belongs to the clause before it, and what follows a choice in a few words is its reason.
-            let is_short = is_replaced && part.split_whitespace().count() <= FEW_WORDS;
+            // A clause after a semicolon belongs to the clause before it, and what follows a choice at the beginning is its reason.
+            let is_short = is_replaced && end == part.len() && part.split_whitespace().count() <= FEW_WORDS;
             is_skipping = part.trim_end().ends_with(';') || is_short;
         }
     }
