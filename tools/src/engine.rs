@@ -287,7 +287,7 @@ impl Engine {
         self.search_as(Audience::Person, input, &mut |_| {}, &|| true)
     }
 
-    /// The request, with the settings for what it leaves open.
+    /// Fills missing fields of a request from the settings.
     fn with_defaults(&self, input: &SearchInput) -> SearchInput {
         let Settings { search_results, search_min_score, search_tokens, .. } = self.settings;
         SearchInput {

@@ -114,12 +114,18 @@ pub(crate) fn is_idle(folded: &str) -> bool {
 
 /// Whether a text in lower case asks for something only once: "just this once", "for this one commit", "이번 커밋만".
 pub(crate) fn is_one_off(folded: &str) -> bool {
-    static ONCE: WordList = WordList::phrases(
-        "this once|this time only|this one time|as a one-off|for this one |for this one,|just for this |\
-         only for this |just this |only this |한 번만|한번만|오늘만|今回だけ|今回のみ|今日だけ|一回だけ",
-    );
+    static BARELY: WordList = WordList::phrases("just this |only this |한 번만|한번만|一回だけ");
     let is_limited = ["only ", "just "].iter().any(|word| folded.contains(word));
-    ONCE.occurs_in(folded) || is_limited && folded.contains("for now") || is_only_this_time_in_korean(folded)
+    holds_once(folded) || BARELY.occurs_in(folded) || is_limited && folded.contains("for now")
+}
+
+/// Whether a sentence says in so many words that it holds only this time. "Retry only once" does not.
+pub(crate) fn holds_once(folded: &str) -> bool {
+    static ONCE: WordList = WordList::phrases(
+        "this once|this time only|this one time|as a one-off|for this one |for this one,|just for this |only for this |오늘만|\
+         今回だけ|今回のみ|今日だけ",
+    );
+    ONCE.occurs_in(folded) || is_only_this_time_in_korean(folded)
 }
 
 /// Whether one of the words after "이번" (this time) ends with "만" (only).

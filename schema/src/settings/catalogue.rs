@@ -160,7 +160,7 @@ pub(super) const KEYS: [SettingKey; 22] = [
         variable: Some("JIKIME_SEARCH_RESULTS"),
         values: "a number from 1 to 50",
         default: "`6`",
-        description: "Hits of a search that does not say how many it wants.",
+        description: "Default number of hits of a search.",
         is_guard: false,
         is_user_only: false,
     },
@@ -169,7 +169,8 @@ pub(super) const KEYS: [SettingKey; 22] = [
         variable: Some("JIKIME_SEARCH_MIN_SCORE"),
         values: "`\"auto\"` or a number from 0 to 1",
         default: "`\"auto\"`",
-        description: "The score from which a hit is returned. `auto` is about 0.35: less for long questions, more in large stores.",
+        description: "Default score from which a hit is returned. `auto` is about 0.35, less for long questions and more in large stores, and adds weaker \
+                      answers if there are fewer than three hits. A number is exact.",
         is_guard: false,
         is_user_only: false,
     },

@@ -23,10 +23,10 @@ pub struct SearchInput {
         deserialize_with = "deserialize_whole_number",
         skip_serializing_if = "Option::is_none"
     )]
-    #[cfg_attr(feature = "schemars", schemars(range(min = 1, max = 50), extend("default" = 6)))]
+    #[cfg_attr(feature = "schemars", schemars(range(min = 1, max = 50)))]
     pub max_results: Option<i64>,
     #[serde(default, alias = "min_score", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schemars", schemars(range(min = 0, max = 1), extend("default" = 0.35)))]
+    #[cfg_attr(feature = "schemars", schemars(range(min = 0, max = 1)))]
     pub min_score: Option<f64>,
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<MemoryType>,
@@ -50,7 +50,6 @@ pub struct SearchInput {
         deserialize_with = "deserialize_whole_number",
         skip_serializing_if = "Option::is_none"
     )]
-    #[cfg_attr(feature = "schemars", schemars(extend("default" = 1000)))]
     pub max_tokens: Option<i64>,
     /// Explain the scores
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -147,7 +147,7 @@ pub struct MemoryDetails {
     /// The id of the prompt or answer that it was extracted from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What that says.
+    /// An excerpt of that memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// The code that it is about, and whether that changed since.

@@ -76,7 +76,8 @@ fn change(
     };
     let place = clean_for_terminal(&path.to_string_lossy());
     if literal.is_none() && !path.exists() {
-        return Err(ToolError::NotFound(format!("{place} does not exist, so {name} is not set there")).into());
+        let unset = ChangedSetting { name, path: &path, value: None, overridden_by: None };
+        return printer.print_sentence(&unset, &format!("{name} is not set in {place}."));
     }
     edit_file(&path, within, |text| {
         changed_text(text, name, literal).map_err(|why| ToolError::Invalid(format!("{place}: {why}; fix it first")))
@@ -84,7 +85,7 @@ fn change(
     let overridden_by = literal.and_then(|_| overriding_source(&layout, name, &path));
     let mut text = match literal {
         Some(literal) => format!("Set {name} = {literal} in {place}."),
-        None => format!("{name} is not set in {place} any more."),
+        None => format!("{name} is not set in {place}."),
     };
     if let Some(source) = &overridden_by {
         text.push_str(&format!(" It has no effect here: {source} decides."));

@@ -28,6 +28,9 @@ pub(crate) struct DoctorArguments {
     /// Only show the repairs
     #[arg(long, requires = "fix")]
     dry_run: bool,
+    /// Show the changed lines of each file
+    #[arg(long, requires = "fix")]
+    diff: bool,
     /// Skip the confirmation prompt
     #[arg(long, short = 'y', requires = "fix")]
     yes: bool,
@@ -90,6 +93,9 @@ fn repair(
         printer.print_line("")?;
         plan.steps().iter().try_for_each(|step| printer.print_line(&format!("Will {step}.")))?;
         printer.print_text(&render_changes(&plan.changes(), pager::terminal_columns().unwrap_or(usize::MAX)))?;
+        if arguments.diff {
+            printer.print_text(&render_diffs(&plan.changes()))?;
+        }
         plan.note(places).iter().for_each(|note| exit::print_warning(note));
     }
     let show_diffs = || printer.print_paged(&(), |_| render_diffs(&plan.changes()));

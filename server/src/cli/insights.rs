@@ -74,7 +74,7 @@ fn render_insights(listed: &[ListedInsight], columns: usize) -> String {
             let _ = writeln!(text, "{INDENT}{line}");
         }
         let date = memory.date.get(..10).unwrap_or(&memory.date);
-        let _ = writeln!(text, "{INDENT}{INDENT}{DIM}{}  {standing} since {date}{DIM:#}", short_id(&memory.id));
+        let _ = writeln!(text, "{INDENT}{INDENT}{DIM}{}  {standing}, saved {date}{DIM:#}", short_id(&memory.id));
         for line in evidence.iter().flat_map(|evidence| wrap(&describe_evidence(evidence), room)) {
             let _ = writeln!(text, "{INDENT}{INDENT}{DIM}{line}{DIM:#}");
         }

@@ -78,19 +78,21 @@ fn check_lost_servers(
     found: &[DetectedPart],
     place: &dyn Fn(&DetectedPart) -> String,
 ) -> Vec<DoctorCheck> {
-    let is_lost = |part: &&DetectedPart| {
-        matches!(part.kind, DetectedKind::Hooks(_))
-            && part.scope == SetupScope::Project
-            && !serving.contains(&part.host)
+    let hooks_of = |host: Host| {
+        let is_hooks = |part: &&DetectedPart| {
+            part.host == host && part.scope == SetupScope::Project && matches!(part.kind, DetectedKind::Hooks(_))
+        };
+        found.iter().find(is_hooks)
     };
     // Windsurf has no servers of a project.
-    let lost = found.iter().filter(is_lost).filter(|part| part.host != Host::Windsurf);
-    let check = |part: &DetectedPart| {
-        let text =
-            format!("{} does not start the server, although its hooks are in {}", part.host.title(), place(part));
-        DoctorCheck::finding("hosts", text, init_of(part.host))
+    let lost = Host::all().iter().filter(|host| **host != Host::Windsurf && !serving.contains(host));
+    let check = |host: &Host| {
+        let hooks = place(hooks_of(*host)?);
+        let text = format!("{} does not start the server, although its hooks are in {hooks}", host.title());
+        Some(DoctorCheck::finding("hosts", text, init_of(*host)))
     };
-    if serving.is_empty() { Vec::new() } else { lost.map(check).collect() }
+    // Without any server there is a finding already.
+    if serving.is_empty() { Vec::new() } else { lost.filter_map(check).collect() }
 }
 
 /// Whether every host entry names the program by its absolute path. Then the program does not need to be on `PATH`.

@@ -46,6 +46,11 @@ pub(crate) fn plan_repairs(
     let files = site.map(|site| site.files.as_path());
     let found = detect_all(places, files);
     for scope in [SetupScope::Project, SetupScope::User] {
+        // Until every directory of the store is private, its setup record is not read, so nothing of the project can be planned.
+        let is_refused = site.is_some_and(|site| Layout::new(&site.project).verify_dirs().is_err());
+        if scope == SetupScope::Project && is_refused {
+            continue;
+        }
         let Some(context) = setup_context(scope, places, site) else { continue };
         let targets = broken_targets(&found, scope, &programs, places, site)?;
         if !targets.is_empty() || context.has_stale_record() {
@@ -157,33 +162,49 @@ impl RepairPlan {
     }
 }
 
-/// Gives the owner all rights in the store's folder and files, and others none in the folder.
+/// Gives the owner all rights in the store's folder and files, and others none in the folder. No other user can change what is inside.
 #[cfg(unix)]
 fn make_private(layout: &Layout) -> Result<(), ToolError> {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-
-    let fault = |path: &Path, cause: std::io::Error| {
-        ToolError::Unavailable(format!("cannot change the permissions of {}: {cause}", path.display()))
-    };
     let dir = layout.store_dir();
-    if let Some(outer) = dir.parent()
-        && let Ok(found) = fs::metadata(outer)
-        && found.mode() & 0o002 != 0
-    {
-        let mode = Permissions::from_mode(found.mode() & 0o775);
-        fs::set_permissions(outer, mode).map_err(|cause| fault(outer, cause))?;
+    if let Some(outer) = dir.parent() {
+        restrict(outer, 0o775, 0)?;
     }
-    fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(|cause| fault(dir, cause))?;
-    for item in fs::read_dir(dir).map_err(|cause| fault(dir, cause))?.filter_map(Result::ok) {
-        let path = item.path();
-        let Ok(found) = fs::symlink_metadata(&path) else { continue };
-        if found.is_file() && (found.mode() & 0o600 != 0o600 || found.mode() & 0o002 != 0) {
-            let mode = Permissions::from_mode(found.mode() & 0o775 | 0o600);
-            fs::set_permissions(&path, mode).map_err(|cause| fault(&path, cause))?;
+    restrict(dir, 0o700, 0o700)?;
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for item in std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
+            let path = item.path();
+            match item.file_type() {
+                Ok(kind) if kind.is_dir() => {
+                    restrict(&path, 0o775, 0o700)?;
+                    folders.push(path);
+                }
+                Ok(kind) if kind.is_file() => restrict(&path, 0o775, 0o600)?,
+                _ => {}
+            }
         }
     }
     Ok(())
+}
+
+/// Limits the mode of an own file or directory to some bits and adds others. A link, or a file of another user, is an error.
+#[cfg(unix)]
+fn restrict(path: &Path, limit: u32, add: u32) -> Result<(), ToolError> {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+    let fault = |cause: &dyn std::fmt::Display| {
+        ToolError::Unavailable(format!("cannot change the permissions of {}: {cause}", path.display()))
+    };
+    let found = fs::symlink_metadata(path).map_err(|cause| fault(&cause))?;
+    if found.is_symlink() || found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(fault(&"it is a link, or belongs to another user"));
+    }
+    let mode = found.mode() & 0o777 & limit | add;
+    if mode == found.mode() & 0o777 {
+        return Ok(());
+    }
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(|cause| fault(&cause))
 }
 
 /// No check asks for this on other platforms.

@@ -1,4 +1,4 @@
-//! Insights: how people want to work, how often they said so, and the texts that it was taken from.
+//! Lists preferences, conventions and patterns with their standing and the texts that they come from.
 
 use std::cmp::Reverse;
 

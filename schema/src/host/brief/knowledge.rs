@@ -92,16 +92,16 @@ impl Knowledge {
         let concluded = are_statements.map(|entry| (entry.row.order(), Statement::of(&entry.text)));
         let prompts = newest(MemoryType::UserPrompt)?;
         let answers = newest(MemoryType::AssistantResponse)?;
-        let reversed = prompts
-            .iter()
-            .chain(&answers)
-            .flat_map(|row| reversals_in(row).into_iter().map(|newer| (row.order(), newer)));
-        let edited = newest(MemoryType::ToolUsage)?;
-        let edited = edited.iter().flat_map(|row| {
-            let asked = prompt_of(row, &prompts).filter(|asked| !reversals_in(asked).is_empty());
-            asked
-                .into_iter()
-                .flat_map(|asked| changes_of_edits(&row.memory.content).into_iter().map(|newer| (asked.order(), newer)))
+        let of_row =
+            |row: &MemoryRow| reversals_in(row).into_iter().map(|newer| (row.order(), newer)).collect::<Vec<_>>();
+        let reversed: Vec<_> = prompts.iter().chain(&answers).flat_map(of_row).collect();
+        let changing: HashSet<(i64, i64)> = reversed.iter().map(|(order, _)| *order).collect();
+        let tool_uses = newest(MemoryType::ToolUsage)?;
+        let edited = tool_uses.iter().flat_map(|row| {
+            let asked = prompt_of(row, &prompts, &answers).filter(|asked| changing.contains(&asked.order()));
+            let changes =
+                asked.map(|asked| (asked.order(), changes_of_edits(&row.memory.content, &asked.memory.content)));
+            changes.into_iter().flat_map(|(order, changes)| changes.into_iter().map(move |newer| (order, newer)))
         });
         let statements = StatementIndex::new(concluded.chain(reversed).chain(edited));
         let mut knowledge = Self {
@@ -293,11 +293,11 @@ fn reversals_in(row: &MemoryRow) -> Vec<Statement> {
     reversals(&text[..text.floor_char_boundary(SAID)])
 }
 
-/// Returns the prompt of the turn that a memory belongs to. The newest prompt is the first.
-fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow]) -> Option<&'p MemoryRow> {
-    let is_before =
-        |asked: &&MemoryRow| asked.memory.session_id == row.memory.session_id && asked.order() < row.order();
-    prompts.iter().find(is_before)
+/// Returns the prompt of the turn that a memory belongs to, if no answer is between them. The newest of both are the first.
+fn prompt_of<'p>(row: &MemoryRow, prompts: &'p [MemoryRow], answers: &[MemoryRow]) -> Option<&'p MemoryRow> {
+    let is_before = |said: &&MemoryRow| said.memory.session_id == row.memory.session_id && said.order() < row.order();
+    let answered = answers.iter().find(is_before).map(MemoryRow::order);
+    prompts.iter().find(is_before).filter(|asked| answered.is_none_or(|order| order < asked.order()))
 }
 
 /// Returns the start of the sentence that lists a task after a colon, unless the text begins with it: "Done. Still to do: renew the key; …".

@@ -15,7 +15,7 @@ static LEAD_INS: WordList = WordList::phrases(
 static DOUBTS: WordList = WordList::phrases(
     "maybe|perhaps|might|could|if|what if|for now|just this once|this time|temporarily|today|tomorrow|nothing|\
      not sure|the next|the flow|lunch|a break|고마워|감사|what do you think|says|said|tells|suggests|quick|하자고|하자는|가자고|가자는|\
-     할지|할까|고민|의견|아마|생각 중|일단|우선|이번|오늘|내일|나중|다음에|먼저|임시|지금은|점심|저녁|회의|여기까지|부터|그만|시간 안|만 더",
+     할지|할까|고민|의견|아마|아직|신경 쓰지|신경쓰지|생각 중|일단|우선|이번|오늘|내일|나중|다음에|먼저|임시|지금은|점심|저녁|회의|여기까지|부터|그만|시간 안|만 더",
 );
 
 /// Beginnings that decide whatever follows.
@@ -67,6 +67,9 @@ static KOREAN_DECIDES: WordList = WordList::phrases(
 static KOREAN_ORDERS: WordList = WordList::phrases(
     "줘|줘요|부탁해|부탁해요|주세요|써|쓰자|하자|할 것|하세요|해|해요|돌려|마|마세요|말 것|말자|해라|한다|합시다|달아|지켜",
 );
+/// Korean words that point at something here, so that an order about it does not last.
+static POINTS: WordList = WordList::phrases("이 |그 |저 |이건 |그건 |이거 |그거 ");
+
 /// Endings of Korean bans, which hold for good.
 static KOREAN_BANS: WordList = WordList::phrases(
     "금지|금지입니다|금지예요|금지요|쓰지 마|쓰지 마요|쓰지 마세요|쓰지 말자|쓰지 말죠|쓰지 맙시다|하지 말죠|하지 맙시다",
@@ -125,7 +128,7 @@ fn is_rule(said: &str) -> bool {
     RULES.begins(said)
         || has_listed(&STANDING, said)
         || ALL.begins(said) && said.contains(" must ")
-        || KOREAN_BANS.ends(bare)
+        || KOREAN_BANS.ends(bare) && !POINTS.begins(said)
         || said.split_whitespace().any(|word| KOREAN_STANDING.contains(word)) && KOREAN_ORDERS.ends(bare)
 }
 
@@ -134,7 +137,21 @@ fn is_decision(said: &str) -> bool {
     let clauses = said.split([',', ';', '.']).map(|clause| clause.trim_end_matches(['!', ' ']));
     DECIDES.begins(said)
         || MAY_DECIDE.begins(said) && has_reason && !has_listed(&OF_NOW, said)
-        || clauses.into_iter().any(|clause| KOREAN_DECIDES.ends(clause))
+        || clauses.into_iter().any(decides_in_korean)
+}
+
+/// Whether a Korean clause decides on something: "구글로 바꿔요", "BullMQ로요". "바로 시작하죠" only begins.
+fn decides_in_korean(clause: &str) -> bool {
+    static ADVERBS: WordList =
+        WordList::words("그대로 따로 바로 별로 새로 스스로 아래로 앞으로 위로 정말로 제대로 쪽으로 것으로 걸로");
+    let mut words = clause.split_whitespace().rev();
+    let last = words.next().unwrap_or_default();
+    let with_means = match last.strip_suffix("로요") {
+        Some(name) if name.ends_with(|c: char| c.is_ascii_alphanumeric()) => return true,
+        Some(_) => last.trim_end_matches('요'),
+        None => words.next().unwrap_or_default(),
+    };
+    KOREAN_DECIDES.ends(clause) && !ADVERBS.ends(with_means)
 }
 
 fn without_lead_ins(said: &str) -> &str {
@@ -164,6 +181,9 @@ mod tests {
     #[case::korean_reason_after("DB는 MySQL 쓰자, 팀이 익숙하니까.", Some(DECISION))]
     #[case::korean_change("그럼 mppi로 갈아탑시다.", Some(DECISION))]
     #[case::korean_rule("앞으로는 pnpm을 써줘.", Some(CONVENTION))]
+    #[case::korean_name("스케줄은 BullMQ로요", Some(DECISION))]
+    #[case::korean_start("그럼 바로 시작하죠.", None)]
+    #[case::korean_comfort("그건 신경 쓰지 마세요", None)]
     #[case::korean_ban("그리고 default export 쓰지 마세요", Some(CONVENTION))]
     #[case::step("Let's use the debugger to find it.", None)]
     #[case::one_off("이번만 npm으로 하자.", None)]

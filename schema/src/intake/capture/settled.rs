@@ -5,7 +5,7 @@ use crate::model::failure::{Success, is_settled_by, signature};
 use crate::model::memory::{Memory, MemoryId, MemoryType};
 use crate::model::moment::Moment;
 use crate::model::state_note::Phase;
-use crate::prose::tasks::finished;
+use crate::prose::tasks::{declined, finished};
 use crate::store::{MemoryRow, Rows};
 
 /// How many of the newest failures and open tasks are compared.
@@ -42,12 +42,18 @@ pub fn settled_by(rows: Rows<'_>, success: &Success) -> rusqlite::Result<Vec<(Me
     Ok(settled)
 }
 
-/// Returns the open tasks that a memory reports as finished.
+/// Returns the open tasks that a memory reports as finished, or that a prompt takes back.
 pub(super) fn finished_by(rows: Rows<'_>, memory: &Memory) -> rusqlite::Result<Vec<MemoryId>> {
     if !matches!(memory.kind, MemoryType::UserPrompt | MemoryType::AssistantResponse) {
         return Ok(Vec::new());
     }
     let open: Vec<Memory> = rows.open_tasks(&memory.at, TASKS)?.into_iter().map(|row| row.memory).collect();
     let texts: Vec<&str> = open.iter().map(|task| task.content.as_str()).collect();
-    Ok(finished(&memory.content, &texts).into_iter().map(|at| open[at].id.clone()).collect())
+    let mut settled = finished(&memory.content, &texts);
+    if memory.kind == MemoryType::UserPrompt {
+        settled.extend(declined(&memory.content, &texts));
+        settled.sort_unstable();
+        settled.dedup();
+    }
+    Ok(settled.into_iter().map(|at| open[at].id.clone()).collect())
 }

@@ -7,78 +7,115 @@ use crate::model::word_list::WordList;
 /// Words before the path of a module.
 static IMPORTS: WordList = WordList::words("#include @import from import require use using");
 
-/// Parts of a path that name no dependency.
-static NO_NAMES: WordList = WordList::words(
-    "app com const core crate git github http https internal lib node org self src static std super type types",
+/// Files that list dependencies with their versions.
+static MANIFESTS: WordList = WordList::words(
+    "build.gradle build.gradle.kts cargo.toml composer.json gemfile package.json pubspec.yaml pyproject.toml requirements.txt",
 );
+
+/// Endings of files with settings, and of files without code.
+static SETTINGS: WordList = WordList::words("conf env gradle ini json properties toml yaml yml");
+static PROSE: WordList = WordList::words("adoc md mdx rst txt");
+
+/// Parts of a path that name nothing by themselves.
+static NO_NAMES: WordList =
+    WordList::words("app client com core github http https lib node org plugin sdk src std types ui www");
+
+/// Values that say nothing about what is used.
+static NO_VALUES: WordList = WordList::words("debug error false info no none null off on true warn yes");
 
 /// The shortest name.
 const SHORTEST: usize = 3;
 
-/// A line of code that sets something or names a dependency.
+/// A line of code that names a dependency or sets something.
 #[derive(Debug, PartialEq)]
-enum Line<'l> {
+enum CodeLine<'l> {
+    /// A dependency with its version, in a file that lists them.
     Dependency(&'l str),
-    Setting { key: &'l str, value: &'l str },
+    Import(&'l str),
+    Setting {
+        key: &'l str,
+        value: &'l str,
+    },
 }
 
-/// Returns statements that give up what the edits in a `tool_usage` text remove: "no longer automerge", "tick rate from 30 to 20". What
-/// another line of the edits still has is not removed.
-pub fn changes_of_edits(text: &str) -> Vec<Statement> {
+/// Returns statements that give up what the edits in a `tool_usage` text remove: "no longer automerge", "tick rate changed from 30 to 20".
+///
+/// `asked` is the prompt that caused the edits. Except for dependencies, it must name a part of what is removed or added, because an import
+/// may leave one file of many.
+pub fn changes_of_edits(text: &str, asked: &str) -> Vec<Statement> {
     let files: Vec<&str> = tool_usage::files(text).collect();
     let mut file = files.first().copied().unwrap_or_default();
-    let (mut removed, mut added) = (Vec::new(), Vec::new());
+    let (mut removed, mut added, mut added_text) = (Vec::new(), Vec::new(), String::new());
     for line in text.lines() {
         match line.split_at_checked(2) {
-            Some(("- ", code)) => removed.extend(Line::parse(code, file)),
-            Some(("+ ", code)) => added.push((code, Line::parse(code, file))),
+            Some(("- ", code)) => removed.extend(CodeLine::parse(code, file)),
+            Some(("+ ", code)) => {
+                added.extend(CodeLine::parse(code, file));
+                added_text.push_str(&code.to_lowercase());
+            }
             _ => {
                 let title = line.split(" @ ").next().unwrap_or_default();
                 file = files.iter().copied().find(|known| *known == title).unwrap_or(file);
             }
         }
     }
-    let is_still_there = |name: &str| added.iter().any(|(code, _)| code.to_lowercase().contains(name));
-    let statement = |line: &Line<'_>| match line {
-        Line::Setting { key, value } if value.parse::<f64>().is_ok() => {
-            let new = added.iter().find_map(|(_, line)| match line {
-                Some(Line::Setting { key: same, value }) if same == key => Some(*value),
+    let asked = asked.to_lowercase();
+    let is_named = |name: &str| words(name).iter().any(|word| word.len() > 1 && asked.contains(word.as_str()));
+    let no_longer = |name: &str| -> Option<String> {
+        let names: Vec<String> = words(name).into_iter().filter(|word| !NO_NAMES.contains(word)).collect();
+        let is_gone = names.iter().any(|word| word.len() >= SHORTEST) && !added_text.contains(&names[0]);
+        is_gone.then(|| format!("no longer {}", names.join(" ")))
+    };
+    let statement = |line: &CodeLine<'_>| match line {
+        CodeLine::Dependency(name) => no_longer(package(name)),
+        CodeLine::Import(path) => no_longer(package(path)).filter(|_| is_named(path)),
+        CodeLine::Setting { key, value } => {
+            let new = added.iter().find_map(|line| match line {
+                CodeLine::Setting { key: same, value } if same == key => Some(*value),
                 _ => None,
             });
-            new.filter(|new| new != value).map(|new| format!("{} changed from {value} to {new}", words(key).join(" ")))
-        }
-        Line::Setting { value: name, .. } | Line::Dependency(name) => {
-            let name = words(name).into_iter().find(|word| word.len() >= SHORTEST && !NO_NAMES.contains(word))?;
-            (!is_still_there(&name)).then(|| format!("no longer {name}"))
+            if !is_named(key) && !is_named(value) && !new.is_some_and(is_named) {
+                return None;
+            }
+            match new.filter(|_| value.parse::<f64>().is_ok()) {
+                Some(new) if new != *value => Some(format!("{} changed from {value} to {new}", words(key).join(" "))),
+                Some(_) => None,
+                None => no_longer(package(value)),
+            }
         }
     };
     removed.iter().filter_map(statement).map(|text| Statement::of(&text)).collect()
 }
 
-impl<'l> Line<'l> {
+impl<'l> CodeLine<'l> {
     fn parse(code: &'l str, file: &str) -> Option<Self> {
-        static SETTINGS: WordList = WordList::words("conf env gradle ini json mod properties toml txt yaml yml");
+        let name = file.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
+        let ending = name.rsplit('.').next().unwrap_or_default();
         let code = code.trim().trim_end_matches([',', ';']);
         let first = code.split([' ', '(']).next().unwrap_or_default();
-        if IMPORTS.contains(first) || code.contains("require(") {
-            let path = code.split(['"', '\'', '<', '>']).nth(1).or_else(|| code.split_whitespace().nth(1));
-            return path.map(Line::Dependency);
-        }
-        let ending = file.rsplit('.').next().unwrap_or_default();
-        if !SETTINGS.contains(ending) {
-            return None;
+        if !PROSE.contains(ending) && (IMPORTS.contains(first) || code.contains("require(")) {
+            let path = code.split(['"', '\'', '<', '>']).nth(1).or_else(|| code.split_whitespace().nth(1))?;
+            let is_internal = path.starts_with(['.', '/'])
+                || ["crate::", "super::", "self::"].iter().any(|own| path.starts_with(own));
+            return (!is_internal).then_some(Self::Import(path));
         }
         let (key, value) = code.split_once([':', '='])?;
         let plain = |text: &'l str| text.trim().trim_matches(['"', '\'']);
         let (key, value) = (plain(key), plain(value));
-        let is_version = value
-            .trim_start_matches(['^', '~', '>', '=', '<', 'v', ' ', '{'])
-            .starts_with(|c: char| c.is_ascii_digit())
-            && value.contains('.')
-            || value.starts_with("{ version");
-        let is_one_word = !value.is_empty() && !value.contains(' ');
-        if is_version { Some(Line::Dependency(key)) } else { is_one_word.then_some(Line::Setting { key, value }) }
+        let is_version = value.contains(|c: char| c.is_ascii_digit()) && value.contains('.') || value.starts_with('{');
+        if MANIFESTS.contains(&name) && is_version {
+            return Some(Self::Dependency(key));
+        }
+        let is_plain =
+            !value.is_empty() && !value.contains(' ') && !value.contains("://") && !NO_VALUES.contains(value);
+        (SETTINGS.contains(ending) && is_plain).then_some(Self::Setting { key, value })
     }
+}
+
+/// Returns the part of a path that names the package: `dwb_core` of `dwb_core::Planner`, `@radix-ui` of `@radix-ui/react-toggle`.
+fn package(path: &str) -> &str {
+    let end = path.find("::").or_else(|| path.find('/')).unwrap_or(path.len());
+    &path[..end]
 }
 
 /// Returns the words of an identifier or a path in lower case: `tickRate`, `dwb_core::Planner`.
@@ -104,42 +141,75 @@ mod tests {
     use super::super::Strictness;
     use super::*;
 
-    fn replaces(file: &str, edit: &str, older: &str) -> bool {
+    fn replaces(file: &str, edit: &str, asked: &str, older: &str) -> bool {
         let text = format!("Files modified: {file}\n{edit}");
-        changes_of_edits(&text).iter().any(|newer| newer.replaces(&Statement::of(older), Strictness::Strict))
+        changes_of_edits(&text, asked).iter().any(|newer| newer.replaces(&Statement::of(older), Strictness::Strict))
     }
 
     #[rstest]
     #[case::dependency(
         "Cargo.toml",
         "- automerge = \"0.6\"\n+ uhlc = \"0.8\"",
-        "automerge. full history is a feature for us"
+        "forget the crdt",
+        "automerge. full history is a feature"
     )]
     #[case::import(
         "ui.tsx",
         "- import * as T from '@radix-ui/react-toggle'\n+ import s from './a.css'",
+        "throw the toggle group out again",
         "I'd take Radix."
     )]
     #[case::value(
         "nav2.yaml",
         "- plugin: \"dwb_core::DWBPlanner\"\n+ plugin: \"mppi::Controller\"",
+        "그럼 mppi로 갈아탑시다",
         "제어기는 DWB 그대로 둡시다"
     )]
-    #[case::number("server.json", "- \"tickRate\": 30,\n+ \"tickRate\": 20,", "The tick rate is still 30.")]
-    fn edit_replaces_what_it_removes(#[case] file: &str, #[case] edit: &str, #[case] older: &str) {
-        assert!(replaces(file, edit, older));
+    #[case::number(
+        "server.json",
+        "- \"tickRate\": 30,\n+ \"tickRate\": 20,",
+        "down to 20hz after all",
+        "The tick rate is still 30."
+    )]
+    fn edit_replaces_what_it_removes(#[case] file: &str, #[case] edit: &str, #[case] asked: &str, #[case] older: &str) {
+        assert!(replaces(file, edit, asked, older));
     }
 
     #[rstest]
-    #[case::version("Cargo.toml", "- serde = \"1.0.1\"\n+ serde = \"1.0.2\"", "We parse with serde")]
+    #[case::version("Cargo.toml", "- serde = \"1.0.1\"\n+ serde = \"1.0.2\"", "bump serde", "We parse with serde")]
+    #[case::part(
+        "package.json",
+        "- \"react-query\": \"^4.0\"\n+ \"swr\": \"^2.0\"",
+        "swr instead",
+        "React is the framework"
+    )]
+    #[case::unnamed("a.py", "- import json\n+ import orjson", "faster logs please, change it", "Logs are JSON lines")]
+    #[case::internal(
+        "a.rs",
+        "- use crate::auth::Session;\n+ use crate::user::User;",
+        "move the auth session",
+        "auth needs two factors"
+    )]
+    #[case::switch("a.yaml", "- enabled: true\n+ enabled: false", "change enabled", "it is true")]
     #[case::moved(
         "a.ts",
         "- import { create } from 'zustand'\n+ import { create, type S } from 'zustand'",
+        "type the zustand store",
         "zustand it is"
     )]
-    #[case::another_number("server.json", "- \"tickRate\": 30,\n+ \"tickRate\": 20,", "Bans last 30 days")]
-    #[case::code("a.rs", "- let delay = DAY;\n+ let delay = 2 * DAY;", "Retry after a delay of a day")]
-    fn edit_leaves_the_rest(#[case] file: &str, #[case] edit: &str, #[case] older: &str) {
-        assert!(!replaces(file, edit, older));
+    #[case::another_number(
+        "server.json",
+        "- \"tickRate\": 30,\n+ \"tickRate\": 20,",
+        "20 ticks now",
+        "Bans last 30 days"
+    )]
+    #[case::code(
+        "a.rs",
+        "- let delay = DAY;\n+ let delay = 2 * DAY;",
+        "change the delay",
+        "Retry after a delay of a day"
+    )]
+    fn edit_leaves_the_rest(#[case] file: &str, #[case] edit: &str, #[case] asked: &str, #[case] older: &str) {
+        assert!(!replaces(file, edit, asked, older));
     }
 }

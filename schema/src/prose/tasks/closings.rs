@@ -31,21 +31,22 @@ pub(super) fn closed(text: &str, tasks: &[&str]) -> Vec<usize> {
     parts.iter().enumerate().filter_map(closing).flatten().collect()
 }
 
-/// Returns the tasks that a text takes back by their verb: "clip yes, but don't resume" of "resume from checkpoint 30k".
-pub(super) fn declined(text: &str, tasks: &[&str]) -> Vec<usize> {
-    static LATER: WordList = WordList::words("again before now today until yet");
-    let lower = text.to_lowercase().replace(['\'', '’'], "");
+/// Returns the tasks that a prompt takes back by their verb: "clip yes, but don't resume" of "resume from checkpoint 30k".
+pub fn declined(prompt: &str, tasks: &[&str]) -> Vec<usize> {
+    static CONDITIONS: WordList = WordList::words("again before first if now on today unless until when without yet");
+    let lower = prompt.to_lowercase().replace(['\'', '’'], "");
     let clauses = lower.split([',', '.', ';', '\n']).map(|clause| clause.split_whitespace().collect::<Vec<_>>());
-    let verb = |words: Vec<&str>| -> Option<String> {
-        let at = words.windows(2).position(|pair| pair[0] == "dont" || pair == ["do", "not"])?;
-        let is_later = words.iter().any(|word| LATER.contains(word));
-        let verb = words.get(at + if words[at] == "dont" { 1 } else { 2 }).filter(|_| !is_later)?;
-        Some((*verb).to_owned())
+    let declined_in = |words: Vec<&str>| -> Option<usize> {
+        let is_conditional = words.iter().any(|word| CONDITIONS.contains(word));
+        let at = words.iter().position(|word| *word == "dont").filter(|_| !is_conditional)?;
+        let (verb, objects) = words[at + 1..].split_first()?;
+        let objects = terms(&objects.join(" "));
+        only_one(tasks, |task| {
+            let begins = task.split_whitespace().next().is_some_and(|first| first.to_lowercase() == *verb);
+            begins && shared_terms(&objects, &terms(task)) == objects.len()
+        })
     };
-    let begins =
-        |task: &str, verb: &str| task.split_whitespace().next().is_some_and(|first| first.to_lowercase() == verb);
-    let declined = clauses.filter_map(verb).filter_map(|verb| only_one(tasks, |task| begins(task, &verb)));
-    declined.collect()
+    clauses.filter_map(declined_in).collect()
 }
 
 /// Returns the task that fits, if no other does.
