@@ -33,7 +33,7 @@ impl IndexLockWait {
 }
 
 /// Raised if tables, tokens or chunks change, which triggers a rebuild.
-const VERSION: i64 = 7;
+const VERSION: i64 = 8;
 
 /// The [`database::schema_hash`] of this version's tables.
 const SCHEMA: &str = "6c540491e63b64de153ccf9f1690fff63ae1ae389f9108f3e4f9b62111fcf932";

@@ -1,0 +1,110 @@
+//! Review: finds memories that somebody should look at, without a language model. It changes nothing but the notes of decisions.
+
+mod current_state;
+mod new_memories;
+mod review_candidate;
+
+pub use review_candidate::{ReviewCandidate, ReviewKind};
+
+use schema::host::given;
+use schema::model::moment::Moment;
+use schema::prose::comparison::{TextRelation, ValueKind};
+use schema::settings;
+use schema::store::MemoryRow;
+
+use self::new_memories::{has_secret, relation_of};
+use self::review_candidate::ReviewDecisions;
+use super::{Engine, IndexProgress};
+use crate::error::ToolError;
+use crate::index::{IndexLockWait, ReviewPass};
+
+/// The candidates at this moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReviewReport {
+    /// The most urgent kind first, then the newest.
+    pub candidates: Vec<ReviewCandidate>,
+    /// Whether all memories were examined. The next review goes on.
+    pub is_complete: bool,
+}
+
+impl Engine {
+    /// Finds the candidates. New memories are examined while `may_go_on` allows it.
+    pub fn review(
+        &mut self,
+        progress: &mut dyn FnMut(IndexProgress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<ReviewReport, ToolError> {
+        let settings = settings::load(self.store.layout());
+        self.with_repair(|engine| {
+            if let Some(lock) = engine.index.lock(IndexLockWait::Short)? {
+                engine.index.index_memories(engine.store.rows(), &lock)?;
+            }
+            let mut go_on = |done: i64, total: i64| {
+                let count = |seq: i64| usize::try_from(seq).unwrap_or_default();
+                progress(IndexProgress { done: count(done), total: count(total), path: "memories".to_owned() });
+                may_go_on()
+            };
+            let (store, index) = (&engine.store, &mut engine.index);
+            let redact = &settings.settings.redact;
+            let is_complete = new_memories::examine(store, index, &settings.sanitizer, redact, &mut go_on)?;
+            let now = Moment::now();
+            let mut candidates = Vec::new();
+            for row in engine.rows_of_pass(ReviewPass::Secrets)?.into_iter().map(|(row, _)| row) {
+                if has_secret(&row, &settings.sanitizer) {
+                    let reason = "it contains a secret".to_owned();
+                    candidates.push(ReviewCandidate { kind: ReviewKind::SecretFound, reason, older: row, newer: None });
+                }
+            }
+            candidates.extend(engine.rows_of_pass(ReviewPass::Pairs)?.into_iter().filter_map(pair_candidate));
+            let store = &engine.store;
+            candidates.extend(current_state::finished_tasks(store, &engine.index)?);
+            candidates.extend(current_state::stale(store, &mut engine.change_detector)?);
+            candidates.extend(current_state::unused(store, &given::times(store.layout()), &now)?);
+            let decisions = ReviewDecisions::from_notes(store.rows().reviews()?);
+            candidates.retain(|candidate| !candidate.is_settled() && !decisions.hide(candidate, &now));
+            candidates.sort_by_key(|candidate| {
+                let newest = candidate.newer.as_ref().unwrap_or(&candidate.older);
+                (candidate.kind, std::cmp::Reverse(newest.order()))
+            });
+            Ok(ReviewReport { candidates, is_complete })
+        })
+    }
+
+    /// Keeps a candidate away, until a moment or for good. The note is part of the Markdown.
+    pub fn dismiss(&mut self, candidate: &ReviewCandidate, until: Option<Moment>) -> Result<(), ToolError> {
+        self.note(&[candidate.dismissal(until)])
+    }
+
+    /// The pairs of a pass that still exist, the older one first.
+    fn rows_of_pass(&self, pass: ReviewPass) -> Result<Vec<(MemoryRow, MemoryRow)>, ToolError> {
+        let pairs = self.index.review_candidates(pass)?;
+        let seqs: Vec<i64> = pairs.into_iter().flat_map(|(newer, older)| [older, newer]).collect();
+        let rows = self.store.rows().by_seqs(&seqs)?;
+        let both = |rows: &[Option<MemoryRow>]| match rows {
+            [Some(a), Some(b)] if a.order() <= b.order() => Some((a.clone(), b.clone())),
+            [Some(a), Some(b)] => Some((b.clone(), a.clone())),
+            _ => None,
+        };
+        Ok(rows.chunks(2).filter_map(both).collect())
+    }
+}
+
+/// A pair that is still a candidate. Its texts are compared again, because they may have been edited.
+fn pair_candidate((older, newer): (MemoryRow, MemoryRow)) -> Option<ReviewCandidate> {
+    let (kind, reason) = match relation_of(&older, &newer)? {
+        TextRelation::SaidTwice => (ReviewKind::SaidTwice, "both say the same"),
+        TextRelation::ChangedValue(value) => (
+            ReviewKind::ChangedValue,
+            match value {
+                ValueKind::Number => "a number differs",
+                ValueKind::Quotation => "a quoted value differs",
+                ValueKind::Negation => "one of them is negated",
+                ValueKind::Choice => "the newer one seems to replace the older one",
+            },
+        ),
+    };
+    Some(ReviewCandidate { kind, reason: reason.to_owned(), older, newer: Some(newer) })
+}
+
+#[cfg(test)]
+mod tests;
