@@ -280,25 +280,33 @@ static KOREAN_CHANGES: WordList = WordList::words("이제 앞으로 바꾸 바�
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
 
-    #[test]
-    fn tmp_tuned() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/review/tuned.json");
-        let pairs: Vec<serde_json::Value> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-        for pair in pairs {
-            let text = |name: &str| pair[name].as_str().unwrap_or_default();
-            if text("type") == "task" { continue; }
-            let kind: crate::model::memory::MemoryType = serde_json::from_value(pair["type"].clone()).unwrap();
-            let found = relation(text("older"), text("newer"), crate::prose::supersession::is_statement(kind));
-            let name = match found { None => "", Some(TextRelation::SaidTwice) => "said_twice", Some(_) => "changed_value" };
-            if name != text("kind") {
-                println!("{:?} not {:?} {found:?}\n   {}\n   {}", name, text("kind"), text("older"), text("newer"));
-                for t in ["older", "newer"] {
-                    let w = Wording::of(text(t), &[]);
-                    println!("      {:?} {:?} neg {} con {:?}", w.terms.iter().map(|t| t.text.as_str()).collect::<Vec<_>>(), w.values, w.negations, w.contrasts);
-                }
-            }
-        }
+    const NUMBER: Option<TextRelation> = Some(TextRelation::ChangedValue(ValueKind::Number));
+    const QUOTATION: Option<TextRelation> = Some(TextRelation::ChangedValue(ValueKind::Quotation));
+    const NEGATION: Option<TextRelation> = Some(TextRelation::ChangedValue(ValueKind::Negation));
+    const CHOICE: Option<TextRelation> = Some(TextRelation::ChangedValue(ValueKind::Choice));
+    const SAME: Option<TextRelation> = Some(TextRelation::SaidTwice);
+
+    #[rstest]
+    #[case::number("The cache lives for 10 minutes", "The cache lives for 20 minutes, because users asked", NUMBER)]
+    #[case::raised("The body limit is 8 MB", "The body limit was raised from 8 MB to 16 MB", NUMBER)]
+    #[case::same_amount("The body limit is 1 hour per user", "The body limit is 60 minutes per user", SAME)]
+    #[case::qualified("The cache lives for 10 minutes", "The build cache lives for 20 minutes", None)]
+    #[case::two_values("Importing 10 files takes 4 seconds", "Importing 90 files takes 33 seconds", None)]
+    #[case::numbered("Migration 12 drops the old table", "Migration 13 drops the old table", None)]
+    #[case::date("The freeze begins on 2026-03-02", "The freeze begins on 2026-04-01", NUMBER)]
+    #[case::quoted("Branch names of fixes begin with `fix/`", "Branch names of fixes begin with `bug/`", QUOTATION)]
+    #[case::quoted_subject("`users` has a soft delete", "`orders` has a soft delete", None)]
+    #[case::negated("Retry requests of the importer", "Do not retry requests of the importer", NEGATION)]
+    #[case::example("For example, the cache lives 10 minutes", "The cache lives 20 minutes", None)]
+    #[case::given_up("Sessions are stored in Redis", "We no longer store sessions in Redis but in Postgres", CHOICE)]
+    #[case::contrast("Old sessions stay in the cache table", "New sessions stay in the cache table", None)]
+    #[case::korean("로그 보관 기간은 90일이다", "로그 보관 기간은 30일로 줄였다", NUMBER)]
+    #[case::korean_other("개발 서버 포트는 3000번이다", "운영 서버 포트는 8080번이다", None)]
+    fn texts_are_compared(#[case] older: &str, #[case] newer: &str, #[case] expected: Option<TextRelation>) {
+        assert_eq!(relation(older, newer, true), expected);
     }
 }

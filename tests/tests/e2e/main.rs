@@ -51,6 +51,7 @@ mod remote_embedding;
 #[cfg(unix)]
 mod repairs;
 mod resources;
+mod review;
 mod retrieval;
 mod rust_client;
 mod searching;

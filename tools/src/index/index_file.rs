@@ -36,7 +36,7 @@ impl IndexLockWait {
 const VERSION: i64 = 8;
 
 /// The [`database::schema_hash`] of this version's tables.
-const SCHEMA: &str = "6c540491e63b64de153ccf9f1690fff63ae1ae389f9108f3e4f9b62111fcf932";
+const SCHEMA: &str = "9438d73906252a08bffafb6e083b0806ce2e8c72ab6c468699e5d6d878359126";
 
 /// Tables that survive a rebuild.
 const CACHE: [&str; 2] = ["models", "embedding_cache"];
