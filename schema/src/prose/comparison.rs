@@ -4,6 +4,7 @@
 //! Both texts must be about the same thing, so that only a reason at the end of one of them may differ besides the value.
 
 use crate::model::word_list::WordList;
+use crate::prose::sentences::sentences;
 use crate::prose::supersession::{Statement, Strictness};
 use crate::prose::terms::{ProseToken, TokenKind, have_same_stem, is_hangul, tokens};
 
@@ -60,8 +61,19 @@ pub fn relation(older: &str, newer: &str, may_replace: bool) -> Option<TextRelat
         }
         _ => None,
     };
-    let replaces = || may_replace && number == Difference::Same && Statement::of(newer).replaces(&Statement::of(older), Strictness::Strict);
+    let has_same_numbers = number == Difference::Same && old.numbered().eq(new.numbered());
+    let replaces = || may_replace && has_same_numbers && Statement::of(newer).replaces(&Statement::of(older), Strictness::Strict);
     found.or_else(|| replaces().then_some(TextRelation::ChangedValue(ValueKind::Choice)))
+}
+
+/// Whether a report is about another thing than a task: the nearest sentence has another word in the place of one of the task's.
+pub fn is_about_another(report: &str, task: &str) -> bool {
+    let task = Wording::of(task, &[]);
+    let overlaps = sentences(report).into_iter().map(|sentence| Overlap::of(&task, &Wording::of(sentence, &[])));
+    let nearest = overlaps.max_by_key(|overlap| (overlap.shared, std::cmp::Reverse(overlap.new.count)));
+    nearest.is_some_and(|Overlap { old, new, .. }| {
+        old.count > 0 && new.count > 0 && !(old.is_at_end && new.is_at_end)
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,6 +147,11 @@ impl Wording {
                 self.terms.push(WordingTerm { text, is_name: token.is_name });
             }
         }
+    }
+
+    /// The numbers that are names.
+    fn numbered(&self) -> impl Iterator<Item = &str> {
+        self.terms.iter().map(|term| term.text.as_str()).filter(|term| term.starts_with('#'))
     }
 
     fn number_change(&self, newer: &Self) -> Difference {
@@ -291,22 +308,30 @@ mod tests {
     const SAME: Option<TextRelation> = Some(TextRelation::SaidTwice);
 
     #[rstest]
-    #[case::number("The cache lives for 10 minutes", "The cache lives for 20 minutes, because users asked", NUMBER)]
+    #[case::number("The page cache lives for 10 minutes", "The page cache lives for 20 minutes, as users asked", NUMBER)]
     #[case::raised("The body limit is 8 MB", "The body limit was raised from 8 MB to 16 MB", NUMBER)]
     #[case::same_amount("The body limit is 1 hour per user", "The body limit is 60 minutes per user", SAME)]
     #[case::qualified("The cache lives for 10 minutes", "The build cache lives for 20 minutes", None)]
     #[case::two_values("Importing 10 files takes 4 seconds", "Importing 90 files takes 33 seconds", None)]
     #[case::numbered("Migration 12 drops the old table", "Migration 13 drops the old table", None)]
-    #[case::date("The freeze begins on 2026-03-02", "The freeze begins on 2026-04-01", NUMBER)]
-    #[case::quoted("Branch names of fixes begin with `fix/`", "Branch names of fixes begin with `bug/`", QUOTATION)]
+    #[case::date("The code freeze begins on 2026-03-02", "The code freeze begins on 2026-04-01", NUMBER)]
+    #[case::quoted("Branches of the mobile team begin with `app/`", "Branches of the mobile team begin with `ios/`", QUOTATION)]
     #[case::quoted_subject("`users` has a soft delete", "`orders` has a soft delete", None)]
     #[case::negated("Retry requests of the importer", "Do not retry requests of the importer", NEGATION)]
     #[case::example("For example, the cache lives 10 minutes", "The cache lives 20 minutes", None)]
-    #[case::given_up("Sessions are stored in Redis", "We no longer store sessions in Redis but in Postgres", CHOICE)]
+    #[case::given_up("Sessions are stored in Redis", "Sessions move from Redis to Postgres", CHOICE)]
     #[case::contrast("Old sessions stay in the cache table", "New sessions stay in the cache table", None)]
     #[case::korean("로그 보관 기간은 90일이다", "로그 보관 기간은 30일로 줄였다", NUMBER)]
     #[case::korean_other("개발 서버 포트는 3000번이다", "운영 서버 포트는 8080번이다", None)]
     fn texts_are_compared(#[case] older: &str, #[case] newer: &str, #[case] expected: Option<TextRelation>) {
         assert_eq!(relation(older, newer, true), expected);
+    }
+
+    #[rstest]
+    #[case::same("Sorting of the invoice table is done.", false)]
+    #[case::other_object("Added sorting to the customer table.", true)]
+    #[case::more_at_the_end("All green. Added sorting to the invoice table, with tests.", false)]
+    fn report_about_another_thing_is_recognised(#[case] report: &str, #[case] expected: bool) {
+        assert_eq!(is_about_another(report, "Add sorting to the invoice table (Kim)"), expected);
     }
 }

@@ -45,3 +45,40 @@ fn candidates_have_texts_ids_and_reasons() {
     drop(client);
     assert_eq!(kinds(&review(&sandbox)), ["secret_found"]);
 }
+
+#[test]
+fn decisions_survive_without_the_databases() {
+    let sandbox = sandbox!();
+    sandbox.write("src/auth.rs", "fn verify_token() {}\n");
+    save(&sandbox, "decision", "verify_token in src/auth.rs makes no network calls");
+    sandbox.write("src/auth.rs", "fn verify_token() { call() }\n");
+    let first = save(&sandbox, "decision", "The pool in db.toml has 10 connections");
+    save(&sandbox, "decision", "The pool in db.toml has 20 connections");
+    save(&sandbox, "decision", "Uploads in media.yaml are at most 8 MB");
+    save(&sandbox, "decision", "Uploads in media.yaml are at most 16 MB");
+    save(&sandbox, "learning", "The proxy buffers answers of more than 64 KB");
+    save(&sandbox, "learning", "Answers of more than 64 KB: the proxy buffers them");
+    save(&sandbox, "task", "Rename the nightly job");
+    save(&sandbox, "learning", "The nightly job is renamed.");
+    let before = review(&sandbox);
+    assert_eq!(kinds(&before), ["changed_value", "changed_value", "said_twice", "finished_task", "stale"], "{before:#?}");
+
+    let mut terminal = sandbox.terminal((80, 40), &["review"]);
+    terminal.wait_for("5 candidates to review").wait_for("keep both").press("k\r").wait_for("not asked again");
+    terminal.wait_for("2/5").press("s\r").wait_for("supersedes");
+    terminal.wait_for("3/5").press("f\r").wait_for("Delete which one").press("1\r").wait_for("Deleted");
+    terminal.wait_for("4/5").press("n\r").wait_for("returns in 30 days");
+    terminal.wait_for("5/5").press("x\rk\r").wait_for("That was all.");
+    assert!(terminal.end().success());
+
+    for _ in 0..2 {
+        assert_eq!(kinds(&review(&sandbox)), Vec::<&str>::new());
+        for file in fs::read_dir(sandbox.store()).unwrap().map(|item| item.unwrap().path()) {
+            if file.to_string_lossy().contains(".db") {
+                fs::remove_file(file).unwrap();
+            }
+        }
+    }
+    let shown = sandbox.run_cli(["show", &first]).assert_success().stdout.clone();
+    assert!(shown.contains("10 connections"), "{shown}");
+}

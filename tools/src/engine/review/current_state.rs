@@ -6,6 +6,7 @@ use schema::host::given::GivenTimes;
 use schema::intake::capture::may_be_confirmed;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
+use schema::prose::comparison::is_about_another;
 use schema::prose::tasks::finished;
 use schema::store::{MemoryFilter, MemoryRow, Store};
 
@@ -88,7 +89,9 @@ pub(super) fn finished_tasks(store: &Store, index: &Index) -> Result<Vec<ReviewC
 }
 
 fn is_done(report: &str, task: &str) -> bool {
-    !finished(report, &[task]).is_empty()
+    // What follows a colon explains: "Fixed the export: there was no time zone".
+    let head = report.split([':', ';']).next().unwrap_or(report);
+    [report, head].into_iter().any(|report| !finished(report, &[task]).is_empty() && !is_about_another(report, task))
 }
 
 /// The subjects of commits in the commands of a turn, as reports.

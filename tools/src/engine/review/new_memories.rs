@@ -20,7 +20,7 @@ const LOOKED_UP: usize = 48;
 const SEARCHED: usize = 10;
 const COMPARED: usize = 24;
 
-/// The most pairs of a new memory, with the newest of the earlier ones.
+/// The most pairs of a new memory, with the newest of the others.
 const PAIRS: usize = 4;
 
 /// The version of the rules. Raise it when they change, so that everything is examined again.
@@ -40,11 +40,11 @@ pub(super) fn examine(
     let secrets = |_: &Index, row: &MemoryRow| Ok(if has_secret(row, sanitizer) { vec![row.seq] } else { Vec::new() });
     let is_searched = run_pass(store, index, ReviewPass::Secrets, &rules, &secrets, go_on)?;
     let rules = format!("{instance} {RULES}");
-    let pairs = |index: &Index, row: &MemoryRow| related_before(store, index, row);
+    let pairs = |index: &Index, row: &MemoryRow| related(store, index, row);
     Ok(run_pass(store, index, ReviewPass::Pairs, &rules, &pairs, go_on)? && is_searched)
 }
 
-/// Finds, for each new memory, the earlier ones that form a candidate with it, as sequence numbers.
+/// Finds, for each new memory, the others that form a candidate with it, as sequence numbers.
 fn run_pass(
     store: &Store,
     index: &mut Index,
@@ -60,7 +60,8 @@ fn run_pass(
         let Some(last) = rows.last().map(|row| row.seq) else { return Ok(true) };
         let mut found = Vec::new();
         for row in &rows {
-            found.extend(find(index, row)?.into_iter().map(|older| (row.seq, older)));
+            // Memories of one batch find each other.
+            found.extend(find(index, row)?.into_iter().map(|other| (row.seq.max(other), row.seq.min(other))));
         }
         // Another process that indexes has the lock. The next review goes on from here.
         let Some(lock) = index.lock(IndexLockWait::Long)? else { return Ok(false) };
@@ -84,7 +85,7 @@ pub(super) fn has_secret(row: &MemoryRow, sanitizer: &Sanitizer) -> bool {
         || !attributes.metadata.is_empty() && sanitizer.clean_fields(attributes.metadata.clone()).1 > 0
 }
 
-fn related_before(store: &Store, index: &Index, row: &MemoryRow) -> Result<Vec<i64>, ToolError> {
+fn related(store: &Store, index: &Index, row: &MemoryRow) -> Result<Vec<i64>, ToolError> {
     if !may_be_confirmed(row.memory.kind) {
         return Ok(Vec::new());
     }
