@@ -18,6 +18,10 @@ use super::{Engine, IndexProgress};
 use crate::error::ToolError;
 use crate::index::{IndexLockWait, ReviewPass};
 
+/// Pairs that are read at once, and open candidates after which a review finds no older ones of a pass.
+const PER_READ: usize = 500;
+const PER_PASS: usize = 500;
+
 /// The candidates at this moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReviewReport {
@@ -47,21 +51,20 @@ impl Engine {
             let (store, index) = (&engine.store, &mut engine.index);
             let redact = &settings.settings.redact;
             let is_complete = new_memories::examine(store, index, &settings.sanitizer, redact, &mut go_on)?;
-            let now = Moment::now();
-            let mut candidates = Vec::new();
-            for row in engine.rows_of_pass(ReviewPass::Secrets)?.into_iter().map(|(row, _)| row) {
-                if has_secret(&row, &settings.sanitizer) {
-                    let reason = "it contains a secret".to_owned();
-                    candidates.push(ReviewCandidate { kind: ReviewKind::SecretFound, reason, older: row, newer: None });
-                }
-            }
-            candidates.extend(engine.rows_of_pass(ReviewPass::Pairs)?.into_iter().filter_map(pair_candidate));
-            let store = &engine.store;
+            let (store, now) = (&engine.store, Moment::now());
+            let decisions = ReviewDecisions::from_notes(store.rows().reviews()?);
+            let is_open = |found: &ReviewCandidate| !found.is_settled() && !decisions.hide(found, &now);
+            let secret = |older: MemoryRow, _| {
+                let reason = "it contains a secret".to_owned();
+                has_secret(&older, &settings.sanitizer)
+                    .then_some(ReviewCandidate { kind: ReviewKind::SecretFound, reason, older, newer: None })
+            };
+            let mut candidates = engine.candidates_of_pass(ReviewPass::Secrets, &secret, &is_open)?;
+            candidates.extend(engine.candidates_of_pass(ReviewPass::Pairs, &pair_candidate, &is_open)?);
             candidates.extend(current_state::finished_tasks(store, &engine.index)?);
             candidates.extend(current_state::stale(store, &mut engine.change_detector)?);
             candidates.extend(current_state::unused(store, &given::times(store.layout()), &now)?);
-            let decisions = ReviewDecisions::from_notes(store.rows().reviews()?);
-            candidates.retain(|candidate| !candidate.is_settled() && !decisions.hide(candidate, &now));
+            candidates.retain(is_open);
             candidates.sort_by_key(|candidate| {
                 let newest = candidate.newer.as_ref().unwrap_or(&candidate.older);
                 (candidate.kind, std::cmp::Reverse(newest.order()))
@@ -75,22 +78,32 @@ impl Engine {
         self.note(&[candidate.dismissal(until)])
     }
 
-    /// The pairs of a pass that still exist, the older one first.
-    fn rows_of_pass(&self, pass: ReviewPass) -> Result<Vec<(MemoryRow, MemoryRow)>, ToolError> {
-        let pairs = self.index.review_candidates(pass)?;
-        let seqs: Vec<i64> = pairs.into_iter().flat_map(|(newer, older)| [older, newer]).collect();
-        let rows = self.store.rows().by_seqs(&seqs)?;
-        let both = |rows: &[Option<MemoryRow>]| match rows {
-            [Some(a), Some(b)] if a.order() <= b.order() => Some((a.clone(), b.clone())),
-            [Some(a), Some(b)] => Some((b.clone(), a.clone())),
-            _ => None,
-        };
-        Ok(rows.chunks(2).filter_map(both).collect())
+    /// The newest candidates of a pass that are still open. `candidate` gets the older memory first.
+    fn candidates_of_pass(
+        &self,
+        pass: ReviewPass,
+        candidate: &dyn Fn(MemoryRow, MemoryRow) -> Option<ReviewCandidate>,
+        is_open: &dyn Fn(&ReviewCandidate) -> bool,
+    ) -> Result<Vec<ReviewCandidate>, ToolError> {
+        let mut open = Vec::new();
+        for pairs in self.index.review_candidates(pass)?.chunks(PER_READ) {
+            let seqs: Vec<i64> = pairs.iter().flat_map(|(newer, older)| [*older, *newer]).collect();
+            let mut rows = self.store.rows().by_seqs(&seqs)?.into_iter();
+            while let (Some(a), Some(b)) = (rows.next(), rows.next()) {
+                let Some((a, b)) = a.zip(b) else { continue };
+                let (older, newer) = if a.order() <= b.order() { (a, b) } else { (b, a) };
+                open.extend(candidate(older, newer).filter(is_open));
+            }
+            if open.len() >= PER_PASS {
+                break;
+            }
+        }
+        Ok(open)
     }
 }
 
 /// A pair that is still a candidate. Its texts are compared again, because they may have been edited.
-fn pair_candidate((older, newer): (MemoryRow, MemoryRow)) -> Option<ReviewCandidate> {
+fn pair_candidate(older: MemoryRow, newer: MemoryRow) -> Option<ReviewCandidate> {
     let (kind, reason) = match relation_of(&older, &newer)? {
         TextRelation::SaidTwice => (ReviewKind::SaidTwice, "both say the same"),
         TextRelation::ChangedValue(value) => (
