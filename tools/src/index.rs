@@ -20,7 +20,7 @@ pub(crate) use documents::TAGS;
 pub use documents::{Document, memory_title, metadata_tags};
 pub use embeddings::{BatchOutcome, EmbeddingBatch, EmbeddingCoverage, VectorLoader};
 pub use index_file::IndexLockWait;
-pub use review_table::ReviewPass;
+pub use review_table::{ReviewFindings, ReviewPass};
 pub use vector_cache::VectorCache;
 pub use vectors::{ScriptVectors, Vectors};
 

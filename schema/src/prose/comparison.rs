@@ -62,8 +62,14 @@ pub fn relation(older: &str, newer: &str, may_replace: bool) -> Option<TextRelat
         _ => None,
     };
     let has_same_numbers = number == Difference::Same && old.numbered().eq(new.numbered());
-    let replaces = || may_replace && has_same_numbers && Statement::of(newer).replaces(&Statement::of(older), Strictness::Strict);
+    let replaces =
+        || may_replace && has_same_numbers && Statement::of(newer).replaces(&Statement::of(older), Strictness::Strict);
     found.or_else(|| replaces().then_some(TextRelation::ChangedValue(ValueKind::Choice)))
+}
+
+/// Returns the terms of a text without its values, which texts about the same thing share.
+pub fn subject_terms(text: &str) -> Vec<String> {
+    Wording::of(text, &[]).terms.into_iter().map(|term| term.text).collect()
 }
 
 /// Whether a report is about another thing than a task: the nearest sentence has another word in the place of one of the task's.
@@ -71,9 +77,7 @@ pub fn is_about_another(report: &str, task: &str) -> bool {
     let task = Wording::of(task, &[]);
     let overlaps = sentences(report).into_iter().map(|sentence| Overlap::of(&task, &Wording::of(sentence, &[])));
     let nearest = overlaps.max_by_key(|overlap| (overlap.shared, std::cmp::Reverse(overlap.new.count)));
-    nearest.is_some_and(|Overlap { old, new, .. }| {
-        old.count > 0 && new.count > 0 && !(old.is_at_end && new.is_at_end)
-    })
+    nearest.is_some_and(|Overlap { old, new, .. }| old.count > 0 && new.count > 0 && !(old.is_at_end && new.is_at_end))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -213,7 +217,8 @@ impl Overlap {
     fn says_the_same(&self, old: &Wording, new: &Wording) -> bool {
         let longer = old.terms.len().max(new.terms.len());
         let is_one_sided = self.old.count == 0 || self.new.count == 0;
-        let is_enough = self.shared >= LEAST_SAME.min(longer.max(2)) && self.shared as f32 >= SAME_SHARE * longer as f32;
+        let is_enough =
+            self.shared >= LEAST_SAME.min(longer.max(2)) && self.shared as f32 >= SAME_SHARE * longer as f32;
         is_one_sided && is_enough
     }
 }
@@ -293,7 +298,9 @@ static CHANGES: WordList = WordList::words(
     "bump bumped decrease decreased increase increased lowered need now raised reduced reverted updated",
 );
 
-static KOREAN_CHANGES: WordList = WordList::words("이제 앞으로 바꾸 바꿔 바꿨 변경 올리 올려 올림 내리 내려 늘리 늘려 늘렸 줄이 줄여 줄였 높였 낮췄 올렸 내렸");
+static KOREAN_CHANGES: WordList = WordList::words(
+    "이제 앞으로 바꾸 바꿔 바꿨 변경 올리 올려 올림 내리 내려 늘리 늘려 늘렸 줄이 줄여 줄였 높였 낮췄 올렸 내렸",
+);
 
 #[cfg(test)]
 mod tests {
@@ -308,14 +315,22 @@ mod tests {
     const SAME: Option<TextRelation> = Some(TextRelation::SaidTwice);
 
     #[rstest]
-    #[case::number("The page cache lives for 10 minutes", "The page cache lives for 20 minutes, as users asked", NUMBER)]
+    #[case::number(
+        "The page cache lives for 10 minutes",
+        "The page cache lives for 20 minutes, as users asked",
+        NUMBER
+    )]
     #[case::raised("The body limit is 8 MB", "The body limit was raised from 8 MB to 16 MB", NUMBER)]
     #[case::same_amount("The body limit is 1 hour per user", "The body limit is 60 minutes per user", SAME)]
     #[case::qualified("The cache lives for 10 minutes", "The build cache lives for 20 minutes", None)]
     #[case::two_values("Importing 10 files takes 4 seconds", "Importing 90 files takes 33 seconds", None)]
     #[case::numbered("Migration 12 drops the old table", "Migration 13 drops the old table", None)]
     #[case::date("The code freeze begins on 2026-03-02", "The code freeze begins on 2026-04-01", NUMBER)]
-    #[case::quoted("Branches of the mobile team begin with `app/`", "Branches of the mobile team begin with `ios/`", QUOTATION)]
+    #[case::quoted(
+        "Branches of the mobile team begin with `app/`",
+        "Branches of the mobile team begin with `ios/`",
+        QUOTATION
+    )]
     #[case::quoted_subject("`users` has a soft delete", "`orders` has a soft delete", None)]
     #[case::negated("Retry requests of the importer", "Do not retry requests of the importer", NEGATION)]
     #[case::example("For example, the cache lives 10 minutes", "The cache lives 20 minutes", None)]

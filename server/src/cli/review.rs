@@ -222,7 +222,9 @@ fn is_still_valid(engine: &mut Engine, candidate: &ReviewCandidate) -> anyhow::R
     for row in std::iter::once(&candidate.older).chain(&candidate.newer) {
         let now = engine.peek(row.memory.id.as_str())?;
         let is_same = |now: &MemoryRow| {
-            now.memory.content == row.memory.content && now.superseded_by.is_none() && now.state.phase == row.state.phase
+            now.memory.content == row.memory.content
+                && now.superseded_by.is_none()
+                && now.state.phase == row.state.phase
         };
         if !now.as_ref().is_some_and(is_same) {
             return Ok(false);
@@ -232,11 +234,7 @@ fn is_still_valid(engine: &mut Engine, candidate: &ReviewCandidate) -> anyhow::R
 }
 
 /// Carries out an answer and returns what was done, or `None` if the person thought better of it.
-fn carry_out(
-    engine: &mut Engine,
-    candidate: &ReviewCandidate,
-    answer: ReviewAnswer,
-) -> anyhow::Result<Option<String>> {
+fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAnswer) -> anyhow::Result<Option<String>> {
     let older = candidate.older.memory.id.to_string();
     let newer = candidate.newer.as_ref().map(|newer| newer.memory.id.to_string());
     let done = match (answer, newer) {

@@ -51,8 +51,8 @@ mod remote_embedding;
 #[cfg(unix)]
 mod repairs;
 mod resources;
-mod review;
 mod retrieval;
+mod review;
 mod rust_client;
 mod searching;
 mod server;

@@ -41,7 +41,9 @@ fn candidates_have_texts_ids_and_reasons() {
     let prompt = client.request("prompts/get", json!({ "name": "review-memory" })).unwrap();
     let text = prompt["messages"][0]["content"]["text"].as_str().unwrap();
     assert!(text.contains(&first) && text.contains(&second) && !text.contains("Q4VZ7JX2"), "{text}");
-    client.call("memory_save", json!({ "type": "decision", "content": "The pool has 30", "supersedes": first })).unwrap();
+    client
+        .call("memory_save", json!({ "type": "decision", "content": "The pool has 30", "supersedes": first }))
+        .unwrap();
     drop(client);
     assert_eq!(kinds(&review(&sandbox)), ["secret_found"]);
 }
@@ -61,7 +63,11 @@ fn decisions_survive_without_the_databases() {
     save(&sandbox, "task", "Rename the nightly job");
     save(&sandbox, "learning", "The nightly job is renamed.");
     let before = review(&sandbox);
-    assert_eq!(kinds(&before), ["changed_value", "changed_value", "said_twice", "finished_task", "stale"], "{before:#?}");
+    assert_eq!(
+        kinds(&before),
+        ["changed_value", "changed_value", "said_twice", "finished_task", "stale"],
+        "{before:#?}"
+    );
 
     let mut terminal = sandbox.terminal((80, 40), &["review"]);
     terminal.wait_for("5 candidates to review").wait_for("keep both").press("k\r").wait_for("not asked again");

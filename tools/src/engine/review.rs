@@ -3,6 +3,7 @@
 mod current_state;
 mod new_memories;
 mod review_candidate;
+mod similar_texts;
 
 pub use review_candidate::{ReviewCandidate, ReviewKind};
 
@@ -12,11 +13,11 @@ use schema::prose::comparison::{TextRelation, ValueKind};
 use schema::settings;
 use schema::store::MemoryRow;
 
-use self::new_memories::{has_secret, relation_of};
+use self::new_memories::{has_secret, relation_of, reports_end};
 use self::review_candidate::ReviewDecisions;
 use super::{Engine, IndexProgress};
 use crate::error::ToolError;
-use crate::index::{IndexLockWait, ReviewPass};
+use crate::index::ReviewPass;
 
 /// Pairs that are read at once, and open candidates after which a review finds no older ones of a pass.
 const PER_READ: usize = 500;
@@ -40,9 +41,6 @@ impl Engine {
     ) -> Result<ReviewReport, ToolError> {
         let settings = settings::load(self.store.layout());
         self.with_repair(|engine| {
-            if let Some(lock) = engine.index.lock(IndexLockWait::Short)? {
-                engine.index.index_memories(engine.store.rows(), &lock)?;
-            }
             let mut go_on = |done: i64, total: i64| {
                 let count = |seq: i64| usize::try_from(seq).unwrap_or_default();
                 progress(IndexProgress { done: count(done), total: count(total), path: "memories".to_owned() });
@@ -56,12 +54,16 @@ impl Engine {
             let is_open = |found: &ReviewCandidate| !found.is_settled() && !decisions.hide(found, &now);
             let secret = |older: MemoryRow, _| {
                 let reason = "it contains a secret".to_owned();
-                has_secret(&older, &settings.sanitizer)
-                    .then_some(ReviewCandidate { kind: ReviewKind::SecretFound, reason, older, newer: None })
+                has_secret(&older, &settings.sanitizer).then_some(ReviewCandidate {
+                    kind: ReviewKind::SecretFound,
+                    reason,
+                    older,
+                    newer: None,
+                })
             };
             let mut candidates = engine.candidates_of_pass(ReviewPass::Secrets, &secret, &is_open)?;
             candidates.extend(engine.candidates_of_pass(ReviewPass::Pairs, &pair_candidate, &is_open)?);
-            candidates.extend(current_state::finished_tasks(store, &engine.index)?);
+            candidates.extend(engine.candidates_of_pass(ReviewPass::Reports, &finished_task, &is_open)?);
             candidates.extend(current_state::stale(store, &mut engine.change_detector)?);
             candidates.extend(current_state::unused(store, &given::times(store.layout()), &now)?);
             candidates.retain(is_open);
@@ -100,6 +102,17 @@ impl Engine {
         }
         Ok(open)
     }
+}
+
+/// An open task with a report.
+fn finished_task(older: MemoryRow, newer: MemoryRow) -> Option<ReviewCandidate> {
+    let reason = "a later memory says that it is done".to_owned();
+    (older.is_open_task() && reports_end(&newer, &older)).then_some(ReviewCandidate {
+        kind: ReviewKind::FinishedTask,
+        reason,
+        older,
+        newer: Some(newer),
+    })
 }
 
 /// A pair that is still a candidate. Its texts are compared again, because they may have been edited.

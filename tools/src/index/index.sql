@@ -41,6 +41,13 @@ CREATE TABLE review_candidates (
     PRIMARY KEY (pass, newer, older)
 ) WITHOUT ROWID;
 
+-- Keys of the words of memories: texts with similar words have one in common. See `engine/review/similar_texts.rs`.
+CREATE TABLE review_keys (
+    key INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (key, seq)
+) WITHOUT ROWID;
+
 -- The last memory that a pass of the review examined, and by which rules.
 CREATE TABLE review_progress (
     pass TEXT PRIMARY KEY,

@@ -36,7 +36,7 @@ impl IndexLockWait {
 const VERSION: i64 = 8;
 
 /// The [`database::schema_hash`] of this version's tables.
-const SCHEMA: &str = "9438d73906252a08bffafb6e083b0806ce2e8c72ab6c468699e5d6d878359126";
+const SCHEMA: &str = "ae455184ea7c78dc18626ed6949aae9716b26b080b8b10bddb5cd317ce48f08e";
 
 /// Tables that survive a rebuild.
 const CACHE: [&str; 2] = ["models", "embedding_cache"];

@@ -1,4 +1,5 @@
-//! The candidates of a review and how far each pass got, in `index.db`. They hold no text and no decision, so that they can be lost.
+//! What reviews know about memories, in `index.db`: their candidates, keys of similar texts, and how far each pass got. It holds no text
+//! and no decision, so that it can be lost.
 
 use rusqlite::{OptionalExtension as _, params};
 
@@ -8,16 +9,30 @@ use crate::error::ToolError;
 /// What a review looks for in each new memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewPass {
-    /// Earlier memories that say the same, or the same with another value.
-    Pairs,
     Secrets,
+    /// Other memories that say the same, or the same with another value.
+    Pairs,
+    /// Open tasks that it reports as done.
+    Reports,
+}
+
+/// What a pass found in some new memories.
+#[derive(Debug, Default)]
+pub struct ReviewFindings {
+    /// The last memory that was examined.
+    pub last_seq: i64,
+    /// Candidates: sequence numbers of a memory and of the other one, or twice that of a memory alone.
+    pub candidates: Vec<(i64, i64)>,
+    /// Keys of similar texts, with the memory of each.
+    pub keys: Vec<(i64, i64)>,
 }
 
 impl ReviewPass {
     fn name(self) -> &'static str {
         match self {
-            Self::Pairs => "pairs",
             Self::Secrets => "secrets",
+            Self::Pairs => "pairs",
+            Self::Reports => "reports",
         }
     }
 }
@@ -30,27 +45,38 @@ impl Index {
         Ok(found.unwrap_or(-1))
     }
 
-    /// Adds candidates, and records that all memories up to `last_seq` were examined. Those of other rules are dropped.
-    pub fn add_review_candidates(
+    /// Adds what a pass found. What other rules found is dropped.
+    pub fn add_review_findings(
         &mut self,
         pass: ReviewPass,
         rules: &str,
-        last_seq: i64,
-        found: &[(i64, i64)],
+        found: &ReviewFindings,
         _lock: &IndexLock,
     ) -> Result<(), ToolError> {
         let is_new = self.reviewed_until(pass, rules)? < 0;
         let transaction = self.db.savepoint()?;
         if is_new {
             transaction.execute("DELETE FROM review_candidates WHERE pass = ?1", [pass.name()])?;
+            transaction.execute("DELETE FROM review_keys WHERE ?1", [pass == ReviewPass::Pairs])?;
         }
-        for (newer, older) in found {
+        for (newer, older) in &found.candidates {
             let sql = "INSERT OR IGNORE INTO review_candidates (pass, newer, older) VALUES (?1, ?2, ?3)";
             transaction.prepare_cached(sql)?.execute(params![pass.name(), newer, older])?;
         }
+        for (key, seq) in &found.keys {
+            let sql = "INSERT OR IGNORE INTO review_keys (key, seq) VALUES (?1, ?2)";
+            transaction.prepare_cached(sql)?.execute([key, seq])?;
+        }
         let sql = "INSERT OR REPLACE INTO review_progress (pass, rules, last_seq) VALUES (?1, ?2, ?3)";
-        transaction.execute(sql, params![pass.name(), rules, last_seq])?;
+        transaction.execute(sql, params![pass.name(), rules, found.last_seq])?;
         Ok(transaction.commit()?)
+    }
+
+    /// The newest memories with a key.
+    pub fn with_review_key(&self, key: i64, limit: usize) -> Result<Vec<i64>, ToolError> {
+        let sql = "SELECT seq FROM review_keys WHERE key = ?1 ORDER BY seq DESC LIMIT ?2";
+        let mut statement = self.db.prepare_cached(sql)?;
+        Ok(statement.query_map(params![key, limit as i64], |row| row.get(0))?.collect::<Result<_, _>>()?)
     }
 
     /// The candidates of a pass as sequence numbers, the newest first.

@@ -1,25 +1,17 @@
-//! Candidates that depend on more than texts: on the files of the project, on what sessions were given, and on open tasks. They are found
-//! anew each time.
+//! Candidates that depend on more than texts: on the files of the project and on what sessions were given. They are found anew each time.
 
 use schema::host::code::changes::ChangeDetector;
 use schema::host::given::GivenTimes;
 use schema::intake::capture::may_be_confirmed;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
-use schema::prose::comparison::is_about_another;
-use schema::prose::tasks::finished;
 use schema::store::{MemoryFilter, MemoryRow, Store};
 
-use super::new_memories::similar;
 use super::review_candidate::{ReviewCandidate, ReviewKind};
 use crate::error::ToolError;
-use crate::index::Index;
 
 /// The newest memories of a type that are compared with the code, and that may be unused.
 const PER_TYPE: usize = 2_000;
-
-/// The newest open tasks that are compared with later memories.
-const TASKS: usize = 100;
 
 /// Memories whose files count as one answer of the change detector, which limits how much it reads.
 const PER_ANSWER: usize = 100;
@@ -66,44 +58,6 @@ pub(super) fn unused(store: &Store, given: &GivenTimes, now: &Moment) -> Result<
         }));
     }
     Ok(found)
-}
-
-/// Open tasks that a later memory reports as done, also the message of a commit.
-pub(super) fn finished_tasks(store: &Store, index: &Index) -> Result<Vec<ReviewCandidate>, ToolError> {
-    let mut found = Vec::new();
-    for task in store.rows().open_tasks(&Moment::latest(), TASKS)? {
-        let text = &task.memory.content;
-        let mut later = similar(store, index, text)?;
-        later.retain(|row| row.memory.kind != MemoryType::Task && row.order() > task.order());
-        later.sort_by_key(MemoryRow::order);
-        let is_report = |row: &MemoryRow| match row.memory.kind {
-            MemoryType::ToolUsage => commit_messages(&row.memory.content).any(|message| is_done(&message, text)),
-            _ => is_done(&row.memory.content, text),
-        };
-        if let Some(newer) = later.into_iter().find(is_report) {
-            let reason = "a later memory says that it is done".to_owned();
-            found.push(ReviewCandidate { kind: ReviewKind::FinishedTask, reason, older: task, newer: Some(newer) });
-        }
-    }
-    Ok(found)
-}
-
-fn is_done(report: &str, task: &str) -> bool {
-    // What follows a colon explains: "Fixed the export: there was no time zone".
-    let head = report.split([':', ';']).next().unwrap_or(report);
-    [report, head].into_iter().any(|report| !finished(report, &[task]).is_empty() && !is_about_another(report, task))
-}
-
-/// The subjects of commits in the commands of a turn, as reports.
-fn commit_messages(commands: &str) -> impl Iterator<Item = String> {
-    let after = commands.match_indices("git commit").map(|(at, _)| &commands[at..]);
-    let quoted = after.filter_map(|rest| {
-        let line = rest.lines().next()?;
-        let (_, message) = line.split_once("-m ").or_else(|| line.split_once("-am "))?;
-        let quote = message.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-        message[1..].split(quote).next()
-    });
-    quoted.map(|message| format!("{message}: done"))
 }
 
 /// The newest memories of a type that were not replaced.

@@ -1,33 +1,37 @@
-//! Examines each new memory once: compares it with earlier ones that share its rarest words, and searches it for secrets.
+//! Examines each new memory once: searches it for secrets, compares it with memories of similar words, and with open tasks.
+
+use std::collections::{BTreeSet, HashSet};
 
 use schema::intake::capture::may_be_confirmed;
+use schema::model::memory::MemoryType;
+use schema::model::moment::Moment;
 use schema::privacy::sanitizer::Sanitizer;
-use schema::prose::comparison::{TextRelation, relation};
+use schema::prose::comparison::{TextRelation, is_about_another, relation, subject_terms};
 use schema::prose::supersession::is_statement;
+use schema::prose::tasks::finished;
 use schema::store::{MemoryRow, Store};
 
+use super::similar_texts::similarity_keys;
 use crate::error::ToolError;
-use crate::fulltext::{CorpusStats, QueryTerm};
-use crate::index::{Document, Index, IndexLockWait, ReviewPass};
-use crate::text::analyze;
+use crate::index::{Index, IndexLockWait, ReviewFindings, ReviewPass};
 
 /// Memories per transaction.
 const BATCH: usize = 200;
 
-/// The tokens of a text that are looked up, the rarest of them that are searched, and the memories that are compared. docs/dev/review.md has
-/// the figures.
-const LOOKED_UP: usize = 48;
-const SEARCHED: usize = 10;
-const COMPARED: usize = 24;
+/// The newest memories with the same key that are compared.
+const COMPARED: usize = 16;
 
 /// The most pairs of a new memory, with the newest of the others.
 const PAIRS: usize = 4;
 
-/// The version of the rules. Raise it when they change, so that everything is examined again.
-const RULES: u32 = 1;
+/// The newest open tasks that are compared with later memories.
+const TASKS: usize = 100;
 
-/// Examines the memories that were indexed since the last call while `go_on`, called with the done and total number, returns true.
-/// Returns whether it got to the end.
+/// The fewest words that a report shares with a task, if the task has as many.
+const SHARED: usize = 2;
+
+/// Examines the memories that were saved since the last call while `go_on`, called with the done and total number, returns true. Returns
+/// whether it got to the end.
 pub(super) fn examine(
     store: &Store,
     index: &mut Index,
@@ -36,38 +40,52 @@ pub(super) fn examine(
     go_on: &mut dyn FnMut(i64, i64) -> bool,
 ) -> Result<bool, ToolError> {
     let instance = store.rows().meta("instance")?.unwrap_or_default();
-    let rules = format!("{instance} {} {redact:?}", env!("CARGO_PKG_VERSION"));
-    let secrets = |_: &Index, row: &MemoryRow| Ok(if has_secret(row, sanitizer) { vec![row.seq] } else { Vec::new() });
-    let is_searched = run_pass(store, index, ReviewPass::Secrets, &rules, &secrets, go_on)?;
-    let rules = format!("{instance} {RULES}");
-    let pairs = |index: &Index, row: &MemoryRow| related(store, index, row);
-    Ok(run_pass(store, index, ReviewPass::Pairs, &rules, &pairs, go_on)? && is_searched)
+    // Another version may have other rules.
+    let rules = format!("{instance} {}", env!("CARGO_PKG_VERSION"));
+    let secret_rules = format!("{rules} {redact:?}");
+    let mut tasks = Vec::new();
+    for row in store.rows().open_tasks(&Moment::latest(), TASKS)? {
+        tasks.push((subject_terms(&row.memory.content).into_iter().collect(), row));
+    }
+    let secrets = |_: &Index, rows: &[MemoryRow]| {
+        let found = rows.iter().filter(|row| has_secret(row, sanitizer)).map(|row| (row.seq, row.seq));
+        Ok(ReviewFindings { candidates: found.collect(), ..ReviewFindings::default() })
+    };
+    let pairs = |index: &Index, rows: &[MemoryRow]| find_pairs(store, index, rows);
+    let reports = |_: &Index, rows: &[MemoryRow]| {
+        let found = rows.iter().flat_map(|row| finished_by(row, &tasks).map(|task| (row.seq, task)));
+        Ok(ReviewFindings { candidates: found.collect(), ..ReviewFindings::default() })
+    };
+    let mut is_complete = true;
+    for (pass, rules, find) in [
+        (ReviewPass::Secrets, &secret_rules, &secrets as &dyn Fn(&Index, &[MemoryRow]) -> Result<_, _>),
+        (ReviewPass::Pairs, &rules, &pairs),
+        (ReviewPass::Reports, &rules, &reports),
+    ] {
+        is_complete &= run_pass(store, index, pass, rules, find, go_on)?;
+    }
+    Ok(is_complete)
 }
 
-/// Finds, for each new memory, the others that form a candidate with it, as sequence numbers.
 fn run_pass(
     store: &Store,
     index: &mut Index,
     pass: ReviewPass,
     rules: &str,
-    find: &dyn Fn(&Index, &MemoryRow) -> Result<Vec<i64>, ToolError>,
+    find: &dyn Fn(&Index, &[MemoryRow]) -> Result<ReviewFindings, ToolError>,
     go_on: &mut dyn FnMut(i64, i64) -> bool,
 ) -> Result<bool, ToolError> {
-    let end = index.watermark(store.rows())?;
     loop {
-        let mut rows = store.rows().inserted_after(index.reviewed_until(pass, rules)?, BATCH)?;
-        rows.retain(|row| row.seq <= end);
-        let Some(last) = rows.last().map(|row| row.seq) else { return Ok(true) };
-        let mut found = Vec::new();
-        for row in &rows {
-            // Memories of one batch find each other.
-            found.extend(find(index, row)?.into_iter().map(|other| (row.seq.max(other), row.seq.min(other))));
-        }
+        let last = index.reviewed_until(pass, rules)?;
+        let rows = store.rows().inserted_after(last, BATCH)?;
+        let Some(last_seq) = rows.last().map(|row| row.seq) else { return Ok(true) };
+        let found = ReviewFindings { last_seq, ..find(index, &rows)? };
         // Another process that indexes has the lock. The next review goes on from here.
         let Some(lock) = index.lock(IndexLockWait::Long)? else { return Ok(false) };
-        index.add_review_candidates(pass, rules, last, &found, &lock)?;
+        index.add_review_findings(pass, rules, &found, &lock)?;
         drop(lock);
-        if !go_on(last, end) {
+        let is_end = rows.len() < BATCH;
+        if !is_end && !go_on(last_seq, last_seq + store.rows().count_after(last_seq)?.cast_signed()) {
             return Ok(false);
         }
     }
@@ -85,14 +103,24 @@ pub(super) fn has_secret(row: &MemoryRow, sanitizer: &Sanitizer) -> bool {
         || !attributes.metadata.is_empty() && sanitizer.clean_fields(attributes.metadata.clone()).1 > 0
 }
 
-fn related(store: &Store, index: &Index, row: &MemoryRow) -> Result<Vec<i64>, ToolError> {
-    if !may_be_confirmed(row.memory.kind) {
-        return Ok(Vec::new());
+/// Pairs of new memories with each other and with earlier ones, and the keys of the new ones.
+fn find_pairs(store: &Store, index: &Index, rows: &[MemoryRow]) -> Result<ReviewFindings, ToolError> {
+    let mut found = ReviewFindings::default();
+    for row in rows.iter().filter(|row| may_be_confirmed(row.memory.kind)) {
+        let keys = similarity_keys(&row.memory.content);
+        let mut others = BTreeSet::new();
+        for key in &keys {
+            others.extend(index.with_review_key(*key, COMPARED)?);
+            others.extend(found.keys.iter().filter(|(known, _)| known == key).map(|(_, seq)| *seq));
+        }
+        let others: Vec<i64> = others.into_iter().collect();
+        let mut others: Vec<MemoryRow> = store.rows().by_seqs(&others)?.into_iter().flatten().collect();
+        others.retain(|other| relation_of(row, other).is_some());
+        others.sort_by_key(|other| std::cmp::Reverse(other.order()));
+        found.candidates.extend(others.iter().take(PAIRS).map(|other| (row.seq, other.seq)));
+        found.keys.extend(keys.into_iter().map(|key| (key, row.seq)));
     }
-    let mut found: Vec<MemoryRow> = similar(store, index, &row.memory.content)?;
-    found.retain(|other| other.seq != row.seq && relation_of(row, other).is_some());
-    found.sort_by_key(|other| std::cmp::Reverse(other.order()));
-    Ok(found.into_iter().take(PAIRS).map(|other| other.seq).collect())
+    Ok(found)
 }
 
 /// The relation of two memories in whichever order.
@@ -105,24 +133,39 @@ pub(super) fn relation_of(a: &MemoryRow, b: &MemoryRow) -> Option<TextRelation> 
     relation(&older.memory.content, &newer.memory.content, is_statement(kind))
 }
 
-/// Memories that share the rarest words of a text, best first.
-pub(super) fn similar(store: &Store, index: &Index, text: &str) -> Result<Vec<MemoryRow>, ToolError> {
-    let mut tokens: Vec<String> = analyze(text).into_iter().take(LOOKED_UP).map(|token| token.text).collect();
-    tokens.sort_unstable();
-    tokens.dedup();
-    let terms: Vec<QueryTerm> = tokens.into_iter().map(|text| QueryTerm { text, prefix: false }).collect();
-    let corpus = index.fulltext().corpus(&terms)?;
-    // A word of no other memory finds nothing.
-    let mut shared: Vec<(u64, QueryTerm)> =
-        corpus.frequencies.iter().copied().zip(terms).filter(|(frequency, _)| *frequency > 1).collect();
-    shared.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.text.cmp(&b.1.text)));
-    shared.truncate(SEARCHED);
-    let (frequencies, terms): (Vec<u64>, Vec<QueryTerm>) = shared.into_iter().unzip();
-    let corpus = CorpusStats { frequencies, ..corpus };
-    let found = index.fulltext().candidates(&terms, &corpus, COMPARED)?;
-    let seqs = found.into_iter().filter_map(|rowid| match Document::from_rowid(rowid) {
-        Document::Memory(seq) => Some(seq),
-        Document::Chunk(_) => None,
+/// The open tasks that a memory reports as done.
+fn finished_by(row: &MemoryRow, tasks: &[(HashSet<String>, MemoryRow)]) -> impl Iterator<Item = i64> {
+    let terms = if row.memory.kind == MemoryType::Task { Vec::new() } else { subject_terms(&row.memory.content) };
+    tasks.iter().filter_map(move |(of_task, task)| {
+        let shared = terms.iter().filter(|term| of_task.contains(*term)).count();
+        let is_near = shared > 0 && shared >= SHARED.min(of_task.len());
+        (is_near && reports_end(row, task)).then_some(task.seq)
+    })
+}
+
+/// Whether a later memory says that a task is done, also by the message of a commit.
+pub(super) fn reports_end(row: &MemoryRow, task: &MemoryRow) -> bool {
+    let task_text = &task.memory.content;
+    row.order() > task.order()
+        && match row.memory.kind {
+            MemoryType::ToolUsage => commit_messages(&row.memory.content).any(|message| is_done(&message, task_text)),
+            _ => is_done(&row.memory.content, task_text),
+        }
+}
+
+fn is_done(report: &str, task: &str) -> bool {
+    // What follows a colon explains: "Fixed the export: there was no time zone".
+    let head = report.split([':', ';']).next().unwrap_or(report);
+    [report, head].into_iter().any(|report| !finished(report, &[task]).is_empty() && !is_about_another(report, task))
+}
+
+/// The subjects of commits in the commands of a turn, as reports.
+fn commit_messages(commands: &str) -> impl Iterator<Item = String> {
+    let after = commands.match_indices("git commit").map(|(at, _)| &commands[at..]);
+    let quoted = after.filter_map(|rest| {
+        let (_, message) = rest.lines().next()?.split_once("m ")?;
+        let quote = message.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        message[1..].split(quote).next()
     });
-    Ok(store.rows().by_seqs(&seqs.collect::<Vec<_>>())?.into_iter().flatten().collect())
+    quoted.map(|message| format!("{message}: done"))
 }
