@@ -72,12 +72,19 @@ pub fn subject_terms(text: &str) -> Vec<String> {
     Wording::of(text, &[]).terms.into_iter().map(|term| term.text).collect()
 }
 
-/// Whether a report is about another thing than a task: the nearest sentence has another word in the place of one of the task's.
+/// Whether a report is about another thing than a task: the nearest sentence is in another language, or has another word in the place of
+/// one of the task's.
 pub fn is_about_another(report: &str, task: &str) -> bool {
     let task = Wording::of(task, &[]);
-    let overlaps = sentences(report).into_iter().map(|sentence| Overlap::of(&task, &Wording::of(sentence, &[])));
-    let nearest = overlaps.max_by_key(|overlap| (overlap.shared, std::cmp::Reverse(overlap.new.count)));
-    nearest.is_some_and(|Overlap { old, new, .. }| old.count > 0 && new.count > 0 && !(old.is_at_end && new.is_at_end))
+    let overlap = |sentence: &str| {
+        let sentence = Wording::of(sentence, &[]);
+        (Overlap::of(&task, &sentence), sentence.is_korean)
+    };
+    let overlaps = sentences(report).into_iter().map(overlap);
+    let nearest = overlaps.max_by_key(|(overlap, _)| (overlap.shared, std::cmp::Reverse(overlap.new.count)));
+    nearest.is_some_and(|(Overlap { old, new, .. }, is_korean)| {
+        is_korean != task.is_korean || old.count > 0 && new.count > 0 && !(old.is_at_end && new.is_at_end)
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -345,6 +352,7 @@ mod tests {
     #[rstest]
     #[case::same("Sorting of the invoice table is done.", false)]
     #[case::other_object("Added sorting to the customer table.", true)]
+    #[case::other_language("송장 invoice table 정렬을 추가했습니다.", true)]
     #[case::more_at_the_end("All green. Added sorting to the invoice table, with tests.", false)]
     fn report_about_another_thing_is_recognised(#[case] report: &str, #[case] expected: bool) {
         assert_eq!(is_about_another(report, "Add sorting to the invoice table (Kim)"), expected);

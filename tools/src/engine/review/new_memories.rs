@@ -1,6 +1,6 @@
 //! Examines each new memory once: searches it for secrets, compares it with memories of similar words, and with open tasks.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use schema::intake::capture::may_be_confirmed;
 use schema::model::memory::MemoryType;
@@ -18,8 +18,9 @@ use crate::index::{Index, IndexLockWait, ReviewFindings, ReviewPass};
 /// Memories per transaction.
 const BATCH: usize = 200;
 
-/// The newest memories with the same key that are compared.
-const COMPARED: usize = 16;
+/// The newest memories that are looked up by a key, and those that are compared: with the most keys in common.
+const LOOKED_UP: usize = 16;
+const COMPARED: usize = 24;
 
 /// The most pairs of a new memory, with the newest of the others.
 const PAIRS: usize = 4;
@@ -27,8 +28,8 @@ const PAIRS: usize = 4;
 /// The newest open tasks that are compared with later memories.
 const TASKS: usize = 100;
 
-/// The fewest words that a report shares with a task, if the task has as many.
-const SHARED: usize = 2;
+/// A report shares at least one word in so many with a task, and this saves most comparisons.
+const SHARED_ONE_IN: usize = 3;
 
 /// Examines the memories that were saved since the last call while `go_on`, called with the done and total number, returns true. Returns
 /// whether it got to the end.
@@ -108,12 +109,16 @@ fn find_pairs(store: &Store, index: &Index, rows: &[MemoryRow]) -> Result<Review
     let mut found = ReviewFindings::default();
     for row in rows.iter().filter(|row| may_be_confirmed(row.memory.kind)) {
         let keys = similarity_keys(&row.memory.content);
-        let mut others = BTreeSet::new();
+        let mut common: BTreeMap<i64, usize> = BTreeMap::new();
         for key in &keys {
-            others.extend(index.with_review_key(*key, COMPARED)?);
-            others.extend(found.keys.iter().filter(|(known, _)| known == key).map(|(_, seq)| *seq));
+            let new = found.keys.iter().filter(|(known, _)| known == key).map(|(_, seq)| *seq);
+            for seq in index.with_review_key(*key, LOOKED_UP)?.into_iter().chain(new) {
+                *common.entry(seq).or_default() += 1;
+            }
         }
-        let others: Vec<i64> = others.into_iter().collect();
+        let mut others: Vec<(usize, i64)> = common.into_iter().map(|(seq, keys)| (keys, seq)).collect();
+        others.sort_unstable_by(|a, b| b.cmp(a));
+        let others: Vec<i64> = others.into_iter().take(COMPARED).map(|(_, seq)| seq).collect();
         let mut others: Vec<MemoryRow> = store.rows().by_seqs(&others)?.into_iter().flatten().collect();
         others.retain(|other| relation_of(row, other).is_some());
         others.sort_by_key(|other| std::cmp::Reverse(other.order()));
@@ -138,7 +143,7 @@ fn finished_by(row: &MemoryRow, tasks: &[(HashSet<String>, MemoryRow)]) -> impl 
     let terms = if row.memory.kind == MemoryType::Task { Vec::new() } else { subject_terms(&row.memory.content) };
     tasks.iter().filter_map(move |(of_task, task)| {
         let shared = terms.iter().filter(|term| of_task.contains(*term)).count();
-        let is_near = shared > 0 && shared >= SHARED.min(of_task.len());
+        let is_near = shared > 0 && shared * SHARED_ONE_IN >= of_task.len();
         (is_near && reports_end(row, task)).then_some(task.seq)
     })
 }
