@@ -132,7 +132,7 @@ pub(crate) fn run_review(
     engine: &mut Engine,
     printer: &Printer,
     arguments: &ReviewArguments,
-    bar: ProgressBar,
+    bar: &ProgressBar,
 ) -> anyhow::Result<()> {
     let mut progress = |step: IndexProgress| {
         bar.set_length(step.total as u64);

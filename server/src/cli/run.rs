@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
         }
         CliCommand::Confirm(arguments) => with_memory(common, |engine| curate::confirm(engine, &printer, &arguments)),
         CliCommand::Review(arguments) => {
-            with_memory(common, |engine| run_review(engine, &printer, &arguments, progress_bar("memories")))
+            with_memory(common, |engine| run_review(engine, &printer, &arguments, &progress_bar("memories")))
         }
         CliCommand::Export(arguments) => with_memory(common, |engine| run_export(engine, arguments)),
         CliCommand::Forget(arguments) => {

@@ -31,6 +31,9 @@ const TASKS: usize = 100;
 /// A report shares at least one word in so many with a task, and this saves most comparisons.
 const SHARED_ONE_IN: usize = 3;
 
+/// What a pass does with some new memories.
+type FindCandidates<'f> = dyn Fn(&Index, &[MemoryRow]) -> Result<ReviewFindings, ToolError> + 'f;
+
 /// Examines the memories that were saved since the last call while `go_on`, called with the done and total number, returns true. Returns
 /// whether it got to the end.
 pub(super) fn examine(
@@ -59,7 +62,7 @@ pub(super) fn examine(
     };
     let mut is_complete = true;
     for (pass, rules, find) in [
-        (ReviewPass::Secrets, &secret_rules, &secrets as &dyn Fn(&Index, &[MemoryRow]) -> Result<_, _>),
+        (ReviewPass::Secrets, &secret_rules, &secrets as &FindCandidates<'_>),
         (ReviewPass::Pairs, &rules, &pairs),
         (ReviewPass::Reports, &rules, &reports),
     ] {
@@ -73,7 +76,7 @@ fn run_pass(
     index: &mut Index,
     pass: ReviewPass,
     rules: &str,
-    find: &dyn Fn(&Index, &[MemoryRow]) -> Result<ReviewFindings, ToolError>,
+    find: &FindCandidates<'_>,
     go_on: &mut dyn FnMut(i64, i64) -> bool,
 ) -> Result<bool, ToolError> {
     loop {
