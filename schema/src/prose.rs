@@ -1,6 +1,7 @@
 //! Rules for English and Korean text: its terms and gist, small talk, finished tasks, and which statement replaces another. They use only
 //! the text, so that a brief, a capture and a search get the same results.
 
+pub mod comparison;
 pub(crate) mod gist;
 pub(crate) mod sentences;
 pub mod small_talk;

@@ -27,6 +27,7 @@ mod pager;
 mod preview;
 #[cfg(test)]
 mod reference;
+mod review;
 mod run;
 mod save;
 mod scrub;

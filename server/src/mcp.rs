@@ -5,6 +5,7 @@ mod notices;
 mod prompts;
 mod resources;
 mod result_text;
+mod review_candidates;
 mod tool_call;
 
 use std::pin::pin;
@@ -172,7 +173,11 @@ impl ServerHandler for McpServer {
         request: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        prompts::get_prompt(&request).map(GetPromptResponse::from)
+        let found = match request.name.as_str() {
+            prompts::REVIEW => review_candidates::list_candidates(&self.dispatcher, &request).await,
+            _ => String::new(),
+        };
+        prompts::get_prompt(&request, &found).map(GetPromptResponse::from)
     }
 
     async fn list_resources(

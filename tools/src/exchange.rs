@@ -203,6 +203,7 @@ fn clean_note(note: StateNote, sanitizer: &Sanitizer) -> StateNote {
             let json = Value::Object(fields.clone()).to_string();
             StateChange::Confirmed(if sanitizer.clean(&json).text == json { fields } else { Map::new() })
         }
+        StateChange::Reviewed(fields) => StateChange::Reviewed(sanitizer.clean_fields(fields).0),
         StateChange::Repeated => StateChange::Repeated,
     };
     StateNote { change, ..note }

@@ -8,6 +8,7 @@ mod documents;
 mod embeddings;
 mod index_file;
 mod local_vectors;
+mod review_table;
 mod vector_blocks;
 mod vector_cache;
 mod vectors;
@@ -19,6 +20,7 @@ pub(crate) use documents::TAGS;
 pub use documents::{Document, memory_title, metadata_tags};
 pub use embeddings::{BatchOutcome, EmbeddingBatch, EmbeddingCoverage, VectorLoader};
 pub use index_file::IndexLockWait;
+pub use review_table::{ReviewFindings, ReviewPass};
 pub use vector_cache::VectorCache;
 pub use vectors::{ScriptVectors, Vectors};
 

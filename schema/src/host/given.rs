@@ -5,8 +5,8 @@
 //! is gone, a line `reminded` that the model was asked to save memories, and a line `began` has the branch and commit at the start of the
 //! session.
 
-use std::collections::HashSet;
-use std::fs::File;
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 
 use serde_json::Value;
@@ -120,6 +120,38 @@ pub fn take_unshown(
     let lines: String = new.iter().map(|memory| format!("{} {at} {}\n", Given::Recall.name(), memory.id)).collect();
     file.write_all(lines.as_bytes()).map_err(fault)?;
     Ok(new)
+}
+
+/// When memories were given, in seconds since 1970.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct GivenTimes {
+    /// The first record of all sessions. Nothing is known about the time before.
+    pub since: Option<i64>,
+    /// The last time of each memory.
+    pub last: HashMap<String, i64>,
+}
+
+/// Returns when memories were given in all sessions whose records exist. A file that cannot be read is skipped.
+pub fn times(layout: &Layout) -> GivenTimes {
+    let mut times = GivenTimes::default();
+    let files = fs::read_dir(layout.track_dir()).into_iter().flatten().filter_map(|item| Some(item.ok()?.path()));
+    for path in files.filter(|path| path.extension().is_some_and(|ending| ending == GIVEN)) {
+        let mut text = String::new();
+        let Ok(_) = store_file::open(&path).and_then(|file| file.take(LONGEST).read_to_string(&mut text)) else {
+            continue;
+        };
+        for line in text.lines() {
+            let mut words = line.splitn(3, ' ');
+            let (how, at, id) = (words.next(), words.next().and_then(Moment::parse_rfc3339), words.next());
+            let Some(at) = at.map(|at| at.unix()) else { continue };
+            times.since = Some(times.since.map_or(at, |since| since.min(at)));
+            if let Some(id) = id.filter(|_| how != Some(BEGAN)) {
+                let last = times.last.entry(id.to_owned()).or_insert(at);
+                *last = at.max(*last);
+            }
+        }
+    }
+    times
 }
 
 /// Returns the ids in the session's context.

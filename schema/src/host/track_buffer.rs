@@ -36,7 +36,8 @@ const CHANGE_LIMIT: usize = 16 * 1_024;
 
 /// How long an unused buffer stays, and an unused list of the memories that a session was given.
 const MAX_IDLE: Duration = Duration::from_hours(24);
-const GIVEN_KEPT: Duration = Duration::from_hours(180 * 24);
+/// A review asks what was not given for half a year, so that lists stay a month longer.
+const GIVEN_KEPT: Duration = Duration::from_hours(210 * 24);
 
 /// A use of a file or a command, as a line of a buffer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,7 +191,7 @@ fn move_uses(path: &Path, taken: &mut File) -> io::Result<()> {
     buffer.set_len(0)
 }
 
-/// Removes buffers that have been empty for a day, and lists of given memories that have not grown for half a year. A younger buffer may
+/// Removes buffers that have been empty for a day, and lists of given memories that have not grown for seven months. A younger buffer may
 /// just have been opened by a writer.
 pub fn remove_old_files(layout: &Layout) {
     let is_done = |path: &Path, metadata: &fs::Metadata| {

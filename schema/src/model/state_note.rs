@@ -29,6 +29,9 @@ pub enum StateChange {
     /// It still holds. The fields have the session that says so, and the code as it is now; see
     /// [`CodeContext`](crate::model::code_anchor::CodeContext).
     Confirmed(Map<String, Value>),
+    /// A review decided about it. The fields have the kind of candidate, the other memory `with` which it was a pair, and `until` when the
+    /// decision counts.
+    Reviewed(Map<String, Value>),
 }
 
 /// Whether a failure or task is settled, and by what.
@@ -46,6 +49,9 @@ const TEXT_LIMIT: usize = 200;
 
 /// The name of the change that a memory still holds.
 pub(crate) const CONFIRMED: &str = "confirmed";
+
+/// The name of the change that a review decided.
+pub(crate) const REVIEWED: &str = "reviewed";
 
 /// The name of the session in such a change.
 pub const SESSION: &str = "session";
@@ -106,6 +112,7 @@ impl StateChange {
                 Value::Object(fields) => Some(Self::Confirmed(fields.clone())),
                 _ => None,
             },
+            REVIEWED => value.as_object().cloned().map(Self::Reviewed),
             _ => None,
         }
     }
@@ -116,6 +123,7 @@ impl StateChange {
             Self::Resolved(_) => "resolved",
             Self::Closed(_) => "closed",
             Self::Confirmed(_) => CONFIRMED,
+            Self::Reviewed(_) => REVIEWED,
         }
     }
 
@@ -124,7 +132,7 @@ impl StateChange {
             Self::Repeated => Value::Bool(true),
             Self::Resolved(settlement) | Self::Closed(settlement) => settlement.value(),
             Self::Confirmed(fields) if fields.is_empty() => Value::Bool(true),
-            Self::Confirmed(fields) => Value::Object(fields.clone()),
+            Self::Confirmed(fields) | Self::Reviewed(fields) => Value::Object(fields.clone()),
         }
     }
 }
@@ -217,7 +225,7 @@ impl MemoryState {
                 }
                 StateChange::Resolved(settlement) => state.settle(Phase::Resolved, settlement, at),
                 StateChange::Closed(settlement) => state.settle(Phase::Closed, settlement, at),
-                StateChange::Confirmed(_) => {}
+                StateChange::Confirmed(_) | StateChange::Reviewed(_) => {}
             }
         }
         state
@@ -260,6 +268,7 @@ mod tests {
             StateChange::Closed(Settlement::by("0af3")),
             StateChange::Confirmed(Map::new()),
             StateChange::Confirmed(Map::from_iter([(SESSION.to_owned(), "a --> b".into())])),
+            StateChange::Reviewed(Map::from_iter([("with".to_owned(), "0af4".into())])),
         ] {
             let written = note(change);
             assert_eq!(StateNote::parse(&written.to_comment()), [written]);

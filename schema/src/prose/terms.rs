@@ -102,7 +102,7 @@ pub(crate) fn shared_terms(of: &[String], others: &[String]) -> usize {
 }
 
 /// Whether two terms differ only in their endings: "corrections" and "correcting", "행도" and "행에서".
-fn have_same_stem(a: &str, b: &str) -> bool {
+pub(crate) fn have_same_stem(a: &str, b: &str) -> bool {
     const ENDINGS: [&str; 9] = ["ation", "ings", "ing", "ions", "ion", "ment", "ed", "er", "e"];
     const SHORTEST: usize = 4;
     let stem = |word: &str| -> usize {

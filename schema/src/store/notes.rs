@@ -9,7 +9,7 @@ use super::{MemoryRow, Rows};
 use crate::model::memory::MemoryId;
 use crate::model::moment::Moment;
 use crate::model::standing::Standing;
-use crate::model::state_note::{CONFIRMED, MemoryState, StateChange, StateNote};
+use crate::model::state_note::{CONFIRMED, MemoryState, REVIEWED, StateChange, StateNote};
 
 impl Rows<'_> {
     /// Returns the notes of one log in the order of the file.
@@ -24,6 +24,12 @@ impl Rows<'_> {
         let sql = "SELECT about, at, utc_offset, change, value FROM notes WHERE about = ?1 GROUP BY at, change, value
              ORDER BY at, min(length(path)), min(path), min(position)";
         self.read_notes(sql, id.as_str())
+    }
+
+    /// Returns the decisions of all reviews in the order in which they count.
+    pub fn reviews(&self) -> rusqlite::Result<Vec<StateNote>> {
+        let sql = "SELECT about, at, utc_offset, change, value FROM notes WHERE change = ?1 ORDER BY at, length(path), path, position";
+        self.read_notes(sql, REVIEWED)
     }
 
     fn read_notes(&self, sql: &str, value: &str) -> rusqlite::Result<Vec<StateNote>> {

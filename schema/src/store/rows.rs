@@ -235,7 +235,7 @@ impl Rows<'_> {
     }
 
     /// Returns the newest open tasks up to a moment.
-    pub(crate) fn open_tasks(&self, until: &Moment, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
+    pub fn open_tasks(&self, until: &Moment, limit: usize) -> rusqlite::Result<Vec<MemoryRow>> {
         let sql = format!(
             "SELECT {COLUMNS} FROM memories INDEXED BY memories_by_type
              WHERE type = 'task' AND created_at <= ?1 AND done = 0 AND phase IS NULL

@@ -24,6 +24,7 @@ use super::import::ImportCommand;
 use super::init::InitArguments;
 use super::list::ListArguments;
 use super::opening::CommonArguments;
+use super::review::ReviewArguments;
 use super::save::SaveArguments;
 use super::scrub::ScrubArguments;
 use super::sessions::SessionsArguments;
@@ -122,6 +123,9 @@ pub(crate) enum CliCommand {
     Supersede(SupersedeArguments),
     /// Note that a memory still holds, although its code changed
     Confirm(ConfirmArguments),
+    /// Go through memories that are outdated, contradict or repeat each other, or contain secrets
+    #[command(after_help = "Without a terminal, or with --list, prints them and changes nothing.")]
+    Review(ReviewArguments),
     /// Import from other programs, sessions of hosts, or an export
     ///
     /// Without a source, lists what this machine has.

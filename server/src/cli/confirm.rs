@@ -42,13 +42,18 @@ fn require_consent(question: &str, yes: bool) -> Result<(), ToolError> {
 }
 
 /// The answer in lower case. The end of input is an empty answer.
-fn ask(prompt: &str) -> anyhow::Result<String> {
+pub(super) fn ask(prompt: &str) -> anyhow::Result<String> {
+    Ok(ask_text(prompt)?.to_lowercase())
+}
+
+/// The answer as it was typed, without space around it.
+pub(super) fn ask_text(prompt: &str) -> anyhow::Result<String> {
     write!(anstream::stderr(), "{prompt}").context("cannot ask")?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).context("cannot read the answer")?;
-    Ok(answer.trim().to_lowercase())
+    Ok(answer.trim().to_owned())
 }
 
-fn is_yes(answer: &str) -> bool {
+pub(super) fn is_yes(answer: &str) -> bool {
     matches!(answer, "y" | "yes" | "ㅛ" | "네" | "예")
 }

@@ -27,6 +27,7 @@ use super::opening::{
     resolve_project_to_write, with_deletable_memory, with_engine, with_memory,
 };
 use super::output::Printer;
+use super::review::run_review;
 use super::save::run_save;
 use super::scrub::run_scrub;
 use super::show::run_show;
@@ -115,6 +116,9 @@ pub(crate) fn run(arguments: CliArguments) -> anyhow::Result<ExitCode> {
             with_memory(common, |engine| curate::supersede(engine, &printer, &arguments))
         }
         CliCommand::Confirm(arguments) => with_memory(common, |engine| curate::confirm(engine, &printer, &arguments)),
+        CliCommand::Review(arguments) => {
+            with_memory(common, |engine| run_review(engine, &printer, &arguments, &progress_bar("memories")))
+        }
         CliCommand::Export(arguments) => with_memory(common, |engine| run_export(engine, arguments)),
         CliCommand::Forget(arguments) => {
             with_deletable_memory(common, deletes, |engine| run_forget(engine, &printer, arguments))
@@ -180,7 +184,7 @@ fn run_search(engine: &mut Engine, printer: &Printer, arguments: SearchArguments
 
 fn run_index(project: &Path, printer: &Printer, file: Option<String>, full: bool) -> anyhow::Result<()> {
     let mut engine = open_engine(project)?;
-    let bar = progress_bar();
+    let bar = progress_bar("files");
     let mut report = |step: IndexProgress| {
         bar.set_length(step.total as u64);
         bar.set_position(step.done as u64);
@@ -215,11 +219,13 @@ fn embed_with_service(engine: &mut Engine, bar: &ProgressBar) -> usize {
     }
 }
 
-/// A progress bar, hidden without a terminal.
-fn progress_bar() -> ProgressBar {
+/// A progress bar, hidden without a terminal. `unit` is what it counts.
+fn progress_bar(unit: &str) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} files  {per_sec}  {eta} left  {wide_msg}");
+    let style = ProgressStyle::with_template(&format!(
+        "{{bar:30}} {{pos}}/{{len}} {unit}  {{per_sec}}  {{eta}} left  {{wide_msg}}"
+    ));
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -9,13 +9,16 @@ pub(super) fn list_prompts() -> Vec<Prompt> {
     TEMPLATES.iter().map(PromptTemplate::list_entry).collect()
 }
 
-/// The text of a prompt, with its argument filled in.
-pub(super) fn get_prompt(request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+/// The prompt that gets candidates.
+pub(super) const REVIEW: &str = "review-memory";
+
+/// The text of a prompt, with its argument filled in, and what is `found` for it.
+pub(super) fn get_prompt(request: &GetPromptRequestParams, found: &str) -> Result<GetPromptResult, ErrorData> {
     let Some(template) = TEMPLATES.iter().find(|template| template.name == request.name) else {
         let known = TEMPLATES.each_ref().map(|template| template.name).join(", ");
         return Err(invalid_params(format!("unknown prompt {:?}: known prompts are {known}", request.name)));
     };
-    let text = template.fill(request)?;
+    let text = template.fill(request)? + &clean_text(found);
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).with_description(template.description))
 }
 
@@ -75,7 +78,7 @@ const TEMPLATES: [PromptTemplate; 4] = [
         text: include_str!("prompts/summarize-session.md"),
     },
     PromptTemplate {
-        name: "review-memory",
+        name: REVIEW,
         title: "Review memory",
         description: "Find stale, contradictory and duplicate memories, and propose what to supersede",
         argument: Some(TemplateArgument {

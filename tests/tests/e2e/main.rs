@@ -52,6 +52,7 @@ mod remote_embedding;
 mod repairs;
 mod resources;
 mod retrieval;
+mod review;
 mod rust_client;
 mod searching;
 mod server;

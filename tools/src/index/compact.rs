@@ -30,6 +30,8 @@ impl Index {
         }
         let transaction = self.db.savepoint()?;
         remove_unused(&transaction, gone)?;
+        let unused = "DELETE FROM review_keys WHERE seq * 2 NOT IN (SELECT document FROM fulltext_documents)";
+        transaction.execute(unused, [])?;
         // Idle steps rebuild the blocks.
         transaction.execute("DELETE FROM vector_blocks", [])?;
         FullText::new(&transaction).purge()?;

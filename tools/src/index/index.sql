@@ -33,6 +33,28 @@ CREATE TABLE progress (
     model INTEGER NOT NULL
 );
 
+-- Candidates of a review: pairs of `memories.seq`, which are the same number for a memory alone.
+CREATE TABLE review_candidates (
+    pass TEXT NOT NULL,
+    newer INTEGER NOT NULL,
+    older INTEGER NOT NULL,
+    PRIMARY KEY (pass, newer, older)
+) WITHOUT ROWID;
+
+-- Keys of the words of memories: texts with similar words have one in common. See `engine/review/similar_texts.rs`.
+CREATE TABLE review_keys (
+    key INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (key, seq)
+) WITHOUT ROWID;
+
+-- The last memory that a pass of the review examined, and by which rules.
+CREATE TABLE review_progress (
+    pass TEXT PRIMARY KEY,
+    rules TEXT NOT NULL,
+    last_seq INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- Vectors of documents. Numbers are never reused, so that readers can find new ones.
 CREATE TABLE embeddings (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,

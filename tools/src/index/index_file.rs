@@ -33,10 +33,10 @@ impl IndexLockWait {
 }
 
 /// Raised if tables, tokens or chunks change, which triggers a rebuild.
-const VERSION: i64 = 7;
+const VERSION: i64 = 8;
 
 /// The [`database::schema_hash`] of this version's tables.
-const SCHEMA: &str = "6c540491e63b64de153ccf9f1690fff63ae1ae389f9108f3e4f9b62111fcf932";
+const SCHEMA: &str = "ae455184ea7c78dc18626ed6949aae9716b26b080b8b10bddb5cd317ce48f08e";
 
 /// Tables that survive a rebuild.
 const CACHE: [&str; 2] = ["models", "embedding_cache"];

@@ -95,8 +95,18 @@ impl ChangeDetector {
     pub fn changes(&mut self, rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<CodeChanges> {
         let (code, since) = current_code(rows, row)?;
         let unmerged = code.branch.filter(|branch| self.is_unmerged(branch));
+        Ok(CodeChanges { unmerged, ..self.compare_all(code.anchors, since) })
+    }
+
+    /// Returns the states of the files alone, whatever the branch.
+    pub fn file_changes(&mut self, rows: Rows<'_>, row: &MemoryRow) -> rusqlite::Result<CodeChanges> {
+        let (code, since) = current_code(rows, row)?;
+        Ok(self.compare_all(code.anchors, since))
+    }
+
+    fn compare_all(&mut self, anchors: Vec<CodeAnchor>, since: Moment) -> CodeChanges {
         let state = |anchor: CodeAnchor| CodeChange { state: self.state(&anchor, since), anchor };
-        Ok(CodeChanges { anchors: code.anchors.into_iter().map(state).collect(), unmerged })
+        CodeChanges { anchors: anchors.into_iter().map(state).collect(), unmerged: None }
     }
 
     fn is_unmerged(&mut self, branch: &str) -> bool {

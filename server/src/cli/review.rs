@@ -1,0 +1,308 @@
+//! `review`: shows one candidate after another and asks what to do. Nothing changes without an answer.
+
+use std::io::{self, IsTerminal as _};
+
+use clap::Args;
+use indicatif::ProgressBar;
+use schema::log::LONG_TERM_FILE;
+use schema::model::moment::Moment;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::settings;
+use schema::store::MemoryRow;
+use schema::tool::SaveInput;
+use serde::Serialize;
+use tools::curation::scrub::ScrubScope;
+use tools::engine::{
+    Engine, ForgetExtent, IndexProgress, OldDatabases, ReviewCandidate, ReviewKind, ReviewReport, Selection,
+};
+use tools::error::ToolError;
+
+use super::confirm::{ask, ask_text, is_yes};
+use super::output::{DIM, KIND, Printer, STRONG, short_id};
+use super::pager;
+use super::terminal_text::{clean_for_terminal, count_with_unit, wrap};
+
+/// Days after which a candidate that was put off returns.
+const LATER: i64 = 30;
+
+/// Columns of a line in a pipe.
+const PIPED_COLUMNS: usize = 120;
+
+#[derive(Debug, Args)]
+pub(crate) struct ReviewArguments {
+    /// Print the candidates without asking
+    #[arg(long)]
+    list: bool,
+}
+
+/// A candidate for people and programs. Its texts have no secrets.
+#[derive(Debug, Serialize)]
+pub(crate) struct ListedCandidate {
+    kind: &'static str,
+    reason: String,
+    /// The older one first.
+    memories: Vec<ReviewedMemory>,
+}
+
+#[derive(Debug, Serialize)]
+struct ReviewedMemory {
+    id: String,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    date: String,
+    path: String,
+    content: String,
+}
+
+impl ListedCandidate {
+    pub(crate) fn of(candidate: &ReviewCandidate, sanitizer: &Sanitizer) -> Self {
+        let memory = |row: &MemoryRow| ReviewedMemory {
+            id: row.memory.id.to_string(),
+            kind: row.memory.kind.as_str(),
+            date: row.memory.at.date().to_string(),
+            path: row.path.clone(),
+            content: sanitizer.clean(&row.memory.content).text.into_owned(),
+        };
+        Self {
+            kind: candidate.kind.name(),
+            reason: candidate.reason.clone(),
+            memories: std::iter::once(&candidate.older).chain(&candidate.newer).map(memory).collect(),
+        }
+    }
+
+    /// Formats the texts below each other, numbered if there are two.
+    fn text(&self, head: &str, columns: usize) -> String {
+        let kind = self.kind.replace('_', " ");
+        let mut text = format!("{STRONG}{head}{kind}{STRONG:#}: {}\n", clean_for_terminal(&self.reason));
+        for (at, memory) in self.memories.iter().enumerate() {
+            let number = if self.memories.len() > 1 { (at + 1).to_string() } else { " ".to_owned() };
+            let ReviewedMemory { id, kind, date, path, content } = memory;
+            let place = format!("{date}  {}  {}", short_id(id), clean_for_terminal(path));
+            text.push_str(&format!("  {STRONG}{number}{STRONG:#}  {KIND}{kind}{KIND:#}  {DIM}{place}{DIM:#}\n"));
+            for line in wrap(&clean_for_terminal(content), columns.saturating_sub(5)) {
+                text.push_str(&format!("     {line}\n"));
+            }
+        }
+        text
+    }
+}
+
+/// What a person wants to do with a candidate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReviewAnswer {
+    Keep,
+    Replace,
+    Forget,
+    Close,
+    Redact,
+    Later,
+    Quit,
+}
+
+/// A letter, the Korean letter on the same key, and what it does.
+type Choice = (char, char, &'static str, ReviewAnswer);
+
+const FORGET: Choice = ('f', 'ㄹ', "forget it", ReviewAnswer::Forget);
+const LATER_CHOICE: Choice = ('n', 'ㅜ', "not now", ReviewAnswer::Later);
+const QUIT: Choice = ('q', 'ㅂ', "quit", ReviewAnswer::Quit);
+
+fn choices(kind: ReviewKind) -> Vec<Choice> {
+    use ReviewAnswer::{Close, Forget, Keep, Redact, Replace};
+    let mut choices: Vec<Choice> = match kind {
+        ReviewKind::ChangedValue | ReviewKind::SaidTwice => vec![
+            ('k', 'ㅏ', "keep both", Keep),
+            ('s', 'ㄴ', "2 supersedes 1", Replace),
+            ('f', 'ㄹ', "forget 1 or 2", Forget),
+        ],
+        ReviewKind::FinishedTask => vec![('d', 'ㅇ', "done, close 1", Close), ('k', 'ㅏ', "keep it open", Keep)],
+        ReviewKind::Stale => {
+            vec![('k', 'ㅏ', "keep, it still holds", Keep), ('s', 'ㄴ', "supersede it by a new text", Replace), FORGET]
+        }
+        ReviewKind::Unused => vec![('k', 'ㅏ', "keep it", Keep), FORGET],
+        ReviewKind::SecretFound => {
+            vec![('r', 'ㄱ', "remove all secrets", Redact), ('k', 'ㅏ', "keep, it is no secret", Keep), FORGET]
+        }
+    };
+    choices.extend([LATER_CHOICE, QUIT]);
+    choices
+}
+
+/// Finds the candidates, and asks about each of them on a terminal.
+pub(crate) fn run_review(
+    engine: &mut Engine,
+    printer: &Printer,
+    arguments: &ReviewArguments,
+    bar: &ProgressBar,
+) -> anyhow::Result<()> {
+    let mut progress = |step: IndexProgress| {
+        bar.set_length(step.total as u64);
+        bar.set_position(step.done as u64);
+    };
+    let report = engine.review(&mut progress, &|| true)?;
+    bar.finish_and_clear();
+    let sanitizer = settings::load(engine.store().layout()).sanitizer;
+    let is_asking = io::stdin().is_terminal() && io::stdout().is_terminal() && engine.is_writable();
+    if printer.is_json() || arguments.list || !is_asking || report.candidates.is_empty() {
+        return print_list(printer, &report, &sanitizer);
+    }
+    ask_about_all(engine, printer, &report, &sanitizer)
+}
+
+fn print_list(printer: &Printer, report: &ReviewReport, sanitizer: &Sanitizer) -> anyhow::Result<()> {
+    let listed: Vec<ListedCandidate> =
+        report.candidates.iter().map(|candidate| ListedCandidate::of(candidate, sanitizer)).collect();
+    printer.print_paged(&listed, |columns| {
+        if listed.is_empty() {
+            return "Nothing needs a review.\n".to_owned();
+        }
+        let columns = columns.unwrap_or(PIPED_COLUMNS);
+        let text = |(at, listed): (usize, &ListedCandidate)| listed.text(&format!("{}. ", at + 1), columns);
+        listed.iter().enumerate().map(text).collect::<Vec<_>>().join("\n")
+    })
+}
+
+/// Asks about each candidate that is still one. The answers before may have settled it.
+fn ask_about_all(
+    engine: &mut Engine,
+    printer: &Printer,
+    report: &ReviewReport,
+    sanitizer: &Sanitizer,
+) -> anyhow::Result<()> {
+    let total = report.candidates.len();
+    printer.print_line(&format!(
+        "{} to review. Nothing changes until you type a letter and press Enter.",
+        count_with_unit(total as u64, "candidate")
+    ))?;
+    for (at, candidate) in report.candidates.iter().enumerate() {
+        if !is_still_valid(engine, candidate)? {
+            continue;
+        }
+        let columns = pager::terminal_columns().unwrap_or(PIPED_COLUMNS);
+        let listed = ListedCandidate::of(candidate, sanitizer);
+        printer.print_text(&format!("\n{}", listed.text(&format!("{}/{total}  ", at + 1), columns)))?;
+        loop {
+            match ask_one(candidate.kind)? {
+                None | Some(ReviewAnswer::Quit) => return printer.print_line("The rest stays for the next review."),
+                Some(answer) => match carry_out(engine, candidate, answer) {
+                    Ok(Some(done)) => {
+                        printer.print_wrapped(&done)?;
+                        break;
+                    }
+                    Ok(None) => {}
+                    Err(error) => match error.downcast_ref::<ToolError>() {
+                        Some(ToolError::Invalid(reason)) => printer.print_wrapped(&clean_for_terminal(reason))?,
+                        _ => return Err(error),
+                    },
+                },
+            }
+        }
+    }
+    printer.print_line("\nThat was all.")
+}
+
+/// Returns `None` at the end of input.
+fn ask_one(kind: ReviewKind) -> anyhow::Result<Option<ReviewAnswer>> {
+    let choices = choices(kind);
+    let menu: Vec<String> =
+        choices.iter().map(|(letter, _, text, _)| format!("{STRONG}{letter}{STRONG:#} {text}")).collect();
+    let question = format!("  {}\n> ", menu.join(" · "));
+    for _ in 0..3 {
+        let answer = ask(&question)?;
+        let letter = answer.chars().next();
+        let found = choices.iter().find(|(latin, korean, ..)| letter == Some(*latin) || letter == Some(*korean));
+        if let Some((.., answer)) = found {
+            return Ok(Some(*answer));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether both texts are as they were, and none was replaced or closed.
+fn is_still_valid(engine: &mut Engine, candidate: &ReviewCandidate) -> anyhow::Result<bool> {
+    for row in std::iter::once(&candidate.older).chain(&candidate.newer) {
+        let now = engine.peek(row.memory.id.as_str())?;
+        let is_same = |now: &MemoryRow| {
+            now.memory.content == row.memory.content
+                && now.superseded_by.is_none()
+                && now.state.phase == row.state.phase
+        };
+        if !now.as_ref().is_some_and(is_same) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Carries out an answer and returns what was done, or `None` if the person thought better of it.
+fn carry_out(engine: &mut Engine, candidate: &ReviewCandidate, answer: ReviewAnswer) -> anyhow::Result<Option<String>> {
+    let older = candidate.older.memory.id.to_string();
+    let newer = candidate.newer.as_ref().map(|newer| newer.memory.id.to_string());
+    let done = match (answer, newer) {
+        (ReviewAnswer::Keep, _) if candidate.kind == ReviewKind::Stale => {
+            engine.confirm(&older)?;
+            "Kept; it is compared with the code as it is now.".to_owned()
+        }
+        (ReviewAnswer::Keep, _) => {
+            engine.dismiss(candidate, None)?;
+            "Kept; it is not asked again.".to_owned()
+        }
+        (ReviewAnswer::Later | ReviewAnswer::Quit, _) => {
+            engine.dismiss(candidate, Moment::from_unix(Moment::now().unix() + LATER * 86_400, None))?;
+            format!("It returns in {LATER} days.")
+        }
+        (ReviewAnswer::Replace, Some(newer)) => {
+            engine.supersede(&older, &newer)?;
+            format!("{} supersedes {}.", short_id(&newer), short_id(&older))
+        }
+        (ReviewAnswer::Replace, None) => return replace_by_new_text(engine, &candidate.older),
+        (ReviewAnswer::Close, by) => {
+            engine.close_task(&older, by.as_deref())?;
+            "Closed.".to_owned()
+        }
+        (ReviewAnswer::Redact, _) => {
+            let is_note = candidate.older.path == LONG_TERM_FILE;
+            let reach = if is_note { ScrubScope::Notes } else { ScrubScope::Logs };
+            let (scrubbed, _) = engine.scrub(reach, OldDatabases::Remove)?;
+            let count = count_with_unit(scrubbed.findings.len() as u64, "secret");
+            format!("Removed {count}. Others may have copies, so change them.")
+        }
+        (ReviewAnswer::Forget, newer) => return forget(engine, &older, newer.as_deref()),
+    };
+    Ok(Some(done))
+}
+
+/// Asks for the text that holds now.
+fn replace_by_new_text(engine: &mut Engine, old: &MemoryRow) -> anyhow::Result<Option<String>> {
+    let content = ask_text("  What holds now? An empty line cancels.\n> ")?;
+    if content.is_empty() {
+        return Ok(None);
+    }
+    let input = SaveInput {
+        kind: old.memory.kind,
+        content,
+        also: None,
+        tags: Vec::new(),
+        metadata: None,
+        long_term: old.path == LONG_TERM_FILE,
+        supersedes: Some(old.memory.id.to_string()),
+    };
+    let saved = engine.save(&input)?;
+    Ok(Some(format!("{} supersedes {}.", short_id(&saved.id), short_id(old.memory.id.as_str()))))
+}
+
+/// Asks which one, or whether it is meant, and deletes it for good.
+fn forget(engine: &mut Engine, older: &str, newer: Option<&str>) -> anyhow::Result<Option<String>> {
+    let id = match newer {
+        None if is_yes(&ask("  Delete it for good? [y/N] ")?) => older,
+        None => return Ok(None),
+        Some(newer) => match ask("  Delete which one for good? [1/2, Enter cancels] ")?.as_str() {
+            "1" => older,
+            "2" => newer,
+            _ => return Ok(None),
+        },
+    };
+    engine.finish_forgetting()?;
+    let selected = engine.select(&Selection { ids: vec![id.to_owned()], ..Selection::default() })?;
+    engine.forget(&selected, ForgetExtent::Memories, OldDatabases::Remove, &mut |_| {})?;
+    Ok(Some(format!("Deleted {}.", short_id(id))))
+}

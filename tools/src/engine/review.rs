@@ -1,0 +1,136 @@
+//! Review: finds memories that somebody should look at, without a language model. It changes nothing but the notes of decisions.
+
+mod current_state;
+mod new_memories;
+mod review_candidate;
+mod similar_texts;
+
+pub use review_candidate::{ReviewCandidate, ReviewKind};
+
+use schema::host::given;
+use schema::model::moment::Moment;
+use schema::prose::comparison::{TextRelation, ValueKind};
+use schema::settings;
+use schema::store::MemoryRow;
+
+use self::new_memories::{has_secret, relation_of, reports_end};
+use self::review_candidate::ReviewDecisions;
+use super::{Engine, IndexProgress};
+use crate::error::ToolError;
+use crate::index::ReviewPass;
+
+/// Pairs that are read at once, and open candidates after which a review finds no older ones of a pass.
+const PER_READ: usize = 500;
+const PER_PASS: usize = 500;
+
+/// The candidates at this moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReviewReport {
+    /// The most urgent kind first, then the newest.
+    pub candidates: Vec<ReviewCandidate>,
+    /// Whether all memories were examined. The next review goes on.
+    pub is_complete: bool,
+}
+
+impl Engine {
+    /// Finds the candidates. New memories are examined while `may_go_on` allows it.
+    pub fn review(
+        &mut self,
+        progress: &mut dyn FnMut(IndexProgress),
+        may_go_on: &dyn Fn() -> bool,
+    ) -> Result<ReviewReport, ToolError> {
+        let settings = settings::load(self.store.layout());
+        self.with_repair(|engine| {
+            let mut go_on = |done: i64, total: i64| {
+                let count = |seq: i64| usize::try_from(seq).unwrap_or_default();
+                progress(IndexProgress { done: count(done), total: count(total), path: "memories".to_owned() });
+                may_go_on()
+            };
+            let (store, index) = (&engine.store, &mut engine.index);
+            let redact = &settings.settings.redact;
+            let is_complete = new_memories::examine(store, index, &settings.sanitizer, redact, &mut go_on)?;
+            let (store, now) = (&engine.store, Moment::now());
+            let decisions = ReviewDecisions::from_notes(store.rows().reviews()?);
+            let is_open = |found: &ReviewCandidate| !found.is_settled() && !decisions.hide(found, &now);
+            let secret = |older: MemoryRow, _| {
+                let reason = "it contains a secret".to_owned();
+                has_secret(&older, &settings.sanitizer).then_some(ReviewCandidate {
+                    kind: ReviewKind::SecretFound,
+                    reason,
+                    older,
+                    newer: None,
+                })
+            };
+            let mut candidates = engine.candidates_of_pass(ReviewPass::Secrets, &secret, &is_open)?;
+            candidates.extend(engine.candidates_of_pass(ReviewPass::Pairs, &pair_candidate, &is_open)?);
+            candidates.extend(engine.candidates_of_pass(ReviewPass::Reports, &finished_task, &is_open)?);
+            candidates.extend(current_state::stale(store, &mut engine.change_detector)?);
+            candidates.extend(current_state::unused(store, &given::times(store.layout()), &now)?);
+            candidates.retain(is_open);
+            candidates.sort_by_key(|candidate| {
+                let newest = candidate.newer.as_ref().unwrap_or(&candidate.older);
+                (candidate.kind, std::cmp::Reverse(newest.order()))
+            });
+            Ok(ReviewReport { candidates, is_complete })
+        })
+    }
+
+    /// Keeps a candidate away, until a moment or for good. The note is part of the Markdown.
+    pub fn dismiss(&mut self, candidate: &ReviewCandidate, until: Option<Moment>) -> Result<(), ToolError> {
+        self.note(&[candidate.dismissal(until)])
+    }
+
+    /// The newest candidates of a pass that are still open. `candidate` gets the older memory first.
+    fn candidates_of_pass(
+        &self,
+        pass: ReviewPass,
+        candidate: &dyn Fn(MemoryRow, MemoryRow) -> Option<ReviewCandidate>,
+        is_open: &dyn Fn(&ReviewCandidate) -> bool,
+    ) -> Result<Vec<ReviewCandidate>, ToolError> {
+        let mut open = Vec::new();
+        for pairs in self.index.review_candidates(pass)?.chunks(PER_READ) {
+            let seqs: Vec<i64> = pairs.iter().flat_map(|(newer, older)| [*older, *newer]).collect();
+            let mut rows = self.store.rows().by_seqs(&seqs)?.into_iter();
+            while let (Some(a), Some(b)) = (rows.next(), rows.next()) {
+                let Some((a, b)) = a.zip(b) else { continue };
+                let (older, newer) = if a.order() <= b.order() { (a, b) } else { (b, a) };
+                open.extend(candidate(older, newer).filter(is_open));
+            }
+            if open.len() >= PER_PASS {
+                break;
+            }
+        }
+        Ok(open)
+    }
+}
+
+/// An open task with a report.
+fn finished_task(older: MemoryRow, newer: MemoryRow) -> Option<ReviewCandidate> {
+    let reason = "a later memory says that it is done".to_owned();
+    (older.is_open_task() && reports_end(&newer, &older)).then_some(ReviewCandidate {
+        kind: ReviewKind::FinishedTask,
+        reason,
+        older,
+        newer: Some(newer),
+    })
+}
+
+/// A pair that is still a candidate. Its texts are compared again, because they may have been edited.
+fn pair_candidate(older: MemoryRow, newer: MemoryRow) -> Option<ReviewCandidate> {
+    let (kind, reason) = match relation_of(&older, &newer)? {
+        TextRelation::SaidTwice => (ReviewKind::SaidTwice, "both say the same"),
+        TextRelation::ChangedValue(value) => (
+            ReviewKind::ChangedValue,
+            match value {
+                ValueKind::Number => "a number differs",
+                ValueKind::Quotation => "a quoted value differs",
+                ValueKind::Negation => "one of them is negated",
+                ValueKind::Choice => "the newer one seems to replace the older one",
+            },
+        ),
+    };
+    Some(ReviewCandidate { kind, reason: reason.to_owned(), older, newer: Some(newer) })
+}
+
+#[cfg(test)]
+mod tests;

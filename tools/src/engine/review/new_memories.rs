@@ -1,0 +1,179 @@
+//! Examines each new memory once: searches it for secrets, compares it with memories of similar words, and with open tasks.
+
+use std::collections::{BTreeMap, HashSet};
+
+use schema::intake::capture::may_be_confirmed;
+use schema::model::memory::MemoryType;
+use schema::model::moment::Moment;
+use schema::privacy::sanitizer::Sanitizer;
+use schema::prose::comparison::{TextRelation, is_about_another, relation, subject_terms};
+use schema::prose::supersession::is_statement;
+use schema::prose::tasks::finished;
+use schema::store::{MemoryRow, Store};
+
+use super::similar_texts::similarity_keys;
+use crate::error::ToolError;
+use crate::index::{Index, IndexLockWait, ReviewFindings, ReviewPass};
+
+/// Memories per transaction.
+const BATCH: usize = 200;
+
+/// The newest memories that are looked up by a key, and those that are compared: with the most keys in common.
+const LOOKED_UP: usize = 16;
+const COMPARED: usize = 24;
+
+/// The most pairs of a new memory, with the newest of the others.
+const PAIRS: usize = 4;
+
+/// The newest open tasks that are compared with later memories.
+const TASKS: usize = 100;
+
+/// A report shares at least one word in so many with a task, and this saves most comparisons.
+const SHARED_ONE_IN: usize = 3;
+
+/// What a pass does with some new memories.
+type FindCandidates<'f> = dyn Fn(&Index, &[MemoryRow]) -> Result<ReviewFindings, ToolError> + 'f;
+
+/// Examines the memories that were saved since the last call while `go_on`, called with the done and total number, returns true. Returns
+/// whether it got to the end.
+pub(super) fn examine(
+    store: &Store,
+    index: &mut Index,
+    sanitizer: &Sanitizer,
+    redact: &[String],
+    go_on: &mut dyn FnMut(i64, i64) -> bool,
+) -> Result<bool, ToolError> {
+    let instance = store.rows().meta("instance")?.unwrap_or_default();
+    // Another version may have other rules.
+    let rules = format!("{instance} {}", env!("CARGO_PKG_VERSION"));
+    let secret_rules = format!("{rules} {redact:?}");
+    let mut tasks = Vec::new();
+    for row in store.rows().open_tasks(&Moment::latest(), TASKS)? {
+        tasks.push((subject_terms(&row.memory.content).into_iter().collect(), row));
+    }
+    let secrets = |_: &Index, rows: &[MemoryRow]| {
+        let found = rows.iter().filter(|row| has_secret(row, sanitizer)).map(|row| (row.seq, row.seq));
+        Ok(ReviewFindings { candidates: found.collect(), ..ReviewFindings::default() })
+    };
+    let pairs = |index: &Index, rows: &[MemoryRow]| find_pairs(store, index, rows);
+    let reports = |_: &Index, rows: &[MemoryRow]| {
+        let found = rows.iter().flat_map(|row| finished_by(row, &tasks).map(|task| (row.seq, task)));
+        Ok(ReviewFindings { candidates: found.collect(), ..ReviewFindings::default() })
+    };
+    let mut is_complete = true;
+    for (pass, rules, find) in [
+        (ReviewPass::Secrets, &secret_rules, &secrets as &FindCandidates<'_>),
+        (ReviewPass::Pairs, &rules, &pairs),
+        (ReviewPass::Reports, &rules, &reports),
+    ] {
+        is_complete &= run_pass(store, index, pass, rules, find, go_on)?;
+    }
+    Ok(is_complete)
+}
+
+fn run_pass(
+    store: &Store,
+    index: &mut Index,
+    pass: ReviewPass,
+    rules: &str,
+    find: &FindCandidates<'_>,
+    go_on: &mut dyn FnMut(i64, i64) -> bool,
+) -> Result<bool, ToolError> {
+    loop {
+        let last = index.reviewed_until(pass, rules)?;
+        let rows = store.rows().inserted_after(last, BATCH)?;
+        let Some(last_seq) = rows.last().map(|row| row.seq) else { return Ok(true) };
+        let found = ReviewFindings { last_seq, ..find(index, &rows)? };
+        // Another process that indexes has the lock. The next review goes on from here.
+        let Some(lock) = index.lock(IndexLockWait::Long)? else { return Ok(false) };
+        index.add_review_findings(pass, rules, &found, &lock)?;
+        drop(lock);
+        let is_end = rows.len() < BATCH;
+        if !is_end && !go_on(last_seq, last_seq + store.rows().count_after(last_seq)?.cast_signed()) {
+            return Ok(false);
+        }
+    }
+}
+
+/// Whether today's rules would redact something of a memory.
+pub(super) fn has_secret(row: &MemoryRow, sanitizer: &Sanitizer) -> bool {
+    let attributes = &row.memory.attributes;
+    let has_one = |text: &str| {
+        let cleaned = sanitizer.clean(text);
+        cleaned.count > 0 || text.contains("<private") && cleaned.text != text
+    };
+    has_one(&row.memory.content)
+        || attributes.also.as_deref().is_some_and(has_one)
+        || !attributes.metadata.is_empty() && sanitizer.clean_fields(attributes.metadata.clone()).1 > 0
+}
+
+/// Pairs of new memories with each other and with earlier ones, and the keys of the new ones.
+fn find_pairs(store: &Store, index: &Index, rows: &[MemoryRow]) -> Result<ReviewFindings, ToolError> {
+    let mut found = ReviewFindings::default();
+    for row in rows.iter().filter(|row| may_be_confirmed(row.memory.kind)) {
+        let keys = similarity_keys(&row.memory.content);
+        let mut common: BTreeMap<i64, usize> = BTreeMap::new();
+        for key in &keys {
+            let new = found.keys.iter().filter(|(known, _)| known == key).map(|(_, seq)| *seq);
+            for seq in index.with_review_key(*key, LOOKED_UP)?.into_iter().chain(new) {
+                *common.entry(seq).or_default() += 1;
+            }
+        }
+        let mut others: Vec<(usize, i64)> = common.into_iter().map(|(seq, keys)| (keys, seq)).collect();
+        others.sort_unstable_by(|a, b| b.cmp(a));
+        let others: Vec<i64> = others.into_iter().take(COMPARED).map(|(_, seq)| seq).collect();
+        let mut others: Vec<MemoryRow> = store.rows().by_seqs(&others)?.into_iter().flatten().collect();
+        others.retain(|other| relation_of(row, other).is_some());
+        others.sort_by_key(|other| std::cmp::Reverse(other.order()));
+        found.candidates.extend(others.iter().take(PAIRS).map(|other| (row.seq, other.seq)));
+        found.keys.extend(keys.into_iter().map(|key| (key, row.seq)));
+    }
+    Ok(found)
+}
+
+/// The relation of two memories in whichever order.
+pub(super) fn relation_of(a: &MemoryRow, b: &MemoryRow) -> Option<TextRelation> {
+    let (older, newer) = if a.order() < b.order() { (a, b) } else { (b, a) };
+    let kind = older.memory.kind;
+    if kind != newer.memory.kind {
+        return None;
+    }
+    relation(&older.memory.content, &newer.memory.content, is_statement(kind))
+}
+
+/// The open tasks that a memory reports as done.
+fn finished_by(row: &MemoryRow, tasks: &[(HashSet<String>, MemoryRow)]) -> impl Iterator<Item = i64> {
+    let terms = if row.memory.kind == MemoryType::Task { Vec::new() } else { subject_terms(&row.memory.content) };
+    tasks.iter().filter_map(move |(of_task, task)| {
+        let shared = terms.iter().filter(|term| of_task.contains(*term)).count();
+        let is_near = shared > 0 && shared * SHARED_ONE_IN >= of_task.len();
+        (is_near && reports_end(row, task)).then_some(task.seq)
+    })
+}
+
+/// Whether a later memory says that a task is done, also by the message of a commit.
+pub(super) fn reports_end(row: &MemoryRow, task: &MemoryRow) -> bool {
+    let task_text = &task.memory.content;
+    row.order() > task.order()
+        && match row.memory.kind {
+            MemoryType::ToolUsage => commit_messages(&row.memory.content).any(|message| is_done(&message, task_text)),
+            _ => is_done(&row.memory.content, task_text),
+        }
+}
+
+fn is_done(report: &str, task: &str) -> bool {
+    // What follows a colon explains: "Fixed the export: there was no time zone".
+    let head = report.split([':', ';']).next().unwrap_or(report);
+    [report, head].into_iter().any(|report| !finished(report, &[task]).is_empty() && !is_about_another(report, task))
+}
+
+/// The subjects of commits in the commands of a turn, as reports.
+fn commit_messages(commands: &str) -> impl Iterator<Item = String> {
+    let after = commands.match_indices("git commit").map(|(at, _)| &commands[at..]);
+    let quoted = after.filter_map(|rest| {
+        let (_, message) = rest.lines().next()?.split_once("m ")?;
+        let quote = message.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        message[1..].split(quote).next()
+    });
+    quoted.map(|message| format!("{message}: done"))
+}

@@ -1,0 +1,86 @@
+//! The candidates of a review, and the decisions that keep them away.
+
+use std::collections::HashMap;
+
+use schema::model::memory::MemoryId;
+use schema::model::moment::Moment;
+use schema::model::state_note::{StateChange, StateNote};
+use schema::store::MemoryRow;
+use serde_json::{Map, Value};
+
+const KIND: &str = "kind";
+const WITH: &str = "with";
+const UNTIL: &str = "until";
+
+/// Why a memory is a candidate, the most urgent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ReviewKind {
+    SecretFound,
+    ChangedValue,
+    SaidTwice,
+    FinishedTask,
+    Stale,
+    Unused,
+}
+
+impl ReviewKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SecretFound => "secret_found",
+            Self::ChangedValue => "changed_value",
+            Self::SaidTwice => "said_twice",
+            Self::FinishedTask => "finished_task",
+            Self::Stale => "stale",
+            Self::Unused => "unused",
+        }
+    }
+}
+
+/// A memory, or two, that somebody should look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewCandidate {
+    pub kind: ReviewKind,
+    /// A few words for people.
+    pub reason: String,
+    pub older: MemoryRow,
+    pub newer: Option<MemoryRow>,
+}
+
+impl ReviewCandidate {
+    /// Whether one of them was replaced.
+    pub(super) fn is_settled(&self) -> bool {
+        std::iter::once(&self.older).chain(&self.newer).any(|row| row.superseded_by.is_some())
+    }
+
+    /// The note that keeps it away, until a moment or for good.
+    pub(super) fn dismissal(&self, until: Option<Moment>) -> StateNote {
+        let mut fields = Map::from_iter([(KIND.to_owned(), self.kind.name().into())]);
+        fields.extend(self.newer.as_ref().map(|newer| (WITH.to_owned(), newer.memory.id.as_str().into())));
+        fields.extend(until.map(|until| (UNTIL.to_owned(), until.rfc3339().into())));
+        StateNote { about: self.older.memory.id.clone(), at: Moment::now(), change: StateChange::Reviewed(fields) }
+    }
+}
+
+/// The last decision about each candidate.
+#[derive(Debug, Default)]
+pub(super) struct ReviewDecisions(HashMap<(MemoryId, String, Option<String>), Option<i64>>);
+
+impl ReviewDecisions {
+    /// Reads notes in the order in which they count.
+    pub(super) fn from_notes(notes: Vec<StateNote>) -> Self {
+        let decision = |note: StateNote| {
+            let StateChange::Reviewed(fields) = note.change else { return None };
+            let text = |name: &str| fields.get(name).and_then(Value::as_str);
+            let until = text(UNTIL).map(|until| Moment::parse_rfc3339(until).map_or(0, |until| until.unix()));
+            Some(((note.about, text(KIND)?.to_owned(), text(WITH).map(str::to_owned)), until))
+        };
+        Self(notes.into_iter().filter_map(decision).collect())
+    }
+
+    /// Whether a candidate stays away at a moment.
+    pub(super) fn hide(&self, candidate: &ReviewCandidate, now: &Moment) -> bool {
+        let with = candidate.newer.as_ref().map(|newer| newer.memory.id.to_string());
+        let key = (candidate.older.memory.id.clone(), candidate.kind.name().to_owned(), with);
+        self.0.get(&key).is_some_and(|until| until.is_none_or(|until| until > now.unix()))
+    }
+}
