@@ -9,6 +9,7 @@ mod curate;
 mod edit;
 mod embedding;
 mod embedding_job;
+mod evidence;
 mod file_access;
 mod forget;
 mod get;

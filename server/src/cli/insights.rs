@@ -115,6 +115,18 @@ mod tests {
             insight(MemoryType::Convention, "Migrations are reversible", "core", None),
         ];
         let text = render_insights(&listed, 60);
-        insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string(), @"");
+        insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string(), @r#"
+        preference
+          앞으로는 탭을 써줘
+            0af312aa  confirmed, saved 2026-01-28
+            from user_prompt .jikime/memory/2026-01-28.md:12: "아,
+            앞으로는 탭을 써줘"
+          pnpm, never npm
+            0af312aa  noted, saved 2026-01-28
+
+        convention
+          Migrations are reversible
+            0af312aa  core, saved 2026-01-28
+        "#);
     }
 }

@@ -10,8 +10,8 @@ use schema::store::{CatchUpOutcome, MemoryRow, Store, StoreAccess};
 use schema::tool::{GetInput, GetOutput, MemoryDetails};
 use serde_json::{Map, Value};
 
+use super::evidence::evidence_of;
 use super::file_access::{FileText, confine_path, display_path, read_file};
-use super::insights::evidence_of;
 use crate::error::ToolError;
 use crate::index::{ChunkRow, Index, IndexLockWait};
 

@@ -68,7 +68,7 @@ static KOREAN_ORDERS: WordList = WordList::phrases(
     "줘|줘요|부탁해|부탁해요|주세요|써|쓰자|하자|할 것|하세요|해|해요|돌려|마|마세요|말 것|말자|해라|한다|합시다|달아|지켜",
 );
 /// Korean words that point at something here, so that an order about it does not last.
-static POINTS: WordList = WordList::phrases("이 |그 |저 |이건 |그건 |이거 |그거 ");
+static POINTS: WordList = WordList::phrases("이 |그 |저 |이건 |그건 ");
 
 /// Endings of Korean bans, which hold for good.
 static KOREAN_BANS: WordList = WordList::phrases(
@@ -143,7 +143,7 @@ fn is_decision(said: &str) -> bool {
 /// Whether a Korean clause decides on something: "구글로 바꿔요", "BullMQ로요". "바로 시작하죠" only begins.
 fn decides_in_korean(clause: &str) -> bool {
     static ADVERBS: WordList =
-        WordList::words("그대로 따로 바로 별로 새로 스스로 아래로 앞으로 위로 정말로 제대로 쪽으로 것으로 걸로");
+        WordList::words("그대로 따로 바로 별로 새로 스스로 아래로 앞으로 위로 정말로 제대로 쪽으로");
     let mut words = clause.split_whitespace().rev();
     let last = words.next().unwrap_or_default();
     let with_means = match last.strip_suffix("로요") {

@@ -4,7 +4,7 @@ use super::{Statement, StatementIndex, Strictness};
 use crate::prose::sentences::sentences;
 
 /// The words of a choice that says nothing else: "Automerge. Full history is a feature for us."
-const FEW_WORDS: usize = 2;
+const FEW_WORDS: usize = 1;
 
 /// Returns a text without what statements since a point in time replace, or `None` if nothing remains.
 ///
