@@ -159,7 +159,7 @@ fn nothing_is_written_without_a_yes() {
     let report = sandbox.run_cli(["init", "--dry-run", "--json"]).assert_success().json();
     let files: Vec<_> =
         report["files"].as_array().unwrap().iter().map(|file| file["change"].as_str().unwrap()).collect();
-    assert_eq!(files, ["created"; 11]);
+    assert_eq!(files, ["created"; 12]);
     assert_eq!(tree(&sandbox), before);
 }
 
@@ -468,7 +468,7 @@ fn slash_commands_of_others_stay(#[case] host: &str, #[case] file: &str) {
     let before = tree(&sandbox);
     sandbox.run_cli(["init", "--host", host, "--yes"]).assert_success();
     let folder = theirs.parent().expect("a folder").to_owned();
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 8);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 9);
     let edited = folder.join(theirs.file_name().unwrap().to_string_lossy().replace("search", "tasks"));
     let text = fs::read_to_string(&edited).unwrap() + "and say please\n";
     fs::write(&edited, &text).unwrap();
