@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use super::editor::Editor;
 use super::loop_state::{LoopState, read};
+use super::verdict;
 use crate::canaries::files_below;
 use crate::proof::SeededRandom;
 
 /// The time after which an editor reloads a file that it has not written. It is less than the two seconds for which the store waits.
 const RELOADED_AFTER: Duration = Duration::from_millis(1_500);
 
-/// A pause after which the store treats a file as finished and writes queued events, in milliseconds. It ends before the editor's next
-/// read.
-const QUIET: u64 = 4_000;
+/// A pause after which the store treats a file as finished and begins to write what waits, in milliseconds.
+const QUIET: u64 = 2_500;
 
 #[derive(Debug)]
 struct EditorBuffer {
@@ -58,7 +58,12 @@ pub(super) fn run_rounds(shared: &LoopState, editor: Editor, rounds: usize, mut 
             until_quiet = burst_length(editor, &mut random);
             buffer = None;
         }
-        thread::sleep(Duration::from_millis(if is_quiet_next { QUIET + pause } else { pause }));
+        if is_quiet_next {
+            thread::sleep(Duration::from_millis(QUIET));
+            // The store restores an overwritten entry only once, so the next save must not overwrite it again.
+            verdict::wait_until_restored(shared);
+        }
+        thread::sleep(Duration::from_millis(pause));
         shared.encounters.fetch_add(usize::from(shared.count_sent() > sent), Ordering::AcqRel);
     }
     shared.check_written("after the last save");

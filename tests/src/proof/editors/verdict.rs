@@ -17,15 +17,28 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Runs the indexer until all texts are there or the deadline has passed. A server may run meanwhile.
 pub(super) fn wait_until_complete(shared: &LoopState) {
+    wait_with(shared, || drop(shared.sandbox.run_cli(["index"])));
+}
+
+/// Waits until hooks, saves or a server have written all that waits, or the deadline has passed.
+pub(super) fn wait_until_restored(shared: &LoopState) {
+    wait_with(shared, || {});
+}
+
+fn wait_with(shared: &LoopState, meanwhile: impl Fn()) {
     let end = Instant::now() + DEADLINE;
     loop {
         let is_late = Instant::now() >= end;
-        let _ = shared.sandbox.run_cli(["index"]);
-        if is_late || (count_spooled(shared) == 0 && find_misplaced(shared).is_ok_and(|wrong| wrong.is_empty())) {
+        meanwhile();
+        if is_late || is_complete(shared) {
             return;
         }
         thread::sleep(PAUSE);
     }
+}
+
+fn is_complete(shared: &LoopState) -> bool {
+    count_spooled(shared) == 0 && find_misplaced(shared).is_ok_and(|wrong| wrong.is_empty())
 }
 
 /// Checks a store that no process uses.
