@@ -15,7 +15,7 @@ pub enum TextRelation {
     ChangedValue(ValueKind),
 }
 
-/// What differs between two statements about the same thing.
+/// The difference between two statements about the same thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueKind {
     Number,
@@ -35,8 +35,8 @@ const SAME_SHARE: f32 = 0.8;
 /// The longest quoted value, in bytes.
 const LONGEST_QUOTATION: usize = 48;
 
-/// Returns the relation of two texts, the older one first, or `None` if they are about different things. `may_replace` allows the rules
-/// for statements of which a newer one replaces an older one.
+/// Returns the relation of two texts, the older one first, or `None` if they are about different things. `may_replace` also
+/// applies the rules by which a newer statement replaces an older one.
 pub fn relation(older: &str, newer: &str, may_replace: bool) -> Option<TextRelation> {
     let (old_quoted, new_quoted) = differing_quotations(older, newer);
     let (old, new) = (Wording::of(older, &old_quoted), Wording::of(newer, &new_quoted));

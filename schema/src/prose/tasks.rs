@@ -130,7 +130,7 @@ fn clauses_that_report(sentence: &str) -> Vec<String> {
     if is_open || sentence.contains(['?', '？']) {
         return Vec::new();
     }
-    // What follows a doubt is in doubt, too.
+    // A doubt applies to the clauses after it, too.
     let is_plain = |clause: &&str| !words(clause).iter().any(|word| DOUBTS.contains(word) || word.ends_with("n't"));
     let clauses = sentence.split(": ").flat_map(|clause| clause.split(" and ")).take_while(is_plain);
     clauses.filter(|clause| reports_an_end(clause)).map(str::to_owned).collect()

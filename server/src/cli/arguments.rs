@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::tool::{LoadSource, SearchSource};
+use tools::time_expression;
 
 use super::backfill::BackfillArguments;
 use super::browse::BrowseArguments;
@@ -32,7 +33,6 @@ use super::stats::StatsArguments;
 use super::tasks::TasksArguments;
 use super::timeline::TimelineArguments;
 use super::uninstall::UninstallArguments;
-use tools::time_expression;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())

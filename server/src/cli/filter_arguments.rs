@@ -8,7 +8,6 @@ use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use tools::engine::{Engine, HistoryFilter};
 use tools::error::ToolError;
-
 use tools::time_expression;
 
 #[derive(Debug, Default, Args)]

@@ -5,12 +5,12 @@ use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use tools::engine::{Engine, ForgetExtent, OldDatabases, SelectedMemories, Selection};
 use tools::error::ToolError;
+use tools::time_expression;
 
 use super::confirm::confirm;
 use super::filter_arguments::memory_type_parser;
 use super::output::Printer;
 use super::preview::{DeletionReport, memory_count_text, print_preview};
-use tools::time_expression;
 
 /// Minimum length of an id prefix. With a shorter one, a typing error could select another memory.
 const MIN_ID_LENGTH: usize = 4;

@@ -87,7 +87,7 @@ impl ListedCandidate {
     }
 }
 
-/// What a person wants to do with a candidate.
+/// A person's answer about a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReviewAnswer {
     Keep,

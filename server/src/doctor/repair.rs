@@ -173,14 +173,13 @@ fn make_private(layout: &Layout) -> Result<(), ToolError> {
     let mut folders = vec![dir.to_owned()];
     while let Some(folder) = folders.pop() {
         for item in std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok) {
-            let path = item.path();
-            match item.file_type() {
-                Ok(kind) if kind.is_dir() => {
-                    restrict(&path, 0o775, 0o700)?;
-                    folders.push(path);
-                }
-                Ok(kind) if kind.is_file() => restrict(&path, 0o775, 0o600)?,
-                _ => {}
+            let (path, kind) = (item.path(), item.file_type());
+            // The checks after the repair name files that cannot be changed.
+            if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+                let _ = restrict(&path, 0o775, 0o700);
+                folders.push(path);
+            } else if kind.is_ok_and(|kind| kind.is_file()) {
+                let _ = restrict(&path, 0o775, 0o600);
             }
         }
     }

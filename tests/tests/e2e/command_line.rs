@@ -129,7 +129,7 @@ fn settings_are_set_in_files_with_their_comments() {
     assert!(refused.assert_code(1).stderr.contains("\"compact-only\""), "{}", refused.stderr);
     assert_eq!(sandbox.read(".jikime/memory.toml"), "# ours\nbrief = \"off\" # always\n");
 
-    sandbox.run_cli(["config", "set", "--user", "gc_older_than", "180d"]).assert_success();
+    sandbox.run_cli(["config", "set", "gc_older_than", "180d", "--user"]).assert_success();
     let shown = sandbox.run_cli(["config", "show", "--json"]).assert_success().json();
     let setting =
         |name: &str| shown["settings"].as_array().unwrap().iter().find(|of| of["name"] == name).unwrap().clone();

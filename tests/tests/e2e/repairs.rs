@@ -142,3 +142,36 @@ fn doctor_repairs_the_store_and_the_setup_record() {
     let found = sandbox.run_cli(["search", "truth", "--json"]).assert_success().json();
     assert_eq!(found["results"][0]["type"], json!("decision"), "{found}");
 }
+
+#[test]
+fn store_that_every_user_may_change_is_closed() {
+    let sandbox = running_in("bin");
+    sandbox.run_cli(["init", "--yes"]).assert_success();
+    sandbox.run_cli(["save", "decision", "Backups go to the object store."]).assert_success();
+    let record = fs::read(sandbox.store().join("setup.json")).unwrap();
+    let outer = sandbox.project().join(".jikime");
+    for open in [&outer, &sandbox.store()] {
+        fs::set_permissions(open, fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    let told = sandbox.run_cli(["doctor"]).assert_code(1).stdout.replace('\n', " ");
+    assert!(told.contains("every user may change") && !told.contains("setup record"), "{told}");
+    sandbox.run_cli(["doctor", "--fix", "--yes"]);
+    for closed in [&outer, &sandbox.store()] {
+        assert_eq!(fs::metadata(closed).unwrap().permissions().mode() & 0o002, 0, "{}", closed.display());
+    }
+    assert_eq!(fs::read(sandbox.store().join("setup.json")).unwrap(), record);
+    assert!(sandbox.run_cli(["search", "backups"]).assert_success().stdout.contains("object store"));
+}
+
+#[test]
+fn doctor_names_a_host_without_its_server_and_recording_that_is_off() {
+    let sandbox = running_in("bin");
+    sandbox.run_cli(["init", "--yes", "--host", "claude-code", "--host", "cursor"]).assert_success();
+    let told = |sandbox: &Sandbox| sandbox.run_cli(["doctor", "--json"]).json()["checks"].to_string();
+    let before = told(&sandbox);
+    assert!(!before.contains("does not start the server") && !before.contains("recording is off"), "{before}");
+    sandbox.write(".mcp.json", "{\"mcpServers\": {}}\n");
+    sandbox.run_cli(["config", "set", "capture", "false"]).assert_success();
+    let after = told(&sandbox);
+    assert!(after.contains("Claude Code does not start the server") && after.contains("recording is off"), "{after}");
+}

@@ -139,6 +139,10 @@ fn memories_stay_unless_they_are_to_go() {
     assert!(said.assert_success().stdout.contains("stay in"), "{}", said.stdout);
     assert!(sandbox.logs().contains("Backups go") && !sandbox.project().join(".mcp.json").exists());
     assert!(!sandbox.store().join("setup.json").exists());
+    let notes =
+        [sandbox.write(".jikime/memory/MEMORY.md", "mine\n"), sandbox.write(".jikime/memory/notes/a.md", "mine\n")];
+    let warned = sandbox.run_cli(["uninstall", "--purge", "--dry-run"]).assert_success().stdout.replace('\n', " ");
+    assert!(warned.contains("MEMORY.md and 1 note of yours") && notes.iter().all(|note| note.exists()), "{warned}");
     let report = sandbox.run_cli(["uninstall", "--purge", "--yes", "--json"]).assert_success().json();
     assert_eq!(report["memory"], "deleted");
     assert_eq!(tree(&sandbox), before);

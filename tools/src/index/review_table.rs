@@ -1,4 +1,4 @@
-//! What reviews know about memories, in `index.db`: their candidates, keys of similar texts, and how far each pass got. It holds no text
+//! The state of reviews in `index.db`: candidates, keys of similar texts, and how far each pass got. It holds no text
 //! and no decision, so that it can be lost.
 
 use rusqlite::{OptionalExtension as _, params};
@@ -6,7 +6,7 @@ use rusqlite::{OptionalExtension as _, params};
 use super::{Index, IndexLock};
 use crate::error::ToolError;
 
-/// What a review looks for in each new memory.
+/// A search through the new memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReviewPass {
     Secrets,
@@ -16,7 +16,7 @@ pub enum ReviewPass {
     Reports,
 }
 
-/// What a pass found in some new memories.
+/// The findings of a pass in some new memories.
 #[derive(Debug, Default)]
 pub struct ReviewFindings {
     /// The last memory that was examined.
@@ -45,7 +45,7 @@ impl Index {
         Ok(found.unwrap_or(-1))
     }
 
-    /// Adds what a pass found. What other rules found is dropped.
+    /// Adds the findings of a pass, and drops those of other rules.
     pub fn add_review_findings(
         &mut self,
         pass: ReviewPass,

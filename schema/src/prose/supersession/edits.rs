@@ -1,4 +1,4 @@
-//! What the edits of a turn take out of use: a dependency, or the value of a setting.
+//! Finds dependencies and values of settings that the edits of a turn remove.
 
 use super::Statement;
 use crate::model::tool_usage;
@@ -60,7 +60,9 @@ pub fn changes_of_edits(text: &str, asked: &str) -> Vec<Statement> {
         }
     }
     let asked = asked.to_lowercase();
-    let is_named = |name: &str| words(name).iter().any(|word| word.len() > 1 && asked.contains(word.as_str()));
+    // Two letters are a part of too many words.
+    let is_distinctive = |word: &str| word.len() >= SHORTEST || word.starts_with(|c: char| c.is_ascii_digit());
+    let is_named = |name: &str| words(name).iter().any(|word| is_distinctive(word) && asked.contains(word.as_str()));
     let no_longer = |name: &str| -> Option<String> {
         let names: Vec<String> = words(name).into_iter().filter(|word| !NO_NAMES.contains(word)).collect();
         let is_gone = names.iter().any(|word| word.len() >= SHORTEST) && !added_text.contains(&names[0]);
@@ -102,12 +104,15 @@ impl<'l> CodeLine<'l> {
         let (key, value) = code.split_once([':', '='])?;
         let plain = |text: &'l str| text.trim().trim_matches(['"', '\'']);
         let (key, value) = (plain(key), plain(value));
-        let is_version = value.contains(|c: char| c.is_ascii_digit()) && value.contains('.') || value.starts_with('{');
+        let is_version =
+            value.contains(|c: char| c.is_ascii_digit()) && value.contains('.') || value.starts_with("{ version");
         if MANIFESTS.contains(&name) && is_version {
             return Some(Self::Dependency(key));
         }
-        let is_plain =
-            !value.is_empty() && !value.contains(' ') && !value.contains("://") && !NO_VALUES.contains(value);
+        let is_plain = !value.is_empty()
+            && !value.contains(' ')
+            && !value.contains("://")
+            && !NO_VALUES.contains(&value.to_lowercase());
         (SETTINGS.contains(ending) && is_plain).then_some(Self::Setting { key, value })
     }
 }
@@ -189,6 +194,12 @@ mod tests {
         "- use crate::auth::Session;\n+ use crate::user::User;",
         "move the auth session",
         "auth needs two factors"
+    )]
+    #[case::table(
+        "package.json",
+        "- \"scripts\": {\n+ \"tasks\": {",
+        "rename it, change the scripts",
+        "scripts are in bash"
     )]
     #[case::switch("a.yaml", "- enabled: true\n+ enabled: false", "change enabled", "it is true")]
     #[case::moved(

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use schema::model::moment::Moment;
-
 use tools::time_expression;
 
 #[derive(Debug, Subcommand)]

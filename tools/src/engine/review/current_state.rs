@@ -1,4 +1,5 @@
-//! Candidates that depend on more than texts: on the files of the project and on what sessions were given. They are found anew each time.
+//! Finds candidates by the files of the project and by the records of what sessions were given. Both can change, so that no candidate is
+//! stored.
 
 use schema::host::code::changes::ChangeDetector;
 use schema::host::given::GivenTimes;

@@ -31,7 +31,7 @@ const TASKS: usize = 100;
 /// A report shares at least one word in so many with a task, and this saves most comparisons.
 const SHARED_ONE_IN: usize = 3;
 
-/// What a pass does with some new memories.
+/// Finds the candidates of a pass among some new memories.
 type FindCandidates<'f> = dyn Fn(&Index, &[MemoryRow]) -> Result<ReviewFindings, ToolError> + 'f;
 
 /// Examines the memories that were saved since the last call while `go_on`, called with the done and total number, returns true. Returns
@@ -162,7 +162,7 @@ pub(super) fn reports_end(row: &MemoryRow, task: &MemoryRow) -> bool {
 }
 
 fn is_done(report: &str, task: &str) -> bool {
-    // What follows a colon explains: "Fixed the export: there was no time zone".
+    // The text after a colon explains: "Fixed the export: there was no time zone".
     let head = report.split([':', ';']).next().unwrap_or(report);
     [report, head].into_iter().any(|report| !finished(report, &[task]).is_empty() && !is_about_another(report, task))
 }

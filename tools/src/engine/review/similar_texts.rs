@@ -1,7 +1,7 @@
 //! Keys by which memories with similar words find each other, without comparing all pairs and whatever else is in the store.
 //!
-//! A. Broder: On the resemblance and containment of documents (1997). Two texts of which half of all words are shared have a common key
-//! with a probability of 74 %, and of which four of five are shared with 99.9 %.
+//! A. Broder: On the resemblance and containment of documents (1997). Two texts that share half of their words have a common key with a
+//! probability of 74 %, and two that share four of five words with 99.9 %.
 
 use schema::prose::comparison::subject_terms;
 

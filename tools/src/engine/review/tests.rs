@@ -51,7 +51,7 @@ fn candidates(engine: &mut Engine) -> Vec<ReviewCandidate> {
     report.candidates
 }
 
-/// What a review finds among the pairs of a file.
+/// The candidates of a review among the pairs of a file.
 #[derive(Debug, Default)]
 struct ReviewFigures {
     /// For each kind the candidates that are right, all candidates, and all that there are.
