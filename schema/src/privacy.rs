@@ -1,6 +1,7 @@
 //! Removes secrets, private parts and excluded files before anything is written, and cleans text before it leaves. Performs no writes
 //! itself.
 
+pub mod anonymiser;
 pub mod exclude;
 pub mod output_text;
 pub mod private_tags;

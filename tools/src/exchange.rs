@@ -11,6 +11,7 @@ use schema::log::{LONG_TERM_FILE, LogKind, render_grouped};
 use schema::model::memory::{Memory, MemoryAttributes, MemoryId, MemoryType};
 use schema::model::moment::Moment;
 use schema::model::state_note::{Settlement, StateChange, StateNote};
+use schema::privacy::anonymiser::Anonymiser;
 use schema::privacy::sanitizer::Sanitizer;
 use schema::store::MemoryRow;
 use serde::Serialize;
@@ -86,6 +87,26 @@ fn optional_field<T: DeserializeOwned + Default>(
         odd.push(name);
         T::default()
     })
+}
+
+/// Replaces what identifies people and machines in memories and in the notes about them.
+pub fn anonymise(anonymiser: Anonymiser, rows: &mut [MemoryRow], notes: &mut [Vec<StateNote>]) {
+    let mut sanitizer = Sanitizer::default();
+    sanitizer.anonymise(anonymiser);
+    let clean = |text: &mut String| *text = sanitizer.clean(text).text.into_owned();
+    let clean_fields = |fields: &mut Map<String, Value>| *fields = sanitizer.clean_fields(std::mem::take(fields)).0;
+    for Memory { content, attributes, .. } in rows.iter_mut().map(|row| &mut row.memory) {
+        clean(content);
+        attributes.also.as_mut().map(clean);
+        clean_fields(&mut attributes.metadata);
+    }
+    for note in notes.iter_mut().flatten() {
+        match &mut note.change {
+            StateChange::Resolved(Settlement::DoneBy(by)) | StateChange::Closed(Settlement::DoneBy(by)) => clean(by),
+            StateChange::Confirmed(fields) | StateChange::Reviewed(fields) => clean_fields(fields),
+            StateChange::Repeated | StateChange::Resolved(_) | StateChange::Closed(_) => {}
+        }
+    }
 }
 
 impl ExportedMemory {

@@ -109,6 +109,11 @@ impl Layout {
         self.store_dir.join("forgotten")
     }
 
+    /// Returns the key of anonymous placeholders.
+    pub fn anonymous_key(&self) -> PathBuf {
+        self.store_dir.join("anonymous.key")
+    }
+
     pub fn hook_log_file(&self) -> PathBuf {
         self.store_dir.join("hook.log")
     }

@@ -3,7 +3,7 @@
 
 use std::fmt;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::files::regular_file::{self, is_special};
@@ -35,6 +35,22 @@ pub fn open(path: &Path) -> io::Result<File> {
 /// Reads a file of the store of at most [`regular_file::MAX_BYTES`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     regular_file::read_open(&open(path)?, regular_file::MAX_BYTES)
+}
+
+/// The random key of a store.
+pub type SecretKey = [u8; 16];
+
+/// Reads the key in a file, or creates it. Without either, returns a key that only this process knows.
+pub fn read_or_create_key(path: &Path) -> SecretKey {
+    let read_key = || read(path).ok()?.try_into().ok();
+    let create_key = || {
+        let mut key = SecretKey::default();
+        getrandom::fill(&mut key).ok()?;
+        let created = options_for_private().create_new(true).open(path);
+        // Another process may have been faster.
+        created.and_then(|mut file| file.write_all(&key)).map_or_else(|_| read_key(), |()| Some(key)).or(Some(key))
+    };
+    read_key().or_else(create_key).unwrap_or_default()
 }
 
 /// Returns an error for an unsafe path: it or one of our directories above it is a link, a pipe or a device, or another user may have
@@ -162,10 +178,19 @@ impl StoreFile {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::io::Write as _;
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn key_is_created_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let [path, other] = ["key", "other"].map(|name| dir.path().join(name));
+        let key = read_or_create_key(&path);
+        assert_eq!((read_or_create_key(&path), fs::read(&path).unwrap()), (key, key.to_vec()));
+        assert_ne!(read_or_create_key(&other), key);
+        assert_ne!(read_or_create_key(&dir.path().join("no folder/key")), SecretKey::default());
+    }
 
     #[test]
     fn links_and_paths_through_links_are_refused() {

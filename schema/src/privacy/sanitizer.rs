@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
+use crate::privacy::anonymiser::Anonymiser;
 use crate::privacy::exclude::{ExcludeList, GlobError};
 use crate::privacy::private_tags::strip_private;
 use crate::privacy::redaction::{PatternError, RedactedText, Redactor};
@@ -15,6 +16,7 @@ use crate::privacy::redaction::{PatternError, RedactedText, Redactor};
 pub struct Sanitizer {
     redactor: Redactor,
     exclude: ExcludeList,
+    anonymiser: Option<Anonymiser>,
 }
 
 /// The error for an invalid setting of a sanitizer.
@@ -33,14 +35,28 @@ impl Sanitizer {
         let (redactor, patterns) = Redactor::new(redact);
         let (exclude, globs) = ExcludeList::new(exclude);
         let errors = patterns.into_iter().map(SanitizerError::from).chain(globs.into_iter().map(SanitizerError::from));
-        (Self { redactor, exclude }, errors.collect())
+        (Self { redactor, exclude, anonymiser: None }, errors.collect())
+    }
+
+    /// Also replaces what identifies people and machines in all texts that are cleaned.
+    pub fn anonymise(&mut self, anonymiser: Anonymiser) {
+        self.anonymiser = Some(anonymiser);
     }
 
     /// Returns a text in NFC without its private parts and secrets.
     pub fn clean<'t>(&self, text: &'t str) -> RedactedText<'t> {
-        match strip_private_composed(text) {
+        let redacted = match strip_private_composed(text) {
             Cow::Borrowed(open) => self.redactor.redact(open),
             Cow::Owned(open) => into_owned_text(self.redactor.redact(&open)),
+        };
+        self.anonymised(redacted)
+    }
+
+    fn anonymised<'t>(&self, redacted: RedactedText<'t>) -> RedactedText<'t> {
+        let Some(anonymiser) = &self.anonymiser else { return redacted };
+        match anonymiser.apply(&redacted.text) {
+            Cow::Borrowed(_) => redacted,
+            Cow::Owned(text) => RedactedText { text: Cow::Owned(text), count: redacted.count },
         }
     }
 
@@ -84,7 +100,7 @@ impl Sanitizer {
         match value {
             Value::String(text) => {
                 let open = strip_private_composed(&text);
-                let redacted = self.redactor.redact_named(name, &open);
+                let redacted = self.anonymised(self.redactor.redact_named(name, &open));
                 *count += redacted.count;
                 Value::String(redacted.text.into_owned())
             }

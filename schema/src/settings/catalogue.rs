@@ -20,7 +20,7 @@ pub(super) struct SettingKey {
     pub(super) is_user_only: bool,
 }
 
-pub(super) const KEYS: [SettingKey; 22] = [
+pub(super) const KEYS: [SettingKey; 23] = [
     SettingKey {
         name: "capture",
         variable: Some("JIKIME_CAPTURE"),
@@ -123,6 +123,16 @@ pub(super) const KEYS: [SettingKey; 22] = [
         values: "a list of at most 100 regular expressions such as `'ACME-[0-9]{8}'`",
         default: "`[]`",
         description: "Additional secrets to remove. The lists of both files apply.",
+        is_guard: true,
+        is_user_only: false,
+    },
+    SettingKey {
+        name: "anonymise",
+        variable: Some("JIKIME_ANONYMISE"),
+        values: "`\"on\"` or `\"off\"`",
+        default: "`\"off\"`",
+        description: "Replace e-mail addresses, phone numbers, home directories, and the names of the user and the host by placeholders \
+                      such as `[e-mail 3f2a]` before anything is stored. A project's file can turn this on, but not off.",
         is_guard: true,
         is_user_only: false,
     },

@@ -16,8 +16,9 @@ use crate::files::environment;
 use crate::files::layout::Layout;
 use crate::files::project::user_settings_file as user_file;
 use crate::files::regular_file;
-use crate::files::store_file::verify;
+use crate::files::store_file::{read_or_create_key, verify};
 use crate::files::trust;
+use crate::privacy::anonymiser::Anonymiser;
 use crate::privacy::sanitizer::Sanitizer;
 
 /// Claude Code's own switch for people who want no record of their prompts.
@@ -32,11 +33,15 @@ const BRIEF_SIZES: std::ops::RangeInclusive<usize> = 200..=9_000;
 /// The allowed dimensions of vectors. Fewer dimensions distinguish too little, and no model has more.
 const DIMENSIONS: std::ops::RangeInclusive<usize> = 32..=8_192;
 
+/// The default number of hits of a search, and the default length of its result in tokens.
+pub const SEARCH_RESULTS: usize = 6;
+pub const SEARCH_TOKENS: usize = 1_000;
+
 /// The hits of a search: as many as `maxResults` allows.
 const RESULTS: std::ops::RangeInclusive<usize> = 1..=50;
 
 /// The length of a search result, in tokens of about four bytes.
-const SEARCH_TOKENS: std::ops::RangeInclusive<usize> = 100..=100_000;
+const RESULT_TOKENS: std::ops::RangeInclusive<usize> = 100..=100_000;
 
 /// The settings of a project, with all sources applied.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +71,8 @@ pub struct Settings {
     pub exclude: Vec<String>,
     /// Patterns of additional secrets.
     pub redact: Vec<String>,
+    /// Whether what identifies people and machines is replaced before it is recorded.
+    pub anonymise: bool,
     /// The source of embeddings.
     pub embedding_provider: EmbeddingProvider,
     /// The provider's name of the model, or the path of a local model. `None` is the provider's default.
@@ -103,12 +110,13 @@ impl Default for Settings {
             conclusions: true,
             exclude: Vec::new(),
             redact: Vec::new(),
+            anonymise: false,
             embedding_provider: EmbeddingProvider::Auto,
             embedding_model: None,
             search_weights: None,
-            search_results: 6,
+            search_results: SEARCH_RESULTS,
             search_min_score: None,
-            search_tokens: 1_000,
+            search_tokens: SEARCH_TOKENS,
             embedding_base_url: None,
             embedding_dimensions: None,
             gc_older_than: None,
@@ -129,7 +137,11 @@ pub struct LoadedSettings {
 
 /// Loads the settings of a project, including the environment of this process.
 pub fn load(layout: &Layout) -> LoadedSettings {
-    combine(user_file().as_deref(), &layout.settings_file(), environment::text)
+    let mut loaded = combine(user_file().as_deref(), &layout.settings_file(), environment::text);
+    if loaded.settings.anonymise {
+        loaded.sanitizer.anonymise(Anonymiser::new(read_or_create_key(&layout.anonymous_key())));
+    }
+    loaded
 }
 
 pub(super) fn combine(
@@ -139,12 +151,13 @@ pub(super) fn combine(
 ) -> LoadedSettings {
     let mut layers = SettingsLayers::default();
     user.into_iter().for_each(|path| layers.add_file(path, SettingsOwner::User));
-    let Settings { capture: is_allowed, edits, conclusions, .. } = layers.settings.clone();
+    let Settings { capture: is_allowed, edits, conclusions, anonymise, .. } = layers.settings.clone();
     layers.add_file(project, SettingsOwner::Project);
     // A project may be a stranger's: it can turn recording down, but not up against the user's settings.
     layers.settings.capture &= is_allowed;
     layers.settings.edits = layers.settings.edits.min(edits);
     layers.settings.conclusions &= conclusions;
+    layers.settings.anonymise |= anonymise;
     for (key, name) in KEYS.iter().filter_map(|key| Some((key, key.variable?))) {
         if let Some(value) = variable(name).filter(|value| !value.is_empty()) {
             layers.set(key, &Value::String(value.into()), &name);
@@ -265,6 +278,7 @@ impl Settings {
             "brief_size" => self.brief_size = parse_number(value, BRIEF_SIZES)?,
             // A project adds to the user's lists and removes nothing.
             "exclude" => self.exclude.extend(parse_texts(value)?),
+            "anonymise" => self.anonymise = parse_switch(value)?,
             "redact" => self.redact.extend(parse_texts(value)?),
             "embedding_provider" => {
                 let name = parse_word(value)?;
@@ -278,7 +292,7 @@ impl Settings {
             "search_min_score" => {
                 self.search_min_score = if parse_word(value) == Some("auto") { None } else { Some(parse_score(value)?) }
             }
-            "search_tokens" => self.search_tokens = parse_number(value, SEARCH_TOKENS)?,
+            "search_tokens" => self.search_tokens = parse_number(value, RESULT_TOKENS)?,
             "embedding_model" => {
                 self.embedding_model = Some(parse_word(value).filter(|name| !name.is_empty())?.to_owned());
             }

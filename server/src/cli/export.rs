@@ -6,19 +6,21 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
+use schema::files::store_file::read_or_create_key;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
 use schema::model::state_note::StateNote;
+use schema::privacy::anonymiser::Anonymiser;
 use schema::privacy::output_text::escape_json_text;
 use schema::store::MemoryRow;
 use tools::engine::{Engine, Selection};
 use tools::error::ToolError;
 use tools::exchange::{ExportedMemory, render_markdown};
+use tools::time_expression;
 
 use super::filter_arguments::memory_type_parser;
 use super::preview::memory_count_text;
 use crate::exit;
-use tools::time_expression;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
@@ -37,6 +39,9 @@ pub(crate) struct ExportArguments {
     /// Until this time
     #[arg(long, value_name = "WHEN", value_parser = time_expression::parse_until)]
     until: Option<Moment>,
+    /// Replace e-mail addresses, phone numbers, home directories, and the names of the user and the host
+    #[arg(long)]
+    anonymise: bool,
     /// Write to this file instead of standard output
     #[arg(long, short = 'o', value_name = "FILE")]
     out: Option<PathBuf>,
@@ -54,11 +59,15 @@ enum ExportFormat {
 
 /// Writes the selected memories.
 pub(crate) fn run_export(engine: &mut Engine, arguments: ExportArguments) -> anyhow::Result<()> {
-    let ExportArguments { format, kinds, session, since, until, out } = arguments;
+    let ExportArguments { format, kinds, session, since, until, anonymise, out } = arguments;
     let (since, until) = (since.map(|at| at.unix()), until.map(|at| at.unix()));
-    let rows = engine.select(&Selection { kinds, session, since, until, ..Selection::default() })?.rows;
+    let mut rows = engine.select(&Selection { kinds, session, since, until, ..Selection::default() })?.rows;
     let notes = rows.iter().map(|row| engine.store().rows().notes_about(&row.memory.id));
-    let notes = notes.collect::<Result<Vec<_>, _>>().context("cannot read the states of the memories")?;
+    let mut notes = notes.collect::<Result<Vec<_>, _>>().context("cannot read the states of the memories")?;
+    if anonymise {
+        let anonymiser = Anonymiser::new(read_or_create_key(&engine.store().layout().anonymous_key()));
+        tools::exchange::anonymise(anonymiser, &mut rows, &mut notes);
+    }
     let exported = rows.iter().zip(notes).collect::<Vec<_>>();
     if rows.is_empty() {
         exit::print_status("No memories match; the export is empty");

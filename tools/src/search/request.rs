@@ -3,6 +3,7 @@
 use schema::files::layout::STORE_DIR;
 use schema::model::memory::MemoryType;
 use schema::model::moment::Moment;
+use schema::settings::{SEARCH_RESULTS, SEARCH_TOKENS};
 use schema::tool::{SearchInput, SearchSource};
 
 use super::echo::EchoFilter;
@@ -11,15 +12,10 @@ use super::tags;
 use crate::error::ToolError;
 use crate::time_expression::{parse_since, parse_until};
 
-const DEFAULT_RESULTS: i64 = 6;
-
 /// Most phrasings besides the question.
 const MAX_ALSO: usize = 4;
 
 const DEFAULT_SCORE: f64 = 0.35;
-
-/// Default token limit of a response, about four characters each.
-const DEFAULT_TOKENS: i64 = 1_000;
 
 /// A valid search request.
 #[derive(Debug, Clone)]
@@ -87,7 +83,7 @@ impl SearchRequest {
         if input.query.trim().is_empty() {
             return Err(invalid_argument("query is empty: give words or a question"));
         }
-        let limit = input.max_results.unwrap_or(DEFAULT_RESULTS);
+        let limit = input.max_results.unwrap_or(SEARCH_RESULTS as i64);
         if !(1..=50).contains(&limit) {
             return Err(invalid_argument(&format!("maxResults is {limit}: use a number from 1 to 50")));
         }
@@ -95,7 +91,7 @@ impl SearchRequest {
         if !(0.0..=1.0).contains(&min_score) {
             return Err(invalid_argument(&format!("minScore is {min_score}: use a number from 0 to 1")));
         }
-        let max_tokens = input.max_tokens.unwrap_or(DEFAULT_TOKENS);
+        let max_tokens = input.max_tokens.unwrap_or(SEARCH_TOKENS as i64);
         if max_tokens < 1 {
             return Err(invalid_argument(&format!("maxTokens is {max_tokens}: use 1 or more")));
         }
