@@ -8,7 +8,7 @@ mod payload;
 mod tool_use;
 mod wire;
 
-pub(crate) use edit::is_definition;
+pub(crate) use edit::{defines_next, defines_without_word};
 pub(crate) use edited_file::{is_recordable, linked_worktree_root};
 
 pub use event::{EventKind, HostEvent};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::block::{NameUse, find_symbol, hash_bytes};
-use super::named::{CodeName, NamedCode};
+use super::named::{CodeName, NameForm, NamedCode};
 use crate::files::project::git::head_of;
 use crate::files::regular_file;
 use crate::host::hook::{is_recordable, linked_worktree_root};
@@ -121,11 +121,12 @@ impl SourceFiles<'_> {
 fn symbol_in(text: &[u8], names: &[CodeName]) -> Option<CodeSymbol> {
     let mut mentioned = None;
     for name in names {
-        match find_symbol(text, &name.text) {
-            Some((NameUse::Defined, symbol)) => return Some(symbol),
-            Some((NameUse::Mentioned, symbol)) if name.is_marked => mentioned = mentioned.or(Some(symbol)),
-            _ => {}
+        let Some(found) = find_symbol(text, &name.text) else { continue };
+        let is_defined = found.how > NameUse::Mentioned && (name.form != NameForm::Word || found.is_only);
+        if is_defined {
+            return Some(found.symbol);
         }
+        mentioned = mentioned.or(Some(found.symbol).filter(|_| name.form == NameForm::Marked));
     }
     mentioned
 }
@@ -204,7 +205,7 @@ mod tests {
         for n in 0..200 {
             let text = format!("fn verify_token() {{\n    check({n});\n}}\n");
             let (path, size, hash) = ("src/auth_token.rs".to_owned(), 9, Some(hash_bytes(text.as_bytes())));
-            let symbol = find_symbol(text.as_bytes(), "verify_token").map(|(_, symbol)| symbol);
+            let symbol = find_symbol(text.as_bytes(), "verify_token").map(|found| found.symbol);
             let commit = Some(hash_bytes(hash.as_ref().unwrap().as_bytes())[..12].to_owned());
             let anchors = vec![CodeAnchor { path, size, hash, symbol }];
             let mut fields = serde_json::Map::new();

@@ -4,7 +4,7 @@
 use memchr::memmem::Finder;
 use sha2::{Digest as _, Sha256};
 
-use crate::host::hook::is_definition;
+use crate::host::hook::{defines_next, defines_without_word};
 use crate::model::code_anchor::{CodeSymbol, HASH_DIGITS};
 use crate::model::word_list::WordList;
 
@@ -17,11 +17,16 @@ const PLACES: usize = 64;
 /// Words that begin a declaration which is no function or type.
 static DECLARING: WordList = WordList::words("#define const define final let mut mutable static type typedef val var");
 
-/// How a line has a name.
+/// How a line has a name, the clearest definition last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum NameUse {
     Mentioned,
-    Defined,
+    /// `name = 3`, `name: 3`
+    Assigned,
+    /// `void name() {`
+    Written,
+    /// `fn name`, `const name`
+    Declared,
 }
 
 /// Returns the hash of bytes.
@@ -30,14 +35,22 @@ pub(super) fn hash_bytes(bytes: &[u8]) -> String {
     digest.iter().take(HASH_DIGITS / 2).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the first definition of a name, or else its first mention.
-pub(super) fn find_symbol(text: &[u8], name: &str) -> Option<(NameUse, CodeSymbol)> {
+/// A name in a file.
+pub(super) struct FoundName {
+    pub(super) how: NameUse,
+    pub(super) symbol: CodeSymbol,
+    /// Whether no other line defines the name.
+    pub(super) is_only: bool,
+}
+
+/// Returns the clearest definition of a name, the first of several, or else its first mention.
+pub(super) fn find_symbol(text: &[u8], name: &str) -> Option<FoundName> {
     let lines = Lines::new(text);
     let places = lines.places(name);
-    let defined = places.iter().find(|(_, how)| *how == NameUse::Defined);
-    let (index, how) = *defined.or_else(|| places.first())?;
+    let &(index, how) = places.iter().rev().max_by_key(|(_, how)| *how)?;
+    let is_only = places.iter().filter(|(_, other)| *other > NameUse::Mentioned).count() == 1;
     let symbol = CodeSymbol { name: name.to_owned(), line: index as u64 + 1, hash: hash_bytes(lines.block(index)) };
-    Some((how, symbol))
+    Some(FoundName { how, symbol, is_only })
 }
 
 /// Returns the line, from 1, where the same lines are now.
@@ -78,8 +91,11 @@ impl<'t> Lines<'t> {
             if !self.is_word(at, name.len()) || places.last().is_some_and(|(last, _)| *last == index) {
                 continue;
             }
-            let line = String::from_utf8_lossy(self.line(index));
-            places.push((index, name_use(&line, name)));
+            let line = self.line(index);
+            let (before, after) = line.split_at(at - self.starts[index]);
+            let after = &after[name.len().min(after.len())..];
+            let [line, before, after] = [line, before, after].map(String::from_utf8_lossy);
+            places.push((index, name_use(&line, &before, &after)));
             if places.len() == PLACES {
                 break;
             }
@@ -125,22 +141,34 @@ fn indent(line: &[u8]) -> usize {
     line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).map(|byte| if *byte == b'\t' { 4 } else { 1 }).sum()
 }
 
-/// Whether a line defines the name, or only uses it.
-fn name_use(line: &str, name: &str) -> NameUse {
-    let Some((before, after)) = line.split_once(name) else { return NameUse::Mentioned };
-    let before = before.replace("(crate)", "").replace("(super)", "");
-    let before = before.trim();
-    if before.contains(['(', '=', '.', ',', '"', '\'', '/']) {
+/// Returns how a line has the name between these two parts.
+fn name_use(line: &str, before: &str, after: &str) -> NameUse {
+    let is_comment = |start: &str| {
+        let is_code = ["#define ", "#["].iter().any(|code| start.starts_with(code));
+        !is_code && ["//", "/*", "*", "#", "--"].iter().any(|mark| start.starts_with(mark))
+    };
+    if is_comment(line.trim_start()) {
         return NameUse::Mentioned;
     }
-    let declares = before.split_whitespace().any(|word| DECLARING.contains(word));
-    let after = after.trim_start();
-    let is_assigned =
-        before.is_empty() && (after.starts_with(':') || after.starts_with('=') && !after.starts_with("=="));
-    if declares || is_assigned && !after.starts_with("::") || is_definition(line) {
-        return NameUse::Defined;
+    let before = before.replace("(crate)", "").replace("(super)", "");
+    if defines_next(&before) {
+        return NameUse::Declared;
     }
-    NameUse::Mentioned
+    let before = before.trim();
+    if before.contains(['(', '=', '.', ',', '"', '\'', '/', '`']) {
+        return NameUse::Mentioned;
+    }
+    if before.split_whitespace().any(|word| DECLARING.contains(word)) {
+        return NameUse::Declared;
+    }
+    let after = after.trim_start();
+    let is_assigned = before.is_empty()
+        && (after.starts_with(':') && !after.starts_with("::") || after.starts_with('=') && !after.starts_with("=="));
+    match is_assigned {
+        true => NameUse::Assigned,
+        false if defines_without_word(line) => NameUse::Written,
+        false => NameUse::Mentioned,
+    }
 }
 
 #[cfg(test)]
@@ -157,7 +185,7 @@ mod tests {
     #[case::method(
         RUST,
         "verify_token",
-        NameUse::Defined,
+        NameUse::Declared,
         4,
         "    pub(crate) fn verify_token(\n        &self,\n    ) -> bool {\n        self.key.is_some()\n    }\n"
     )]
@@ -165,20 +193,48 @@ mod tests {
     #[case::function(
         PYTHON,
         "retry",
-        NameUse::Defined,
+        NameUse::Declared,
         3,
         "def retry(n):\n    for _ in range(n):\n\n        send(TIMEOUT)\n"
     )]
-    #[case::constant(PYTHON, "TIMEOUT", NameUse::Defined, 1, "TIMEOUT = 5\n")]
-    #[case::key("[cache]\nttl: 5\n", "ttl", NameUse::Defined, 2, "ttl: 5\n")]
+    #[case::constant(PYTHON, "TIMEOUT", NameUse::Assigned, 1, "TIMEOUT = 5\n")]
+    #[case::key("[cache]\nttl: 5\n", "ttl", NameUse::Assigned, 2, "ttl: 5\n")]
     #[case::arrow(
         "a();\nexport const load = async (id) => {\n  get(id);\n};\nb();\n",
         "load",
-        NameUse::Defined,
+        NameUse::Declared,
         2,
         "export const load = async (id) => {\n  get(id);\n};\n"
     )]
-    #[case::last_line_without_end("x\nfn run() {}", "run", NameUse::Defined, 2, "fn run() {}")]
+    #[case::comment_and_call_before(
+        "# option(x) is old\nuse(\n    option(3)\n)\ndef option(n):\n    pass\n",
+        "option",
+        NameUse::Declared,
+        5,
+        "def option(n):\n    pass\n"
+    )]
+    #[case::declaration_after_a_value(
+        "create_time=3\ndef create_time():\n    pass\n",
+        "create_time",
+        NameUse::Declared,
+        2,
+        "def create_time():\n    pass\n"
+    )]
+    #[case::method_in_go(
+        "s.Start()\nfunc (s *Server) Start() {\n\trun()\n}\n",
+        "Start",
+        NameUse::Declared,
+        2,
+        "func (s *Server) Start() {\n\trun()\n}\n"
+    )]
+    #[case::method_in_typescript(
+        "class A {\n  init() {\n    load(1)\n  }\n  async load(id) {\n    get(id)\n  }\n}\n",
+        "load",
+        NameUse::Written,
+        5,
+        "  async load(id) {\n    get(id)\n  }\n"
+    )]
+    #[case::last_line_without_end("x\nfn run() {}", "run", NameUse::Declared, 2, "fn run() {}")]
     fn block_of_a_name_is_its_definition(
         #[case] text: &str,
         #[case] name: &str,
@@ -187,7 +243,8 @@ mod tests {
         #[case] block: &str,
     ) {
         let hash = hash_bytes(block.as_bytes());
-        assert_eq!(find_symbol(text.as_bytes(), name), Some((how, CodeSymbol { name: name.to_owned(), line, hash })));
+        let found = find_symbol(text.as_bytes(), name).unwrap();
+        assert_eq!((found.how, found.symbol), (how, CodeSymbol { name: name.to_owned(), line, hash }));
     }
 
     #[rstest]
@@ -195,7 +252,7 @@ mod tests {
     #[case::missing("fn a() {}", "b")]
     #[case::empty("", "b")]
     fn other_names_are_not_found(#[case] text: &str, #[case] name: &str) {
-        assert_eq!(find_symbol(text.as_bytes(), name), None);
+        assert!(find_symbol(text.as_bytes(), name).is_none());
     }
 
     #[rstest]
@@ -203,7 +260,7 @@ mod tests {
     #[case::below("", "fn more() {}\n", Some(4))]
     #[case::within("", "", None)]
     fn same_lines_are_found_elsewhere(#[case] before: &str, #[case] after: &str, #[case] expected: Option<u64>) {
-        let (_, symbol) = find_symbol(RUST.as_bytes(), "verify_token").unwrap();
+        let symbol = find_symbol(RUST.as_bytes(), "verify_token").unwrap().symbol;
         let text = if expected.is_none() { RUST.replace("is_some", "is_none") } else { RUST.to_owned() };
         assert_eq!(find_same_lines(format!("{before}{text}{after}").as_bytes(), &symbol), expected);
     }
@@ -211,7 +268,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_hashed() {
         let bytes = b"\xff\xfe\0fn run() {\n\tx\xff;\n}\n\0\0".as_slice();
-        let (_, symbol) = find_symbol(bytes, "run").unwrap();
+        let symbol = find_symbol(bytes, "run").unwrap().symbol;
         assert_eq!(find_same_lines(&[b"\n", bytes].concat(), &symbol), Some(2));
     }
 }

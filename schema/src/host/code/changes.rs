@@ -256,7 +256,7 @@ mod tests {
             path: "src/auth.rs".to_owned(),
             size: TEXT.len() as u64,
             hash: Some(hash_bytes(TEXT.as_bytes())),
-            symbol: find_symbol(TEXT.as_bytes(), "verify_token").map(|(_, symbol)| symbol),
+            symbol: find_symbol(TEXT.as_bytes(), "verify_token").map(|found| found.symbol),
         };
         (project, anchor)
     }

@@ -22,8 +22,18 @@ pub(super) struct NamedCode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CodeName {
     pub(super) text: String,
-    /// Whether its form alone says that it is code. Otherwise only a definition counts.
-    pub(super) is_marked: bool,
+    pub(super) form: NameForm,
+}
+
+/// How surely a name is one in code, the surest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum NameForm {
+    /// Any word, directly before the file that may define it: "retry in src/http.rs". Only a single definition counts.
+    Word,
+    /// `verifyToken`. Only a definition counts.
+    Capitals,
+    /// `` `verify` ``, `verify()`, `verify_token`
+    Marked,
 }
 
 impl NamedCode {
@@ -31,10 +41,14 @@ impl NamedCode {
         let mut named = Self::default();
         for (index, span) in text.split('`').enumerate() {
             if index % 2 == 1 && span.len() <= LONGEST && !span.trim().contains(char::is_whitespace) {
-                named.add_name(name_in_code(span.trim()), true);
+                named.add_name(name_in_code(span.trim()), NameForm::Marked);
             }
-            for word in span.split(|c: char| c.is_whitespace() || is_boundary(c)) {
+            let words: Vec<&str> = span.split(|c: char| c.is_whitespace() || is_boundary(c)).collect();
+            for word in &words {
                 named.add_word(word);
+            }
+            for place in words.windows(3).filter(|place| place[1] == "in" && is_like_path(without_place(place[2]))) {
+                named.add_name(name_in_code(place[0]), NameForm::Word);
             }
         }
         named
@@ -52,12 +66,14 @@ impl NamedCode {
         }
         let word = ascii.unwrap_or(word).trim_matches(ENDS);
         if let Some(called) = word.strip_suffix("()") {
-            self.add_name(name_in_code(called), true);
+            self.add_name(name_in_code(called), NameForm::Marked);
         } else if !word.contains('/') {
             let name = name_in_code(word);
-            let is_snake = name.is_some_and(|name| name.trim_matches('_').contains('_'));
-            if is_snake || name.is_some_and(is_camel) {
-                self.add_name(name, is_snake);
+            let is_snake = |name: &str| name.trim_matches('_').contains('_') || name.starts_with("__");
+            if name.is_some_and(is_snake) {
+                self.add_name(name, NameForm::Marked);
+            } else if name.is_some_and(is_camel) {
+                self.add_name(name, NameForm::Capitals);
             }
         }
     }
@@ -70,12 +86,12 @@ impl NamedCode {
         }
     }
 
-    fn add_name(&mut self, name: Option<&str>, is_marked: bool) {
+    fn add_name(&mut self, name: Option<&str>, form: NameForm) {
         let Some(text) = name.filter(|name| name.len() >= SHORTEST) else { return };
         if let Some(known) = self.names.iter_mut().find(|known| known.text == text) {
-            known.is_marked |= is_marked;
+            known.form = known.form.max(form);
         } else if self.names.len() < MOST {
-            self.names.push(CodeName { text: text.to_owned(), is_marked });
+            self.names.push(CodeName { text: text.to_owned(), form });
         }
     }
 }
@@ -114,9 +130,13 @@ fn name_in_code(span: &str) -> Option<&str> {
     is_name.then_some(last)
 }
 
-/// Whether a name has a capital after a small letter, such as `verifyToken`.
+/// Whether a name has a capital after a small letter, such as `verifyToken`, or a word after several capitals, such as `HTTPError`.
 fn is_camel(name: &str) -> bool {
-    name.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+    let has = |is: &[fn(&u8) -> bool]| {
+        name.as_bytes().windows(is.len()).any(|part| part.iter().zip(is).all(|(byte, is)| is(byte)))
+    };
+    let (small, capital): (fn(&u8) -> bool, fn(&u8) -> bool) = (u8::is_ascii_lowercase, u8::is_ascii_uppercase);
+    has(&[small, capital]) || has(&[capital, capital, small, small])
 }
 
 #[cfg(test)]
@@ -129,6 +149,7 @@ mod tests {
     #[case::path_and_name("Keep `verify_token` in src/auth.rs free of I/O.", &["src/auth.rs", "I/O"], &["verify_token!"])]
     #[case::place("See src/auth.rs:42 and (web/app.ts:7:3).", &["src/auth.rs", "web/app.ts"], &[])]
     #[case::method("`Auth::verify()` and auth.check() retry; parse_config too", &[], &["verify!", "check!", "parse_config!"])]
+    #[case::word("HTTPError and retry in src/http.rs stay", &["src/http.rs"], &["HTTPError", "retry?"])]
     #[case::korean("설정은 config.toml에서 읽고 verifyToken을 부른다", &["config.toml"], &["verifyToken"])]
     #[case::korean_path("설정은 문서/설정.toml 파일에 있다.", &["문서/설정.toml"], &[])]
     #[case::hidden("See .github/workflows/ci.yml.", &[".github/workflows/ci.yml"], &[])]
@@ -138,8 +159,7 @@ mod tests {
     #[case::prose("We cache tokens in Redis, for five minutes.", &[], &[])]
     fn paths_and_names_are_found(#[case] text: &str, #[case] paths: &[&str], #[case] names: &[&str]) {
         let NamedCode { paths: found, names: code } = NamedCode::in_text(text);
-        let code: Vec<String> =
-            code.into_iter().map(|name| name.text + if name.is_marked { "!" } else { "" }).collect();
+        let code: Vec<String> = code.into_iter().map(|name| name.text + ["?", "", "!"][name.form as usize]).collect();
         assert_eq!(
             (found, code),
             (

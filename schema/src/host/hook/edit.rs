@@ -14,8 +14,8 @@ use crate::model::word_list::WordList;
 use crate::privacy::sanitizer::Sanitizer;
 use diff::{Changed, changed, shown};
 use fragment::{is_fragment, is_hidden_in};
-use symbol::enclosing;
-pub(crate) use symbol::is_definition;
+pub(crate) use symbol::{defines_next, defines_without_word};
+use symbol::{enclosing, is_definition};
 
 /// The longest summary of one edit, in characters.
 const LIMIT: usize = 400;

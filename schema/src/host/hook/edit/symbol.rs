@@ -56,8 +56,7 @@ pub(super) fn indent(line: &str) -> usize {
 }
 
 /// Whether a line begins a function, a type or the like.
-pub(crate) fn is_definition(line: &str) -> bool {
-    let line = line.trim_start();
+pub(super) fn is_definition(line: &str) -> bool {
     let mut words =
         line.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '!')).filter(|word| !word.is_empty());
     let Some(first) = words.by_ref().find(|word| !BEFORE.contains(word) && *word != "crate" && *word != "super") else {
@@ -66,14 +65,29 @@ pub(crate) fn is_definition(line: &str) -> bool {
     if DEFINING.contains(first) {
         return words.next().is_some();
     }
-    is_plain_function(line) || is_arrow(line) || is_table(line)
+    defines_without_word(line)
+}
+
+/// Whether the last word of the text before a name defines it: "pub fn", "func (s *Server)".
+pub(crate) fn defines_next(before: &str) -> bool {
+    let before = before.trim();
+    let is_method = before.ends_with(')') && before.starts_with("func (");
+    is_method || before.split_whitespace().next_back().is_some_and(|word| DEFINING.contains(word))
+}
+
+/// Whether a line begins a definition without a word that says so.
+pub(crate) fn defines_without_word(line: &str) -> bool {
+    is_plain_function(line) || is_arrow(line.trim_start()) || is_table(line.trim_start())
 }
 
 /// Recognises `int main(void)`, `public static void main(String[] args) {`, `void Foo::bar() const {`, `run(): void {`.
 fn is_plain_function(line: &str) -> bool {
     let bare = line.trim();
-    let Some((head, _)) = bare.split_once('(') else { return false };
-    let opens = bare.ends_with('{') || bare.ends_with(')') && !bare.ends_with(");") && indent(line) == 0;
+    let Some((head, rest)) = bare.split_once('(') else { return false };
+    // An indented line that ends with a bracket is mostly a call.
+    let is_outer = || indent(line) == 0 || head.split(' ').next().is_some_and(|word| BEFORE.contains(word));
+    let opens = bare.ends_with('{') || bare.ends_with(')') && !bare.ends_with(");") && is_outer();
+    let is_call = rest.contains("=>") || rest.contains("function") || rest.contains(['"', '\'']);
     let name = head.rsplit([' ', '*', '&']).next().unwrap_or_default();
     let is_name =
         !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '~' | '.' | '#'));
@@ -84,6 +98,7 @@ fn is_plain_function(line: &str) -> bool {
     ]
     .contains(&begins);
     opens
+        && !is_call
         && is_name
         && !is_statement
         && !head.contains(['=', '"', '\'', '[', '.'])
